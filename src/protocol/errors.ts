@@ -1,0 +1,63 @@
+/** Everything that can be wrong, as one closed list. Each dialect and transport turns a code into its own numbers. */
+export type ErrorCode =
+  | 'parse-error'
+  | 'invalid-request'
+  | 'method-not-found'
+  | 'invalid-params'
+  | 'internal'
+  | 'task-not-found'
+  | 'task-not-cancelable'
+  | 'task-ended'
+  | 'push-not-supported'
+  | 'unsupported-operation'
+  | 'streaming-not-supported'
+  | 'content-type-not-supported'
+  | 'invalid-agent-response'
+  | 'extended-card-not-configured'
+  | 'extension-required'
+  | 'version-not-supported'
+  | 'conflict'
+  | 'payload-too-large'
+  | 'unavailable'
+
+export interface FieldViolation {
+  /** Where, as a path: `message.parts[0].raw`. */
+  readonly field: string
+  /** What was expected, and what came. */
+  readonly description: string
+}
+
+export interface A2AErrorOptions {
+  /** For our own eyes: never sent to a caller. */
+  readonly cause?: unknown
+  readonly violations?: readonly FieldViolation[]
+  /** Facts a program can use, such as the versions that are supported. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** Seconds after which a new try makes sense. */
+  readonly retryAfter?: number
+}
+
+/** The only error that a caller sees. Its message is written for the caller. */
+export class A2AError extends Error {
+  override readonly name = 'A2AError'
+  readonly code: ErrorCode
+  readonly violations: readonly FieldViolation[]
+  readonly metadata: Readonly<Record<string, string>>
+  readonly retryAfter: number | undefined
+
+  constructor(code: ErrorCode, message: string, options: A2AErrorOptions = {}) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.violations = options.violations ?? []
+    this.metadata = options.metadata ?? {}
+    this.retryAfter = options.retryAfter
+  }
+}
+
+export function invalidParams(field: string, description: string): A2AError {
+  return new A2AError('invalid-params', `${field}: ${description}`, { violations: [{ field, description }] })
+}
+
+export function taskNotFound(taskId: string): A2AError {
+  return new A2AError('task-not-found', `There is no task ${taskId}, or it is not yours.`)
+}
