@@ -1,0 +1,36 @@
+import type { TaskEvent } from '../protocol/events.ts'
+import type { TaskStatus } from '../protocol/model.ts'
+import type { Phase } from '../protocol/states.ts'
+import type { TaskHead } from './log.ts'
+
+/** The part of a head that events change. */
+export interface Standing {
+  readonly generation: number
+  readonly phase: TaskHead['phase']
+  readonly status?: TaskStatus
+  readonly changed: number
+}
+
+/** Where a task stands after these events: what every log keeps beside them. */
+export function advance(standing: Standing, events: readonly TaskEvent[]): Standing {
+  let { phase, status, changed } = standing
+  for (const event of events) {
+    if (event.type === 'status') {
+      phase = event.status.state
+      status = event.status
+      changed = Date.parse(status.timestamp)
+    } else if (event.type === 'message') {
+      // As in the fold: an answered status message belongs to the history.
+      status = status && { state: status.state, timestamp: status.timestamp }
+    } else if (event.type === 'reply') {
+      phase = 'answered'
+      changed = Date.now()
+    }
+  }
+  return { generation: standing.generation + events.length, phase, status, changed }
+}
+
+/** Where a new exchange stands before its first event. */
+export function beginning(now: number): Standing {
+  return { generation: 0, phase: 'received' satisfies Phase, changed: now }
+}
