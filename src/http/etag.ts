@@ -1,0 +1,28 @@
+/** A strong entity tag (RFC 9110 §8.8.3) from a 64-bit hash: it tells versions apart and is no secret. */
+export function etagOf(text: string): string {
+  // Two differently seeded multiplicative hashes, mixed into each other at the end (cyrb53, with all its bits kept).
+  let low = 0xdeadbeef
+  let high = 0x41c6ce57
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    low = Math.imul(low ^ unit, 2654435761)
+    high = Math.imul(high ^ unit, 1597334677)
+  }
+  const mixedLow = mix(low, high)
+  return `"${hex(mix(high, mixedLow))}${hex(mixedLow)}"`
+}
+
+/** Whether `If-None-Match` names this version, so that 304 is the answer (RFC 9110 §13.1.2, weak comparison). */
+export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch.trim() === '*') return true
+  return Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag)
+}
+
+function mix(one: number, other: number): number {
+  return Math.imul(one ^ (one >>> 16), 2246822507) ^ Math.imul(other ^ (other >>> 13), 3266489909)
+}
+
+function hex(bits: number): string {
+  return (bits >>> 0).toString(16).padStart(8, '0')
+}

@@ -1,0 +1,39 @@
+/**
+ * One request and its answer, as the core sees them: what a `fetch` Request and a `node:http` message have in common.
+ * Rims translate at the edge, so that the hot path builds neither a `Request` nor a `Response`.
+ */
+export type Exchange = (incoming: Incoming) => Promise<Outgoing>
+
+export interface Incoming {
+  readonly method: string
+  /** Percent-encoded, without the query, and without the `base` the handler is mounted at. */
+  readonly path: string
+  /** Without the question mark. */
+  readonly query: string
+  /** Where the handler is mounted: empty, or a path without a slash at its end. */
+  readonly base: string
+  /** Whether the connection itself is encrypted. */
+  readonly secure: boolean
+  /** By lower-case name; repeated headers are joined with a comma. */
+  header(name: string): string | undefined
+  /** The whole body; throws `BodyTooLarge` as soon as it is known to be longer than `limit`. */
+  bytes(limit: number): Promise<Uint8Array>
+  /** Aborts when the caller has gone. */
+  readonly signal: AbortSignal
+}
+
+export interface Outgoing {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** A stream is pulled: nothing is read from it while the caller does not read. */
+  readonly body?: string | AsyncIterable<string>
+}
+
+export class BodyTooLarge extends Error {
+  override readonly name = 'BodyTooLarge'
+  readonly limit: number
+  constructor(limit: number) {
+    super(`the body is longer than ${limit} bytes`)
+    this.limit = limit
+  }
+}

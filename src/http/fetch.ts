@@ -1,0 +1,101 @@
+import { answer } from './answer.ts'
+import { BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
+
+export interface FetchOptions {
+  /** The path under which the handler is mounted, without a slash at its end. */
+  readonly base?: string
+  /** Told what an exchange threw; the caller is not. */
+  readonly onError?: (error: unknown) => void
+}
+
+/** Serves an exchange wherever `fetch` handlers run: Hono, Bun, Deno, Workers, and tests without a socket. */
+export function toFetch(
+  exchange: Exchange,
+  { base = '', onError = console.error }: FetchOptions = {},
+): (request: Request) => Promise<Response> {
+  return async (request) => {
+    // Not every host aborts `request.signal` when the caller leaves, but all of them cancel the body of the answer.
+    const left = new AbortController()
+    const incoming = createIncoming(request, base, left.signal)
+    const { status, headers, body } = await answer(exchange, incoming, onError)
+    const hasBody = request.method !== 'HEAD'
+    if (typeof body !== 'object') return new Response(hasBody ? body : null, { status, headers })
+    const stream = toStream(body, left, onError)
+    if (!hasBody) stream.cancel().catch(onError)
+    return new Response(hasBody ? stream : null, { status, headers })
+  }
+}
+
+function createIncoming(request: Request, base: string, left: AbortSignal): Incoming {
+  const url = new URL(request.url)
+  let signal: AbortSignal | undefined
+  return {
+    method: request.method,
+    path: isBelow(url.pathname, base) ? url.pathname.slice(base.length) || '/' : url.pathname,
+    query: url.search.slice(1),
+    base,
+    secure: url.protocol === 'https:',
+    header: (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined),
+    bytes: (limit) => readBody(request, limit),
+    get signal() {
+      signal ??= AbortSignal.any([request.signal, left])
+      return signal
+    },
+  }
+}
+
+/** Some routers, such as Hono's `mount`, have taken the base off already. */
+function isBelow(path: string, base: string): boolean {
+  return path === base || path.startsWith(`${base}/`)
+}
+
+async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > limit) throw new BodyTooLarge(limit)
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length
+    if (length > limit) throw new BodyTooLarge(limit)
+    chunks.push(chunk)
+  }
+  return concat(chunks, length)
+}
+
+function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}
+
+/** With a high-water mark of 0 nothing is taken from the source before somebody reads. */
+function toStream(
+  source: AsyncIterable<string>,
+  left: AbortController,
+  onError: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const iterator = source[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await iterator.next()
+          if (done) controller.close()
+          else controller.enqueue(encoder.encode(value))
+        } catch (error) {
+          if (!left.signal.aborted) onError(error)
+          controller.error(new Error('the stream broke off'))
+        }
+      },
+      async cancel() {
+        left.abort()
+        await iterator.return?.()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}

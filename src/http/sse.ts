@@ -1,0 +1,92 @@
+import { joinReady } from './join-ready.ts'
+
+export interface ServerSentEvent {
+  readonly id?: number | string
+  readonly event?: string
+  /** One line: JSON has no raw line breaks. */
+  readonly data: string
+}
+
+export interface EventStreamOptions {
+  /** Milliseconds of silence after which a comment is sent, so that proxies keep the connection open. */
+  readonly heartbeat: number
+  /** Ends the stream and releases the source. */
+  readonly signal: AbortSignal
+  /** Characters after which a chunk is not joined further. */
+  readonly limit?: number
+}
+
+/** `no-transform` and `x-accel-buffering` keep proxies from holding events back. */
+export const sseHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const satisfies Record<string, string>
+
+export function eventText({ id, event, data }: ServerSentEvent): string {
+  const name = event === undefined ? '' : `event: ${event}\n`
+  return id === undefined ? `${name}data: ${data}\n\n` : `${name}id: ${id}\ndata: ${data}\n\n`
+}
+
+/** The chunks to write for a source of event texts: joined where they are ready together, heartbeats where it is silent. */
+export function eventStream(
+  source: AsyncIterable<string>,
+  { heartbeat, signal, limit = 64 * 1024 }: EventStreamOptions,
+): AsyncIterableIterator<string> {
+  const iterator = source[Symbol.asyncIterator]()
+  let over = false
+  let wake = (): void => {}
+
+  const end = (): void => {
+    if (over) return
+    over = true
+    signal.removeEventListener('abort', end)
+    wake()
+    // Not awaited: a generator that waits for its next event takes its `return` only after that.
+    iterator.return?.().catch(() => {})
+  }
+  signal.addEventListener('abort', end)
+  if (signal.aborted) end()
+
+  async function* chunks(): AsyncGenerator<string> {
+    const joined = joinReady(iterator, limit)
+    try {
+      while (!over) {
+        const next = joined.next()
+        let waiting = true
+        const arrive = (): void => {
+          waiting = false
+          wake()
+        }
+        next.then(arrive, arrive)
+        while (waiting && !over) {
+          const timer = setTimeout(() => wake(), heartbeat)
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+          clearTimeout(timer)
+          if (waiting && !over) yield ': keep-alive\n\n'
+        }
+        if (over) return
+        const { done, value } = await next
+        if (done) return
+        yield value
+      }
+    } finally {
+      end()
+    }
+  }
+
+  // A bare generator would do nothing on a `return` before its start, and wait for the next event on one after it.
+  const stream = chunks()
+  return {
+    next: () => stream.next(),
+    return() {
+      end()
+      return stream.return(undefined)
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
