@@ -1,0 +1,26 @@
+import { int32 } from './proto-shape.ts'
+import { type Shape, string } from './shape.ts'
+import { Violation } from './violation.ts'
+
+/** What a caller may send at the most, in every dialect. Body size and JSON depth are limited before, in `http/`. */
+
+export const maxParts = 1000
+/** Of lists of words: extensions, output modes, references. */
+export const maxWords = 1000
+
+export const pageSize = int32({ min: 1, max: 100 })
+export const historyLength = int32({ min: 0 })
+
+const idText = string({ min: 1, max: 256 })
+
+/** The id of a message, a task or a context. */
+export const id: Shape<string> = {
+  ...idText,
+  read(value) {
+    const text = idText.read(value)
+    // Neither survives every log, header and database.
+    if (/[\p{Cc}\p{Cs}]/u.test(text))
+      throw new Violation('expected an id, got control characters or half a surrogate pair')
+    return text
+  },
+}

@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest'
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { Message, Part, Task, TaskState } from '../../protocol/model.ts'
+import { decode } from './decode.ts'
+import { encode, encodeEvent } from './encode.ts'
+
+const timestamp = '2026-05-01T08:00:00.000Z'
+
+const bare: Task = {
+  id: 'T',
+  contextId: 'C',
+  status: { state: 'submitted', timestamp },
+  artifacts: [],
+  history: [],
+  generation: 1,
+}
+
+const reply: Message = { messageId: 'm-2', role: 'agent', parts: [{ text: 'done' }], contextId: 'C', taskId: 'T' }
+
+const full: Task = {
+  ...bare,
+  status: { state: 'input-required', timestamp, message: { ...reply, carry: { kind: 'message' } } },
+  artifacts: [
+    {
+      artifactId: 'A',
+      name: 'report.md',
+      description: 'All of it',
+      parts: [{ text: 'a', carry: { kind: 'text' } }],
+      extensions: ['https://example.com/ext'],
+      metadata: { size: 1 },
+      carry: { index: 0 },
+    },
+  ],
+  history: [{ messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }], referenceTaskIds: ['R'], metadata: { k: 0 } }],
+  metadata: { empty: {} },
+  carry: { sessionId: 's' },
+  generation: 7,
+}
+
+const fullOnTheWire = {
+  id: 'T',
+  contextId: 'C',
+  status: {
+    state: 'TASK_STATE_INPUT_REQUIRED',
+    timestamp,
+    message: { messageId: 'm-2', role: 'ROLE_AGENT', parts: [{ text: 'done' }], contextId: 'C', taskId: 'T' },
+  },
+  artifacts: [
+    {
+      artifactId: 'A',
+      name: 'report.md',
+      description: 'All of it',
+      parts: [{ text: 'a' }],
+      extensions: ['https://example.com/ext'],
+      metadata: { size: 1 },
+    },
+  ],
+  history: [
+    { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hi' }], referenceTaskIds: ['R'], metadata: { k: 0 } },
+  ],
+  metadata: { empty: {} },
+}
+
+const bareOnTheWire = { id: 'T', contextId: 'C', status: { state: 'TASK_STATE_SUBMITTED', timestamp } }
+
+describe('a task', () => {
+  it('shows all that it has, and nothing of what is only ours', () => {
+    expect(encode.getTask(full)).toStrictEqual(fullOnTheWire)
+    expect(encode.cancelTask(full)).toStrictEqual(fullOnTheWire)
+  })
+
+  it('leaves out what is empty', () => {
+    expect(encode.getTask(bare)).toStrictEqual(bareOnTheWire)
+  })
+
+  it('has the name of every state', () => {
+    const names: Record<TaskState, string> = {
+      submitted: 'TASK_STATE_SUBMITTED',
+      working: 'TASK_STATE_WORKING',
+      'input-required': 'TASK_STATE_INPUT_REQUIRED',
+      'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+      completed: 'TASK_STATE_COMPLETED',
+      failed: 'TASK_STATE_FAILED',
+      canceled: 'TASK_STATE_CANCELED',
+      rejected: 'TASK_STATE_REJECTED',
+    }
+    for (const [state, name] of Object.entries(names) as [TaskState, string][]) {
+      expect(encode.getTask({ ...bare, status: { state, timestamp } })).toMatchObject({ status: { state: name } })
+      expect(decode.listTasks({ status: name })).toMatchObject({ state })
+    }
+  })
+})
+
+describe('the outcome of a send', () => {
+  it('is a task or a message, told apart by the member', () => {
+    expect(encode.sendMessage({ type: 'task', task: bare })).toStrictEqual({ task: bareOnTheWire })
+    expect(encode.sendMessage({ type: 'message', message: reply })).toStrictEqual({
+      message: fullOnTheWire.status.message,
+    })
+  })
+})
+
+describe('a part', () => {
+  it('comes back from the wire as it went', () => {
+    const parts: Part[] = [
+      { text: '' },
+      { text: 'x', mediaType: 'text/markdown' },
+      { raw: '//77', mediaType: 'image/png', filename: 'a.png' },
+      { raw: '' },
+      { url: 'https://example.com/a', metadata: { a: [1] } },
+      { data: null },
+      { data: [1, 2] },
+      { data: { value: 1 } },
+    ]
+    const message: Message = { messageId: 'm', role: 'user', parts, extensions: ['e'], metadata: {} }
+    const wire = encode.sendMessage({ type: 'message', message })
+    expect(decode.sendMessage(JSON.parse(JSON.stringify(wire)))).toStrictEqual({ message })
+  })
+})
+
+describe('a page of tasks', () => {
+  const page = { nextPageToken: '', pageSize: 50, totalSize: 0 }
+
+  it('always has its four members', () => {
+    expect(encode.listTasks({ ...page, tasks: [], withArtifacts: false })).toStrictEqual({ tasks: [], ...page })
+  })
+
+  it('has the member artifacts exactly when it was asked for', () => {
+    const tasks = [bare, full]
+    const { artifacts, ...withoutArtifacts } = fullOnTheWire
+    expect(encode.listTasks({ ...page, tasks, withArtifacts: false })).toStrictEqual({
+      ...page,
+      tasks: [bareOnTheWire, withoutArtifacts],
+    })
+    expect(encode.listTasks({ ...page, tasks, withArtifacts: true })).toStrictEqual({
+      ...page,
+      tasks: [
+        { ...bareOnTheWire, artifacts: [] },
+        { ...withoutArtifacts, artifacts },
+      ],
+    })
+  })
+})
+
+describe('an event of a stream', () => {
+  const ref = { taskId: 'T', contextId: 'C', generation: 3 }
+
+  it('is wrapped by what it is', () => {
+    const events: [StreamEvent, object][] = [
+      [{ type: 'task', task: bare }, { task: bareOnTheWire }],
+      [{ type: 'message', message: reply }, { message: fullOnTheWire.status.message }],
+      [
+        { type: 'status', status: { state: 'working', timestamp }, ...ref },
+        { statusUpdate: { taskId: 'T', contextId: 'C', status: { state: 'TASK_STATE_WORKING', timestamp } } },
+      ],
+      [
+        { type: 'artifact', artifact: { artifactId: 'A', parts: [{ text: 'a' }] }, lastChunk: true, ...ref },
+        {
+          artifactUpdate: {
+            taskId: 'T',
+            contextId: 'C',
+            artifact: { artifactId: 'A', parts: [{ text: 'a' }] },
+            lastChunk: true,
+          },
+        },
+      ],
+    ]
+    for (const [event, wire] of events) expect(encodeEvent(event)).toStrictEqual(wire)
+  })
+
+  it('says only flags that are true', () => {
+    const artifact = { artifactId: 'A', parts: [{ text: 'a' }] }
+    const event: StreamEvent = {
+      type: 'artifact',
+      artifact,
+      append: true,
+      lastChunk: false,
+      metadata: { n: 1 },
+      ...ref,
+    }
+    expect(encodeEvent(event)).toStrictEqual({
+      artifactUpdate: { taskId: 'T', contextId: 'C', artifact, append: true, metadata: { n: 1 } },
+    })
+  })
+})
+
+describe('a push config', () => {
+  const config = { taskId: 'T', id: 'p', url: 'https://h', token: 'k', authentication: { scheme: 'Bearer' } }
+
+  it('comes back from the wire as it went', () => {
+    for (const each of [config, { ...config, tenant: 'a', authentication: { scheme: 'Basic', credentials: 'c' } }]) {
+      expect(decode.createPushConfig(encode.getPushConfig(each))).toStrictEqual(each)
+      expect(decode.createPushConfig(encode.createPushConfig(each))).toStrictEqual(each)
+    }
+  })
+
+  it('is listed, and an empty last page is an empty object', () => {
+    expect(encode.listPushConfigs({ configs: [config], nextPageToken: 'n' })).toStrictEqual({
+      configs: [config],
+      nextPageToken: 'n',
+    })
+    expect(encode.listPushConfigs({ configs: [], nextPageToken: '' })).toStrictEqual({})
+  })
+
+  it('is deleted with an empty object for an answer', () => {
+    expect(encode.deletePushConfig(undefined)).toStrictEqual({})
+  })
+})

@@ -1,0 +1,47 @@
+import type { WireError } from '../../dialects/dialect.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { Json } from '../../protocol/model.ts'
+
+/** JSON-RPC 2.0 as A2A uses it: one request, always with an answer. */
+
+export type RequestId = string | number | null
+
+type Envelope = Readonly<Record<string, unknown>>
+
+export function readEnvelope(body: unknown): Envelope {
+  if (Array.isArray(body)) throw invalidRequest('Batches are not part of A2A: send one request at a time.')
+  if (typeof body !== 'object' || body === null) throw invalidRequest('A JSON-RPC request is an object.')
+  return body as Envelope
+}
+
+/** Read before all else, so that also an error about the rest can be told apart by its id. */
+export function readId({ id }: Envelope): RequestId {
+  if (id === undefined) throw invalidRequest('id is missing: every request of A2A is answered.')
+  if (id === null || Number.isSafeInteger(id)) return id as RequestId
+  // It comes back with every event of a stream.
+  if (typeof id === 'string' && id.length <= 256) return id
+  throw invalidRequest('id must be a string of at most 256 characters, an integer or null.')
+}
+
+export interface MethodCall {
+  readonly method: string
+  readonly params: unknown
+}
+
+export function readCall({ jsonrpc, method, params }: Envelope): MethodCall {
+  if (jsonrpc !== '2.0') throw invalidRequest('jsonrpc must be "2.0".')
+  if (typeof method !== 'string') throw invalidRequest('method must be a string.')
+  return { method, params }
+}
+
+export function successText(id: RequestId, result: Json): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result)}}`
+}
+
+export function failureText(id: RequestId, error: WireError): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error })
+}
+
+function invalidRequest(message: string): A2AError {
+  return new A2AError('invalid-request', message)
+}

@@ -1,0 +1,339 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BodyTooLarge, type Incoming, type Outgoing } from '../../http/exchange.ts'
+import { A2AError, taskNotFound } from '../../protocol/errors.ts'
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { Task } from '../../protocol/model.ts'
+import type { Call, Operation, Service } from '../../protocol/service.ts'
+import { createJsonRpc, type JsonRpcOptions } from './server.ts'
+
+const timestamp = '2026-05-01T08:00:00.000Z'
+const status = { state: 'working', timestamp } as const
+const task: Task = { id: 'T', contextId: 'C', status, artifacts: [], history: [], generation: 4 }
+const taskOnTheWire = { id: 'T', contextId: 'C', status: { state: 'TASK_STATE_WORKING', timestamp } }
+const config = { taskId: 'T', id: 'p', url: 'https://h' }
+
+interface Received {
+  readonly operation: Operation
+  readonly request: unknown
+  readonly call: Call
+}
+
+/** Answers by the book and writes down what it was asked. The task `gone` is unknown, the task `broken` a bug. */
+function scriptedService(received: Received[]): Service {
+  const note = (operation: Operation, request: unknown, call: Call) => received.push({ operation, request, call })
+  async function* stream(taskId: string | undefined): AsyncGenerator<StreamEvent> {
+    if (taskId === 'gone') throw taskNotFound('gone')
+    yield { type: 'task', task }
+    if (taskId === 'broken') throw new Error('s3cret')
+    yield { type: 'status', status: { ...status, state: 'completed' }, taskId: 'T', contextId: 'C', generation: 5 }
+  }
+  const find = async (taskId: string): Promise<Task> => {
+    if (taskId === 'gone') throw taskNotFound('gone')
+    if (taskId === 'broken') throw new Error('s3cret')
+    if (taskId === 'busy') throw new A2AError('unavailable', 'Come back later.', { retryAfter: 1.5 })
+    return task
+  }
+  return {
+    async sendMessage(request, call) {
+      note('sendMessage', request, call)
+      return { type: 'message', message: { messageId: 'm-2', role: 'agent', parts: [{ text: 'hello' }] } }
+    },
+    streamMessage(request, call) {
+      note('streamMessage', request, call)
+      return stream(request.message.taskId)
+    },
+    async getTask(request, call) {
+      note('getTask', request, call)
+      return await find(request.taskId)
+    },
+    async listTasks(request, call) {
+      note('listTasks', request, call)
+      return { tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0, withArtifacts: false }
+    },
+    async cancelTask(request, call) {
+      note('cancelTask', request, call)
+      return await find(request.taskId)
+    },
+    subscribeToTask(request, call) {
+      note('subscribeToTask', request, call)
+      return stream(request.taskId)
+    },
+    createPushConfig: async () => config,
+    getPushConfig: async () => config,
+    listPushConfigs: async () => ({ configs: [config], nextPageToken: '' }),
+    deletePushConfig: async () => {},
+    async getExtendedCard() {
+      throw new A2AError('extended-card-not-configured', 'There is none.')
+    },
+  }
+}
+
+interface Sent {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly query?: string
+  readonly body: unknown
+}
+
+function open(options: Partial<JsonRpcOptions> = {}) {
+  const received: Received[] = []
+  const reported: unknown[] = []
+  const caller = new AbortController()
+  const answer = createJsonRpc({
+    service: scriptedService(received),
+    onError: (error) => reported.push(error),
+    ...options,
+  })
+  let bodiesRead = 0
+
+  async function post({ headers = {}, query = '', body }: Sent): Promise<Outgoing> {
+    const bytes = body instanceof Uint8Array ? body : new TextEncoder().encode(textOf(body))
+    const all: Record<string, string> = { 'content-type': 'application/json', 'a2a-version': '1.0', ...headers }
+    const incoming: Incoming = {
+      method: 'POST',
+      path: '/',
+      query,
+      base: '',
+      secure: false,
+      header: (name) => all[name],
+      async bytes(limit) {
+        bodiesRead++
+        if (bytes.length > limit) throw new BodyTooLarge(limit)
+        return bytes
+      },
+      signal: caller.signal,
+    }
+    return await answer(incoming, { id: 'ada' })
+  }
+
+  async function rpc(body: unknown, sent: Omit<Sent, 'body'> = {}) {
+    const { status, headers, body: text } = await post({ ...sent, body })
+    return { status, headers, ...JSON.parse(text as string) }
+  }
+
+  return { post, rpc, received, reported, caller, bodiesRead: () => bodiesRead }
+}
+
+function textOf(body: unknown): string {
+  return typeof body === 'string' ? body : JSON.stringify(body)
+}
+
+function request(method: string, params?: object, id: unknown = 1) {
+  return { jsonrpc: '2.0', id, method, params }
+}
+
+async function textsOf({ body }: Outgoing): Promise<string> {
+  let text = ''
+  for await (const chunk of body as AsyncIterable<string>) text += chunk
+  return text
+}
+
+const hello = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+
+describe('a call', () => {
+  it('reaches the service in the words of the model, with who is calling', async () => {
+    const { rpc, received, caller } = open()
+    const answer = await rpc(request('SendMessage', { message: hello }), { headers: { 'idempotency-key': 'k-1' } })
+    expect(received).toEqual([
+      {
+        operation: 'sendMessage',
+        request: { message: { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] } },
+        call: { principal: { id: 'ada' }, signal: caller.signal, idempotencyKey: 'k-1' },
+      },
+    ])
+    expect(answer).toEqual({
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      jsonrpc: '2.0',
+      id: 1,
+      result: { message: { messageId: 'm-2', role: 'ROLE_AGENT', parts: [{ text: 'hello' }] } },
+    })
+  })
+
+  it('is answered for every operation that has one answer', async () => {
+    const { rpc } = open()
+    const calls: [string, object | undefined, object][] = [
+      ['GetTask', { id: 'T' }, taskOnTheWire],
+      ['CancelTask', { id: 'T' }, taskOnTheWire],
+      ['ListTasks', undefined, { tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 }],
+      ['CreateTaskPushNotificationConfig', config, config],
+      ['GetTaskPushNotificationConfig', { taskId: 'T', id: 'p' }, config],
+      ['ListTaskPushNotificationConfigs', { taskId: 'T' }, { configs: [config] }],
+      ['DeleteTaskPushNotificationConfig', { taskId: 'T', id: 'p' }, {}],
+    ]
+    for (const [method, params, result] of calls) expect(await rpc(request(method, params))).toMatchObject({ result })
+    expect(await rpc(request('GetExtendedAgentCard'))).toMatchObject({ error: { code: -32007 } })
+  })
+
+  it('gets its id back, whatever it is', async () => {
+    const { rpc } = open()
+    for (const id of [0, '', 'x', -7, 2 ** 53 - 1, null, '0']) {
+      expect((await rpc(request('GetTask', { id: 'T' }, id))).id).toBe(id)
+      expect(await rpc(request('GetTask', { id: 'gone' }, id))).toMatchObject({ id, error: { code: -32001 } })
+    }
+  })
+
+  it('names its version in the query just as well', async () => {
+    const { rpc } = open({ missingVersion: 'strict' })
+    const sent = { headers: { 'a2a-version': '' } }
+    expect(await rpc(request('GetTask', { id: 'T' }), { ...sent, query: 'A2A-Version=1.0' })).toHaveProperty('result')
+    expect(await rpc(request('GetTask', { id: 'T' }), sent)).toMatchObject({ error: { code: -32009 } })
+  })
+})
+
+describe('a request that is none', () => {
+  it('is refused unread when it is not declared as JSON', async () => {
+    const { rpc, bodiesRead } = open()
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', '']) {
+      const answer = await rpc(request('GetTask', { id: 'T' }), { headers: { 'content-type': type } })
+      expect(answer).toMatchObject({ status: 415, id: null, error: { code: -32005 } })
+    }
+    expect(bodiesRead()).toBe(0)
+  })
+
+  it('is refused when it is too long', async () => {
+    const answer = await open({ bodyLimit: 20 }).rpc(request('GetTask', { id: 'T' }))
+    expect(answer).toMatchObject({ status: 413, id: null, error: { code: -32600 } })
+    expect(answer.error.message).toBe('The body is longer than 20 bytes.')
+  })
+
+  it('is refused when it cannot be parsed', async () => {
+    const { rpc } = open({ jsonDepth: 8 })
+    for (const body of ['', '{', '{"a":1,"a":2}', '['.repeat(9), new Uint8Array([0x22, 0xff, 0x22])]) {
+      expect(await rpc(body)).toMatchObject({ status: 200, id: null, error: { code: -32700 } })
+    }
+    expect((await rpc('{"a":1,"a":2}')).error.message).toBe('Invalid JSON: duplicate key "a" at position 7.')
+  })
+
+  it('is refused when it is a batch', async () => {
+    const answer = await open().rpc([request('GetTask', { id: 'T' }), request('GetTask', { id: 'T' })])
+    expect(answer).toMatchObject({ status: 200, id: null, error: { code: -32600 } })
+    expect(answer.error.message).toContain('Batches are not part of A2A')
+  })
+
+  it('is refused when its envelope is wrong, with its id if that can be read', async () => {
+    const { rpc } = open()
+    const wrong: [unknown, unknown][] = [
+      ['"text"', null],
+      ['null', null],
+      [{ jsonrpc: '2.0', method: 'GetTask', params: { id: 'T' } }, null],
+      [{ ...request('GetTask'), id: 1.5 }, null],
+      [{ ...request('GetTask'), id: 2 ** 53 }, null],
+      [{ ...request('GetTask'), id: true }, null],
+      [{ ...request('GetTask'), id: ['a'] }, null],
+      [{ ...request('GetTask'), id: 'x'.repeat(257) }, null],
+      [{ ...request('GetTask', undefined, 'a'), jsonrpc: '1.0' }, 'a'],
+      [{ ...request('GetTask', undefined, 'a'), jsonrpc: 2 }, 'a'],
+      [{ ...request('GetTask', undefined, 0), method: 7 }, 0],
+      [{ jsonrpc: '2.0', id: 3 }, 3],
+    ]
+    for (const [body, id] of wrong) expect(await rpc(body)).toMatchObject({ status: 200, id, error: { code: -32600 } })
+  })
+
+  it('is refused when its version or its method is unknown', async () => {
+    const { rpc } = open()
+    const version = await rpc(request('SendMessage', {}), { headers: { 'a2a-version': '99.0' } })
+    expect(version).toMatchObject({
+      id: 1,
+      error: { code: -32009, data: [{ reason: 'VERSION_NOT_SUPPORTED', metadata: { supportedVersions: '1.0' } }] },
+    })
+    const method = await rpc(request('message/send', {}))
+    expect(method).toMatchObject({ id: 1, error: { code: -32601 } })
+    expect(method.error.message).toContain('Here it is SendMessage.')
+  })
+
+  it('is refused when its params are wrong, and the field is named', async () => {
+    const { rpc, received } = open()
+    const answer = await rpc(request('ListTasks', { pageSize: 150 }))
+    const description = 'expected an integer from 1 to 100, got 150'
+    expect(answer).toMatchObject({
+      status: 200,
+      error: { code: -32602, data: [{ fieldViolations: [{ field: 'pageSize', description }] }] },
+    })
+    expect(await rpc(request('ListTasks', []))).toMatchObject({ error: { code: -32602 } })
+    const key = await rpc(request('ListTasks'), { headers: { 'idempotency-key': 'ä' } })
+    expect(key).toMatchObject({ error: { code: -32602, data: [{ fieldViolations: [{ field: 'Idempotency-Key' }] }] } })
+    expect(received).toEqual([])
+  })
+})
+
+describe('a failure', () => {
+  it('that is a bug shows nothing of itself, and is reported', async () => {
+    const { rpc, reported } = open()
+    const answer = await rpc(request('GetTask', { id: 'broken' }))
+    expect(answer).toMatchObject({ status: 200, id: 1, error: { code: -32603, message: 'Internal error' } })
+    expect(JSON.stringify(answer)).not.toContain('s3cret')
+    expect(reported).toEqual([new Error('s3cret')])
+  })
+
+  it('after the caller has gone is not reported', async () => {
+    const { rpc, reported, caller } = open()
+    caller.abort()
+    await rpc(request('GetTask', { id: 'broken' }))
+    expect(reported).toEqual([])
+  })
+
+  it('that passes says when to come back', async () => {
+    const answer = await open().rpc(request('GetTask', { id: 'busy' }))
+    expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '2' }, error: { code: -32603 } })
+  })
+})
+
+describe('a stream', () => {
+  it('is sent as events, each an answer with its number', async () => {
+    const { post } = open()
+    const outgoing = await post({ body: request('SendStreamingMessage', { message: hello }, 'q') })
+    expect(outgoing).toMatchObject({ status: 200, headers: { 'content-type': 'text/event-stream' } })
+    const events = (await textsOf(outgoing)).split('\n\n')
+    expect(events[0]).toBe(
+      `id: 4\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 'q', result: { task: taskOnTheWire } })}`,
+    )
+    expect(events[1]).toMatch(/^id: 5\ndata: \{"jsonrpc":"2.0","id":"q","result":\{"statusUpdate":/)
+    expect(events.slice(2)).toEqual([''])
+  })
+
+  it('goes on after the last event that was seen', async () => {
+    const { post, rpc, received } = open()
+    await post({ body: request('SubscribeToTask', { id: 'T' }), headers: { 'last-event-id': '12' } })
+    await post({ body: request('SendStreamingMessage', { message: hello }), query: 'lastEventId=3' })
+    expect(received.map(({ request }) => request)).toMatchObject([{ taskId: 'T', after: 12 }, { after: 3 }])
+    const answer = await rpc(request('SubscribeToTask', { id: 'T' }), { headers: { 'last-event-id': 'x' } })
+    expect(answer).toMatchObject({ error: { code: -32602, data: [{ fieldViolations: [{ field: 'Last-Event-ID' }] }] } })
+  })
+
+  it('that cannot begin is a plain error', async () => {
+    const answer = await open().rpc(request('SubscribeToTask', { id: 'gone' }, 9))
+    expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' }, id: 9 })
+    expect(answer.error.code).toBe(-32001)
+  })
+
+  it('that breaks ends with an error event', async () => {
+    const { post, reported } = open()
+    const text = await textsOf(await post({ body: request('SubscribeToTask', { id: 'broken' }) }))
+    expect(text).toMatch(
+      /event: error\ndata: \{"jsonrpc":"2.0","id":1,"error":\{"code":-32603,"message":"Internal error"\}\}\n\n$/,
+    )
+    expect(reported).toEqual([new Error('s3cret')])
+  })
+})
+
+describe('whatever arrives', () => {
+  const call = fc.record(
+    { jsonrpc: fc.constantFrom('2.0', '1.0'), id: fc.jsonValue(), method: fc.string(), params: fc.jsonValue() },
+    { requiredKeys: [] },
+  )
+
+  it('is answered, and never with a word about what went wrong inside', async () => {
+    const { post, reported } = open()
+    const body = fc.oneof(fc.uint8Array(), fc.json(), fc.string(), call.map(textOf))
+    await fc.assert(
+      fc.asyncProperty(body, fc.string(), async (sent, version) => {
+        const outgoing = await post({ body: sent, headers: { 'a2a-version': version } })
+        expect([200, 413, 415]).toContain(outgoing.status)
+        expect(JSON.parse(outgoing.body as string)).toHaveProperty('error.message')
+      }),
+      { numRuns: 500 },
+    )
+    expect(reported).toEqual([])
+  })
+})

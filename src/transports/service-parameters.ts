@@ -1,0 +1,35 @@
+import { parseVersion } from '../dialects/negotiate.ts'
+import type { Incoming } from '../http/exchange.ts'
+import { invalidParams } from '../protocol/errors.ts'
+
+/** What a caller says beside the body, in headers or in the query (A2A 1.0 §3.2.6). */
+
+/** The Major.Minor that the caller speaks, if it says so. */
+export function versionOf(incoming: Incoming): string | undefined {
+  return parseVersion(incoming.header('a2a-version')) ?? parseVersion(queryOf(incoming, 'A2A-Version'))
+}
+
+export function idempotencyKeyOf(incoming: Incoming): string | undefined {
+  const key = incoming.header('idempotency-key')
+  if (key !== undefined && !/^[ -~]{1,255}$/.test(key)) {
+    throw invalidParams('Idempotency-Key', 'expected 1 to 255 printable ASCII characters')
+  }
+  return key
+}
+
+/** The generation after which a broken stream is to go on. `EventSource` sends the header by itself. */
+export function resumePointOf(incoming: Incoming): number | undefined {
+  const header = incoming.header('last-event-id')
+  if (header !== undefined) return readGeneration('Last-Event-ID', header)
+  const query = queryOf(incoming, 'lastEventId')
+  return query === undefined ? undefined : readGeneration('lastEventId', query)
+}
+
+function queryOf({ query }: Incoming, name: string): string | undefined {
+  return query === '' ? undefined : (new URLSearchParams(query).get(name) ?? undefined)
+}
+
+function readGeneration(field: string, text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw invalidParams(field, 'expected the number of an event, an integer from 0 on')
+  return Number(text)
+}
