@@ -1,0 +1,50 @@
+import type { AgentExtension, AgentProvider, AgentSkill } from '../protocol/card.ts'
+import type { Content } from './content.ts'
+import type { Turn } from './turn.ts'
+
+/** What an author says of an agent. The rest of its card is derived from how it is served. */
+export interface AgentProfile {
+  readonly name: string
+  readonly description?: string
+  /** The version of the agent itself. */
+  readonly version?: string
+  readonly skills?: readonly SkillProfile[]
+  readonly inputModes?: readonly string[]
+  readonly outputModes?: readonly string[]
+  readonly provider?: AgentProvider
+  readonly documentationUrl?: string
+  readonly iconUrl?: string
+  readonly extensions?: readonly AgentExtension[]
+}
+
+export type SkillProfile = Pick<AgentSkill, 'id' | 'name'> & Partial<AgentSkill>
+
+/** What a turn ends with: content to answer, or nothing if the task says it all. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an author's function may simply end
+export type Result = Content | undefined | void
+
+/**
+ * How an agent answers a message. A function that returns content answers with a message, unless it touched the task.
+ * A generator always makes a task: what it yields is streamed as an artifact, what it returns ends the task.
+ */
+export type Run = (turn: Turn) => Result | Promise<Result> | AsyncIterable<Result, Result>
+
+export interface Agent {
+  readonly profile: AgentProfile
+  readonly run: Run
+}
+
+export function agent(profile: AgentProfile, run: Run): Agent {
+  requireText('name', profile.name)
+  for (const skill of profile.skills ?? []) {
+    requireText('skills[].id', skill.id)
+    requireText('skills[].name', skill.name)
+  }
+  if (typeof run !== 'function') throw new TypeError(`agent(${profile.name}): expected a function, got ${typeof run}`)
+  return { profile, run }
+}
+
+function requireText(what: string, value: unknown): void {
+  if (typeof value === 'string' && value.trim() !== '') return
+  throw new TypeError(`agent(): expected ${what} to be a text that is not empty, got ${JSON.stringify(value)}`)
+}
