@@ -1,0 +1,54 @@
+import { createVoice } from '../agent/voice.ts'
+import { A2AError, taskNotFound } from '../protocol/errors.ts'
+import type { Task } from '../protocol/model.ts'
+import type { Call, CancelTaskRequest } from '../protocol/service.ts'
+import { isEnded } from '../protocol/states.ts'
+import { follow } from '../tasks/follow.ts'
+import { getTask } from './get-task.ts'
+import type { RuntimeSettings } from './options.ts'
+import { visibleHead } from './visible.ts'
+
+/** Over the grace period that an agent has, so that the caller sees the end of it. */
+const patience = 2_000
+
+/** Stores the wish. Whoever is at work on the task, here or elsewhere, stops it; nobody at work, we end it ourselves. */
+export async function cancelTask(request: CancelTaskRequest, call: Call, settings: RuntimeSettings): Promise<Task> {
+  const { log, holder, leaseTtl, cancelGrace } = settings
+  const { taskId } = request
+  for (;;) {
+    const head = await visibleHead(log, taskId, call.principal)
+    if (isEnded(head.phase)) {
+      throw new A2AError('task-not-cancelable', `Task ${taskId} is ${head.phase} already and cannot be canceled.`)
+    }
+    const wish = [{ type: 'cancel' }] as const
+    const appended = await log.append(taskId, head.generation, wish, { lease: { holder, ttl: leaseTtl } })
+    if (appended.type === 'gone') throw taskNotFound(taskId)
+    if (appended.type !== 'stored') continue // somebody was faster: look again
+    const { generation, lease } = appended
+    if (lease) await log.append(taskId, generation, [createVoice(head).status('canceled')], lease)
+    else await ended(taskId, generation, cancelGrace + patience, call.signal, settings)
+    return await getTask(request, call, log)
+  }
+}
+
+/** Waits for the end of a task, for a while. */
+async function ended(
+  taskId: string,
+  after: number,
+  wait: number,
+  signal: AbortSignal,
+  { log }: RuntimeSettings,
+): Promise<void> {
+  const enough = new AbortController()
+  const stop = () => enough.abort()
+  const timer = setTimeout(stop, wait)
+  signal.addEventListener('abort', stop)
+  try {
+    for await (const { event } of follow(log, taskId, after, enough.signal)) {
+      if (event.type === 'status' && isEnded(event.status.state)) return
+    }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,70 @@
+import { A2AError, taskNotFound } from '../protocol/errors.ts'
+import type { Call, SendRequest } from '../protocol/service.ts'
+import type { Claim, Claimed, NewTask, TaskLog } from '../tasks/log.ts'
+
+/** A message that is stored: where its answer is to be read. */
+export interface Ticket {
+  readonly task: NewTask
+  /** The generation of the message itself. */
+  readonly generation: number
+}
+
+/** The keys under which a new exchange is stored at most once. */
+export async function claimsOfNew(request: SendRequest, call: Call, byMessageId: boolean): Promise<readonly Claim[]> {
+  const { contextId = '', messageId } = request.message
+  const keys = keysOf(call)
+  if (byMessageId) keys.push(`new ${contextId} ${messageId}`)
+  return keys.length === 0 ? [] : await claim(request, keys)
+}
+
+/** The keys under which a message is stored at most once in its task. */
+export function claimsWithin(taskId: string, request: SendRequest, call: Call): Promise<readonly Claim[]> {
+  return claim(request, [...keysOf(call), `in ${taskId} ${request.message.messageId}`])
+}
+
+/** What these keys already stand for, if anything. */
+export async function claimedBefore(log: TaskLog, claims: readonly Claim[], call: Call): Promise<Ticket | undefined> {
+  for (const { key, digest } of claims) {
+    const claimed = await log.claimed(call.principal.id, key)
+    if (claimed) return await ticketOf(log, claimed, digest)
+  }
+  return undefined
+}
+
+/**
+ * The message that began a task could claim nothing under the task's id, which it did not know. It is generation 1.
+ */
+export async function isOpening(log: TaskLog, task: NewTask, { message }: SendRequest): Promise<boolean> {
+  const [first] = await log.read(task.taskId, 0)
+  if (first?.event.type !== 'message' || first.event.message.messageId !== message.messageId) return false
+  const { taskId, contextId } = task
+  if (JSON.stringify(first.event.message) !== JSON.stringify({ ...message, taskId, contextId })) throw conflict()
+  return true
+}
+
+/** The same message came before: its answer is the answer, unless the body differs. */
+export async function ticketOf(log: TaskLog, claimed: Claimed, digest: string): Promise<Ticket> {
+  if (claimed.digest !== digest) throw conflict()
+  const head = await log.head(claimed.taskId)
+  if (!head || head.phase === 'expired') throw taskNotFound(claimed.taskId)
+  return { task: head, generation: claimed.generation }
+}
+
+function conflict(): A2AError {
+  return new A2AError(
+    'conflict',
+    'This Idempotency-Key or messageId was used before with a different body: take a new one.',
+  )
+}
+
+function keysOf({ idempotencyKey }: Call): string[] {
+  return idempotencyKey === undefined ? [] : [`key ${idempotencyKey}`]
+}
+
+/** Decoded requests are built in one order, so equal requests have equal texts. */
+async function claim({ message, configuration, metadata }: SendRequest, keys: readonly string[]): Promise<Claim[]> {
+  const text = new TextEncoder().encode(JSON.stringify([message, configuration, metadata]))
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
+  const digest = Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return keys.map((key) => ({ key, digest }))
+}

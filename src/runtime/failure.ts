@@ -1,0 +1,11 @@
+import { A2AError } from '../protocol/errors.ts'
+
+/**
+ * What a caller may read about an error that an agent threw. Only an `A2AError` is written for callers; anything else
+ * may hold secrets, so the caller gets a reference under which the operator finds it in the log.
+ */
+export function describeFailure(error: unknown): { readonly text: string; readonly reference: string } {
+  const reference = crypto.randomUUID().slice(0, 8)
+  const text = error instanceof A2AError ? error.message : `The agent failed unexpectedly (reference ${reference}).`
+  return { text, reference }
+}

@@ -1,0 +1,53 @@
+import { invalidParams } from '../protocol/errors.ts'
+import type { Task } from '../protocol/model.ts'
+import type { Call, ListTasksRequest, TaskPage } from '../protocol/service.ts'
+import { loadFold } from '../tasks/load.ts'
+import type { ListCursor, TaskHead, TaskLog } from '../tasks/log.ts'
+import { limitHistory } from './present.ts'
+
+const defaultPageSize = 50
+
+/** The caller's tasks, newest status first. A task that changes while it is paged through moves to the front. */
+export async function listTasks(request: ListTasksRequest, call: Call, log: TaskLog): Promise<TaskPage> {
+  const { contextId, state, statusSince, pageSize = defaultPageSize, pageToken } = request
+  const { historyLength = 0, includeArtifacts = false } = request
+  const filter = JSON.stringify([contextId, state, statusSince])
+  const { heads, total, next } = await log.list({
+    owner: call.principal.id,
+    contextId,
+    phase: state,
+    changedSince: statusSince === undefined ? undefined : Date.parse(statusSince),
+    cursor: pageToken ? readToken(pageToken, filter) : undefined,
+    limit: pageSize,
+  })
+  const isBrief = historyLength === 0 && !includeArtifacts
+  const tasks: Task[] = []
+  for (const head of heads) {
+    const task = isBrief ? brief(head) : (await loadFold(log, head)).task()
+    if (task) tasks.push(limitHistory(includeArtifacts ? task : { ...task, artifacts: [] }, historyLength))
+  }
+  const nextPageToken = next ? writeToken(next, filter) : ''
+  return { tasks, nextPageToken, pageSize, totalSize: total, withArtifacts: includeArtifacts }
+}
+
+/** What the head alone knows is enough for most lists. */
+function brief({ taskId, contextId, status, generation }: TaskHead): Task | undefined {
+  return status && { id: taskId, contextId, status, artifacts: [], history: [], generation }
+}
+
+function writeToken({ changed, key }: ListCursor, filter: string): string {
+  return btoa(encodeURIComponent(JSON.stringify([changed, key, filter])))
+}
+
+/** A token says where its list goes on. What the caller may see is asked anew for every page. */
+function readToken(token: string, filter: string): ListCursor {
+  try {
+    const [changed, key, of]: unknown[] = JSON.parse(decodeURIComponent(atob(token)))
+    if (Number.isSafeInteger(changed) && Number.isSafeInteger(key) && of === filter) {
+      return { changed: changed as number, key: key as number }
+    }
+  } catch {
+    // Not one of ours: the same answer as for one of another list.
+  }
+  throw invalidParams('pageToken', 'expected the nextPageToken of a list with the same filters')
+}

@@ -1,0 +1,46 @@
+import type { Agent } from '../agent/agent.ts'
+import { consoleLogger, type Logger } from '../protocol/logger.ts'
+import type { TaskLog } from '../tasks/log.ts'
+
+export interface RuntimeOptions {
+  readonly agent: Agent
+  readonly log: TaskLog
+  readonly logger?: Logger
+  /** A message for a task that is at work: run it next (default), refuse it, or stop the turn and run it now. */
+  readonly whileBusy?: 'queue' | 'reject' | 'interrupt'
+  /** How many messages may wait for one task. */
+  readonly queueLimit?: number
+  /** How long an agent may take to stop after its signal aborted, in milliseconds; then it is left behind. */
+  readonly cancelGrace?: number
+  /** How long a turn may take, in milliseconds. Without it, as long as it wants. */
+  readonly turnDeadline?: number
+  /** A turn that has neither answered nor touched its task after so many milliseconds becomes a task. */
+  readonly taskAfter?: number
+  /** How long a silent writer is trusted, in milliseconds. Tasks of a dead process are found after that time. */
+  readonly leaseTtl?: number
+  /** Also take two *new* messages with one `messageId` for the same. Off, because real clients reuse ids. */
+  readonly dedupeNewTasks?: boolean
+  /** Names this process in the leases it holds, for people who look into the store. */
+  readonly holder?: string
+  /** How long ended tasks, and after them their tombstones, are kept, in milliseconds. */
+  readonly retention?: { readonly ended: number; readonly tombstones: number }
+}
+
+export type RuntimeSettings = Required<Omit<RuntimeOptions, 'turnDeadline'>> & Pick<RuntimeOptions, 'turnDeadline'>
+
+const day = 24 * 60 * 60 * 1000
+
+export function withDefaults(options: RuntimeOptions): RuntimeSettings {
+  return {
+    logger: consoleLogger,
+    whileBusy: 'queue',
+    queueLimit: 100,
+    cancelGrace: 5_000,
+    taskAfter: 10_000,
+    leaseTtl: 15_000,
+    dedupeNewTasks: false,
+    holder: crypto.randomUUID(),
+    retention: { ended: 30 * day, tombstones: 30 * day },
+    ...options,
+  }
+}

@@ -1,0 +1,83 @@
+import { A2AError } from '../protocol/errors.ts'
+import type { StreamEvent } from '../protocol/events.ts'
+import type { Call, Service } from '../protocol/service.ts'
+import { cancelTask } from './cancel-task.ts'
+import { getTask } from './get-task.ts'
+import { listTasks } from './list-tasks.ts'
+import { type RuntimeOptions, withDefaults } from './options.ts'
+import { createRuns } from './runs.ts'
+import { sendMessage } from './send-message.ts'
+import { streamMessage } from './stream-message.ts'
+import { subscribeToTask } from './subscribe-to-task.ts'
+import { startUpkeep } from './upkeep.ts'
+
+/** The operations of A2A over a task log, and the agent that answers. */
+export interface Runtime {
+  readonly service: Service
+  /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
+  drain(deadline: number): Promise<void>
+}
+
+export function createRuntime(options: RuntimeOptions): Runtime {
+  const settings = withDefaults(options)
+  const { log } = settings
+  const runs = createRuns(settings)
+  const upkeep = startUpkeep(settings, runs)
+  const house = { settings, runs }
+  const closing = new AbortController()
+  let isDraining = false
+
+  function requireOpen(): void {
+    if (isDraining) throw new A2AError('unavailable', 'The server is shutting down: try again.', { retryAfter: 1 })
+  }
+
+  /** A stream that also ends, cleanly, when the server goes; its reader can resume it elsewhere. */
+  async function* until<T extends StreamEvent>(call: Call, open: (call: Call) => AsyncGenerator<T>) {
+    const stopped = new AbortController()
+    const stop = () => stopped.abort()
+    const signals = [call.signal, closing.signal]
+    for (const signal of signals) signal.addEventListener('abort', stop)
+    if (signals.some(({ aborted }) => aborted)) stop()
+    try {
+      yield* open({ ...call, signal: stopped.signal })
+    } finally {
+      for (const signal of signals) signal.removeEventListener('abort', stop)
+    }
+  }
+
+  const withoutPush = async () => {
+    throw new A2AError('push-not-supported', 'This agent sends no push notifications.')
+  }
+
+  const service: Service = {
+    async sendMessage(request, call) {
+      requireOpen()
+      return await sendMessage(request, call, house)
+    },
+    async *streamMessage(request, call) {
+      requireOpen()
+      yield* until(call, (linked) => streamMessage(request, linked, house))
+    },
+    getTask: (request, call) => getTask(request, call, log),
+    listTasks: (request, call) => listTasks(request, call, log),
+    cancelTask: (request, call) => cancelTask(request, call, settings),
+    subscribeToTask: (request, call) => until(call, (linked) => subscribeToTask(request, linked, log)),
+    createPushConfig: withoutPush,
+    getPushConfig: withoutPush,
+    listPushConfigs: withoutPush,
+    deletePushConfig: withoutPush,
+    async getExtendedCard() {
+      throw new A2AError('unsupported-operation', 'This agent has no extended card: its public card says it all.')
+    },
+  }
+
+  return {
+    service,
+    async drain(deadline) {
+      isDraining = true
+      upkeep.stop()
+      await runs.drain(deadline)
+      closing.abort()
+    },
+  }
+}

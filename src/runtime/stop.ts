@@ -1,0 +1,69 @@
+import type { RuntimeSettings } from './options.ts'
+
+/** Why a turn is stopped from outside. */
+export type StopReason = 'canceled' | 'interrupted' | 'deadline' | 'shutdown' | 'flooded' | 'lease-lost'
+
+/** The brake of one turn. */
+export interface Stop {
+  readonly signal: AbortSignal
+  readonly reason: StopReason | undefined
+  /** Nothing that this turn emits is stored any more. */
+  readonly over: boolean
+  stop(reason: StopReason): void
+  /** The work's own end, or, if it ignores the signal, the end of the grace period. */
+  race<T>(work: Promise<T>): Promise<T | undefined>
+  close(): void
+}
+
+export function createStop({ cancelGrace, turnDeadline }: RuntimeSettings): Stop {
+  const controller = new AbortController()
+  let reason: StopReason | undefined
+  let over = false
+  let grace: ReturnType<typeof setTimeout> | undefined
+  let leaveBehind = () => {}
+  const leftBehind = new Promise<undefined>((resolve) => {
+    leaveBehind = () => resolve(undefined)
+  })
+
+  function stop(why: StopReason): void {
+    if (reason || over) return
+    reason = why
+    // Another writer goes on with the task: there is nothing to wait for.
+    grace = setTimeout(leaveBehind, why === 'lease-lost' ? 0 : cancelGrace)
+    controller.abort(new Error(`The turn is stopped: ${why}.`))
+  }
+  const deadline = turnDeadline === undefined ? undefined : setTimeout(stop, turnDeadline, 'deadline')
+
+  return {
+    signal: controller.signal,
+    get reason() {
+      return reason
+    },
+    get over() {
+      return over
+    },
+    stop,
+    race: (work) => Promise.race([work, leftBehind]),
+    close() {
+      over = true
+      clearTimeout(grace)
+      clearTimeout(deadline)
+    },
+  }
+}
+
+/** What the caller reads when the task fails for that reason. */
+export function stopText(reason: StopReason, { turnDeadline }: RuntimeSettings): string {
+  switch (reason) {
+    case 'deadline':
+      return `The agent did not finish within its deadline of ${turnDeadline} ms.`
+    case 'shutdown':
+      return 'The server shut down before the agent had finished. Please send it again.'
+    case 'flooded':
+      return 'The agent produced results faster than they could be stored.'
+    case 'canceled':
+    case 'interrupted':
+    case 'lease-lost':
+      return 'The turn was stopped.'
+  }
+}

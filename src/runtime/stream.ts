@@ -1,0 +1,58 @@
+import type { StreamEvent } from '../protocol/events.ts'
+import type { Task } from '../protocol/model.ts'
+import { isEnded } from '../protocol/states.ts'
+import { createFold, type Fold } from '../tasks/fold.ts'
+import { follow } from '../tasks/follow.ts'
+import type { NewTask, TaskLog } from '../tasks/log.ts'
+
+/**
+ * What a reader of a task sees. From a fold: the task as soon as there is one, then every change. From a generation
+ * that the reader has seen already: every change after it. It closes when the task has ended or waits for its caller;
+ * an exchange that the agent answers with a message is that one message.
+ */
+export async function* streamTask(
+  log: TaskLog,
+  task: NewTask,
+  from: Fold | number,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent, void> {
+  const { taskId, contextId } = task
+  const after = typeof from === 'number' ? from : from.generation
+  /** Grows until the task can be told, and is let go then: a reader keeps no artifacts. */
+  let untold = typeof from === 'number' ? undefined : from
+  const known = untold?.task()
+  if (known) {
+    yield { type: 'task', task: known }
+    untold = undefined
+  }
+  for await (const stored of follow(log, taskId, after, signal)) {
+    const { generation, event } = stored
+    if (event.type === 'reply') return yield { type: 'message', message: event.message }
+    untold?.apply(stored)
+    const begun: Task | undefined = untold?.task()
+    if (begun) {
+      yield { type: 'task', task: begun }
+      untold = undefined
+    } else if (event.type === 'status' || event.type === 'artifact') {
+      // Callers' messages and wishes are events of the log, but none that A2A tells in a stream.
+      yield { ...event, taskId, contextId, generation }
+    }
+    if (event.type === 'status' && (isEnded(event.status.state) || event.status.state === 'input-required')) return
+  }
+}
+
+/**
+ * The fold to read the answer to a message from: everything up to the message. The first message of a task has
+ * nothing before it, so that reading may as well begin there.
+ */
+export async function foldUntil(log: TaskLog, task: NewTask, message: number): Promise<Fold> {
+  if (message === 1) return createFold(task)
+  const snapshot = await log.snapshot(task.taskId)
+  const fold = createFold(task, snapshot && snapshot.generation <= message ? snapshot : undefined)
+  while (fold.generation < message) {
+    const stored = await log.read(task.taskId, fold.generation)
+    if (stored.length === 0) break
+    for (const event of stored) if (event.generation <= message) fold.apply(event)
+  }
+  return fold
+}

@@ -1,0 +1,30 @@
+import { onTestFinished } from 'vitest'
+import { type AgentProfile, agent, type Run } from '../../src/agent/agent.ts'
+import { type ServeOptions, type Server, serve } from '../../src/serve.ts'
+import { quiet } from './house.ts'
+import { temporaryDirectory } from './temporary.ts'
+import { connect, type Wire } from './wire.ts'
+
+export interface Served {
+  readonly server: Server
+  readonly wire: Wire
+}
+
+export type ServedOptions = ServeOptions & { readonly profile?: AgentProfile }
+
+/** An agent on a port of this machine, with a durable log in a folder of its own; closed after the test. */
+export async function served(run: Run, { profile = { name: 'Test' }, ...options }: ServedOptions = {}): Promise<Served> {
+  const directory = await temporaryDirectory()
+  const server = await serve(agent(profile, run), {
+    port: 0,
+    signals: false,
+    directory,
+    logger: quiet,
+    // What a test leaves running holds up nobody.
+    drainDeadline: 0,
+    cancelGrace: 50,
+    ...options,
+  })
+  onTestFinished(() => server.close())
+  return { server, wire: connect(server.url) }
+}
