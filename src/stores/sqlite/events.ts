@@ -1,0 +1,134 @@
+import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
+import { isEnded } from '../../protocol/states.ts'
+import { advance, beginning } from '../../tasks/advance.ts'
+import type { Appended, AppendOptions, Created, CreateOptions, NewTask, TaskHead } from '../../tasks/log.ts'
+import type { Claims } from './claims.ts'
+import type { SqliteDatabase } from './driver.ts'
+import type { EventBatch } from './event-batch.ts'
+import type { Leases } from './leases.ts'
+import { takePage } from './page.ts'
+
+/** Every write looks before it changes anything, so that a refused one leaves nothing to undo. */
+export interface Events {
+  create(task: NewTask, batch: EventBatch, options: CreateOptions): Created | { readonly type: 'exists' }
+  append(taskId: string, after: number, batch: EventBatch, options: AppendOptions): Appended
+  read(taskId: string, after: number): readonly StoredEvent[]
+}
+
+export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases): Events {
+  const insertTask = db.prepare(`
+    INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_generation, status_answered, created,
+      changed, ended, fence, lease_until, lease_holder)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1, ?, ?)
+    ON CONFLICT (task_id) DO NOTHING RETURNING key`)
+  const insertEvent = db.prepare('INSERT INTO events (task, generation, event) VALUES (?, ?, ?)')
+  const selectTask = db.prepare('SELECT key, owner, generation, phase, changed, fence FROM tasks WHERE task_id = ?')
+  // An index on a column costs as soon as the column is named, so most events name only the generation.
+  const setGeneration = db.prepare('UPDATE tasks SET generation = ? WHERE key = ?')
+  const setStanding = db.prepare(`
+    UPDATE tasks SET generation = ?, phase = ?, status_generation = coalesce(?, status_generation), status_answered = ?,
+      changed = ?
+    WHERE key = ?`)
+  const setEnd = db.prepare('UPDATE tasks SET ended = 1, lease_until = NULL, lease_holder = NULL WHERE key = ?')
+  const selectBeyond = db.prepare(`
+    SELECT generation, event FROM events
+    WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ?
+    ORDER BY generation`)
+
+  function insertEvents(task: number, after: number, texts: readonly string[]) {
+    let generation = after
+    for (const text of texts) insertEvent.run(task, ++generation, text)
+  }
+
+  return {
+    create(task, { events, texts }, { lease, claims: wanted }) {
+      const claimed = claims.findAny(task.owner, wanted)
+      if (claimed) return { type: 'known', claimed }
+      const now = Date.now()
+      const { generation, phase, changed } = advance(beginning(now), events)
+      const row = insertTask.get(
+        task.taskId,
+        task.contextId,
+        task.owner,
+        generation,
+        phase,
+        statusGeneration(events, 0),
+        isAnswered(events),
+        now,
+        changed,
+        now + lease.ttl,
+        lease.holder,
+      ) as { key: number } | undefined
+      if (!row) return { type: 'exists' }
+      insertEvents(row.key, 0, texts)
+      if (isOver(phase)) setEnd.run(row.key)
+      claims.claim(task.owner, row.key, 1, wanted)
+      return { type: 'stored', generation, lease: { fence: 1 } }
+    },
+
+    append(taskId, after, { events, texts }, { fence, lease: request, claims: wanted }) {
+      const task = selectTask.get(taskId) as TaskRow | undefined
+      if (!task || task.phase === 'expired') return { type: 'gone' }
+      const claimed = claims.findAny(task.owner, wanted)
+      if (claimed) return { type: 'known', claimed }
+      if (fence !== undefined && fence !== task.fence) return { type: 'fenced' }
+      if (task.generation !== after) return { type: 'behind', generation: task.generation }
+
+      const { generation, phase, changed } = advance(task, events)
+      if (events.every(leavesStanding)) setGeneration.run(generation, task.key)
+      else {
+        setStanding.run(generation, phase, statusGeneration(events, after), isAnswered(events), changed, task.key)
+        if (isOver(phase)) setEnd.run(task.key)
+      }
+      insertEvents(task.key, after, texts)
+      claims.claim(task.owner, task.key, after + 1, wanted)
+      const lease = request && leases.acquire(taskId, request)
+      return { type: 'stored', generation, lease }
+    },
+
+    read(taskId, after) {
+      const rows = selectBeyond.iterate(taskId, after) as Iterable<EventRow>
+      return takePage(rows, ({ event }) => event.length).map(({ generation, event }) => ({
+        generation,
+        event: JSON.parse(event) as TaskEvent,
+      }))
+    },
+  }
+}
+
+interface TaskRow {
+  readonly key: number
+  readonly owner: string
+  readonly generation: number
+  readonly phase: TaskHead['phase']
+  readonly changed: number
+  readonly fence: number
+}
+
+interface EventRow {
+  readonly generation: number
+  readonly event: string
+}
+
+/** The generation of the last status among events that are stored beyond `after`. */
+function statusGeneration(events: readonly TaskEvent[], after: number): number | null {
+  const index = lastIndex(events, 'status')
+  return index < 0 ? null : after + 1 + index
+}
+
+/** Whether a message came after the last status, be that among these events or before them. */
+function isAnswered(events: readonly TaskEvent[]): 0 | 1 {
+  return lastIndex(events, 'message') > lastIndex(events, 'status') ? 1 : 0
+}
+
+function lastIndex(events: readonly TaskEvent[], type: TaskEvent['type']): number {
+  return events.findLastIndex((event) => event.type === type)
+}
+
+function leavesStanding({ type }: TaskEvent): boolean {
+  return type === 'artifact' || type === 'cancel'
+}
+
+function isOver(phase: TaskHead['phase']): boolean {
+  return phase === 'expired' || isEnded(phase)
+}

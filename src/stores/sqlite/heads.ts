@@ -1,0 +1,62 @@
+import type { StatusEvent } from '../../protocol/events.ts'
+import type { TaskStatus } from '../../protocol/model.ts'
+import type { TaskHead } from '../../tasks/log.ts'
+import type { SqliteDatabase } from './driver.ts'
+
+/** Every head is selected in this way; the conditions on `task` follow. The status lies among the events. */
+export const selectHeads = `
+  SELECT task.key, task.task_id, task.context_id, task.owner, task.generation, task.phase, task.created, task.changed,
+    task.status_answered, status.event AS status_event
+  FROM tasks AS task
+  LEFT JOIN events AS status ON status.task = task.key AND status.generation = task.status_generation`
+
+export interface HeadRow {
+  readonly key: number
+  readonly task_id: string
+  readonly context_id: string
+  readonly owner: string
+  readonly generation: number
+  readonly phase: TaskHead['phase']
+  readonly created: number
+  readonly changed: number
+  readonly status_answered: number
+  readonly status_event: string | null
+}
+
+export function decodeHead(row: HeadRow): TaskHead {
+  return {
+    taskId: row.task_id,
+    contextId: row.context_id,
+    owner: row.owner,
+    generation: row.generation,
+    phase: row.phase,
+    status: decodeStatus(row),
+    created: row.created,
+    changed: row.changed,
+  }
+}
+
+/** As in the fold, the message of a status that was answered belongs to the history. */
+function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | undefined {
+  if (status_event === null) return undefined
+  const { status } = JSON.parse(status_event) as StatusEvent
+  return status_answered ? { state: status.state, timestamp: status.timestamp } : status
+}
+
+export interface Heads {
+  head(taskId: string): TaskHead | undefined
+  isBeyond(taskId: string, generation: number): boolean
+}
+
+export function createHeads(db: SqliteDatabase): Heads {
+  const ofTask = db.prepare(`${selectHeads} WHERE task.task_id = ?`)
+  const beyond = db.prepare('SELECT 1 FROM tasks WHERE task_id = ? AND generation > ?')
+
+  return {
+    head(taskId) {
+      const row = ofTask.get(taskId) as HeadRow | undefined
+      return row && decodeHead(row)
+    },
+    isBeyond: (taskId, generation) => beyond.get(taskId, generation) !== undefined,
+  }
+}

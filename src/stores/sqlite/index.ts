@@ -1,0 +1,2 @@
+export type { SqliteDatabase, SqliteDriver, SqliteStatement, SqliteValue } from './driver.ts'
+export { createSqliteLog, type SqliteLogOptions } from './sqlite-log.ts'

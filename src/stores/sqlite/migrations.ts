@@ -1,0 +1,77 @@
+import type { SqliteDatabase } from './driver.ts'
+import { createTransaction } from './transaction.ts'
+
+/** Migration n leads from format n to format n + 1. What has been released is never changed, only added to. */
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE tasks (
+    key INTEGER PRIMARY KEY,
+    task_id TEXT NOT NULL UNIQUE,
+    context_id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    phase TEXT NOT NULL,
+    -- The event that holds the current status. There is none before it is a task, nor in a tombstone.
+    status_generation INTEGER,
+    -- 1 once a message has answered that status.
+    status_answered INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    ended INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
+    lease_until INTEGER,
+    lease_holder TEXT
+  ) STRICT;
+  CREATE INDEX tasks_of_owner ON tasks (owner, changed) WHERE status_generation IS NOT NULL;
+  CREATE INDEX tasks_of_context ON tasks (owner, context_id, changed) WHERE status_generation IS NOT NULL;
+  CREATE INDEX tasks_leased ON tasks (lease_until) WHERE lease_until IS NOT NULL;
+  CREATE INDEX tasks_ended ON tasks (changed) WHERE ended = 1 AND phase <> 'expired';
+  CREATE INDEX tombstones ON tasks (changed) WHERE phase = 'expired';
+
+  -- Only ever appended to at its end, which is 2.6 times as fast as a table sorted by task. An id is never used
+  -- again, so that processes can ask what came after the last one they saw.
+  CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    task INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    event TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX events_of_task ON events (task, generation);
+
+  CREATE TABLE snapshots (
+    task INTEGER PRIMARY KEY,
+    generation INTEGER NOT NULL,
+    snapshot TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE claims (
+    owner TEXT NOT NULL,
+    key TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    task INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (owner, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX claims_of_task ON claims (task);
+  `,
+]
+
+/** Brings a database to the newest format. Processes that start together do it once, one after the other. */
+export function migrate(db: SqliteDatabase): void {
+  const newest = migrations.length
+  if (formatOf(db) === newest) return
+  createTransaction(db)(() => {
+    const format = formatOf(db) // again: another process may have been faster
+    if (format > newest) {
+      throw new Error(
+        `it has format ${format} of a newer parley-a2a, and this one knows formats up to ${newest}; update parley-a2a`,
+      )
+    }
+    for (const migration of migrations.slice(format)) db.exec(migration)
+    db.exec(`PRAGMA user_version = ${newest}`)
+  })
+}
+
+function formatOf(db: SqliteDatabase): number {
+  return (db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version
+}

@@ -1,0 +1,51 @@
+import type { Wakeups } from '../../tasks/wakeups.ts'
+import type { SqliteDatabase } from './driver.ts'
+
+/** Wakes those who wait here for what other processes append to the same file. */
+export interface Neighbours {
+  /** Looks from now on, until nobody waits any more. */
+  watch(): void
+  stop(): void
+}
+
+/** Milliseconds. SQLite tells nobody, so one has to ask. */
+const interval = 30
+
+export function createNeighbours(db: SqliteDatabase, wakeups: Wakeups): Neighbours {
+  // The version changes only when another connection commits. In one query, so that both are of the same moment.
+  const selectNow = db.prepare(`
+    SELECT data_version AS version, (SELECT coalesce(max(id), 0) FROM events) AS last FROM pragma_data_version`)
+  const selectTasks = db.prepare(`
+    SELECT DISTINCT tasks.task_id FROM events JOIN tasks ON tasks.key = events.task WHERE events.id > ?`)
+  let timer: NodeJS.Timeout | undefined
+  let seen: Moment = { version: 0, last: 0 }
+
+  function look() {
+    if (wakeups.size === 0) return stop()
+    const before = seen
+    seen = selectNow.get() as Moment
+    if (seen.version === before.version) return
+    for (const { task_id } of selectTasks.all(before.last) as { task_id: string }[]) wakeups.wake(task_id)
+  }
+
+  function stop() {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  return {
+    watch() {
+      if (timer) return
+      seen = selectNow.get() as Moment
+      timer = setInterval(look, interval)
+      timer.unref()
+    },
+    stop,
+  }
+}
+
+interface Moment {
+  readonly version: number
+  /** The id of the last event. */
+  readonly last: number
+}

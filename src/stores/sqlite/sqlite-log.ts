@@ -1,0 +1,145 @@
+import type { TaskLog } from '../../tasks/log.ts'
+import { createWakeups } from '../../tasks/wakeups.ts'
+import { createClaims } from './claims.ts'
+import { nodeDriver, type SqliteDriver } from './driver.ts'
+import { type EventBatch, encodeBatch } from './event-batch.ts'
+import { createEvents } from './events.ts'
+import { createGroupCommit } from './group-commit.ts'
+import { createHeads } from './heads.ts'
+import { createLeases } from './leases.ts'
+import { createListing } from './listing.ts'
+import { createNeighbours } from './neighbours.ts'
+import { openDatabase } from './open.ts'
+import { createRetention } from './retention.ts'
+import { createSnapshots } from './snapshots.ts'
+import { createTails } from './tails.ts'
+import { explainTrouble } from './trouble.ts'
+
+export interface SqliteLogOptions {
+  /** Where it lies; made with its directory if it is not there. Several processes of one machine may share it. */
+  readonly file: string
+  /** Opens the file; the SQLite of Node unless given. */
+  readonly driver?: SqliteDriver
+}
+
+/** The log in one file: what it has answered survives a crash. */
+export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions): TaskLog {
+  const db = explained(() => openDatabase(file, driver))
+  const commit = createGroupCommit(db)
+  const claims = createClaims(db)
+  const heads = createHeads(db)
+  const leases = createLeases(db)
+  const events = createEvents(db, claims, leases)
+  const snapshots = createSnapshots(db)
+  const listing = createListing(db)
+  const retention = createRetention(db)
+  const tails = createTails()
+  const wakeups = createWakeups()
+  const neighbours = createNeighbours(db, wakeups)
+  let closing: Promise<void> | undefined
+
+  function explained<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw explainTrouble(error, file)
+    }
+  }
+
+  function mustBeOpen() {
+    if (closing) throw new Error(`The task log ${file} is closed.`)
+  }
+
+  async function look<T>(read: () => T): Promise<T> {
+    mustBeOpen()
+    return explained(read)
+  }
+
+  async function write<T>(work: () => T): Promise<T> {
+    mustBeOpen()
+    try {
+      return await commit(work)
+    } catch (error) {
+      throw explainTrouble(error, file)
+    }
+  }
+
+  /** Only what is on disk is told. */
+  function tell(taskId: string, generation: number, batch: EventBatch) {
+    tails.keep(taskId, generation - batch.events.length, batch)
+    wakeups.wake(taskId)
+  }
+
+  function dropTails(taskIds: readonly string[]): number {
+    for (const taskId of taskIds) tails.drop(taskId)
+    return taskIds.length
+  }
+
+  async function finish(): Promise<void> {
+    neighbours.stop()
+    try {
+      await commit(() => {}) // the last of what is queued
+      db.exec('PRAGMA wal_checkpoint')
+    } catch (error) {
+      throw explainTrouble(error, file)
+    } finally {
+      db.close()
+      wakeups.wakeAll()
+    }
+  }
+
+  return {
+    async create(task, given, options) {
+      const batch = encodeBatch(given)
+      const created = await write(() => events.create(task, batch, options))
+      if (created.type === 'exists') throw new Error(`task ${task.taskId} exists already`)
+      if (created.type === 'stored') tell(task.taskId, created.generation, batch)
+      return created
+    },
+
+    async append(taskId, after, given, options) {
+      const batch = encodeBatch(given)
+      const appended = await write(() => events.append(taskId, after, batch, options))
+      if (appended.type === 'stored') tell(taskId, appended.generation, batch)
+      return appended
+    },
+
+    head: (taskId) => look(() => heads.head(taskId)),
+
+    read: (taskId, after) =>
+      look(() => {
+        const kept = tails.beyond(taskId, after)
+        return kept.length > 0 ? kept : events.read(taskId, after)
+      }),
+
+    async wait(taskId, after, signal) {
+      mustBeOpen()
+      const isThere = explained(() => {
+        neighbours.watch() // first, so that nothing falls between the look and the watch
+        return heads.isBeyond(taskId, after)
+      })
+      if (!isThere) await wakeups.wait(taskId, signal)
+    },
+
+    snapshot: (taskId) => look(() => snapshots.newest(taskId)),
+
+    async keepSnapshot(snapshot) {
+      const text = JSON.stringify(snapshot)
+      await write(() => snapshots.keep(snapshot.taskId, snapshot.generation, text))
+    },
+
+    list: (query) => look(() => listing(query)),
+    claimed: (owner, key) => look(() => claims.find(owner, key)),
+    acquire: (taskId, lease) => write(() => leases.acquire(taskId, lease)),
+    renew: (held, ttl) => write(() => leases.renew(held, ttl)),
+    release: (taskId, fence, after) => write(() => leases.release(taskId, fence, after)),
+    orphans: (limit) => look(() => leases.orphans(limit)),
+    expire: async (endedBefore, limit) => dropTails(await write(() => retention.expire(endedBefore, limit))),
+    forget: async (endedBefore, limit) => dropTails(await write(() => retention.forget(endedBefore, limit))),
+
+    close() {
+      closing ??= finish()
+      return closing
+    },
+  }
+}

@@ -1,0 +1,63 @@
+/** An error for the operator's log: which file, what is wrong, what to do. */
+export function explainTrouble(error: unknown, file: string): Error {
+  const message = error instanceof Error ? error.message : String(error)
+  const advice = troubles.find((trouble) => isTrouble(error, trouble))?.advice
+  return new Error(`The task log ${file} ${advice ?? 'cannot be used:'} (${message})`, { cause: error })
+}
+
+/** Somebody else holds the lock; it may be free in a moment. */
+export function isBusy(error: unknown): boolean {
+  return isTrouble(error, busy)
+}
+
+interface Trouble {
+  readonly number: number
+  readonly name: string
+  readonly advice: string
+}
+
+const locked =
+  'is locked by another process. Find the one that keeps a transaction open (a backup, a sqlite3 shell) and end it.'
+const forbidden = 'may not be written. Let the user of this process write the file and its directory.'
+
+const busy: Trouble = { number: 5, name: 'SQLITE_BUSY', advice: locked }
+
+const troubles: readonly Trouble[] = [
+  busy,
+  { number: 6, name: 'SQLITE_LOCKED', advice: locked },
+  { number: 3, name: 'SQLITE_PERM', advice: forbidden },
+  { number: 8, name: 'SQLITE_READONLY', advice: forbidden },
+  {
+    number: 10,
+    name: 'SQLITE_IOERR',
+    advice: 'cannot be read or written. Check the disk; a network share will not do, SQLite needs a local one.',
+  },
+  {
+    number: 11,
+    name: 'SQLITE_CORRUPT',
+    advice:
+      'is damaged. Restore it from a backup, or save what is left with the .recover command of the sqlite3 shell.',
+  },
+  {
+    number: 13,
+    name: 'SQLITE_FULL',
+    advice: 'cannot grow: the disk is full. Free some space; what was stored before is safe.',
+  },
+  {
+    number: 14,
+    name: 'SQLITE_CANTOPEN',
+    advice: 'cannot be opened. Check that it is a file and that the user of this process may write its directory.',
+  },
+  {
+    number: 26,
+    name: 'SQLITE_NOTADB',
+    advice: 'is no SQLite database. Choose another file, or restore this one from a backup.',
+  },
+]
+
+/** node:sqlite tells the extended number, whose lowest byte is the kind; better-sqlite3 tells the extended name. */
+function isTrouble(error: unknown, { number, name }: Trouble): boolean {
+  if (!(error instanceof Error)) return false
+  if ('errcode' in error && typeof error.errcode === 'number') return (error.errcode & 0xff) === number
+  return 'code' in error && typeof error.code === 'string' && error.code.startsWith(name)
+}
