@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http'
+import { BodyTooLarge } from '../http/exchange.ts'
+
+export interface ParsedRequest extends IncomingMessage {
+  /** What a body parser in front of us, such as `express.json()`, made of the body. */
+  readonly body?: unknown
+}
+
+/** The whole body of a request. Past `limit` it stops reading and keeps nothing. */
+export async function readBody(request: ParsedRequest, limit: number): Promise<Uint8Array> {
+  if (Number(request.headers['content-length']) > limit) throw new BodyTooLarge(limit)
+  if (!request.readableDidRead) return collect(request, limit)
+  const bytes = encodeParsed(request.body)
+  if (bytes.length > limit) throw new BodyTooLarge(limit)
+  return bytes
+}
+
+function collect(request: IncomingMessage, limit: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    const take = (chunk: Uint8Array): void => {
+      length += chunk.length
+      chunks.push(chunk)
+      if (length <= limit) return
+      request.off('data', take).pause()
+      reject(new BodyTooLarge(limit))
+    }
+    if (request.destroyed) reject(new Error('the caller left before its body had come'))
+    request.on('data', take)
+    request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)))
+    request.once('error', reject)
+  })
+}
+
+function encodeParsed(body: unknown): Uint8Array {
+  if (body === undefined) return new Uint8Array()
+  if (body instanceof Uint8Array) return body
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}

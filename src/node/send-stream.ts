@@ -1,0 +1,44 @@
+import type { ServerResponse } from 'node:http'
+import type { Outgoing } from '../http/exchange.ts'
+
+/** Sends a stream as fast as the caller reads it, and releases its source when the caller has gone. */
+export async function sendStream(
+  response: ServerResponse,
+  { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
+  source: AsyncIterable<string>,
+): Promise<void> {
+  const iterator = source[Symbol.asyncIterator]()
+  // Not awaited: a generator that waits for its next item takes its `return` only after that.
+  const release = (): void => {
+    iterator.return?.().catch(() => {})
+  }
+  if (response.closed) return release()
+  response.once('close', release)
+  response.writeHead(status, headers)
+  if (response.req.method !== 'HEAD') {
+    response.flushHeaders()
+    await pump(iterator, response)
+  }
+  response.end()
+}
+
+async function pump(iterator: AsyncIterator<string>, response: ServerResponse): Promise<void> {
+  for (;;) {
+    const { done, value } = await iterator.next()
+    if (done || response.closed) return
+    if (!response.write(value)) await drained(response)
+  }
+}
+
+/** Resolves when there is room again, or nobody to have room for. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      response.off('drain', finish)
+      response.off('close', finish)
+      resolve()
+    }
+    response.once('drain', finish)
+    response.once('close', finish)
+  })
+}

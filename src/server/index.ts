@@ -1,0 +1,1 @@
+export { createHandler, type Handler, type HandlerOptions } from './handler.ts'
