@@ -4,20 +4,40 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Json, JsonObject } from '../protocol/model.ts'
 import type { Operation, Service } from '../protocol/service.ts'
 
+export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
+
 /** One version of the protocol: a pure translation between its JSON and the model. */
 export interface Dialect {
-  /** Major.Minor, as in `A2A-Version`. */
+  readonly name: DialectName
+  /** Major.Minor, as in `A2A-Version` and on cards. */
   readonly version: string
-  /** The JSON-RPC method of each operation. */
-  readonly methods: Readonly<Record<Operation, string>>
+  /** The JSON-RPC method of each operation that it has. */
+  readonly methods: Readonly<Partial<Record<Operation, string>>>
+}
+
+/** The half that a server needs: requests come in, results go out. */
+export interface ServerDialect extends Dialect {
   /** The operation of each JSON-RPC method, also under other names that callers use in the wild. */
   readonly operations: ReadonlyMap<string, Operation>
   /** Throws `A2AError('invalid-params')` that names the field, what was expected and what came. */
-  readonly decode: { readonly [O in Operation]: (params: unknown) => RequestOf<O> }
-  readonly encode: { readonly [O in UnaryOperation]: (result: ResultOf<O>) => Json }
-  encodeEvent(event: StreamEvent): JsonObject
+  readonly decodeRequest: { readonly [O in Operation]: (params: unknown) => RequestOf<O> }
+  readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }
+  /** One event may be several on the wire, or none. */
+  encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
   encodeError(error: A2AError): WireError
+  /** How the same error looks where HTTP itself carries it. */
+  encodeHttpError(error: A2AError): HttpError
   encodeCard(card: AgentCard): JsonObject
+}
+
+/** The half that a client needs: requests go out, results come in. */
+export interface ClientDialect extends Dialect {
+  readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
+  /** Throws `A2AError('invalid-agent-response')` that names the field, what was expected and what came. */
+  readonly decodeResult: { readonly [O in UnaryOperation]: (wire: unknown, request: RequestOf<O>) => ResultOf<O> }
+  decodeEvent(wire: unknown, request: RequestOf<StreamOperation>): StreamEvent
+  decodeError(error: WireError): A2AError
+  decodeCard(wire: unknown): AgentCard
 }
 
 export type StreamOperation = 'streamMessage' | 'subscribeToTask'
@@ -37,10 +57,15 @@ export interface WireError {
   readonly data?: Json
 }
 
+export interface HttpError {
+  readonly status: number
+  readonly body: JsonObject
+}
+
 export function operationsByMethod(
   methods: Dialect['methods'],
   aliases: Readonly<Record<string, Operation>>,
-): Dialect['operations'] {
+): ServerDialect['operations'] {
   const operations = new Map(Object.entries(aliases))
   for (const [operation, method] of Object.entries(methods)) operations.set(method, operation as Operation)
   return operations

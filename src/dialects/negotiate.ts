@@ -1,16 +1,16 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { Operation } from '../protocol/service.ts'
 import { closest } from './closest.ts'
-import type { Dialect } from './dialect.ts'
+import type { ServerDialect } from './dialect.ts'
 import { olderMethods } from './older-methods.ts'
 import { v1_0 } from './v1.0/index.ts'
 import { excerpt } from './violation.ts'
 
 /** Every version of A2A that is spoken here, the newest first. */
-const served: readonly Dialect[] = [v1_0]
+const served: readonly ServerDialect[] = [v1_0]
 
 /** What is spoken to a caller with whom no dialect could be agreed on. */
-export const newest: Dialect = v1_0
+export const newest: ServerDialect = v1_0
 
 /**
  * What a request without a version is: `strict` takes it for 0.3, as A2A 1.0 §3.6.2 says; `infer` takes it for the
@@ -25,7 +25,7 @@ export interface Proposal {
   readonly missingVersion: MissingVersion
 }
 
-export function negotiate({ version, method, missingVersion }: Proposal): Dialect {
+export function negotiate({ version, method, missingVersion }: Proposal): ServerDialect {
   if (version !== undefined) {
     const dialect = served.find((each) => each.version === version)
     if (dialect === undefined) throw versionNotSupported(`A2A ${version} is not spoken here`)
@@ -41,7 +41,7 @@ export function negotiate({ version, method, missingVersion }: Proposal): Dialec
   return served.find((dialect) => dialect.operations.has(method)) ?? newest
 }
 
-export function operationOf(dialect: Dialect, method: string): Operation {
+export function operationOf(dialect: ServerDialect, method: string): Operation {
   const operation = dialect.operations.get(method)
   if (operation === undefined) throw methodNotFound(dialect, method)
   return operation
@@ -63,12 +63,12 @@ function versionNotSupported(problem: string): A2AError {
   })
 }
 
-function methodNotFound(dialect: Dialect, method: string): A2AError {
+function methodNotFound(dialect: ServerDialect, method: string): A2AError {
   const problem = `There is no method ${excerpt(method)} in A2A ${dialect.version}`
   return new A2AError('method-not-found', `${problem}${adviceFor(dialect, method)}`)
 }
 
-function adviceFor({ methods }: Dialect, method: string): string {
+function adviceFor({ methods }: ServerDialect, method: string): string {
   const older = olderMethods.get(method)
   if (older !== undefined) return `; it is one of A2A ${older.versions}. Here it is ${methods[older.operation]}.`
   const names = Object.values(methods)

@@ -1,4 +1,5 @@
-import type { JsonObject } from './model.ts'
+import type { Carry, JsonObject } from './model.ts'
+import type { SecurityRequirement, SecurityScheme } from './security.ts'
 
 /** What an agent says of itself. */
 export interface AgentCard {
@@ -13,6 +14,18 @@ export interface AgentCard {
   readonly provider?: AgentProvider
   readonly documentationUrl?: string
   readonly iconUrl?: string
+  readonly securitySchemes?: Readonly<Record<string, SecurityScheme>>
+  /** One of them must be met. */
+  readonly security?: readonly SecurityRequirement[]
+  readonly signatures?: readonly CardSignature[]
+  readonly carry?: Carry
+}
+
+/** A JSON Web Signature over the card, without the payload. */
+export interface CardSignature {
+  readonly protected: string
+  readonly signature: string
+  readonly header?: JsonObject
 }
 
 /** One address at which the agent can be reached. The first is preferred. */
@@ -51,4 +64,5 @@ export interface AgentSkill {
   readonly examples?: readonly string[]
   readonly inputModes?: readonly string[]
   readonly outputModes?: readonly string[]
+  readonly security?: readonly SecurityRequirement[]
 }

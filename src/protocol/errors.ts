@@ -18,7 +18,14 @@ export type ErrorCode =
   | 'version-not-supported'
   | 'conflict'
   | 'payload-too-large'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'rate-limited'
   | 'unavailable'
+  | 'timeout'
+  | 'input-timeout'
+  | 'tool-failed'
+  | 'context-not-found'
 
 export interface FieldViolation {
   /** Where, as a path: `message.parts[0].raw`. */

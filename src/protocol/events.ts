@@ -17,6 +17,8 @@ export interface MessageEvent {
   readonly principal: Principal
   readonly metadata?: JsonObject
   readonly acceptedOutputModes?: readonly string[]
+  /** In which dialect it came. */
+  readonly dialect?: string
 }
 
 export interface StatusEvent {
@@ -41,11 +43,15 @@ export interface StoredEvent {
 }
 
 /** What a reader of a task's stream gets. */
-export type StreamEvent =
+export type StreamEvent = (
   | { readonly type: 'task'; readonly task: Task }
   | { readonly type: 'message'; readonly message: Message }
   | (StatusEvent & TaskRef)
   | (ArtifactEvent & TaskRef)
+) & {
+  /** Nothing follows it in this stream. */
+  readonly isLast?: boolean
+}
 
 export interface TaskRef {
   readonly taskId: string

@@ -1,6 +1,6 @@
 import type { AgentCard } from './card.ts'
 import type { StreamEvent } from './events.ts'
-import type { JsonObject, Message, Principal, Task, TaskState } from './model.ts'
+import type { Carry, JsonObject, Message, Principal, Task, TaskState } from './model.ts'
 
 /** What comes with every call, whatever the operation. */
 export interface Call {
@@ -33,6 +33,14 @@ export interface SendRequest {
   readonly configuration?: SendConfiguration
   readonly metadata?: JsonObject
   readonly tenant?: string
+  /**
+   * The id by which this caller knows the task, chosen by the caller. If there is no task of it yet, one begins;
+   * `message.taskId` is not set then.
+   */
+  readonly alias?: string
+  /** In which dialect it came: the next call about the task, if it does not tell, is taken for the same. */
+  readonly dialect?: string
+  readonly carry?: Carry
   /** For streams: continue after this generation instead of telling all from the start. */
   readonly after?: number
 }
@@ -43,16 +51,24 @@ export interface SendConfiguration {
   /** Answer as soon as the task exists instead of when it rests. */
   readonly returnImmediately?: boolean
   readonly push?: PushConfig
+  /** Answer after so many milliseconds with the task as it is, if it has not come to rest. */
+  readonly blockFor?: number
+}
+
+/** Which task a call is about. */
+export interface TaskAddress {
+  readonly taskId: string
+  /** The id is the caller's own, as given in `SendRequest.alias`; if it is not, it is taken for the task's. */
+  readonly isAlias?: boolean
+  readonly tenant?: string
 }
 
 export type Outcome =
   | { readonly type: 'task'; readonly task: Task }
   | { readonly type: 'message'; readonly message: Message }
 
-export interface GetTaskRequest {
-  readonly taskId: string
+export interface GetTaskRequest extends TaskAddress {
   readonly historyLength?: number
-  readonly tenant?: string
 }
 
 export interface ListTasksRequest {
@@ -77,39 +93,33 @@ export interface TaskPage {
   readonly withArtifacts: boolean
 }
 
-export interface CancelTaskRequest {
-  readonly taskId: string
+export interface CancelTaskRequest extends TaskAddress {
   readonly metadata?: JsonObject
-  readonly tenant?: string
 }
 
-export interface SubscribeRequest {
-  readonly taskId: string
+export interface SubscribeRequest extends TaskAddress {
   /** Continue after this generation; otherwise the task as of now comes first. */
   readonly after?: number
-  readonly tenant?: string
+  /** A task that has ended is told once more, instead of refused. */
+  readonly tellEnded?: boolean
 }
 
-export interface PushConfig {
-  readonly taskId?: string
+export interface PushConfig extends Partial<TaskAddress> {
   readonly id?: string
   readonly url: string
   readonly token?: string
   readonly authentication?: { readonly scheme: string; readonly credentials?: string }
-  readonly tenant?: string
+  readonly carry?: Carry
 }
 
-export interface PushConfigRef {
-  readonly taskId: string
-  readonly id: string
-  readonly tenant?: string
+export interface PushConfigRef extends TaskAddress {
+  /** Without one, older dialects mean whichever there is. */
+  readonly id?: string
 }
 
-export interface ListPushConfigsRequest {
-  readonly taskId: string
+export interface ListPushConfigsRequest extends TaskAddress {
   readonly pageSize?: number
   readonly pageToken?: string
-  readonly tenant?: string
 }
 
 export interface PushConfigPage {

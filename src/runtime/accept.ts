@@ -1,13 +1,13 @@
 import { createVoice } from '../agent/voice.ts'
 import { A2AError, invalidParams, taskNotFound } from '../protocol/errors.ts'
 import type { MessageEvent } from '../protocol/events.ts'
-import type { Call, SendRequest } from '../protocol/service.ts'
+import type { Call, SendRequest, TaskAddress } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
-import { claimedBefore, claimsOfNew, claimsWithin, isOpening, type Ticket, ticketOf } from './claims.ts'
+import { aliasDigest, claimedBefore, claimsOfNew, claimsWithin, isOpening, type Ticket, ticketOf } from './claims.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Runs } from './runs.ts'
-import { type VisibleHead, visibleHead } from './visible.ts'
+import { findHead, type VisibleHead, visibleHead } from './visible.ts'
 
 export interface Acceptance {
   readonly settings: RuntimeSettings
@@ -19,8 +19,11 @@ export async function accept(request: SendRequest, call: Call, house: Acceptance
   if (request.configuration?.push) {
     throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
   }
-  const { taskId } = request.message
-  return taskId === undefined ? await begin(request, call, house) : await goOn(taskId, request, call, house)
+  const { message, alias } = request
+  if (message.taskId !== undefined) return await goOn({ taskId: message.taskId }, request, call, house)
+  const known = alias === undefined ? undefined : { taskId: alias, isAlias: true }
+  const begun = known && (await findHead(house.settings.log, known, call.principal))
+  return known && begun ? await goOn(known, request, call, house) : await begin(request, call, house)
 }
 
 async function begin(request: SendRequest, call: Call, { settings, runs }: Acceptance): Promise<Ticket> {
@@ -28,24 +31,30 @@ async function begin(request: SendRequest, call: Call, { settings, runs }: Accep
   const contextId = request.message.contextId ?? crypto.randomUUID()
   const task = { taskId: crypto.randomUUID(), contextId, owner: call.principal.id }
   const received = receive(request, call, task)
-  // Who wants an answer at once gets a task: there can be no message yet.
-  const isTask = request.configuration?.returnImmediately === true
+  // Who has named the task knows it as one; who wants an answer at once gets one, for there is no message yet.
+  const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
   const events = isTask ? [received, createVoice(task).status('working')] : [received]
   const claims = await claimsOfNew(request, call, dedupeNewTasks)
 
   const created = await log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
-  if (created.type === 'known') return await ticketOf(log, created.claimed, claims[0]?.digest ?? '')
+  if (created.type === 'known') {
+    // Somebody else has just begun a task under this alias, or sent this very message.
+    return created.claimed.digest === aliasDigest
+      ? await accept(request, call, { settings, runs })
+      : await ticketOf(log, created.claimed, claims[0]?.digest ?? '')
+  }
   const { generation, lease } = created
   runs.start({ task, generation, ...lease, phase: isTask ? 'working' : 'received', received, isFirst: true })
   return { task, generation: 1 }
 }
 
-async function goOn(taskId: string, request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
+async function goOn(address: TaskAddress, request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const { settings, runs } = house
   const { log, holder, leaseTtl } = settings
-  const claims = await claimsWithin(taskId, request, call)
   for (;;) {
-    const head = await visibleHead(log, taskId, call.principal)
+    const head = await visibleHead(log, address, call.principal)
+    const { taskId } = head
+    const claims = await claimsWithin(taskId, request, call)
     const { contextId = head.contextId } = request.message
     if (contextId !== head.contextId) {
       throw invalidParams('message.contextId', `task ${taskId} is of another context; leave it out, or send its own`)
@@ -92,5 +101,6 @@ function receive(request: SendRequest, call: Call, { taskId, contextId }: NewTas
     principal: call.principal,
     metadata: request.metadata,
     acceptedOutputModes: request.configuration?.acceptedOutputModes,
+    dialect: request.dialect,
   }
 }

@@ -4,7 +4,9 @@ import type { Task } from '../protocol/model.ts'
 import type { Call, CancelTaskRequest } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
 import { follow } from '../tasks/follow.ts'
+import type { TaskHead } from '../tasks/log.ts'
 import { getTask } from './get-task.ts'
+import { linkSignals } from './linked-signal.ts'
 import type { RuntimeSettings } from './options.ts'
 import { visibleHead } from './visible.ts'
 
@@ -13,10 +15,10 @@ const patience = 2_000
 
 /** Stores the wish. Whoever is at work on the task, here or elsewhere, stops it; nobody at work, we end it ourselves. */
 export async function cancelTask(request: CancelTaskRequest, call: Call, settings: RuntimeSettings): Promise<Task> {
-  const { log, holder, leaseTtl, cancelGrace } = settings
-  const { taskId } = request
+  const { log, holder, leaseTtl } = settings
   for (;;) {
-    const head = await visibleHead(log, taskId, call.principal)
+    const head = await visibleHead(log, request, call.principal)
+    const { taskId } = head
     if (isEnded(head.phase)) {
       throw new A2AError('task-not-cancelable', `Task ${taskId} is ${head.phase} already and cannot be canceled.`)
     }
@@ -26,29 +28,19 @@ export async function cancelTask(request: CancelTaskRequest, call: Call, setting
     if (appended.type !== 'stored') continue // somebody was faster: look again
     const { generation, lease } = appended
     if (lease) await log.append(taskId, generation, [createVoice(head).status('canceled')], lease)
-    else await ended(taskId, generation, cancelGrace + patience, call.signal, settings)
+    else await ended(head, generation, call, settings)
     return await getTask(request, call, log)
   }
 }
 
 /** Waits for the end of a task, for a while. */
-async function ended(
-  taskId: string,
-  after: number,
-  wait: number,
-  signal: AbortSignal,
-  { log }: RuntimeSettings,
-): Promise<void> {
-  const enough = new AbortController()
-  const stop = () => enough.abort()
-  const timer = setTimeout(stop, wait)
-  signal.addEventListener('abort', stop)
+async function ended({ taskId }: TaskHead, after: number, call: Call, settings: RuntimeSettings): Promise<void> {
+  const { signal, release } = linkSignals([call.signal], settings.cancelGrace + patience)
   try {
-    for await (const { event } of follow(log, taskId, after, enough.signal)) {
+    for await (const { event } of follow(settings.log, taskId, after, signal)) {
       if (event.type === 'status' && isEnded(event.status.state)) return
     }
   } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', stop)
+    release()
   }
 }

@@ -1,6 +1,7 @@
 import { A2AError, taskNotFound } from '../protocol/errors.ts'
 import type { Call, SendRequest } from '../protocol/service.ts'
 import type { Claim, Claimed, NewTask, TaskLog } from '../tasks/log.ts'
+import { aliasKey } from './visible.ts'
 
 /** A message that is stored: where its answer is to be read. */
 export interface Ticket {
@@ -9,12 +10,17 @@ export interface Ticket {
   readonly generation: number
 }
 
+/** A name for a task stands for that task, whatever is said in it. */
+export const aliasDigest = 'alias'
+
 /** The keys under which a new exchange is stored at most once. */
 export async function claimsOfNew(request: SendRequest, call: Call, byMessageId: boolean): Promise<readonly Claim[]> {
   const { contextId = '', messageId } = request.message
   const keys = keysOf(call)
   if (byMessageId) keys.push(`new ${contextId} ${messageId}`)
-  return keys.length === 0 ? [] : await claim(request, keys)
+  const claims = keys.length === 0 ? [] : await claim(request, keys)
+  const { alias } = request
+  return alias === undefined ? claims : [...claims, { key: aliasKey(alias), digest: aliasDigest }]
 }
 
 /** The keys under which a message is stored at most once in its task. */

@@ -6,9 +6,9 @@ import type { TaskLog } from '../tasks/log.ts'
 import { limitHistory } from './present.ts'
 import { visibleHead } from './visible.ts'
 
-export async function getTask({ taskId, historyLength }: GetTaskRequest, call: Call, log: TaskLog): Promise<Task> {
-  const head = await visibleHead(log, taskId, call.principal)
+export async function getTask(request: GetTaskRequest, call: Call, log: TaskLog): Promise<Task> {
+  const head = await visibleHead(log, request, call.principal)
   const task = (await loadFold(log, head)).task()
-  if (!task) throw taskNotFound(taskId) // it was removed while we read
-  return limitHistory(task, historyLength)
+  if (!task) throw taskNotFound(request.taskId) // it was removed while we read
+  return limitHistory(task, request.historyLength)
 }

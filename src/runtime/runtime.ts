@@ -1,8 +1,10 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import type { Call, Service } from '../protocol/service.ts'
+import type { Principal } from '../protocol/model.ts'
+import type { Call, Service, TaskAddress } from '../protocol/service.ts'
 import { cancelTask } from './cancel-task.ts'
 import { getTask } from './get-task.ts'
+import { linkSignals } from './linked-signal.ts'
 import { listTasks } from './list-tasks.ts'
 import { type RuntimeOptions, withDefaults } from './options.ts'
 import { createRuns } from './runs.ts'
@@ -10,10 +12,13 @@ import { sendMessage } from './send-message.ts'
 import { streamMessage } from './stream-message.ts'
 import { subscribeToTask } from './subscribe-to-task.ts'
 import { startUpkeep } from './upkeep.ts'
+import { findHead } from './visible.ts'
 
 /** The operations of A2A over a task log, and the agent that answers. */
 export interface Runtime {
   readonly service: Service
+  /** The dialect in which the owner of a task last wrote to it. */
+  recall(address: TaskAddress, principal: Principal): Promise<string | undefined>
   /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
   drain(deadline: number): Promise<void>
 }
@@ -33,15 +38,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
 
   /** A stream that also ends, cleanly, when the server goes; its reader can resume it elsewhere. */
   async function* until<T extends StreamEvent>(call: Call, open: (call: Call) => AsyncGenerator<T>) {
-    const stopped = new AbortController()
-    const stop = () => stopped.abort()
-    const signals = [call.signal, closing.signal]
-    for (const signal of signals) signal.addEventListener('abort', stop)
-    if (signals.some(({ aborted }) => aborted)) stop()
+    const { signal, release } = linkSignals([call.signal, closing.signal])
     try {
-      yield* open({ ...call, signal: stopped.signal })
+      yield* open({ ...call, signal })
     } finally {
-      for (const signal of signals) signal.removeEventListener('abort', stop)
+      release()
     }
   }
 
@@ -73,6 +74,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
 
   return {
     service,
+    async recall(address, principal) {
+      const head = await findHead(log, address, principal)
+      return head?.dialect
+    },
     async drain(deadline) {
       isDraining = true
       upkeep.stop()

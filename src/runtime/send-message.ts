@@ -5,6 +5,7 @@ import { follow } from '../tasks/follow.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import { type Acceptance, accept } from './accept.ts'
 import type { Ticket } from './claims.ts'
+import { linkSignals } from './linked-signal.ts'
 import { limitHistory } from './present.ts'
 import { foldUntil, streamTask } from './stream.ts'
 
@@ -12,8 +13,9 @@ import { foldUntil, streamTask } from './stream.ts'
 export async function sendMessage(request: SendRequest, call: Call, house: Acceptance): Promise<Outcome> {
   const { log } = house.settings
   const ticket = await accept(request, call, house)
-  const { historyLength, returnImmediately } = request.configuration ?? {}
-  const outcome = await (returnImmediately ? firstOf : restOf)(log, ticket, call.signal)
+  const { historyLength, returnImmediately, blockFor } = request.configuration ?? {}
+  const { signal, release } = linkSignals([call.signal], blockFor)
+  const outcome = await (returnImmediately ? firstOf : restOf)(log, ticket, signal).finally(release)
   if (!outcome) throw new A2AError('unavailable', 'The call was given up before there was an answer.')
   return outcome.type === 'task' ? { ...outcome, task: limitHistory(outcome.task, historyLength) } : outcome
 }
@@ -29,7 +31,8 @@ async function restOf(log: TaskLog, { task, generation }: Ticket, signal: AbortS
     const rested = isEnded(state) || isInterrupted(state) ? fold.task() : undefined
     if (rested) return { type: 'task', task: rested }
   }
-  return undefined
+  const unrested = fold.task()
+  return unrested && { type: 'task', task: unrested }
 }
 
 async function firstOf(log: TaskLog, { task, generation }: Ticket, signal: AbortSignal): Promise<Outcome | undefined> {

@@ -1,5 +1,5 @@
 import type { StreamEvent } from '../protocol/events.ts'
-import type { Task } from '../protocol/model.ts'
+import type { Task, TaskState } from '../protocol/model.ts'
 import { isEnded } from '../protocol/states.ts'
 import { createFold, type Fold } from '../tasks/fold.ts'
 import { follow } from '../tasks/follow.ts'
@@ -22,23 +22,31 @@ export async function* streamTask(
   let untold = typeof from === 'number' ? undefined : from
   const known = untold?.task()
   if (known) {
-    yield { type: 'task', task: known }
+    const isLast = isEnded(known.status.state)
+    yield { type: 'task', task: known, isLast }
+    if (isLast) return
     untold = undefined
   }
   for await (const stored of follow(log, taskId, after, signal)) {
     const { generation, event } = stored
-    if (event.type === 'reply') return yield { type: 'message', message: event.message }
+    if (event.type === 'reply') return yield { type: 'message', message: event.message, isLast: true }
+    const isLast = event.type === 'status' && closesStream(event.status.state)
     untold?.apply(stored)
     const begun: Task | undefined = untold?.task()
     if (begun) {
-      yield { type: 'task', task: begun }
+      yield { type: 'task', task: begun, isLast }
       untold = undefined
     } else if (event.type === 'status' || event.type === 'artifact') {
       // Callers' messages and wishes are events of the log, but none that A2A tells in a stream.
-      yield { ...event, taskId, contextId, generation }
+      yield { ...event, taskId, contextId, generation, isLast }
     }
-    if (event.type === 'status' && (isEnded(event.status.state) || event.status.state === 'input-required')) return
+    if (isLast) return
   }
+}
+
+/** A task that waits for credentials goes on by itself when they come; one that waits for input does not. */
+function closesStream(state: TaskState): boolean {
+  return isEnded(state) || state === 'input-required'
 }
 
 /**

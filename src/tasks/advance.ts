@@ -9,11 +9,12 @@ export interface Standing {
   readonly phase: TaskHead['phase']
   readonly status?: TaskStatus
   readonly changed: number
+  readonly dialect?: string
 }
 
 /** Where a task stands after these events: what every log keeps beside them. */
 export function advance(standing: Standing, events: readonly TaskEvent[]): Standing {
-  let { phase, status, changed } = standing
+  let { phase, status, changed, dialect } = standing
   for (const event of events) {
     if (event.type === 'status') {
       phase = event.status.state
@@ -21,13 +22,14 @@ export function advance(standing: Standing, events: readonly TaskEvent[]): Stand
       changed = Date.parse(status.timestamp)
     } else if (event.type === 'message') {
       // As in the fold: an answered status message belongs to the history.
+      dialect = event.dialect ?? dialect
       status = status && { state: status.state, timestamp: status.timestamp }
     } else if (event.type === 'reply') {
       phase = 'answered'
       changed = Date.now()
     }
   }
-  return { generation: standing.generation + events.length, phase, status, changed }
+  return { generation: standing.generation + events.length, phase, status, changed, dialect }
 }
 
 /** Where a new exchange stands before its first event. */

@@ -70,6 +70,8 @@ export interface TaskHead extends NewTask {
   readonly phase: Phase | 'expired'
   /** There is none before the agent made a task of it. */
   readonly status?: TaskStatus
+  /** The dialect of the last message in it. */
+  readonly dialect?: string
   /** Milliseconds since 1970: when it was created, and when its status last changed. */
   readonly created: number
   readonly changed: number

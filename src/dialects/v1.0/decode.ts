@@ -1,11 +1,11 @@
 import { invalidParams } from '../../protocol/errors.ts'
 import type { SendConfiguration, SendRequest } from '../../protocol/service.ts'
-import type { Dialect } from '../dialect.ts'
+import type { ServerDialect } from '../dialect.ts'
 import { readParams } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
 import * as wire from './schemas.ts'
 
-export const decode: Dialect['decode'] = {
+export const decodeRequest: ServerDialect['decodeRequest'] = {
   sendMessage: decodeSend,
   streamMessage: decodeSend,
   getTask(params) {

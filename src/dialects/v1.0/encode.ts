@@ -1,7 +1,7 @@
 import type { ArtifactEvent, StatusEvent, StreamEvent, TaskRef } from '../../protocol/events.ts'
 import type { Artifact, Json, JsonObject, Message, Part, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, TaskPage } from '../../protocol/service.ts'
-import type { Dialect } from '../dialect.ts'
+import type { ServerDialect } from '../dialect.ts'
 import { encodeCard } from './encode-card.ts'
 import { Role, State } from './schemas.ts'
 
@@ -11,7 +11,7 @@ import { Role, State } from './schemas.ts'
  */
 type Draft = Record<string, Json>
 
-export const encode: Dialect['encode'] = {
+export const encodeResult = {
   sendMessage: encodeOutcome,
   getTask: encodeTask,
   listTasks: encodePage,
@@ -26,9 +26,13 @@ export const encode: Dialect['encode'] = {
   },
   deletePushConfig: () => ({}),
   getExtendedCard: encodeCard,
+} satisfies ServerDialect['encodeResult']
+
+export function encodeEvent(event: StreamEvent): readonly JsonObject[] {
+  return [encodeStreamResponse(event)]
 }
 
-export function encodeEvent(event: StreamEvent): JsonObject {
+function encodeStreamResponse(event: StreamEvent): JsonObject {
   switch (event.type) {
     case 'task':
     case 'message':

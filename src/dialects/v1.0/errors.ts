@@ -1,6 +1,6 @@
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
-import type { WireError } from '../dialect.ts'
+import type { HttpError, WireError } from '../dialect.ts'
 
 export function encodeError(error: A2AError): WireError {
   const { code } = kinds[error.code]
@@ -8,38 +8,67 @@ export function encodeError(error: A2AError): WireError {
   return details.length === 0 ? { code, message: error.message } : { code, message: error.message, data: details }
 }
 
+/** As `google.rpc.Status`, in the statuses of 1.0.1 (§5.4, §11.6). */
+export function encodeHttpError(error: A2AError): HttpError {
+  const { http, status } = kinds[error.code]
+  const details = detailsOf(error)
+  const told = { code: http, status, message: error.message }
+  return { status: http, body: { error: details.length === 0 ? told : { ...told, details } } }
+}
+
 interface ErrorKind {
   /** Of JSON-RPC. */
   readonly code: number
+  readonly http: number
+  /** Of gRPC, by name. */
+  readonly status: string
   /** Of `ErrorInfo`; what JSON-RPC itself defines has none. */
   readonly reason?: string
   readonly domain?: string
 }
 
-const a2a = 'a2a-protocol.org'
+function plain(code: number, http: number, status: string): ErrorKind {
+  return { code, http, status }
+}
+
+function named(code: number, http: number, status: string, reason: string): ErrorKind {
+  return { code, http, status, reason, domain: 'a2a-protocol.org' }
+}
+
 /** For what A2A has no word for. */
-const own = 'parley'
+function own(code: number, http: number, status: string, reason: string): ErrorKind {
+  return { code, http, status, reason, domain: 'parley' }
+}
+
+const precondition = 'FAILED_PRECONDITION'
 
 const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
-  'parse-error': { code: -32700 },
-  'invalid-request': { code: -32600 },
-  'method-not-found': { code: -32601 },
-  'invalid-params': { code: -32602 },
-  internal: { code: -32603 },
-  'task-not-found': { code: -32001, reason: 'TASK_NOT_FOUND', domain: a2a },
-  'task-not-cancelable': { code: -32002, reason: 'TASK_NOT_CANCELABLE', domain: a2a },
-  'push-not-supported': { code: -32003, reason: 'PUSH_NOTIFICATION_NOT_SUPPORTED', domain: a2a },
-  'unsupported-operation': { code: -32004, reason: 'UNSUPPORTED_OPERATION', domain: a2a },
-  'streaming-not-supported': { code: -32004, reason: 'UNSUPPORTED_OPERATION', domain: a2a },
-  'task-ended': { code: -32004, reason: 'UNSUPPORTED_OPERATION', domain: a2a },
-  'content-type-not-supported': { code: -32005, reason: 'CONTENT_TYPE_NOT_SUPPORTED', domain: a2a },
-  'invalid-agent-response': { code: -32006, reason: 'INVALID_AGENT_RESPONSE', domain: a2a },
-  'extended-card-not-configured': { code: -32007, reason: 'EXTENDED_AGENT_CARD_NOT_CONFIGURED', domain: a2a },
-  'extension-required': { code: -32008, reason: 'EXTENSION_SUPPORT_REQUIRED', domain: a2a },
-  'version-not-supported': { code: -32009, reason: 'VERSION_NOT_SUPPORTED', domain: a2a },
-  conflict: { code: -32602, reason: 'IDEMPOTENCY_CONFLICT', domain: own },
-  'payload-too-large': { code: -32600, reason: 'PAYLOAD_TOO_LARGE', domain: own },
-  unavailable: { code: -32603, reason: 'UNAVAILABLE', domain: own },
+  'parse-error': plain(-32700, 400, 'INVALID_ARGUMENT'),
+  'invalid-request': plain(-32600, 400, 'INVALID_ARGUMENT'),
+  'method-not-found': plain(-32601, 404, 'UNIMPLEMENTED'),
+  'invalid-params': plain(-32602, 400, 'INVALID_ARGUMENT'),
+  internal: plain(-32603, 500, 'INTERNAL'),
+  'task-not-found': named(-32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'),
+  'task-not-cancelable': named(-32002, 400, precondition, 'TASK_NOT_CANCELABLE'),
+  'push-not-supported': named(-32003, 400, precondition, 'PUSH_NOTIFICATION_NOT_SUPPORTED'),
+  'unsupported-operation': named(-32004, 400, precondition, 'UNSUPPORTED_OPERATION'),
+  'streaming-not-supported': named(-32004, 400, precondition, 'UNSUPPORTED_OPERATION'),
+  'task-ended': named(-32004, 400, precondition, 'UNSUPPORTED_OPERATION'),
+  'content-type-not-supported': named(-32005, 400, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'),
+  'invalid-agent-response': named(-32006, 500, 'INTERNAL', 'INVALID_AGENT_RESPONSE'),
+  'extended-card-not-configured': named(-32007, 400, precondition, 'EXTENDED_AGENT_CARD_NOT_CONFIGURED'),
+  'extension-required': named(-32008, 400, precondition, 'EXTENSION_SUPPORT_REQUIRED'),
+  'version-not-supported': named(-32009, 400, precondition, 'VERSION_NOT_SUPPORTED'),
+  conflict: own(-32602, 409, 'ABORTED', 'CONFLICT'),
+  'payload-too-large': own(-32600, 413, 'RESOURCE_EXHAUSTED', 'PAYLOAD_TOO_LARGE'),
+  unauthenticated: own(-31401, 401, 'UNAUTHENTICATED', 'UNAUTHENTICATED'),
+  forbidden: own(-31403, 403, 'PERMISSION_DENIED', 'FORBIDDEN'),
+  'rate-limited': own(-32053, 429, 'RESOURCE_EXHAUSTED', 'RATE_LIMITED'),
+  unavailable: own(-32603, 503, 'UNAVAILABLE', 'UNAVAILABLE'),
+  timeout: own(-32603, 504, 'DEADLINE_EXCEEDED', 'TIMEOUT'),
+  'input-timeout': own(-32050, 400, 'DEADLINE_EXCEEDED', 'INPUT_TIMEOUT'),
+  'tool-failed': own(-32051, 500, 'INTERNAL', 'TOOL_EXECUTION_FAILED'),
+  'context-not-found': own(-32052, 404, 'NOT_FOUND', 'CONTEXT_NOT_FOUND'),
 }
 
 /** Objects of `google.rpc`, the same in every transport of A2A 1.0 (§3.3.2). */

@@ -1,17 +1,19 @@
-import type { Dialect } from '../dialect.ts'
-import { decode } from './decode.ts'
-import { encode, encodeEvent } from './encode.ts'
+import type { ServerDialect } from '../dialect.ts'
+import { decodeRequest } from './decode.ts'
+import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
-import { encodeError } from './errors.ts'
+import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 
-export const v1_0: Dialect = {
+export const v1_0: ServerDialect = {
+  name: 'v1.0',
   version: '1.0',
   methods,
   operations,
-  decode,
-  encode,
+  decodeRequest,
+  encodeResult,
   encodeEvent,
   encodeError,
+  encodeHttpError,
   encodeCard,
 }

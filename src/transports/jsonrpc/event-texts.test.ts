@@ -34,7 +34,13 @@ function stream(events: readonly StreamEvent[], failure?: unknown) {
     if (failure !== undefined) throw failure
   }
   const onError = (error: unknown) => reported.push(error)
-  const texts = eventTexts(source(), { id: 5, dialect: newest, signal: caller.signal, onError })
+  const texts = eventTexts(source(), {
+    id: 5,
+    dialect: newest,
+    request: { taskId: 'T' },
+    signal: caller.signal,
+    onError,
+  })
   return { texts, reported, caller }
 }
 

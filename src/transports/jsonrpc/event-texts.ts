@@ -1,4 +1,4 @@
-import type { Dialect } from '../../dialects/dialect.ts'
+import type { RequestOf, ServerDialect, StreamOperation } from '../../dialects/dialect.ts'
 import { eventText } from '../../http/sse.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { callerError, type Reporting } from './caller-error.ts'
@@ -6,18 +6,24 @@ import { failureText, type RequestId, successText } from './envelope.ts'
 
 export interface EventTextsOptions extends Reporting {
   readonly id: RequestId
-  readonly dialect: Dialect
+  readonly dialect: ServerDialect
+  readonly request: RequestOf<StreamOperation>
 }
 
 /** A failure before the first event is thrown; one after it is the last event. */
 export async function* eventTexts(
   events: AsyncIterable<StreamEvent>,
-  { id, dialect, ...reporting }: EventTextsOptions,
+  { id, dialect, request, ...reporting }: EventTextsOptions,
 ): AsyncGenerator<string> {
   let begun = false
   try {
     for await (const event of events) {
-      yield eventText({ id: generationOf(event), data: successText(id, dialect.encodeEvent(event)) })
+      // Of several that one event became, the last carries its number: the others alone are nothing to resume after.
+      const wires = dialect.encodeEvent(event, request)
+      for (const [n, wire] of wires.entries()) {
+        const generation = n === wires.length - 1 ? generationOf(event) : undefined
+        yield eventText({ id: generation, data: successText(id, wire) })
+      }
       begun = true
     }
   } catch (error) {

@@ -20,5 +20,12 @@ export const httpStatus: Readonly<Record<ErrorCode, number>> = {
   'version-not-supported': 200,
   conflict: 200,
   'payload-too-large': 413,
+  unauthenticated: 401,
+  forbidden: 403,
+  'rate-limited': 429,
   unavailable: 503,
+  timeout: 200,
+  'input-timeout': 200,
+  'tool-failed': 200,
+  'context-not-found': 200,
 }

@@ -1,8 +1,8 @@
 import {
-  type Dialect,
   isStream,
   type RequestOf,
   type ResultOf,
+  type ServerDialect,
   type StreamOperation,
   type UnaryOperation,
 } from '../../dialects/dialect.ts'
@@ -61,8 +61,9 @@ export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
         const result = await answer(service, operation, { dialect, params, call })
         return { status: 200, headers: jsonHeaders, body: successText(id, result) }
       }
-      const events = openStream(service, operation, { dialect, params, call, after: resumePointOf(incoming) })
-      const texts = await withFirst(eventTexts(events, { id, dialect, signal, onError }))
+      const request = { ...dialect.decodeRequest[operation](params), after: resumePointOf(incoming) }
+      const events = openStream(service, operation, request, call)
+      const texts = await withFirst(eventTexts(events, { id, dialect, request, signal, onError }))
       return { status: 200, headers: sseHeaders, body: eventStream(texts, { heartbeat, signal }) }
     } catch (error) {
       return refusal(id, dialect, callerError(error, { signal, onError }))
@@ -73,7 +74,7 @@ export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
 const jsonHeaders = { 'content-type': 'application/json' }
 
 interface Received {
-  readonly dialect: Dialect
+  readonly dialect: ServerDialect
   readonly params: unknown
   readonly call: Call
 }
@@ -85,9 +86,9 @@ async function answer<O extends UnaryOperation>(
   operation: O,
   { dialect, params, call }: Received,
 ): Promise<Json> {
-  const request = dialect.decode[operation](params)
+  const request = dialect.decodeRequest[operation](params)
   const result = await service[operation](request, call)
-  return dialect.encode[operation](result)
+  return dialect.encodeResult[operation](result, request)
 }
 
 type Streams = { readonly [O in StreamOperation]: (request: RequestOf<O>, call: Call) => AsyncGenerator<StreamEvent> }
@@ -95,13 +96,13 @@ type Streams = { readonly [O in StreamOperation]: (request: RequestOf<O>, call: 
 function openStream<O extends StreamOperation>(
   service: Streams,
   operation: O,
-  { dialect, params, call, after }: Received & { readonly after: number | undefined },
+  request: RequestOf<O>,
+  call: Call,
 ): AsyncGenerator<StreamEvent> {
-  const request = dialect.decode[operation](params)
-  return service[operation]({ ...request, after }, call)
+  return service[operation](request, call)
 }
 
-function refusal(id: RequestId, dialect: Dialect, error: A2AError): Outgoing {
+function refusal(id: RequestId, dialect: ServerDialect, error: A2AError): Outgoing {
   const { code, retryAfter } = error
   return {
     status: httpStatus[code],

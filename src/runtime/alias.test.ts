@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest'
+import { callOf, collect, gate, houseOf, messageOf, taskOf } from '../../test/support/house.ts'
+
+it('begins a task under the id that its caller chose, and goes on with it under the same', async () => {
+  const { service } = houseOf((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
+  const begun = taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'mine' }, callOf()))
+  expect(begun).toMatchObject({ status: { state: 'input-required' } })
+  expect(begun.id).not.toBe('mine')
+  const ended = taskOf(await service.sendMessage({ message: messageOf('y'), alias: 'mine' }, callOf()))
+  expect(ended).toMatchObject({ id: begun.id, status: { state: 'completed' } })
+  expect(await service.getTask({ taskId: 'mine', isAlias: true }, callOf())).toEqual(ended)
+  expect(await service.getTask({ taskId: begun.id, isAlias: true }, callOf())).toEqual(ended)
+  await expect(service.getTask({ taskId: 'mine' }, callOf())).rejects.toMatchObject({ code: 'task-not-found' })
+})
+
+it('keeps the names of two callers apart', async () => {
+  const { service } = houseOf((turn) => `for ${turn.principal.id}`)
+  const ids = ['ann', 'bob'].map(async (id) => {
+    const call = callOf({ principal: { id } })
+    return taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'same' }, call)).id
+  })
+  const [ann, bob] = await Promise.all(ids)
+  expect(ann).not.toBe(bob)
+})
+
+it('begins one task when two messages come under a new name at the same time', async () => {
+  const { service } = houseOf(async (turn) => {
+    await turn.artifact(turn.text).close(turn.text)
+  })
+  const sends = ['a', 'b'].map((text) => service.sendMessage({ message: messageOf(text), alias: 'one' }, callOf()))
+  const done = await Promise.allSettled(sends)
+  const tasks = done.flatMap((each) => (each.status === 'fulfilled' ? [taskOf(each.value)] : []))
+  expect(new Set(tasks.map(({ id }) => id)).size).toBe(1)
+})
+
+it('answers with the task as it is when the caller wants to wait no longer', async () => {
+  const go = gate()
+  const { service } = houseOf(async (turn) => {
+    await turn.status('working', 'Still at it')
+    await go.promise
+  })
+  const request = { message: messageOf('x'), configuration: { blockFor: 30 } }
+  expect(taskOf(await service.sendMessage(request, callOf())).status.state).toBe('working')
+  go.resolve()
+})
+
+it('tells an ended task once more to a subscriber who asks for it', async () => {
+  const { service } = houseOf((turn) => turn.status('completed'))
+  const { id } = taskOf(await service.sendMessage({ message: messageOf('x') }, callOf()))
+  const events = await collect(service.subscribeToTask({ taskId: id, tellEnded: true }, callOf()))
+  expect(events).toMatchObject([{ type: 'task', isLast: true, task: { status: { state: 'completed' } } }])
+})
+
+it('marks the last event of a stream, and only that', async () => {
+  const { service } = houseOf(async function* () {
+    yield 'a'
+    return 'b'
+  })
+  const events = await collect(service.streamMessage({ message: messageOf('x') }, callOf()))
+  expect(events.map(({ isLast }) => isLast)).toEqual([...events.slice(1).map(() => false), true])
+})
+
+it('remembers the dialect in which a task was last written to, for its owner', async () => {
+  const { service, recall } = houseOf((turn) => turn.requireInput('?'))
+  const send = (dialect: string, taskId?: string) =>
+    service.sendMessage({ message: messageOf('x', { taskId }), dialect }, callOf())
+  const { id: taskId } = taskOf(await send('v0.3'))
+  expect(await recall({ taskId }, callOf().principal)).toBe('v0.3')
+  await send('v0.1', taskId)
+  expect(await recall({ taskId }, callOf().principal)).toBe('v0.1')
+  expect(await recall({ taskId }, { id: 'other' })).toBeUndefined()
+})

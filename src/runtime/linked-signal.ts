@@ -1,0 +1,21 @@
+/** A signal that aborts with the first of several, or after a while, and that can be let go of. */
+export interface LinkedSignal {
+  readonly signal: AbortSignal
+  /** Leaves nothing behind at the signals it listened to, which may live as long as the process. */
+  release(): void
+}
+
+export function linkSignals(signals: readonly AbortSignal[], after?: number): LinkedSignal {
+  const linked = new AbortController()
+  const abort = () => linked.abort()
+  const timer = after === undefined ? undefined : setTimeout(abort, after)
+  for (const signal of signals) signal.addEventListener('abort', abort)
+  if (signals.some(({ aborted }) => aborted)) abort()
+  return {
+    signal: linked.signal,
+    release() {
+      clearTimeout(timer)
+      for (const signal of signals) signal.removeEventListener('abort', abort)
+    },
+  }
+}
