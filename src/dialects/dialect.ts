@@ -15,10 +15,24 @@ export interface Dialect {
   readonly methods: Readonly<Partial<Record<Operation, string>>>
 }
 
+/** What tells the dialect of a JSON-RPC call. */
+export interface Proposal {
+  /** Major.Minor. */
+  readonly version: string | undefined
+  readonly method: string
+  readonly params: unknown
+  /** The caller is ready for a stream. */
+  readonly acceptsStream: boolean
+}
+
 /** The half that a server needs: requests come in, results go out. */
 export interface ServerDialect extends Dialect {
   /** The operation of each JSON-RPC method, also under other names that callers use in the wild. */
   readonly operations: ReadonlyMap<string, Operation>
+  /** Whether a call that several dialects have bears the marks of this one. */
+  recognises?(proposal: Proposal): boolean
+  /** Where the method alone does not tell the operation. */
+  operationFor?(proposal: Proposal): Operation | undefined
   /** Throws `A2AError('invalid-params')` that names the field, what was expected and what came. */
   readonly decodeRequest: { readonly [O in Operation]: (params: unknown) => RequestOf<O> }
   readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }

@@ -12,15 +12,16 @@ export const pageSize = int32({ min: 1, max: 100 })
 export const historyLength = int32({ min: 0 })
 
 const idText = string({ min: 1, max: 256 })
+/** Control characters and half surrogate pairs do not survive every log, header and database. */
+const idForm = /^[^\p{Cc}\p{Cs}]*$/u
 
 /** The id of a message, a task or a context. */
 export const id: Shape<string> = {
   ...idText,
+  schema: { ...idText.schema, pattern: idForm.source },
   read(value) {
     const text = idText.read(value)
-    // Neither survives every log, header and database.
-    if (/[\p{Cc}\p{Cs}]/u.test(text))
-      throw new Violation('expected an id, got control characters or half a surrogate pair')
+    if (!idForm.test(text)) throw new Violation('expected an id, got control characters or half a surrogate pair')
     return text
   },
 }

@@ -1,20 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { A2AError } from '../protocol/errors.ts'
-import { type MissingVersion, negotiate, newest, operationOf, parseVersion } from './negotiate.ts'
-import { olderMethods } from './older-methods.ts'
+import { allDialects } from './all.ts'
+import { type MissingVersion, negotiate, operationOf, parseVersion } from './negotiate.ts'
+import { v1_0 } from './v1.0/index.ts'
 
-function failureOf(run: () => unknown): A2AError {
-  try {
-    run()
-  } catch (error) {
-    if (error instanceof A2AError) return error
-    throw error
-  }
-  throw new Error('expected an error')
+const only1_0 = { dialects: [v1_0] } as const
+
+function nameFor(version: string | undefined, method: string, missingVersion?: MissingVersion, params: unknown = {}) {
+  const proposal = { version: parseVersion(version), method, params, acceptsStream: false }
+  return negotiate(proposal, { dialects: allDialects, missingVersion }, async () => undefined).then(({ name }) => name)
 }
 
-function versionFor(version: string | undefined, method: string, missingVersion: MissingVersion = 'infer'): string {
-  return negotiate({ version: parseVersion(version), method, missingVersion }).version
+function operationFor(method: string) {
+  return operationOf(v1_0, { version: '1.0', method, params: {}, acceptsStream: false }, { dialects: allDialects })
 }
 
 describe('the version of a request', () => {
@@ -27,87 +24,45 @@ describe('the version of a request', () => {
     for (const text of [undefined, '', '  ']) expect(parseVersion(text)).toBeUndefined()
   })
 
-  it('is not supported when it cannot be read', () => {
+  it('is not supported when it cannot be read', async () => {
     for (const text of ['v1.0', '1.x', '1.0, 1.0', '1.0-rc', '-1', '.', '1.', 'x'.repeat(9000)]) {
-      const { code, message } = failureOf(() => parseVersion(text))
-      expect(code).toBe('version-not-supported')
-      expect(message.length).toBeLessThan(200)
+      const error = await nameFor(text, 'SendMessage').catch((thrown) => thrown)
+      expect(error.code).toBe('version-not-supported')
+      expect(error.message.length).toBeLessThan(250)
     }
   })
 })
 
-describe('the dialect of a request', () => {
-  it('is the one of its version', () => {
-    expect(versionFor('1.0', 'SendMessage')).toBe('1.0')
-    expect(versionFor('1.0.1', 'SendMessage')).toBe('1.0')
-    expect(versionFor('1.0', 'message/send')).toBe('1.0')
+describe('a server that speaks only 1.0', () => {
+  const speak = (version: string | undefined, method: string) =>
+    negotiate({ version, method, params: {}, acceptsStream: false }, only1_0, async () => undefined)
+
+  it('takes every request without a version for 1.0', async () => {
+    expect(await speak(undefined, 'message/send')).toBe(v1_0)
   })
 
-  it('is refused with the versions that are supported', () => {
-    for (const version of ['99.0', '0.3']) {
-      const { code, message, metadata } = failureOf(() => versionFor(version, 'SendMessage'))
-      expect(code).toBe('version-not-supported')
-      expect(message).toContain(`A2A ${version} is not spoken here. Supported: 1.0`)
-      expect(metadata).toEqual({ supportedVersions: '1.0' })
-    }
-  })
-
-  it('is inferred from the method when no version is named', () => {
-    expect(versionFor(undefined, 'SendMessage')).toBe('1.0')
-    expect(versionFor('', 'ListTasks')).toBe('1.0')
-    expect(versionFor(undefined, 'whatever')).toBe('1.0')
-  })
-
-  it('is an older one, and said so, when the method is older', () => {
-    const { code, message } = failureOf(() => versionFor(undefined, 'message/send'))
-    expect(code).toBe('version-not-supported')
-    expect(message).toContain('message/send is a method of A2A 0.2 and 0.3')
-  })
-
-  it('is 0.3 when no version is named and the reading is strict', () => {
-    expect(versionFor('1.0', 'SendMessage', 'strict')).toBe('1.0')
-    const { code, message } = failureOf(() => versionFor(undefined, 'SendMessage', 'strict'))
-    expect(code).toBe('version-not-supported')
-    expect(message).toContain('without A2A-Version')
+  it('refuses other versions with those that it speaks', async () => {
+    const error = await speak('0.3', 'SendMessage').catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: 'version-not-supported', metadata: { supportedVersions: '1.0' } })
   })
 })
 
 describe('the operation of a method', () => {
   it('is found for every method of the dialect', () => {
-    for (const [operation, method] of Object.entries(newest.methods)) {
-      expect(operationOf(newest, method)).toBe(operation)
-    }
-    expect(operationOf(newest, 'ListTaskPushNotificationConfig')).toBe('listPushConfigs')
+    for (const [operation, method] of Object.entries(v1_0.methods)) expect(operationFor(method)).toBe(operation)
+    expect(operationFor('ListTaskPushNotificationConfig')).toBe('listPushConfigs')
   })
 
   it('is guessed for the caller when a method is misspelled', () => {
-    const misspelled = {
-      SendMesage: 'SendMessage',
-      sendmessage: 'SendMessage',
-      get_task: 'GetTask',
-      ListTask: 'ListTasks',
-    }
+    const misspelled = { SendMesage: 'SendMessage', get_task: 'GetTask', ListTask: 'ListTasks' }
     for (const [method, meant] of Object.entries(misspelled)) {
-      const { code, message } = failureOf(() => operationOf(newest, method))
-      expect(code).toBe('method-not-found')
-      expect(message).toBe(`There is no method "${method}" in A2A 1.0; did you mean ${meant}?`)
+      expect(() => operationFor(method)).toThrow(`There is no method "${method}" in A2A 1.0; did you mean ${meant}?`)
     }
   })
 
   it('is not guessed when nothing is near: all methods are listed', () => {
     for (const method of ['', 'foo', 'toString', '__proto__', 'x'.repeat(100_000)]) {
-      const { message } = failureOf(() => operationOf(newest, method))
-      expect(message).toContain('There are SendMessage, SendStreamingMessage, GetTask')
-      expect(message.length).toBeLessThan(450)
-    }
-  })
-
-  it('is told for a method of an older dialect', () => {
-    expect(failureOf(() => operationOf(newest, 'tasks/sendSubscribe')).message).toBe(
-      'There is no method "tasks/sendSubscribe" in A2A 1.0; it is one of A2A 0.1. Here it is SendStreamingMessage.',
-    )
-    for (const method of olderMethods.keys()) {
-      expect(failureOf(() => operationOf(newest, method)).message).toContain('Here it is ')
+      expect(() => operationFor(method)).toThrow('There are SendMessage, SendStreamingMessage, GetTask')
     }
   })
 })

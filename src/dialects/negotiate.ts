@@ -1,16 +1,8 @@
 import { A2AError } from '../protocol/errors.ts'
-import type { Operation } from '../protocol/service.ts'
+import type { Operation, TaskAddress } from '../protocol/service.ts'
 import { closest } from './closest.ts'
-import type { ServerDialect } from './dialect.ts'
-import { olderMethods } from './older-methods.ts'
-import { v1_0 } from './v1.0/index.ts'
+import type { Proposal, ServerDialect } from './dialect.ts'
 import { excerpt } from './violation.ts'
-
-/** Every version of A2A that is spoken here, the newest first. */
-const served: readonly ServerDialect[] = [v1_0]
-
-/** What is spoken to a caller with whom no dialect could be agreed on. */
-export const newest: ServerDialect = v1_0
 
 /**
  * What a request without a version is: `strict` takes it for 0.3, as A2A 1.0 §3.6.2 says; `infer` takes it for the
@@ -18,32 +10,46 @@ export const newest: ServerDialect = v1_0
  */
 export type MissingVersion = 'infer' | 'strict'
 
-export interface Proposal {
-  /** Major.Minor. */
-  readonly version: string | undefined
-  readonly method: string
-  readonly missingVersion: MissingVersion
+/** What a door speaks. */
+export interface Speaking {
+  /** The first is for callers with whom none could be agreed on; of several that fit equally, the earlier is taken. */
+  readonly dialects: readonly [ServerDialect, ...ServerDialect[]]
+  /** `infer` by default. */
+  readonly missingVersion?: MissingVersion
 }
 
-export function negotiate({ version, method, missingVersion }: Proposal): ServerDialect {
-  if (version !== undefined) {
-    const dialect = served.find((each) => each.version === version)
-    if (dialect === undefined) throw versionNotSupported(`A2A ${version} is not spoken here`)
-    return dialect
-  }
-  if (missingVersion === 'strict') {
-    throw versionNotSupported('A request without A2A-Version is one of A2A 0.3, which is not spoken here')
-  }
-  const older = olderMethods.get(method)
-  if (older !== undefined) {
-    throw versionNotSupported(`${method} is a method of A2A ${older.versions}, which is not spoken here`)
-  }
-  return served.find((dialect) => dialect.operations.has(method)) ?? newest
+type Recall = (address: TaskAddress) => Promise<string | undefined>
+
+/** The dialect of a call: by its version, its method, its form, what the caller spoke before, in this order. */
+export async function negotiate(proposal: Proposal, speaking: Speaking, recall: Recall): Promise<ServerDialect> {
+  const { version, method } = proposal
+  const { missingVersion = 'infer', dialects } = speaking
+  const [first] = dialects
+  const asked = version ?? (missingVersion === 'strict' ? '0.3' : undefined)
+  const spoken = dialects.filter((dialect) => asked === undefined || dialect.version === asked)
+  const [preferred = first] = spoken
+  if (spoken.length === 0) throw versionNotSupported(`A2A ${asked} is not spoken here`, speaking)
+
+  const able = spoken.filter((dialect) => dialect.operations.has(method))
+  const [best = preferred] = able
+  if (able.length < 2) return best
+  const recognised = able.find((dialect) => dialect.recognises?.(proposal))
+  if (recognised) return recognised
+  const recorded = await recordedFor(proposal, best, recall)
+  return able.find(({ name }) => name === recorded) ?? best
 }
 
-export function operationOf(dialect: ServerDialect, method: string): Operation {
+/** Some calls about a task look the same in several dialects and are answered differently. */
+async function recordedFor({ method, params }: Proposal, dialect: ServerDialect, recall: Recall) {
   const operation = dialect.operations.get(method)
-  if (operation === undefined) throw methodNotFound(dialect, method)
+  if (operation !== 'getTask' && operation !== 'cancelTask' && operation !== 'subscribeToTask') return undefined
+  const taskId = (params as { readonly id?: unknown } | null | undefined)?.id
+  return typeof taskId === 'string' ? await recall({ taskId, isAlias: true }) : undefined
+}
+
+export function operationOf(dialect: ServerDialect, proposal: Proposal, { dialects }: Speaking): Operation {
+  const operation = dialect.operationFor?.(proposal) ?? dialect.operations.get(proposal.method)
+  if (operation === undefined) throw methodNotFound(dialect, proposal.method, dialects)
   return operation
 }
 
@@ -52,25 +58,26 @@ export function parseVersion(text: string | undefined): string | undefined {
   const given = text?.trim()
   if (!given) return undefined
   const [, major, minor = '0'] = /^(\d{1,4})(?:\.(\d{1,4}))?(?:\.\d{1,4})?$/.exec(given) ?? []
-  if (major === undefined) throw versionNotSupported(`${excerpt(given)} is not a version of A2A`)
-  return `${major}.${minor}`
+  // No version at all is refused like one that is not spoken.
+  return major === undefined ? excerpt(given) : `${major}.${minor}`
 }
 
-function versionNotSupported(problem: string): A2AError {
-  const versions = served.map(({ version }) => version).join(', ')
+function versionNotSupported(problem: string, { dialects }: Speaking): A2AError {
+  const versions = [...new Set(dialects.map(({ version }) => version))].join(', ')
   return new A2AError('version-not-supported', `${problem}. Supported: ${versions}, named in the header A2A-Version.`, {
     metadata: { supportedVersions: versions },
   })
 }
 
-function methodNotFound(dialect: ServerDialect, method: string): A2AError {
+function methodNotFound(dialect: ServerDialect, method: string, all: readonly ServerDialect[]): A2AError {
   const problem = `There is no method ${excerpt(method)} in A2A ${dialect.version}`
-  return new A2AError('method-not-found', `${problem}${adviceFor(dialect, method)}`)
+  return new A2AError('method-not-found', `${problem}${adviceFor(dialect, method, all)}`)
 }
 
-function adviceFor({ methods }: ServerDialect, method: string): string {
-  const older = olderMethods.get(method)
-  if (older !== undefined) return `; it is one of A2A ${older.versions}. Here it is ${methods[older.operation]}.`
+function adviceFor({ methods }: ServerDialect, method: string, all: readonly ServerDialect[]): string {
+  const other = all.find(({ operations }) => operations.has(method))
+  const meant = methods[other?.operations.get(method) ?? 'sendMessage']
+  if (other) return `; it is one of A2A ${other.version}${meant ? `, and here it is ${meant}` : ''}.`
   const names = Object.values(methods)
   const near = closest(method, names)
   return near === undefined ? `. There are ${names.join(', ')}.` : `; did you mean ${near}?`

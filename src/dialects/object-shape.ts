@@ -1,3 +1,4 @@
+import type { Json } from '../protocol/model.ts'
 import { readObject, type Shape, type TypeOf } from './shape.ts'
 import { placed, Violation } from './violation.ts'
 
@@ -15,8 +16,17 @@ export function optional<T>(shape: Shape<T>): OptionalField<T> {
 
 /** A proto3 field without presence: not set also when it has the default of its type (`""`, 0, false, `[]`). */
 export function implicit<T>(shape: Shape<T>): OptionalField<T> {
-  return { shape, isUnset: (value) => value === null || shape.isDefault?.(value) === true }
+  const unsaid = defaults.get(shape.schema.type)
+  const schema = unsaid === undefined ? shape.schema : { ...shape.schema, default: unsaid }
+  return { shape: { ...shape, schema }, isUnset: (value) => value === null || shape.isDefault?.(value) === true }
 }
+
+const defaults: ReadonlyMap<Json | undefined, Json> = new Map<Json, Json>([
+  ['string', ''],
+  ['boolean', false],
+  ['integer', 0],
+  ['array', []],
+])
 
 type Fields = Readonly<Record<string, Shape<unknown> | OptionalField<unknown>>>
 type Choice = Readonly<Record<string, Shape<unknown>>>

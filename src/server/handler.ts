@@ -1,4 +1,6 @@
 import type { Agent } from '../agent/agent.ts'
+import { allDialects } from '../dialects/all.ts'
+import type { Speaking } from '../dialects/negotiate.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { OriginOptions } from '../http/forwarded.ts'
@@ -8,13 +10,14 @@ import type { Service } from '../protocol/service.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
-import { createJsonRpc, type JsonRpcOptions } from '../transports/jsonrpc/server.ts'
+import { createJsonRpc, type WireLimits } from '../transports/jsonrpc/server.ts'
 import { jsonAnswer, problem } from './answers.ts'
 import { createCardPage } from './card-page.ts'
 
 export interface HandlerOptions
   extends Partial<Omit<RuntimeOptions, 'agent'>>,
-    Omit<JsonRpcOptions, 'service' | 'onError'>,
+    WireLimits,
+    Pick<Speaking, 'missingVersion'>,
     OriginOptions {
   /** Where JSON-RPC is served. */
   readonly path?: string
@@ -37,6 +40,8 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
   const answerRpc = createJsonRpc({
     ...options,
     service: runtime.service,
+    recall: runtime.recall,
+    dialects: allDialects,
     onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
   })
   let isDraining = false

@@ -17,6 +17,11 @@ export function idempotencyKeyOf(incoming: Incoming): string | undefined {
   return key
 }
 
+/** Whether the caller asks for a stream where the operation does not tell. */
+export function acceptsStream(incoming: Incoming): boolean {
+  return incoming.header('accept')?.includes('text/event-stream') === true
+}
+
 /** The generation after which a broken stream is to go on. `EventSource` sends the header by itself. */
 export function resumePointOf(incoming: Incoming): number | undefined {
   const header = incoming.header('last-event-id')

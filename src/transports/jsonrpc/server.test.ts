@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { v1_0 } from '../../dialects/v1.0/index.ts'
 import { BodyTooLarge, type Incoming, type Outgoing } from '../../http/exchange.ts'
 import { A2AError, taskNotFound } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
@@ -81,6 +82,8 @@ function open(options: Partial<JsonRpcOptions> = {}) {
   const caller = new AbortController()
   const answer = createJsonRpc({
     service: scriptedService(received),
+    dialects: [v1_0],
+    recall: async () => undefined,
     onError: (error) => reported.push(error),
     ...options,
   })
@@ -137,7 +140,7 @@ describe('a call', () => {
     expect(received).toEqual([
       {
         operation: 'sendMessage',
-        request: { message: { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] } },
+        request: { message: { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] }, dialect: 'v1.0' },
         call: { principal: { id: 'ada' }, signal: caller.signal, idempotencyKey: 'k-1' },
       },
     ])
@@ -239,7 +242,7 @@ describe('a request that is none', () => {
     })
     const method = await rpc(request('message/send', {}))
     expect(method).toMatchObject({ id: 1, error: { code: -32601 } })
-    expect(method.error.message).toContain('Here it is SendMessage.')
+    expect(method.error.message).toContain('There are SendMessage')
   })
 
   it('is refused when its params are wrong, and the field is named', async () => {

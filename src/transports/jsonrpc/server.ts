@@ -1,27 +1,20 @@
-import {
-  isStream,
-  type RequestOf,
-  type ResultOf,
-  type ServerDialect,
-  type StreamOperation,
-  type UnaryOperation,
-} from '../../dialects/dialect.ts'
-import { type MissingVersion, negotiate, newest, operationOf } from '../../dialects/negotiate.ts'
+import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
+import { negotiate, operationOf, type Speaking } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventStream, sseHeaders } from '../../http/sse.ts'
 import { withFirst } from '../../http/with-first.ts'
 import type { A2AError } from '../../protocol/errors.ts'
-import type { StreamEvent } from '../../protocol/events.ts'
-import type { Json, Principal } from '../../protocol/model.ts'
-import type { Call, Service } from '../../protocol/service.ts'
-import { idempotencyKeyOf, resumePointOf, versionOf } from '../service-parameters.ts'
-import { callerError } from './caller-error.ts'
+import type { Principal } from '../../protocol/model.ts'
+import type { Call, Service, TaskAddress } from '../../protocol/service.ts'
+import { callerError } from '../caller-error.ts'
+import { eventTexts, type Wording } from '../event-texts.ts'
+import { openStream, operate } from '../operate.ts'
+import { readBody } from '../read-body.ts'
+import { acceptsStream, idempotencyKeyOf, resumePointOf, versionOf } from '../service-parameters.ts'
 import { failureText, type RequestId, readCall, readEnvelope, readId, successText } from './envelope.ts'
-import { eventTexts } from './event-texts.ts'
 import { httpStatus } from './http-status.ts'
-import { readBody } from './read-body.ts'
 
-export interface JsonRpcLimits {
+export interface WireLimits {
   /** Bytes of a request. 10 MiB by default. */
   readonly bodyLimit?: number
   /** How many lists and objects may lie in each other. 64 by default. */
@@ -30,10 +23,10 @@ export interface JsonRpcLimits {
   readonly heartbeat?: number
 }
 
-export interface JsonRpcOptions extends JsonRpcLimits {
+export interface JsonRpcOptions extends WireLimits, Speaking {
   readonly service: Service
-  /** `infer` by default. */
-  readonly missingVersion?: MissingVersion
+  /** The dialect in which this caller last wrote to a task. */
+  readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
   /** Gets what must not be shown to a caller. */
   readonly onError: (error: unknown) => void
 }
@@ -42,28 +35,30 @@ export interface JsonRpcOptions extends JsonRpcLimits {
 export type JsonRpc = (incoming: Incoming, principal: Principal) => Promise<Outgoing>
 
 export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
-  const { service, missingVersion = 'infer', onError } = options
+  const { service, recall, onError } = options
   const { bodyLimit = 10 * 2 ** 20, jsonDepth = 64, heartbeat = 15_000 } = options
 
   return async (incoming, principal) => {
     const { signal } = incoming
     let id: RequestId = null
-    let dialect = newest
+    let dialect = options.dialects[0]
     try {
       const envelope = readEnvelope(await readBody(incoming, { bodyLimit, jsonDepth }))
       id = readId(envelope)
       const { method, params } = readCall(envelope)
-      dialect = negotiate({ version: versionOf(incoming), method, missingVersion })
-      const operation = operationOf(dialect, method)
+      const proposal = { version: versionOf(incoming), method, params, acceptsStream: acceptsStream(incoming) }
+      dialect = await negotiate(proposal, options, (address) => recall(address, principal))
+      const operation = operationOf(dialect, proposal, options)
       const call: Call = { principal, signal, idempotencyKey: idempotencyKeyOf(incoming) }
 
       if (!isStream(operation)) {
-        const result = await answer(service, operation, { dialect, params, call })
+        const result = await operate(service, { dialect, operation, params, call })
         return { status: 200, headers: jsonHeaders, body: successText(id, result) }
       }
-      const request = { ...dialect.decodeRequest[operation](params), after: resumePointOf(incoming) }
-      const events = openStream(service, operation, request, call)
-      const texts = await withFirst(eventTexts(events, { id, dialect, request, signal, onError }))
+      const received = { dialect, operation, params, call }
+      const { request, events } = openStream(service, received, resumePointOf(incoming))
+      const wording = wordingOf(id, dialect)
+      const texts = await withFirst(eventTexts(events, { dialect, request, wording, signal, onError }))
       return { status: 200, headers: sseHeaders, body: eventStream(texts, { heartbeat, signal }) }
     } catch (error) {
       return refusal(id, dialect, callerError(error, { signal, onError }))
@@ -73,33 +68,11 @@ export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
 
 const jsonHeaders = { 'content-type': 'application/json' }
 
-interface Received {
-  readonly dialect: ServerDialect
-  readonly params: unknown
-  readonly call: Call
-}
-
-type Unary = { readonly [O in UnaryOperation]: (request: RequestOf<O>, call: Call) => Promise<ResultOf<O>> }
-
-async function answer<O extends UnaryOperation>(
-  service: Unary,
-  operation: O,
-  { dialect, params, call }: Received,
-): Promise<Json> {
-  const request = dialect.decodeRequest[operation](params)
-  const result = await service[operation](request, call)
-  return dialect.encodeResult[operation](result, request)
-}
-
-type Streams = { readonly [O in StreamOperation]: (request: RequestOf<O>, call: Call) => AsyncGenerator<StreamEvent> }
-
-function openStream<O extends StreamOperation>(
-  service: Streams,
-  operation: O,
-  request: RequestOf<O>,
-  call: Call,
-): AsyncGenerator<StreamEvent> {
-  return service[operation](request, call)
+function wordingOf(id: RequestId, dialect: ServerDialect): Wording {
+  return {
+    event: (wire) => successText(id, wire),
+    failure: (error) => failureText(id, dialect.encodeError(error)),
+  }
 }
 
 function refusal(id: RequestId, dialect: ServerDialect, error: A2AError): Outgoing {

@@ -1,4 +1,4 @@
-import { A2AError } from '../../protocol/errors.ts'
+import { A2AError } from '../protocol/errors.ts'
 
 export interface Reporting {
   /** Of the caller: once it has gone, its errors are mostly that it has gone, and concern nobody. */

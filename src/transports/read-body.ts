@@ -1,7 +1,7 @@
-import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
-import { JsonError, parseJson } from '../../http/json.ts'
-import { isJson } from '../../http/media-type.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { BodyTooLarge, type Incoming } from '../http/exchange.ts'
+import { JsonError, parseJson } from '../http/json.ts'
+import { isJson } from '../http/media-type.ts'
+import { A2AError } from '../protocol/errors.ts'
 
 export interface BodyLimits {
   readonly bodyLimit: number

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { newest } from '../../dialects/negotiate.ts'
-import { A2AError } from '../../protocol/errors.ts'
-import type { StreamEvent } from '../../protocol/events.ts'
+import { v1_0 } from '../dialects/v1.0/index.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { StreamEvent } from '../protocol/events.ts'
 import { eventTexts } from './event-texts.ts'
+import { failureText, successText } from './jsonrpc/envelope.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 const ref = { taskId: 'T', contextId: 'C' }
@@ -35,9 +36,12 @@ function stream(events: readonly StreamEvent[], failure?: unknown) {
   }
   const onError = (error: unknown) => reported.push(error)
   const texts = eventTexts(source(), {
-    id: 5,
-    dialect: newest,
+    dialect: v1_0,
     request: { taskId: 'T' },
+    wording: {
+      event: (wire) => successText(5, wire),
+      failure: (error) => failureText(5, v1_0.encodeError(error)),
+    },
     signal: caller.signal,
     onError,
   })
