@@ -16,19 +16,21 @@ export function toFetch(
   return async (request) => {
     // Not every host aborts `request.signal` when the caller leaves, but all of them cancel the body of the answer.
     const left = new AbortController()
-    const incoming = createIncoming(request, base, left.signal)
+    const incoming = createIncoming(request, base, AbortSignal.any([request.signal, left.signal]))
     const { status, headers, body } = await answer(exchange, incoming, onError)
     const hasBody = request.method !== 'HEAD'
     if (typeof body !== 'object') return new Response(hasBody ? body : null, { status, headers })
-    const stream = toStream(body, left, onError)
+    const stream = toStream(body, {
+      leave: () => left.abort(),
+      fail: (error) => incoming.signal.aborted || onError(error),
+    })
     if (!hasBody) stream.cancel().catch(onError)
     return new Response(hasBody ? stream : null, { status, headers })
   }
 }
 
-function createIncoming(request: Request, base: string, left: AbortSignal): Incoming {
+function createIncoming(request: Request, base: string, signal: AbortSignal): Incoming {
   const url = new URL(request.url)
-  let signal: AbortSignal | undefined
   return {
     method: request.method,
     path: isBelow(url.pathname, base) ? url.pathname.slice(base.length) || '/' : url.pathname,
@@ -37,10 +39,7 @@ function createIncoming(request: Request, base: string, left: AbortSignal): Inco
     secure: url.protocol === 'https:',
     header: (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined),
     bytes: (limit) => readBody(request, limit),
-    get signal() {
-      signal ??= AbortSignal.any([request.signal, left])
-      return signal
-    },
+    signal,
   }
 }
 
@@ -71,12 +70,15 @@ function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return bytes
 }
 
+interface StreamEnds {
+  /** The reader has gone. */
+  leave(): void
+  /** The source threw. */
+  fail(error: unknown): void
+}
+
 /** With a high-water mark of 0 nothing is taken from the source before somebody reads. */
-function toStream(
-  source: AsyncIterable<string>,
-  left: AbortController,
-  onError: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
+function toStream(source: AsyncIterable<string>, { leave, fail }: StreamEnds): ReadableStream<Uint8Array> {
   const iterator = source[Symbol.asyncIterator]()
   const encoder = new TextEncoder()
   return new ReadableStream(
@@ -87,12 +89,12 @@ function toStream(
           if (done) controller.close()
           else controller.enqueue(encoder.encode(value))
         } catch (error) {
-          if (!left.signal.aborted) onError(error)
+          fail(error)
           controller.error(new Error('the stream broke off'))
         }
       },
       async cancel() {
-        left.abort()
+        leave()
         await iterator.return?.()
       },
     },

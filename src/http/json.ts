@@ -43,7 +43,7 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** Counts the members of all objects and guards the depth. The text need not be JSON: `JSON.parse` has the last word. */
+/** Counts the members of all objects and guards the depth. Whether the text is JSON is for `JSON.parse` to say. */
 function scan(text: string, depth: number): number {
   let level = 0
   let members = 0

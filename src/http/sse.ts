@@ -28,7 +28,7 @@ export function eventText({ id, event, data }: ServerSentEvent): string {
   return id === undefined ? `${name}data: ${data}\n\n` : `${name}id: ${id}\ndata: ${data}\n\n`
 }
 
-/** The chunks to write for a source of event texts: joined where they are ready together, heartbeats where it is silent. */
+/** What to write for a source of event texts: one chunk of what is ready together, heartbeats where it is silent. */
 export function eventStream(
   source: AsyncIterable<string>,
   { heartbeat, signal, limit = 64 * 1024 }: EventStreamOptions,

@@ -10,8 +10,8 @@ export interface MountedRequest extends ParsedRequest {
 }
 
 /**
- * A view of a Node request: nothing is created before it is asked for. A class, because a getter in an object literal
- * costs the engine a hidden class per object, which is a fifth of a whole request.
+ * A view of a Node request: nothing is created before it is asked for. A class, because the getter in an object literal
+ * would cost the engine a new hidden class per request, and that a fifth of its time.
  */
 export class NodeIncoming implements Incoming {
   readonly method: string
@@ -19,7 +19,8 @@ export class NodeIncoming implements Incoming {
   readonly query: string
   readonly base: string
   readonly secure: boolean
-  readonly #request: MountedRequest
+  readonly header: Incoming['header']
+  readonly bytes: Incoming['bytes']
   readonly #response: ServerResponse
   #signal: AbortSignal | undefined
 
@@ -31,17 +32,12 @@ export class NodeIncoming implements Incoming {
     this.query = mark < 0 ? '' : target.slice(mark + 1)
     this.base = request.baseUrl ?? ''
     this.secure = (request.socket as TLSSocket).encrypted === true
-    this.#request = request
+    this.header = (name) => {
+      const value = request.headers[name]
+      return Array.isArray(value) ? value.join(', ') : value
+    }
+    this.bytes = (limit) => readBody(request, limit)
     this.#response = response
-  }
-
-  header(name: string): string | undefined {
-    const value = this.#request.headers[name]
-    return Array.isArray(value) ? value.join(', ') : value
-  }
-
-  bytes(limit: number): Promise<Uint8Array> {
-    return readBody(this.#request, limit)
   }
 
   get signal(): AbortSignal {

@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Exchange } from '../http/exchange.ts'
 import { type ListenerOptions, toListener } from './listener.ts'
+import { refuse } from './refuse.ts'
 
 export interface ListenOptions extends ListenerOptions {
   /** 0 takes any free one. */
@@ -10,46 +11,52 @@ export interface ListenOptions extends ListenerOptions {
   readonly host?: string
   /** Milliseconds in which a request must have come in whole. */
   readonly requestTimeout?: number
-  /** Milliseconds for which an idle connection stays open. More than the proxy in front grants, or it meets closed ones. */
+  /** Milliseconds for which an idle connection stays open: longer than a proxy in front of us expects it to. */
   readonly keepAliveTimeout?: number
 }
 
 export interface Listening {
   readonly url: string
   readonly port: number
-  /** Accepts no more, lets running answers finish, and cuts off what is left after `deadline` milliseconds. */
-  close(options: { readonly deadline: number }): Promise<void>
+  /** Accepts no more, lets running answers finish, and cuts off what is left `deadline` milliseconds after `drained`. */
+  close(options: { readonly deadline: number; readonly drained?: Promise<unknown> }): Promise<void>
 }
 
 /** Starts a server of our own. */
 export async function listen(
   exchange: Exchange,
-  { port, host = '127.0.0.1', requestTimeout = 30_000, keepAliveTimeout = 65_000, ...options }: ListenOptions,
+  {
+    port,
+    host = '127.0.0.1',
+    requestTimeout = 30_000,
+    keepAliveTimeout = 65_000,
+    onError = console.error,
+  }: ListenOptions,
 ): Promise<Listening> {
-  const listener = toListener(exchange, options)
+  const listener = toListener(exchange, { onError })
+  const headersTimeout = Math.min(requestTimeout, 10_000)
+  const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval: 1_000 }
   let closing = false
-  const server = createServer(
-    {
-      requestTimeout,
-      headersTimeout: Math.min(requestTimeout, 10_000),
-      keepAliveTimeout,
-      connectionsCheckingInterval: 1_000,
-    },
-    (request, response) => {
-      if (closing) response.setHeader('connection', 'close')
-      listener(request, response)
-    },
-  )
+  const server = createServer(timeouts, (request, response) => {
+    if (closing) response.setHeader('connection', 'close')
+    listener(request, response)
+  })
+  server.on('clientError', refuse)
+  const closeUnused = trackUnused(server)
   await bind(server, port, host)
+  // Such as a connection that cannot be accepted because the process has too many files open.
+  server.on('error', onError)
   const bound = (server.address() as AddressInfo).port
   return {
     url: `http://${nameOf(host)}:${bound}`,
     port: bound,
-    async close({ deadline }) {
+    async close({ deadline, drained }) {
       closing = true
       const closed = new Promise((resolve) => server.close(resolve))
-      // `close` has ended the idle connections; those whose answers finish from now on are idle later.
+      closeUnused()
+      // `close` has ended the connections that are idle now; those whose answers are still running get idle later.
       const sweep = setInterval(() => server.closeIdleConnections(), 20)
+      await Promise.allSettled([drained])
       const cut = setTimeout(() => server.closeAllConnections(), deadline)
       await closed
       clearInterval(sweep)
@@ -58,10 +65,26 @@ export async function listen(
   }
 }
 
+/** Node does not count connections as idle that never sent a byte, as browsers and balancers keep them in reserve. */
+function trackUnused(server: Server): () => void {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return () => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }
+}
+
 function bind(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(explain(error, port, host)))
-    server.listen(port, host, resolve)
+    const fail = (error: NodeJS.ErrnoException): void => reject(explain(error, port, host))
+    server.once('error', fail)
+    server.listen(port, host, () => {
+      server.off('error', fail)
+      resolve()
+    })
   })
 }
 

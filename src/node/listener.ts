@@ -21,7 +21,8 @@ export function toListener(
     } catch (error) {
       if (response.closed) return
       onError(error)
-      if (response.headersSent) response.destroy()
+      // Breaks off after what was written, without the mark of an end: nobody must take this answer for complete.
+      if (response.headersSent) response.socket?.destroySoon()
       else await send(response, internalError)
     }
   }
