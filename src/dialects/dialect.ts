@@ -41,6 +41,10 @@ export interface ServerDialect extends Dialect {
   encodeError(error: A2AError): WireError
   /** How the same error looks where HTTP itself carries it. */
   encodeHttpError(error: A2AError): HttpError
+  /** Only in dialects that have a REST binding. */
+  readonly rest?: RestSide
+  /** Its objects have a protobuf form, so that gRPC can carry it. */
+  readonly isProto?: boolean
   encodeCard(card: AgentCard): JsonObject
 }
 
@@ -69,6 +73,27 @@ export interface WireError {
   readonly code: number
   readonly message: string
   readonly data?: Json
+}
+
+/** How a dialect is spoken over REST. */
+export interface RestSide {
+  /** Of answers, if the caller does not say otherwise. */
+  readonly contentType: string
+  /** Whether a request bears the marks of this dialect, where several share a path. */
+  recognises(call: RestCall): boolean
+  /** The params of the operation, gathered from path, query and body. */
+  params(call: RestCall): unknown
+}
+
+/** A call as REST has it. */
+export interface RestCall {
+  readonly operation: Operation
+  readonly tenant?: string
+  readonly taskId?: string
+  readonly configId?: string
+  readonly query: Readonly<Record<string, string>>
+  /** Undefined if there was none. */
+  readonly body: unknown
 }
 
 export interface HttpError {

@@ -23,9 +23,9 @@ type Recall = (address: TaskAddress) => Promise<string | undefined>
 /** The dialect of a call: by its version, its method, its form, what the caller spoke before, in this order. */
 export async function negotiate(proposal: Proposal, speaking: Speaking, recall: Recall): Promise<ServerDialect> {
   const { version, method } = proposal
-  const { missingVersion = 'infer', dialects } = speaking
+  const { dialects } = speaking
   const [first] = dialects
-  const asked = version ?? (missingVersion === 'strict' ? '0.3' : undefined)
+  const asked = spokenVersion(version, speaking)
   const spoken = dialects.filter((dialect) => asked === undefined || dialect.version === asked)
   const [preferred = first] = spoken
   if (spoken.length === 0) throw versionNotSupported(`A2A ${asked} is not spoken here`, speaking)
@@ -37,6 +37,11 @@ export async function negotiate(proposal: Proposal, speaking: Speaking, recall: 
   if (recognised) return recognised
   const recorded = await recordedFor(proposal, best, recall)
   return able.find(({ name }) => name === recorded) ?? best
+}
+
+/** The version that a call claims to be of. */
+export function spokenVersion(version: string | undefined, { missingVersion = 'infer' }: Speaking): string | undefined {
+  return version ?? (missingVersion === 'strict' ? '0.3' : undefined)
 }
 
 /** Some calls about a task look the same in several dialects and are answered differently. */
@@ -62,7 +67,7 @@ export function parseVersion(text: string | undefined): string | undefined {
   return major === undefined ? excerpt(given) : `${major}.${minor}`
 }
 
-function versionNotSupported(problem: string, { dialects }: Speaking): A2AError {
+export function versionNotSupported(problem: string, { dialects }: Speaking): A2AError {
   const versions = [...new Set(dialects.map(({ version }) => version))].join(', ')
   return new A2AError('version-not-supported', `${problem}. Supported: ${versions}, named in the header A2A-Version.`, {
     metadata: { supportedVersions: versions },

@@ -18,7 +18,7 @@ import { findHead } from './visible.ts'
 export interface Runtime {
   readonly service: Service
   /** The dialect in which the owner of a task last wrote to it. */
-  recall(address: TaskAddress, principal: Principal): Promise<string | undefined>
+  readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
   /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
   drain(deadline: number): Promise<void>
 }

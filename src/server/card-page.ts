@@ -1,30 +1,41 @@
-import type { Agent } from '../agent/agent.ts'
-import { v1_0 } from '../dialects/v1.0/index.ts'
+import { type CardForm, encodeCardAs } from '../dialects/cards.ts'
 import { etagOf, matches } from '../http/etag.ts'
 import type { Incoming, Outgoing } from '../http/exchange.ts'
 import { type OriginOptions, originOf } from '../http/forwarded.ts'
-import { cardOf } from './card.ts'
+import type { AgentCard } from '../protocol/card.ts'
+
+export type { CardForm }
+
+/** Since 0.3, and before. */
+export const cardPaths: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 
 /** Callers choose the origin they come by; so many different ones are remembered. */
-const maxOrigins = 64
+const maxPages = 64
+
+export interface CardPageOptions extends OriginOptions {
+  readonly cards?: CardForm
+}
 
 /** The card as a page: with the address under which the caller came, and cacheable. */
-export function createCardPage(agent: Agent, path: string, options: OriginOptions): (incoming: Incoming) => Outgoing {
+export function createCardPage(
+  cardAt: (origin: string) => AgentCard,
+  { cards = 'hybrid', ...options }: CardPageOptions,
+): (incoming: Incoming) => Outgoing {
   const pages = new Map<string, { readonly body: string; readonly etag: string }>()
 
-  function pageFor(origin: string) {
-    const url = `${origin}${path}`
-    const card = cardOf(agent, [{ url, binding: 'JSONRPC', protocolVersion: v1_0.version }])
-    const body = JSON.stringify(v1_0.encodeCard(card))
+  function pageFor(key: string, origin: string, form: CardForm) {
+    const body = JSON.stringify(encodeCardAs(form, cardAt(origin)))
     const page = { body, etag: etagOf(body) }
-    if (pages.size >= maxOrigins) pages.clear()
-    pages.set(origin, page)
+    if (pages.size >= maxPages) pages.clear()
+    pages.set(key, page)
     return page
   }
 
   return (incoming) => {
     const origin = originOf(incoming, options)
-    const { body, etag } = pages.get(origin) ?? pageFor(origin)
+    const form = incoming.path === cardPaths[1] && cards === 'hybrid' ? 'legacy' : cards
+    const key = `${form} ${origin}`
+    const { body, etag } = pages.get(key) ?? pageFor(key, origin, form)
     const headers = { 'cache-control': 'public, max-age=300', vary: 'A2A-Version', etag }
     if (matches(incoming.header('if-none-match'), etag)) return { status: 304, headers }
     return { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body }

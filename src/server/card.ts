@@ -1,17 +1,16 @@
 import type { Agent, SkillProfile } from '../agent/agent.ts'
-import type { AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
+import type { AgentCard, AgentSkill } from '../protocol/card.ts'
 
 const text = ['text/plain']
 
-/** An agent's card: what its author said, and what is really mounted. */
-export function cardOf({ profile }: Agent, interfaces: readonly AgentInterface[]): AgentCard {
+/** What an agent's card says wherever it is mounted. */
+export function cardOf({ profile }: Agent): Omit<AgentCard, 'interfaces'> {
   const { name, description = name, version = '1.0.0', inputModes = text, outputModes = text, extensions } = profile
   const skills = profile.skills ?? []
   return {
     name,
     description,
     version,
-    interfaces,
     capabilities: { streaming: true, pushNotifications: false, extensions },
     defaultInputModes: inputModes,
     defaultOutputModes: outputModes,

@@ -1,27 +1,12 @@
 import type { Agent } from '../agent/agent.ts'
-import { allDialects } from '../dialects/all.ts'
-import type { Speaking } from '../dialects/negotiate.ts'
-import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
-import type { OriginOptions } from '../http/forwarded.ts'
-import { consoleLogger } from '../protocol/logger.ts'
-import { anonymous } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
-import type { RuntimeOptions } from '../runtime/options.ts'
-import { createRuntime } from '../runtime/runtime.ts'
-import { createMemoryLog } from '../tasks/memory-log.ts'
-import { createJsonRpc, type WireLimits } from '../transports/jsonrpc/server.ts'
-import { jsonAnswer, problem } from './answers.ts'
-import { createCardPage } from './card-page.ts'
+import { createFace } from './face.ts'
+import { createResident, type HandlerOptions } from './resident.ts'
+import { tenantService } from './tenants.ts'
 
-export interface HandlerOptions
-  extends Partial<Omit<RuntimeOptions, 'agent'>>,
-    WireLimits,
-    Pick<Speaking, 'missingVersion'>,
-    OriginOptions {
-  /** Where JSON-RPC is served. */
-  readonly path?: string
-}
+export type { HandlerOptions }
 
 /** An agent behind HTTP, without a socket: mount it wherever `fetch` is spoken. */
 export interface Handler {
@@ -34,44 +19,10 @@ export interface Handler {
 }
 
 export function createHandler(agent: Agent, options: HandlerOptions = {}): Handler {
-  const { path = '/', logger = consoleLogger } = options
-  const runtime = createRuntime({ ...options, logger, agent, log: options.log ?? createMemoryLog() })
-  const answerCard = createCardPage(agent, path, options)
-  const answerRpc = createJsonRpc({
-    ...options,
-    service: runtime.service,
-    recall: runtime.recall,
-    dialects: allDialects,
-    onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
-  })
-  let isDraining = false
-
-  async function exchange(incoming: Incoming): Promise<Outgoing> {
-    const { method } = incoming
-    const isRead = method === 'GET' || method === 'HEAD'
-    switch (incoming.path) {
-      case path:
-        if (method === 'POST') return await answerRpc(incoming, anonymous)
-        return problem(405, `This is an A2A endpoint: POST JSON-RPC here. ${hint}`, { allow: 'POST' })
-      case cardPath:
-        return isRead ? answerCard(incoming) : problem(405, 'The card can only be read.', { allow: 'GET, HEAD' })
-      case '/healthz':
-        if (!isRead) return problem(405, 'Health can only be read.', { allow: 'GET, HEAD' })
-        return isDraining ? jsonAnswer(503, { status: 'draining' }) : jsonAnswer(200, { status: 'ok' })
-    }
-    return problem(404, `There is nothing at this path. JSON-RPC is at ${incoming.base}${path}. ${hint}`)
-  }
-
-  return {
-    exchange,
-    fetch: toFetch(exchange),
-    service: runtime.service,
-    async drain(deadline) {
-      isDraining = true
-      await runtime.drain(deadline)
-    },
-  }
+  const resident = createResident(agent, options)
+  const service = tenantService((tenant) =>
+    tenant === undefined || tenant === options.tenant ? resident.service : undefined,
+  )
+  const exchange = createFace({ ...resident, service }, options)
+  return { exchange, fetch: toFetch(exchange), service, drain: resident.drain }
 }
-
-const cardPath = '/.well-known/agent-card.json'
-const hint = `The agent describes itself at ${cardPath}.`

@@ -1,1 +1,3 @@
 export { createHandler, type Handler, type HandlerOptions } from './handler.ts'
+export { createHost, type Host, type Place } from './host.ts'
+export type { Resident } from './resident.ts'

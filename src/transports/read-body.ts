@@ -9,19 +9,39 @@ export interface BodyLimits {
 }
 
 /** The JSON of a body. One that is not declared as JSON is not even read. */
-export async function readBody(incoming: Incoming, { bodyLimit, jsonDepth }: BodyLimits): Promise<unknown> {
-  if (!isJson(incoming.header('content-type'))) {
-    throw new A2AError('content-type-not-supported', 'The body must be JSON, with Content-Type: application/json.')
-  }
+export async function readBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
+  if (!isJson(incoming.header('content-type'))) throw notJson()
+  return parse(await bytesOf(incoming, limits), limits)
+}
+
+/** The same where a body may be left out. */
+export async function readOptionalBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
+  const contentType = incoming.header('content-type')
+  if (contentType !== undefined && !isJson(contentType)) throw notJson()
+  const bytes = await bytesOf(incoming, limits)
+  if (bytes.length === 0) return undefined
+  if (contentType === undefined) throw notJson()
+  return parse(bytes, limits)
+}
+
+async function bytesOf(incoming: Incoming, { bodyLimit }: BodyLimits): Promise<Uint8Array> {
   try {
-    return parseJson(await incoming.bytes(bodyLimit), { depth: jsonDepth })
+    return await incoming.bytes(bodyLimit)
   } catch (error) {
-    if (error instanceof BodyTooLarge) {
-      throw new A2AError('payload-too-large', `The body is longer than ${bodyLimit} bytes.`, { cause: error })
-    }
-    if (error instanceof JsonError) {
-      throw new A2AError('parse-error', `Invalid JSON: ${error.message}.`, { cause: error })
-    }
-    throw error
+    if (!(error instanceof BodyTooLarge)) throw error
+    throw new A2AError('payload-too-large', `The body is longer than ${bodyLimit} bytes.`, { cause: error })
   }
+}
+
+function parse(bytes: Uint8Array, { jsonDepth }: BodyLimits): unknown {
+  try {
+    return parseJson(bytes, { depth: jsonDepth })
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw new A2AError('parse-error', `Invalid JSON: ${error.message}.`, { cause: error })
+  }
+}
+
+function notJson(): A2AError {
+  return new A2AError('content-type-not-supported', 'The body must be JSON, with Content-Type: application/json.')
 }

@@ -6,7 +6,8 @@ import { A2AError, taskNotFound } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task } from '../../protocol/model.ts'
 import type { Call, Operation, Service } from '../../protocol/service.ts'
-import { createJsonRpc, type JsonRpcOptions } from './server.ts'
+import type { WireOptions } from '../options.ts'
+import { createJsonRpc } from './server.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 const status = { state: 'working', timestamp } as const
@@ -76,7 +77,7 @@ interface Sent {
   readonly body: unknown
 }
 
-function open(options: Partial<JsonRpcOptions> = {}) {
+function open(options: Partial<WireOptions> = {}) {
   const received: Received[] = []
   const reported: unknown[] = []
   const caller = new AbortController()

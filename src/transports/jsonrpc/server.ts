@@ -1,42 +1,26 @@
 import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
-import { negotiate, operationOf, type Speaking } from '../../dialects/negotiate.ts'
+import { negotiate, operationOf } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventStream, sseHeaders } from '../../http/sse.ts'
 import { withFirst } from '../../http/with-first.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/model.ts'
-import type { Call, Service, TaskAddress } from '../../protocol/service.ts'
+import type { Call } from '../../protocol/service.ts'
 import { callerError } from '../caller-error.ts'
 import { eventTexts, type Wording } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
+import { limitsOf, type WireOptions } from '../options.ts'
 import { readBody } from '../read-body.ts'
 import { acceptsStream, idempotencyKeyOf, resumePointOf, versionOf } from '../service-parameters.ts'
 import { failureText, type RequestId, readCall, readEnvelope, readId, successText } from './envelope.ts'
 import { httpStatus } from './http-status.ts'
 
-export interface WireLimits {
-  /** Bytes of a request. 10 MiB by default. */
-  readonly bodyLimit?: number
-  /** How many lists and objects may lie in each other. 64 by default. */
-  readonly jsonDepth?: number
-  /** Milliseconds of silence after which a stream says that it is still there. 15 seconds by default. */
-  readonly heartbeat?: number
-}
-
-export interface JsonRpcOptions extends WireLimits, Speaking {
-  readonly service: Service
-  /** The dialect in which this caller last wrote to a task. */
-  readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
-  /** Gets what must not be shown to a caller. */
-  readonly onError: (error: unknown) => void
-}
-
 /** Answers one POST. It never throws: whatever goes wrong is an answer. */
 export type JsonRpc = (incoming: Incoming, principal: Principal) => Promise<Outgoing>
 
-export function createJsonRpc(options: JsonRpcOptions): JsonRpc {
+export function createJsonRpc(options: WireOptions): JsonRpc {
   const { service, recall, onError } = options
-  const { bodyLimit = 10 * 2 ** 20, jsonDepth = 64, heartbeat = 15_000 } = options
+  const { bodyLimit, jsonDepth, heartbeat } = limitsOf(options)
 
   return async (incoming, principal) => {
     const { signal } = incoming

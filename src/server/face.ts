@@ -1,0 +1,60 @@
+import { type DialectChoice, houseSpeakers, speakers } from '../dialects/all.ts'
+import type { Speaking } from '../dialects/negotiate.ts'
+import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
+import type { OriginOptions } from '../http/forwarded.ts'
+import type { AgentCard } from '../protocol/card.ts'
+import { anonymous } from '../protocol/model.ts'
+import { createJsonRpc } from '../transports/jsonrpc/server.ts'
+import type { WireLimits, WireOptions } from '../transports/options.ts'
+import { createRest } from '../transports/rest/server.ts'
+import { jsonAnswer, problem } from './answers.ts'
+import { type CardForm, cardPaths, createCardPage } from './card-page.ts'
+import { type InterfaceOptions, interfacesAt } from './interfaces.ts'
+
+export interface FaceOptions
+  extends WireLimits,
+    OriginOptions,
+    DialectChoice,
+    InterfaceOptions,
+    Pick<Speaking, 'missingVersion'> {
+  /** Whether cards also say what older dialects read (`hybrid`, the default), or only what one version has. */
+  readonly cards?: CardForm
+}
+
+/** What is behind a face. */
+export interface Behind extends Pick<WireOptions, 'service' | 'recall' | 'onError'> {
+  /** The card, but for where the agent is found. */
+  readonly card: Omit<AgentCard, 'interfaces'>
+  readonly isDraining: () => boolean
+}
+
+/** The HTTP face of a service: JSON-RPC and REST in every dialect, cards, health. */
+export function createFace(behind: Behind, options: FaceOptions): Exchange {
+  const { path = '/', housePath = '/api/a2a' } = options
+  const { card, isDraining, ...wire } = { ...options, ...behind }
+  const dialects = speakers(options)
+  const answerRpc = createJsonRpc({ ...wire, dialects })
+  const answerHouse = createJsonRpc({ ...wire, dialects: houseSpeakers(options) })
+  const answerRest = createRest({ ...wire, dialects })
+  const answerCard = createCardPage(
+    (origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }),
+    options,
+  )
+  const hint = `JSON-RPC is at ${path}, REST beside it, and the agent describes itself at ${cardPaths[0]}.`
+
+  return async (incoming: Incoming): Promise<Outgoing> => {
+    const { method, path: asked } = incoming
+    if (asked === path || asked === housePath) {
+      if (method !== 'POST') return problem(405, `POST JSON-RPC here. ${hint}`, { allow: 'POST' })
+      return await (asked === path ? answerRpc : answerHouse)(incoming, anonymous)
+    }
+    const isPage = asked === '/healthz' || cardPaths.includes(asked)
+    if (isPage && method !== 'GET' && method !== 'HEAD') {
+      return problem(405, 'This page can only be read.', { allow: 'GET, HEAD' })
+    }
+    if (asked === '/healthz')
+      return isDraining() ? jsonAnswer(503, { status: 'draining' }) : jsonAnswer(200, { status: 'ok' })
+    if (isPage) return answerCard(incoming)
+    return (await answerRest(incoming, anonymous)) ?? problem(404, `There is nothing at this path. ${hint}`)
+  }
+}

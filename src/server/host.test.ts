@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest'
+import { agent } from '../agent/agent.ts'
+import { createHost } from './host.ts'
+
+const says = (name: string) => agent({ name }, (turn) => `${name}: ${turn.text}`)
+const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+
+function callerOf(fetch: (request: Request) => Promise<Response>) {
+  return async (url: string, params: object = {}) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message, ...params } })
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', host: new URL(url).host }
+    const answer = await fetch(new Request(url, { method: 'POST', headers, body }))
+    const { result, error } = await answer.json()
+    return result?.message?.parts[0].text ?? error
+  }
+}
+
+it('tells agents apart by path, by name and by tenant', async () => {
+  const host = createHost()
+  host.add(says('root'))
+  host.add(says('echo'), { at: '/agents/echo' })
+  host.add(says('deep'), { at: '/agents/echo/deep' })
+  host.add(says('named'), { name: 'named.test' })
+  host.add(says('acme'), { tenant: 'acme' })
+  const call = callerOf(host.fetch)
+  expect(await call('http://h.test/')).toBe('root: hi')
+  expect(await call('http://h.test/agents/echo')).toBe('echo: hi')
+  expect(await call('http://h.test/agents/echo/')).toBe('echo: hi')
+  expect(await call('http://h.test/agents/echo/deep')).toBe('deep: hi')
+  expect(await call('http://named.test/')).toBe('named: hi')
+  expect(await call('http://h.test/', { tenant: 'acme' })).toBe('acme: hi')
+  expect(await call('http://h.test/', { tenant: 'nobody' })).toMatchObject({ code: -32602 })
+  await host.drain(0)
+})
+
+it('finds the tenant of a REST call in its path', async () => {
+  const host = createHost()
+  host.add(says('root'))
+  host.add(says('acme'), { tenant: 'acme' })
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }) }
+  const answer = await host.fetch(new Request('http://h.test/acme/message:send', init))
+  expect(await answer.json()).toMatchObject({ message: { parts: [{ text: 'acme: hi' }] } })
+  await host.drain(0)
+})
+
+it('gives every agent a card of its own, with the address at which it is found', async () => {
+  const host = createHost()
+  host.add(says('root'))
+  host.add(says('echo'), { at: '/agents/echo' })
+  host.add(says('acme'), { tenant: 'acme' })
+  const card = async (path: string) =>
+    await (await host.fetch(new Request(`http://h.test${path}/.well-known/agent-card.json`))).json()
+  expect(await card('')).toMatchObject({ name: 'root', supportedInterfaces: [{ url: 'http://h.test/' }, {}] })
+  const below = 'http://h.test/agents/echo'
+  expect(await card('/agents/echo')).toMatchObject({ name: 'echo', supportedInterfaces: [{ url: `${below}/` }, {}] })
+  const shared = [{ url: 'http://h.test/', tenant: 'acme' }, { tenant: 'acme' }]
+  expect(await card('/acme')).toMatchObject({ name: 'acme', supportedInterfaces: shared })
+  await host.drain(0)
+})
+
+it('takes agents in and lets them go while it runs', async () => {
+  const host = createHost()
+  const call = callerOf(host.fetch)
+  const first = host.add(says('first'))
+  expect(() => host.add(says('second'))).toThrow('remove it first')
+  expect(await call('http://h.test/')).toBe('first: hi')
+  await host.remove(first, 0)
+  expect((await host.fetch(new Request('http://h.test/'))).status).toBe(404)
+  host.add(says('second'))
+  expect(await call('http://h.test/')).toBe('second: hi')
+  await host.drain(0)
+})

@@ -1,0 +1,33 @@
+/** The statuses of gRPC (https://grpc.io/docs/guides/status-codes/). */
+export const statusCodes = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
+} as const
+
+export type StatusName = keyof typeof statusCodes
+
+/** What is wrong with a call of gRPC itself, before it is one of A2A. Its message is written for the caller. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError'
+  readonly status: StatusName
+
+  constructor(status: StatusName, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.status = status
+  }
+}

@@ -1,0 +1,25 @@
+import type { Speaking } from '../dialects/negotiate.ts'
+import type { Principal } from '../protocol/model.ts'
+import type { Service, TaskAddress } from '../protocol/service.ts'
+
+export interface WireLimits {
+  /** Bytes of a request. 10 MiB by default. */
+  readonly bodyLimit?: number
+  /** How many lists and objects may lie in each other. 64 by default. */
+  readonly jsonDepth?: number
+  /** Milliseconds of silence after which a stream says that it is still there. 15 seconds by default. */
+  readonly heartbeat?: number
+}
+
+/** What every transport puts a face on, and how. */
+export interface WireOptions extends WireLimits, Speaking {
+  readonly service: Service
+  /** The dialect in which this caller last wrote to a task. */
+  readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
+  /** Gets what must not be shown to a caller. */
+  readonly onError: (error: unknown) => void
+}
+
+export function limitsOf({ bodyLimit = 10 * 2 ** 20, jsonDepth = 64, heartbeat = 15_000 }: WireLimits) {
+  return { bodyLimit, jsonDepth, heartbeat }
+}

@@ -1,0 +1,40 @@
+import type { RestCall, ServerDialect } from '../../dialects/dialect.ts'
+import { type Speaking, spokenVersion, versionNotSupported } from '../../dialects/negotiate.ts'
+import type { TaskAddress } from '../../protocol/service.ts'
+import type { Route } from './routes.ts'
+
+export interface RestProposal {
+  readonly route: Route
+  readonly rest: RestCall
+  /** Major.Minor. */
+  readonly version: string | undefined
+}
+
+type Recall = (address: TaskAddress) => Promise<string | undefined>
+
+/**
+ * The dialect of a REST call: by its version; else by its path, which is below `/v1` in older dialects; where several
+ * share a path, by its form, or by what this caller spoke to the task before.
+ */
+export async function chooseDialect(
+  proposal: RestProposal,
+  speaking: Speaking,
+  recall: Recall,
+): Promise<ServerDialect> {
+  const { route, rest, version } = proposal
+  const able = speaking.dialects.filter((dialect) => dialect.rest !== undefined)
+  const asked = spokenVersion(version, speaking)
+  const spoken = able.filter((dialect) => (asked === undefined ? isAt(dialect, route) : dialect.version === asked))
+  const [first] = spoken
+  if (first === undefined) throw versionNotSupported(`A2A ${asked ?? 'of this path'} is not spoken here`, speaking)
+  if (spoken.length === 1) return first
+  const recognised = spoken.find((dialect) => dialect.rest?.recognises(rest))
+  if (recognised) return recognised
+  const recorded = route.taskId === undefined ? undefined : await recall({ taskId: route.taskId })
+  return spoken.find(({ name }) => name === recorded) ?? first
+}
+
+/** Before 1.0 the version is in the path. */
+function isAt({ version }: ServerDialect, { isLegacy }: Route): boolean {
+  return version.startsWith('0.') === isLegacy
+}

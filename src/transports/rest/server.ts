@@ -1,0 +1,89 @@
+import { isStream, type RestCall, type ServerDialect } from '../../dialects/dialect.ts'
+import type { Incoming, Outgoing } from '../../http/exchange.ts'
+import { eventStream, sseHeaders } from '../../http/sse.ts'
+import { withFirst } from '../../http/with-first.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { Principal } from '../../protocol/model.ts'
+import type { Call } from '../../protocol/service.ts'
+import { callerError } from '../caller-error.ts'
+import { eventTexts } from '../event-texts.ts'
+import { openStream, operate } from '../operate.ts'
+import { limitsOf, type WireOptions } from '../options.ts'
+import { readOptionalBody } from '../read-body.ts'
+import { idempotencyKeyOf, resumePointOf, versionOf } from '../service-parameters.ts'
+import { chooseDialect } from './choose-dialect.ts'
+import { matchRoute, type Route } from './routes.ts'
+
+/** Answers a request of the REST binding; undefined if its path is none of it. What goes wrong is an answer, too. */
+export type Rest = (incoming: Incoming, principal: Principal) => Promise<Outgoing | undefined>
+
+export function createRest(options: WireOptions): Rest {
+  const { service, recall, onError, dialects } = options
+  const limits = limitsOf(options)
+
+  async function answer(route: Route, incoming: Incoming, principal: Principal, speak: Speak): Promise<Outgoing> {
+    const { signal } = incoming
+    const body = incoming.method === 'POST' ? await readOptionalBody(incoming, limits) : undefined
+    const rest: RestCall = { ...route, query: Object.fromEntries(new URLSearchParams(incoming.query)), body }
+    const proposal = { route, rest, version: versionOf(incoming) }
+    const dialect = speak(await chooseDialect(proposal, options, (address) => recall(address, principal)))
+    const { operation } = route
+    const call: Call = { principal, signal, idempotencyKey: idempotencyKeyOf(incoming) }
+    const params = dialect.rest?.params(rest)
+
+    if (!isStream(operation)) {
+      const result = await operate(service, { dialect, operation, params, call })
+      const headers = { 'content-type': contentTypeFor(incoming, dialect) }
+      return { status: 200, headers, body: JSON.stringify(result ?? {}) }
+    }
+    const received = { dialect, operation, params, call }
+    const { request, events } = openStream(service, received, resumePointOf(incoming))
+    const wording = {
+      event: JSON.stringify,
+      failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
+    }
+    const texts = await withFirst(eventTexts(events, { dialect, request, wording, signal, onError }))
+    return { status: 200, headers: sseHeaders, body: eventStream(texts, { heartbeat: limits.heartbeat, signal }) }
+  }
+
+  return async (incoming, principal) => {
+    const { method, path, signal } = incoming
+    let spoken = dialects.find(({ rest }) => rest !== undefined) ?? dialects[0]
+    const speak = (dialect: ServerDialect) => {
+      spoken = dialect
+      return dialect
+    }
+    try {
+      const match = matchRoute(method, path)
+      if (!match) return undefined
+      if ('operation' in match) return await answer(match, incoming, principal, speak)
+      const wrong = new A2AError('method-not-found', `This path takes ${match.allow}, not ${method}.`)
+      return { ...refusal(wrong, incoming, spoken, { allow: match.allow }), status: 405 }
+    } catch (error) {
+      return refusal(callerError(error, { signal, onError }), incoming, spoken)
+    }
+  }
+}
+
+/** Notes the dialect in which an error from here on is told. */
+type Speak = (dialect: ServerDialect) => ServerDialect
+
+/** A caller that names plain JSON, and nothing that would take ours, gets that. */
+function contentTypeFor(incoming: Incoming, { rest }: ServerDialect): string {
+  const own = rest?.contentType ?? 'application/json'
+  const accept = incoming.header('accept')
+  const wantsPlain = accept?.includes('application/json') && !accept.includes('*/*') && !accept.includes(own)
+  return wantsPlain ? 'application/json' : own
+}
+
+function refusal(
+  error: A2AError,
+  incoming: Incoming,
+  dialect: ServerDialect,
+  extra: Readonly<Record<string, string>> = {},
+): Outgoing {
+  const { status, body } = dialect.encodeHttpError(error)
+  const headers: Record<string, string> = { 'content-type': contentTypeFor(incoming, dialect), ...extra }
+  if (error.retryAfter !== undefined) headers['retry-after'] = `${Math.ceil(error.retryAfter)}`
+  return { status, headers, body: JSON.stringify(body) }
+}
