@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
+import { speakers } from './dialects/all.ts'
 import { type Listening, type ListenOptions, listen } from './node/listen.ts'
-import { consoleLogger } from './protocol/logger.ts'
+import { consoleLogger, type Logger } from './protocol/logger.ts'
 import { slug } from './server/card.ts'
-import { createHandler, type HandlerOptions } from './server/handler.ts'
+import { createHandler, type Handler, type HandlerOptions } from './server/handler.ts'
 import { createSqliteLog } from './stores/sqlite/index.ts'
+import type { GrpcExchange } from './transports/grpc/rpc.ts'
 
-export interface ServeOptions extends HandlerOptions, Partial<ListenOptions> {
+export interface ServeOptions extends HandlerOptions, Partial<Omit<ListenOptions, 'grpc'>> {
   /** The folder of the durable task log. Not used when a `log` is handed in. */
   readonly directory?: string
   /** On SIGTERM and SIGINT: how long running turns may take to finish, in milliseconds. */
@@ -23,12 +25,22 @@ export interface Server {
   close(): Promise<void>
 }
 
+/** How long callers may take to read how their turns ended, in milliseconds, before they are cut off. */
+const readingTime = 2_000
+
 /** Serves an agent over HTTP, on a durable task log in the file `.parley/<name>.db` unless told otherwise. */
 export async function serve(agent: Agent, options: ServeOptions = {}): Promise<Server> {
   const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger } = options
   const log = options.log ?? createSqliteLog({ file: join(directory, `${slug(agent.profile.name)}.db`) })
   const handler = createHandler(agent, { ...options, log })
-  const listening: Listening = await listen(handler.exchange, { port: 0, ...options }).catch(async (error) => {
+  const draining = new AbortController()
+
+  async function open(): Promise<Listening> {
+    const grpc = options.grpc ? await loadGrpc(handler, { ...options, logger, draining: draining.signal }) : undefined
+    return await listen(handler.exchange, { port: 0, ...options, grpc })
+  }
+
+  const listening = await open().catch(async (error) => {
     await handler.drain(0)
     if (!options.log) await log.close()
     throw error
@@ -37,8 +49,9 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
 
   async function close(): Promise<void> {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
+    draining.abort()
     const drained = handler.drain(drainDeadline)
-    await Promise.all([drained, listening.close({ deadline: drainDeadline })])
+    await Promise.all([drained, listening.close({ deadline: readingTime, drained })])
     if (!options.log) await log.close()
   }
 
@@ -59,4 +72,21 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
       return closing
     },
   }
+}
+
+interface LoadGrpcOptions extends HandlerOptions {
+  readonly logger: Logger
+  readonly draining: AbortSignal
+}
+
+/** Only those who switch it on pay for it. */
+async function loadGrpc({ service }: Handler, options: LoadGrpcOptions): Promise<GrpcExchange> {
+  const { createGrpc } = await import('./transports/grpc/server.ts')
+  const { logger } = options
+  return createGrpc({
+    ...options,
+    service,
+    dialects: speakers(options),
+    onError: (error) => logger.error({ error }, 'a gRPC call failed unexpectedly'),
+  })
 }

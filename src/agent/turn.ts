@@ -94,7 +94,9 @@ export function createTurn(context: TurnContext): Turn {
     log: context.log,
     status,
     artifact,
-    data: (value, name = 'data') => artifact(name).close({ data: value, mediaType: 'application/json' }),
+    // A copy: what is stored does not change when the agent goes on working with its value.
+    data: (value, name = 'data') =>
+      artifact(name).close({ data: structuredClone(value), mediaType: 'application/json' }),
     file: (file) => artifact(file.name).close(filePart(file)),
     async ask(question) {
       await status('input-required', question)

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Exchange } from '../http/exchange.ts'
+import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { type ListenerOptions, toListener } from './listener.ts'
 import { refuse } from './refuse.ts'
 
@@ -13,6 +14,8 @@ export interface ListenOptions extends ListenerOptions {
   readonly requestTimeout?: number
   /** Milliseconds for which an idle connection stays open: longer than a proxy in front of us expects it to. */
   readonly keepAliveTimeout?: number
+  /** Answers gRPC at the same port. With it HTTP/2 is spoken, too. */
+  readonly grpc?: GrpcExchange
 }
 
 export interface Listening {
@@ -30,6 +33,7 @@ export async function listen(
     host = '127.0.0.1',
     requestTimeout = 30_000,
     keepAliveTimeout = 65_000,
+    grpc,
     onError = console.error,
   }: ListenOptions,
 ): Promise<Listening> {
@@ -42,6 +46,8 @@ export async function listen(
     listener(request, response)
   })
   server.on('clientError', refuse)
+  // Loaded when it is needed: those who speak HTTP/1.1 only do not pay for it.
+  const http2 = grpc && (await import('./one-port.ts')).sharePort(server, { exchange, grpc, ...timeouts, onError })
   const closeUnused = trackUnused(server)
   await bind(server, port, host)
   // Such as a connection that cannot be accepted because the process has too many files open.
@@ -54,10 +60,14 @@ export async function listen(
       closing = true
       const closed = new Promise((resolve) => server.close(resolve))
       closeUnused()
+      http2?.close()
       // `close` has ended the connections that are idle now; those whose answers are still running get idle later.
       const sweep = setInterval(() => server.closeIdleConnections(), 20)
       await Promise.allSettled([drained])
-      const cut = setTimeout(() => server.closeAllConnections(), deadline)
+      const cut = setTimeout(() => {
+        server.closeAllConnections()
+        http2?.destroy()
+      }, deadline)
       await closed
       clearInterval(sweep)
       clearTimeout(cut)

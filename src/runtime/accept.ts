@@ -5,6 +5,7 @@ import type { Call, SendRequest, TaskAddress } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
 import { aliasDigest, claimedBefore, claimsOfNew, claimsWithin, isOpening, type Ticket, ticketOf } from './claims.ts'
+import { newId } from './new-id.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Runs } from './runs.ts'
 import { findHead, type VisibleHead, visibleHead } from './visible.ts'
@@ -16,6 +17,15 @@ export interface Acceptance {
 
 /** Stores a message, at most once, and sees to it that somebody answers it. */
 export async function accept(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
+  const decided = house.runs.expect()
+  try {
+    return await admit(request, call, house)
+  } finally {
+    decided()
+  }
+}
+
+async function admit(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   if (request.configuration?.push) {
     throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
   }
@@ -28,8 +38,8 @@ export async function accept(request: SendRequest, call: Call, house: Acceptance
 
 async function begin(request: SendRequest, call: Call, { settings, runs }: Acceptance): Promise<Ticket> {
   const { log, holder, leaseTtl, dedupeNewTasks } = settings
-  const contextId = request.message.contextId ?? crypto.randomUUID()
-  const task = { taskId: crypto.randomUUID(), contextId, owner: call.principal.id }
+  const contextId = request.message.contextId ?? newId()
+  const task = { taskId: newId(), contextId, owner: call.principal.id }
   const received = receive(request, call, task)
   // Who has named the task knows it as one; who wants an answer at once gets one, for there is no message yet.
   const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
@@ -40,7 +50,7 @@ async function begin(request: SendRequest, call: Call, { settings, runs }: Accep
   if (created.type === 'known') {
     // Somebody else has just begun a task under this alias, or sent this very message.
     return created.claimed.digest === aliasDigest
-      ? await accept(request, call, { settings, runs })
+      ? await admit(request, call, { settings, runs })
       : await ticketOf(log, created.claimed, claims[0]?.digest ?? '')
   }
   const { generation, lease } = created
@@ -61,7 +71,7 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
     }
     const before = await claimedBefore(log, claims, call)
     if (before) return before
-    if (await isOpening(log, head, request)) return { task: head, generation: 1 }
+    if (await isOpening(log, head, request)) return { task: head, generation: 1, isRepeated: true }
     requireRoom(head, house)
 
     const received = receive(request, call, head)

@@ -8,6 +8,8 @@ export interface Ticket {
   readonly task: NewTask
   /** The generation of the message itself. */
   readonly generation: number
+  /** It had been stored before, so its caller may have read a part of the answer already. */
+  readonly isRepeated?: true
 }
 
 /** A name for a task stands for that task, whatever is said in it. */
@@ -53,7 +55,7 @@ export async function ticketOf(log: TaskLog, claimed: Claimed, digest: string): 
   if (claimed.digest !== digest) throw conflict()
   const head = await log.head(claimed.taskId)
   if (!head || head.phase === 'expired') throw taskNotFound(claimed.taskId)
-  return { task: head, generation: claimed.generation }
+  return { task: head, generation: claimed.generation, isRepeated: true }
 }
 
 function conflict(): A2AError {

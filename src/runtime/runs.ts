@@ -5,7 +5,9 @@ import { type Run, type RunStart, startRun } from './run.ts'
 export interface Runs {
   start(start: RunStart): void
   get(taskId: string): Run | undefined
-  /** Waits until all have come to rest; those that have not by then are stopped. */
+  /** Says that one may be started soon, so that draining waits for it; to be called back when that is decided. */
+  expect(): () => void
+  /** Waits until all have come to rest; those that have not by the deadline are stopped. */
   drain(deadline: number): Promise<void>
 }
 
@@ -13,6 +15,13 @@ export function createRuns(settings: RuntimeSettings): Runs {
   const { log, logger, leaseTtl } = settings
   const runs = new Map<string, { readonly run: Run; readonly fence: number }>()
   let heartbeat: ReturnType<typeof setInterval> | undefined
+  let expected = 0
+  let isLate = false
+  const draining: (() => void)[] = []
+
+  function onChange(): void {
+    for (const look of draining.splice(0)) look()
+  }
 
   async function beat(): Promise<void> {
     const held = Array.from(runs, ([taskId, { fence }]) => ({ taskId, fence }))
@@ -27,6 +36,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
 
   function finish(taskId: string): void {
     runs.delete(taskId)
+    onChange()
     if (runs.size > 0) return
     clearInterval(heartbeat)
     heartbeat = undefined
@@ -39,14 +49,24 @@ export function createRuns(settings: RuntimeSettings): Runs {
       runs.set(taskId, { run, fence: start.fence })
       heartbeat ??= setInterval(beat, leaseTtl / 3)
       void run.done.then(() => finish(taskId))
+      if (isLate) run.stop('shutdown')
     },
     get: (taskId) => runs.get(taskId)?.run,
+    expect() {
+      expected++
+      return () => {
+        expected--
+        onChange()
+      }
+    },
     async drain(deadline) {
-      const all = Array.from(runs.values(), ({ run }) => run)
       const timer = setTimeout(() => {
-        for (const run of all) run.stop('shutdown')
+        isLate = true
+        for (const { run } of runs.values()) run.stop('shutdown')
       }, deadline)
-      await Promise.all(all.map((run) => run.done))
+      while (expected > 0 || runs.size > 0) {
+        await new Promise<void>((resolve) => draining.push(resolve))
+      }
       clearTimeout(timer)
     },
   }

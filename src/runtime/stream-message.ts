@@ -3,6 +3,7 @@ import type { Call, SendRequest } from '../protocol/service.ts'
 import { type Acceptance, accept } from './accept.ts'
 import { limitHistory } from './present.ts'
 import { foldUntil, streamTask } from './stream.ts'
+import { subscribeToTask } from './subscribe-to-task.ts'
 
 /** Stores a message and tells everything that comes of it. Whoever stops reading stops nothing else. */
 export async function* streamMessage(
@@ -11,12 +12,14 @@ export async function* streamMessage(
   house: Acceptance,
 ): AsyncGenerator<StreamEvent, void> {
   const { log } = house.settings
-  const { task, generation } = await accept(request, call, house)
-  // A repeated send that has seen the beginning goes on where it was cut.
-  const from = request.after !== undefined && request.after >= generation ? request.after : undefined
-  const events = streamTask(log, task, from ?? (await foldUntil(log, task, generation)), call.signal)
+  const { task, generation, isRepeated } = await accept(request, call, house)
+  const { after } = request
+  // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.
+  if (isRepeated && after !== undefined && after >= generation) {
+    return yield* subscribeToTask({ taskId: task.taskId, after }, call, log)
+  }
   const historyLength = request.configuration?.historyLength
-  for await (const event of events) {
+  for await (const event of streamTask(log, task, await foldUntil(log, task, generation), call.signal)) {
     yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
   }
 }

@@ -40,12 +40,13 @@ export function createFace(behind: Behind, options: FaceOptions): Exchange {
     (origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }),
     options,
   )
-  const hint = `JSON-RPC is at ${path}, REST beside it, and the agent describes itself at ${cardPaths[0]}.`
+  const hintFor = ({ base }: Incoming) =>
+    `JSON-RPC is at ${base}${path}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
 
   return async (incoming: Incoming): Promise<Outgoing> => {
     const { method, path: asked } = incoming
     if (asked === path || asked === housePath) {
-      if (method !== 'POST') return problem(405, `POST JSON-RPC here. ${hint}`, { allow: 'POST' })
+      if (method !== 'POST') return problem(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
       return await (asked === path ? answerRpc : answerHouse)(incoming, anonymous)
     }
     const isPage = asked === '/healthz' || cardPaths.includes(asked)
@@ -55,6 +56,7 @@ export function createFace(behind: Behind, options: FaceOptions): Exchange {
     if (asked === '/healthz')
       return isDraining() ? jsonAnswer(503, { status: 'draining' }) : jsonAnswer(200, { status: 'ok' })
     if (isPage) return answerCard(incoming)
-    return (await answerRest(incoming, anonymous)) ?? problem(404, `There is nothing at this path. ${hint}`)
+    const answer = await answerRest(incoming, anonymous)
+    return answer ?? problem(404, `There is nothing at this path. ${hintFor(incoming)}`)
   }
 }

@@ -17,17 +17,17 @@ export interface Events {
 
 export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases): Events {
   const insertTask = db.prepare(`
-    INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_generation, status_answered, created,
-      changed, ended, fence, lease_until, lease_holder)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1, ?, ?)
-    ON CONFLICT (task_id) DO NOTHING RETURNING key`)
+    INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_generation, status_answered, dialect,
+      created, changed, ended, fence, lease_until, lease_holder)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1, ?, ?)
+    ON CONFLICT (task_id) DO NOTHING`)
   const insertEvent = db.prepare('INSERT INTO events (task, generation, event) VALUES (?, ?, ?)')
   const selectTask = db.prepare('SELECT key, owner, generation, phase, changed, fence FROM tasks WHERE task_id = ?')
   // An index on a column costs as soon as the column is named, so most events name only the generation.
   const setGeneration = db.prepare('UPDATE tasks SET generation = ? WHERE key = ?')
   const setStanding = db.prepare(`
     UPDATE tasks SET generation = ?, phase = ?, status_generation = coalesce(?, status_generation), status_answered = ?,
-      changed = ?
+      dialect = coalesce(?, dialect), changed = ?
     WHERE key = ?`)
   const setEnd = db.prepare('UPDATE tasks SET ended = 1, lease_until = NULL, lease_holder = NULL WHERE key = ?')
   const selectBeyond = db.prepare(`
@@ -45,8 +45,8 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
       const claimed = claims.findAny(task.owner, wanted)
       if (claimed) return { type: 'known', claimed }
       const now = Date.now()
-      const { generation, phase, changed } = advance(beginning(now), events)
-      const row = insertTask.get(
+      const { generation, phase, dialect, changed } = advance(beginning(now), events)
+      const { changes, lastInsertRowid } = insertTask.run(
         task.taskId,
         task.contextId,
         task.owner,
@@ -54,15 +54,17 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
         phase,
         statusGeneration(events, 0),
         isAnswered(events),
+        dialect ?? null,
         now,
         changed,
         now + lease.ttl,
         lease.holder,
-      ) as { key: number } | undefined
-      if (!row) return { type: 'exists' }
-      insertEvents(row.key, 0, texts)
-      if (isOver(phase)) setEnd.run(row.key)
-      claims.claim(task.owner, row.key, 1, wanted)
+      )
+      if (!changes) return { type: 'exists' }
+      const key = Number(lastInsertRowid)
+      insertEvents(key, 0, texts)
+      if (isOver(phase)) setEnd.run(key)
+      claims.claim(task.owner, key, 1, wanted)
       return { type: 'stored', generation, lease: { fence: 1 } }
     },
 
@@ -74,10 +76,11 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
       if (fence !== undefined && fence !== task.fence) return { type: 'fenced' }
       if (task.generation !== after) return { type: 'behind', generation: task.generation }
 
-      const { generation, phase, changed } = advance(task, events)
+      const { generation, phase, dialect, changed } = advance(task, events)
       if (events.every(leavesStanding)) setGeneration.run(generation, task.key)
       else {
-        setStanding.run(generation, phase, statusGeneration(events, after), isAnswered(events), changed, task.key)
+        const statusAt = statusGeneration(events, after)
+        setStanding.run(generation, phase, statusAt, isAnswered(events), dialect ?? null, changed, task.key)
         if (isOver(phase)) setEnd.run(task.key)
       }
       insertEvents(task.key, after, texts)

@@ -3,12 +3,14 @@ import type { TaskStatus } from '../../protocol/model.ts'
 import type { TaskHead } from '../../tasks/log.ts'
 import type { SqliteDatabase } from './driver.ts'
 
-/** Every head is selected in this way; the conditions on `task` follow. The status lies among the events. */
-export const selectHeads = `
-  SELECT task.key, task.task_id, task.context_id, task.owner, task.generation, task.phase, task.created, task.changed,
-    task.status_answered, status.event AS status_event
-  FROM tasks AS task
-  LEFT JOIN events AS status ON status.task = task.key AND status.generation = task.status_generation`
+/** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
+export function selectHeads(from = 'tasks AS task'): string {
+  return `
+    SELECT task.key, task.task_id, task.context_id, task.owner, task.generation, task.phase, task.created, task.changed,
+      task.dialect, task.status_answered, status.event AS status_event
+    FROM ${from}
+    LEFT JOIN events AS status ON status.task = task.key AND status.generation = task.status_generation`
+}
 
 export interface HeadRow {
   readonly key: number
@@ -19,6 +21,7 @@ export interface HeadRow {
   readonly phase: TaskHead['phase']
   readonly created: number
   readonly changed: number
+  readonly dialect: string | null
   readonly status_answered: number
   readonly status_event: string | null
 }
@@ -33,6 +36,7 @@ export function decodeHead(row: HeadRow): TaskHead {
     status: decodeStatus(row),
     created: row.created,
     changed: row.changed,
+    dialect: row.dialect ?? undefined,
   }
 }
 
@@ -49,7 +53,7 @@ export interface Heads {
 }
 
 export function createHeads(db: SqliteDatabase): Heads {
-  const ofTask = db.prepare(`${selectHeads} WHERE task.task_id = ?`)
+  const ofTask = db.prepare(`${selectHeads()} WHERE task.task_id = ?`)
   const beyond = db.prepare('SELECT 1 FROM tasks WHERE task_id = ? AND generation > ?')
 
   return {

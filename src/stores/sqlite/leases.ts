@@ -20,7 +20,7 @@ export function createLeases(db: SqliteDatabase): Leases {
   const giveBack = db.prepare(`
     UPDATE tasks SET lease_until = NULL, lease_holder = NULL WHERE task_id = ? AND fence = ? AND generation = ?`)
   const holds = db.prepare('SELECT 1 FROM tasks WHERE task_id = ? AND fence = ?')
-  const runOut = db.prepare(`${selectHeads} WHERE task.lease_until <= ? ORDER BY task.lease_until LIMIT ?`)
+  const runOut = db.prepare(`${selectHeads()} WHERE task.lease_until <= ? ORDER BY task.lease_until LIMIT ?`)
 
   return {
     acquire(taskId, { holder, ttl }) {

@@ -15,6 +15,8 @@ export function createListing(db: SqliteDatabase): Listing {
   }
 
   return ({ owner, contextId, phase, changedSince, cursor, limit }) => {
+    // Named, because SQLite would sometimes take the wider one.
+    const from = `tasks AS task INDEXED BY ${contextId === undefined ? 'tasks_of_owner' : 'tasks_of_context'}`
     // Only tasks have a status, and so only they are listed.
     const where = ['task.status_generation IS NOT NULL', 'task.owner = ?']
     const values: SqliteValue[] = [owner]
@@ -28,12 +30,12 @@ export function createListing(db: SqliteDatabase): Listing {
     filter('task.context_id = ?', contextId)
     filter('task.phase = ?', phase)
     filter('task.changed >= ?', changedSince)
-    const count = prepare(`SELECT count(*) AS total FROM tasks AS task WHERE ${where.join(' AND ')}`)
+    const count = prepare(`SELECT count(*) AS total FROM ${from} WHERE ${where.join(' AND ')}`)
     const { total } = count.get(...values) as { total: number }
 
     filter('(task.changed, task.key) < (?, ?)', cursor?.changed, cursor?.key)
     const page = prepare(
-      `${selectHeads} WHERE ${where.join(' AND ')} ORDER BY task.changed DESC, task.key DESC LIMIT ?`,
+      `${selectHeads(from)} WHERE ${where.join(' AND ')} ORDER BY task.changed DESC, task.key DESC LIMIT ?`,
     )
     // One more than asked for shows whether there is another page.
     const rows = page.all(...values, limit + 1) as HeadRow[]

@@ -15,11 +15,12 @@ const migrations: readonly string[] = [
     status_generation INTEGER,
     -- 1 once a message has answered that status.
     status_answered INTEGER NOT NULL,
+    dialect TEXT,
     created INTEGER NOT NULL,
     changed INTEGER NOT NULL,
     ended INTEGER NOT NULL,
     fence INTEGER NOT NULL,
-    lease_until INTEGER,
+    lease_until REAL,
     lease_holder TEXT
   ) STRICT;
   CREATE INDEX tasks_of_owner ON tasks (owner, changed) WHERE status_generation IS NOT NULL;

@@ -22,10 +22,14 @@ export function createNeighbours(db: SqliteDatabase, wakeups: Wakeups): Neighbou
 
   function look() {
     if (wakeups.size === 0) return stop()
-    const before = seen
-    seen = selectNow.get() as Moment
-    if (seen.version === before.version) return
-    for (const { task_id } of selectTasks.all(before.last) as { task_id: string }[]) wakeups.wake(task_id)
+    try {
+      const before = seen
+      seen = selectNow.get() as Moment
+      if (seen.version === before.version) return
+      for (const { task_id } of selectTasks.all(before.last) as { task_id: string }[]) wakeups.wake(task_id)
+    } catch {
+      wakeups.wakeAll() // They look for themselves, and meet the trouble where it can be answered.
+    }
   }
 
   function stop() {

@@ -4,8 +4,8 @@ import { takePage } from './page.ts'
 
 /**
  * The last events of the tasks that this process appended to most recently, so that those who follow them need neither
- * the database nor a parser. An event never changes, so one that is here is right; that none is here says nothing,
- * because another process may have appended since.
+ * the database nor a parser. An event never changes, so one that is here is right, even if another process has just
+ * let its task expire; that none is here says nothing, because another process may have appended since.
  */
 export interface Tails {
   keep(taskId: string, after: number, batch: EventBatch): void

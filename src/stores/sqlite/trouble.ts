@@ -1,8 +1,9 @@
 /** An error for the operator's log: which file, what is wrong, what to do. */
 export function explainTrouble(error: unknown, file: string): Error {
   const message = error instanceof Error ? error.message : String(error)
-  const advice = troubles.find((trouble) => isTrouble(error, trouble))?.advice
-  return new Error(`The task log ${file} ${advice ?? 'cannot be used:'} (${message})`, { cause: error })
+  const known = troubles.find((trouble) => isTrouble(error, trouble))
+  const what = known ? `${known.advice} (${message})` : `cannot be used: ${message}`
+  return new Error(`The task log ${file} ${what}`, { cause: error })
 }
 
 /** Somebody else holds the lock; it may be free in a moment. */

@@ -1,0 +1,13 @@
+import { defineConfig } from 'rolldown'
+
+// Start-up time is the number of files that Node has to find and open: see docs/decisions/0008.
+export default defineConfig({
+  input: {
+    index: 'src/index.ts',
+    'server/index': 'src/server/index.ts',
+    'stores/sqlite/index': 'src/stores/sqlite/index.ts',
+  },
+  platform: 'node',
+  external: [/^node:/, /^@bufbuild\//],
+  output: { dir: 'dist', format: 'esm', chunkFileNames: 'shared/[name].js', minify: false },
+})

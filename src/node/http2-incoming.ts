@@ -1,0 +1,70 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
+import { BodyTooLarge } from '../http/exchange.ts'
+import type { GrpcIncoming } from '../transports/grpc/rpc.ts'
+
+/** A view of a request of HTTP/2, plain or gRPC. A class for the same reason as the one of HTTP/1.1. */
+export class Http2Incoming implements GrpcIncoming {
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly base = ''
+  readonly secure: boolean
+  readonly header: GrpcIncoming['header']
+  readonly bytes: GrpcIncoming['bytes']
+  readonly chunks: GrpcIncoming['chunks']
+  readonly #stream: ServerHttp2Stream
+  #signal: AbortSignal | undefined
+
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+    const target = headers[':path'] ?? '/'
+    const mark = target.indexOf('?')
+    this.method = headers[':method'] ?? 'GET'
+    this.path = mark < 0 ? target : target.slice(0, mark)
+    this.query = mark < 0 ? '' : target.slice(mark + 1)
+    this.secure = stream.session?.encrypted === true
+    this.header = (name) => {
+      // RFC 9113 §8.3.1: the authority takes the place of the host.
+      const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
+      return Array.isArray(value) ? value.join(', ') : value
+    }
+    this.bytes = (limit) => collect(stream, Number(headers['content-length']), limit)
+    this.chunks = () => stream.iterator({ destroyOnReturn: false })
+    this.#stream = stream
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= signalOf(this.#stream)
+    return this.#signal
+  }
+}
+
+function collect(stream: ServerHttp2Stream, announced: number, limit: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    if (announced > limit) return reject(new BodyTooLarge(limit))
+    if (stream.destroyed) return reject(new Error('the caller left before its body had come'))
+    const chunks: Uint8Array[] = []
+    let length = 0
+    const take = (chunk: Uint8Array): void => {
+      length += chunk.length
+      chunks.push(chunk)
+      if (length <= limit) return
+      stream.off('data', take).pause()
+      reject(new BodyTooLarge(limit))
+    }
+    stream.on('data', take)
+    stream.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)))
+    // Before its end comes, that is: a body that was cut off looks whole otherwise.
+    stream.once('aborted', () => reject(new Error('the caller left before its body had come')))
+    stream.once('error', reject)
+  })
+}
+
+function signalOf(stream: ServerHttp2Stream): AbortSignal {
+  const controller = new AbortController()
+  const close = (): void => {
+    if (!stream.writableFinished) controller.abort()
+  }
+  if (stream.closed) close()
+  else stream.once('close', close)
+  return controller.signal
+}

@@ -1,0 +1,42 @@
+import { constants, type ServerHttp2Stream } from 'node:http2'
+
+/**
+ * Writes all of a source as fast as the caller reads it, and releases it when the caller has gone. Gives what the source
+ * returns at its end.
+ */
+export async function writeAll<R>(
+  stream: ServerHttp2Stream,
+  source: AsyncIterator<string | Uint8Array, R>,
+): Promise<R | undefined> {
+  // Not awaited: a generator that waits for its next item takes its `return` only after that.
+  const release = (): void => {
+    source.return?.().catch(() => {})
+  }
+  stream.once('close', release)
+  if (stream.destroyed) release()
+  for (;;) {
+    if (stream.destroyed) return undefined
+    if (stream.writableNeedDrain) await drained(stream)
+    const { done, value } = await source.next()
+    if (done) return value
+    if (!stream.destroyed) stream.write(value)
+  }
+}
+
+/** Resolves when there is room again, or nobody to have room for. */
+function drained(stream: ServerHttp2Stream): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      stream.off('drain', finish)
+      stream.off('close', finish)
+      resolve()
+    }
+    stream.once('drain', finish)
+    stream.once('close', finish)
+  })
+}
+
+/** RFC 9113 §8.1: a caller that is answered before it has sent all is told that the rest is not needed. */
+export function dismiss(stream: ServerHttp2Stream): void {
+  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+}

@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import type { SqliteDatabase } from './driver.ts'
+import { createGroupCommit } from './group-commit.ts'
+
+test('writes of one turn become one transaction, in their order', async () => {
+  const { db, commits } = counting(open())
+  const commit = createGroupCommit(db)
+  const insert = db.prepare('INSERT INTO numbers VALUES (?)')
+  const answers = await Promise.all([1, 2, 3, 4, 5].map((number) => commit(() => insert.run(number).lastInsertRowid)))
+  expect(answers).toEqual([1, 2, 3, 4, 5])
+  expect(commits()).toBe(1)
+  await commit(() => insert.run(6))
+  expect(commits()).toBe(2)
+})
+
+test('a write is answered when others can see it, and not before', async () => {
+  const file = newFile()
+  const [db, other] = [open(file), open(file)]
+  const commit = createGroupCommit(db)
+  const count = other.prepare('SELECT count(*) AS count FROM numbers')
+  const writing = commit(() => db.exec('INSERT INTO numbers VALUES (1)'))
+  expect(count.get()).toEqual({ count: 0 })
+  await writing
+  expect(count.get()).toEqual({ count: 1 })
+})
+
+test('a group that fails is refused as a whole, leaves nothing, and the next one works', async () => {
+  const db = open()
+  const commit = createGroupCommit(db)
+  const insert = db.prepare('INSERT INTO numbers VALUES (?)')
+  const outcomes = await Promise.allSettled([
+    commit(() => insert.run(1)),
+    commit(() => db.exec('INSERT INTO nowhere VALUES (1)')),
+    commit(() => insert.run(2)),
+  ])
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(numbers(db)).toEqual([])
+  await commit(() => insert.run(3))
+  expect(numbers(db)).toEqual([3])
+})
+
+test('a long queue is written in several transactions, so that others get their turn', async () => {
+  const { db, commits } = counting(open())
+  const commit = createGroupCommit(db)
+  const busy = () => {
+    const end = performance.now() + 4
+    while (performance.now() < end);
+  }
+  let turns = 0
+  const watch = setInterval(() => turns++, 1)
+  await Promise.all(Array.from({ length: 50 }, () => commit(busy)))
+  clearInterval(watch)
+  expect(commits()).toBeGreaterThan(5)
+  expect(turns).toBeGreaterThan(5)
+})
+
+test('while another process holds the lock writes wait, and the event loop does not', async () => {
+  const file = newFile()
+  const [db, other] = [open(file), open(file)]
+  db.exec('PRAGMA busy_timeout = 10')
+  const commit = createGroupCommit(db)
+  other.exec('BEGIN IMMEDIATE')
+  let isWritten = false
+  const writing = commit(() => db.exec('INSERT INTO numbers VALUES (1)')).then(() => {
+    isWritten = true
+  })
+  let turns = 0
+  const watch = setInterval(() => turns++, 1)
+  await sleep(300)
+  clearInterval(watch)
+  expect(isWritten).toBe(false)
+  expect(turns).toBeGreaterThan(3)
+  other.exec('COMMIT')
+  await writing
+  expect(numbers(db)).toEqual([1])
+})
+
+function newFile(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-group-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return join(directory, 'numbers.db')
+}
+
+function open(file = newFile()): DatabaseSync {
+  const db = new DatabaseSync(file)
+  onTestFinished(() => db.close())
+  db.exec('PRAGMA journal_mode = WAL; CREATE TABLE IF NOT EXISTS numbers (number INTEGER NOT NULL) STRICT')
+  return db
+}
+
+function numbers(db: DatabaseSync): readonly unknown[] {
+  return db
+    .prepare('SELECT number FROM numbers')
+    .all()
+    .map(({ number }) => number)
+}
+
+/** The same database, counting its commits. */
+function counting(db: DatabaseSync): { readonly db: SqliteDatabase; readonly commits: () => number } {
+  let count = 0
+  const counted: SqliteDatabase = {
+    exec: (sql) => db.exec(sql),
+    close: () => db.close(),
+    prepare(sql) {
+      const statement = db.prepare(sql)
+      if (sql !== 'COMMIT') return statement
+      return {
+        get: () => statement.get(),
+        all: () => statement.all(),
+        iterate: () => statement.iterate(),
+        run() {
+          count++
+          return statement.run()
+        },
+      }
+    },
+  }
+  return { db: counted, commits: () => count }
+}

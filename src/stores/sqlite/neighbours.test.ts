@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished, test } from 'vitest'
+import { createWakeups } from '../../tasks/wakeups.ts'
+import { nodeDriver } from './driver.ts'
+import { createNeighbours } from './neighbours.ts'
+import { openDatabase } from './open.ts'
+
+test('who waits is woken when the database can no longer be asked', async () => {
+  const db = openDatabase(newFile(), nodeDriver)
+  const wakeups = createWakeups()
+  const neighbours = createNeighbours(db, wakeups)
+  neighbours.watch()
+  const waiting = wakeups.wait('t', new AbortController().signal)
+  db.close()
+  await waiting
+  neighbours.stop()
+})
+
+function newFile(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-neighbours-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return join(directory, 'tasks.db')
+}

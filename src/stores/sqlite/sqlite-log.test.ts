@@ -1,0 +1,142 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { expect, onTestFinished, test } from 'vitest'
+import type { TaskEvent } from '../../protocol/events.ts'
+import type { TaskLog } from '../../tasks/log.ts'
+import { createSqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
+
+const task = { taskId: 't', contextId: 'c', owner: 'alice' }
+const lease = { holder: 'test', ttl: 60_000 }
+
+test('it writes ahead, waits for the disk, and leaves one file when it is closed', async () => {
+  let db: DatabaseSync | undefined
+  const file = newFile()
+  const log = createSqliteLog({
+    file,
+    driver(path) {
+      db = new DatabaseSync(path)
+      return db
+    },
+  })
+  expect(db?.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+  expect(db?.prepare('PRAGMA synchronous').get()).toEqual({ synchronous: 2 })
+  await log.create(task, [chunk('x')], { lease })
+  await log.close()
+  expect(existsSync(file)).toBe(true)
+  expect(existsSync(`${file}-wal`)).toBe(false)
+})
+
+test('an event that cannot be stored is refused alone', async () => {
+  const log = open({ file: newFile() })
+  const circular = { type: 'artifact', artifact: { artifactId: 'a', parts: [{ data: {} }] } }
+  Object.assign(circular.artifact, { circular })
+  const outcomes = await Promise.allSettled([
+    log.create(task, [chunk('x')], { lease }),
+    log.append('t', 1, [circular as unknown as TaskEvent], { fence: 1 }),
+    log.append('t', 1, [chunk('y')], { fence: 1 }),
+  ])
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(await log.head('t')).toMatchObject({ generation: 2 })
+})
+
+test('a log of a newer format is refused and left as it is', async () => {
+  const file = newFile()
+  await createSqliteLog({ file }).close()
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA user_version = 99')
+  db.close()
+  expect(() => createSqliteLog({ file })).toThrow(/format 99 of a newer parley-a2a.*update parley-a2a/)
+  const again = new DatabaseSync(file)
+  expect(again.prepare('PRAGMA user_version').get()).toEqual({ user_version: 99 })
+  again.close()
+})
+
+test('a file that is no database is refused and left as it is', () => {
+  const file = newFile()
+  writeFileSync(file, 'Dear diary, today I learned about SQLite.'.repeat(100))
+  expect(() => createSqliteLog({ file })).toThrow(/is no SQLite database/)
+  expect(readFileSync(file, 'utf8')).toMatch(/^Dear diary/)
+})
+
+test('a directory in the place of the file is refused', () => {
+  const file = newFile()
+  mkdirSync(file)
+  expect(() => createSqliteLog({ file })).toThrow(/cannot be opened/)
+})
+
+test('a damaged file is reported as such', async () => {
+  const file = newFile()
+  const log = createSqliteLog({ file })
+  await log.create(task, [chunk('x')], { lease })
+  await log.append(
+    't',
+    1,
+    Array.from({ length: 199 }, () => chunk('y'.repeat(500))),
+    { fence: 1 },
+  )
+  await log.close()
+  const bytes = readFileSync(file)
+  bytes.fill(0x5a, 4096) // all but the first page, which names the tables
+  writeFileSync(file, bytes)
+  const damaged = open({ file })
+  await expect(damaged.read('t', 0)).rejects.toThrow(/is damaged.*backup/)
+  await expect(damaged.append('t', 200, [chunk('z')], { fence: 1 })).rejects.toThrow(/is damaged/)
+})
+
+test('on a full disk writes are refused, nothing is told, and reading and later writing go on', async () => {
+  let db: DatabaseSync | undefined
+  const log = open({
+    file: newFile(),
+    driver(path) {
+      db = new DatabaseSync(path)
+      return db
+    },
+  })
+  await log.create(task, [chunk('x')], { lease })
+  const limit = (pages: number) => db?.exec(`PRAGMA max_page_count = ${pages}`)
+  limit(1) // it cannot be less than what is there
+  const leaving = new AbortController()
+  let woken = false
+  const waiting = log.wait('t', 1, leaving.signal).then(() => {
+    woken = true
+  })
+  const large = [chunk('y'.repeat(100_000))]
+  const outcomes = await Promise.allSettled([
+    log.append('t', 1, large, { fence: 1 }),
+    log.create({ ...task, taskId: 'other' }, large, { lease }),
+  ])
+  for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { message: /disk is full/ } })
+  expect(woken).toBe(false)
+  expect(await log.read('t', 0)).toHaveLength(1)
+  expect(await log.head('other')).toBeUndefined()
+  limit(1_000_000)
+  expect(await log.append('t', 1, large, { fence: 1 })).toMatchObject({ type: 'stored', generation: 2 })
+  await waiting
+})
+
+test('a file that may only be read can be read, and says so when it is written', async () => {
+  const file = newFile()
+  const first = open({ file })
+  await first.create(task, [chunk('x')], { lease })
+  const log = open({ file, driver: (path) => new DatabaseSync(path, { readOnly: true }) })
+  expect(await log.read('t', 0)).toHaveLength(1)
+  await expect(log.append('t', 1, [chunk('y')], { fence: 1 })).rejects.toThrow(/may not be written/)
+})
+
+function newFile(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'parley-sqlite-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  return join(directory, 'tasks.db')
+}
+
+function open(options: SqliteLogOptions): TaskLog {
+  const log = createSqliteLog(options)
+  onTestFinished(() => log.close().catch(() => {}))
+  return log
+}
+
+function chunk(text: string): TaskEvent {
+  return { type: 'artifact', artifact: { artifactId: 'a', parts: [{ text }] }, append: true }
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import type { TaskEvent } from '../../protocol/events.ts'
+import { readLimit } from '../../tasks/log.ts'
+import { encodeBatch } from './event-batch.ts'
+import { createTails, type Tails } from './tails.ts'
+
+test('what was kept is there beyond any generation it reaches back to', () => {
+  const tails = createTails()
+  keep(tails, 't', 0, 2)
+  keep(tails, 't', 2, 1)
+  expect(beyond(tails, 't', 0)).toEqual([1, 2, 3])
+  expect(beyond(tails, 't', 2)).toEqual([3])
+  expect(beyond(tails, 't', 3)).toEqual([])
+  expect(beyond(tails, 't', 9)).toEqual([])
+  expect(beyond(tails, 'unknown', 0)).toEqual([])
+})
+
+test('a tail begins anew after events that somebody else appended', () => {
+  const tails = createTails()
+  keep(tails, 't', 0, 2)
+  keep(tails, 't', 5, 2)
+  expect(beyond(tails, 't', 5)).toEqual([6, 7])
+  expect(beyond(tails, 't', 2)).toEqual([])
+  expect(beyond(tails, 't', 0)).toEqual([])
+})
+
+test('one page is not more than a read may answer', () => {
+  const tails = createTails()
+  keep(tails, 'many', 0, 300, 1)
+  expect(beyond(tails, 'many', 0)).toHaveLength(readLimit.events)
+  keep(tails, 'large', 0, 10, readLimit.bytes / 4)
+  expect(beyond(tails, 'large', 0)).toHaveLength(4)
+})
+
+test('a long task keeps its end, and a single event that is too large is not kept', () => {
+  const tails = createTails()
+  for (let after = 0; after < 3_000; after += 10) keep(tails, 't', after, 10, 1_000)
+  expect(beyond(tails, 't', 0)).toEqual([])
+  expect(beyond(tails, 't', 2_900)).toHaveLength(100)
+  keep(tails, 't', 3_000, 1, 5_000_000)
+  expect(beyond(tails, 't', 3_000)).toEqual([])
+  keep(tails, 't', 3_001, 1)
+  expect(beyond(tails, 't', 3_001)).toEqual([3_002])
+})
+
+test('the tasks that were not appended to for longest are given up first', () => {
+  const tails = createTails()
+  for (let index = 0; index < 41; index++) keep(tails, `t${index}`, 0, 1, 200_000)
+  keep(tails, 't0', 1, 1)
+  keep(tails, 't41', 0, 1, 200_000)
+  expect(beyond(tails, 't0', 0)).toEqual([1, 2])
+  expect(beyond(tails, 't1', 0)).toEqual([])
+  expect(beyond(tails, 't2', 0)).toEqual([1])
+  expect(beyond(tails, 't41', 0)).toEqual([1])
+})
+
+function keep(tails: Tails, taskId: string, after: number, count: number, bytes = 10): void {
+  const text = 'x'.repeat(bytes)
+  const chunk: TaskEvent = { type: 'artifact', artifact: { artifactId: 'a', parts: [{ text }] } }
+  tails.keep(taskId, after, encodeBatch(Array.from({ length: count }, () => chunk)))
+}
+
+function beyond(tails: Tails, taskId: string, generation: number): readonly number[] {
+  return tails.beyond(taskId, generation).map((stored) => stored.generation)
+}

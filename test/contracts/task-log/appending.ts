@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest'
+import type { Appended } from '../../../src/tasks/log.ts'
+import { type OpenLog, openForTest } from './opened-log.ts'
+import { begin, chunk, lease, message, newTask, readAll, readGenerations, reply, status, upTo } from './samples.ts'
+
+export function appendingContract(open: OpenLog): void {
+  test('events are numbered 1, 2, 3… without a hole, across create and appends', async () => {
+    const log = await openForTest(open)
+    const task = newTask()
+    const created = await log.create(task, [message(), status('working')], { lease })
+    expect(created).toEqual({ type: 'stored', generation: 2, lease: { fence: 1 } })
+    const appended = await log.append(task.taskId, 2, [chunk('a'), chunk('b'), chunk('c')], { fence: 1 })
+    expect(appended).toEqual({ type: 'stored', generation: 5, lease: undefined })
+    expect(await readAll(log, task.taskId)).toEqual(
+      [message(), status('working'), chunk('a'), chunk('b'), chunk('c')].map((event, index) => ({
+        generation: index + 1,
+        event,
+      })),
+    )
+  })
+
+  test('an append that is behind is told the newest generation and stores nothing', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log, {}, status('working'))
+    for (const after of [0, 1, 3]) {
+      expect(await log.append(taskId, after, [chunk('lost')], { fence: 1 })).toEqual({ type: 'behind', generation: 2 })
+    }
+    expect(await readGenerations(log, taskId)).toEqual([1, 2])
+  })
+
+  test('of racing appends after the same generation exactly one is stored, and stored whole', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    const outcomes = await Promise.all(
+      upTo(40).map((writer) =>
+        log.append(taskId, 1, [chunk(`${writer}a`), chunk(`${writer}b`), chunk(`${writer}c`)], { fence: 1 }),
+      ),
+    )
+    const winner = outcomes.findIndex(({ type }) => type === 'stored') + 1
+    expect(winner).toBeGreaterThan(0)
+    expect(outcomes.filter(({ type }) => type === 'stored')).toHaveLength(1)
+    expect(outcomes.filter(({ type }) => type === 'behind')).toHaveLength(39)
+    expect((await readAll(log, taskId)).map(({ event }) => event)).toEqual([
+      message(),
+      chunk(`${winner}a`),
+      chunk(`${winner}b`),
+      chunk(`${winner}c`),
+    ])
+  })
+
+  test('writers that try again until they are stored lose and double nothing', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    await Promise.all(
+      upTo(8).map(async (writer) => {
+        for (let number = 1, after = 1; number <= 10; ) {
+          const appended: Appended = await log.append(taskId, after, [message(`${writer}:${number}`)], {})
+          if (appended.type === 'stored') number++
+          if (appended.type === 'stored' || appended.type === 'behind') after = appended.generation
+        }
+      }),
+    )
+    const events = await readAll(log, taskId)
+    expect(events.map(({ generation }) => generation)).toEqual(upTo(81))
+    const texts = events.slice(1).map(({ event }) => JSON.stringify(event))
+    expect(new Set(texts).size).toBe(80)
+  })
+
+  test('a writer whose lease was taken over is fenced off and stores nothing', async () => {
+    const log = await openForTest(open)
+    const task = newTask()
+    await log.create(task, [message()], { lease: { ...lease, ttl: 0 } })
+    expect(await log.append(task.taskId, 1, [status('working')], { fence: 1 })).toMatchObject({ type: 'stored' })
+    expect(await log.acquire(task.taskId, lease)).toEqual({ fence: 2 })
+    expect(await log.append(task.taskId, 2, [chunk('late')], { fence: 1 })).toEqual({ type: 'fenced' })
+    // Also when it is behind: that its lease is lost is what it must learn first.
+    expect(await log.append(task.taskId, 1, [chunk('late')], { fence: 1 })).toEqual({ type: 'fenced' })
+    expect(await log.append(task.taskId, 2, [chunk('mine')], { fence: 2 })).toMatchObject({ type: 'stored' })
+    expect(await readGenerations(log, task.taskId)).toEqual([1, 2, 3])
+  })
+
+  test("a caller's message and wish to cancel need no fence", async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    expect(await log.append(taskId, 1, [message('more')], {})).toMatchObject({ type: 'stored', generation: 2 })
+    expect(await log.append(taskId, 2, [{ type: 'cancel' }], {})).toMatchObject({ type: 'stored', generation: 3 })
+  })
+
+  test('nothing can be appended to a task that does not exist', async () => {
+    const log = await openForTest(open)
+    expect(await log.append('nobody', 0, [message()], {})).toEqual({ type: 'gone' })
+    expect(await log.head('nobody')).toBeUndefined()
+    expect(await log.read('nobody', 0)).toEqual([])
+  })
+
+  test('a task id can be used once', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    await expect(log.create(newTask({ taskId }), [message('again')], { lease })).rejects.toThrow(/exists already/)
+    expect(await readAll(log, taskId)).toEqual([{ generation: 1, event: message() }])
+  })
+
+  test('the head says where a task stands', async () => {
+    const log = await openForTest(open)
+    const task = newTask()
+    const before = Date.now()
+    await log.create(task, [message()], { lease })
+    const received = await log.head(task.taskId)
+    expect(received).toMatchObject({ ...task, generation: 1, phase: 'received' })
+    expect(received?.status).toBeUndefined()
+    expect(received?.created).toBeGreaterThanOrEqual(before)
+    expect(received?.changed).toBe(received?.created)
+
+    await log.append(task.taskId, 1, [status('working', 5_000), chunk('a')], { fence: 1 })
+    const working = await log.head(task.taskId)
+    expect(working).toMatchObject({ generation: 3, phase: 'working', changed: 5_000, created: received?.created })
+    expect(working?.status).toEqual(status('working', 5_000).status)
+
+    await log.append(task.taskId, 3, [chunk('b')], { fence: 1 })
+    expect(await log.head(task.taskId)).toEqual({ ...working, generation: 4 })
+  })
+
+  test('the message of a status leaves the head when a message answers it', async () => {
+    const log = await openForTest(open)
+    const asked = status('input-required', 1_000, 'Which one?')
+    const taskId = await begin(log, {}, asked)
+    await log.append(taskId, 2, [chunk('a')], { fence: 1 })
+    expect((await log.head(taskId))?.status).toEqual(asked.status)
+    await log.append(taskId, 3, [message('this one')], {})
+    expect((await log.head(taskId))?.status).toEqual(status('input-required', 1_000).status)
+    await log.append(taskId, 4, [chunk('b')], { fence: 1 })
+    expect((await log.head(taskId))?.status).toEqual(status('input-required', 1_000).status)
+    await log.append(taskId, 5, [message('and'), asked], { fence: 1 })
+    expect((await log.head(taskId))?.status).toEqual(asked.status)
+  })
+
+  test('the head knows the dialect of the last message that told its own', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    expect((await log.head(taskId))?.dialect).toBeUndefined()
+    await log.append(taskId, 1, [message('old', '0.3')], {})
+    await log.append(taskId, 2, [message('new', '1.0'), { type: 'cancel' }], {})
+    await log.append(taskId, 4, [message('from nowhere'), status('working')], { fence: 1 })
+    expect((await log.head(taskId))?.dialect).toBe('1.0')
+  })
+
+  test('an exchange that was answered has ended without a status', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log, {}, reply)
+    const head = await log.head(taskId)
+    expect(head).toMatchObject({ generation: 2, phase: 'answered' })
+    expect(head?.status).toBeUndefined()
+  })
+
+  test('whatever is a string can be an id, an owner or a text', async () => {
+    const log = await openForTest(open)
+    const odd = `'"%\\ \u0000 \u2028 é 😀`
+    const task = newTask({ taskId: odd, contextId: `c${odd}`, owner: `o${odd}` })
+    await log.create(task, [message(`${odd}\ud800`), status('working')], { lease, claims: [{ key: odd, digest: odd }] })
+    expect(await log.head(odd)).toMatchObject(task)
+    expect(await log.claimed(task.owner, odd)).toEqual({ digest: odd, taskId: odd, generation: 1 })
+    expect((await log.list({ owner: task.owner, contextId: task.contextId, limit: 5 })).heads).toHaveLength(1)
+    expect((await readAll(log, odd))[0]?.event).toEqual(message(`${odd}\ud800`))
+  })
+}

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { TaskLog } from '../../../src/tasks/log.ts'
+import { type OpenLog, openForTest } from './opened-log.ts'
+import { begin, chunk, lease, message, newTask, reply, status, upTo } from './samples.ts'
+
+const short = { holder: 'test', ttl: 40 }
+
+export function leasesContract(open: OpenLog): void {
+  test('who creates a task holds its lease', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    expect(await log.acquire(taskId, lease)).toBeUndefined()
+  })
+
+  test('a lease that was given back can be taken, by one only, with a higher fence', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    expect(await log.release(taskId, 1, 1)).toBe(true)
+    const taken = await Promise.all(upTo(10).map(() => log.acquire(taskId, lease)))
+    expect(taken.filter(Boolean)).toEqual([{ fence: 2 }])
+  })
+
+  test('a lease that has run out can be taken', async () => {
+    const log = await openForTest(open)
+    const task = newTask()
+    await log.create(task, [message()], { lease: short })
+    expect(await log.acquire(task.taskId, lease)).toBeUndefined()
+    await sleep(60)
+    expect(await log.acquire(task.taskId, lease)).toEqual({ fence: 2 })
+  })
+
+  test('a lease that is renewed does not run out', async () => {
+    const log = await openForTest(open)
+    const task = newTask()
+    await log.create(task, [message()], { lease: short })
+    expect(await log.renew([{ taskId: task.taskId, fence: 1 }], 10_000)).toEqual([])
+    await sleep(60)
+    expect(await log.acquire(task.taskId, lease)).toBeUndefined()
+    expect(await log.orphans(10)).toEqual([])
+  })
+
+  test('renewing tells which leases are lost', async () => {
+    const log = await openForTest(open)
+    const held = await begin(log)
+    const released = await begin(log)
+    await log.release(released, 1, 1)
+    const taken = newTask()
+    await log.create(taken, [message()], { lease: { ...lease, ttl: 0 } })
+    await log.acquire(taken.taskId, lease)
+    const leases = [held, released, taken.taskId, 'nobody'].map((taskId) => ({ taskId, fence: 1 }))
+    expect(await log.renew(leases, 10_000)).toEqual([released, taken.taskId, 'nobody'])
+    expect(await log.renew([], 10_000)).toEqual([])
+  })
+
+  test('a lease is kept when something was stored that its holder has not seen', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    await log.append(taskId, 1, [message('one more')], {})
+    expect(await log.release(taskId, 1, 1)).toBe(false)
+    expect(await log.acquire(taskId, lease)).toBeUndefined()
+    expect(await log.release(taskId, 1, 2)).toBe(true)
+  })
+
+  test('of a message and a release that race, the message is seen by its writer or finds the lease free', async () => {
+    const log = await openForTest(open)
+    for (const first of ['message', 'release']) {
+      const taskId = await begin(log)
+      const append = () => log.append(taskId, 1, [message('one more')], { lease })
+      const release = () => log.release(taskId, 1, 1)
+      const [appended, released] =
+        first === 'message'
+          ? await Promise.all([append(), release()])
+          : (await Promise.all([release(), append()])).toReversed()
+      expect(appended).toMatchObject({ type: 'stored', generation: 2 })
+      expect([appended, released]).toMatchObject(
+        released ? [{ lease: { fence: 2 } }, true] : [{ lease: undefined }, false],
+      )
+    }
+  })
+
+  test('who was fenced off may release, and takes nothing from the new holder', async () => {
+    const log = await openForTest(open)
+    const task = newTask()
+    await log.create(task, [message()], { lease: { ...lease, ttl: 0 } })
+    await log.acquire(task.taskId, lease)
+    expect(await log.release(task.taskId, 1, 1)).toBe(true)
+    expect(await log.acquire(task.taskId, lease)).toBeUndefined()
+    expect(await log.release('nobody', 1, 1)).toBe(true)
+  })
+
+  test('an append takes the lease in the same step if it is free', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    expect(await log.append(taskId, 1, [message()], { lease })).toEqual({
+      type: 'stored',
+      generation: 2,
+      lease: undefined,
+    })
+    await log.release(taskId, 1, 2)
+    expect(await log.append(taskId, 1, [message()], { lease })).toEqual({ type: 'behind', generation: 2 })
+    expect(await log.append(taskId, 2, [message()], { lease })).toEqual({
+      type: 'stored',
+      generation: 3,
+      lease: { fence: 2 },
+    })
+    expect(await log.append(taskId, 3, [status('working')], { fence: 1 })).toEqual({ type: 'fenced' })
+    expect(await log.append(taskId, 3, [status('working')], { fence: 2 })).toMatchObject({ type: 'stored' })
+  })
+
+  test('a task whose lease has run out is an orphan until somebody takes it', async () => {
+    const log = await openForTest(open)
+    const held = await begin(log, {}, status('working'))
+    const orphan = await beginAbandoned(log)
+    expect(await log.orphans(10)).toEqual([await log.head(orphan)])
+    await log.append(orphan, 2, [chunk('still alive')], { fence: 1 })
+    expect(await log.orphans(10)).toMatchObject([{ taskId: orphan, generation: 3 }])
+    await log.acquire(orphan, lease)
+    expect(await log.orphans(10)).toEqual([])
+    await log.release(held, 1, 2)
+    expect(await log.orphans(10)).toEqual([])
+  })
+
+  test('the lease ends with the task, and nobody gets it then', async () => {
+    const log = await openForTest(open)
+    const done = await begin(log, {}, status('completed'))
+    const answered = await begin(log)
+    await log.append(answered, 1, [reply], { fence: 1 })
+    const late = newTask()
+    await log.create(late, [message()], { lease: { ...lease, ttl: 0 } })
+    await log.append(late.taskId, 1, [status('working'), status('failed')], { fence: 1 })
+    for (const taskId of [done, answered, late.taskId]) {
+      expect(await log.acquire(taskId, lease)).toBeUndefined()
+      expect(await log.renew([{ taskId, fence: 1 }], 10_000)).toEqual([taskId])
+    }
+    expect(await log.orphans(10)).toEqual([])
+  })
+
+  test('no more orphans are told than asked for', async () => {
+    const log = await openForTest(open)
+    for (const _ of upTo(5)) await beginAbandoned(log)
+    expect(await log.orphans(3)).toHaveLength(3)
+    expect(await log.orphans(10)).toHaveLength(5)
+  })
+}
+
+async function beginAbandoned(log: TaskLog): Promise<string> {
+  const task = newTask()
+  await log.create(task, [message(), status('working')], { lease: { holder: 'dead', ttl: 0 } })
+  return task.taskId
+}

@@ -1,0 +1,129 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { TaskState } from '../../../src/protocol/model.ts'
+import type { HeadPage, ListCursor, ListQuery, TaskHead, TaskLog } from '../../../src/tasks/log.ts'
+import { type OpenLog, openForTest } from './opened-log.ts'
+import { begin, chunk, reply, status } from './samples.ts'
+
+export function listingContract(open: OpenLog): void {
+  test('the task whose status changed last comes first', async () => {
+    const log = await openForTest(open)
+    const old = await begin(log, {}, status('working', 1_000))
+    const recent = await begin(log, {}, status('working', 3_000))
+    const revived = await begin(log, {}, status('working', 500))
+    await log.append(revived, 2, [chunk('no change of status')], { fence: 1 })
+    expect(await listedIds(log)).toEqual([recent, old, revived])
+    await log.append(revived, 3, [status('completed', 4_000)], { fence: 1 })
+    expect(await listedIds(log)).toEqual([revived, recent, old])
+  })
+
+  test('an exchange is listed from when it becomes a task until it expires', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    await begin(log, {}, reply)
+    expect(await log.list({ owner: 'alice', limit: 10 })).toEqual({ heads: [], total: 0, next: undefined })
+    await log.append(taskId, 1, [status('completed')], { fence: 1 })
+    expect((await log.list({ owner: 'alice', limit: 10 })).heads).toEqual([await log.head(taskId)])
+    await log.expire(2_000, 10)
+    expect(await log.list({ owner: 'alice', limit: 10 })).toEqual({ heads: [], total: 0, next: undefined })
+  })
+
+  test('nobody sees the tasks of another owner', async () => {
+    const log = await openForTest(open)
+    const hers = await begin(log, { owner: 'alice' }, status('working'))
+    const his = await begin(log, { owner: 'bob' }, status('working'))
+    expect(await listedIds(log, { owner: 'alice' })).toEqual([hers])
+    expect(await listedIds(log, { owner: 'bob' })).toEqual([his])
+    expect(await listedIds(log, { owner: 'ALICE' })).toEqual([])
+  })
+
+  test('filters hold together, and the moment asked for is included', async () => {
+    const log = await openForTest(open)
+    const match = await begin(log, { contextId: 'c' }, status('working', 2_000))
+    await begin(log, { contextId: 'other' }, status('working', 2_000))
+    await begin(log, { contextId: 'c' }, status('completed', 2_000))
+    await begin(log, { contextId: 'c' }, status('working', 1_999))
+    const query = { owner: 'alice', contextId: 'c', phase: 'working', changedSince: 2_000, limit: 10 } as const
+    const { heads, total } = await log.list(query)
+    expect(heads.map(({ taskId }) => taskId)).toEqual([match])
+    expect(total).toBe(1)
+    expect((await log.list({ owner: 'alice', limit: 1 })).total).toBe(4)
+  })
+
+  test('pages neither skip nor repeat, also among equal moments', async () => {
+    const log = await openForTest(open)
+    const sample = fc.record({
+      contextId: fc.constantFrom('c1', 'c2'),
+      state: fc.constantFrom<TaskState>('working', 'completed'),
+      moment: fc.constantFrom(1_000, 2_000, 3_000),
+    })
+    const filters = fc.record(
+      {
+        contextId: fc.constantFrom('c1', 'c2'),
+        phase: fc.constantFrom<TaskState>('working', 'completed'),
+        changedSince: fc.constantFrom(1_000, 2_000, 3_001),
+      },
+      { requiredKeys: [] },
+    )
+    const property = fc.asyncProperty(
+      fc.array(sample, { maxLength: 20 }),
+      filters,
+      fc.integer({ min: 1, max: 7 }),
+      async (samples, filter, limit) => {
+        const owner = crypto.randomUUID()
+        const ids = await Promise.all(
+          samples.map(({ contextId, state, moment }) => begin(log, { owner, contextId }, status(state, moment))),
+        )
+        const expected = samples
+          .map((sample, index) => ({ ...sample, taskId: ids[index], index }))
+          .filter(({ contextId }) => contextId === (filter.contextId ?? contextId))
+          .filter(({ state }) => state === (filter.phase ?? state))
+          .filter(({ moment }) => moment >= (filter.changedSince ?? 0))
+          .sort((a, b) => b.moment - a.moment || b.index - a.index)
+        const pages = await listPages(log, { owner, ...filter, limit })
+        expect(pages.flatMap(({ heads }) => heads).map(({ taskId }) => taskId)).toEqual(
+          expected.map(({ taskId }) => taskId),
+        )
+        for (const { total } of pages) expect(total).toBe(expected.length)
+        for (const { heads } of pages.slice(0, -1)) expect(heads).toHaveLength(limit)
+      },
+    )
+    await fc.assert(property, { numRuns: 60 })
+  })
+
+  test('tasks that stay as they are come exactly once, although others change between the pages', async () => {
+    const log = await openForTest(open)
+    const begun = await Promise.all(Array.from({ length: 30 }, () => begin(log, {}, status('working', 1_000))))
+    const changing = begun.filter((_, index) => index % 3 === 0)
+    const steady = begun.filter((_, index) => index % 3 !== 0)
+    const seen: string[] = []
+    await listPages(log, { owner: 'alice', limit: 4 }, async ({ heads }) => {
+      seen.push(...heads.map(({ taskId }) => taskId))
+      const taskId = changing.pop()
+      if (taskId) await log.append(taskId, 2, [status('working', 2_000)], { fence: 1 })
+      await begin(log, {}, status('working', 2_000))
+    })
+    expect(seen.filter((taskId) => steady.includes(taskId)).sort()).toEqual([...steady].sort())
+  })
+}
+
+async function listedIds(log: TaskLog, query: Partial<ListQuery> = {}): Promise<readonly string[]> {
+  const { heads } = await log.list({ owner: 'alice', limit: 100, ...query })
+  return heads.map(({ taskId }: TaskHead) => taskId)
+}
+
+async function listPages(
+  log: TaskLog,
+  query: ListQuery,
+  onPage: (page: HeadPage) => Promise<void> = async () => {},
+): Promise<readonly HeadPage[]> {
+  const pages: HeadPage[] = []
+  let cursor: ListCursor | undefined
+  do {
+    const page: HeadPage = await log.list({ ...query, cursor })
+    pages.push(page)
+    await onPage(page)
+    cursor = page.next
+  } while (cursor)
+  return pages
+}

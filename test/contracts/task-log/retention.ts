@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { type OpenLog, openForTest } from './opened-log.ts'
+import { begin, chunk, lease, message, newTask, readAll, reply, status, upTo } from './samples.ts'
+
+export function retentionContract(open: OpenLog): void {
+  test('what ended before the moment loses its content and leaves a tombstone', async () => {
+    const log = await openForTest(open)
+    const task = newTask()
+    await log.create(task, [message(), status('working'), chunk('secret'), status('completed', 1_000)], { lease })
+    await log.keepSnapshot({ ...task, generation: 4, artifacts: [], history: [] })
+    const { created, changed } = (await log.head(task.taskId)) ?? {}
+
+    expect(await log.expire(1_000, 10)).toBe(0)
+    expect(await log.expire(1_001, 10)).toBe(1)
+    expect(await log.head(task.taskId)).toEqual({ ...task, generation: 4, phase: 'expired', created, changed })
+    expect(await log.read(task.taskId, 0)).toEqual([])
+    expect(await log.snapshot(task.taskId)).toBeUndefined()
+    expect(await log.expire(1_001, 10)).toBe(0)
+  })
+
+  test('a tombstone takes neither events nor leases nor snapshots', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log, {}, status('completed'))
+    await log.expire(2_000, 10)
+    expect(await log.append(taskId, 2, [message()], {})).toEqual({ type: 'gone' })
+    expect(await log.append(taskId, 2, [status('working')], { fence: 1 })).toEqual({ type: 'gone' })
+    expect(await log.acquire(taskId, lease)).toBeUndefined()
+    expect(await log.renew([{ taskId, fence: 1 }], 1_000)).toEqual([taskId])
+    await log.keepSnapshot({ ...newTask({ taskId }), generation: 9, artifacts: [], history: [] })
+    expect(await log.snapshot(taskId)).toBeUndefined()
+    await expect(log.create(newTask({ taskId }), [message()], { lease })).rejects.toThrow(/exists already/)
+  })
+
+  test('what has not ended is kept, however old', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log, {}, status('input-required', 1))
+    const received = await begin(log)
+    expect(await log.expire(Date.now() + 10_000, 10)).toBe(0)
+    expect(await readAll(log, taskId)).toHaveLength(2)
+    expect(await readAll(log, received)).toHaveLength(1)
+  })
+
+  test('an answered exchange expires too', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log, {}, reply)
+    expect(await log.expire(Date.now() - 10_000, 10)).toBe(0)
+    expect(await log.expire(Date.now() + 10_000, 10)).toBe(1)
+    expect(await log.read(taskId, 0)).toEqual([])
+  })
+
+  test('the keys of a tombstone stay claimed until it is forgotten', async () => {
+    const log = await openForTest(open)
+    const task = newTask()
+    const claims = [{ key: 'k', digest: 'd' }]
+    await log.create(task, [message(), status('completed', 1_000)], { lease, claims })
+    expect(await log.forget(2_000, 10)).toBe(0)
+    await log.expire(2_000, 10)
+    expect(await log.claimed('alice', 'k')).toMatchObject({ taskId: task.taskId })
+    expect(await log.forget(1_000, 10)).toBe(0)
+    expect(await log.forget(2_000, 10)).toBe(1)
+    expect(await log.head(task.taskId)).toBeUndefined()
+    await begin(log) // may get the place of the one that is gone, but not its keys
+    expect(await log.claimed('alice', 'k')).toBeUndefined()
+  })
+
+  test('a task that takes a forgotten id begins anew', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log, {}, status('completed'))
+    await log.expire(2_000, 10)
+    await log.forget(2_000, 10)
+    await log.create(newTask({ taskId }), [message('new')], { lease })
+    expect(await readAll(log, taskId)).toEqual([{ generation: 1, event: message('new') }])
+  })
+
+  test('no more is removed at once than asked for', async () => {
+    const log = await openForTest(open)
+    for (const _ of upTo(5)) await begin(log, {}, status('completed'))
+    expect(await log.expire(2_000, 3)).toBe(3)
+    expect(await log.expire(2_000, 3)).toBe(2)
+    expect(await log.forget(2_000, 4)).toBe(4)
+    expect(await log.forget(2_000, 4)).toBe(1)
+  })
+}

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { readLimit, type TaskLog } from '../../../src/tasks/log.ts'
+import type { SharedPlace } from './opened-log.ts'
+import { begin, chunk, lease, message, newTask, readAll, readGenerations, status, upTo } from './samples.ts'
+
+export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
+  async function place(): Promise<SharedPlace> {
+    const made = await makePlace()
+    onTestFinished(() => made.cleanup())
+    return made
+  }
+
+  test('what was stored is there after closing and opening again', async () => {
+    const shared = await place()
+    const log = await shared.open()
+    const task = newTask()
+    const claims = [{ key: 'k', digest: 'd' }]
+    await log.create(task, [message('\u0000 é 😀 \ud800'), status('working')], { lease, claims })
+    await log.keepSnapshot({ ...task, generation: 1, artifacts: [], history: [message().message] })
+    const told = await everything(log)
+    await log.close()
+    expect(await everything(await shared.open())).toEqual(told)
+
+    async function everything(from: TaskLog) {
+      return {
+        events: await readAll(from, task.taskId),
+        head: await from.head(task.taskId),
+        snapshot: await from.snapshot(task.taskId),
+        claimed: await from.claimed('alice', 'k'),
+        page: await from.list({ owner: 'alice', limit: 10 }),
+        lease: await from.acquire(task.taskId, lease),
+      }
+    }
+  })
+
+  test('closing stores what was under way, and then every call is refused', async () => {
+    const shared = await place()
+    const log = await shared.open()
+    const taskId = await begin(log)
+    const appending = log.append(taskId, 1, [chunk('last words')], { fence: 1 })
+    const waiting = log.wait(taskId, 5, new AbortController().signal)
+    await log.close()
+    expect(await appending).toMatchObject({ type: 'stored' })
+    await waiting
+    await log.close()
+    const never = new AbortController().signal
+    for (const call of [
+      () => log.append(taskId, 2, [chunk('late')], { fence: 1 }),
+      () => log.create(newTask(), [message()], { lease }),
+      () => log.read(taskId, 0),
+      () => log.head(taskId),
+      () => log.wait(taskId, 2, never),
+      () => log.list({ owner: 'alice', limit: 1 }),
+      () => log.acquire(taskId, lease),
+    ]) {
+      await expect(call()).rejects.toThrow(/is closed/)
+    }
+    expect(await readGenerations(await shared.open(), taskId)).toEqual([1, 2])
+  })
+
+  test('each sees at once what the other stored', async () => {
+    const shared = await place()
+    const [one, two] = [await shared.open(), await shared.open()]
+    const taskId = await begin(one)
+    expect(await readGenerations(two, taskId)).toEqual([1])
+    expect(await two.append(taskId, 1, [message('from two')], {})).toMatchObject({ type: 'stored' })
+    expect(await one.head(taskId)).toMatchObject({ generation: 2 })
+    expect(await readAll(one, taskId)).toEqual(await readAll(two, taskId))
+    expect(await one.append(taskId, 1, [chunk('x')], { fence: 1 })).toEqual({ type: 'behind', generation: 2 })
+    await one.append(taskId, 2, [status('working')], { fence: 1 })
+    await two.append(taskId, 3, [{ type: 'cancel' }], {})
+    await one.append(taskId, 4, [status('canceled')], { fence: 1 })
+    for (const after of upTo(5)) expect(await readAll(one, taskId, after)).toEqual(await readAll(two, taskId, after))
+  })
+
+  test('who waits is woken by what the other appends', async () => {
+    const shared = await place()
+    const [one, two] = [await shared.open(), await shared.open()]
+    const taskId = await begin(one)
+    const never = new AbortController().signal
+    for (const after of upTo(5)) {
+      const waiting = one.wait(taskId, after, never)
+      await two.append(taskId, after, [message()], {})
+      await waiting
+      expect((await one.head(taskId))?.generation).toBe(after + 1)
+      await sleep(after) // at another point of its rhythm each time
+    }
+  })
+
+  test('who waits is not woken by what the other appends to other tasks', async () => {
+    const shared = await place()
+    const [one, two] = [await shared.open(), await shared.open()]
+    const taskId = await begin(one)
+    const leaving = new AbortController()
+    let woken = false
+    const waiting = one.wait(taskId, 1, leaving.signal).then(() => {
+      woken = true
+    })
+    await begin(two)
+    await sleep(150)
+    expect(woken).toBe(false)
+    leaving.abort()
+    await waiting
+  })
+
+  test('a lease is held against all, and a fence counts everywhere', async () => {
+    const shared = await place()
+    const [one, two] = [await shared.open(), await shared.open()]
+    const task = newTask()
+    await one.create(task, [message()], { lease: { ...lease, ttl: 100 } })
+    expect(await two.acquire(task.taskId, lease)).toBeUndefined()
+    await sleep(120)
+    expect(await two.orphans(10)).toMatchObject([{ taskId: task.taskId }])
+    expect(await two.acquire(task.taskId, lease)).toEqual({ fence: 2 })
+    expect(await one.append(task.taskId, 1, [status('working')], { fence: 1 })).toEqual({ type: 'fenced' })
+    expect(await one.renew([{ taskId: task.taskId, fence: 1 }], 100)).toEqual([task.taskId])
+  })
+
+  test('a page is bounded in bytes', async () => {
+    const shared = await place()
+    const log = await shared.open()
+    const taskId = await begin(log, {}, ...upTo(40).map(() => chunk('x'.repeat(20_000))))
+    for (const reader of [log, await shared.open()]) {
+      expect(await readGenerations(reader, taskId)).toEqual(upTo(41))
+      const page = await reader.read(taskId, 0)
+      expect(JSON.stringify(page).length).toBeLessThan(readLimit.bytes + 50_000)
+    }
+  })
+}

@@ -1,0 +1,19 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { begin, message } from '../contracts/task-log/samples.ts'
+import { newFile } from './sqlite-processes.ts'
+
+test('writes are refused when another process keeps the lock too long, and go on when it is gone', async () => {
+  const file = newFile()
+  const log = createSqliteLog({ file })
+  const taskId = await begin(log)
+  const other = new DatabaseSync(file)
+  other.exec('BEGIN IMMEDIATE')
+  await expect(log.append(taskId, 1, [message()], {})).rejects.toThrow(/is locked by another process/)
+  expect(await log.read(taskId, 0)).toHaveLength(1)
+  other.exec('ROLLBACK')
+  other.close()
+  expect(await log.append(taskId, 1, [message()], {})).toMatchObject({ type: 'stored' })
+  await log.close()
+})
