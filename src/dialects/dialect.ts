@@ -6,12 +6,17 @@ import type { Operation, Service } from '../protocol/service.ts'
 
 export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
 
+/** As cards name them. */
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
+
 /** One version of the protocol: a pure translation between its JSON and the model. */
 export interface Dialect {
   readonly name: DialectName
   /** Major.Minor, as in `A2A-Version` and on cards. */
   readonly version: string
-  /** The JSON-RPC method of each operation that it has. */
+  /** What carries it. */
+  readonly bindings: readonly Binding[]
+  /** The method of each operation that it has, in JSON-RPC or else in gRPC. */
   readonly methods: Readonly<Partial<Record<Operation, string>>>
 }
 
@@ -27,7 +32,7 @@ export interface Proposal {
 
 /** The half that a server needs: requests come in, results go out. */
 export interface ServerDialect extends Dialect {
-  /** The operation of each JSON-RPC method, also under other names that callers use in the wild. */
+  /** The operation of each method, also under other names that callers use in the wild. */
   readonly operations: ReadonlyMap<string, Operation>
   /** Whether a call that several dialects have bears the marks of this one. */
   recognises?(proposal: Proposal): boolean
@@ -36,6 +41,8 @@ export interface ServerDialect extends Dialect {
   /** Throws `A2AError('invalid-params')` that names the field, what was expected and what came. */
   readonly decodeRequest: { readonly [O in Operation]: (params: unknown) => RequestOf<O> }
   readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }
+  /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
+  readonly startsOver?: boolean
   /** One event may be several on the wire, or none. */
   encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
   encodeError(error: A2AError): WireError
@@ -43,8 +50,6 @@ export interface ServerDialect extends Dialect {
   encodeHttpError(error: A2AError): HttpError
   /** Only in dialects that have a REST binding. */
   readonly rest?: RestSide
-  /** Its objects have a protobuf form, so that gRPC can carry it. */
-  readonly isProto?: boolean
   encodeCard(card: AgentCard): JsonObject
 }
 

@@ -26,7 +26,9 @@ export async function negotiate(proposal: Proposal, speaking: Speaking, recall: 
   const { dialects } = speaking
   const [first] = dialects
   const asked = spokenVersion(version, speaking)
-  const spoken = dialects.filter((dialect) => asked === undefined || dialect.version === asked)
+  const spoken = dialects.filter(
+    (dialect) => dialect.bindings.includes('JSONRPC') && (asked === undefined || dialect.version === asked),
+  )
   const [preferred = first] = spoken
   if (spoken.length === 0) throw versionNotSupported(`A2A ${asked} is not spoken here`, speaking)
 

@@ -41,6 +41,8 @@ export interface SendRequest {
   /** In which dialect it came: the next call about the task, if it does not tell, is taken for the same. */
   readonly dialect?: string
   readonly carry?: Carry
+  /** For streams: end also when the task waits for credentials. */
+  readonly endOnAuth?: boolean
   /** For streams: continue after this generation instead of telling all from the start. */
   readonly after?: number
 }
@@ -102,6 +104,8 @@ export interface SubscribeRequest extends TaskAddress {
   readonly after?: number
   /** A task that has ended is told once more, instead of refused. */
   readonly tellEnded?: boolean
+  /** End also when the task waits for credentials. */
+  readonly endOnAuth?: boolean
 }
 
 export interface PushConfig extends Partial<TaskAddress> {

@@ -70,8 +70,13 @@ function keysOf({ idempotencyKey }: Call): string[] {
 }
 
 /** Decoded requests are built in one order, so equal requests have equal texts. */
-async function claim({ message, configuration, metadata }: SendRequest, keys: readonly string[]): Promise<Claim[]> {
-  const text = new TextEncoder().encode(JSON.stringify([message, configuration, metadata]))
+async function claim(
+  { message, alias, configuration, metadata }: SendRequest,
+  keys: readonly string[],
+): Promise<Claim[]> {
+  // Who names tasks does not name messages: their ids are ours, and new with every try.
+  const said = alias === undefined ? message : { ...message, messageId: alias }
+  const text = new TextEncoder().encode(JSON.stringify([said, configuration, metadata]))
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
   const digest = Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')
   return keys.map((key) => ({ key, digest }))

@@ -36,7 +36,7 @@ async function restOf(log: TaskLog, { task, generation }: Ticket, signal: AbortS
 }
 
 async function firstOf(log: TaskLog, { task, generation }: Ticket, signal: AbortSignal): Promise<Outcome | undefined> {
-  for await (const event of streamTask(log, task, await foldUntil(log, task, generation), signal)) {
+  for await (const event of streamTask(log, task, await foldUntil(log, task, generation), { signal })) {
     if (event.type === 'task' || event.type === 'message') return event
   }
   return undefined

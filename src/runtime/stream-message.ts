@@ -16,10 +16,11 @@ export async function* streamMessage(
   const { after } = request
   // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.
   if (isRepeated && after !== undefined && after >= generation) {
-    return yield* subscribeToTask({ taskId: task.taskId, after }, call, log)
+    return yield* subscribeToTask({ taskId: task.taskId, after, endOnAuth: request.endOnAuth }, call, log)
   }
   const historyLength = request.configuration?.historyLength
-  for await (const event of streamTask(log, task, await foldUntil(log, task, generation), call.signal)) {
+  const options = { signal: call.signal, endOnAuth: request.endOnAuth }
+  for await (const event of streamTask(log, task, await foldUntil(log, task, generation), options)) {
     yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
   }
 }

@@ -5,6 +5,12 @@ import { createFold, type Fold } from '../tasks/fold.ts'
 import { follow } from '../tasks/follow.ts'
 import type { NewTask, TaskLog } from '../tasks/log.ts'
 
+export interface StreamOptions {
+  readonly signal: AbortSignal
+  /** As callers of 0.1 expect, who know no such state. */
+  readonly endOnAuth?: boolean
+}
+
 /**
  * What a reader of a task sees. From a fold: the task as soon as there is one, then every change. From a generation
  * that the reader has seen already: every change after it. It closes when the task has ended or waits for its caller;
@@ -14,7 +20,7 @@ export async function* streamTask(
   log: TaskLog,
   task: NewTask,
   from: Fold | number,
-  signal: AbortSignal,
+  { signal, endOnAuth }: StreamOptions,
 ): AsyncGenerator<StreamEvent, void> {
   const { taskId, contextId } = task
   const after = typeof from === 'number' ? from : from.generation
@@ -30,7 +36,7 @@ export async function* streamTask(
   for await (const stored of follow(log, taskId, after, signal)) {
     const { generation, event } = stored
     if (event.type === 'reply') return yield { type: 'message', message: event.message, isLast: true }
-    const isLast = event.type === 'status' && closesStream(event.status.state)
+    const isLast = event.type === 'status' && closesStream(event.status.state, endOnAuth)
     untold?.apply(stored)
     const begun: Task | undefined = untold?.task()
     if (begun) {
@@ -45,8 +51,8 @@ export async function* streamTask(
 }
 
 /** A task that waits for credentials goes on by itself when they come; one that waits for input does not. */
-function closesStream(state: TaskState): boolean {
-  return isEnded(state) || state === 'input-required'
+function closesStream(state: TaskState, endOnAuth = false): boolean {
+  return isEnded(state) || state === 'input-required' || (endOnAuth && state === 'auth-required')
 }
 
 /**

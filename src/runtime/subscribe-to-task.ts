@@ -13,7 +13,7 @@ export async function* subscribeToTask(
   call: Call,
   log: TaskLog,
 ): AsyncGenerator<StreamEvent, void> {
-  const { after, tellEnded } = request
+  const { after, tellEnded, endOnAuth } = request
   const head = await visibleHead(log, request, call.principal)
   const { taskId, phase, generation } = head
   if (after !== undefined && after > generation) {
@@ -24,5 +24,5 @@ export async function* subscribeToTask(
     throw new A2AError('task-ended', `Task ${taskId} is ${phase}: there is nothing to follow, get it instead.`)
   }
   const seen = after === generation && isEnded(phase) ? undefined : after
-  yield* streamTask(log, head, seen ?? (await loadFold(log, head)), call.signal)
+  yield* streamTask(log, head, seen ?? (await loadFold(log, head)), { signal: call.signal, endOnAuth })
 }

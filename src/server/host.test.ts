@@ -50,11 +50,16 @@ it('gives every agent a card of its own, with the address at which it is found',
   host.add(says('acme'), { tenant: 'acme' })
   const card = async (path: string) =>
     await (await host.fetch(new Request(`http://h.test${path}/.well-known/agent-card.json`))).json()
-  expect(await card('')).toMatchObject({ name: 'root', supportedInterfaces: [{ url: 'http://h.test/' }, {}] })
-  const below = 'http://h.test/agents/echo'
-  expect(await card('/agents/echo')).toMatchObject({ name: 'echo', supportedInterfaces: [{ url: `${below}/` }, {}] })
-  const shared = [{ url: 'http://h.test/', tenant: 'acme' }, { tenant: 'acme' }]
-  expect(await card('/acme')).toMatchObject({ name: 'acme', supportedInterfaces: shared })
+  const first = { protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+  const root = await card('')
+  expect(root).toMatchObject({ name: 'root' })
+  expect(root.supportedInterfaces[0]).toEqual({ url: 'http://h.test/', ...first })
+  const echo = await card('/agents/echo')
+  expect(echo).toMatchObject({ name: 'echo' })
+  expect(echo.supportedInterfaces[0]).toEqual({ url: 'http://h.test/agents/echo/', ...first })
+  const acme = await card('/acme')
+  expect(acme).toMatchObject({ name: 'acme' })
+  expect(acme.supportedInterfaces[0]).toEqual({ url: 'http://h.test/', tenant: 'acme', ...first })
   await host.drain(0)
 })
 

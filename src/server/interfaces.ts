@@ -1,4 +1,4 @@
-import type { ServerDialect } from '../dialects/dialect.ts'
+import type { Binding, ServerDialect } from '../dialects/dialect.ts'
 import type { AgentInterface } from '../protocol/card.ts'
 
 export interface InterfaceOptions {
@@ -18,17 +18,16 @@ export function interfacesAt(
   dialects: readonly ServerDialect[],
   { path = '/', grpc = false, tenant }: InterfaceOptions,
 ): readonly AgentInterface[] {
-  const rpc = `${origin}${path}`
-  const bindings = [
-    { binding: 'JSONRPC', url: rpc, isSpoken: ({ methods }: ServerDialect) => Object.keys(methods).length > 0 },
-    { binding: 'HTTP+JSON', url: origin, isSpoken: ({ rest }: ServerDialect) => rest !== undefined },
-    { binding: 'GRPC', url: origin, isSpoken: ({ isProto }: ServerDialect) => grpc && isProto === true },
-  ]
+  const addresses: Readonly<Partial<Record<Binding, string>>> = {
+    JSONRPC: `${origin}${path}`,
+    'HTTP+JSON': origin,
+    ...(grpc && { GRPC: origin }),
+  }
   const versions = [...new Set(dialects.map(({ version }) => version))]
-  return versions.flatMap((protocolVersion) =>
-    bindings
-      .filter(({ isSpoken }) => dialects.some((dialect) => dialect.version === protocolVersion && isSpoken(dialect)))
-      // Only 1.0 knows tenants; older callers reach the one that is mounted without.
-      .map(({ binding, url }) => ({ url, binding, protocolVersion, ...(tenant && { tenant }) })),
-  )
+  return versions.flatMap((protocolVersion) => {
+    const spoken = dialects.filter(({ version }) => version === protocolVersion).flatMap(({ bindings }) => bindings)
+    return Object.entries(addresses)
+      .filter(([binding]) => spoken.includes(binding as Binding))
+      .map(([binding, url]) => ({ url, binding, protocolVersion, ...(tenant && { tenant }) }))
+  })
 }

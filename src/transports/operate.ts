@@ -25,7 +25,7 @@ export function openStream<O extends StreamOperation>(
   received: Received<O>,
   after: number | undefined,
 ): { readonly request: RequestOf<O>; readonly events: AsyncGenerator<StreamEvent> } {
-  const request: RequestOf<O> = { ...requestOf(received), after }
+  const request: RequestOf<O> = { ...requestOf(received), after: received.dialect.startsOver ? undefined : after }
   const events = (service as Streams)[received.operation](request, received.call)
   return { request, events }
 }

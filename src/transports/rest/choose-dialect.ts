@@ -22,7 +22,7 @@ export async function chooseDialect(
   recall: Recall,
 ): Promise<ServerDialect> {
   const { route, rest, version } = proposal
-  const able = speaking.dialects.filter((dialect) => dialect.rest !== undefined)
+  const able = speaking.dialects.filter(({ bindings }) => bindings.includes('HTTP+JSON'))
   const asked = spokenVersion(version, speaking)
   const spoken = able.filter((dialect) => (asked === undefined ? isAt(dialect, route) : dialect.version === asked))
   const [first] = spoken
@@ -31,7 +31,9 @@ export async function chooseDialect(
   const recognised = spoken.find((dialect) => dialect.rest?.recognises(rest))
   if (recognised) return recognised
   const recorded = route.taskId === undefined ? undefined : await recall({ taskId: route.taskId })
-  return spoken.find(({ name }) => name === recorded) ?? first
+  // A call that tells nothing is taken for one of the proto, as most are.
+  const proto = spoken.find(({ bindings }) => bindings.includes('GRPC'))
+  return spoken.find(({ name }) => name === recorded) ?? proto ?? first
 }
 
 /** Before 1.0 the version is in the path. */

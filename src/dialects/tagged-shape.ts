@@ -1,0 +1,53 @@
+import type { JsonObject } from '../protocol/model.ts'
+import { readObject, type Shape, type TypeOf } from './shape.ts'
+import { wrongValue } from './violation.ts'
+
+/** What JSON of the older versions has: words as they are, and objects that say by a member of what kind they are. */
+
+/** One of these words. */
+export function word<T extends string>(...words: readonly T[]): Shape<T> {
+  const known: ReadonlySet<unknown> = new Set(words)
+  const expected = words.length === 1 ? `"${words[0]}"` : `one of ${words.join(', ')}`
+  return {
+    read(value) {
+      if (!known.has(value)) throw wrongValue(expected, value)
+      return value as T
+    },
+    schema: { enum: words },
+  }
+}
+
+/** An object whose member `tag` is this word. The word says nothing more, so it is not in what is read. */
+export function marked<T>(tag: string, name: string, shape: Shape<T>): Shape<T> {
+  return {
+    read(value) {
+      const given = readObject(value)[tag]
+      if (given !== name) throw wrongValue(`"${tag}" to be "${name}"`, given)
+      return shape.read(value)
+    },
+    schema: withTag(tag, name, shape.schema),
+  }
+}
+
+type Variants = Readonly<Record<string, Shape<unknown>>>
+type OneMember<V> = { [K in keyof V]: { readonly [P in K]: TypeOf<V[P]> } }[keyof V]
+
+/** An object whose member `tag` tells which of these it is. Read as an object whose one member is it. */
+export function tagged<V extends Variants>(tag: string, variants: V): Shape<OneMember<V>> {
+  const shapes: ReadonlyMap<unknown, Shape<unknown>> = new Map(Object.entries(variants))
+  const expected = `"${tag}" to be one of ${Object.keys(variants).join(', ')}`
+  return {
+    read(value) {
+      const name = readObject(value)[tag]
+      const shape = shapes.get(name)
+      if (shape === undefined) throw wrongValue(expected, name)
+      return { [name as string]: shape.read(value) } as OneMember<V>
+    },
+    schema: { oneOf: Object.entries(variants).map(([name, { schema }]) => withTag(tag, name, schema)) },
+  }
+}
+
+function withTag(tag: string, name: string, schema: JsonObject): JsonObject {
+  const { properties, required } = schema as { readonly properties: JsonObject; readonly required: readonly string[] }
+  return { ...schema, properties: { [tag]: { const: name }, ...properties }, required: [tag, ...required] }
+}

@@ -1,0 +1,81 @@
+import type { StatusEvent } from '../../protocol/events.ts'
+import type { Artifact, Json, JsonObject, Message, Task } from '../../protocol/model.ts'
+import type { PushConfig } from '../../protocol/service.ts'
+import type { TypeOf } from '../shape.ts'
+import { toCarry } from './carry.ts'
+import { beside } from './marks.ts'
+import { messageIds } from './message-ids.ts'
+import { decodePart } from './parts.ts'
+import type * as wire from './schemas.ts'
+import { decodeState, unknownMoment } from './states.ts'
+
+/** A task that tells no session is of the one that was asked for, and if none was, of one that is its own. */
+export function decodeTask(task: TypeOf<typeof wire.Task>, askedSession?: string): Task {
+  const { id, sessionId, artifacts, history } = task
+  const contextId = sessionId ?? askedSession ?? id
+  const decodeMessage = messageDecoder({ taskId: id, contextId })
+  const kept: Record<string, Json> = {}
+  if (sessionId === undefined) kept.sessionless = true
+  if (artifacts?.length === 0) kept.artifacts = []
+  if (history?.length === 0) kept.history = []
+  return {
+    id,
+    contextId,
+    history: history?.map(decodeMessage) ?? [],
+    ...decodeStatus(task.status, task.metadata, decodeMessage),
+    artifacts: artifacts?.map(decodeArtifact) ?? [],
+    generation: 0,
+    carry: toCarry(kept),
+  }
+}
+
+type MessageDecoder = (message: wire.Message) => Message
+
+/** For the messages of one task, oldest first. */
+export function messageDecoder(of: { readonly taskId: string; readonly contextId: string }): MessageDecoder {
+  const { taskId, contextId } = of
+  const idOf = messageIds(taskId)
+  return (message) => {
+    const { role, parts, metadata } = message
+    return { messageId: idOf(message), role, parts: parts.map(decodePart), contextId, taskId, ...beside(metadata) }
+  }
+}
+
+/** With the metadata of the task or event that has it, which may say more of the state than the state itself. */
+export function decodeStatus(
+  { state: word, message, timestamp = unknownMoment }: wire.TaskStatus,
+  around: JsonObject | undefined,
+  decodeMessage: MessageDecoder,
+): Omit<StatusEvent, 'type'> {
+  const { state, metadata } = decodeState({ state: word, metadata: around })
+  const status = { state, ...(message !== undefined && { message: decodeMessage(message) }), timestamp }
+  return { status, ...beside(metadata) }
+}
+
+/** Without a number it is the one at its position, and in a stream the first. */
+export function decodeArtifact(artifact: wire.Artifact, position = 0): Artifact {
+  const { index, append, lastChunk, parts, ...rest } = artifact
+  const kept = {
+    ...(index !== undefined && { index }),
+    ...(append !== undefined && { append }),
+    ...(lastChunk !== undefined && { lastChunk }),
+  }
+  return {
+    ...rest,
+    artifactId: `artifact-${index ?? position}`,
+    parts: parts.map(decodePart),
+    carry: toCarry(kept),
+  }
+}
+
+/** The model has one scheme of authentication: the first. */
+export function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushConfig {
+  if (authentication === undefined) return config
+  const { credentials, ...others } = authentication
+  const [scheme = ''] = authentication.schemes
+  return {
+    ...config,
+    authentication: { scheme, ...(typeof credentials === 'string' && { credentials }) },
+    carry: toCarry({ authentication: others }),
+  }
+}

@@ -1,0 +1,36 @@
+import type { JsonObject } from '../../protocol/model.ts'
+import type { SendRequest } from '../../protocol/service.ts'
+import type { ClientDialect } from '../dialect.ts'
+import { type Draft, encodeMessage, encodePushConfig, encodeTaskPushConfig } from './encode-objects.ts'
+import { beside } from './marks.ts'
+import { missing } from './methods.ts'
+
+export const encodeRequest: ClientDialect['encodeRequest'] = {
+  ...missing,
+  sendMessage: encodeSend,
+  streamMessage: encodeSend,
+  getTask({ taskId, historyLength }) {
+    const wire: Draft = { id: taskId }
+    if (historyLength) wire.historyLength = historyLength
+    return wire
+  },
+  cancelTask: ({ taskId, metadata }) => ({ id: taskId, ...beside(metadata) }),
+  subscribeToTask: ({ taskId }) => ({ id: taskId }),
+  createPushConfig: (config) => encodeTaskPushConfig(config),
+  getPushConfig: ({ taskId }) => ({ id: taskId }),
+}
+
+function encodeSend({ alias, message, configuration = {}, metadata }: SendRequest): JsonObject {
+  const { acceptedOutputModes, historyLength, push } = configuration
+  const wire: Draft = {
+    // A new task is named after the message that begins it, so that one sent again begins no other.
+    id: alias ?? message.taskId ?? message.messageId,
+    message: encodeMessage(message),
+    ...beside(metadata),
+  }
+  if (message.contextId !== undefined) wire.sessionId = message.contextId
+  if (push !== undefined) wire.pushNotification = encodePushConfig(push)
+  if (historyLength) wire.historyLength = historyLength
+  if (acceptedOutputModes?.length) wire.acceptedOutputModes = acceptedOutputModes
+  return wire
+}

@@ -1,0 +1,104 @@
+import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+import type { Json, JsonObject } from '../../protocol/model.ts'
+import type { HttpError, WireError } from '../dialect.ts'
+import { object, optional } from '../object-shape.ts'
+import { json, list, map, string, type TypeOf } from '../shape.ts'
+import { Violation } from '../violation.ts'
+
+/** The schema of 0.1 fixes the message of an error. What there is to say of this very one goes into its data. */
+export function encodeError(error: A2AError): WireError {
+  const { code, message } = kinds[error.code]
+  return { code, message, data: encodeData(error) }
+}
+
+/** 0.1 has nothing but JSON-RPC, so its callers read nothing else. */
+export function encodeHttpError(error: A2AError): HttpError {
+  const { code, message } = kinds[error.code]
+  const told = { code, message, data: encodeData(error) }
+  return { status: kinds[error.code].http, body: { jsonrpc: '2.0', id: null, error: told } }
+}
+
+/** Several errors may have one number: the first of them stands for all. */
+export function decodeError(error: WireError): A2AError {
+  const { detail, violations, metadata, retryAfter } = decodeData(error.data)
+  return new A2AError(codes.get(error.code) ?? 'internal', detail ?? error.message, {
+    cause: error,
+    violations,
+    metadata,
+    retryAfter: typeof retryAfter === 'number' ? retryAfter : undefined,
+  })
+}
+
+interface ErrorKind {
+  /** Of JSON-RPC. */
+  readonly code: number
+  readonly message: string
+  readonly http: number
+}
+
+function kind(code: number, http: number, message: string): ErrorKind {
+  return { code, http, message }
+}
+
+const unsupported = 'This operation is not supported'
+const internal = 'Internal error'
+const unavailable = 'Resource unavailable'
+
+/** Numbers from -32006 on mean something else in every later version. */
+const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
+  'parse-error': kind(-32700, 400, 'Invalid JSON payload'),
+  'invalid-request': kind(-32600, 400, 'Request payload validation error'),
+  'method-not-found': kind(-32601, 404, 'Method not found'),
+  'invalid-params': kind(-32602, 400, 'Invalid parameters'),
+  internal: kind(-32603, 500, internal),
+  'task-not-found': kind(-32001, 404, 'Task not found'),
+  'task-not-cancelable': kind(-32002, 409, 'Task cannot be canceled'),
+  'push-not-supported': kind(-32003, 400, 'Push Notification is not supported'),
+  'unsupported-operation': kind(-32004, 400, unsupported),
+  'content-type-not-supported': kind(-32005, 415, 'Incompatible content types'),
+  'streaming-not-supported': kind(-32006, 400, 'Streaming is not supported'),
+  unauthenticated: kind(-32007, 401, 'Authentication required'),
+  forbidden: kind(-32008, 403, 'Authorization failed'),
+  'task-ended': kind(-32009, 409, 'Invalid task state'),
+  'rate-limited': kind(-32010, 429, 'Rate limit exceeded'),
+  unavailable: kind(-32011, 503, unavailable),
+  timeout: kind(-32011, 504, unavailable),
+  'extended-card-not-configured': kind(-32004, 400, unsupported),
+  'extension-required': kind(-32004, 400, unsupported),
+  'version-not-supported': kind(-32004, 400, unsupported),
+  'invalid-agent-response': kind(-32603, 502, internal),
+  conflict: kind(-32602, 409, 'Invalid parameters'),
+  'payload-too-large': kind(-32600, 413, 'Request payload validation error'),
+  'input-timeout': kind(-32050, 400, 'Input timeout'),
+  'tool-failed': kind(-32051, 500, 'Tool execution failed'),
+  'context-not-found': kind(-32052, 404, 'Context not found'),
+}
+
+const codes: ReadonlyMap<number, ErrorCode> = new Map(
+  (Object.keys(kinds) as ErrorCode[]).map((code) => [kinds[code].code, code] as const).reverse(),
+)
+
+const Data = object({
+  detail: optional(string()),
+  violations: optional(list(object({ field: string(), description: string() }))),
+  metadata: optional(map(string())),
+  retryAfter: optional(json()),
+})
+
+function encodeData({ message, violations, metadata, retryAfter }: A2AError): JsonObject {
+  const data: Record<string, Json> = { detail: message }
+  if (violations.length > 0) data.violations = violations.map(({ field, description }) => ({ field, description }))
+  if (Object.keys(metadata).length > 0) data.metadata = metadata
+  if (retryAfter !== undefined) data.retryAfter = retryAfter
+  return data
+}
+
+/** Other agents put there what they like. */
+function decodeData(data: unknown): TypeOf<typeof Data> {
+  try {
+    return Data.read(data)
+  } catch (error) {
+    if (error instanceof Violation) return {}
+    throw error
+  }
+}

@@ -1,0 +1,40 @@
+import type { ClientDialect, ServerDialect } from '../dialect.ts'
+import { decodeRequest, decodeRequestStrictly } from './decode.ts'
+import { decodeCard } from './decode-card.ts'
+import { decodeEvent, decodeResult } from './decode-result.ts'
+import { encodeEvent, encodeResult } from './encode.ts'
+import { encodeCard } from './encode-card.ts'
+import { encodeRequest } from './encode-request.ts'
+import { decodeError, encodeError, encodeHttpError } from './errors.ts'
+import { methods, operations } from './methods.ts'
+
+export const v0_1: ServerDialect = {
+  name: 'v0.1',
+  version: '0.1',
+  bindings: ['JSONRPC'],
+  methods,
+  operations,
+  decodeRequest,
+  encodeResult,
+  // Its artifacts are numbered within a stream.
+  startsOver: true,
+  encodeEvent,
+  encodeError,
+  encodeHttpError,
+  encodeCard,
+}
+
+/** Refuses the sloppy forms that are common in the wild. */
+export const v0_1Strict: ServerDialect = { ...v0_1, decodeRequest: decodeRequestStrictly }
+
+export const v0_1Client: ClientDialect = {
+  name: 'v0.1',
+  version: '0.1',
+  bindings: ['JSONRPC'],
+  methods,
+  encodeRequest,
+  decodeResult,
+  decodeEvent,
+  decodeError,
+  decodeCard,
+}
