@@ -13,7 +13,10 @@ export interface Served {
 export type ServedOptions = ServeOptions & { readonly profile?: AgentProfile }
 
 /** An agent on a port of this machine, with a durable log in a folder of its own; closed after the test. */
-export async function served(run: Run, { profile = { name: 'Test' }, ...options }: ServedOptions = {}): Promise<Served> {
+export async function served(
+  run: Run,
+  { profile = { name: 'Test' }, ...options }: ServedOptions = {},
+): Promise<Served> {
   const directory = await temporaryDirectory()
   const server = await serve(agent(profile, run), {
     port: 0,

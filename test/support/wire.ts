@@ -146,7 +146,7 @@ export function connect(url: string, through: Fetch = fetch): Wire {
   }
 }
 
-export const jsonHeaders: Headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+const jsonHeaders: Headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
 
 let sent = 0
 export function sendParams(text: string, { messageId = `m-${++sent}`, configuration, ...place }: Sending = {}) {

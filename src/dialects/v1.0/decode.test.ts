@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Json } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
-import { decode } from './decode.ts'
+import { decodeRequest as decode } from './decode.ts'
 
 const hello = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
 

@@ -65,3 +65,26 @@ it('a card shows all else that is known, and says no as well as yes of what the 
     iconUrl: '',
   })
 })
+
+it('a card says who may call, in the form of the proto', () => {
+  const flow = { type: 'device-code', deviceAuthorizationUrl: 'https://d', tokenUrl: 'https://t', scopes: {} } as const
+  const security = [{ device: ['read'], mtls: [] }]
+  const card: AgentCard = {
+    ...smallest,
+    securitySchemes: { device: { type: 'oauth2', flow, description: 'By hand' }, mtls: { type: 'mutual-tls' } },
+    security,
+    skills: [{ id: 's', name: 'S', description: 'Does it', tags: [], security }],
+    signatures: [{ protected: 'e30', signature: 'c2ln', header: { kid: '1' } }],
+  }
+  const { type, ...deviceCode } = flow
+  const securityRequirements = [{ schemes: { device: { list: ['read'] }, mtls: {} } }]
+  expect(encodeCard(card)).toMatchObject({
+    securitySchemes: {
+      device: { oauth2SecurityScheme: { description: 'By hand', flows: { deviceCode } } },
+      mtls: { mtlsSecurityScheme: {} },
+    },
+    securityRequirements,
+    skills: [{ id: 's', securityRequirements }],
+    signatures: [{ protected: 'e30', signature: 'c2ln', header: { kid: '1' } }],
+  })
+})

@@ -1,5 +1,13 @@
-import type { AgentCapabilities, AgentCard, AgentExtension, AgentInterface, AgentSkill } from '../../protocol/card.ts'
+import type {
+  AgentCapabilities,
+  AgentCard,
+  AgentExtension,
+  AgentInterface,
+  AgentSkill,
+  CardSignature,
+} from '../../protocol/card.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
+import { encodeRequirement, encodeScheme, mapValues } from '../proto-security.ts'
 
 type Draft = Record<string, Json>
 
@@ -18,6 +26,9 @@ export function encodeCard(card: AgentCard): JsonObject {
   if (card.provider) wire.provider = { organization: card.provider.organization, url: card.provider.url }
   if (card.documentationUrl !== undefined) wire.documentationUrl = card.documentationUrl
   if (card.iconUrl !== undefined) wire.iconUrl = card.iconUrl
+  if (card.securitySchemes) wire.securitySchemes = mapValues(card.securitySchemes, encodeScheme)
+  if (card.security?.length) wire.securityRequirements = card.security.map(encodeRequirement)
+  if (card.signatures?.length) wire.signatures = card.signatures.map(encodeSignature)
   return wire
 }
 
@@ -45,10 +56,18 @@ function encodeExtension({ uri, description, required, params }: AgentExtension)
   return wire
 }
 
-function encodeSkill({ id, name, description, tags, examples, inputModes, outputModes }: AgentSkill): JsonObject {
+function encodeSkill(skill: AgentSkill): JsonObject {
+  const { id, name, description, tags, examples, inputModes, outputModes, security } = skill
   const wire: Draft = { id, name, description, tags }
   if (examples?.length) wire.examples = examples
   if (inputModes?.length) wire.inputModes = inputModes
   if (outputModes?.length) wire.outputModes = outputModes
+  if (security?.length) wire.securityRequirements = security.map(encodeRequirement)
+  return wire
+}
+
+function encodeSignature({ protected: header, signature, header: unprotected }: CardSignature): JsonObject {
+  const wire: Draft = { protected: header, signature }
+  if (unprotected) wire.header = unprotected
   return wire
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Message, Part, Task, TaskState } from '../../protocol/model.ts'
-import { decode } from './decode.ts'
-import { encode, encodeEvent } from './encode.ts'
+import { decodeRequest as decode } from './decode.ts'
+import { encodeResult as encode, encodeEvent } from './encode.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 
@@ -165,7 +165,7 @@ describe('an event of a stream', () => {
         },
       ],
     ]
-    for (const [event, wire] of events) expect(encodeEvent(event)).toStrictEqual(wire)
+    for (const [event, wire] of events) expect(encodeEvent(event)).toStrictEqual([wire])
   })
 
   it('says only flags that are true', () => {
@@ -178,7 +178,7 @@ describe('an event of a stream', () => {
       metadata: { n: 1 },
       ...ref,
     }
-    expect(encodeEvent(event)).toStrictEqual({
+    expect(encodeEvent(event)[0]).toStrictEqual({
       artifactUpdate: { taskId: 'T', contextId: 'C', artifact, append: true, metadata: { n: 1 } },
     })
   })
@@ -203,6 +203,6 @@ describe('a push config', () => {
   })
 
   it('is deleted with an empty object for an answer', () => {
-    expect(encode.deletePushConfig(undefined)).toStrictEqual({})
+    expect(encode.deletePushConfig()).toStrictEqual({})
   })
 })

@@ -2,6 +2,7 @@ import type { ArtifactEvent, StatusEvent, StreamEvent, TaskRef } from '../../pro
 import type { Artifact, Json, JsonObject, Message, Part, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, TaskPage } from '../../protocol/service.ts'
 import type { ServerDialect } from '../dialect.ts'
+import { unknownMoment } from '../unknown-moment.ts'
 import { encodeCard } from './encode-card.ts'
 import { Role, State } from './schemas.ts'
 
@@ -9,7 +10,7 @@ import { Role, State } from './schemas.ts'
  * Builds every object afresh: strict protobuf parsers fail on a member they do not know, and what the model has for
  * itself (`carry`, `generation`) stays inside. Empty strings and lists are left out, as ProtoJSON does.
  */
-type Draft = Record<string, Json>
+export type Draft = Record<string, Json>
 
 export const encodeResult = {
   sendMessage: encodeOutcome,
@@ -65,7 +66,9 @@ function encodeTask(task: Task): JsonObject {
 }
 
 function draftTask({ id, contextId, status, history, metadata }: Task): Draft {
-  const wire: Draft = { id, contextId, status: encodeStatus(status) }
+  const wire: Draft = { id }
+  if (contextId) wire.contextId = contextId
+  wire.status = encodeStatus(status)
   if (history.length > 0) wire.history = history.map(encodeMessage)
   if (metadata) wire.metadata = metadata
   return wire
@@ -87,12 +90,13 @@ function encodeArtifactUpdate(event: ArtifactEvent & TaskRef): JsonObject {
 }
 
 function encodeStatus({ state, message, timestamp }: TaskStatus): JsonObject {
-  const wire: Draft = { state: State.names[state], timestamp }
+  const wire: Draft = { state: State.names[state] }
+  if (timestamp !== unknownMoment) wire.timestamp = timestamp
   if (message) wire.message = encodeMessage(message)
   return wire
 }
 
-function encodeMessage(message: Message): JsonObject {
+export function encodeMessage(message: Message): JsonObject {
   const { messageId, role, parts, contextId, taskId, referenceTaskIds, extensions, metadata } = message
   const wire: Draft = { messageId, role: Role.names[role], parts: parts.map(encodePart) }
   if (contextId) wire.contextId = contextId
@@ -128,7 +132,7 @@ function draftContent(part: Part): Draft {
   return { data: part.data }
 }
 
-function encodePushConfig({ tenant, id, taskId, url, token, authentication }: PushConfig): JsonObject {
+export function encodePushConfig({ tenant, id, taskId, url, token, authentication }: PushConfig): JsonObject {
   const wire: Draft = { url }
   if (tenant) wire.tenant = tenant
   if (id) wire.id = id

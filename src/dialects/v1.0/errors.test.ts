@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
-import { encodeError } from './errors.ts'
+import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
 
 const errorInfo = 'type.googleapis.com/google.rpc.ErrorInfo'
 
@@ -32,7 +32,7 @@ describe('an error', () => {
     expect(encodeError(new A2AError('conflict', 'No.'))).toStrictEqual({
       code: -32602,
       message: 'No.',
-      data: [{ '@type': errorInfo, reason: 'IDEMPOTENCY_CONFLICT', domain: 'parley' }],
+      data: [{ '@type': errorInfo, reason: 'CONFLICT', domain: 'parley' }],
     })
   })
 
@@ -76,5 +76,69 @@ describe('an error', () => {
         { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '0.3s' },
       ],
     })
+  })
+})
+
+describe('an error that an agent answers', () => {
+  const told = new A2AError('rate-limited', 'Slow down.', { metadata: { limit: '5' }, retryAfter: 1.5 })
+  const wrong = invalidParams('pageSize', 'expected 1 to 100, got 150')
+
+  it('is what it was, over JSON-RPC and over REST', () => {
+    for (const error of [told, wrong, new A2AError('context-not-found', 'No.'), new A2AError('conflict', 'No.')]) {
+      for (const read of [decodeError(encodeError(error)), decodeHttpError(encodeHttpError(error))]) {
+        expect(read).toMatchObject({ code: error.code, message: error.message, metadata: error.metadata })
+        expect(read.violations).toEqual(error.violations)
+        expect(read.retryAfter).toBe(error.retryAfter)
+      }
+    }
+  })
+
+  it('is known by its reason before its number', () => {
+    const data = [{ '@type': errorInfo, reason: 'VERSION_NOT_SUPPORTED', domain: 'a2a-protocol.org' }]
+    expect(decodeError({ code: -32603, message: 'No.', data }).code).toBe('version-not-supported')
+    expect(decodeHttpError({ status: 501, body: { error: { details: data } } }).code).toBe('version-not-supported')
+  })
+
+  it('is known by its number where nobody tells a reason, or an unknown one', () => {
+    const data = [{ '@type': errorInfo, reason: 'TASK_NOT_FOUND', domain: 'example.com' }]
+    expect(decodeError({ code: -32002, message: 'No.', data }).code).toBe('task-not-cancelable')
+    expect(decodeError({ code: -32004, message: 'No.' }).code).toBe('unsupported-operation')
+    expect(decodeError({ code: -32602, message: 'No.' }).code).toBe('invalid-params')
+    expect(decodeError({ code: 7, message: 'No.' }).code).toBe('internal')
+  })
+
+  it('is known by its status where there is nothing else', () => {
+    const statuses: Readonly<Record<number, ErrorCode>> = {
+      400: 'invalid-params',
+      401: 'unauthenticated',
+      404: 'task-not-found',
+      409: 'task-not-cancelable',
+      418: 'invalid-request',
+      429: 'rate-limited',
+      500: 'internal',
+      503: 'unavailable',
+    }
+    for (const [status, code] of Object.entries(statuses)) {
+      expect(decodeHttpError({ status: Number(status), body: {} })).toMatchObject({
+        code,
+        message: `The agent answered with an error: ${code}.`,
+      })
+    }
+    expect(decodeHttpError({ status: 200, body: { error: { status: 'UNAUTHENTICATED' } } }).code).toBe(
+      'unauthenticated',
+    )
+  })
+
+  it('may be a problem as RFC 9457 has it', () => {
+    const type = 'https://a2a-protocol.org/errors/task-not-found'
+    expect(decodeHttpError({ status: 404, body: { type, title: 'Not Found', detail: 'No task x' } })).toMatchObject({
+      code: 'task-not-found',
+      message: 'No task x',
+    })
+  })
+
+  it('keeps what came, for our own eyes', () => {
+    const wire = { code: -1, message: 'Odd', data: ['anything', { '@type': 7 }, null] }
+    expect(decodeError(wire)).toMatchObject({ code: 'internal', message: 'Odd', cause: wire })
   })
 })

@@ -1,13 +1,19 @@
-import type { ServerDialect } from '../dialect.ts'
+import type { A2AError } from '../../protocol/errors.ts'
+import type { ClientDialect, HttpError, ServerDialect } from '../dialect.ts'
 import { decodeRequest } from './decode.ts'
+import { decodeCard } from './decode-card.ts'
+import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
-import { encodeError, encodeHttpError } from './errors.ts'
+import { encodeRequest } from './encode-request.ts'
+import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
+import { rest } from './rest.ts'
 
 export const v1_0: ServerDialect = {
   name: 'v1.0',
   version: '1.0',
+  bindings: ['JSONRPC', 'HTTP+JSON', 'GRPC'],
   methods,
   operations,
   decodeRequest,
@@ -15,5 +21,19 @@ export const v1_0: ServerDialect = {
   encodeEvent,
   encodeError,
   encodeHttpError,
+  rest,
   encodeCard,
+}
+
+export const v1_0Client: ClientDialect & { decodeHttpError(error: HttpError): A2AError } = {
+  name: 'v1.0',
+  version: '1.0',
+  bindings: ['JSONRPC', 'HTTP+JSON', 'GRPC'],
+  methods,
+  encodeRequest,
+  decodeResult,
+  decodeEvent,
+  decodeError,
+  decodeHttpError,
+  decodeCard,
 }

@@ -1,11 +1,12 @@
 import type { Role as RoleWord, TaskState } from '../../protocol/model.ts'
+import { assumed } from '../assumed.ts'
 import { historyLength, id, maxParts, maxWords, pageSize } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
-import { bytes, protoEnum, timestamp } from '../proto-shape.ts'
+import { bytes, int32, protoEnum, timestamp } from '../proto-shape.ts'
 import { boolean, hinted, json, list, string, struct } from '../shape.ts'
 import { hintForPart, hintForRole } from './older-forms.ts'
 
-/** What a caller of A2A 1.0 sends. Names, presence and enum numbers are those of its proto, `lf.a2a.v1`. */
+/** What callers of A2A 1.0 send and agents answer. Names, presence and enum numbers are those of `lf.a2a.v1`. */
 
 export const State = protoEnum<TaskState>('TASK_STATE_UNSPECIFIED', {
   submitted: 'TASK_STATE_SUBMITTED',
@@ -29,16 +30,19 @@ const Part = object(
   { oneOf: { text: string(), raw: bytes(), url: string({ min: 1 }), data: json() } },
 )
 
-const Message = object({
+const part = hinted(Part, hintForPart)
+
+const messageFields = {
   messageId: id,
   role: hinted(Role, hintForRole),
-  parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
   contextId: implicit(id),
   taskId: implicit(id),
   referenceTaskIds: implicit(list(id, { max: maxWords })),
   extensions: implicit(words),
   metadata: optional(struct()),
-})
+}
+
+const Message = object({ ...messageFields, parts: list(part, { min: 1, max: maxParts }) })
 
 const Authentication = object({ scheme: string({ min: 1 }), credentials: implicit(string()) })
 
@@ -50,9 +54,11 @@ const pushFields = {
   authentication: optional(Authentication),
 }
 
+export const PushConfig = object({ ...pushFields, taskId: implicit(id) })
+
 const SendConfiguration = object({
   acceptedOutputModes: implicit(words),
-  taskPushNotificationConfig: optional(object({ ...pushFields, taskId: implicit(id) })),
+  taskPushNotificationConfig: optional(PushConfig),
   historyLength: optional(historyLength),
   returnImmediately: implicit(boolean()),
 })
@@ -95,3 +101,67 @@ export const ListPushConfigsRequest = object({
 })
 
 export const GetExtendedCardRequest = object({ tenant })
+
+/** What an agent says is not limited by us: an artifact has as many parts as it was streamed in. */
+const parts = assumed(list(part), [])
+
+const AnsweredMessage = object({ ...messageFields, parts })
+
+const Artifact = object({
+  artifactId: id,
+  parts,
+  name: implicit(string()),
+  description: implicit(string()),
+  extensions: implicit(list(string())),
+  metadata: optional(struct()),
+})
+
+const Status = object({
+  state: State,
+  message: optional(AnsweredMessage),
+  timestamp: optional(timestamp()),
+})
+
+export const Task = object({
+  id,
+  contextId: implicit(id),
+  status: Status,
+  artifacts: implicit(list(Artifact)),
+  history: implicit(list(AnsweredMessage)),
+  metadata: optional(struct()),
+})
+
+export const SendMessageResponse = object({}, { oneOf: { task: Task, message: AnsweredMessage } })
+
+const eventFields = { taskId: id, contextId: id, metadata: optional(struct()) }
+
+export const StreamResponse = object(
+  {},
+  {
+    oneOf: {
+      task: Task,
+      message: AnsweredMessage,
+      statusUpdate: object({ ...eventFields, status: Status }),
+      artifactUpdate: object({
+        ...eventFields,
+        artifact: Artifact,
+        append: implicit(boolean()),
+        lastChunk: implicit(boolean()),
+      }),
+    },
+  },
+)
+
+const count = assumed(int32({ min: 0 }), 0)
+
+export const ListTasksResponse = object({
+  tasks: assumed(list(Task), []),
+  nextPageToken: assumed(string(), ''),
+  pageSize: count,
+  totalSize: count,
+})
+
+export const ListPushConfigsResponse = object({
+  configs: implicit(list(PushConfig)),
+  nextPageToken: implicit(string()),
+})

@@ -1,0 +1,100 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { arbitraryOf } from '../../../test/support/arbitrary-of.ts'
+import type { AgentCard } from '../../protocol/card.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import { AgentCard as WireCard } from '../v0.3/card-schema.ts'
+import { v0_3 } from '../v0.3/index.ts'
+import { SendParams } from '../v0.3/request-schemas.ts'
+import { v0_2, v0_2Client, v0_2Strict } from './index.ts'
+
+const message = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
+
+it('0.2 has the methods of 0.3 but for lists, and its extended card under another name', () => {
+  const missing = [...v0_3.operations.keys()].filter((method) => !v0_2.operations.has(method))
+  expect(missing).toEqual(['tasks/list', 'agent/getAuthenticatedExtendedCard'])
+  expect(v0_2.operations.get('agent/authenticatedExtendedCard')).toBe('getExtendedCard')
+  expect(v0_2.methods.listTasks).toBeUndefined()
+})
+
+describe('a part with type', () => {
+  const params = { message: { ...message, parts: [{ type: 'text', text: 'hi' }] } }
+
+  it('is the mark of 0.2.0 and 0.2.1', () => {
+    const proposal = { version: undefined, method: 'message/send', acceptsStream: false }
+    expect(v0_2.recognises?.({ ...proposal, params })).toBe(true)
+    expect(v0_2.recognises?.({ ...proposal, params: params.message })).toBe(true)
+    for (const other of [{ message }, undefined, [], { message: 'hi' }, { message: { parts: [null] } }]) {
+      expect(v0_2.recognises?.({ ...proposal, params: other })).toBe(false)
+    }
+  })
+
+  it('is read, unless the reading is strict', () => {
+    expect(v0_2.decodeRequest.sendMessage(params).message.parts).toEqual([{ text: 'hi' }])
+    expect(() => v0_2Strict.decodeRequest.sendMessage(params)).toThrow('expected "kind"')
+  })
+})
+
+it('a client always names the modes that it accepts, since 0.2.5 and older refuse a configuration without them', () => {
+  const request = v0_2.decodeRequest.sendMessage({ message })
+  const { carry: _, ...fresh } = request
+  expect(v0_2Client.encodeRequest.sendMessage(fresh).configuration).toEqual({ acceptedOutputModes: [], blocking: true })
+  expect(v0_2Client.encodeRequest.streamMessage(fresh).configuration).toEqual({ acceptedOutputModes: [] })
+  const configuration = { acceptedOutputModes: ['text/plain'] }
+  expect(v0_2Client.encodeRequest.streamMessage({ ...fresh, configuration }).configuration).toEqual(configuration)
+})
+
+it('an extended card that is not there is an operation that is not supported', () => {
+  expect(v0_2.encodeError(new A2AError('extended-card-not-configured', 'No.')).code).toBe(-32004)
+  expect(v0_2.encodeHttpError(new A2AError('extended-card-not-configured', 'No.')).body.code).toBe(-32004)
+  expect(v0_2Client.decodeError({ code: -32007, message: 'No.' }).code).toBe('internal')
+})
+
+describe('a card', () => {
+  const card: AgentCard = {
+    name: 'Echo',
+    description: '',
+    version: '1.0.0',
+    interfaces: [{ url: 'https://a.test', binding: 'JSONRPC', protocolVersion: '0.2' }],
+    capabilities: {},
+    defaultInputModes: [],
+    defaultOutputModes: [],
+    skills: [],
+    securitySchemes: { tls: { type: 'mutual-tls' }, jwt: { type: 'http', scheme: 'bearer' } },
+    security: [{ tls: [] }, { jwt: [] }],
+  }
+
+  it('is written without what readers of 0.2 would refuse', () => {
+    for (const wire of [v0_2.encodeCard(card), v0_2.encodeResult.getExtendedCard(card, {})]) {
+      expect(wire).toMatchObject({ protocolVersion: '0.2.6', url: 'https://a.test', security: [{ jwt: [] }] })
+      expect(JSON.stringify(wire)).not.toContain('mutualTLS')
+    }
+  })
+
+  it('without a version is one of 0.2', () => {
+    const { protocolVersion: _, ...wire } = v0_2.encodeCard(card)
+    expect(v0_2Client.decodeCard(wire).interfaces).toEqual(card.interfaces)
+    expect(v0_2Client.decodeResult.getExtendedCard(wire, {}).interfaces).toEqual(card.interfaces)
+  })
+})
+
+describe('what comes back as it went', () => {
+  it('is a sent message', () => {
+    const { decodeRequest } = v0_2Strict
+    fc.assert(
+      fc.property(arbitraryOf(SendParams), (params) => {
+        expect(v0_2Client.encodeRequest.sendMessage(decodeRequest.sendMessage(params))).toEqual(params)
+        expect(v0_2Client.encodeRequest.streamMessage(decodeRequest.streamMessage(params))).toEqual(params)
+      }),
+    )
+  })
+
+  it('is a card of 0.2', () => {
+    const cards = arbitraryOf(WireCard).filter((card) => !JSON.stringify(card).includes('mutualTLS'))
+    fc.assert(
+      fc.property(cards, (card) => {
+        expect(v0_2.encodeCard(v0_2Client.decodeCard(card))).toEqual(card)
+      }),
+    )
+  })
+})

@@ -1,0 +1,32 @@
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { JsonObject } from '../../protocol/model.ts'
+import type { RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
+import * as v0_3 from '../v0.3/encode.ts'
+import type { HouseSubscribeRequest } from './decode.ts'
+import { toHouse } from './standard.ts'
+
+const standard = v0_3.encodeResult
+
+export const encodeResult: ServerDialect['encodeResult'] = {
+  ...standard,
+  sendMessage: (outcome) => toHouse(standard.sendMessage(outcome)),
+  getTask: (task) => toHouse(standard.getTask(task)),
+  listTasks: (page) => toHouse(standard.listTasks(page)),
+  cancelTask: (task) => toHouse(standard.cancelTask(task)),
+}
+
+export function encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[] {
+  const { statusFirst }: Partial<HouseSubscribeRequest> = request
+  const told = statusFirst && event.type === 'task' ? changesTo(event) : [event]
+  return told.flatMap(v0_3.encodeEvent).map(toHouse)
+}
+
+/** The changes by which a reader comes to know a task. Nobody reads on behind a status that is the last. */
+function changesTo({ task, isLast = false }: Extract<StreamEvent, { readonly type: 'task' }>): readonly StreamEvent[] {
+  const { id: taskId, contextId, generation, status, artifacts, metadata } = task
+  const address = { taskId, contextId, generation }
+  const state = { type: 'status', ...address, status, metadata } as const
+  const chunks = artifacts.map((artifact) => ({ type: 'artifact', ...address, artifact }) as const)
+  if (chunks.length === 0) return [{ ...state, isLast }]
+  return isLast ? [state, ...chunks, { ...state, isLast }] : [state, ...chunks]
+}

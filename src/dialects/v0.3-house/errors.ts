@@ -1,0 +1,79 @@
+import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
+import type { JsonObject } from '../../protocol/model.ts'
+import type { HttpError, WireError } from '../dialect.ts'
+import { membersOf, readDetails, toError } from '../rpc-details.ts'
+import * as v0_3 from '../v0.3/errors.ts'
+
+interface HouseKind {
+  /** Of JSON-RPC, in the house. Three of these numbers mean something else in 0.3. */
+  readonly code: number
+  /** With which its message begins. */
+  readonly words: string
+  readonly reason: string
+  /** More is said behind these words. */
+  readonly isOpen?: boolean
+}
+
+const houseKinds: Readonly<Partial<Record<ErrorCode, HouseKind>>> = {
+  'input-timeout': { code: -32001, words: 'Input timeout', reason: 'INPUT_TIMEOUT' },
+  'tool-failed': { code: -32002, words: 'Tool execution failed', reason: 'TOOL_EXECUTION_FAILED' },
+  'context-not-found': { code: -32003, words: 'Context not found', reason: 'CONTEXT_NOT_FOUND' },
+  // The table of the house has another number for it, its example this one.
+  'task-not-found': { code: -32001, words: 'Task not found', reason: 'TASK_NOT_FOUND' },
+  forbidden: { code: -32603, words: 'Forbidden', reason: 'FORBIDDEN', isOpen: true },
+}
+
+/** As in 0.3, with the facts where programs of the house look for them. */
+export function encodeError(error: A2AError): WireError {
+  const { code, message, data } = v0_3.encodeError(error)
+  return data === undefined
+    ? { code, message }
+    : { code, message, data: { ...factsOf(error, data), ...membersOf(data) } }
+}
+
+function factsOf({ metadata }: A2AError, data: unknown): JsonObject {
+  const { reason } = readDetails(membersOf(data).details)
+  const { timeoutSeconds, ...facts } = metadata
+  return {
+    ...(reason !== undefined && { reason }),
+    ...facts,
+    ...(timeoutSeconds !== undefined && { timeoutSeconds: Number(timeoutSeconds) }),
+  }
+}
+
+/** By the numbers and words of the house. */
+export function encodeLegacyError(error: A2AError): WireError {
+  const told = encodeError(error)
+  const kind = houseKinds[error.code]
+  if (kind === undefined) return told
+  const { code, words, isOpen } = kind
+  return { ...told, code, message: isOpen ? `${words}: ${error.message}` : words }
+}
+
+/** Over REST the house has one error. */
+export function encodeLegacyHttpError(error: A2AError): HttpError {
+  return { status: 500, body: { error: { ...encodeLegacyError(error), code: 500 } } }
+}
+
+/** The words tell more than the number, which may be of the house or of 0.3. */
+export function decodeError(error: WireError): A2AError {
+  const { details, reason, ...facts } = membersOf(error.data)
+  const code = details === undefined ? codeOf(reason, error.message) : undefined
+  return code === undefined
+    ? v0_3.decodeError(error)
+    : toError(code, error.message, { metadata: textsOf(facts) }, error)
+}
+
+function codeOf(reason: unknown, message: unknown): ErrorCode | undefined {
+  const kinds = Object.entries(houseKinds) as [ErrorCode, HouseKind][]
+  const [code] =
+    kinds.find(([, kind]) => kind.reason === reason) ??
+    kinds.find(([, { words }]) => String(message).startsWith(words)) ??
+    []
+  return code
+}
+
+function textsOf(facts: JsonObject): Record<string, string> {
+  const plain = Object.entries(facts).filter(([, fact]) => typeof fact === 'string' || typeof fact === 'number')
+  return Object.fromEntries(plain.map(([name, fact]) => [name, String(fact)]))
+}

@@ -1,0 +1,54 @@
+import type { ClientDialect, ServerDialect } from '../dialect.ts'
+import { decodeCard } from '../v0.3/decode-card.ts'
+import { encodeCard } from '../v0.3/encode-card.ts'
+import { encodeHttpError } from '../v0.3/errors.ts'
+import { decodeRequest, decodeRequestStrictly } from './decode.ts'
+import { decodeEvent, decodeResult } from './decode-result.ts'
+import { encodeEvent, encodeResult } from './encode.ts'
+import { encodeRequest } from './encode-request.ts'
+import { decodeError, encodeError, encodeLegacyError, encodeLegacyHttpError } from './errors.ts'
+import { clientMethods, methods, operations } from './methods.ts'
+import { operationFor, recognises } from './recognise.ts'
+import { rest } from './rest.ts'
+
+export interface HouseOptions {
+  /** Tells errors by the numbers of the house, of which some mean something else in 0.3, and any over REST as 500. */
+  readonly legacyCodes?: boolean
+  /** Refuses what neither 0.3 nor the house has. */
+  readonly strict?: boolean
+}
+
+/** A2A 0.3 as one house speaks it: with tools of the caller, requests for input, and its own way to follow a task. */
+export function createHouseDialect({ legacyCodes = false, strict = false }: HouseOptions = {}): ServerDialect {
+  return {
+    name: 'v0.3-house',
+    version: '0.3',
+    bindings: ['JSONRPC', 'HTTP+JSON'],
+    methods,
+    operations,
+    recognises,
+    operationFor,
+    decodeRequest: strict ? decodeRequestStrictly : decodeRequest,
+    encodeResult,
+    encodeEvent,
+    encodeError: legacyCodes ? encodeLegacyError : encodeError,
+    encodeHttpError: legacyCodes ? encodeLegacyHttpError : encodeHttpError,
+    rest,
+    encodeCard,
+  }
+}
+
+export const v0_3House = createHouseDialect()
+export const v0_3HouseStrict = createHouseDialect({ strict: true })
+
+export const v0_3HouseClient: ClientDialect = {
+  name: 'v0.3-house',
+  version: '0.3',
+  bindings: ['JSONRPC', 'HTTP+JSON'],
+  methods: clientMethods,
+  encodeRequest,
+  decodeResult,
+  decodeEvent,
+  decodeError,
+  decodeCard,
+}

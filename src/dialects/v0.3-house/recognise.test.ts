@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { v0_3House } from './index.ts'
+
+function ask(method: string, params: unknown, acceptsStream = false) {
+  const proposal = { version: undefined, method, params, acceptsStream }
+  return { recognised: v0_3House.recognises?.(proposal), operation: v0_3House.operationFor?.(proposal) }
+}
+
+describe('the house', () => {
+  it('gets a task by taskId, and follows it if the caller is ready for a stream', () => {
+    expect(ask('tasks/get', { taskId: 't' })).toEqual({ recognised: true, operation: undefined })
+    expect(ask('tasks/get', { taskId: 't' }, true)).toEqual({ recognised: true, operation: 'subscribeToTask' })
+    expect(v0_3House.operations.get('tasks/get')).toBe('getTask')
+  })
+
+  it('is like any other where there is an id', () => {
+    for (const params of [{ id: 't' }, { id: 't', taskId: 't' }, undefined, null, []]) {
+      expect(ask('tasks/get', params, true)).toEqual({ recognised: false, operation: undefined })
+    }
+    expect(ask('tasks/cancel', { taskId: 't' }, true)).toEqual({ recognised: false, operation: undefined })
+  })
+
+  it('is known by what only its messages have', () => {
+    const houseMessages = [
+      { parts: [{ kind: 'text', text: 'Here:' }, { kind: 'tool-result' }] },
+      { parts: [{ kind: 'tool-use' }] },
+      { parts: [], inputRequest: {} },
+    ]
+    for (const message of houseMessages) {
+      expect(ask('message/send', { message }).recognised).toBe(true)
+      expect(ask('message/stream', message).recognised).toBe(true)
+      const call = { operation: 'sendMessage', query: {}, body: { message } } as const
+      expect(v0_3House.rest?.recognises(call)).toBe(true)
+    }
+    for (const params of [{ message: { parts: [{ kind: 'text' }, null] } }, { message: 7 }, undefined]) {
+      expect(ask('message/send', params).recognised).toBe(false)
+    }
+  })
+})

@@ -1,0 +1,107 @@
+import fc, { type Arbitrary } from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { arbitraryObjectOf } from '../../../test/support/arbitrary-of.ts'
+import type { Json, JsonObject } from '../../protocol/model.ts'
+import { isObject } from '../is-object.ts'
+import type { Shape } from '../shape.ts'
+import { marked } from '../tagged-shape.ts'
+import * as request from '../v0.3/request-schemas.ts'
+import * as wire from '../v0.3/schemas.ts'
+import { v1_0, v1_0Client } from '../v1.0/index.ts'
+import { v0_3House, v0_3HouseClient, v0_3HouseStrict } from './index.ts'
+import { InputRequest, ToolResult, ToolUse } from './schemas.ts'
+
+const { encodeResult, encodeEvent, decodeRequest } = v0_3House
+const { encodeRequest, decodeResult, decodeEvent } = v0_3HouseClient
+
+const standardPart = JSON.stringify(wire.Part.schema)
+const toolPart: JsonObject = {
+  oneOf: [marked('kind', 'tool-use', ToolUse), marked('kind', 'tool-result', ToolResult)].map(({ schema }) =>
+    terse(schema),
+  ),
+}
+
+/** The schema of 0.3 with what the house has besides, wherever there are parts and messages. */
+function houseSchema(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(houseSchema)
+  if (!isObject(schema)) return schema
+  if (JSON.stringify(schema) === standardPart) return { oneOf: [schema, toolPart] }
+  const inside = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, houseSchema(value)]))
+  const isMessage = isObject(schema.properties) && schema.properties.messageId !== undefined
+  return isMessage ? terse(inside, { inputRequest: InputRequest.schema }) : inside
+}
+
+/** Metadata and extensions that are empty are not kept beside what becomes one of them elsewhere. */
+function terse(schema: JsonObject, more: JsonObject = {}): JsonObject {
+  const { metadata, extensions, ...properties } = schema.properties as Readonly<Record<string, JsonObject>>
+  const filled = { metadata: { ...metadata, default: {} }, extensions: { ...extensions, default: [] } }
+  return { ...schema, properties: { ...properties, ...(extensions ? filled : { metadata: filled.metadata }), ...more } }
+}
+
+function houseValuesOf({ schema }: Shape<unknown>): Arbitrary<JsonObject> {
+  return arbitraryObjectOf({ schema: houseSchema(schema) as JsonObject })
+}
+
+/** The value survives as JSON, whatever the order of its members. */
+function expectIdentity(values: Arbitrary<Json>, there: (wire: Json) => unknown): void {
+  fc.assert(
+    fc.property(values, (value) => {
+      const text = JSON.stringify(value)
+      expect(JSON.parse(JSON.stringify(there(JSON.parse(text))))).toEqual(JSON.parse(text))
+    }),
+  )
+}
+
+const sent = decodeRequest.sendMessage({
+  message: { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hi' }] },
+})
+const address = { taskId: 't' }
+
+describe('what comes back as it went', () => {
+  it('is every message, also one that answers a task by reference', () => {
+    const sends = houseValuesOf(request.SendParams)
+    for (const { decodeRequest } of [v0_3House, v0_3HouseStrict]) {
+      expectIdentity(sends, (params) => encodeRequest.sendMessage(decodeRequest.sendMessage(params)))
+      expectIdentity(sends, (params) => encodeRequest.streamMessage(decodeRequest.streamMessage(params)))
+    }
+  })
+
+  it('is every call that follows a task', () => {
+    const calls = fc.string({ minLength: 1, maxLength: 9 }).map((taskId) => ({ taskId }))
+    expectIdentity(calls, (params) => encodeRequest.subscribeToTask(decodeRequest.subscribeToTask(params)))
+  })
+
+  it('is every answer', () => {
+    const outcomes = houseValuesOf(wire.Outcome)
+    const tasks = houseValuesOf(wire.Task)
+    const pages = houseValuesOf(wire.TaskPage)
+    expectIdentity(outcomes, (result) => encodeResult.sendMessage(decodeResult.sendMessage(result, sent), sent))
+    expectIdentity(tasks, (result) => encodeResult.getTask(decodeResult.getTask(result, address), address))
+    expectIdentity(tasks, (result) => encodeResult.cancelTask(decodeResult.cancelTask(result, address), address))
+    expectIdentity(pages, (result) => encodeResult.listTasks(decodeResult.listTasks(result, {}), {}))
+  })
+
+  it('is every event of a stream, but for a state that the agent does not know', () => {
+    const events = houseValuesOf(wire.StreamEvent).filter(({ kind, status }) => {
+      return kind !== 'status-update' || (status as JsonObject).state !== 'unknown'
+    })
+    expectIdentity(events, (event) => {
+      const [told, ...more] = encodeEvent(decodeEvent(event, sent), sent)
+      expect(more).toEqual([])
+      return told
+    })
+  })
+})
+
+it('calls of tools, their results and requests for input survive the way through A2A 1.0', () => {
+  const parts = fc.array(arbitraryObjectOf({ schema: toolPart }))
+  const events = fc.record({ parts, inputRequest: arbitraryObjectOf(InputRequest) }).map((asked) => {
+    const message = { kind: 'message', role: 'agent', messageId: 'm', ...asked }
+    const status = { state: 'input-required', message }
+    return { kind: 'status-update', taskId: 't', contextId: 'c', status, final: false }
+  })
+  expectIdentity(events, (event) => {
+    const [newer] = v1_0.encodeEvent(decodeEvent(event, sent), sent)
+    return encodeEvent(v1_0Client.decodeEvent(newer, sent), sent)[0]
+  })
+})

@@ -1,0 +1,43 @@
+import type { A2AError } from '../../protocol/errors.ts'
+import type { ClientDialect, HttpError, ServerDialect } from '../dialect.ts'
+import { decodeError, encodeError, encodeHttpError } from '../v0.3/errors.ts'
+import { decodeRequest, decodeRequestStrictly } from './decode.ts'
+import { decodeCard } from './decode-card.ts'
+import { decodeEvent, decodeResult } from './decode-result.ts'
+import { encodeEvent, encodeResult } from './encode.ts'
+import { encodeCard } from './encode-card.ts'
+import { encodeRequest } from './encode-request.ts'
+import { decodeHttpError } from './errors.ts'
+import { methods, operations } from './methods.ts'
+import { rest } from './rest.ts'
+
+export const v0_3Proto: ServerDialect = {
+  name: 'v0.3-proto',
+  version: '0.3',
+  bindings: ['HTTP+JSON', 'GRPC'],
+  methods,
+  operations,
+  decodeRequest,
+  encodeResult,
+  encodeEvent,
+  encodeError,
+  encodeHttpError,
+  rest,
+  encodeCard,
+}
+
+/** Refuses what is not quite the protocol. */
+export const v0_3ProtoStrict: ServerDialect = { ...v0_3Proto, decodeRequest: decodeRequestStrictly }
+
+export const v0_3ProtoClient: ClientDialect & { decodeHttpError(error: HttpError): A2AError } = {
+  name: 'v0.3-proto',
+  version: '0.3',
+  bindings: ['HTTP+JSON', 'GRPC'],
+  methods,
+  encodeRequest,
+  decodeResult,
+  decodeEvent,
+  decodeError,
+  decodeHttpError,
+  decodeCard,
+}

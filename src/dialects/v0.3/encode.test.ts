@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { Message, Task } from '../../protocol/model.ts'
+import { encodeResult as encode, encodeEvent } from './encode.ts'
+import { encodeRequest } from './encode-request.ts'
+
+const timestamp = '2025-09-01T08:00:00.000Z'
+const reply: Message = { messageId: 'm-2', role: 'agent', parts: [{ text: 'done' }], contextId: 'C', taskId: 'T' }
+const bare: Task = {
+  id: 'T',
+  contextId: 'C',
+  status: { state: 'submitted', timestamp },
+  artifacts: [],
+  history: [],
+  generation: 1,
+}
+const full: Task = {
+  ...bare,
+  status: { state: 'auth-required', timestamp, message: { ...reply, carry: { other: 1 } } },
+  artifacts: [{ artifactId: 'A', name: 'a.md', parts: [{ text: 'a', carry: { other: 1 } }], carry: { other: 1 } }],
+  history: [{ messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] }],
+  metadata: { k: 1 },
+  carry: { other: 1 },
+}
+
+const replyOnTheWire = {
+  kind: 'message',
+  messageId: 'm-2',
+  role: 'agent',
+  parts: [{ kind: 'text', text: 'done' }],
+  contextId: 'C',
+  taskId: 'T',
+}
+const bareOnTheWire = { kind: 'task', id: 'T', contextId: 'C', status: { state: 'submitted', timestamp } }
+
+describe('a task', () => {
+  it('shows all that it has, and nothing of what is only ours', () => {
+    expect(encode.getTask(full)).toStrictEqual({
+      kind: 'task',
+      id: 'T',
+      contextId: 'C',
+      status: { state: 'auth-required', timestamp, message: replyOnTheWire },
+      artifacts: [{ artifactId: 'A', name: 'a.md', parts: [{ kind: 'text', text: 'a' }] }],
+      history: [{ kind: 'message', messageId: 'm-1', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],
+      metadata: { k: 1 },
+    })
+  })
+
+  it('leaves out what is empty', () => {
+    expect(encode.cancelTask(bare)).toStrictEqual(bareOnTheWire)
+  })
+
+  it('is listed with the three numbers of its page', () => {
+    const page = { nextPageToken: '', pageSize: 50, totalSize: 1 }
+    expect(encode.listTasks({ ...page, tasks: [bare], withArtifacts: false })).toStrictEqual({
+      ...page,
+      tasks: [bareOnTheWire],
+    })
+  })
+})
+
+it('what an answer or an event is comes first in it', () => {
+  const ref = { taskId: 'T', contextId: 'C', generation: 2 }
+  const events: StreamEvent[] = [
+    { type: 'task', task: full },
+    { type: 'message', message: reply },
+    { type: 'status', status: full.status, ...ref },
+    { type: 'artifact', artifact: { artifactId: 'A', parts: [{ text: 'a' }] }, ...ref },
+  ]
+  const firsts = events.flatMap((event) => encodeEvent(event)).map((wire) => Object.entries(wire)[0])
+  expect(firsts).toEqual([
+    ['kind', 'task'],
+    ['kind', 'message'],
+    ['kind', 'status-update'],
+    ['kind', 'artifact-update'],
+  ])
+  expect(Object.keys(encode.sendMessage({ type: 'message', message: reply }))[0]).toBe('kind')
+})
+
+describe('an event of a stream', () => {
+  const ref = { taskId: 'T', contextId: 'C', generation: 3 }
+
+  it('is a whole task or message, or what has changed', () => {
+    const artifact = { artifactId: 'A', parts: [{ text: 'a' }] }
+    const artifactOnTheWire = { artifactId: 'A', parts: [{ kind: 'text', text: 'a' }] }
+    const events: [StreamEvent, object][] = [
+      [{ type: 'task', task: bare }, bareOnTheWire],
+      [{ type: 'message', message: reply, isLast: true }, replyOnTheWire],
+      [
+        { type: 'status', status: { state: 'working', timestamp }, ...ref },
+        { kind: 'status-update', taskId: 'T', contextId: 'C', status: { state: 'working', timestamp }, final: false },
+      ],
+      [
+        { type: 'artifact', artifact, append: false, lastChunk: true, metadata: { n: 1 }, ...ref },
+        {
+          kind: 'artifact-update',
+          taskId: 'T',
+          contextId: 'C',
+          artifact: artifactOnTheWire,
+          append: false,
+          lastChunk: true,
+          metadata: { n: 1 },
+        },
+      ],
+    ]
+    for (const [event, wire] of events) expect(encodeEvent(event)).toStrictEqual([wire])
+  })
+
+  it('is final exactly if nothing follows it', () => {
+    for (const isLast of [true, false]) {
+      const event: StreamEvent = { type: 'status', status: { state: 'completed', timestamp }, isLast, ...ref }
+      expect(encodeEvent(event)).toMatchObject([{ final: isLast }])
+    }
+  })
+})
+
+describe('push configs', () => {
+  const config = { taskId: 'T', id: 'c', url: 'https://h', tenant: 'x' }
+  const onTheWire = { taskId: 'T', pushNotificationConfig: { id: 'c', url: 'https://h' } }
+
+  it('are a list, and a deleted one is null', () => {
+    expect(encode.listPushConfigs({ configs: [config], nextPageToken: '' })).toEqual([onTheWire])
+    expect(encode.deletePushConfig()).toBeNull()
+  })
+})
+
+describe('a request', () => {
+  const message: Message = { messageId: 'm', role: 'user', parts: [{ text: 'hi' }] }
+
+  it('always tells an agent whether to wait, since agents disagree on what silence means', () => {
+    expect(encodeRequest.sendMessage({ message }).configuration).toStrictEqual({ blocking: true })
+    expect(encodeRequest.sendMessage({ message, configuration: { historyLength: 0 } }).configuration).toStrictEqual({
+      blocking: true,
+      historyLength: 0,
+    })
+    const configuration = { returnImmediately: true }
+    expect(encodeRequest.sendMessage({ message, configuration }).configuration).toStrictEqual({ blocking: false })
+  })
+
+  it('for a stream does not, since a stream never waits', () => {
+    expect(encodeRequest.streamMessage({ message }).configuration).toBeUndefined()
+  })
+
+  it('has nothing of what only other dialects have', () => {
+    expect(encodeRequest.getTask({ taskId: 'T', tenant: 'x', isAlias: true })).toStrictEqual({ id: 'T' })
+    expect(encodeRequest.subscribeToTask({ taskId: 'T', after: 3, tellEnded: true })).toStrictEqual({ id: 'T' })
+    expect(encodeRequest.getExtendedCard({ tenant: 'x' })).toStrictEqual({})
+  })
+})

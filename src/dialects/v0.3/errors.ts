@@ -1,0 +1,90 @@
+import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
+import type { Json } from '../../protocol/model.ts'
+import type { HttpError, WireError } from '../dialect.ts'
+import { isObject } from '../is-object.ts'
+import { readDetails, toError } from '../rpc-details.ts'
+import * as v1 from '../v1.0/errors.ts'
+
+interface ErrorKind {
+  /** Of JSON-RPC. */
+  readonly code: number
+  /** As the schema names it, which some servers tell over REST. */
+  readonly type: string
+}
+
+export type ErrorKinds = Readonly<Record<ErrorCode, ErrorKind>>
+
+/** The details of 1.0 tell apart what has one number here, and name the fields that are wrong. */
+export function errorEncoder(kinds: ErrorKinds): (error: A2AError) => WireError {
+  return (error) => {
+    const { code } = kinds[error.code]
+    const { data: details } = v1.encodeError(error)
+    const { message } = error
+    return details === undefined ? { code, message } : { code, message, data: { details } }
+  }
+}
+
+/** 0.3 does not say how errors look over REST: this is what each of its SDKs looks for, in one. */
+export function httpErrorEncoder(kinds: ErrorKinds): (error: A2AError) => HttpError {
+  const encode = errorEncoder(kinds)
+  return (error) => {
+    const { status, body } = v1.encodeHttpError(error)
+    return { status, body: { ...encode(error), type: kinds[error.code].type, ...body } }
+  }
+}
+
+export function errorDecoder(kinds: ErrorKinds): (error: WireError) => A2AError {
+  // Where several errors have one number, the first one stands for all.
+  const codes = new Map((Object.keys(kinds) as ErrorCode[]).map((code) => [kinds[code].code, code] as const).reverse())
+  return (error) => {
+    const data = detailsIn(error.data)
+    const details = readDetails(data)
+    if (details.reason !== undefined) return v1.decodeError({ ...error, data })
+    return toError(codes.get(error.code) ?? 'internal', error.message, details, error)
+  }
+}
+
+function detailsIn(data: Json | undefined): Json | undefined {
+  return isObject(data) ? data.details : data
+}
+
+const parse = { code: -32700, type: 'JSONParseError' }
+const invalidRequest = { code: -32600, type: 'InvalidRequestError' }
+const methodNotFound = { code: -32601, type: 'MethodNotFoundError' }
+const invalidParams = { code: -32602, type: 'InvalidParamsError' }
+const internal = { code: -32603, type: 'InternalError' }
+export const unsupported = { code: -32004, type: 'UnsupportedOperationError' }
+
+export const kinds: ErrorKinds = {
+  'parse-error': parse,
+  'invalid-request': invalidRequest,
+  'method-not-found': methodNotFound,
+  'invalid-params': invalidParams,
+  internal,
+  'task-not-found': { code: -32001, type: 'TaskNotFoundError' },
+  'task-not-cancelable': { code: -32002, type: 'TaskNotCancelableError' },
+  'push-not-supported': { code: -32003, type: 'PushNotificationNotSupportedError' },
+  'unsupported-operation': unsupported,
+  'streaming-not-supported': unsupported,
+  'task-ended': unsupported,
+  'content-type-not-supported': { code: -32005, type: 'ContentTypeNotSupportedError' },
+  'invalid-agent-response': { code: -32006, type: 'InvalidAgentResponseError' },
+  'extended-card-not-configured': { code: -32007, type: 'AuthenticatedExtendedCardNotConfiguredError' },
+  'extension-required': unsupported,
+  'version-not-supported': unsupported,
+  conflict: invalidParams,
+  'payload-too-large': invalidRequest,
+  // Not in the specification, which leaves these to HTTP.
+  unauthenticated: { code: -31401, type: 'UnauthenticatedError' },
+  forbidden: { code: -31403, type: 'ForbiddenError' },
+  'rate-limited': { code: -32053, type: 'RateLimitedError' },
+  unavailable: internal,
+  timeout: internal,
+  'input-timeout': { code: -32050, type: 'InputTimeoutError' },
+  'tool-failed': { code: -32051, type: 'ToolExecutionFailedError' },
+  'context-not-found': { code: -32052, type: 'ContextNotFoundError' },
+}
+
+export const encodeError = errorEncoder(kinds)
+export const encodeHttpError = httpErrorEncoder(kinds)
+export const decodeError = errorDecoder(kinds)

@@ -1,0 +1,50 @@
+import type { Json, JsonObject, Part } from '../../protocol/model.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../compat-metadata.ts'
+import type { TypeOf } from '../shape.ts'
+import type * as wire from './schemas.ts'
+
+type Draft = Record<string, Json>
+
+export function decodePart(part: TypeOf<typeof wire.Part>): Part {
+  if ('text' in part) {
+    const { text, metadata } = part.text
+    return metadata === undefined ? { text } : { text, ...decodeAnnotations(metadata) }
+  }
+  if ('data' in part) return unwrapData(part.data)
+  const { file, metadata } = part.file
+  const content = 'bytes' in file ? { raw: file.bytes } : { url: file.uri }
+  return { ...content, filename: file.name, mediaType: file.mimeType, metadata }
+}
+
+export function encodePart(part: Part): JsonObject {
+  if ('text' in part) {
+    const { text, mediaType, filename, metadata } = part
+    return withMetadata({ kind: 'text', text }, mediaType || filename ? encodeAnnotations(part) : metadata)
+  }
+  if ('data' in part) {
+    const { data, metadata } = wrapData(part.data, part)
+    return isUnknownPart(data, part) ? data : withMetadata({ kind: 'data', data }, metadata)
+  }
+  const file: Draft = 'raw' in part ? { bytes: part.raw } : { uri: part.url }
+  if (part.filename !== undefined) file.name = part.filename
+  if (part.mediaType !== undefined) file.mimeType = part.mediaType
+  return withMetadata({ kind: 'file', file }, part.metadata)
+}
+
+function withMetadata(wire: Draft, metadata: JsonObject | undefined): JsonObject {
+  if (metadata !== undefined) wire.metadata = metadata
+  return wire
+}
+
+/** Of data that is a whole part, of a kind that 0.3 does not have. */
+const unknownPart = 'application/vnd.a2a.unknown-part+json'
+const kinds: ReadonlySet<unknown> = new Set(['text', 'file', 'data'])
+
+function isUnknownPart({ kind }: JsonObject, { mediaType, metadata }: Part): boolean {
+  return mediaType === unknownPart && metadata === undefined && typeof kind === 'string' && !kinds.has(kind)
+}
+
+/** The data part that is written as this part again. */
+export function wrapUnknownPart(part: JsonObject): JsonObject {
+  return { kind: 'data', data: part, metadata: encodeAnnotations({ mediaType: unknownPart }) ?? {} }
+}

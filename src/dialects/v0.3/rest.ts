@@ -1,0 +1,61 @@
+import type { Json, JsonObject } from '../../protocol/model.ts'
+import type { RestSide } from '../dialect.ts'
+import { isObject } from '../is-object.ts'
+
+/**
+ * The objects of JSON-RPC over REST, as a2a-js 0.3.6 and 0.3.7 send them and as the text of 0.3 can be understood.
+ * What its proto says, and most others do, is a dialect of its own.
+ */
+export const rest: RestSide = {
+  contentType: 'application/json',
+  recognises: ({ body }) => isObject(body) && (isMessage(body.message) || isConfig(body)),
+  params({ operation, taskId, configId, query, body }) {
+    const given = isObject(body) ? body : {}
+    switch (operation) {
+      case 'sendMessage':
+      case 'streamMessage':
+        return body
+      case 'getTask':
+        return { ...query, id: taskId }
+      case 'listTasks':
+        return Object.fromEntries(Object.entries(query).map(([name, text]) => [name, readFilter(name, text)]))
+      case 'cancelTask':
+      case 'subscribeToTask':
+        return { ...given, id: taskId }
+      case 'createPushConfig':
+        return hasConfig(given) ? { ...given, taskId } : { pushNotificationConfig: given, taskId }
+      case 'getPushConfig':
+      case 'listPushConfigs':
+      case 'deletePushConfig':
+        return { id: taskId, pushNotificationConfigId: configId }
+      case 'getExtendedCard':
+        return {}
+    }
+  },
+}
+
+function isMessage(message: unknown): boolean {
+  return isObject(message) && (message.kind !== undefined || message.role === 'user' || message.role === 'agent')
+}
+
+/** In the proto it also has a name, or a parent. */
+function isConfig(body: JsonObject): boolean {
+  return hasConfig(body) && body.name === undefined && body.parent === undefined
+}
+
+function hasConfig({ pushNotificationConfig, push_notification_config = pushNotificationConfig }: JsonObject): boolean {
+  return push_notification_config !== undefined
+}
+
+/** A query has only texts. Most numbers are read from them; these two are not. */
+function readFilter(name: string, text: string): Json {
+  switch (name) {
+    case 'includeArtifacts':
+    case 'include_artifacts':
+      return text === 'true' ? true : text === 'false' ? false : text
+    case 'lastUpdatedAfter':
+    case 'last_updated_after':
+      return /^\d+$/.test(text) ? Number(text) : text
+  }
+  return text
+}

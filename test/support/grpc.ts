@@ -1,0 +1,108 @@
+import { fileURLToPath } from 'node:url'
+import {
+  type CallOptions,
+  Client,
+  type ClientDuplexStream,
+  type ClientOptions,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type MethodDefinition,
+  type ServiceDefinition,
+  type StatusObject,
+} from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { onTestFinished } from 'vitest'
+
+/** What comes over the wire, as far as tests look at it: objects of `proto/`, with enums by name. */
+// biome-ignore lint/suspicious/noExplicitAny: every test knows what it asked for
+export type Wire = any
+
+export interface Answered {
+  readonly response: Wire
+  readonly headers: Metadata
+}
+
+export interface Asking extends CallOptions {
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** A client of `@grpc/grpc-js` that knows our `proto/` and nothing of our code. */
+export interface GrpcClient {
+  /** Rejects with the `ServiceError` of grpc-js. */
+  unary(method: string, request: object, asking?: Asking): Promise<Answered>
+  stream(method: string, request: object, asking?: Asking): ClientReadableStream<Wire>
+  converse(method: string): ClientDuplexStream<object, Wire>
+}
+
+export function grpcClient(port: number, options: ClientOptions = {}): GrpcClient {
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), options)
+  onTestFinished(() => client.close())
+  return {
+    unary(method, request, { metadata, ...options } = {}) {
+      const { path, requestSerialize, responseDeserialize } = methodOf(method)
+      return new Promise((resolve, reject) => {
+        let headers = new Metadata()
+        const call = client.makeUnaryRequest(
+          path,
+          requestSerialize,
+          responseDeserialize,
+          request,
+          metadataOf(metadata),
+          options,
+          (error, response) => (error ? reject(error) : resolve({ response, headers })),
+        )
+        call.on('metadata', (received) => {
+          headers = received
+        })
+      })
+    },
+    stream(method, request, { metadata, ...options } = {}) {
+      const { path, requestSerialize, responseDeserialize } = methodOf(method)
+      const sent = metadataOf(metadata)
+      return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, sent, options)
+    },
+    converse(method) {
+      const { path, requestSerialize, responseDeserialize } = methodOf(method)
+      return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize)
+    },
+  }
+}
+
+/** All messages of a stream and how it ended. */
+export async function readAll(
+  stream: ClientReadableStream<Wire>,
+): Promise<{ readonly messages: readonly Wire[]; readonly status: StatusObject }> {
+  const messages: Wire[] = []
+  stream.on('data', (message) => messages.push(message))
+  // Told by the status, too.
+  stream.on('error', () => {})
+  const status = await new Promise<StatusObject>((resolve) => stream.once('status', resolve))
+  return { messages, status }
+}
+
+const files = [
+  'lf/a2a/v1/a2a.proto',
+  'a2a/v1/a2a.proto',
+  'grpc/health/v1/health.proto',
+  'grpc/reflection/v1/reflection.proto',
+  'grpc/reflection/v1alpha/reflection.proto',
+  'google/rpc/status.proto',
+  'google/rpc/error_details.proto',
+]
+const includeDirs = [fileURLToPath(new URL('../../proto', import.meta.url))]
+const definitions = loadSync(files, { includeDirs, enums: String, longs: Number })
+
+/** By its path without the first slash. */
+function methodOf(method: string): MethodDefinition<object, Wire> {
+  const [service = '', name = ''] = method.split('/')
+  const found = (definitions[service] as ServiceDefinition | undefined)?.[name]
+  if (!found) throw new Error(`there is no ${method} in proto/`)
+  return found as MethodDefinition<object, Wire>
+}
+
+function metadataOf(values: Readonly<Record<string, string>> = {}): Metadata {
+  const metadata = new Metadata()
+  for (const [name, value] of Object.entries(values)) metadata.set(name, value)
+  return metadata
+}

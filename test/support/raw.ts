@@ -1,0 +1,50 @@
+import { connect } from 'node:net'
+
+export interface RawAnswer {
+  readonly status: number
+  /** In lower case. */
+  readonly head: string
+  readonly body: string
+}
+
+export interface ConverseOptions {
+  /** Say that nothing more will come. */
+  readonly end?: boolean
+}
+
+/**
+ * Writes bytes to a port of this machine and gives the answer, as soon as it is whole or the other side closes.
+ * What was announced and never sent stays open until then.
+ */
+export function converse(
+  port: number,
+  pieces: Iterable<string | Uint8Array>,
+  { end = false }: ConverseOptions = {},
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1')
+    let text = ''
+    socket.setEncoding('latin1')
+    socket.on('data', (chunk) => {
+      text += chunk
+      if (parseAnswer(text).isWhole) socket.destroy()
+    })
+    // Who is refused may still be writing when the other side closes.
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') reject(error)
+    })
+    socket.on('close', () => resolve(parseAnswer(text)))
+    for (const piece of pieces) socket.write(piece)
+    if (end) socket.end()
+  })
+}
+
+/** The first answer in a text, as far as it has come. */
+function parseAnswer(text: string): RawAnswer & { readonly isWhole: boolean } {
+  const end = text.indexOf('\r\n\r\n')
+  const head = (end < 0 ? text : text.slice(0, end)).toLowerCase()
+  const rest = end < 0 ? '' : text.slice(end + 4)
+  const length = Number(/^content-length: (\d+)\r?$/m.exec(head)?.[1] ?? Number.POSITIVE_INFINITY)
+  const status = Number(/^http\/1\.1 (\d{3}) /.exec(head)?.[1])
+  return { status, head, body: rest.slice(0, length), isWhole: end >= 0 && rest.length >= length }
+}

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { agent } from '../../src/agent/agent.ts'
+import type { Turn } from '../../src/agent/turn.ts'
+import { type ServeOptions, serve } from '../../src/serve.ts'
+
+/** A server to be killed: started by `startProcess` with its options as one JSON argument. */
+const options: ServeOptions & { readonly directory: string } = JSON.parse(process.argv[2] ?? '')
+const { directory } = options
+
+/** Does what the message says, and writes every turn down in the ledger. */
+async function run(turn: Turn): Promise<string | undefined> {
+  await appendFile(join(directory, 'ledger'), `${process.pid} ${turn.text}\n`)
+  const [command, name = ''] = turn.text.split(' ')
+  switch (command) {
+    case 'count': {
+      const numbers = turn.artifact('numbers')
+      for (let n = 1; !turn.signal.aborted; n++) {
+        await numbers.write(`${n}`)
+        await pause(1)
+      }
+      return undefined
+    }
+    case 'hold':
+      await turn.status('working', 'Holding')
+      while (!existsSync(join(directory, name)) && !turn.signal.aborted) await pause(5)
+      return turn.signal.aborted ? undefined : 'Released'
+    case 'ignore':
+      await turn.status('working', 'Deaf')
+      return await new Promise(() => {})
+    case 'mute':
+      return await new Promise(() => {})
+    case 'ask':
+      await turn.requireInput('Which one?')
+      return undefined
+    case 'say':
+      return name
+  }
+  await turn.status('working')
+  return `Did ${turn.text}`
+}
+
+const server = await serve(agent({ name: 'Scripted' }, run), { port: 0, ...options })
+console.log(server.url)
