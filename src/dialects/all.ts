@@ -2,6 +2,7 @@ import type { DialectName, ServerDialect } from './dialect.ts'
 import { v0_1, v0_1Strict } from './v0.1/index.ts'
 import { v0_2, v0_2Strict } from './v0.2/index.ts'
 import { v0_3, v0_3Strict } from './v0.3/index.ts'
+import { createHouseDialect } from './v0.3-house/index.ts'
 import { v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/index.ts'
 import { v1_0 } from './v1.0/index.ts'
 
@@ -10,22 +11,25 @@ export interface DialectChoice {
   readonly dialects?: readonly DialectName[]
   /** Refuse the sloppy forms that are common in the wild. */
   readonly strict?: boolean
+  /** Tell errors to speakers of the house variant by its own numbers, of which some mean something else in 0.3. */
+  readonly houseCodes?: boolean
 }
 
 type Speakers = readonly [ServerDialect, ...ServerDialect[]]
 
-/** Every dialect that a server can speak, in the order in which equals are preferred. */
-export const allDialects: Speakers = [v1_0, v0_3, v0_3Proto, v0_2, v0_1]
-const strictDialects: Speakers = [v1_0, v0_3Strict, v0_3ProtoStrict, v0_2Strict, v0_1Strict]
-
-export function speakers({ dialects, strict = false }: DialectChoice): Speakers {
-  const all = strict ? strictDialects : allDialects
+/** In the order in which equals are preferred. */
+export function speakers({ dialects, strict = false, houseCodes = false }: DialectChoice): Speakers {
+  const house = createHouseDialect({ strict, legacyCodes: houseCodes })
+  const all = strict
+    ? [v1_0, v0_3Strict, house, v0_3ProtoStrict, v0_2Strict, v0_1Strict]
+    : [v1_0, v0_3, house, v0_3Proto, v0_2, v0_1]
   const [first, ...rest] = all.filter(({ name }) => dialects?.includes(name) ?? true)
   if (!first) throw new TypeError(`dialects: expected some of ${all.map(({ name }) => name).join(', ')}`)
   return [first, ...rest]
 }
 
-/** The same for the door of the house variant, which is preferred there. */
+/** The same for the door of the house variant: there 0.3 means that. */
 export function houseSpeakers(choice: DialectChoice): Speakers {
-  return speakers(choice)
+  const [first, ...rest] = speakers(choice).filter(({ name }) => name !== 'v0.3')
+  return first ? [first, ...rest] : speakers(choice)
 }

@@ -84,6 +84,8 @@ export interface WireError {
 export interface RestSide {
   /** Of answers, if the caller does not say otherwise. */
   readonly contentType: string
+  /** A version before it that is the same over REST. */
+  readonly olderVersion?: string
   /** Whether a request bears the marks of this dialect, where several share a path. */
   recognises(call: RestCall): boolean
   /** The params of the operation, gathered from path, query and body. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { allDialects } from './all.ts'
+import { speakers } from './all.ts'
 import { type MissingVersion, negotiate, operationOf, parseVersion } from './negotiate.ts'
 import { v1_0 } from './v1.0/index.ts'
 
@@ -7,11 +7,11 @@ const only1_0 = { dialects: [v1_0] } as const
 
 function nameFor(version: string | undefined, method: string, missingVersion?: MissingVersion, params: unknown = {}) {
   const proposal = { version: parseVersion(version), method, params, acceptsStream: false }
-  return negotiate(proposal, { dialects: allDialects, missingVersion }, async () => undefined).then(({ name }) => name)
+  return negotiate(proposal, { dialects: speakers({}), missingVersion }, async () => undefined).then(({ name }) => name)
 }
 
 function operationFor(method: string) {
-  return operationOf(v1_0, { version: '1.0', method, params: {}, acceptsStream: false }, { dialects: allDialects })
+  return operationOf(v1_0, { version: '1.0', method, params: {}, acceptsStream: false }, { dialects: speakers({}) })
 }
 
 describe('the version of a request', () => {

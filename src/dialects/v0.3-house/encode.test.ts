@@ -46,7 +46,10 @@ describe('what the house tells', () => {
   })
 
   it('leaves alone what only looks like a tool', () => {
-    const parts: Part[] = [{ data: { toolUseId: 7 }, mediaType: toolUse }, { data: { toolUseId: 'u-1', name: 'search' } }]
+    const parts: Part[] = [
+      { data: { toolUseId: 7 }, mediaType: toolUse },
+      { data: { toolUseId: 'u-1', name: 'search' } },
+    ]
     const message = { ...question, parts, metadata: { [clientTools]: 'please' } }
     const told = encodeResult.sendMessage({ type: 'message', message }, { message })
     expect(told).toMatchObject({ parts: [{ kind: 'data' }, { kind: 'data' }], metadata: { [clientTools]: 'please' } })

@@ -3,7 +3,7 @@ import type { Json } from '../../protocol/model.ts'
 import { withoutKeys } from '../compat-metadata.ts'
 import { isObject } from '../is-object.ts'
 import { fitting } from './fitting.ts'
-import { Asking, Request } from './schemas.ts'
+import { AskedInput, Asking } from './schemas.ts'
 
 /** A message that asks for input has a member for it in the house. Elsewhere this is an extension. */
 
@@ -21,7 +21,7 @@ export function messageToStandard(message: unknown): unknown {
 export function messageToHouse(message: unknown): unknown {
   const asking = fitting(Asking, message)
   const asked = asking?.metadata?.[clientTools]
-  const request = asked === undefined ? undefined : fitting(Request, asked)
+  const request = asked === undefined ? undefined : fitting(AskedInput, asked)
   if (!isObject(message) || request === undefined) return message
   const { metadata: _, extensions: __, ...wire } = message
   const house: Record<string, Json> = { ...wire, inputRequest: { kind: 'input-request', ...request } }

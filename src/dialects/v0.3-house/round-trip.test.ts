@@ -1,6 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { arbitraryObjectOf } from '../../../test/support/arbitrary-of.ts'
+import { expectIdentity } from '../../../test/support/expect-identity.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
 import { isObject } from '../is-object.ts'
 import type { Shape } from '../shape.ts'
@@ -40,16 +41,6 @@ function terse(schema: JsonObject, more: JsonObject = {}): JsonObject {
 
 function houseValuesOf({ schema }: Shape<unknown>): Arbitrary<JsonObject> {
   return arbitraryObjectOf({ schema: houseSchema(schema) as JsonObject })
-}
-
-/** The value survives as JSON, whatever the order of its members. */
-function expectIdentity(values: Arbitrary<Json>, there: (wire: Json) => unknown): void {
-  fc.assert(
-    fc.property(values, (value) => {
-      const text = JSON.stringify(value)
-      expect(JSON.parse(JSON.stringify(there(JSON.parse(text))))).toEqual(JSON.parse(text))
-    }),
-  )
 }
 
 const sent = decodeRequest.sendMessage({

@@ -23,7 +23,7 @@ export const ToolResult = object({
 })
 
 /** As it is in the metadata of a message, where everybody else finds it. */
-export const Request = object({
+export const AskedInput = object({
   requestId: id,
   prompt: optional(string()),
   sensitive: optional(boolean()),
@@ -31,7 +31,7 @@ export const Request = object({
   schema: optional(struct()),
 })
 
-export const InputRequest = marked('kind', 'input-request', Request)
+export const InputRequest = marked('kind', 'input-request', AskedInput)
 
 /** Of a message: where the house has a request, and what becomes of it elsewhere. */
 export const Asking = object({ inputRequest: optional(InputRequest), metadata, extensions: optional(words) })

@@ -8,6 +8,7 @@ import { configName, taskName } from './names.ts'
 /** The path has the names; every other field is in the query or the body. */
 export const rest: RestSide = {
   contentType: 'application/json',
+  olderVersion: '0.2',
   recognises: ({ body }) => isObject(body) && (isOurMessage(body.message ?? body.request) || isOurConfig(body)),
   params({ operation, taskId = '', configId = '', query, body }) {
     // Some clients send null to cancel.

@@ -8,6 +8,7 @@ import { isObject } from '../is-object.ts'
  */
 export const rest: RestSide = {
   contentType: 'application/json',
+  olderVersion: '0.2',
   recognises: ({ body }) => isObject(body) && (isMessage(body.message) || isConfig(body)),
   params({ operation, taskId, configId, query, body }) {
     const given = isObject(body) ? body : {}

@@ -24,11 +24,12 @@ export async function chooseDialect(
   const { route, rest, version } = proposal
   const able = speaking.dialects.filter(({ bindings }) => bindings.includes('HTTP+JSON'))
   const asked = spokenVersion(version, speaking)
-  const spoken = able.filter((dialect) => (asked === undefined ? isAt(dialect, route) : dialect.version === asked))
+  const spoken = able.filter((dialect) => (asked === undefined ? isAt(dialect, route) : isOf(dialect, asked)))
   const [first] = spoken
   if (first === undefined) throw versionNotSupported(`A2A ${asked ?? 'of this path'} is not spoken here`, speaking)
   if (spoken.length === 1) return first
-  const recognised = spoken.find((dialect) => dialect.rest?.recognises(rest))
+  // The later has the more particular marks.
+  const recognised = spoken.findLast((dialect) => dialect.rest?.recognises(rest))
   if (recognised) return recognised
   const recorded = route.taskId === undefined ? undefined : await recall({ taskId: route.taskId })
   // A call that tells nothing is taken for one of the proto, as most are.
@@ -36,7 +37,11 @@ export async function chooseDialect(
   return spoken.find(({ name }) => name === recorded) ?? proto ?? first
 }
 
+function isOf({ version, rest }: ServerDialect, asked: string): boolean {
+  return version === asked || rest?.olderVersion === asked
+}
+
 /** Before 1.0 the version is in the path. */
-function isAt({ version }: ServerDialect, { isLegacy }: Route): boolean {
+export function isAt({ version }: ServerDialect, { isLegacy }: Route): boolean {
   return version.startsWith('0.') === isLegacy
 }

@@ -11,7 +11,7 @@ import { openStream, operate } from '../operate.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { readOptionalBody } from '../read-body.ts'
 import { idempotencyKeyOf, resumePointOf, versionOf } from '../service-parameters.ts'
-import { chooseDialect } from './choose-dialect.ts'
+import { chooseDialect, isAt } from './choose-dialect.ts'
 import { matchRoute, type Route } from './routes.ts'
 
 /** Answers a request of the REST binding; undefined if its path is none of it. What goes wrong is an answer, too. */
@@ -48,7 +48,7 @@ export function createRest(options: WireOptions): Rest {
 
   return async (incoming, principal) => {
     const { method, path, signal } = incoming
-    let spoken = dialects.find(({ rest }) => rest !== undefined) ?? dialects[0]
+    let spoken: ServerDialect = dialects[0]
     const speak = (dialect: ServerDialect) => {
       spoken = dialect
       return dialect
@@ -56,7 +56,11 @@ export function createRest(options: WireOptions): Rest {
     try {
       const match = matchRoute(method, path)
       if (!match) return undefined
-      if ('operation' in match) return await answer(match, incoming, principal, speak)
+      if ('operation' in match) {
+        // Until it is chosen, errors are told as most callers at this path expect them.
+        speak(dialects.find((dialect) => dialect.rest && isAt(dialect, match)) ?? dialects[0])
+        return await answer(match, incoming, principal, speak)
+      }
       const wrong = new A2AError('method-not-found', `This path takes ${match.allow}, not ${method}.`)
       return { ...refusal(wrong, incoming, spoken, { allow: match.allow }), status: 405 }
     } catch (error) {

@@ -1,0 +1,116 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Turn } from '../../src/agent/turn.ts'
+import type { ServerDialect } from '../../src/dialects/dialect.ts'
+import { v0_3 } from '../../src/dialects/v0.3/index.ts'
+import { createHouseDialect, v0_3House } from '../../src/dialects/v0.3-house/index.ts'
+import { v0_3Proto } from '../../src/dialects/v0.3-proto/index.ts'
+import type { Exchange } from '../../src/http/exchange.ts'
+import { toFetch } from '../../src/http/fetch.ts'
+import { toolResult, toolUse } from '../../src/protocol/client-tools.ts'
+import { anonymous } from '../../src/protocol/model.ts'
+import { createJsonRpc } from '../../src/transports/jsonrpc/server.ts'
+import { createRest } from '../../src/transports/rest/server.ts'
+import { houseOf } from '../support/house.ts'
+
+/** Has its caller search, and tells what was found. */
+async function search(turn: Turn): Promise<void> {
+  const found = turn.message.parts.find(({ mediaType }) => mediaType === toolResult)
+  if (found && 'data' in found) return await turn.data(found.data, 'found')
+  const data = { toolUseId: 'u-1', name: 'search', arguments: { query: turn.text } }
+  await turn.requireInput([{ text: 'Please search.' }, { data, mediaType: toolUse }])
+}
+
+/** JSON-RPC at /api/a2a and REST below /v1, as an agent of the house has them. */
+function served(house: ServerDialect = v0_3House) {
+  const { service, recall, drain } = houseOf(search)
+  onTestFinished(() => drain(0))
+  const wire = { service, recall, onError: console.error }
+  const answerRpc = createJsonRpc({ ...wire, dialects: [house, v0_3] })
+  const answerRest = createRest({ ...wire, dialects: [v0_3, house, v0_3Proto] })
+  const exchange: Exchange = async (incoming) => {
+    if (incoming.path === '/api/a2a') return await answerRpc(incoming, anonymous)
+    return (await answerRest(incoming, anonymous)) ?? { status: 404, headers: {} }
+  }
+  const fetch = toFetch(exchange)
+  return (path: string, body: object, accept = 'application/json') => {
+    const headers = { 'content-type': 'application/json', accept }
+    return fetch(new Request(`http://in.process${path}`, { method: 'POST', headers, body: JSON.stringify(body) }))
+  }
+}
+
+const call = (method: string, params: object) => ({ jsonrpc: '2.0', id: 0, method, params })
+
+function messageOf(parts: readonly object[], more: object = {}) {
+  return { message: { kind: 'message', role: 'user', messageId: crypto.randomUUID(), parts, ...more } }
+}
+
+async function jsonOf(answer: Promise<Response>) {
+  const response = await answer
+  return { status: response.status, body: await response.json() }
+}
+
+async function eventsOf(answer: Promise<Response>) {
+  const lines = (await (await answer).text()).split('\n').filter((line) => line.startsWith('data: '))
+  return lines.map((line) => JSON.parse(line.slice('data: '.length)))
+}
+
+const wish = messageOf([{ kind: 'text', text: 'cats' }])
+const result = { kind: 'tool-result', toolUseId: 'u-1', result: ['Tom'] }
+
+describe('the house over JSON-RPC', () => {
+  it('has its caller run a tool and takes the result by reference', async () => {
+    const ask = served()
+    const events = await eventsOf(ask('/api/a2a', call('message/stream', wish), 'text/event-stream'))
+    const { id, status } = events[0].result
+    expect(status.message.parts[1]).toEqual({
+      kind: 'tool-use',
+      toolUseId: 'u-1',
+      name: 'search',
+      arguments: { query: 'cats' },
+    })
+    const answer = messageOf([result], { referenceTaskIds: [id] })
+    const { body } = await jsonOf(ask('/api/a2a', call('message/send', answer)))
+    expect(body.result).toMatchObject({ id, status: { state: 'completed' } })
+    expect(body.result.artifacts[0].parts).toMatchObject([{ data: { toolUseId: 'u-1', result: ['Tom'] } }])
+    expect(body.result.history.at(-1).parts).toEqual([result])
+  })
+
+  it('follows a task by getting it with its taskId, and gets it if the caller takes no stream', async () => {
+    const ask = served()
+    const { body } = await jsonOf(ask('/api/a2a', call('message/send', wish)))
+    const { id } = body.result
+    const following = eventsOf(ask('/api/a2a', call('tasks/get', { taskId: id }), 'text/event-stream'))
+    for (const params of [{ taskId: id }, { id }]) {
+      expect((await jsonOf(ask('/api/a2a', call('tasks/get', params)))).body.result).toMatchObject({ kind: 'task', id })
+    }
+    await ask('/api/a2a', call('tasks/cancel', { id }))
+    const told = (await following).map((event) => event.result)
+    expect(told).toMatchObject([
+      { kind: 'status-update', taskId: id, status: { state: 'input-required' }, final: false },
+      { kind: 'status-update', taskId: id, status: { state: 'canceled' }, final: true },
+    ])
+  })
+})
+
+describe('the house over REST', () => {
+  it('is told by its parts, and answered bare', async () => {
+    const ask = served()
+    const { body: task } = await jsonOf(ask('/v1/message:send', wish))
+    expect(task).toMatchObject({ kind: 'task', status: { state: 'input-required' } })
+    const answer = messageOf([result], { referenceTaskIds: [task.id] })
+    const { body } = await jsonOf(ask('/v1/message:send', answer))
+    expect(body).toMatchObject({ kind: 'task', id: task.id, status: { state: 'completed' } })
+    expect(body.history.at(-1).parts).toEqual([result])
+  })
+
+  it('has one error if its own numbers are asked for', async () => {
+    const ask = served(createHouseDialect({ legacyCodes: true }))
+    const lost = messageOf([result], { taskId: 'nowhere' })
+    expect(await jsonOf(ask('/v1/message:send', lost))).toMatchObject({
+      status: 500,
+      body: { error: { code: 500, message: 'Task not found', data: { reason: 'TASK_NOT_FOUND' } } },
+    })
+    const { body } = await jsonOf(ask('/api/a2a', call('message/send', lost)))
+    expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
+  })
+})
