@@ -1,12 +1,39 @@
-import type { AgentCard } from 'a2a-sdk-0-3-last'
-import type { Client, ClientFactory } from 'a2a-sdk-0-3-last/client'
+import type { AgentCard, PushNotificationConfig } from 'a2a-sdk-0-3-last'
+import type { Client } from 'a2a-sdk-0-3-last/client'
 import { kindPeer } from './kind-peer.ts'
 import type { Peer } from './peer.ts'
 
 type Public<T> = Pick<T, keyof T>
 
-/** What makes clients of 0.3.6 and later. */
+/** What makes the clients of 0.3.5 and later. */
 export interface Factory {
   createFromUrl(origin: string, cardPath?: string): Promise<Public<Client>>
-  createFromAgentCard: (card: AgentCard) => Promise<Public<Client>>
+  createFromAgentCard(card: AgentCard): Promise<Public<Client>>
+}
+
+const pushNotificationConfig: PushNotificationConfig = { id: 'c', url: 'https://example.com/hook' }
+
+export async function factoryPeer(factory: Factory, origin: string, cardPath?: string): Promise<Peer> {
+  const client = await factory.createFromUrl(origin, cardPath)
+  const card = await client.getAgentCard()
+  const capabilities = { ...card.capabilities, pushNotifications: true }
+  const deceived = await factory.createFromAgentCard({
+    ...card,
+    capabilities,
+    supportsAuthenticatedExtendedCard: true,
+  })
+  return kindPeer(client, {
+    card: () => client.getAgentCard(),
+    push: {
+      set: (taskId) => deceived.setTaskPushNotificationConfig({ taskId, pushNotificationConfig }),
+      get: (id) => deceived.getTaskPushNotificationConfig(configOf(id)),
+      list: (id) => deceived.listTaskPushNotificationConfig({ id }),
+      delete: (id) => deceived.deleteTaskPushNotificationConfig(configOf(id)),
+    },
+    extendedCard: () => deceived.getAgentCard(),
+  })
+}
+
+function configOf(id: string) {
+  return { id, pushNotificationConfigId: 'c' }
 }

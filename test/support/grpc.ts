@@ -18,11 +18,6 @@ import { onTestFinished } from 'vitest'
 // biome-ignore lint/suspicious/noExplicitAny: every test knows what it asked for
 export type Wire = any
 
-export interface Answered {
-  readonly response: Wire
-  readonly headers: Metadata
-}
-
 export interface Asking extends CallOptions {
   readonly metadata?: Readonly<Record<string, string>>
 }
@@ -30,7 +25,7 @@ export interface Asking extends CallOptions {
 /** A client of `@grpc/grpc-js` that knows our `proto/` and nothing of our code. */
 export interface GrpcClient {
   /** Rejects with the `ServiceError` of grpc-js. */
-  unary(method: string, request: object, asking?: Asking): Promise<Answered>
+  unary(method: string, request: object, asking?: Asking): Promise<Wire>
   stream(method: string, request: object, asking?: Asking): ClientReadableStream<Wire>
   converse(method: string): ClientDuplexStream<object, Wire>
 }
@@ -41,20 +36,17 @@ export function grpcClient(port: number, options: ClientOptions = {}): GrpcClien
   return {
     unary(method, request, { metadata, ...options } = {}) {
       const { path, requestSerialize, responseDeserialize } = methodOf(method)
+      const sent = metadataOf(metadata)
       return new Promise((resolve, reject) => {
-        let headers = new Metadata()
-        const call = client.makeUnaryRequest(
+        client.makeUnaryRequest(
           path,
           requestSerialize,
           responseDeserialize,
           request,
-          metadataOf(metadata),
+          sent,
           options,
-          (error, response) => (error ? reject(error) : resolve({ response, headers })),
+          (error, response) => (error ? reject(error) : resolve(response)),
         )
-        call.on('metadata', (received) => {
-          headers = received
-        })
       })
     },
     stream(method, request, { metadata, ...options } = {}) {

@@ -7,6 +7,7 @@ export interface Peer {
   get(id: string, historyLength?: number): Promise<PeerTask>
   cancel(id: string): Promise<PeerTask>
   subscribe(id: string): AsyncGenerator<PeerEvent>
+  list?(pageSize: number, pageToken?: string): Promise<{ readonly ids: string[]; readonly nextPageToken: string }>
   /** Each operation on push configs that it has, tried on a task although the card says that there is no push. */
   readonly push: Readonly<Record<string, (taskId: string) => Promise<unknown>>>
   /** Asks for the extended card although the card says that there is none. */

@@ -1,0 +1,75 @@
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { temporaryDirectory } from './support/temporary.ts'
+import type { WireAnswer, WireOutcome } from './support/wire.ts'
+
+const main = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
+const isBuilt = existsSync(new URL('../dist/index.js', import.meta.url))
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+
+/** Starts the demo in a folder of its own and gives what it prints until it is ready. */
+async function startDemo() {
+  const directory = await temporaryDirectory()
+  const demo = spawn(process.execPath, [main], { cwd: directory, env: { ...process.env, PORT: '0' } })
+  const ended = once(demo, 'exit').then(([code]) => code)
+  onTestFinished(async () => {
+    demo.kill('SIGKILL')
+    await ended
+  })
+  let printed = ''
+  for await (const chunk of demo.stdout) {
+    printed += chunk
+    if (printed.includes('Stop it')) break
+  }
+  return { directory, demo, ended, printed }
+}
+
+/** Does what a reader does: copies the line and runs it. */
+async function run(line: string): Promise<string> {
+  if (hasCurl) return (await promisify(execFile)('bash', ['-c', line])).stdout
+  const [, url = '', body = ''] = /^curl \S+ (\S+) .* -d '(.*)'$/.exec(line) ?? []
+  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+  return await (await fetch(url, { method: 'POST', headers, body })).text()
+}
+
+describe.skipIf(!isBuilt)('the demo', () => {
+  it('prints a line to copy that answers at once, and one that shows the answer grow', async () => {
+    const { directory, printed } = await startDemo()
+    const [send = '', stream = ''] = printed.match(/curl .*/g) ?? []
+
+    const { result } = JSON.parse(await run(send)) as WireAnswer<WireOutcome>
+    expect(result?.task?.status).toMatchObject({
+      state: 'TASK_STATE_COMPLETED',
+      message: { parts: [{ text: 'You said: Hello Parley' }] },
+    })
+    expect(result?.task?.artifacts).toMatchObject([
+      { name: 'echo.txt', parts: [{ text: 'Hello ' }, { text: 'Parley' }] },
+    ])
+
+    const events = (await run(stream)).split('\n\n').filter(Boolean)
+    expect(events.map((event) => /^id: (\d+)$/m.exec(event)?.[1])).toEqual(['2', '3', '4', '5', '6'])
+    expect(existsSync(join(directory, '.parley', 'echo.db'))).toBe(true)
+  })
+
+  it('prints where it is and where its card is', async () => {
+    const { printed } = await startDemo()
+    const address = /address\s+(\S+)/.exec(printed)?.[1] ?? ''
+    const card = await fetch(/card\s+(\S+)/.exec(printed)?.[1] ?? '')
+    const { name, supportedInterfaces } = (await card.json()) as {
+      name: string
+      supportedInterfaces: { url: string }[]
+    }
+    expect({ name, url: supportedInterfaces[0]?.url }).toEqual({ name: 'Echo', url: `${address}/` })
+  })
+
+  it('stops at Ctrl-C', async () => {
+    const { demo, ended } = await startDemo()
+    demo.kill('SIGINT')
+    expect(await ended).toBe(0)
+  })
+})

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import type { TaskLog } from '../../src/tasks/log.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { gate, houseOf, send, taskOf } from '../support/house.ts'
+
+/** A log in which a new task is stored only when it is let. */
+function createHeldLog() {
+  const log = createMemoryLog()
+  const reached = gate()
+  const open = gate()
+  const held: TaskLog = {
+    ...log,
+    async create(...task) {
+      reached.resolve()
+      await open.promise
+      return await log.create(...task)
+    },
+  }
+  return { held, reached: reached.promise, open: open.resolve }
+}
+
+it('draining waits for a message that was being stored when it began', async () => {
+  const { held, reached, open } = createHeldLog()
+  const begun = gate()
+  const finish = gate()
+  const house = houseOf(
+    async (turn) => {
+      begun.resolve()
+      await finish.promise
+      await turn.status('completed')
+    },
+    { log: held },
+  )
+  const sent = send(house.service, 'go')
+  await reached
+  let isDrained = false
+  const drained = house.drain(60_000).then(() => {
+    isDrained = true
+  })
+  open()
+  await begun.promise
+  expect(isDrained).toBe(false)
+  finish.resolve()
+  expect(taskOf(await sent).status.state).toBe('completed')
+  await drained
+})
+
+it('a message that was stored only after the deadline is failed at once', async () => {
+  const { held, reached, open } = createHeldLog()
+  const house = houseOf((turn) => untilAborted(turn.signal), { log: held })
+  const sent = send(house.service, 'go')
+  await reached
+  const drained = house.drain(0)
+  setTimeout(open, 5) // timers fire in order: by then the deadline has passed
+  expect(taskOf(await sent).status).toMatchObject({ state: 'failed' })
+  await drained
+})
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+}

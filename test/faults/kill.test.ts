@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { collect } from '../support/house.ts'
+import { eventually, ledgerOf, startProcess } from '../support/process.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import type { Wire, WireEvent, WirePage } from '../support/wire.ts'
+
+/** The dead are found after this time, in milliseconds. */
+const leaseTtl = 1_000
+
+interface Reader {
+  readonly seen: WireEvent[]
+  /** Resolves when the connection breaks. */
+  readonly broken: Promise<void>
+}
+
+/** Reads a task that counts until the server is gone. */
+function readUntilBroken(wire: Wire): Reader {
+  const seen: WireEvent[] = []
+  const read = async () => {
+    for await (const event of wire.sendStream('count')) seen.push(event)
+  }
+  return { seen, broken: read().catch(() => {}) }
+}
+
+const taskIdOf = ({ seen }: Reader) => seen[0]?.result?.task?.id ?? ''
+
+function numbersIn(events: readonly WireEvent[]): (string | undefined)[] {
+  return events.flatMap(({ result }) => result?.artifactUpdate?.artifact.parts.map(({ text }) => text) ?? [])
+}
+
+const upTo = (length: number) => Array.from({ length }, (_, index) => `${index + 1}`)
+
+describe('after kill -9 and a restart on the same directory', () => {
+  it('every reader goes on where it was cut and sees every event once, up to the failure that says why', async () => {
+    const directory = await temporaryDirectory()
+    const first = await startProcess(directory, { leaseTtl })
+    const readers = Array.from({ length: 5 }, () => readUntilBroken(first.wire))
+    await eventually(() => readers.every(({ seen }) => seen.length > 20))
+    first.signal('SIGKILL')
+    expect(await first.ended).toBe('SIGKILL')
+    await Promise.all(readers.map(({ broken }) => broken))
+
+    const { wire } = await startProcess(directory, { leaseTtl })
+    for (const reader of readers) {
+      const { seen } = reader
+      const id = taskIdOf(reader)
+      const stored = await wire.getTask(id)
+      // Whatever a reader was told had been stored before.
+      expect(stored.artifacts?.[0]?.parts.length).toBeGreaterThanOrEqual(numbersIn(seen).length)
+
+      const all = [...seen, ...(await collect(wire.subscribe(id, { after: seen.at(-1)?.generation ?? 0 })))]
+      expect(all.map(({ generation }) => generation)).toEqual(all.map((_, index) => index + 2))
+      const numbers = numbersIn(all)
+      expect(numbers).toEqual(upTo(numbers.length))
+      const last = all.at(-1)?.result?.statusUpdate?.status
+      expect(last?.state).toBe('TASK_STATE_FAILED')
+      expect(last?.message?.parts[0]?.text).toContain('The process that worked on this task stopped')
+
+      const task = await wire.getTask(id)
+      expect(task.status).toEqual(last)
+      expect(task.artifacts?.[0]?.parts.map(({ text }) => text)).toEqual(numbers)
+    }
+    const working: WirePage = await wire.result('ListTasks', { status: 'TASK_STATE_WORKING' })
+    expect(working.totalSize).toBe(0)
+  })
+
+  it('what had ended is as it was, and what was paused can go on', async () => {
+    const directory = await temporaryDirectory()
+    const first = await startProcess(directory, { leaseTtl })
+    const ended = await first.wire.sendTask('work')
+    const paused = await first.wire.sendTask('ask')
+    first.signal('SIGKILL')
+    await first.ended
+
+    const { wire } = await startProcess(directory, { leaseTtl })
+    expect(await wire.getTask(ended.id)).toEqual(ended)
+    expect(await wire.getTask(paused.id)).toEqual(paused)
+    const answered = await wire.sendTask('this one', { taskId: paused.id })
+    expect(answered.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(answered.history?.map(({ parts }) => parts[0]?.text)).toEqual(['ask', 'Which one?', 'this one'])
+  })
+
+  it('a send that is repeated under its key gets the same answer, and nothing runs again', async () => {
+    const directory = await temporaryDirectory()
+    const first = await startProcess(directory, { leaseTtl })
+    const send = (wire: Wire, text: string) =>
+      wire.send(text, { messageId: text, contextId: 'c' }, { 'idempotency-key': text })
+    const task = await send(first.wire, 'work')
+    const message = await send(first.wire, 'say hello')
+    const interrupted = send(first.wire, 'hold forever').catch(() => 'broken')
+    await eventually(async () => (await ledgerOf(directory)).length === 3)
+    first.signal('SIGKILL')
+    await first.ended
+    expect(await interrupted).toBe('broken')
+
+    const { wire } = await startProcess(directory, { leaseTtl })
+    expect(await send(wire, 'work')).toEqual(task)
+    expect(await send(wire, 'say hello')).toEqual(message)
+    expect(await send(wire, 'hold forever')).toMatchObject({ task: { status: { state: 'TASK_STATE_FAILED' } } })
+    expect((await ledgerOf(directory)).map(({ text }) => text)).toEqual(['work', 'say hello', 'hold forever'])
+  })
+
+  it('a message that was stored but had no task yet is answered with the failure, too', async () => {
+    const directory = await temporaryDirectory()
+    const first = await startProcess(directory, { leaseTtl })
+    const headers = { 'idempotency-key': 'k' }
+    const mute = first.wire.send('mute', { messageId: 'm' }, headers).catch(() => 'broken')
+    await eventually(async () => (await ledgerOf(directory)).length === 1)
+    first.signal('SIGKILL')
+    expect(await mute).toBe('broken')
+
+    const { wire } = await startProcess(directory, { leaseTtl })
+    expect((await wire.sendTask('mute', { messageId: 'm' }, headers)).status.state).toBe('TASK_STATE_FAILED')
+    expect(await ledgerOf(directory)).toHaveLength(1)
+  })
+})

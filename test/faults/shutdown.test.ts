@@ -1,0 +1,133 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { collect } from '../support/house.ts'
+import { eventually, ledgerOf, release, type ServerProcess, startProcess } from '../support/process.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import type { Wire, WireEvent, WirePage } from '../support/wire.ts'
+
+const turnsOf = async (directory: string) => (await ledgerOf(directory)).length
+
+/** Whoever calls now is told to come back, or finds the door closed. */
+async function isClosed({ url, wire }: ServerProcess): Promise<boolean> {
+  try {
+    const health = await fetch(`${url}/healthz`)
+    if (health.status !== 503) return false
+    const { status } = await wire.call('SendMessage', { message: {} })
+    return status === 503
+  } catch (error) {
+    return error instanceof TypeError
+  }
+}
+
+async function firstOf(events: AsyncGenerator<WireEvent>): Promise<WireEvent> {
+  const { value, done } = await events.next()
+  if (done) throw new Error('the stream ended early')
+  return value
+}
+
+async function workingTasks(wire: Wire): Promise<number> {
+  return (await wire.result<WirePage>('ListTasks', { status: 'TASK_STATE_WORKING' })).totalSize
+}
+
+describe('SIGTERM', () => {
+  it('lets a running turn finish: its caller gets the answer, newcomers are sent away, the exit is clean', async () => {
+    const directory = await temporaryDirectory()
+    const server = await startProcess(directory)
+    const sent = server.wire.sendTask('hold gate')
+    const streamed = collect(server.wire.sendStream('hold gate'))
+    await eventually(async () => (await turnsOf(directory)) === 2)
+    server.signal('SIGTERM')
+    await eventually(() => isClosed(server))
+    await release(directory, 'gate')
+    expect((await sent).status).toMatchObject({
+      state: 'TASK_STATE_COMPLETED',
+      message: { parts: [{ text: 'Released' }] },
+    })
+    expect((await streamed).at(-1)?.result?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(await server.ended).toBe(0)
+    expect(server.complaints()).toBe('')
+  })
+
+  it('ends the streams of paused tasks cleanly, so that they go on after a restart', async () => {
+    const directory = await temporaryDirectory()
+    const first = await startProcess(directory)
+    const { id } = await first.wire.sendTask('ask')
+    const events = first.wire.subscribe(id)
+    const { generation, result } = await firstOf(events)
+    expect(result?.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    first.signal('SIGTERM')
+    // A connection that is cut off would throw here.
+    expect(await collect(events)).toEqual([])
+    expect(await first.ended).toBe(0)
+
+    const { wire } = await startProcess(directory)
+    const resumed = collect(wire.subscribe(id, { after: generation ?? 0 }))
+    await wire.send('this one', { taskId: id })
+    const states = (await resumed).map(({ result }) => result?.statusUpdate?.status.state)
+    expect(states.at(-1)).toBe('TASK_STATE_COMPLETED')
+  })
+
+  it('fails a turn that does not finish in time, and everybody who waits for it learns why', async () => {
+    const directory = await temporaryDirectory()
+    const first = await startProcess(directory, { drainDeadline: 300, cancelGrace: 300 })
+    const paused = await first.wire.sendTask('ask')
+    const subscribed = first.wire.subscribe(paused.id)
+    await firstOf(subscribed)
+    const waiting = Promise.all([
+      first.wire.sendTask('ignore'),
+      first.wire.sendTask('hold forever'),
+      collect(first.wire.sendStream('ignore')),
+      collect(subscribed),
+    ])
+    await eventually(async () => (await turnsOf(directory)) === 4)
+    first.signal('SIGTERM')
+
+    const [deaf, aborted, streamed, rest] = await waiting
+    const reason = 'The server shut down before the agent had finished. Please send it again.'
+    const failed = { state: 'TASK_STATE_FAILED', message: { parts: [{ text: reason }] } }
+    expect(deaf.status).toMatchObject(failed)
+    expect(aborted.status).toMatchObject(failed)
+    expect(streamed.at(-1)?.result?.statusUpdate?.status).toMatchObject(failed)
+    expect(rest).toEqual([])
+    expect(await first.ended).toBe(0)
+
+    const { wire } = await startProcess(directory)
+    expect(await wire.getTask(deaf.id)).toEqual(deaf)
+  })
+
+  it('leaves no task behind that was sent at the very moment', async () => {
+    const directory = await temporaryDirectory()
+    const first = await startProcess(directory)
+    const send = () =>
+      first.wire.sendTask('work').then(
+        ({ status }) => status.state,
+        (error: Error) => error.message,
+      )
+    const answers = Array.from({ length: 50 }, send)
+    await Promise.race(answers)
+    answers.push(...Array.from({ length: 50 }, send))
+    first.signal('SIGTERM')
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatch(/^TASK_STATE_COMPLETED$|UNAVAILABLE|fetch failed/)
+    }
+    expect(await first.ended).toBe(0)
+    expect(first.complaints()).toBe('')
+    // Their leases would hold for long, so nobody has cleaned up after the first process.
+    const { wire } = await startProcess(directory)
+    expect(await workingTasks(wire)).toBe(0)
+  })
+
+  it('twice ends it at once, and the next process says what became of its tasks', async () => {
+    const directory = await temporaryDirectory()
+    const first = await startProcess(directory, { leaseTtl: 1_000 })
+    const { id } = await first.wire.sendTask('hold forever', { configuration: { returnImmediately: true } })
+    first.signal('SIGTERM')
+    await eventually(() => isClosed(first))
+    expect(await Promise.race([first.ended, pause(100, 'still draining')])).toBe('still draining')
+    first.signal('SIGTERM')
+    expect(await first.ended).toBe('SIGTERM')
+
+    const { wire } = await startProcess(directory, { leaseTtl: 1_000 })
+    await eventually(async () => (await wire.getTask(id)).status.state === 'TASK_STATE_FAILED')
+  })
+})

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest'
+import { collect } from '../support/house.ts'
+import { eventually, ledgerOf, release, type ServerProcess, startProcess } from '../support/process.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import type { WireEvent, WirePage, WireTask } from '../support/wire.ts'
+
+interface Pair {
+  readonly directory: string
+  readonly a: ServerProcess
+  readonly b: ServerProcess
+}
+
+/** Two processes that start together on one new file. */
+async function startPair(): Promise<Pair> {
+  const directory = await temporaryDirectory()
+  const [a, b] = await Promise.all([startProcess(directory), startProcess(directory)])
+  return { directory, a, b }
+}
+
+const immediately = { configuration: { returnImmediately: true } }
+
+describe('two processes on one file', () => {
+  it('read the same tasks', async () => {
+    const { a, b } = await startPair()
+    const task = await a.wire.sendTask('work')
+    expect(await b.wire.getTask(task.id)).toEqual(task)
+    expect((await b.wire.result<WirePage>('ListTasks')).tasks.map(({ id }) => id)).toEqual([task.id])
+  })
+
+  it('tell the same events: what happens in one is followed live in the other', async () => {
+    const { a, b } = await startPair()
+    const { id } = await a.wire.sendTask('count', immediately)
+    const seen: WireEvent[] = []
+    for await (const event of b.wire.subscribe(id)) {
+      seen.push(event)
+      // So many have come although the task is still at work: they were not read in one go at its end.
+      if (seen.length === 50) await a.wire.result('CancelTask', { id })
+    }
+    const generations = seen.map(({ generation = 0 }) => generation)
+    expect(generations.length).toBeGreaterThan(50)
+    expect(seen.at(-1)?.result?.statusUpdate?.status.state).toBe('TASK_STATE_CANCELED')
+
+    const first = generations[0] ?? 0
+    const told = await collect(a.wire.subscribe(id, { after: first }))
+    expect(seen.slice(1).map(({ result }) => result)).toEqual(told.map(({ result }) => result))
+  })
+
+  it('cancel tasks of each other: the turn is aborted where it runs', async () => {
+    const { directory, a, b } = await startPair()
+    const { id } = await a.wire.sendTask('hold forever', immediately)
+    await eventually(async () => (await ledgerOf(directory)).length === 1)
+    const followed = collect(a.wire.subscribe(id))
+    // The turn ends by itself when its signal aborts, so nobody has to wait for the grace period.
+    const canceled: WireTask = await b.wire.result('CancelTask', { id })
+    expect(canceled.status.state).toBe('TASK_STATE_CANCELED')
+    const last = (await followed).at(-1)?.result
+    expect((last?.statusUpdate ?? last?.task)?.status).toEqual(canceled.status)
+  })
+
+  it('run a follow-up once, where the task already is at work', async () => {
+    const { directory, a, b } = await startPair()
+    const { id } = await a.wire.sendTask('hold gate', immediately)
+    const followed = b.wire.sendTask('more', { taskId: id })
+    await eventually(async () => (await b.wire.getTask(id)).history?.at(-1)?.parts[0]?.text === 'more')
+    await release(directory, 'gate')
+
+    const answered = await followed
+    expect(answered.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(await ledgerOf(directory)).toEqual([
+      { pid: a.pid, text: 'hold gate' },
+      { pid: a.pid, text: 'more' },
+    ])
+    const said = answered.history?.filter(({ role }) => role === 'ROLE_USER').map(({ parts }) => parts[0]?.text)
+    expect(said).toEqual(['hold gate', 'more'])
+  })
+
+  it('take turns with a paused task', async () => {
+    const { directory, a, b } = await startPair()
+    const { id } = await a.wire.sendTask('ask')
+    expect((await b.wire.sendTask('this one', { taskId: id })).status.state).toBe('TASK_STATE_COMPLETED')
+    expect((await ledgerOf(directory)).map(({ pid }) => pid)).toEqual([a.pid, b.pid])
+  })
+
+  it('run a send once that comes to both under one key', async () => {
+    const { directory, a, b } = await startPair()
+    const sending = { messageId: 'm', contextId: 'c' }
+    const answers = await Promise.all(
+      [a, b, a, b].map(({ wire }) => wire.sendTask('work', sending, { 'idempotency-key': 'k' })),
+    )
+    expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
+    expect(await ledgerOf(directory)).toHaveLength(1)
+  })
+
+  it('store every message of many callers, and every task ends', async () => {
+    const { directory, a, b } = await startPair()
+    const { id } = await a.wire.sendTask('hold gate', immediately)
+    const texts = Array.from({ length: 40 }, (_, index) => `message-${index}`)
+    const sends = texts.map((text, index) => (index % 2 ? a : b).wire.sendTask(text, { taskId: id }))
+    await eventually(async () => (await a.wire.getTask(id)).history?.filter(isUser).length === 41)
+    await release(directory, 'gate')
+    for (const { status } of await Promise.all(sends)) expect(status.state).toBe('TASK_STATE_COMPLETED')
+
+    const ran = (await ledgerOf(directory)).map(({ text }) => text)
+    expect(ran).toHaveLength(41)
+    expect(ran.toSorted()).toEqual(['hold gate', ...texts].toSorted())
+    const { history = [] } = await b.wire.getTask(id)
+    // They were run in the order in which they were stored.
+    expect(history.filter(isUser).map(({ parts }) => parts[0]?.text)).toEqual(ran)
+  })
+
+  it('take over from each other: when one is killed, the other fails its tasks', async () => {
+    const directory = await temporaryDirectory()
+    const [a, b] = await Promise.all([
+      startProcess(directory, { leaseTtl: 1_000 }),
+      startProcess(directory, { leaseTtl: 1_000 }),
+    ])
+    const { id } = await a.wire.sendTask('hold forever', immediately)
+    const followed = collect(b.wire.subscribe(id))
+    a.signal('SIGKILL')
+    expect((await followed).at(-1)?.result?.statusUpdate?.status.state).toBe('TASK_STATE_FAILED')
+  })
+})
+
+function isUser({ role }: { readonly role: string }): boolean {
+  return role === 'ROLE_USER'
+}

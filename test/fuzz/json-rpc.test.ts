@@ -1,0 +1,88 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import { BodyTooLarge, type Incoming } from '../../src/http/exchange.ts'
+import { createHandler, type Handler } from '../../src/server/handler.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { echo } from '../support/echo.ts'
+import { until } from '../support/house.ts'
+import type { RawOutcome } from './decent.ts'
+import { fuzz, rounds, seed } from './fuzz.ts'
+import type { RawRequest } from './malformed.ts'
+
+/** The demo's agent on a log that forgets soon, so that what is kept on purpose does not look like a leak. */
+function open() {
+  const complaints: object[] = []
+  const complain = (fields: object) => complaints.push(fields)
+  const logger = { debug() {}, info() {}, warn: complain, error: complain }
+  return { handler: createHandler(echo, { log: createMemoryLog({ keepEnded: 100 }), logger }), complaints }
+}
+
+describe(`malformed requests (seed ${seed})`, () => {
+  it(`get decent answers and leave nothing behind: ${rounds} of them`, async () => {
+    const handles = process.getActiveResourcesInfo().length
+    const { handler, complaints } = open()
+    const exchange = (request: RawRequest) => throughExchange(handler, request)
+    await fuzz({ from: 0, to: rounds / 3, exchange })
+    const heap = heapUsed()
+    await fuzz({ from: rounds / 3, to: rounds, exchange })
+    expect(heapUsed() - heap).toBeLessThan(4 * 2 ** 20)
+    expect(complaints).toEqual([])
+    await handler.drain(0)
+    await until(() => process.getActiveResourcesInfo().length <= handles)
+  }, 300_000)
+
+  it('get decent answers also as a Request', async () => {
+    const { handler, complaints } = open()
+    const to = rounds + rounds / 20
+    await fuzz({ from: rounds, to, exchange: (request) => throughFetch(handler, request) })
+    expect(complaints).toEqual([])
+    await handler.drain(0)
+  })
+})
+
+async function throughExchange(handler: Handler, request: RawRequest): Promise<RawOutcome> {
+  const { headers: sent, body: bytes, ...line } = request
+  const caller = new AbortController()
+  const incoming: Incoming = {
+    ...line,
+    base: '',
+    secure: false,
+    header: (name) => sent[name],
+    async bytes(limit) {
+      if (bytes.length > limit) throw new BodyTooLarge(limit)
+      return bytes
+    },
+    signal: caller.signal,
+  }
+  const { status, headers, body = '' } = await handler.exchange(incoming)
+  const type = headers['content-type']
+  if (typeof body === 'string') return { status, type, body }
+  // Whoever has heard enough leaves.
+  const chunks = body[Symbol.asyncIterator]()
+  const { value = '' } = await chunks.next()
+  caller.abort()
+  await chunks.return?.()
+  return { status, type, body: value }
+}
+
+async function throughFetch(handler: Handler, request: RawRequest): Promise<RawOutcome> {
+  const { method, path, query, body } = request
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(request.headers)) headers.set(name, value)
+  const hasBody = method !== 'GET' && method !== 'HEAD'
+  const url = `http://h${path}${query && `?${query}`}`
+  const response = await handler.fetch(new Request(url, { method, headers, ...(hasBody && { body }) }))
+  const reader = response.body?.getReader()
+  const chunk = await reader?.read()
+  await reader?.cancel()
+  const type = response.headers.get('content-type') ?? undefined
+  return { status: response.status, type, body: new TextDecoder().decode(chunk?.value) }
+}
+
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc')
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { served } from '../support/served.ts'
+import { connect } from '../support/wire.ts'
+
+const say = async () => 'hello'
+const cardPath = '/.well-known/agent-card.json'
+
+interface Problem {
+  readonly error: { readonly code: number; readonly status: string; readonly message: string }
+}
+
+interface Card {
+  readonly supportedInterfaces: readonly { readonly url: string }[]
+}
+
+async function interfaceOf(response: Response): Promise<string | undefined> {
+  const card = (await response.json()) as Card
+  return card.supportedInterfaces[0]?.url
+}
+
+describe('the card', () => {
+  it('says what its author said and what is really mounted', async () => {
+    const { server } = await served(say, {
+      profile: { name: 'Ada', description: 'Counts', version: '2.1.0', skills: [{ id: 'count', name: 'Counting' }] },
+    })
+    const response = await fetch(server.cardUrl)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-type')).toBe('application/json')
+    const card = (await response.json()) as Card
+    expect(card.supportedInterfaces[0]).toEqual({
+      url: `${server.url}/`,
+      protocolBinding: 'JSONRPC',
+      protocolVersion: '1.0',
+    })
+    expect(card).toMatchObject({
+      name: 'Ada',
+      description: 'Counts',
+      version: '2.1.0',
+      capabilities: { streaming: true, pushNotifications: false },
+      defaultInputModes: ['text/plain'],
+      defaultOutputModes: ['text/plain'],
+      skills: [{ id: 'count', name: 'Counting', description: 'Counting', tags: ['count'] }],
+    })
+  })
+
+  it('names an address that answers', async () => {
+    const { server } = await served(say)
+    const url = await interfaceOf(await fetch(server.cardUrl))
+    expect((await connect(`${url}`).send('hi')).message?.parts).toEqual([{ text: 'hello' }])
+  })
+
+  it('names an address that answers, also when JSON-RPC is served at a path', async () => {
+    const { server } = await served(say, { path: '/rpc' })
+    const url = await interfaceOf(await fetch(server.cardUrl))
+    expect(url).toBe(`${server.url}/rpc`)
+    expect((await connect(`${url}`).send('hi')).message?.parts).toEqual([{ text: 'hello' }])
+  })
+
+  it('can be cached, and is not sent again to whoever has it', async () => {
+    const { server } = await served(say)
+    const first = await fetch(server.cardUrl)
+    const etag = first.headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"\w+"$/)
+    expect(first.headers.get('cache-control')).toBe('public, max-age=300')
+
+    for (const known of [etag, `"other", W/${etag}`, '*']) {
+      const again = await fetch(server.cardUrl, { headers: { 'if-none-match': known } })
+      expect({ known, status: again.status, body: await again.text() }).toEqual({ known, status: 304, body: '' })
+      expect(again.headers.get('etag')).toBe(etag)
+      expect(again.headers.get('cache-control')).toBe('public, max-age=300')
+    }
+    expect((await fetch(server.cardUrl, { headers: { 'if-none-match': '"other"' } })).status).toBe(200)
+  })
+
+  it('has the same headers for HEAD as for GET, and no body', async () => {
+    const { server } = await served(say)
+    const get = await fetch(server.cardUrl)
+    const head = await fetch(server.cardUrl, { method: 'HEAD' })
+    expect(head.status).toBe(200)
+    for (const name of ['content-type', 'content-length', 'etag', 'cache-control']) {
+      expect(head.headers.get(name)).toBe(get.headers.get(name))
+    }
+    expect(await head.text()).toBe('')
+  })
+})
+
+describe('the address in the card', () => {
+  const forwarded = { forwarded: 'for=192.0.2.1;host=agents.example.com;proto=https' }
+
+  it('is the public URL if the operator states one', async () => {
+    const { server } = await served(say, { publicUrl: 'https://agents.example.com/echo/', trustProxy: true })
+    const headers = { forwarded: 'host=evil.example;proto=http' }
+    expect(await interfaceOf(await fetch(server.cardUrl, { headers }))).toBe('https://agents.example.com/echo/')
+  })
+
+  it('comes from the headers of a proxy if it is trusted', async () => {
+    const { server } = await served(say, { trustProxy: true })
+    expect(await interfaceOf(await fetch(server.cardUrl, { headers: forwarded }))).toBe('https://agents.example.com/')
+    const older = {
+      'x-forwarded-host': 'agents.example.com',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-prefix': '/echo',
+    }
+    expect(await interfaceOf(await fetch(server.cardUrl, { headers: older }))).toBe('https://agents.example.com/echo/')
+  })
+
+  it('does not come from the headers of just anybody', async () => {
+    const { server } = await served(say)
+    expect(await interfaceOf(await fetch(server.cardUrl, { headers: forwarded }))).toBe(`${server.url}/`)
+  })
+
+  it('never repeats a host that is none', async () => {
+    const { server } = await served(say, { trustProxy: true })
+    const headers = { forwarded: 'host="evil.example/path?<script>"' }
+    expect(await interfaceOf(await fetch(server.cardUrl, { headers }))).toBe(`${server.url}/`)
+  })
+})
+
+describe('other paths', () => {
+  it('healthz answers that all is well', async () => {
+    const { server } = await served(say)
+    const response = await fetch(`${server.url}/healthz`)
+    expect(response.status).toBe(200)
+    expect(await response.json()).toEqual({ status: 'ok' })
+  })
+
+  it('whoever reads where JSON-RPC is posted learns what to do', async () => {
+    const { server } = await served(say)
+    const response = await fetch(server.url)
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe('POST')
+    const { error } = (await response.json()) as Problem
+    expect(error).toMatchObject({ code: 405, status: 'UNIMPLEMENTED' })
+    expect(error.message).toContain('POST JSON-RPC here.')
+    expect(error.message).toContain(`the agent describes itself at ${cardPath}`)
+  })
+
+  it('the card and the health can only be read', async () => {
+    const { server } = await served(say)
+    for (const path of [cardPath, '/healthz']) {
+      const response = await fetch(`${server.url}${path}`, { method: 'POST', body: '{}' })
+      expect(response.status).toBe(405)
+      expect(response.headers.get('allow')).toBe('GET, HEAD')
+      expect(response.headers.get('content-type')).toBe('application/json')
+    }
+  })
+
+  it('whoever comes to another path learns where to go', async () => {
+    const { server } = await served(say, { path: '/rpc' })
+    const response = await fetch(`${server.url}/somewhere`)
+    expect(response.status).toBe(404)
+    const { error } = (await response.json()) as Problem
+    expect(error).toMatchObject({ code: 404, status: 'NOT_FOUND' })
+    expect(error.message).toContain('JSON-RPC is at /rpc')
+    expect(error.message).toContain(`the agent describes itself at ${cardPath}`)
+  })
+})

@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import { served } from '../support/served.ts'
+import { sendParams, type WireAnswer, type WireOutcome } from '../support/wire.ts'
+
+const say = async () => 'hello'
+
+const info = (reason: string, more = {}) => ({
+  '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+  reason,
+  domain: 'a2a-protocol.org',
+  ...more,
+})
+
+describe('an error', () => {
+  it('of A2A carries its reason', async () => {
+    const { wire } = await served(say)
+    for (const method of ['GetTask', 'CancelTask', 'SubscribeToTask']) {
+      expect(await wire.call(method, { id: 'nobody-knows' })).toEqual({
+        status: 200,
+        jsonrpc: '2.0',
+        id: expect.any(Number),
+        error: {
+          code: -32001,
+          message: 'There is no task nobody-knows, or it is not yours.',
+          data: [info('TASK_NOT_FOUND')],
+        },
+      })
+    }
+  })
+
+  it('of validation names the field, what was expected and what came', async () => {
+    const { wire } = await served(say)
+    const { message } = sendParams('hi')
+    const { error } = await wire.call('SendMessage', { message: { ...message, parts: [{ text: 'a' }, { text: 7 }] } })
+    expect(error).toEqual({
+      code: -32602,
+      message: 'message.parts[1].text: expected a string, got a number',
+      data: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.BadRequest',
+          fieldViolations: [{ field: 'message.parts[1].text', description: 'expected a string, got a number' }],
+        },
+      ],
+    })
+  })
+
+  it('of an agent that throws tells the caller nothing of the inside', async () => {
+    const { wire } = await served(async (turn) => {
+      await turn.status('working')
+      throw new Error(`cannot open /etc/secret with the key s3cret`)
+    })
+    const { status } = await wire.sendTask('go')
+    expect(status.state).toBe('TASK_STATE_FAILED')
+    expect(status.message?.parts).toEqual([
+      { text: expect.stringMatching(/^The agent failed unexpectedly \(reference \w+\)\.$/) },
+    ])
+  })
+
+  it('answers with the id of its request, of whichever type', async () => {
+    const { wire } = await served(say)
+    for (const id of [7, 0, -1, 'seven', '', null]) {
+      const response = await wire.post({ jsonrpc: '2.0', id, method: 'GetTask', params: { id: 'nobody-knows' } })
+      expect(await response.json()).toMatchObject({ id, error: { code: -32001 } })
+    }
+  })
+})
+
+describe('what this agent does not offer', () => {
+  it('is push notifications', async () => {
+    const { wire } = await served(say)
+    const config = { taskId: 't', id: 'p', url: 'https://example.com/hook' }
+    const methods = [
+      'CreateTaskPushNotificationConfig',
+      'GetTaskPushNotificationConfig',
+      'ListTaskPushNotificationConfigs',
+      'DeleteTaskPushNotificationConfig',
+    ]
+    for (const method of methods) {
+      const { error } = await wire.call(method, config)
+      expect(error).toMatchObject({ code: -32003, data: [info('PUSH_NOTIFICATION_NOT_SUPPORTED')] })
+    }
+    const configuration = { taskPushNotificationConfig: { url: config.url } }
+    expect((await wire.call('SendMessage', sendParams('hi', { configuration }))).error?.code).toBe(-32003)
+  })
+
+  it('is an extended card', async () => {
+    const { wire } = await served(say)
+    const { error } = await wire.call('GetExtendedAgentCard')
+    expect(error).toMatchObject({ code: -32004, data: [info('UNSUPPORTED_OPERATION')] })
+  })
+
+  it('is a method that does not exist, and whoever misspells one learns the right name', async () => {
+    const { wire } = await served(say)
+    const { status, error } = await wire.call('SendMesage', sendParams('hi'))
+    expect(status).toBe(200)
+    expect(error).toEqual({
+      code: -32601,
+      message: 'There is no method "SendMesage" in A2A 1.0; did you mean SendMessage?',
+    })
+  })
+})
+
+describe('A2A-Version', () => {
+  const hello = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: sendParams('hi') }
+  const plain = { 'content-type': 'application/json' }
+
+  it.each(['1.0', '1', '1.0.1', ' 1.0 '])('%s is spoken here', async (version) => {
+    const { server, wire } = await served(say)
+    expect((await wire.send('hi', {}, { 'a2a-version': version })).message).toBeDefined()
+    const url = `${server.url}/?A2A-Version=${encodeURIComponent(version)}`
+    const response = await fetch(url, { method: 'POST', headers: plain, body: JSON.stringify(hello) })
+    expect(((await response.json()) as { result: WireOutcome }).result.message).toBeDefined()
+  })
+
+  it.each(['9.9', '1.1', 'one', '1.0, 0.3'])('%s is not, and the caller learns what is', async (version) => {
+    const { server, wire } = await served(say)
+    const refusal = {
+      code: -32009,
+      message: expect.stringMatching(/ Supported: .*\b1\.0\b.*, named in the header A2A-Version\.$/),
+      data: [info('VERSION_NOT_SUPPORTED', { metadata: { supportedVersions: expect.stringMatching(/\b1\.0\b/) } })],
+    }
+    expect((await wire.call('SendMessage', sendParams('hi'), { 'a2a-version': version })).error).toEqual(refusal)
+    const url = `${server.url}/?A2A-Version=${encodeURIComponent(version)}`
+    const response = await fetch(url, { method: 'POST', headers: plain, body: JSON.stringify(hello) })
+    expect(((await response.json()) as { error: unknown }).error).toEqual(refusal)
+  })
+
+  it('0.3 has no method of 1.0, whether it is spoken here or not', async () => {
+    const { wire } = await served(say)
+    const { error } = await wire.call('SendMessage', sendParams('hi'), { 'a2a-version': '0.3' })
+    expect([-32009, -32601]).toContain(error?.code)
+  })
+
+  it('may be left out where the method tells it, unless the operator is strict', async () => {
+    const answer = async (missingVersion: 'infer' | 'strict') => {
+      const { server } = await served(say, { missingVersion })
+      const response = await fetch(server.url, { method: 'POST', headers: plain, body: JSON.stringify(hello) })
+      return (await response.json()) as WireAnswer<WireOutcome>
+    }
+    expect((await answer('infer')).result?.message).toBeDefined()
+    // A request without a version is one of 0.3 (A2A 1.0 §3.6.2), and that has no SendMessage.
+    expect([-32009, -32601]).toContain((await answer('strict')).error?.code)
+  })
+})

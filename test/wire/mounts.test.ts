@@ -1,0 +1,162 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+import express from 'express'
+import { Hono } from 'hono'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { agent } from '../../src/agent/agent.ts'
+import type { Turn } from '../../src/agent/turn.ts'
+import { toListener } from '../../src/node/listener.ts'
+import { createHandler, type HandlerOptions } from '../../src/server/handler.ts'
+import { collect, gate, quiet, until } from '../support/house.ts'
+import { connect, type Wire } from '../support/wire.ts'
+
+/** Says "hello", or counts to three in a task: after the first number it waits for the gate. */
+function counting(options: HandlerOptions = {}) {
+  const go = gate()
+  const run = async (turn: Turn) => {
+    if (turn.text === 'hello') return 'hello'
+    const numbers = turn.artifact('numbers')
+    await numbers.write('one')
+    await go.promise
+    await numbers.write('two')
+    await numbers.close('three')
+    return undefined
+  }
+  const handler = createHandler(agent({ name: 'Counting' }, run), { logger: quiet, ...options })
+  onTestFinished(() => handler.drain(0))
+  return { handler, go }
+}
+
+async function listening(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** What must be true wherever a handler is mounted. */
+async function expectAnswers(wire: Wire, go: PromiseWithResolvers<void>): Promise<void> {
+  expect((await wire.send('hello')).message?.parts).toEqual([{ text: 'hello' }])
+
+  const events = wire.sendStream('count')
+  const first = await events.next()
+  const second = await events.next()
+  expect(first.value?.result?.task?.status.state).toBe('TASK_STATE_WORKING')
+  expect(second.value?.result?.artifactUpdate?.artifact.parts).toEqual([{ text: 'one' }])
+  // These two have come although the agent is not done: nothing on the way holds events back.
+  go.resolve()
+  const rest = await collect(events)
+  expect(rest.map(({ generation }) => generation)).toEqual([4, 5, 6])
+  expect(rest.at(-1)?.result?.statusUpdate?.status.state).toBe('TASK_STATE_COMPLETED')
+
+  const id = first.value?.result?.task?.id ?? ''
+  expect(await collect(wire.subscribe(id, { after: 4 }))).toHaveLength(2)
+}
+
+async function expectCardLeadsTo(base: string): Promise<void> {
+  expect(await interfaceOf(await fetch(`${base}/.well-known/agent-card.json`))).toBe(`${base}/`)
+}
+
+/** The address that a card prefers. */
+async function interfaceOf(card: Response): Promise<string | undefined> {
+  const { supportedInterfaces } = (await card.json()) as { supportedInterfaces: { url: string }[] }
+  return supportedInterfaces[0]?.url
+}
+
+describe('a handler', () => {
+  it('answers without a socket', async () => {
+    const { handler, go } = counting()
+    const wire = connect('http://in.process/', (url, init) => handler.fetch(new Request(url, init)))
+    await expectAnswers(wire, go)
+    const card = await handler.fetch(new Request('http://in.process/.well-known/agent-card.json'))
+    expect(await interfaceOf(card)).toBe('http://in.process/')
+  })
+
+  it('goes on with a task although its reader left', async () => {
+    const { handler, go } = counting()
+    const wire = connect('http://in.process/', (url, init) => handler.fetch(new Request(url, init)))
+    let id = ''
+    for await (const { result } of wire.sendStream('count')) {
+      id = result?.task?.id ?? id
+      if (result?.artifactUpdate) break
+    }
+    go.resolve()
+    await until(async () => (await wire.getTask(id)).status.state === 'TASK_STATE_COMPLETED')
+    expect((await wire.getTask(id)).artifacts?.[0]?.parts).toEqual([
+      { text: 'one' },
+      { text: 'two' },
+      { text: 'three' },
+    ])
+  })
+})
+
+describe('in Express a handler is mounted in one line', () => {
+  it('at the root', async () => {
+    const { handler, go } = counting()
+    const app = express()
+    app.use(toListener(handler.exchange))
+    const base = await listening(app)
+    await expectAnswers(connect(base), go)
+    await expectCardLeadsTo(base)
+  })
+
+  it('below a path', async () => {
+    const { handler, go } = counting()
+    const app = express()
+    app.use('/agents/echo', toListener(handler.exchange))
+    app.get('/', (_request, response) => void response.send('the rest of the app'))
+    const base = await listening(app)
+    await expectAnswers(connect(`${base}/agents/echo`), go)
+    await expectCardLeadsTo(`${base}/agents/echo`)
+    expect(await (await fetch(base)).text()).toBe('the rest of the app')
+    expect(await (await fetch(`${base}/agents/echo/nowhere`)).json()).toMatchObject({
+      error: { code: 404, message: expect.stringContaining('JSON-RPC is at /agents/echo/') },
+    })
+  })
+
+  it('behind a body parser', async () => {
+    const { handler, go } = counting({ bodyLimit: 1000 })
+    const app = express()
+    app.use(express.json())
+    app.use('/agents/echo', toListener(handler.exchange))
+    const base = await listening(app)
+    const wire = connect(`${base}/agents/echo`)
+    await expectAnswers(wire, go)
+    expect((await wire.call('SendMesage')).error?.code).toBe(-32601)
+    expect((await wire.call('GetTask', { id: 'x'.repeat(1000) })).status).toBe(413)
+  })
+})
+
+describe('in Hono a handler is mounted in one line', () => {
+  it('at the root', async () => {
+    const { handler, go } = counting()
+    const app = new Hono()
+    app.mount('/', handler.fetch)
+    const base = await listening(getRequestListener(app.fetch))
+    await expectAnswers(connect(base), go)
+    await expectCardLeadsTo(base)
+  })
+
+  it('as a route', async () => {
+    const { handler, go } = counting()
+    const app = new Hono()
+    app.all('*', (context) => handler.fetch(context.req.raw))
+    const base = await listening(getRequestListener(app.fetch))
+    await expectAnswers(connect(base), go)
+    await expectCardLeadsTo(base)
+  })
+
+  it('below a path, of which the card is told by its public URL', async () => {
+    const { handler, go } = counting({ publicUrl: 'https://agents.example.com/echo' })
+    const app = new Hono()
+    app.mount('/echo', handler.fetch)
+    const base = await listening(getRequestListener(app.fetch))
+    await expectAnswers(connect(`${base}/echo`), go)
+    const card = await fetch(`${base}/echo/.well-known/agent-card.json`)
+    expect(await interfaceOf(card)).toBe('https://agents.example.com/echo/')
+  })
+})

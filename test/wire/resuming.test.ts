@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import {
+  ask,
+  chunks,
+  count,
+  generationsOf,
+  linesOf,
+  nextOf,
+  numbers,
+  resultsOf,
+  taskIdOf,
+} from '../support/counting.ts'
+import { collect, gate, until } from '../support/house.ts'
+import { served } from '../support/served.ts'
+import { readEvents, type WireEvent } from '../support/wire.ts'
+
+describe('a stream that was cut', () => {
+  it('goes on exactly after the event that was seen last, wherever that was', async () => {
+    const { wire } = await served(count)
+    const events = await collect(wire.sendStream('go'))
+    for (const [index, { generation = 0 }] of events.slice(0, -1).entries()) {
+      const rest = await collect(wire.subscribe(taskIdOf(events), { after: generation }))
+      expect(generationsOf(rest)).toEqual(generationsOf(events.slice(index + 1)))
+      expect(resultsOf(rest)).toEqual(resultsOf(events.slice(index + 1)))
+    }
+  })
+
+  it('goes on also over what callers said meanwhile, of which streams do not tell', async () => {
+    const { wire } = await served(ask)
+    const events = await collect(wire.sendStream('begin'))
+    const id = taskIdOf(events)
+    const reader = wire.subscribe(id)
+    const { generation: paused = 0 } = await nextOf(reader)
+    await wire.send('this one', { taskId: id })
+    const rest = await collect(reader)
+    expect(linesOf(rest)).toEqual(['TASK_STATE_WORKING', 'TASK_STATE_COMPLETED'])
+    expect(generationsOf(rest)).toEqual([paused + 2, paused + 3])
+    // Also after the number of the message itself, which no stream has told.
+    for (const after of [paused, paused + 1]) {
+      expect(resultsOf(await collect(wire.subscribe(id, { after })))).toEqual(resultsOf(rest))
+    }
+  })
+
+  it('can also be told in the query where to go on', async () => {
+    const { server, wire } = await served(count)
+    const id = taskIdOf(await collect(wire.sendStream('go')))
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } })
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(`${server.url}/?lastEventId=10`, { method: 'POST', headers, body })
+    expect((await collect(readEvents(response))).at(0)?.generation).toBe(11)
+  })
+
+  it('is seen whole by a client that drops the connection in the middle and comes back', async () => {
+    const dropped = gate()
+    const { wire } = await served(async (turn) => {
+      const written = turn.artifact('numbers')
+      for (const number of numbers) {
+        if (number === '10') await dropped.promise
+        await written.write(number)
+      }
+      await turn.status('completed')
+    })
+    const seen: WireEvent[] = []
+    for await (const event of wire.sendStream('go')) if (seen.push(event) === 3) break
+    dropped.resolve()
+
+    seen.push(...(await collect(wire.subscribe(taskIdOf(seen), { after: seen.at(-1)?.generation ?? 0 }))))
+    expect(generationsOf(seen)).toEqual(seen.map((_, index) => index + 2))
+    expect(linesOf(seen)).toEqual(['TASK_STATE_WORKING', ...numbers, 'TASK_STATE_COMPLETED'])
+  })
+})
+
+describe('a stream that is sent again under its key', () => {
+  const sending = { messageId: 'm', headers: { 'idempotency-key': 'k' } }
+
+  it('is the same stream twice, or the rest of it', async () => {
+    const { wire } = await served(count)
+    const [one = [], two = []] = await Promise.all(
+      Array.from({ length: 2 }, () => collect(wire.sendStream('go', sending))),
+    )
+    expect(one).toHaveLength(chunks + 3)
+    expect(resultsOf(two)).toEqual(resultsOf(one))
+    const rest = await collect(wire.sendStream('go', { ...sending, after: 10 }))
+    expect(resultsOf(rest)).toEqual(resultsOf(one.slice(9)))
+  })
+
+  it('is refused to whoever has seen its end, or more than there is', async () => {
+    const { wire } = await served(count)
+    const end = (await collect(wire.sendStream('go', sending))).at(-1)?.generation ?? 0
+    const again = (after: number) => collect(wire.sendStream('go', { ...sending, after }))
+    await expect(again(end)).rejects.toThrow('"code":-32004')
+    await expect(again(end + 1)).rejects.toThrow('"code":-32602')
+  })
+
+  it('is told from its beginning if it is new after all', async () => {
+    const { wire } = await served(count)
+    // A client that sends the number of the last event it has seen, in whichever stream, loses nothing.
+    const events = await collect(wire.sendStream('go', { ...sending, after: 1_000 }))
+    expect(linesOf(events)).toEqual(['TASK_STATE_WORKING', ...numbers, '', 'TASK_STATE_COMPLETED'])
+  })
+})
+
+describe('a caller that leaves', () => {
+  it('while it waits for its answer stops nothing', async () => {
+    const left = gate()
+    const { wire, server } = await served(async (turn) => {
+      await turn.status('working')
+      await left.promise
+    })
+    const caller = new AbortController()
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'SendMessage',
+      params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }], contextId: 'c' } },
+    })
+    const headers = { 'content-type': 'application/json' }
+    const sent = fetch(server.url, { method: 'POST', headers, body, signal: caller.signal })
+    const states = async () => {
+      const { tasks } = await wire.result<{ tasks: { status: { state: string } }[] }>('ListTasks', { contextId: 'c' })
+      return tasks.map(({ status }) => status.state)
+    }
+    await until(async () => (await states()).length === 1)
+    caller.abort()
+    await expect(sent).rejects.toThrow()
+    left.resolve()
+    await until(async () => (await states())[0] === 'TASK_STATE_COMPLETED')
+  })
+})
