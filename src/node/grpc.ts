@@ -1,5 +1,5 @@
 import type { ServerHttp2Stream } from 'node:http2'
-import type { GrpcExchange, Metadata } from '../transports/grpc/rpc.ts'
+import type { GrpcExchange, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
 import type { Http2Incoming } from './http2-incoming.ts'
 import { dismiss, writeAll } from './http2-write.ts'
 
@@ -14,24 +14,34 @@ export async function answerGrpc(
   exchange: GrpcExchange,
 ): Promise<void> {
   const outgoing = await exchange(incoming)
-  const { headers } = outgoing
-  if ('rest' in outgoing) {
-    let trailers: Metadata | undefined
-    begin(stream, headers, () => trailers)
-    stream.write(outgoing.first)
-    trailers = await writeAll(stream, outgoing.rest)
-    stream.end()
-  } else if (outgoing.message) {
-    begin(stream, headers, () => outgoing.trailers)
-    stream.end(outgoing.message)
-  } else if (!stream.destroyed) {
-    stream.respond({ ':status': 200, ...headers, ...outgoing.trailers }, { endStream: true })
-  }
+  if ('rest' in outgoing) await sendMessages(stream, outgoing)
+  else if (!stream.closed) sendWhole(stream, outgoing)
   dismiss(stream)
 }
 
-function begin(stream: ServerHttp2Stream, headers: Metadata, trailers: () => Metadata | undefined): void {
-  if (stream.destroyed) return
-  stream.once('wantTrailers', () => stream.sendTrailers(trailers() ?? {}))
+type Streamed = Extract<GrpcOutgoing, { readonly rest: unknown }>
+type Whole = Exclude<GrpcOutgoing, Streamed>
+
+function sendWhole(stream: ServerHttp2Stream, { headers, message, trailers }: Whole): void {
+  if (message) {
+    begin(stream, headers, () => trailers)
+    stream.end(message)
+  } else {
+    stream.respond({ ':status': 200, ...headers, ...trailers }, { endStream: true })
+  }
+}
+
+async function sendMessages(stream: ServerHttp2Stream, { headers, first, rest }: Streamed): Promise<void> {
+  let trailers: Metadata = {}
+  if (!stream.closed) {
+    begin(stream, headers, () => trailers)
+    stream.write(first)
+  }
+  trailers = (await writeAll(stream, rest)) ?? {}
+  stream.end()
+}
+
+function begin(stream: ServerHttp2Stream, headers: Metadata, trailers: () => Metadata): void {
+  stream.once('wantTrailers', () => stream.sendTrailers(trailers()))
   stream.respond({ ':status': 200, ...headers }, { waitForTrailers: true })
 }

@@ -1,6 +1,6 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { answer } from '../http/answer.ts'
-import type { Exchange } from '../http/exchange.ts'
+import type { Exchange, Outgoing } from '../http/exchange.ts'
 import type { Http2Incoming } from './http2-incoming.ts'
 import { dismiss, writeAll } from './http2-write.ts'
 
@@ -10,19 +10,32 @@ export async function answerHttp2(
   incoming: Http2Incoming,
   { exchange, onError }: { readonly exchange: Exchange; readonly onError: (error: unknown) => void },
 ): Promise<void> {
-  const { status, headers, body = '' } = await answer(exchange, incoming, onError)
-  const head = { ':status': status, ...headers }
+  const outgoing = await answer(exchange, incoming, onError)
+  const { body = '' } = outgoing
+  const isHead = incoming.method === 'HEAD'
   if (typeof body === 'string') {
-    if (stream.destroyed) return
-    const sized = isBodiless(status) ? head : { ...head, 'content-length': Buffer.byteLength(body) }
-    stream.respond(sized, { endStream: incoming.method === 'HEAD' || body === '' })
-    stream.end(body)
+    if (!stream.closed) sendText(stream, outgoing, body, isHead)
   } else {
-    if (!stream.destroyed) stream.respond(head, { endStream: incoming.method === 'HEAD' })
+    if (!stream.closed) stream.respond(headOf(outgoing), { endStream: isHead })
     await writeAll(stream, body[Symbol.asyncIterator]())
     stream.end()
   }
   dismiss(stream)
+}
+
+function sendText(stream: ServerHttp2Stream, outgoing: Outgoing, text: string, isHead: boolean): void {
+  const head = headOf(outgoing)
+  const sized = isBodiless(outgoing.status) ? head : { ...head, 'content-length': Buffer.byteLength(text) }
+  if (isHead || text === '') {
+    stream.respond(sized, { endStream: true })
+  } else {
+    stream.respond(sized)
+    stream.end(text)
+  }
+}
+
+function headOf({ status, headers }: Outgoing) {
+  return { ':status': status, ...headers }
 }
 
 /** RFC 9110 §8.6: these have no `Content-Length`. */

@@ -41,7 +41,8 @@ export class Http2Incoming implements GrpcIncoming {
 function collect(stream: ServerHttp2Stream, announced: number, limit: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     if (announced > limit) return reject(new BodyTooLarge(limit))
-    if (stream.destroyed) return reject(new Error('the caller left before its body had come'))
+    const leave = (): void => reject(new Error('the caller left before its body had come'))
+    if (stream.aborted) return leave()
     const chunks: Uint8Array[] = []
     let length = 0
     const take = (chunk: Uint8Array): void => {
@@ -53,18 +54,16 @@ function collect(stream: ServerHttp2Stream, announced: number, limit: number): P
     }
     stream.on('data', take)
     stream.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)))
-    // Before its end comes, that is: a body that was cut off looks whole otherwise.
-    stream.once('aborted', () => reject(new Error('the caller left before its body had come')))
+    // It ends then, too, as if it were whole.
+    stream.once('aborted', leave)
     stream.once('error', reject)
   })
 }
 
+/** A stream is aborted when it ends before our side of it has. */
 function signalOf(stream: ServerHttp2Stream): AbortSignal {
   const controller = new AbortController()
-  const close = (): void => {
-    if (!stream.writableFinished) controller.abort()
-  }
-  if (stream.closed) close()
-  else stream.once('close', close)
+  if (stream.aborted) controller.abort()
+  else stream.once('aborted', () => controller.abort())
   return controller.signal
 }

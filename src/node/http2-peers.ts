@@ -1,8 +1,9 @@
 import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
 
 /** The connections of HTTP/2 that are open. */
 export interface Http2Peers {
-  add(session: ServerHttp2Session): void
+  add(session: ServerHttp2Session, socket: Socket): void
   /** Takes no new streams, and ends each connection when its last stream has ended. */
   close(): void
   destroy(): void
@@ -19,24 +20,26 @@ export function createHttp2Peers(keepAliveTimeout: number): Http2Peers {
   }, keepAliveTimeout / 2).unref()
 
   return {
-    add(session) {
-      const peer: Peer = { session, streams: 0, idleSince: performance.now(), isAsked: false }
+    add(session, socket) {
+      const peer: Peer = { session, socket, streams: 0, idleSince: performance.now(), isAsked: false }
       peers.add(peer)
       session.on('stream', (stream) => count(peer, stream))
-      session.once('close', () => peers.delete(peer))
+      socket.once('close', () => peers.delete(peer))
     },
     close() {
       clearInterval(sweep)
       for (const { session } of peers) session.close()
     },
     destroy() {
-      for (const { session } of peers) session.destroy()
+      // Of the session this would be no more than a request, if it is closing already.
+      for (const { socket } of peers) socket.destroy()
     },
   }
 }
 
 interface Peer {
   readonly session: ServerHttp2Session
+  readonly socket: Socket
   /** How many are open. */
   streams: number
   idleSince: number
@@ -53,14 +56,14 @@ function count(peer: Peer, stream: ServerHttp2Stream): void {
 }
 
 function check(peer: Peer, keepAliveTimeout: number): void {
-  const { session, streams, idleSince, isAsked } = peer
-  if (streams === 0) {
-    if (performance.now() - idleSince >= keepAliveTimeout) session.close()
-  } else if (isAsked) {
-    session.destroy()
-  } else {
+  const { session, socket, streams, idleSince, isAsked } = peer
+  if (isAsked || session.closed) {
+    socket.destroy()
+  } else if (streams > 0) {
     peer.isAsked = session.ping(() => {
       peer.isAsked = false
     })
+  } else if (performance.now() - idleSince >= keepAliveTimeout) {
+    session.close()
   }
 }

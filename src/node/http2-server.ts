@@ -1,4 +1,10 @@
-import { constants, createServer, type ServerHttp2Stream } from 'node:http2'
+import {
+  constants,
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
@@ -18,39 +24,47 @@ export interface Http2Options {
 }
 
 export interface Http2 extends Pick<Http2Peers, 'close' | 'destroy'> {
-  /** Speaks HTTP/2 on a connection. */
+  /** Speaks HTTP/2 on a connection that somebody else has accepted. */
   accept(socket: Socket): void
 }
 
-/** How many calls of one connection may run at once; more wait at the caller. */
-const maxConcurrentStreams = 1_000
+const sessionOptions: ServerOptions = {
+  // So many calls of one connection may run at once; more wait at the caller.
+  settings: { maxConcurrentStreams: 1_000 },
+}
 
-/** Speaks HTTP/2 on connections that somebody else accepts: gRPC, and everything that HTTP/1.1 has. */
+/** HTTP/2 without a port of its own: gRPC, and everything that HTTP/1.1 has. */
 export function createHttp2({ exchange, grpc, requestTimeout, keepAliveTimeout, onError }: Http2Options): Http2 {
-  const peers = createHttp2Peers(keepAliveTimeout)
-  const server = createServer({ settings: { maxConcurrentStreams } })
-  server.on('session', peers.add)
-  server.on('stream', async (stream, headers) => {
-    // A stream that breaks off says so by closing; there is nothing to add.
+  const { add, close, destroy } = createHttp2Peers(keepAliveTimeout)
+
+  async function answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
+    // A stream that breaks off closes, and that is all there is to know.
     stream.on('error', () => {})
-    cutWhenSlow(stream, requestTimeout)
+    limitRequest(stream, requestTimeout)
     const incoming = new Http2Incoming(stream, headers)
     try {
       if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, grpc)
       else await answerHttp2(stream, incoming, { exchange, onError })
     } catch (error) {
-      if (!stream.destroyed) onError(error)
+      if (!stream.closed) onError(error)
       stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     }
-  })
+  }
+
   return {
-    accept: (socket) => server.emit('connection', socket),
-    close: peers.close,
-    destroy: peers.destroy,
+    accept(socket) {
+      const session = performServerHandshake(socket, sessionOptions)
+      // What a peer does to its connection ends it, and concerns nobody else.
+      session.on('error', () => {})
+      session.on('stream', answer)
+      add(session, socket)
+    },
+    close,
+    destroy,
   }
 }
 
-function cutWhenSlow(stream: ServerHttp2Stream, requestTimeout: number): void {
+function limitRequest(stream: ServerHttp2Stream, requestTimeout: number): void {
   if (stream.endAfterHeaders) return
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestTimeout)
   const stop = (): void => clearTimeout(timer)

@@ -12,15 +12,19 @@ export async function writeAll<R>(
   const release = (): void => {
     source.return?.().catch(() => {})
   }
-  stream.once('close', release)
-  if (stream.destroyed) release()
-  for (;;) {
-    if (stream.destroyed) return undefined
+  stream.once('aborted', release)
+  if (isOver(stream)) release()
+  while (!isOver(stream)) {
     if (stream.writableNeedDrain) await drained(stream)
     const { done, value } = await source.next()
     if (done) return value
-    if (!stream.destroyed) stream.write(value)
+    if (!isOver(stream)) stream.write(value)
   }
+  return undefined
+}
+
+function isOver(stream: ServerHttp2Stream): boolean {
+  return stream.closed || stream.writableEnded
 }
 
 /** Resolves when there is room again, or nobody to have room for. */
@@ -28,15 +32,16 @@ function drained(stream: ServerHttp2Stream): Promise<void> {
   return new Promise((resolve) => {
     const finish = (): void => {
       stream.off('drain', finish)
-      stream.off('close', finish)
+      stream.off('aborted', finish)
       resolve()
     }
     stream.once('drain', finish)
-    stream.once('close', finish)
+    stream.once('aborted', finish)
   })
 }
 
 /** RFC 9113 §8.1: a caller that is answered before it has sent all is told that the rest is not needed. */
 export function dismiss(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+  // What has come already must be gone before the stream can close.
+  if (!stream.readableEnded) stream.resume().close(constants.NGHTTP2_NO_ERROR)
 }

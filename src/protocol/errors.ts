@@ -34,7 +34,21 @@ export interface FieldViolation {
   readonly description: string
 }
 
-export interface A2AErrorOptions {
+/** What a client knows of a failed call besides the failure: with whom, and how it can be put right. */
+export interface ErrorContext {
+  /** What to do about it, for whoever set up the agent or the call. */
+  readonly hint?: string
+  /** The mistake that was recognised, as a word for programs. */
+  readonly reason?: string
+  /** The dialect in which the agent was spoken to. */
+  readonly dialect?: string
+  readonly binding?: string
+  readonly url?: string
+  /** Of HTTP. */
+  readonly status?: number
+}
+
+export interface A2AErrorOptions extends ErrorContext {
   /** For our own eyes: never sent to a caller. */
   readonly cause?: unknown
   readonly violations?: readonly FieldViolation[]
@@ -45,12 +59,18 @@ export interface A2AErrorOptions {
 }
 
 /** The only error that a caller sees. Its message is written for the caller. */
-export class A2AError extends Error {
+export class A2AError extends Error implements ErrorContext {
   override readonly name = 'A2AError'
   readonly code: ErrorCode
   readonly violations: readonly FieldViolation[]
   readonly metadata: Readonly<Record<string, string>>
   readonly retryAfter: number | undefined
+  declare readonly hint?: string
+  declare readonly reason?: string
+  declare readonly dialect?: string
+  declare readonly binding?: string
+  declare readonly url?: string
+  declare readonly status?: number
 
   constructor(code: ErrorCode, message: string, options: A2AErrorOptions = {}) {
     super(message, { cause: options.cause })
@@ -58,7 +78,18 @@ export class A2AError extends Error {
     this.violations = options.violations ?? []
     this.metadata = options.metadata ?? {}
     this.retryAfter = options.retryAfter
+    // Only what is given, so that an error without a client behind it looks like one.
+    for (const name of contextNames) if (options[name] !== undefined) Object.assign(this, { [name]: options[name] })
   }
+}
+
+const contextNames = ['hint', 'reason', 'dialect', 'binding', 'url', 'status'] as const satisfies (keyof ErrorContext)[]
+
+/** The same error, with what its context did not say yet. */
+export function inContext(error: A2AError, context: ErrorContext): A2AError {
+  const known = Object.fromEntries(contextNames.map((name) => [name, error[name] ?? context[name]]))
+  const { code, message, cause, violations, metadata, retryAfter, stack } = error
+  return Object.assign(new A2AError(code, message, { cause, violations, metadata, retryAfter, ...known }), { stack })
 }
 
 export function invalidParams(field: string, description: string): A2AError {

@@ -68,6 +68,7 @@ export interface TaskStatus {
   readonly message?: Message
   /** ISO 8601, UTC, milliseconds. */
   readonly timestamp: string
+  readonly carry?: Carry
 }
 
 export interface Task {

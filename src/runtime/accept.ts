@@ -84,6 +84,7 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
     const { generation, lease } = appended
     // Without the lease somebody is at work on this task, and hears of the message from the log.
     if (lease) runs.start({ task: head, generation, ...lease, phase: head.phase, received, isFirst: false })
+    else runs.get(taskId)?.nudge()
     return { task: head, generation }
   }
 }
@@ -98,7 +99,7 @@ function requireRoom({ taskId, contextId, phase }: VisibleHead, { settings, runs
   if (whileBusy === 'reject' && !isInterrupted(phase)) {
     throw new A2AError('conflict', `Task ${taskId} still works on an earlier message: send this one when it rests.`)
   }
-  if ((runs.get(taskId)?.waiting ?? 0) >= queueLimit) {
+  if ((runs.get(taskId)?.waiting() ?? 0) >= queueLimit) {
     const text = `Task ${taskId} has ${queueLimit} messages waiting: send this one later.`
     throw new A2AError('unavailable', text, { retryAfter: 5 })
   }

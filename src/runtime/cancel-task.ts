@@ -5,6 +5,7 @@ import type { Call, CancelTaskRequest } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
 import { follow } from '../tasks/follow.ts'
 import type { TaskHead } from '../tasks/log.ts'
+import type { Acceptance } from './accept.ts'
 import { getTask } from './get-task.ts'
 import { linkSignals } from './linked-signal.ts'
 import type { RuntimeSettings } from './options.ts'
@@ -14,7 +15,8 @@ import { visibleHead } from './visible.ts'
 const patience = 2_000
 
 /** Stores the wish. Whoever is at work on the task, here or elsewhere, stops it; nobody at work, we end it ourselves. */
-export async function cancelTask(request: CancelTaskRequest, call: Call, settings: RuntimeSettings): Promise<Task> {
+export async function cancelTask(request: CancelTaskRequest, call: Call, house: Acceptance): Promise<Task> {
+  const { settings, runs } = house
   const { log, holder, leaseTtl } = settings
   for (;;) {
     const head = await visibleHead(log, request, call.principal)
@@ -28,7 +30,10 @@ export async function cancelTask(request: CancelTaskRequest, call: Call, setting
     if (appended.type !== 'stored') continue // somebody was faster: look again
     const { generation, lease } = appended
     if (lease) await log.append(taskId, generation, [createVoice(head).status('canceled')], lease)
-    else await ended(head, generation, call, settings)
+    else {
+      runs.get(taskId)?.nudge()
+      await ended(head, generation, call, settings)
+    }
     return await getTask(request, call, log)
   }
 }

@@ -2,7 +2,7 @@ import type { MessageEvent } from '../protocol/events.ts'
 
 /** Messages for a task that has not taken them yet, oldest first. */
 export interface Inbox {
-  readonly size: number
+  size(): number
   /** Whether somebody was waiting for it. */
   push(message: MessageEvent): boolean
   take(): MessageEvent | undefined
@@ -15,9 +15,7 @@ export function createInbox(): Inbox {
   let deliver: ((message: MessageEvent) => void) | undefined
 
   return {
-    get size() {
-      return messages.length
-    },
+    size: () => messages.length,
     push(message) {
       if (!deliver) {
         messages.push(message)

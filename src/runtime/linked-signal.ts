@@ -7,7 +7,8 @@ export interface LinkedSignal {
 
 export function linkSignals(signals: readonly AbortSignal[], after?: number): LinkedSignal {
   const linked = new AbortController()
-  const abort = () => linked.abort()
+  // With a reason of its own, for the default one is an error with a stack.
+  const abort = () => linked.abort('released')
   const timer = after === undefined ? undefined : setTimeout(abort, after)
   for (const signal of signals) signal.addEventListener('abort', abort)
   if (signals.some(({ aborted }) => aborted)) abort()

@@ -1,6 +1,6 @@
 import { createVoice } from '../agent/voice.ts'
 import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
-import { isEnded, type Phase } from '../protocol/states.ts'
+import { isEnded, isInterrupted, type Phase } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
 import { createInbox } from './inbox.ts'
 import type { RuntimeSettings } from './options.ts'
@@ -10,9 +10,13 @@ import { createWriter, LeaseLost } from './writer.ts'
 
 /** A task at work in this process, from the message that woke it until it rests or ends. */
 export interface Run {
-  /** Messages that wait for their turn. */
-  readonly waiting: number
+  /** How many messages wait for their turn. */
+  waiting(): number
   stop(reason: StopReason): void
+  /** Somebody in this process has stored a message or a wish for it. */
+  nudge(): void
+  /** Resolves when it has stored, beyond that generation, a state at which callers stop waiting; or when it is over. */
+  rested(after: number): Promise<void>
   /** Resolves when the lease is given back or lost. Never rejects. */
   readonly done: Promise<void>
 }
@@ -34,11 +38,13 @@ export function startRun(
   const { taskId } = task
   const { log, logger } = settings
   const inbox = createInbox()
-  const finished = new AbortController()
   const voice = createVoice(task)
   /** The turn under way, and why the whole run must stop. */
   let turn: Stop | undefined
   let halted: StopReason | undefined
+  /** The last generation at which callers stop waiting, and who waits for the next one. */
+  let restedAt = 0
+  const waiters: (() => void)[] = []
 
   const writer = createWriter({
     log,
@@ -49,13 +55,18 @@ export function startRun(
     /** A task that has input does not wait for any, and is not complete: what was queued runs first. */
     adjust(event) {
       const rests = event.type === 'status' && ['completed', 'input-required'].includes(event.status.state)
-      return rests && inbox.size > 0 ? { ...event, status: { ...event.status, state: 'working' } } : event
+      return rests && inbox.size() > 0 ? { ...event, status: { ...event.status, state: 'working' } } : event
     },
     onForeign(event: TaskEvent) {
       if (event.type === 'cancel') stop('canceled')
       if (event.type !== 'message') return
       const answersQuestion = inbox.push(event)
       if (!answersQuestion && settings.whileBusy === 'interrupt') turn?.stop('interrupted')
+    },
+    onStored() {
+      if (!isEnded(writer.phase) && !isInterrupted(writer.phase)) return
+      restedAt = writer.generation
+      tellRest()
     },
     onLost: () => stop('lease-lost'),
     onFlood: () => stop('flooded'),
@@ -100,35 +111,53 @@ export function startRun(
     await writer.emit(canceled ? voice.status('canceled') : voice.status('failed', stopText(reason, settings)))
   }
 
-  /** Callers write to this task too, from here or from another process: their messages, and their wish to cancel. */
-  async function watch(): Promise<void> {
-    while (!finished.signal.aborted) {
+  function tellRest(): void {
+    for (const tell of waiters.splice(0)) tell()
+  }
+
+  function nudge(): void {
+    writer.sync().catch((error) => logger.error({ taskId, error }, 'a task could not be read'))
+  }
+
+  /** Callers in other processes write to this task too: their messages, and their wish to cancel. */
+  async function watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
       const seen = writer.generation
-      await log.wait(taskId, seen, finished.signal)
+      await log.wait(taskId, seen, signal)
       await writer.settled()
       // What we wrote ourselves needs no reading; and a write that comes after somebody else's reads it first.
-      if (writer.generation === seen && !finished.signal.aborted) await writer.sync()
+      if (writer.generation === seen && !signal.aborted) await writer.sync()
     }
   }
 
   async function run(): Promise<void> {
-    const watching = watch()
+    // Most turns are over before anybody could want to say something.
+    let finished: AbortController | undefined
+    const watching = setTimeout(() => {
+      finished = new AbortController()
+      watch(finished.signal).catch((error) => logger.error({ taskId, error }, 'a task could not be watched'))
+    }, watchAfter)
     try {
       await work()
     } catch (error) {
       if (error instanceof LeaseLost) logger.warn({ taskId, fence }, 'the lease of a task was lost to another process')
       else logger.error({ taskId, error }, 'a task could not be stored; it is failed when its lease has run out')
     } finally {
-      finished.abort()
-      await watching.catch((error) => logger.error({ taskId, error }, 'a task could not be watched'))
+      clearTimeout(watching)
+      finished?.abort('done')
+      restedAt = Number.POSITIVE_INFINITY
+      tellRest()
     }
   }
 
   return {
-    get waiting() {
-      return inbox.size
-    },
+    waiting: inbox.size,
     stop,
+    nudge,
+    rested: (after) => (restedAt > after ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
     done: run(),
   }
 }
+
+/** Milliseconds after which a run begins to follow its own log. */
+const watchAfter = 50

@@ -61,7 +61,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
     getTask: (request, call) => getTask(request, call, log),
     listTasks: (request, call) => listTasks(request, call, log),
-    cancelTask: (request, call) => cancelTask(request, call, settings),
+    cancelTask: (request, call) => cancelTask(request, call, house),
     subscribeToTask: (request, call) => until(call, (linked) => subscribeToTask(request, linked, log)),
     createPushConfig: withoutPush,
     getPushConfig: withoutPush,
@@ -82,7 +82,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       isDraining = true
       upkeep.stop()
       await runs.drain(deadline)
-      closing.abort()
+      closing.abort('closing')
     },
   }
 }

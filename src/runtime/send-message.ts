@@ -1,7 +1,8 @@
 import { A2AError } from '../protocol/errors.ts'
+import type { StoredEvent } from '../protocol/events.ts'
 import type { Call, Outcome, SendRequest } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
-import { follow } from '../tasks/follow.ts'
+import type { Fold } from '../tasks/fold.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import { type Acceptance, accept } from './accept.ts'
 import type { Ticket } from './claims.ts'
@@ -14,25 +15,51 @@ export async function sendMessage(request: SendRequest, call: Call, house: Accep
   const { log } = house.settings
   const ticket = await accept(request, call, house)
   const { historyLength, returnImmediately, blockFor } = request.configuration ?? {}
-  const { signal, release } = linkSignals([call.signal], blockFor)
-  const outcome = await (returnImmediately ? firstOf : restOf)(log, ticket, signal).finally(release)
+  const outcome = returnImmediately
+    ? await firstOf(log, ticket, call.signal)
+    : await restOf(ticket, call, house, blockFor)
   if (!outcome) throw new A2AError('unavailable', 'The call was given up before there was an answer.')
   return outcome.type === 'task' ? { ...outcome, task: limitHistory(outcome.task, historyLength) } : outcome
 }
 
-async function restOf(log: TaskLog, { task, generation }: Ticket, signal: AbortSignal): Promise<Outcome | undefined> {
+async function restOf(
+  { task, generation }: Ticket,
+  call: Call,
+  { settings, runs }: Acceptance,
+  blockFor: number | undefined,
+): Promise<Outcome | undefined> {
+  const { log } = settings
   const fold = await foldUntil(log, task, generation)
-  for await (const stored of follow(log, task.taskId, fold.generation, signal)) {
-    fold.apply(stored)
-    const { event } = stored
-    if (event.type === 'reply') return { type: 'message', message: event.message }
-    if (event.type !== 'status') continue
-    const { state } = event.status
-    const rested = isEnded(state) || isInterrupted(state) ? fold.task() : undefined
-    if (rested) return { type: 'task', task: rested }
+  const limit = blockFor === undefined ? undefined : linkSignals([call.signal], blockFor)
+  try {
+    for (;;) {
+      const stored = await log.read(task.taskId, fold.generation)
+      for (const each of stored) {
+        fold.apply(each)
+        const outcome = outcomeAt(each, fold)
+        if (outcome) return outcome
+      }
+      if (stored.length > 0) continue
+      // A task at work here says itself when it rests, which costs less than to hear of its every event.
+      const run = limit ? undefined : runs.get(task.taskId)
+      const signal = run ? undefined : (limit?.signal ?? call.signal)
+      if (signal?.aborted) break
+      await (signal ? log.wait(task.taskId, fold.generation, signal) : run?.rested(fold.generation))
+    }
+  } finally {
+    limit?.release()
   }
   const unrested = fold.task()
   return unrested && { type: 'task', task: unrested }
+}
+
+/** The answer, if this event is where callers stop waiting. */
+function outcomeAt({ event }: StoredEvent, fold: Fold): Outcome | undefined {
+  if (event.type === 'reply') return { type: 'message', message: event.message }
+  if (event.type !== 'status') return undefined
+  const { state } = event.status
+  const task = isEnded(state) || isInterrupted(state) ? fold.task() : undefined
+  return task && { type: 'task', task }
 }
 
 async function firstOf(log: TaskLog, { task, generation }: Ticket, signal: AbortSignal): Promise<Outcome | undefined> {

@@ -1,3 +1,4 @@
+import type { Mutable } from '../tasks/mutable.ts'
 import type { RuntimeSettings } from './options.ts'
 
 /** Why a turn is stopped from outside. */
@@ -17,8 +18,6 @@ export interface Stop {
 
 export function createStop({ cancelGrace, turnDeadline }: RuntimeSettings): Stop {
   const controller = new AbortController()
-  let reason: StopReason | undefined
-  let over = false
   let grace: ReturnType<typeof setTimeout> | undefined
   let leaveBehind = () => {}
   const leftBehind = new Promise<undefined>((resolve) => {
@@ -26,30 +25,27 @@ export function createStop({ cancelGrace, turnDeadline }: RuntimeSettings): Stop
   })
 
   function stop(why: StopReason): void {
-    if (reason || over) return
-    reason = why
+    if (brake.reason || brake.over) return
+    brake.reason = why
     // Another writer goes on with the task: there is nothing to wait for.
     grace = setTimeout(leaveBehind, why === 'lease-lost' ? 0 : cancelGrace)
     controller.abort(new Error(`The turn is stopped: ${why}.`))
   }
   const deadline = turnDeadline === undefined ? undefined : setTimeout(stop, turnDeadline, 'deadline')
 
-  return {
+  const brake: Mutable<Stop> = {
     signal: controller.signal,
-    get reason() {
-      return reason
-    },
-    get over() {
-      return over
-    },
+    reason: undefined,
+    over: false,
     stop,
     race: (work) => Promise.race([work, leftBehind]),
     close() {
-      over = true
+      brake.over = true
       clearTimeout(grace)
       clearTimeout(deadline)
     },
   }
+  return brake
 }
 
 /** What the caller reads when the task fails for that reason. */

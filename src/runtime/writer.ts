@@ -1,6 +1,7 @@
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { canFollow, type Phase } from '../protocol/states.ts'
 import type { TaskLog } from '../tasks/log.ts'
+import type { Mutable } from '../tasks/mutable.ts'
 
 /** The one writer of a task as long as its lease lasts. Checks the rules, stores, and tells when it is stored. */
 export interface Writer {
@@ -24,6 +25,8 @@ export interface WriterOptions {
   readonly onForeign: (event: TaskEvent) => void
   /** The last word on an event before it is stored, given all that has arrived by then. */
   readonly adjust: (event: TaskEvent) => TaskEvent
+  /** Called after every append. */
+  readonly onStored: () => void
   /** Somebody else holds the lease now, so nothing more will be stored here. */
   readonly onLost: () => void
   /** More is emitted without being awaited than can be held; what waited is refused. */
@@ -40,8 +43,7 @@ const maxWaiting = 100_000
 const maxBatch = 1_000
 
 export function createWriter(options: WriterOptions): Writer {
-  const { log, taskId, fence, onForeign, adjust, onLost, onFlood } = options
-  let { generation, phase } = options
+  const { log, taskId, fence, onForeign, adjust, onStored, onLost, onFlood } = options
   const waiting: Emission[] = []
   const syncs: Settle[] = []
   let lost: LeaseLost | undefined
@@ -68,10 +70,12 @@ export function createWriter(options: WriterOptions): Writer {
 
   async function catchUp(): Promise<void> {
     for (;;) {
-      const stored: readonly StoredEvent[] = await log.read(taskId, generation)
+      const stored: readonly StoredEvent[] = await log.read(taskId, writer.generation)
       if (stored.length === 0) return
-      for (const { event } of stored) onForeign(event)
-      generation = stored.at(-1)?.generation ?? generation
+      for (const { generation, event } of stored) {
+        onForeign(event)
+        writer.generation = generation
+      }
     }
   }
 
@@ -81,13 +85,14 @@ export function createWriter(options: WriterOptions): Writer {
         if (lost) return refuse(batch, lost)
         const plan = checked(batch)
         if (plan.events.length === 0) return refuse(plan.forbidden)
-        const appended = await log.append(taskId, generation, plan.events, { fence })
+        const appended = await log.append(taskId, writer.generation, plan.events, { fence })
         if (appended.type === 'behind') {
           await catchUp()
         } else if (appended.type === 'stored') {
-          generation = appended.generation
-          phase = plan.phase
+          writer.generation = appended.generation
+          writer.phase = plan.phase
           for (const emission of plan.allowed) emission.resolve()
+          onStored()
           return refuse(plan.forbidden)
         } else {
           lost = new LeaseLost(`The lease of task ${taskId} is lost.`)
@@ -102,7 +107,7 @@ export function createWriter(options: WriterOptions): Writer {
 
   /** What of a batch may be stored, given where the task stands now. */
   function checked(batch: readonly Emission[]) {
-    let next = phase
+    let next = writer.phase
     const events: TaskEvent[] = []
     const allowed: Emission[] = []
     const forbidden: Emission[] = []
@@ -122,17 +127,15 @@ export function createWriter(options: WriterOptions): Writer {
 
   function refuse(batch: readonly Emission[], reason?: Error): void {
     for (const emission of batch) {
-      emission.reject(reason ?? new Error(`"${wish(emission.event)}" cannot follow "${phase}" in task ${taskId}.`))
+      emission.reject(
+        reason ?? new Error(`"${wish(emission.event)}" cannot follow "${writer.phase}" in task ${taskId}.`),
+      )
     }
   }
 
-  return {
-    get generation() {
-      return generation
-    },
-    get phase() {
-      return phase
-    },
+  const writer: Mutable<Writer> = {
+    generation: options.generation,
+    phase: options.phase,
     emit(event) {
       const stored = new Promise<void>((resolve, reject) => waiting.push({ event, resolve, reject }))
       // Whoever does not await it shall not be killed by it.
@@ -151,6 +154,7 @@ export function createWriter(options: WriterOptions): Writer {
       return synced
     },
   }
+  return writer
 }
 
 interface Emission extends Settle {

@@ -33,14 +33,15 @@ test('a reply ends the exchange without a status', () => {
   expect(standing.changed).toBeGreaterThanOrEqual(before)
 })
 
-test('a message takes the message out of the status it answers, and leaves its state and time', () => {
-  const asked: TaskEvent = { type: 'status', status: { state: 'input-required', message, timestamp: at(1_000) } }
+test('a message takes the message out of the status it answers, and leaves the rest', () => {
+  const rest = { state: 'input-required', timestamp: at(1_000), carry: { 'v0.3': { k: 1 } } } as const
+  const asked: TaskEvent = { type: 'status', status: { ...rest, message } }
   const standing = advance(beginning(7), [received, asked])
   expect(standing.status?.message).toEqual(message)
   expect(advance(standing, [received])).toEqual({
     generation: 3,
     phase: 'input-required',
-    status: { state: 'input-required', timestamp: at(1_000) },
+    status: rest,
     changed: 1_000,
   })
 })

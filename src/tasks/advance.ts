@@ -2,6 +2,7 @@ import type { TaskEvent } from '../protocol/events.ts'
 import type { TaskStatus } from '../protocol/model.ts'
 import type { Phase } from '../protocol/states.ts'
 import type { TaskHead } from './log.ts'
+import { withoutMessage } from './without-message.ts'
 
 /** The part of a head that events change. */
 export interface Standing {
@@ -23,7 +24,7 @@ export function advance(standing: Standing, events: readonly TaskEvent[]): Stand
     } else if (event.type === 'message') {
       // As in the fold: an answered status message belongs to the history.
       dialect = event.dialect ?? dialect
-      status = status && { state: status.state, timestamp: status.timestamp }
+      status = status && withoutMessage(status)
     } else if (event.type === 'reply') {
       phase = 'answered'
       changed = Date.now()

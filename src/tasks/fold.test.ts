@@ -38,6 +38,19 @@ describe('history', () => {
     expect(task?.status).toEqual({ state: 'input-required', timestamp })
   })
 
+  test('a status keeps what a dialect needs to remember of it when its message enters the history', () => {
+    const carry = { 'v0.3': { state: 'unknown' } }
+    const asked: TaskEvent = {
+      type: 'status',
+      status: { state: 'working', timestamp, message: message('?', 'agent'), carry },
+    }
+    expect(folded([received('hello'), asked, received('this one')]).task()?.status).toEqual({
+      state: 'working',
+      timestamp,
+      carry,
+    })
+  })
+
   test('every message is in the history once, oldest first', () => {
     const fold = folded([
       received('1'),

@@ -1,6 +1,8 @@
 import type { ArtifactEvent, StoredEvent } from '../protocol/events.ts'
 import type { Artifact, Message, Part, Task } from '../protocol/model.ts'
 import type { NewTask, Snapshot } from './log.ts'
+import type { Mutable } from './mutable.ts'
+import { withoutMessage } from './without-message.ts'
 
 /**
  * The task as the sum of its events. It grows in place, so that an event costs the same however many came before it.
@@ -16,7 +18,6 @@ export interface Fold {
 }
 
 export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapshot): Fold {
-  let generation = kept?.generation ?? 0
   let status = kept?.status
   const history: Message[] = [...(kept?.history ?? [])]
   const artifacts = new Map<string, Growing>()
@@ -26,15 +27,13 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
   function retireStatusMessage() {
     if (!status?.message) return
     history.push(status.message)
-    status = { state: status.state, timestamp: status.timestamp }
+    status = withoutMessage(status)
   }
 
-  return {
-    get generation() {
-      return generation
-    },
+  const fold: Mutable<Fold> = {
+    generation: kept?.generation ?? 0,
     apply(stored) {
-      generation = stored.generation
+      fold.generation = stored.generation
       const { event } = stored
       switch (event.type) {
         case 'message':
@@ -57,6 +56,7 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
     },
     task() {
       if (!status) return undefined
+      const { generation } = fold
       return { id: taskId, contextId, status, artifacts: assembled(artifacts), history: [...history], generation }
     },
     messages: () => [...history],
@@ -64,12 +64,13 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
       taskId,
       contextId,
       owner,
-      generation,
+      generation: fold.generation,
       status,
       artifacts: assembled(artifacts),
       history: [...history],
     }),
   }
+  return fold
 }
 
 interface Growing {

@@ -13,5 +13,18 @@ export function decodeMessage(type: DescMessage, bytes: Uint8Array): JsonValue {
 }
 
 export function encodeMessage(type: DescMessage, json: unknown): Uint8Array {
-  return toBinary(type, fromJson(type, json as JsonValue, { registry, ignoreUnknownFields: true }))
+  try {
+    return toBinary(type, readJson(type, json))
+  } catch {
+    return toBinary(type, readJson(type, wellFormed(json)))
+  }
+}
+
+function readJson(type: DescMessage, json: unknown) {
+  return fromJson(type, json as JsonValue, { registry, ignoreUnknownFields: true })
+}
+
+/** Where a chunk ends within an emoji, its text ends with half a pair: JSON can carry that, UTF-8 cannot. */
+function wellFormed(json: unknown): JsonValue {
+  return JSON.parse(JSON.stringify(json, (_, value) => (typeof value === 'string' ? value.toWellFormed() : value)))
 }

@@ -11,7 +11,10 @@ export const acceptedEncodings = ['identity', ...formats.keys()].join(',')
 /** Refuses a call whose messages could not be read, before they are. */
 export function requireEncoding(encoding = 'identity'): void {
   if (encoding === 'identity' || formats.has(encoding)) return
-  throw new StatusError('UNIMPLEMENTED', `Messages compressed with ${encoding} cannot be read, but ${acceptedEncodings}.`)
+  throw new StatusError(
+    'UNIMPLEMENTED',
+    `Messages compressed with ${encoding} cannot be read, but ${acceptedEncodings}.`,
+  )
 }
 
 /** A small message may unfold into a giant one, so it is measured on the way. */

@@ -3,23 +3,23 @@ import type { ServerDialect } from '../../dialects/dialect.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import { encodeMessage } from './codec.ts'
-import { registry } from './registry.ts'
+import { messageNamed } from './registry.ts'
 import type { Metadata } from './rpc.ts'
 import { StatusError, type StatusName, statusCodes } from './status.ts'
 
 export const okTrailers: Metadata = { 'grpc-status': '0' }
 
-/** Java reads no more than 8 KiB of metadata, and this is its largest part. */
-const maxMessage = 1_024
-const maxDetails = 4_096
+/** Clients in Java read no more than 8 KiB of metadata: here 400 characters become 3,600, and 2,900 bytes 3,900. */
+const maxMessage = 400
+const maxDetails = 2_900
 
 /** How the end of a call tells an error: its status, and in full as a `google.rpc.Status` (A2A 1.0 §10.6). */
 export function errorTrailers(error: A2AError | StatusError, dialect: ServerDialect): Metadata {
-  if (error instanceof StatusError) return statusTrailers(error.status, error.message)
-  const { status, message, details = [] } = dialect.encodeHttpError(error).body.error as unknown as RpcStatus
-  const trailers = statusTrailers(status, message)
-  if (details.length === 0) return trailers
-  return { ...trailers, 'grpc-status-details-bin': base64Encode(encodeDetails(status, message, details), 'std_raw') }
+  if (error instanceof StatusError) return statusTrailers(error)
+  const status = dialect.encodeHttpError(error).body.error as unknown as RpcStatus
+  const details = encodeDetails(status)
+  const trailers = statusTrailers(status)
+  return details ? { ...trailers, 'grpc-status-details-bin': base64Encode(details, 'std_raw') } : trailers
 }
 
 /** The form that A2A 1.0 gives to errors over HTTP (§11.6). */
@@ -29,21 +29,26 @@ interface RpcStatus {
   readonly details?: readonly JsonObject[]
 }
 
-function statusTrailers(status: StatusName, message: string): Metadata {
-  return { 'grpc-status': `${statusCodes[status]}`, 'grpc-message': percentEncode(message.slice(0, maxMessage)) }
+function statusTrailers({ status, message }: RpcStatus | StatusError): Metadata {
+  return { 'grpc-status': `${statusCodes[status]}`, 'grpc-message': percentEncode(short(message)) }
 }
 
-const Status = registry.getMessage('google.rpc.Status')
+/** The first detail says what kind of error it is; the later ones are left out if there is no room for them. */
+function encodeDetails({ status, message, details = [] }: RpcStatus): Uint8Array | undefined {
+  for (let told = details; told.length > 0; told = told.slice(0, -1)) {
+    const bytes = encodeMessage(Status, { code: statusCodes[status], message: short(message), details: told })
+    if (bytes.length <= maxDetails) return bytes
+  }
+  return undefined
+}
 
-/** The first detail says what kind of error it is; the others may have to stay behind. */
-function encodeDetails(status: StatusName, message: string, details: readonly JsonObject[]): Uint8Array {
-  if (Status === undefined) throw new Error('there is no google.rpc.Status in proto/')
-  const told = { code: statusCodes[status], message: message.slice(0, maxMessage) }
-  const whole = encodeMessage(Status, { ...told, details })
-  return whole.length <= maxDetails ? whole : encodeMessage(Status, { ...told, details: details.slice(0, 1) })
+const Status = messageNamed('google.rpc.Status')
+
+function short(message: string): string {
+  return message.slice(0, maxMessage).toWellFormed()
 }
 
 /** As HTTP/2 headers can carry it: printable ASCII, and everything else as the bytes of its UTF-8. */
 function percentEncode(text: string): string {
-  return text.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent)
+  return text.replace(/[^ -$&-~]+/g, encodeURIComponent)
 }

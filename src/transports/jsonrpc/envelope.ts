@@ -14,13 +14,16 @@ export function readEnvelope(body: unknown): Envelope {
   return body as Envelope
 }
 
-/** Read before all else, so that also an error about the rest can be told apart by its id. */
-export function readId({ id }: Envelope): RequestId {
-  if (id === undefined) throw invalidRequest('id is missing: every request of A2A is answered.')
-  if (id === null || Number.isSafeInteger(id)) return id as RequestId
+/** Read before all else, so that also an error about the rest can be told apart by its id. Undefined if it is missing. */
+export function readId({ id }: Envelope): RequestId | undefined {
+  if (id === undefined || id === null || Number.isSafeInteger(id)) return id as RequestId | undefined
   // It comes back with every event of a stream.
   if (typeof id === 'string' && id.length <= 256) return id
   throw invalidRequest('id must be a string of at most 256 characters, an integer or null.')
+}
+
+export function missingId(): A2AError {
+  return invalidRequest('id is missing: every request of A2A is answered.')
 }
 
 export interface MethodCall {

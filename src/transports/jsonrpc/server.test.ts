@@ -1,5 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { v0_1, v0_1Strict } from '../../dialects/v0.1/index.ts'
+import { v0_2, v0_2Strict } from '../../dialects/v0.2/index.ts'
+import { v0_3, v0_3Strict } from '../../dialects/v0.3/index.ts'
 import { v1_0 } from '../../dialects/v1.0/index.ts'
 import { BodyTooLarge, type Incoming, type Outgoing } from '../../http/exchange.ts'
 import { A2AError, taskNotFound } from '../../protocol/errors.ts'
@@ -138,13 +141,15 @@ describe('a call', () => {
   it('reaches the service in the words of the model, with who is calling', async () => {
     const { rpc, received, caller } = open()
     const answer = await rpc(request('SendMessage', { message: hello }), { headers: { 'idempotency-key': 'k-1' } })
-    expect(received).toEqual([
+    expect(received).toMatchObject([
       {
         operation: 'sendMessage',
         request: { message: { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] }, dialect: 'v1.0' },
-        call: { principal: { id: 'ada' }, signal: caller.signal, idempotencyKey: 'k-1' },
       },
     ])
+    const { principal, signal, idempotencyKey } = received[0]?.call ?? {}
+    expect({ principal, idempotencyKey }).toEqual({ principal: { id: 'ada' }, idempotencyKey: 'k-1' })
+    expect(signal).toBe(caller.signal)
     expect(answer).toEqual({
       status: 200,
       headers: { 'content-type': 'application/json' },
@@ -175,6 +180,25 @@ describe('a call', () => {
       expect((await rpc(request('GetTask', { id: 'T' }, id))).id).toBe(id)
       expect(await rpc(request('GetTask', { id: 'gone' }, id))).toMatchObject({ id, error: { code: -32001 } })
     }
+  })
+
+  it('needs an id, but for the versions that could do without', async () => {
+    const sent01 = { method: 'tasks/send', params: { id: 'T', message: { role: 'user', parts: [] } } }
+    const sent03 = { method: 'message/send', params: { message: { kind: 'message', messageId: 'm', role: 'user' } } }
+    const spoken = { lenient: [v1_0, v0_3, v0_2, v0_1], strict: [v1_0, v0_3Strict, v0_2Strict, v0_1Strict] } as const
+    const problemOf = async (dialects: WireOptions['dialects'], version: string, call: object) => {
+      const headers = { 'a2a-version': version }
+      const { id, error } = await open({ dialects }).rpc({ jsonrpc: '2.0', ...call }, { headers })
+      expect(id).toBeNull()
+      return error.code
+    }
+    for (const dialects of [spoken.lenient, spoken.strict]) {
+      expect(await problemOf(dialects, '', sent01)).toBe(-32602)
+      expect(await problemOf(dialects, '0.3', sent03)).toBe(-32600)
+      expect(await problemOf(dialects, '1.0', { method: 'GetTask', params: { id: 'gone' } })).toBe(-32600)
+    }
+    expect(await problemOf(spoken.lenient, '0.2', sent03)).toBe(-32602)
+    expect(await problemOf(spoken.strict, '0.2', sent03)).toBe(-32600)
   })
 
   it('names its version in the query just as well', async () => {

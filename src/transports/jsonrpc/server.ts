@@ -1,18 +1,18 @@
 import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
 import { negotiate, operationOf } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { eventStream, sseHeaders } from '../../http/sse.ts'
+import { eventStream, eventText, sseHeaders } from '../../http/sse.ts'
 import { withFirst } from '../../http/with-first.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/model.ts'
-import type { Call } from '../../protocol/service.ts'
 import { callerError } from '../caller-error.ts'
 import { eventTexts, type Wording } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { readBody } from '../read-body.ts'
-import { acceptsStream, idempotencyKeyOf, resumePointOf, versionOf } from '../service-parameters.ts'
-import { failureText, type RequestId, readCall, readEnvelope, readId, successText } from './envelope.ts'
+import { acceptsStream, resumePointOf, versionOf } from '../service-parameters.ts'
+import { WireCall } from '../wire-call.ts'
+import { failureText, missingId, type RequestId, readCall, readEnvelope, readId, successText } from './envelope.ts'
 import { httpStatus } from './http-status.ts'
 
 /** Answers one POST. It never throws: whatever goes wrong is an answer. */
@@ -23,29 +23,34 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
   const { bodyLimit, jsonDepth, heartbeat } = limitsOf(options)
 
   return async (incoming, principal) => {
-    const { signal } = incoming
     let id: RequestId = null
     let dialect = options.dialects[0]
+    let awaitsStream = false
     try {
       const envelope = readEnvelope(await readBody(incoming, { bodyLimit, jsonDepth }))
-      id = readId(envelope)
+      const given = readId(envelope)
+      id = given ?? null
       const { method, params } = readCall(envelope)
       const proposal = { version: versionOf(incoming), method, params, acceptsStream: acceptsStream(incoming) }
       dialect = await negotiate(proposal, options, (address) => recall(address, principal))
+      if (given === undefined && !dialect.allowsMissingId) throw missingId()
       const operation = operationOf(dialect, proposal, options)
-      const call: Call = { principal, signal, idempotencyKey: idempotencyKeyOf(incoming) }
+      awaitsStream = isStream(operation) && proposal.acceptsStream
+      const call = new WireCall(incoming, principal)
 
       if (!isStream(operation)) {
         const result = await operate(service, { dialect, operation, params, call })
         return { status: 200, headers: jsonHeaders, body: successText(id, result) }
       }
       const received = { dialect, operation, params, call }
+      const { signal } = incoming
       const { request, events } = openStream(service, received, resumePointOf(incoming))
       const wording = wordingOf(id, dialect)
       const texts = await withFirst(eventTexts(events, { dialect, request, wording, signal, onError }))
       return { status: 200, headers: sseHeaders, body: eventStream(texts, { heartbeat, signal }) }
     } catch (error) {
-      return refusal(id, dialect, callerError(error, { signal, onError }))
+      const answer = refusal(id, dialect, callerError(error, { signal: incoming.signal, onError }))
+      return awaitsStream && isOld(dialect) ? inStream(answer) : answer
     }
   }
 }
@@ -59,7 +64,19 @@ function wordingOf(id: RequestId, dialect: ServerDialect): Wording {
   }
 }
 
-function refusal(id: RequestId, dialect: ServerDialect, error: A2AError): Outgoing {
+function isOld({ version }: ServerDialect): boolean {
+  return version.startsWith('0.')
+}
+
+/** SDKs before 1.0 that await a stream read no other answer, unless HTTP itself says that something is wrong. */
+function inStream(answer: TextAnswer): Outgoing {
+  if (answer.status !== 200) return answer
+  return { status: 200, headers: sseHeaders, body: eventText({ event: 'error', data: answer.body }) }
+}
+
+type TextAnswer = Outgoing & { readonly body: string }
+
+function refusal(id: RequestId, dialect: ServerDialect, error: A2AError): TextAnswer {
   const { code, retryAfter } = error
   return {
     status: httpStatus[code],

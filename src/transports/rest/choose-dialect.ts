@@ -1,5 +1,6 @@
 import type { RestCall, ServerDialect } from '../../dialects/dialect.ts'
 import { type Speaking, spokenVersion, versionNotSupported } from '../../dialects/negotiate.ts'
+import { A2AError } from '../../protocol/errors.ts'
 import type { TaskAddress } from '../../protocol/service.ts'
 import type { Route } from './routes.ts'
 
@@ -39,6 +40,12 @@ export async function chooseDialect(
 
 function isOf({ version, rest }: ServerDialect, asked: string): boolean {
   return version === asked || rest?.olderVersion === asked
+}
+
+/** A path of 1.0 is none of an older dialect. The other way round, `/v1` may be a tenant or part of an address. */
+export function requirePath(dialect: ServerDialect, route: Route): void {
+  if (route.isLegacy || isAt(dialect, route)) return
+  throw new A2AError('method-not-found', `In A2A ${dialect.version} all paths begin with /v1: this one is of A2A 1.0.`)
 }
 
 /** Before 1.0 the version is in the path. */

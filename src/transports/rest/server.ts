@@ -4,14 +4,14 @@ import { eventStream, sseHeaders } from '../../http/sse.ts'
 import { withFirst } from '../../http/with-first.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/model.ts'
-import type { Call } from '../../protocol/service.ts'
 import { callerError } from '../caller-error.ts'
 import { eventTexts } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { readOptionalBody } from '../read-body.ts'
-import { idempotencyKeyOf, resumePointOf, versionOf } from '../service-parameters.ts'
-import { chooseDialect, isAt } from './choose-dialect.ts'
+import { resumePointOf, versionOf } from '../service-parameters.ts'
+import { WireCall } from '../wire-call.ts'
+import { chooseDialect, isAt, requirePath } from './choose-dialect.ts'
 import { matchRoute, type Route } from './routes.ts'
 
 /** Answers a request of the REST binding; undefined if its path is none of it. What goes wrong is an answer, too. */
@@ -22,13 +22,13 @@ export function createRest(options: WireOptions): Rest {
   const limits = limitsOf(options)
 
   async function answer(route: Route, incoming: Incoming, principal: Principal, speak: Speak): Promise<Outgoing> {
-    const { signal } = incoming
     const body = incoming.method === 'POST' ? await readOptionalBody(incoming, limits) : undefined
     const rest: RestCall = { ...route, query: Object.fromEntries(new URLSearchParams(incoming.query)), body }
     const proposal = { route, rest, version: versionOf(incoming) }
     const dialect = speak(await chooseDialect(proposal, options, (address) => recall(address, principal)))
+    requirePath(dialect, route)
     const { operation } = route
-    const call: Call = { principal, signal, idempotencyKey: idempotencyKeyOf(incoming) }
+    const call = new WireCall(incoming, principal)
     const params = dialect.rest?.params(rest)
 
     if (!isStream(operation)) {
@@ -37,6 +37,7 @@ export function createRest(options: WireOptions): Rest {
       return { status: 200, headers, body: JSON.stringify(result ?? {}) }
     }
     const received = { dialect, operation, params, call }
+    const { signal } = incoming
     const { request, events } = openStream(service, received, resumePointOf(incoming))
     const wording = {
       event: JSON.stringify,
@@ -47,7 +48,7 @@ export function createRest(options: WireOptions): Rest {
   }
 
   return async (incoming, principal) => {
-    const { method, path, signal } = incoming
+    const { method, path } = incoming
     let spoken: ServerDialect = dialects[0]
     const speak = (dialect: ServerDialect) => {
       spoken = dialect
@@ -64,7 +65,7 @@ export function createRest(options: WireOptions): Rest {
       const wrong = new A2AError('method-not-found', `This path takes ${match.allow}, not ${method}.`)
       return { ...refusal(wrong, incoming, spoken, { allow: match.allow }), status: 405 }
     } catch (error) {
-      return refusal(callerError(error, { signal, onError }), incoming, spoken)
+      return refusal(callerError(error, { signal: incoming.signal, onError }), incoming, spoken)
     }
   }
 }

@@ -1,0 +1,254 @@
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Exchange } from '../http/exchange.ts'
+import type { GrpcExchange } from '../transports/grpc/rpc.ts'
+import { type ListenOptions, listen } from './listen.ts'
+
+const hello: Exchange = async ({ path }) => ({ status: 200, headers: {}, body: `hello ${path}` })
+const never = () => new Promise<never>(() => {})
+const refuse: GrpcExchange = async () => ({ headers: {}, trailers: { 'grpc-status': '12' } })
+
+async function serve(exchange: Exchange = hello, options: Partial<ListenOptions> = {}) {
+  const listening = await listen(exchange, { port: 0, grpc: refuse, ...options })
+  onTestFinished(() => listening.close({ deadline: 0 }))
+  return listening
+}
+
+async function open(port: number, bytes: string | Buffer = ''): Promise<Socket & { received: string }> {
+  const socket = Object.assign(connect(port, '127.0.0.1').setEncoding('latin1').setNoDelay(), { received: '' })
+  onTestFinished(() => void socket.destroy())
+  socket.on('data', (data) => {
+    socket.received += data
+  })
+  socket.on('error', () => {})
+  await once(socket, 'connect')
+  socket.write(bytes)
+  return socket
+}
+
+function openHttp2(url: string): ClientHttp2Session {
+  const session = connectHttp2(url)
+  session.on('error', () => {})
+  onTestFinished(() => session.destroy())
+  return session
+}
+
+async function get(session: ClientHttp2Session, path: string): Promise<string> {
+  let text = ''
+  for await (const chunk of session.request({ ':path': path }).setEncoding('utf8')) text += chunk
+  return text
+}
+
+async function timed(run: () => Promise<unknown>): Promise<number> {
+  const start = performance.now()
+  await run()
+  return performance.now() - start
+}
+
+const GET = 'GET /one HTTP/1.1\r\nHost: a\r\n\r\n'
+const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+const settings = Buffer.from('000000040000000000', 'hex')
+/** GET / */
+const headers = Buffer.from('000006010500000001828684010161', 'hex')
+
+describe('what a connection speaks', () => {
+  test('is found out by its first bytes', async () => {
+    const { url, port } = await serve()
+    expect(await (await fetch(`${url}/one`)).text()).toBe('hello /one')
+    expect(await get(openHttp2(url), '/two')).toBe('hello /two')
+    const socket = await open(port, GET + GET)
+    await expect.poll(() => socket.received.match(/hello \/one/g)).toHaveLength(2)
+  })
+
+  test('is found out also if they come one by one', async () => {
+    const { port } = await serve()
+    const plain = await open(port)
+    for (const byte of 'POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n') {
+      plain.write(byte)
+      await sleep(1)
+    }
+    await expect.poll(() => plain.received).toMatch(/hello \/p$/)
+    const newer = await open(port)
+    for (const byte of preface) {
+      newer.write(byte)
+      await sleep(1)
+    }
+    newer.write(Buffer.concat([settings, headers]))
+    await expect.poll(() => newer.received).toContain('hello /')
+  })
+
+  test('must be shown in time', async () => {
+    const { port } = await serve(hello, { requestTimeout: 100 })
+    const connections = await Promise.all(['', 'P', 'PRI * HTTP'].map((bytes) => open(port, bytes)))
+    await Promise.all(connections.map((socket) => once(socket, 'close')))
+    expect(connections.map(({ received }) => received)).toEqual(['', '', ''])
+  })
+
+  test('may be nothing that anybody speaks', async () => {
+    const { url, port } = await serve()
+    const rubbish = await open(port, `${preface}rubbish that is no frame of HTTP/2`)
+    await once(rubbish, 'close')
+    const gone = await open(port, 'PR')
+    gone.end()
+    await once(gone, 'close')
+    expect(await get(openHttp2(url), '/')).toBe('hello /')
+  })
+
+  test('does not matter without gRPC: then it is HTTP/1.1', async () => {
+    const { url } = await serve(hello, { grpc: undefined })
+    const session = openHttp2(url)
+    const [error] = await once(session, 'error')
+    expect(error.code).toMatch(/^ERR_HTTP2|ECONNRESET/)
+  })
+})
+
+describe('a connection of HTTP/2', () => {
+  test('ends when it was idle for long enough, and not before', async () => {
+    const { url } = await serve(hello, { keepAliveTimeout: 300 })
+    const session = openHttp2(url)
+    const closed = once(session, 'close')
+    await sleep(200)
+    expect(await get(session, '/')).toBe('hello /')
+    const idle = await timed(() => closed)
+    expect(idle).toBeGreaterThan(250)
+    expect(idle).toBeLessThan(1_000)
+  })
+
+  test('stays while a stream is open and its peer is there', async () => {
+    const { url } = await serve(never, { keepAliveTimeout: 50 })
+    const session = openHttp2(url)
+    session.request({ ':path': '/' }).on('error', () => {})
+    await sleep(300)
+    expect(session.closed).toBe(false)
+  })
+
+  test('is cut when its peer does not answer any more', async () => {
+    const { port } = await serve(never, { keepAliveTimeout: 100 })
+    const mute = await open(port, Buffer.concat([Buffer.from(preface), settings, headers]))
+    expect(await timed(() => once(mute, 'close'))).toBeLessThan(1_000)
+  })
+
+  test('has requests that must come to their end', async () => {
+    const read: Exchange = async ({ bytes }) => ({ status: 200, headers: {}, body: `${await bytes(100)}` })
+    const { url } = await serve(read, { requestTimeout: 100 })
+    const stream = openHttp2(url).request({ ':method': 'POST', ':path': '/' })
+    stream.on('error', () => {})
+    stream.write('begun')
+    await once(stream, 'close')
+    expect(stream.rstCode).toBe(8)
+  })
+
+  test('tells the exchange that a caller has left, and only then', async () => {
+    const signals: AbortSignal[] = []
+    const { url } = await serve(async ({ path, signal }) => {
+      signals.push(signal)
+      if (path === '/left') await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      return { status: 200, headers: {}, body: 'done' }
+    })
+    const session = openHttp2(url)
+    expect(await get(session, '/stays')).toBe('done')
+    const stream = session.request({ ':path': '/left' })
+    await expect.poll(() => signals).toHaveLength(2)
+    stream.close(8)
+    await expect.poll(() => signals.map(({ aborted }) => aborted)).toEqual([false, true])
+  })
+
+  test('refuses a body over the limit without reading it to its end', async () => {
+    const read: Exchange = async ({ bytes }) => ({ status: 200, headers: {}, body: `${(await bytes(100)).length}` })
+    const { url } = await serve(read)
+    const session = openHttp2(url)
+    const stream = session.request({ ':method': 'POST', ':path': '/' })
+    stream.on('error', () => {})
+    stream.end(Buffer.alloc(5_000_000))
+    const [response] = await once(stream, 'response')
+    expect(response[':status']).toBe(413)
+    expect(await get(session, '/')).toBe('0')
+  })
+
+  test('breaks off a stream whose source fails, and reports it', async () => {
+    const errors: unknown[] = []
+    async function* source() {
+      yield 'one'
+      throw new Error('the source failed')
+    }
+    const { url } = await serve(async () => ({ status: 200, headers: {}, body: source() }), {
+      onError: (error) => errors.push(error),
+    })
+    const stream = openHttp2(url).request({ ':path': '/' })
+    stream.on('error', () => {})
+    stream.resume()
+    await expect.poll(() => stream.destroyed).toBe(true)
+    expect(stream.rstCode).toBe(2)
+    expect(errors).toEqual([new Error('the source failed')])
+  })
+
+  test('lets go of a stream whose reader leaves, and reads no more than it takes', async () => {
+    let pulled = 0
+    let released = false
+    async function* source() {
+      try {
+        for (;;) {
+          pulled++
+          yield 'x'.repeat(10_000)
+          await sleep(0)
+        }
+      } finally {
+        released = true
+      }
+    }
+    const { url } = await serve(async () => ({ status: 200, headers: {}, body: source() }))
+    const stream = openHttp2(url).request({ ':path': '/' })
+    await once(stream, 'response')
+    await sleep(200)
+    const before = pulled
+    expect(before).toBeLessThan(50)
+    await sleep(100)
+    expect(pulled).toBe(before)
+    stream.close(8)
+    await expect.poll(() => released).toBe(true)
+  })
+})
+
+describe('closing', () => {
+  test('ends idle, unused and undecided connections at once', async () => {
+    const { url, port, close } = await serve()
+    const session = openHttp2(url)
+    expect(await get(session, '/')).toBe('hello /')
+    const others = await Promise.all(['', 'PRI'].map((bytes) => open(port, bytes)))
+    await sleep(20)
+    const ended = Promise.all([once(session, 'close'), ...others.map((socket) => once(socket, 'close'))])
+    expect(await timed(() => close({ deadline: 5_000 }))).toBeLessThan(1_000)
+    await ended
+  })
+
+  test('lets running answers finish', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { url, close } = await serve(async () => {
+      await gate.promise
+      return { status: 200, headers: {}, body: 'late' }
+    })
+    const answer = get(openHttp2(url), '/')
+    await sleep(50)
+    const closed = close({ deadline: 5_000 })
+    await sleep(50)
+    gate.resolve()
+    expect(await answer).toBe('late')
+    expect(await timed(() => closed)).toBeLessThan(1_000)
+  })
+
+  test('cuts off at the deadline what has not finished', async () => {
+    const { url, port, close } = await serve(never)
+    const session = openHttp2(url)
+    session.request({ ':path': '/' }).on('error', () => {})
+    const deaf = await open(port, Buffer.concat([Buffer.from(preface), settings, headers]))
+    await sleep(50)
+    const ended = Promise.all([once(session, 'close'), once(deaf, 'close')])
+    const took = await timed(() => close({ deadline: 100 }))
+    expect(took).toBeGreaterThan(90)
+    expect(took).toBeLessThan(1_000)
+    await ended
+  })
+})

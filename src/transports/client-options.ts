@@ -1,0 +1,29 @@
+import type { ClientDialect } from '../dialects/dialect.ts'
+
+/** As the global one, which it is by default; credentials, guards and agents without a socket are put in here. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+export interface AnswerLimits {
+  /** Bytes of an answer. 64 MiB by default. */
+  readonly answerLimit?: number
+  /** Characters of one event of a stream. 10 Mi by default. */
+  readonly eventLimit?: number
+  /** How many lists and objects may lie in each other. 64 by default. */
+  readonly jsonDepth?: number
+  /** Milliseconds without a byte after which a stream counts as broken. 45 seconds by default. */
+  readonly idle?: number
+}
+
+export interface WireClientOptions extends AnswerLimits {
+  /** Where the agent is asked, as its card says. */
+  readonly url: string
+  readonly dialect: ClientDialect
+  readonly fetch: Fetch
+  /** Named in every request, if the card names it (A2A 1.0 §5.8). */
+  readonly tenant?: string
+}
+
+export function answerLimitsOf(limits: AnswerLimits) {
+  const { answerLimit = 64 * 2 ** 20, eventLimit = 10 * 2 ** 20, jsonDepth = 64, idle = 45_000 } = limits
+  return { answerLimit, eventLimit, jsonDepth, idle }
+}

@@ -1,0 +1,27 @@
+import type { DialectName } from '../../dialects/dialect.ts'
+import type { Json, JsonObject } from '../../protocol/model.ts'
+
+/** A dialect as a gRPC service. */
+export interface A2AService {
+  readonly name: string
+  readonly dialect: DialectName
+  /** What its callers may name as their `a2a-version`. */
+  readonly versions: readonly string[]
+  /** Says in JSON what the wire says only by what is absent. */
+  readonly makeExplicit?: (request: JsonObject) => JsonObject
+}
+
+export const a2aServices: readonly A2AService[] = [
+  { name: 'lf.a2a.v1.A2AService', dialect: 'v1.0', versions: ['1.0'] },
+  { name: 'a2a.v1.A2AService', dialect: 'v0.3-proto', versions: ['0.3', '0.2'], makeExplicit },
+]
+
+/** `blocking` has no presence: a configuration without it means not to wait, and only no configuration leaves it open. */
+function makeExplicit(request: JsonObject): JsonObject {
+  const { configuration } = request
+  return isObject(configuration) ? { ...request, configuration: { blocking: false, ...configuration } } : request
+}
+
+function isObject(json: Json | undefined): json is JsonObject {
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
+}

@@ -1,0 +1,112 @@
+import { A2AError } from '../../protocol/errors.ts'
+import { callerError } from '../caller-error.ts'
+import { decodeMessage, encodeMessage } from './codec.ts'
+import { type Deadline, startDeadline } from './deadline.ts'
+import { frame, readMessage, readMessages } from './frames.ts'
+import { acceptedEncodings, requireEncoding } from './inflate.ts'
+import type { GrpcIncoming, GrpcOutgoing, Metadata, Rpc } from './rpc.ts'
+import { StatusError } from './status.ts'
+import { errorTrailers, okTrailers } from './trailers.ts'
+
+export interface AnswerOptions {
+  /** Bytes of a message. */
+  readonly messageLimit: number
+  /** Gets what must not be shown to a caller. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Answers one call. It never throws: whatever goes wrong is an answer. */
+export async function answerRpc(rpc: Rpc, incoming: GrpcIncoming, options: AnswerOptions): Promise<GrpcOutgoing> {
+  let running: Running = { rpc, incoming, options, deadline: startDeadline(undefined, incoming.signal) }
+  try {
+    requireProto(incoming.header('content-type'))
+    requireEncoding(incoming.header('grpc-encoding'))
+    running = { ...running, deadline: startDeadline(incoming.header('grpc-timeout'), incoming.signal) }
+    return rpc.type === 'unary' ? await answerOnce(rpc, running) : await openStream(rpc, running)
+  } catch (error) {
+    running.deadline.release()
+    return refusal(error, running)
+  }
+}
+
+export const grpcHeaders: Metadata = { 'content-type': 'application/grpc', 'grpc-accept-encoding': acceptedEncodings }
+
+/** Of a conversation. Nobody here has more to say at once. */
+const wordLimit = 64 * 1024
+
+type RpcOf<T extends Rpc['type']> = Extract<Rpc, { readonly type: T }>
+
+interface Running {
+  readonly rpc: Rpc
+  readonly incoming: GrpcIncoming
+  readonly deadline: Deadline
+  readonly options: AnswerOptions
+}
+
+async function answerOnce(rpc: RpcOf<'unary'>, { incoming, deadline, options }: Running): Promise<GrpcOutgoing> {
+  const { input, output } = rpc.method
+  const request = decodeMessage(input, await readMessage(incoming, options.messageLimit))
+  const result = await rpc.answer(request, { incoming, signal: deadline.signal })
+  deadline.release()
+  requireTime(deadline)
+  return { headers: grpcHeaders, message: frame(encodeMessage(output, result)), trailers: okTrailers }
+}
+
+/** Headers wait for the first message, so that what fails before it is a plain refusal. */
+async function openStream(rpc: RpcOf<'stream' | 'conversation'>, running: Running): Promise<GrpcOutgoing> {
+  const { incoming, deadline, options } = running
+  const { input } = rpc.method
+  const call = { incoming, signal: deadline.signal }
+  const answers =
+    rpc.type === 'conversation'
+      ? rpc.answer(decodeAll(input, readMessages(incoming, wordLimit)), call)
+      : rpc.answer(decodeMessage(input, await readMessage(incoming, options.messageLimit)), call)
+  const rest = frames(answers, running)
+  const { done, value } = await rest.next()
+  return done ? { headers: grpcHeaders, trailers: value } : { headers: grpcHeaders, first: value, rest }
+}
+
+async function* decodeAll(type: Rpc['method']['input'], messages: AsyncIterable<Uint8Array>) {
+  for await (const message of messages) yield decodeMessage(type, message)
+}
+
+/** A failure before the first message is thrown; one after it is told in the trailers. */
+async function* frames(answers: AsyncIterable<unknown>, running: Running): AsyncGenerator<Uint8Array, Metadata> {
+  const { rpc, deadline } = running
+  let begun = false
+  try {
+    for await (const answer of answers) {
+      yield frame(encodeMessage(rpc.method.output, answer))
+      begun = true
+    }
+    requireTime(deadline)
+    return okTrailers
+  } catch (error) {
+    if (!begun) throw error
+    return refusal(error, running).trailers
+  } finally {
+    deadline.release()
+  }
+}
+
+function refusal(error: unknown, { rpc, incoming, options, deadline }: Running) {
+  const { signal } = incoming
+  const known = deadline.hasPassed() ? deadlinePassed() : error
+  const told = known instanceof StatusError ? known : callerError(known, { signal, onError: options.onError })
+  return { headers: grpcHeaders, trailers: errorTrailers(told, rpc.dialect) }
+}
+
+/** What stops at its signal may do so quietly. */
+function requireTime(deadline: Deadline): void {
+  if (deadline.hasPassed()) throw deadlinePassed()
+}
+
+function deadlinePassed(): A2AError {
+  return new A2AError('timeout', 'The deadline of the call has passed.')
+}
+
+/** The subtype may name another form of the messages, which is not spoken here. */
+function requireProto(contentType = ''): void {
+  if (/^application\/grpc(?:\+proto)?\s*(?:;|$)/i.test(contentType)) return
+  throw new StatusError('UNIMPLEMENTED', 'The messages must be protobuf, with Content-Type: application/grpc+proto.')
+}

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { decodeMessage, encodeMessage } from './codec.ts'
+import { messageNamed } from './registry.ts'
+
+const Part = messageNamed('lf.a2a.v1.Part')
+const SendMessageRequest = messageNamed('lf.a2a.v1.SendMessageRequest')
+const TaskStatus = messageNamed('lf.a2a.v1.TaskStatus')
+
+test.each([
+  ['text', { text: 'hello' }],
+  ['an empty text', { text: '' }],
+  ['bytes', { raw: 'AAECAw==' }],
+  ['a URL', { url: 'https://example.com/a', filename: 'a', mediaType: 'text/plain' }],
+  ['an object', { data: { list: [1, 'two', null, { deep: true }], n: 1.5 } }],
+  ['null', { data: null }],
+  ['metadata', { text: 'x', metadata: { a: { b: [] } } }],
+])('a part of %s comes back as it was', (_, part) => {
+  expect(decodeMessage(Part, encodeMessage(Part, part))).toEqual(part)
+})
+
+test('what the wire did not set is absent, and what has presence is there', () => {
+  const nothing = decodeMessage(SendMessageRequest, new Uint8Array())
+  expect(nothing).toEqual({})
+  const configuration = { historyLength: 0 }
+  expect(decodeMessage(SendMessageRequest, encodeMessage(SendMessageRequest, { configuration }))).toEqual({
+    configuration,
+  })
+})
+
+test('an enum that is not known is given as its number, for the dialect to refuse', () => {
+  expect(decodeMessage(TaskStatus, Uint8Array.of(8, 99))).toEqual({ state: 99 })
+})
+
+test('a time has milliseconds', () => {
+  const status = { state: 'TASK_STATE_WORKING', timestamp: '2026-05-01T08:00:00.120Z' }
+  expect(decodeMessage(TaskStatus, encodeMessage(TaskStatus, status))).toEqual(status)
+})
+
+test('half a pair of a character becomes the mark of one that is lost', () => {
+  expect(decodeMessage(Part, encodeMessage(Part, { text: 'a\ud83d' }))).toEqual({ text: 'a\ufffd' })
+  expect(decodeMessage(Part, encodeMessage(Part, { data: { text: '\ude00b' } }))).toEqual({
+    data: { text: '\ufffdb' },
+  })
+})
+
+test('members that the message has not are left out', () => {
+  expect(decodeMessage(Part, encodeMessage(Part, { text: 'a', kind: 'text' }))).toEqual({ text: 'a' })
+})
+
+test.each([
+  ['cut off', Uint8Array.of(0x0a, 9, 65)],
+  ['no UTF-8', Uint8Array.of(0x0a, 2, 0xff, 0xfe)],
+  ['an impossible number', Uint8Array.of(0x22, 9, 0x11, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f)],
+  ['no message', Uint8Array.of(0xff)],
+  ['nested too deeply', nested(200)],
+])('bytes that are %s are the fault of the caller', (_, bytes) => {
+  expect(() => decodeMessage(Part, bytes)).toThrow(
+    expect.objectContaining({
+      code: 'parse-error',
+      message: expect.stringMatching(/^The message is not a lf\.a2a\.v1\.Part: /),
+    }),
+  )
+})
+
+test('a message that cannot be encoded is our own fault', () => {
+  expect(() => encodeMessage(TaskStatus, { timestamp: 'noon' })).toThrow('google.protobuf.Timestamp')
+})
+
+/** A part whose data are lists within lists. */
+function nested(depth: number): Uint8Array {
+  let value = Uint8Array.of()
+  for (let level = 0; level < depth; level++) value = field(6, field(1, value))
+  return field(4, value)
+}
+
+function field(number: number, content: Uint8Array): Uint8Array<ArrayBuffer> {
+  const length: number[] = []
+  for (let rest = content.length; ; rest >>= 7) {
+    length.push(rest > 127 ? (rest & 127) | 128 : rest)
+    if (rest <= 127) break
+  }
+  return Uint8Array.of((number << 3) | 2, ...length, ...content)
+}

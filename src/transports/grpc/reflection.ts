@@ -1,0 +1,74 @@
+import { type DescFile, toBinary } from '@bufbuild/protobuf'
+import { base64Encode } from '@bufbuild/protobuf/wire'
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
+import { v1_0 } from '../../dialects/v1.0/index.ts'
+import type { JsonObject } from '../../protocol/model.ts'
+import { methodNamed, registry, serviceNamed } from './registry.ts'
+import type { Rpc } from './rpc.ts'
+import { statusCodes } from './status.ts'
+
+/** Of what a caller can ask exactly one thing is there. */
+interface Question {
+  readonly fileByFilename?: string
+  readonly fileContainingSymbol?: string
+  readonly fileContainingExtension?: object
+  readonly allExtensionNumbersOfType?: string
+  readonly listServices?: string
+}
+
+export const reflectionServices = [
+  'grpc.reflection.v1.ServerReflection',
+  'grpc.reflection.v1alpha.ServerReflection',
+] as const
+
+/** Tells tools such as grpcurl what is spoken here. Both versions are the same but for their name. */
+export function reflectionRpcs(services: readonly string[]): readonly Rpc[] {
+  return reflectionServices.map((name) => ({
+    type: 'conversation',
+    method: methodNamed(serviceNamed(name), 'ServerReflectionInfo'),
+    dialect: v1_0,
+    async *answer(questions) {
+      for await (const question of questions as AsyncIterable<Question & JsonObject>) {
+        yield { validHost: question.host ?? '', originalRequest: question, ...answerTo(question, services) }
+      }
+    },
+  }))
+}
+
+function answerTo(question: Question, services: readonly string[]): JsonObject {
+  const { fileByFilename, fileContainingSymbol, allExtensionNumbersOfType, listServices } = question
+  if (listServices !== undefined) return { listServicesResponse: { service: services.map((name) => ({ name })) } }
+  if (fileByFilename !== undefined) return filesAnswer(fileNamed(fileByFilename), fileByFilename)
+  if (fileContainingSymbol !== undefined) return filesAnswer(fileOf(fileContainingSymbol), fileContainingSymbol)
+  // There are no extensions in proto3.
+  const base = allExtensionNumbersOfType
+  if (base !== undefined && registry.getMessage(base)) return { allExtensionNumbersResponse: { baseTypeName: base } }
+  return notFound(base ?? 'an extension')
+}
+
+function filesAnswer(file: DescFile | undefined, asked: string): JsonObject {
+  if (file === undefined) return notFound(asked)
+  const files = [...withImports(file)].map(({ proto }) => base64Encode(toBinary(FileDescriptorProtoSchema, proto)))
+  return { fileDescriptorResponse: { fileDescriptorProto: files } }
+}
+
+function fileNamed(name: string): DescFile | undefined {
+  return [...registry.files].find(({ proto }) => proto.name === name)
+}
+
+/** Of a message, an enum or a service; or of a member of one, such as a method. */
+function fileOf(symbol: string): DescFile | undefined {
+  const found = registry.get(symbol) ?? registry.get(symbol.slice(0, symbol.lastIndexOf('.')))
+  return found?.file
+}
+
+function withImports(file: DescFile): ReadonlySet<DescFile> {
+  const files = new Set([file])
+  // Those which are added on the way are visited, too.
+  for (const each of files) for (const imported of each.dependencies) files.add(imported)
+  return files
+}
+
+function notFound(asked: string): JsonObject {
+  return { errorResponse: { errorCode: statusCodes.NOT_FOUND, errorMessage: `There is no ${asked} here.` } }
+}

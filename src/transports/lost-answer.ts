@@ -1,0 +1,49 @@
+import { BodyTooLarge } from '../http/exchange.ts'
+import { type NetworkFailure, networkFailureOf } from '../http/network-failure.ts'
+import { EventTooLarge, StreamSilent } from '../http/read-events.ts'
+import { A2AError } from '../protocol/errors.ts'
+
+/** What was thrown between a request and the end of its answer, as the one error that callers see. */
+export function lostAnswer(error: unknown, url: string, signal: AbortSignal): A2AError {
+  if (error instanceof A2AError) return error
+  if (signal.aborted) return givenUp(signal)
+  if (error instanceof BodyTooLarge || error instanceof EventTooLarge) {
+    const problem = `The answer of ${url} is not read: ${error.message}.`
+    return new A2AError('payload-too-large', problem, { cause: error, url, reason: 'answer-too-large' })
+  }
+  if (error instanceof StreamSilent) {
+    return new A2AError('unavailable', `The stream of ${url} fell silent: ${error.message}.`, {
+      cause: error,
+      url,
+      reason: 'silent',
+    })
+  }
+  const failure = networkFailureOf(error)
+  return new A2AError('unavailable', `${url} cannot be reached: ${sayings[failure]}.`, {
+    cause: error,
+    url,
+    reason: failure,
+  })
+}
+
+/** Whoever aborts may say why by an error of ours, such as that the time was up. */
+export function givenUp({ reason }: AbortSignal): A2AError {
+  if (reason instanceof A2AError) return reason
+  return new A2AError('unavailable', 'The call was given up before there was an answer.', {
+    cause: reason,
+    reason: 'aborted',
+  })
+}
+
+const sayings: Readonly<Record<NetworkFailure, string>> = {
+  'connection-refused': 'nothing listens there',
+  'name-not-found': 'there is no host of that name',
+  'host-unreachable': 'there is no way to that host',
+  certificate: 'its certificate is not trusted',
+  'not-tls': 'it does not speak TLS',
+  'not-http': 'it does not speak HTTP',
+  'bad-url': 'it is no address that can be asked',
+  'redirect-loop': 'it redirects in a circle',
+  'connection-lost': 'the connection broke off',
+  blocked: 'the request failed, and the platform does not say why',
+}

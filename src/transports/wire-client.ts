@@ -1,0 +1,141 @@
+import type { Binding, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
+import { A2AError, inContext } from '../protocol/errors.ts'
+import type { StreamEvent } from '../protocol/events.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import type { Call, Operation, Service } from '../protocol/service.ts'
+import { answerLimitsOf, type WireClientOptions } from './client-options.ts'
+import { givenUp, lostAnswer } from './lost-answer.ts'
+import { numbered } from './numbered.ts'
+import { type Answer, readAnswer } from './read-answer.ts'
+import { readStream } from './read-stream.ts'
+import { serviceOf } from './service-of.ts'
+
+/** A request of HTTP. */
+export interface Composed {
+  readonly url: string
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly body?: JsonObject
+  readonly contentType: string
+  /** What this request showed to be right, if it is answered. */
+  readonly confirm?: () => void
+}
+
+/** What is particular to a binding. */
+export interface Speech {
+  readonly binding: Binding
+  /** Whether it can carry the operation in the dialect at all. */
+  has(operation: Operation): boolean
+  /** The requests that may mean the operation, the likeliest first: another one is tried where nobody is. */
+  compose(operation: Operation, wire: JsonObject): readonly Composed[]
+  /** The result in an answer; throws the error that it is instead. */
+  resultIn(answer: Answer, operation: Operation): unknown
+  /** The event in the data of a server-sent event; throws the error that it is instead. */
+  eventIn(data: unknown, isError: boolean): unknown
+}
+
+type StreamRequest = RequestOf<StreamOperation>
+
+/** `Service` over HTTP. Whatever goes wrong is an `A2AError` that knows with whom. */
+export function createWireClient(options: WireClientOptions, speech: Speech): Service {
+  const { url, dialect, fetch, tenant } = options
+  const limits = answerLimitsOf(options)
+  const context = { dialect: dialect.name, binding: speech.binding, url }
+
+  async function send(composed: Composed, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
+    const { url, method, body, contentType } = composed
+    const { signal, idempotencyKey } = call
+    const sent = {
+      'a2a-version': dialect.version,
+      ...headers,
+      ...(body && { 'content-type': contentType }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    }
+    const asking = fetch(url, { method, headers: sent, signal, ...(body && { body: JSON.stringify(body) }) })
+    return await unlessGivenUp(asking, signal)
+  }
+
+  /** Tries one request after the other until somebody is there. */
+  async function ask<T>(
+    operation: Operation,
+    request: object,
+    attempt: (composed: Composed) => Promise<T>,
+    call: Call,
+  ) {
+    if (!speech.has(operation)) throw inContext(notInDialect(operation), context)
+    const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
+    const wire = encode(tenant === undefined ? request : { tenant, ...request })
+    let failure: A2AError | undefined
+    for (const composed of speech.compose(operation, wire)) {
+      try {
+        const result = await attempt(composed)
+        composed.confirm?.()
+        return result
+      } catch (error) {
+        const told = lostAnswer(error, composed.url, call.signal)
+        failure ??= told
+        if (told.reason !== 'wrong-path') throw inContext(told, context)
+      }
+    }
+    throw inContext(failure as A2AError, context)
+  }
+
+  async function* follow(operation: StreamOperation, request: StreamRequest, call: Call): AsyncGenerator<StreamEvent> {
+    const { after } = request
+    const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': `${after}` }) }
+    const { signal } = call
+    const open = async (composed: Composed) => {
+      const response = await send(composed, call, headers)
+      const stream = await readStream(response, { ...limits, url: composed.url, signal })
+      return 'answer' in stream ? { result: speech.resultIn(stream.answer, operation) } : stream
+    }
+    try {
+      const opened = await ask(operation, request, open, call)
+      if ('result' in opened) return yield dialect.decodeEvent(opened.result, request)
+      for await (const { id, data, isError } of opened.events) {
+        const event = dialect.decodeEvent(speech.eventIn(data, isError), request)
+        yield numbered(event, id)
+        if (event.isLast) return
+      }
+    } catch (error) {
+      // Who has gone hears no more; who is sent away hears why.
+      if (signal.aborted && !(signal.reason instanceof A2AError)) return
+      throw inContext(lostAnswer(error, url, signal), context)
+    }
+  }
+
+  function notInDialect(operation: Operation): A2AError {
+    const problem = `A2A ${dialect.version} has no way to ask for it over ${speech.binding}: ${operation}.`
+    return new A2AError('unsupported-operation', problem, { reason: 'not-in-dialect' })
+  }
+
+  return serviceOf({
+    follow,
+    async ask<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
+      const headers = { accept: 'application/json, application/a2a+json' }
+      const attempt = async (composed: Composed) => {
+        const response = await send(composed, call, headers)
+        const answer = await unlessGivenUp(readAnswer(response, limits), call.signal)
+        return speech.resultIn({ ...answer, url: answer.url || composed.url }, operation)
+      }
+      const result = await ask(operation, request, attempt, call)
+      try {
+        return dialect.decodeResult[operation](result, request)
+      } catch (error) {
+        throw inContext(lostAnswer(error, url, call.signal), context)
+      }
+    },
+  })
+}
+
+/** Not every `fetch` heeds its signal. */
+async function unlessGivenUp<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: left, reject } = Promise.withResolvers<never>()
+  const leave = () => reject(givenUp(signal))
+  if (signal.aborted) leave()
+  signal.addEventListener('abort', leave)
+  try {
+    return await Promise.race([working, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
