@@ -10,6 +10,8 @@ export function toParts(content: Content): readonly Part[] {
 
 /** The text of a message: its text parts, one below the other. */
 export function textOf({ parts }: Pick<Message, 'parts'>): string {
+  const [only] = parts
+  if (only && parts.length === 1) return 'text' in only ? only.text : ''
   return parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
 }
 

@@ -2,7 +2,7 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Task, TaskState } from '../protocol/model.ts'
 import { isEnded } from '../protocol/states.ts'
 import { createFold, type Fold } from '../tasks/fold.ts'
-import { follow } from '../tasks/follow.ts'
+import { followPages } from '../tasks/follow.ts'
 import type { NewTask, TaskLog } from '../tasks/log.ts'
 
 export interface StreamOptions {
@@ -33,20 +33,22 @@ export async function* streamTask(
     if (isLast) return
     untold = undefined
   }
-  for await (const stored of follow(log, taskId, after, signal)) {
-    const { generation, event } = stored
-    if (event.type === 'reply') return yield { type: 'message', message: event.message, isLast: true }
-    const isLast = event.type === 'status' && closesStream(event.status.state, endOnAuth)
-    untold?.apply(stored)
-    const begun: Task | undefined = untold?.task()
-    if (begun) {
-      yield { type: 'task', task: begun, isLast }
-      untold = undefined
-    } else if (event.type === 'status' || event.type === 'artifact') {
-      // Callers' messages and wishes are events of the log, but none that A2A tells in a stream.
-      yield { ...event, taskId, contextId, generation, isLast }
+  for await (const page of followPages(log, taskId, after, signal)) {
+    for (const stored of page) {
+      const { generation, event } = stored
+      if (event.type === 'reply') return yield { type: 'message', message: event.message, isLast: true }
+      const isLast = event.type === 'status' && closesStream(event.status.state, endOnAuth)
+      untold?.apply(stored)
+      const begun: Task | undefined = untold?.task()
+      if (begun) {
+        yield { type: 'task', task: begun, isLast }
+        untold = undefined
+      } else if (event.type === 'status' || event.type === 'artifact') {
+        // Callers' messages and wishes are events of the log, but none that A2A tells in a stream.
+        yield { ...event, taskId, contextId, generation, isLast }
+      }
+      if (isLast) return
     }
-    if (isLast) return
   }
 }
 

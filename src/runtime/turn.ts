@@ -5,6 +5,7 @@ import { createTurn, type TurnContext } from '../agent/turn.ts'
 import type { Voice } from '../agent/voice.ts'
 import type { MessageEvent } from '../protocol/events.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
+import type { Fold } from '../tasks/fold.ts'
 import { loadFold } from '../tasks/load.ts'
 import type { NewTask } from '../tasks/log.ts'
 import { describeFailure } from './failure.ts'
@@ -35,8 +36,7 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
     isTask = true
   }
 
-  async function context(): Promise<TurnContext> {
-    const fold = isFirst ? undefined : await loadFold(log, task)
+  function context(fold: Fold | undefined): TurnContext {
     const said = fold?.messages() ?? []
     return {
       taskId: task.taskId,
@@ -78,7 +78,7 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
   }
 
   if (!isFirst) void writer.emit(voice.status('working'))
-  const turn = createTurn(await context())
+  const turn = createTurn(context(isFirst ? undefined : await loadFold(log, task)))
   const slow = setTimeout(becomesTask, taskAfter)
   const done = await stop.race(settle(() => perform(agent.run, turn, becomesTask)))
   clearTimeout(slow)

@@ -5,19 +5,25 @@ import type { TaskLog } from './log.ts'
  * Everything beyond `after`: what is stored, then what comes, without gap or repeat. It is pulled, so a slow reader
  * slows only itself; it ends when the signal aborts. Who reads decides what was the last event.
  */
-export async function* follow(
+export async function* follow(...args: Parameters<typeof followPages>): AsyncGenerator<StoredEvent, void> {
+  for await (const page of followPages(...args)) yield* page
+}
+
+/** The same, with the events that are there together in one piece, for readers that are in a hurry. */
+export async function* followPages(
   log: Pick<TaskLog, 'read' | 'wait'>,
   taskId: string,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<StoredEvent, void> {
+): AsyncGenerator<readonly StoredEvent[], void> {
   let seen = after
   while (!signal.aborted) {
-    const stored = await log.read(taskId, seen)
-    for (const event of stored) {
-      yield event
-      seen = event.generation
+    const page = await log.read(taskId, seen)
+    const last = page.at(-1)
+    if (last) {
+      yield page
+      seen = last.generation
     }
-    if (stored.length === 0) await log.wait(taskId, seen, signal)
+    await log.wait(taskId, seen, signal)
   }
 }

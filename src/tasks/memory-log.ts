@@ -1,6 +1,6 @@
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded, isTask } from '../protocol/states.ts'
-import { advance, beginning } from './advance.ts'
+import { advance, beginning, type Standing } from './advance.ts'
 import {
   type Appended,
   type AppendOptions,
@@ -9,6 +9,7 @@ import {
   type Lease,
   type LeaseRequest,
   type ListQuery,
+  type NewTask,
   readLimit,
   type Snapshot,
   type TaskHead,
@@ -28,12 +29,14 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
   /** In the order of their end: the oldest first. */
   const ended = new Set<Entry>()
   const tombstones = new Set<Entry>()
+  /** The oldest go many at a time: a set steps over every one that has left it before it comes to the first. */
+  const burst = Math.floor(keepEnded / 10)
   const wakeups = createWakeups()
   const breathe = createBreather()
   let lastKey = 0
 
   function claim(entry: Entry, generation: number, made: readonly Claim[] = []) {
-    const { owner, taskId } = entry.head
+    const { owner, taskId } = entry.task
     for (const { key, digest } of made) {
       claims.set(claimKey(owner, key), { digest, taskId, generation })
       entry.claims.push(claimKey(owner, key))
@@ -50,15 +53,16 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
 
   function store(entry: Entry, events: readonly TaskEvent[]): number {
     for (const event of events) entry.events.push({ generation: entry.events.length + 1, event })
-    entry.head = { ...entry.head, ...advance(entry.head, events) }
-    if (isOver(entry.head)) retire(entry)
-    wakeups.wake(entry.head.taskId)
-    return entry.head.generation
+    entry.standing = advance(entry.standing, events)
+    if (isOver(entry)) retire(entry)
+    wakeups.wake(entry.task.taskId)
+    return entry.standing.generation
   }
 
   function retire(entry: Entry) {
     entry.leaseUntil = undefined
     ended.add(entry)
+    if (ended.size <= keepEnded + burst) return
     for (const oldest of ended) {
       if (ended.size <= keepEnded) break
       bury(oldest)
@@ -70,7 +74,8 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
     tombstones.add(entry)
     entry.events = []
     entry.snapshot = undefined
-    entry.head = { ...entry.head, phase: 'expired', status: undefined }
+    entry.standing = { ...entry.standing, phase: 'expired', status: undefined }
+    if (tombstones.size <= keepEnded + burst) return
     for (const oldest of tombstones) {
       if (tombstones.size <= keepEnded) break
       remove(oldest)
@@ -79,23 +84,24 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
 
   function remove(entry: Entry) {
     tombstones.delete(entry)
-    tasks.delete(entry.head.taskId)
+    tasks.delete(entry.task.taskId)
     for (const key of entry.claims) claims.delete(key)
   }
 
   function grant(entry: Entry, { ttl }: LeaseRequest): Lease | undefined {
     const now = Date.now()
-    if (isOver(entry.head) || (entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
+    if (isOver(entry) || (entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
     entry.fence++
     entry.leaseUntil = now + ttl
     return { fence: entry.fence }
   }
 
   function append(entry: Entry, after: number, events: readonly TaskEvent[], options: AppendOptions): Appended {
-    const found = known(entry.head.owner, options.claims)
+    const found = known(entry.task.owner, options.claims)
     if (found) return { type: 'known', claimed: found }
     if (options.fence !== undefined && options.fence !== entry.fence) return { type: 'fenced' }
-    if (entry.head.generation !== after) return { type: 'behind', generation: entry.head.generation }
+    const { generation: last } = entry.standing
+    if (last !== after) return { type: 'behind', generation: last }
     claim(entry, after + 1, options.claims)
     const generation = store(entry, events)
     return { type: 'stored', generation, lease: options.lease && grant(entry, options.lease) }
@@ -108,7 +114,9 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
       if (tasks.has(task.taskId)) throw new Error(`task ${task.taskId} exists already`)
       const created = Date.now()
       const entry: Entry = {
-        head: { ...task, ...beginning(created), created },
+        task,
+        created,
+        standing: beginning(created),
         events: [],
         claims: [],
         key: ++lastKey,
@@ -118,20 +126,23 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
       tasks.set(task.taskId, entry)
       claim(entry, 1, options.claims)
       const generation = store(entry, events)
-      await breathe()
+      const pause = breathe()
+      if (pause) await pause
       return { type: 'stored', generation, lease: { fence: 1 } }
     },
 
     async append(taskId, after, events, options) {
       const entry = tasks.get(taskId)
-      if (!entry || entry.head.phase === 'expired') return { type: 'gone' }
+      if (!entry || entry.standing.phase === 'expired') return { type: 'gone' }
       const appended = append(entry, after, events, options)
-      await breathe()
+      const pause = breathe()
+      if (pause) await pause
       return appended
     },
 
     async head(taskId) {
-      return tasks.get(taskId)?.head
+      const entry = tasks.get(taskId)
+      return entry && headOf(entry)
     },
 
     async read(taskId, after) {
@@ -140,7 +151,7 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
 
     async wait(taskId, after, signal) {
       const entry = tasks.get(taskId)
-      if (entry && entry.head.generation > after) return
+      if (entry && entry.standing.generation > after) return
       await wakeups.wait(taskId, signal)
     },
 
@@ -150,23 +161,23 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
 
     async keepSnapshot(snapshot) {
       const entry = tasks.get(snapshot.taskId)
-      if (!entry || entry.head.phase === 'expired') return
+      if (!entry || entry.standing.phase === 'expired') return
       if (snapshot.generation > (entry.snapshot?.generation ?? 0)) entry.snapshot = snapshot
     },
 
     async list(query) {
       const matching = [...tasks.values()].filter((entry) => matches(entry, query))
-      matching.sort((a, b) => b.head.changed - a.head.changed || b.key - a.key)
+      matching.sort((a, b) => b.standing.changed - a.standing.changed || b.key - a.key)
       const { cursor, limit } = query
       const rest = cursor
-        ? matching.filter(({ head, key }) => (head.changed - cursor.changed || key - cursor.key) < 0)
+        ? matching.filter(({ standing, key }) => (standing.changed - cursor.changed || key - cursor.key) < 0)
         : matching
       const page = rest.slice(0, limit)
       const last = rest.length > limit ? page.at(-1) : undefined
       return {
-        heads: page.map(({ head }) => head),
+        heads: page.map(headOf),
         total: matching.length,
-        next: last && { changed: last.head.changed, key: last.key },
+        next: last && { changed: last.standing.changed, key: last.key },
       }
     },
 
@@ -192,7 +203,7 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
     async release(taskId, fence, after) {
       const entry = tasks.get(taskId)
       if (!entry || entry.fence !== fence) return true
-      if (entry.head.generation !== after) return false
+      if (entry.standing.generation !== after) return false
       entry.leaseUntil = undefined
       return true
     },
@@ -200,21 +211,21 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
     async orphans(limit) {
       const now = Date.now()
       const found: TaskHead[] = []
-      for (const { head, leaseUntil } of tasks.values()) {
-        if (leaseUntil !== undefined && leaseUntil <= now) found.push(head)
+      for (const entry of tasks.values()) {
+        if (entry.leaseUntil !== undefined && entry.leaseUntil <= now) found.push(headOf(entry))
         if (found.length === limit) break
       }
       return found
     },
 
     async expire(endedBefore, limit) {
-      const old = [...ended].filter(({ head }) => head.changed < endedBefore).slice(0, limit)
+      const old = [...ended].filter(({ standing }) => standing.changed < endedBefore).slice(0, limit)
       for (const entry of old) bury(entry)
       return old.length
     },
 
     async forget(endedBefore, limit) {
-      const old = [...tombstones].filter(({ head }) => head.changed < endedBefore).slice(0, limit)
+      const old = [...tombstones].filter(({ standing }) => standing.changed < endedBefore).slice(0, limit)
       for (const entry of old) remove(entry)
       return old.length
     },
@@ -226,7 +237,9 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
 }
 
 interface Entry {
-  head: TaskHead
+  readonly task: NewTask
+  readonly created: number
+  standing: Standing
   events: StoredEvent[]
   readonly claims: string[]
   snapshot?: Snapshot
@@ -236,18 +249,22 @@ interface Entry {
   leaseUntil?: number
 }
 
-function isOver({ phase }: TaskHead): boolean {
+function headOf({ task, standing, created }: Entry): TaskHead {
+  return { ...task, ...standing, created }
+}
+
+function isOver({ standing: { phase } }: Entry): boolean {
   return phase === 'expired' || isEnded(phase)
 }
 
-function matches({ head }: Entry, { owner, contextId, phase, changedSince }: ListQuery): boolean {
+function matches({ task, standing }: Entry, { owner, contextId, phase, changedSince }: ListQuery): boolean {
   return (
-    head.phase !== 'expired' &&
-    isTask(head.phase) &&
-    head.owner === owner &&
-    (contextId === undefined || head.contextId === contextId) &&
-    (phase === undefined || head.phase === phase) &&
-    (changedSince === undefined || head.changed >= changedSince)
+    standing.phase !== 'expired' &&
+    isTask(standing.phase) &&
+    task.owner === owner &&
+    (contextId === undefined || task.contextId === contextId) &&
+    (phase === undefined || standing.phase === phase) &&
+    (changedSince === undefined || standing.changed >= changedSince)
   )
 }
 
