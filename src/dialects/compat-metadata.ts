@@ -17,12 +17,14 @@ export interface Annotations {
 }
 
 export function encodeAnnotations({ mediaType, filename, metadata }: Annotations): JsonObject | undefined {
+  if (!mediaType && !filename) return metadata
   return withKeys(metadata, { [mediaTypeKey]: mediaType || undefined, [filenameKey]: filename || undefined })
 }
 
 export function decodeAnnotations(metadata: JsonObject | undefined): Annotations {
-  const mediaType = nameOf(metadata?.[mediaTypeKey])
-  const filename = nameOf(metadata?.[filenameKey])
+  if (metadata === undefined) return {}
+  const mediaType = nameOf(metadata[mediaTypeKey])
+  const filename = nameOf(metadata[filenameKey])
   return {
     mediaType,
     filename,

@@ -38,6 +38,8 @@ export interface ServerDialect extends Dialect {
   recognises?(proposal: Proposal): boolean
   /** Where the method alone does not tell the operation. */
   operationFor?(proposal: Proposal): Operation | undefined
+  /** A call of JSON-RPC need not have an id; its answer has `null` then. */
+  readonly allowsMissingId?: boolean
   /** Throws `A2AError('invalid-params')` that names the field, what was expected and what came. */
   readonly decodeRequest: { readonly [O in Operation]: (params: unknown) => RequestOf<O> }
   readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }
@@ -60,6 +62,12 @@ export interface ClientDialect extends Dialect {
   readonly decodeResult: { readonly [O in UnaryOperation]: (wire: unknown, request: RequestOf<O>) => ResultOf<O> }
   decodeEvent(wire: unknown, request: RequestOf<StreamOperation>): StreamEvent
   decodeError(error: WireError): A2AError
+  /** Where HTTP itself carries the error. */
+  decodeHttpError(error: HttpError): A2AError
+  /** Only in dialects that have a REST binding. */
+  readonly rest?: RestAsking
+  /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
+  readonly startsOver?: boolean
   decodeCard(wire: unknown): AgentCard
 }
 
@@ -90,6 +98,24 @@ export interface RestSide {
   recognises(call: RestCall): boolean
   /** The params of the operation, gathered from path, query and body. */
   params(call: RestCall): unknown
+}
+
+/** How a dialect asks over REST. */
+export interface RestAsking {
+  /** Of requests. */
+  readonly contentType: string
+  /** What its paths begin with, such as `/v1`. */
+  readonly prefix: string
+  /** Where the request of an operation goes, as `encodeRequest` wrote it. */
+  place(operation: Operation, wire: JsonObject): RestPlace
+}
+
+export interface RestPlace {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Behind the prefix, percent-encoded. */
+  readonly path: string
+  readonly query?: JsonObject
+  readonly body?: JsonObject
 }
 
 /** A call as REST has it. */

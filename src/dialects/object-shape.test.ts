@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { problemOf } from '../../test/support/problem-of.ts'
 import { implicit, object, optional } from './object-shape.ts'
 import { int32 } from './proto-shape.ts'
-import { boolean, json, list, type Shape, string, type TypeOf } from './shape.ts'
-import { Violation } from './violation.ts'
+import { boolean, json, list, string, type TypeOf } from './shape.ts'
 
 const Person = object({
   fullName: string({ min: 1 }),
@@ -14,16 +14,6 @@ const Person = object({
 })
 
 const Content = object({ title: optional(string()) }, { oneOf: { text: string(), rawData: json() } })
-
-function problemOf(shape: Shape<unknown>, value: unknown): string {
-  try {
-    shape.read(value)
-  } catch (error) {
-    if (error instanceof Violation) return error.path === '' ? error.message : `${error.path}: ${error.message}`
-    throw error
-  }
-  throw new Error('expected a violation')
-}
 
 describe('an object', () => {
   it('is read into a fresh one that has only the members it knows', () => {

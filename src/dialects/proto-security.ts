@@ -1,6 +1,7 @@
-import type { Json, JsonObject } from '../protocol/model.ts'
+import type { JsonObject } from '../protocol/model.ts'
 import type { OAuthFlow, SecurityRequirement, SecurityScheme } from '../protocol/security.ts'
 import { assumed } from './assumed.ts'
+import type { Draft } from './draft.ts'
 import { implicit, object } from './object-shape.ts'
 import { boolean, list, map, type Shape, string, type TypeOf } from './shape.ts'
 
@@ -71,8 +72,6 @@ function decodeFlow(wire: Flows): OAuthFlow {
 export function decodeRequirement({ schemes }: TypeOf<typeof Requirement>): SecurityRequirement {
   return mapValues(schemes, ({ list = [] }) => list)
 }
-
-type Draft = Record<string, Json>
 
 export function encodeScheme(scheme: SecurityScheme): JsonObject {
   const wire: Draft = {}

@@ -1,18 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytes, int32, protoEnum, timestamp } from './proto-shape.ts'
-import type { Shape } from './shape.ts'
-import { Violation } from './violation.ts'
-
-function problemOf(shape: Shape<unknown>, value: unknown): string {
-  try {
-    shape.read(value)
-  } catch (error) {
-    if (error instanceof Violation) return error.message
-    throw error
-  }
-  throw new Error(`expected a violation for ${String(value)}`)
-}
+import { problemOf } from '../../test/support/problem-of.ts'
+import { bytes, int32, protoEnum, timestamp, withUnspecified } from './proto-shape.ts'
 
 describe('int32', () => {
   it('is a number or its decimal text', () => {
@@ -56,6 +45,13 @@ describe('an enum', () => {
     for (const value of ['COLOR_UNSPECIFIED', 0, '1', 'color_red', null, [], 'toString']) problemOf(Color, value)
     expect(Color.isDefault?.('COLOR_UNSPECIFIED')).toBe(true)
     expect(Color.isDefault?.(0)).toBe(true)
+  })
+
+  it('may take what is unspecified for a value as well', () => {
+    const AnyColor = withUnspecified(Color, 'none')
+    expect(['COLOR_UNSPECIFIED', 0, 'COLOR_RED'].map((value) => AnyColor.read(value))).toEqual(['none', 'none', 'red'])
+    expect(AnyColor.names).toEqual({ red: 'COLOR_RED', green: 'COLOR_GREEN', none: 'COLOR_UNSPECIFIED' })
+    expect(problemOf(AnyColor, 'none')).toBe('expected one of COLOR_RED, COLOR_GREEN, got "none"')
   })
 })
 

@@ -26,6 +26,8 @@ export function int32({ min = -(2 ** 31), max = 2 ** 31 - 1 }: Range = {}): Shap
 export interface ProtoEnum<T extends string> extends Shape<T> {
   /** How each value is written. */
   readonly names: Readonly<Record<T, string>>
+  /** How 0 is written. */
+  readonly unspecified: string
 }
 
 /** A name, or its number: `names` has them in the order of their numbers from 1 on. 0 is `unspecified`, and no value. */
@@ -43,6 +45,21 @@ export function protoEnum<T extends string>(unspecified: string, names: Readonly
     schema: { enum: wireNames },
     isDefault: (value) => value === 0 || value === unspecified,
     names,
+    unspecified,
+  }
+}
+
+/** As the enum, where 0 is a value: this one. */
+export function withUnspecified<T extends string, U extends string>(
+  { read, names, unspecified }: ProtoEnum<T>,
+  word: U,
+): ProtoEnum<T | U> {
+  const all = { ...names, [word]: unspecified } as ProtoEnum<T | U>['names']
+  return {
+    read: (value) => (value === 0 || value === unspecified ? word : read(value)),
+    schema: { enum: Object.values(all) },
+    names: all,
+    unspecified,
   }
 }
 

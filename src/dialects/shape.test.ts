@@ -1,16 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { boolean, hinted, json, list, map, type Shape, string, struct } from './shape.ts'
-import { Violation } from './violation.ts'
-
-function problemOf(shape: Shape<unknown>, value: unknown): string {
-  try {
-    shape.read(value)
-  } catch (error) {
-    if (error instanceof Violation) return error.path === '' ? error.message : `${error.path}: ${error.message}`
-    throw error
-  }
-  throw new Error('expected a violation')
-}
+import { problemOf } from '../../test/support/problem-of.ts'
+import { boolean, hinted, json, list, map, string, struct } from './shape.ts'
 
 describe('a string', () => {
   it('is read as it is', () => {

@@ -1,21 +1,11 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { problemOf } from '../../test/support/problem-of.ts'
 import { object, optional } from './object-shape.ts'
-import { list, type Shape, string, type TypeOf } from './shape.ts'
+import { list, string, type TypeOf } from './shape.ts'
 import { marked, tagged, word } from './tagged-shape.ts'
-import { Violation } from './violation.ts'
 
 const Circle = object({ radius: string() })
 const Figure = tagged('kind', { circle: Circle, label: object({ text: optional(string()) }) })
-
-function problemOf(shape: Shape<unknown>, value: unknown): string {
-  try {
-    shape.read(value)
-  } catch (error) {
-    if (error instanceof Violation) return error.path === '' ? error.message : `${error.path}: ${error.message}`
-    throw error
-  }
-  throw new Error('expected a violation')
-}
 
 it('a word is one of those that are known', () => {
   expect(word('user', 'agent').read('agent')).toBe('agent')

@@ -21,7 +21,7 @@ export function interfacesAt(
   const addresses: Readonly<Partial<Record<Binding, string>>> = {
     JSONRPC: `${origin}${path}`,
     'HTTP+JSON': origin,
-    ...(grpc && { GRPC: origin }),
+    ...(grpc && { GRPC: dialled(origin) }),
   }
   const versions = [...new Set(dialects.map(({ version }) => version))]
   return versions.flatMap((protocolVersion) => {
@@ -30,4 +30,10 @@ export function interfacesAt(
       .filter(([binding]) => spoken.includes(binding as Binding))
       .map(([binding, url]) => ({ url, binding, protocolVersion, ...(tenant && { tenant }) }))
   })
+}
+
+/** What clients of gRPC dial: host and port, and nothing else. */
+function dialled(origin: string): string {
+  const { protocol, hostname, port } = new URL(origin)
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
 }

@@ -12,6 +12,11 @@ export interface AnswerLimits {
   readonly jsonDepth?: number
   /** Milliseconds without a byte after which a stream counts as broken. 45 seconds by default. */
   readonly idle?: number
+  /**
+   * Milliseconds until a stream must begin that a message opens: agents may think long before they say a word.
+   * 5 minutes by default.
+   */
+  readonly openWithin?: number
 }
 
 export interface WireClientOptions extends AnswerLimits {
@@ -24,6 +29,7 @@ export interface WireClientOptions extends AnswerLimits {
 }
 
 export function answerLimitsOf(limits: AnswerLimits) {
-  const { answerLimit = 64 * 2 ** 20, eventLimit = 10 * 2 ** 20, jsonDepth = 64, idle = 45_000 } = limits
-  return { answerLimit, eventLimit, jsonDepth, idle }
+  const { answerLimit = 64 * 2 ** 20, eventLimit = 10 * 2 ** 20, jsonDepth = 64 } = limits
+  const { idle = 45_000, openWithin = 300_000 } = limits
+  return { answerLimit, eventLimit, jsonDepth, idle, openWithin }
 }

@@ -11,19 +11,18 @@ export function lostAnswer(error: unknown, url: string, signal: AbortSignal): A2
     const problem = `The answer of ${url} is not read: ${error.message}.`
     return new A2AError('payload-too-large', problem, { cause: error, url, reason: 'answer-too-large' })
   }
-  if (error instanceof StreamSilent) {
-    return new A2AError('unavailable', `The stream of ${url} fell silent: ${error.message}.`, {
-      cause: error,
-      url,
-      reason: 'silent',
-    })
-  }
+  if (error instanceof StreamSilent) return silent(url, error.idle)
   const failure = networkFailureOf(error)
   return new A2AError('unavailable', `${url} cannot be reached: ${sayings[failure]}.`, {
     cause: error,
     url,
     reason: failure,
   })
+}
+
+export function silent(url: string, milliseconds: number): A2AError {
+  const problem = `The stream of ${url} is silent: nothing came for ${milliseconds / 1000} seconds.`
+  return new A2AError('unavailable', problem, { url, reason: 'silent' })
 }
 
 /** Whoever aborts may say why by an error of ours, such as that the time was up. */

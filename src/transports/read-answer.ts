@@ -19,17 +19,20 @@ export interface Answer {
 }
 
 export interface ReadAnswerOptions {
+  /** Where it was asked for. */
+  readonly url: string
   readonly answerLimit: number
   readonly jsonDepth: number
 }
 
 /** The status does not matter, nor what the body claims to be: agents tell errors in many ways. */
 export async function readAnswer(response: Response, options: ReadAnswerOptions): Promise<Answer> {
-  const { status, url, redirected, headers } = response
+  const { status, redirected, headers } = response
   const bytes = await readLimited(response.body, options.answerLimit)
   const about = {
     status,
-    url,
+    // The query may have credentials in it, which are to be shown to nobody.
+    url: redirected ? response.url.replace(/[?#].*$/s, '') : options.url,
     wasRedirected: redirected,
     excerpt: excerptOf(bytes),
     ...optional('challenge', headers.get('www-authenticate')),

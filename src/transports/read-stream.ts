@@ -13,7 +13,6 @@ export interface RawEvent {
 }
 
 export interface ReadStreamOptions extends ReadAnswerOptions {
-  readonly url: string
   readonly eventLimit: number
   readonly idle: number
   readonly signal: AbortSignal
@@ -28,8 +27,7 @@ export async function readStream(response: Response, options: ReadStreamOptions)
   const isRead = body !== null && response.ok && !isJson(type) && !type.includes('html')
   const opened = isRead && !type.includes('event-stream') ? await lookInto(body) : { body, isStream: isRead }
   if (opened.isStream && opened.body) return { events: rawEvents(opened.body, options) }
-  const answer = await readAnswer(opened.body === body ? response : new Response(opened.body, response), options)
-  return { answer: { ...answer, url: answer.url || options.url } }
+  return { answer: await readAnswer(opened.body === body ? response : new Response(opened.body, response), options) }
 }
 
 /** Some servers and proxies do not say that it is a stream; it never begins as JSON or a page does. */

@@ -1,10 +1,11 @@
 import type { Binding, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
+import { withDeadline } from '../http/deadline.ts'
 import { A2AError, inContext } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
 import { answerLimitsOf, type WireClientOptions } from './client-options.ts'
-import { givenUp, lostAnswer } from './lost-answer.ts'
+import { givenUp, lostAnswer, silent } from './lost-answer.ts'
 import { numbered } from './numbered.ts'
 import { type Answer, readAnswer } from './read-answer.ts'
 import { readStream } from './read-stream.ts'
@@ -79,18 +80,26 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     throw inContext(failure as A2AError, context)
   }
 
-  async function* follow(operation: StreamOperation, request: StreamRequest, call: Call): AsyncGenerator<StreamEvent> {
+  async function* follow(
+    operation: StreamOperation,
+    request: StreamRequest,
+    caller: Call,
+  ): AsyncGenerator<StreamEvent> {
     const { after } = request
     const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': `${after}` }) }
-    const { signal } = call
+    const openWithin = operation === 'streamMessage' ? limits.openWithin : limits.idle
+    const deadline = withDeadline(caller.signal, openWithin, () => silent(url, openWithin))
+    const { signal } = deadline
+    const call = { ...caller, signal }
     const open = async (composed: Composed) => {
       const response = await send(composed, call, headers)
-      const stream = await readStream(response, { ...limits, url: composed.url, signal })
+      const stream = await unlessGivenUp(readStream(response, { ...limits, url: composed.url, signal }), signal)
       return 'answer' in stream ? { result: speech.resultIn(stream.answer, operation) } : stream
     }
     try {
       const opened = await ask(operation, request, open, call)
       if ('result' in opened) return yield dialect.decodeEvent(opened.result, request)
+      deadline.extend()
       for await (const { id, data, isError } of opened.events) {
         const event = dialect.decodeEvent(speech.eventIn(data, isError), request)
         yield numbered(event, id)
@@ -100,6 +109,8 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       // Who has gone hears no more; who is sent away hears why.
       if (signal.aborted && !(signal.reason instanceof A2AError)) return
       throw inContext(lostAnswer(error, url, signal), context)
+    } finally {
+      deadline.release()
     }
   }
 
@@ -114,8 +125,8 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       const headers = { accept: 'application/json, application/a2a+json' }
       const attempt = async (composed: Composed) => {
         const response = await send(composed, call, headers)
-        const answer = await unlessGivenUp(readAnswer(response, limits), call.signal)
-        return speech.resultIn({ ...answer, url: answer.url || composed.url }, operation)
+        const reading = readAnswer(response, { ...limits, url: composed.url })
+        return speech.resultIn(await unlessGivenUp(reading, call.signal), operation)
       }
       const result = await ask(operation, request, attempt, call)
       try {

@@ -1,4 +1,11 @@
-import type { Message, MessageSendParams, Part, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from 'a2a-sdk-0-3-last'
+import type {
+  Message,
+  MessageSendParams,
+  Part,
+  Task,
+  TaskArtifactUpdateEvent,
+  TaskStatusUpdateEvent,
+} from 'a2a-sdk-0-3-last'
 import type { Peer, PeerEvent, PeerSending, PeerTask } from './peer.ts'
 
 type KindEvent = Message | Task | TaskStatusUpdateEvent | TaskArtifactUpdateEvent
@@ -27,7 +34,7 @@ export function kindPeer(client: KindClient, more: Pick<Peer, 'card' | 'push' | 
   }
 }
 
-export function paramsOf(text: string, { taskId, blocking }: PeerSending = {}): MessageSendParams {
+function paramsOf(text: string, { taskId, blocking }: PeerSending = {}): MessageSendParams {
   const parts: Part[] = [{ kind: 'text', text }]
   return {
     message: { kind: 'message', messageId: crypto.randomUUID(), role: 'user', parts, ...(taskId && { taskId }) },

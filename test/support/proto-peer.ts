@@ -25,7 +25,8 @@ export async function protoPeer(factory: ProtoFactory, origin: string, cardPath?
       return { task: readTask(outcome) }
     },
     stream: (text, sending) => read(client.sendMessageStream(requestOf(text, sending))),
-    get: async (id, historyLength) => readTask(await client.getTask(sdk.GetTaskRequest.fromJSON({ id, historyLength }))),
+    get: async (id, historyLength) =>
+      readTask(await client.getTask(sdk.GetTaskRequest.fromJSON({ id, historyLength }))),
     cancel: async (id) => readTask(await client.cancelTask(sdk.CancelTaskRequest.fromJSON({ id }))),
     subscribe: (id) => read(client.resubscribeTask({ id, tenant })),
     async list(pageSize, pageToken) {

@@ -1,50 +1,21 @@
 import type { AgentCard, AgentProvider } from '../../protocol/card.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/security.ts'
+import type { Draft } from '../draft.ts'
 import { isObject } from '../is-object.ts'
-import { implicit, object, optional } from '../object-shape.ts'
 import { readResult } from '../read-params.ts'
-import { boolean, list, string, type TypeOf } from '../shape.ts'
-import { toCarry } from './carry.ts'
-
-const Authentication = object({ schemes: list(string()), credentials: optional(string()) })
-
-export const Card = object({
-  name: string(),
-  description: implicit(string()),
-  url: string({ min: 1 }),
-  provider: optional(object({ organization: string(), url: implicit(string()) })),
-  version: string(),
-  documentationUrl: optional(string()),
-  capabilities: object({
-    streaming: optional(boolean()),
-    pushNotifications: optional(boolean()),
-    stateTransitionHistory: optional(boolean()),
-  }),
-  authentication: optional(Authentication),
-  defaultInputModes: optional(list(string())),
-  defaultOutputModes: optional(list(string())),
-  skills: list(
-    object({
-      id: string(),
-      name: string(),
-      description: implicit(string()),
-      tags: implicit(list(string())),
-      examples: optional(list(string())),
-      inputModes: optional(list(string())),
-      outputModes: optional(list(string())),
-    }),
-  ),
-})
+import type { TypeOf } from '../shape.ts'
+import * as wire from './card-schemas.ts'
+import { carrying } from './carry.ts'
 
 /** By the text of 0.1; its schema has `text`, which is no media type. */
 const defaultModes = ['text/plain']
 
 export function decodeCard(result: unknown): AgentCard {
-  const { url, provider, capabilities, authentication, skills, ...card } = readResult(Card, result)
+  const { url, provider, capabilities, authentication, skills, ...card } = readResult(wire.AgentCard, result)
   const { stateTransitionHistory, ...others } = capabilities
   const { defaultInputModes, defaultOutputModes } = card
-  const kept: Record<string, Json> = {}
+  const kept: Draft = {}
   if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
   if (authentication !== undefined) kept.authentication = { ...authentication }
   if (defaultInputModes === undefined) kept.anyInput = true
@@ -59,12 +30,12 @@ export function decodeCard(result: unknown): AgentCard {
     skills: skills.map((skill) => ({ description: '', tags: [], ...skill })),
     ...(provider !== undefined && { provider: { url: '', ...provider } satisfies AgentProvider }),
     ...(authentication !== undefined && decodeAuthentication(authentication)),
-    carry: toCarry(kept),
+    ...carrying(kept),
   }
 }
 
 /** Each of the schemes will do. */
-function decodeAuthentication({ schemes, credentials = '' }: TypeOf<typeof Authentication>) {
+function decodeAuthentication({ schemes, credentials = '' }: TypeOf<typeof wire.Authentication>) {
   const details = detailsIn(credentials)
   return {
     securitySchemes: Object.fromEntries(schemes.map((name) => [name, decodeScheme(name, details)])),

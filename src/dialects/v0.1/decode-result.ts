@@ -4,8 +4,14 @@ import type { PushConfig } from '../../protocol/service.ts'
 import type { ClientDialect, RequestOf, StreamOperation } from '../dialect.ts'
 import { isObject } from '../is-object.ts'
 import { readResult } from '../read-params.ts'
-import { decodeArtifact, decodePushConfig, decodeStatus, decodeTask, messageDecoder } from './decode-objects.ts'
-import { beside } from './marks.ts'
+import {
+  decodeArtifact,
+  decodePushConfig,
+  decodeStatus,
+  decodeTask,
+  generation,
+  messageDecoder,
+} from './decode-objects.ts'
 import { missing } from './methods.ts'
 import * as wire from './schemas.ts'
 
@@ -28,7 +34,7 @@ export const decodeResult: ClientDialect['decodeResult'] = {
 /** No event tells its session. */
 export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>): StreamEvent {
   const asked = 'message' in request ? request.message.contextId : undefined
-  const refOf = (id: string) => ({ taskId: id, contextId: asked ?? id, generation: 0 })
+  const refOf = (id: string) => ({ taskId: id, contextId: asked ?? id, generation })
   if (isObject(event) && isObject(event.artifact)) {
     const { id, artifact, metadata } = readResult(wire.ArtifactUpdate, event)
     const { append, lastChunk, ...whole } = artifact
@@ -36,9 +42,9 @@ export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>)
       type: 'artifact',
       ...refOf(id),
       artifact: decodeArtifact(whole),
-      ...(append !== undefined && { append }),
-      ...(lastChunk !== undefined && { lastChunk }),
-      ...beside(metadata),
+      append,
+      lastChunk,
+      metadata,
     }
   }
   const { id, status, final, metadata } = readResult(wire.StatusUpdate, event)
@@ -46,7 +52,7 @@ export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>)
     type: 'status',
     ...refOf(id),
     ...decodeStatus(status, metadata, messageDecoder(refOf(id))),
-    ...(final !== undefined && { isLast: final }),
+    isLast: final,
   }
 }
 

@@ -1,25 +1,15 @@
 import type { SendRequest } from '../../protocol/service.ts'
 import type { ServerDialect } from '../dialect.ts'
+import { type LenientRead, leniently } from '../leniently.ts'
 import { readParams } from '../read-params.ts'
-import type { Shape } from '../shape.ts'
 import { decodePushConfig } from './decode-objects.ts'
-import { type Clean, cleanSendParams, cleanTaskParams } from './lenient.ts'
-import { beside } from './marks.ts'
+import { cleanSendParams, cleanTaskParams } from './lenient.ts'
 import { missing } from './methods.ts'
 import { decodePart } from './parts.ts'
 import * as wire from './request-schemas.ts'
 import { TaskPushConfig } from './schemas.ts'
 
-type Read = <T>(shape: Shape<T>, params: unknown, clean: Clean) => T
-
-/** Only what cannot be read as it is gets cleaned, so that proper callers pay nothing for the others. */
-export const decodeRequest = requestDecoder((shape, params, clean) => {
-  try {
-    return readParams(shape, params)
-  } catch {
-    return readParams(shape, clean(params))
-  }
-})
+export const decodeRequest = requestDecoder(leniently(readParams))
 
 /** Takes nothing that is not in the schema. */
 export const decodeRequestStrictly = requestDecoder(readParams)
@@ -27,7 +17,7 @@ export const decodeRequestStrictly = requestDecoder(readParams)
 /** Milliseconds that a send may take: 0.1 promises the task as it is then, at rest or not. */
 const blockFor = 30_000
 
-function requestDecoder(read: Read): ServerDialect['decodeRequest'] {
+function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
   const decodeSend = (params: unknown): SendRequest => {
     const request = read(wire.SendParams, params, cleanSendParams)
     const { sessionId, message, pushNotification, historyLength = 0, acceptedOutputModes } = request
@@ -38,15 +28,15 @@ function requestDecoder(read: Read): ServerDialect['decodeRequest'] {
         messageId: crypto.randomUUID(),
         role: message.role,
         parts: message.parts.map(decodePart),
-        ...(sessionId !== undefined && { contextId: sessionId }),
-        ...beside(message.metadata),
+        contextId: sessionId,
+        metadata: message.metadata,
       },
       configuration: {
         historyLength,
-        ...(acceptedOutputModes !== undefined && { acceptedOutputModes }),
-        ...(pushNotification !== undefined && { push: decodePushConfig(pushNotification) }),
+        acceptedOutputModes,
+        push: pushNotification && decodePushConfig(pushNotification),
       },
-      ...beside(request.metadata),
+      metadata: request.metadata,
     }
   }
   const readTask = (params: unknown) => aliased(read(wire.TaskParams, params, cleanTaskParams))
@@ -64,7 +54,7 @@ function requestDecoder(read: Read): ServerDialect['decodeRequest'] {
     },
     cancelTask(params) {
       const request = read(wire.CancelTaskParams, params, cleanTaskParams)
-      return { ...aliased(request), ...beside(request.metadata) }
+      return { ...aliased(request), metadata: request.metadata }
     },
     subscribeToTask: (params) => ({ ...readTask(params), tellEnded: true, endOnAuth: true }),
     createPushConfig(params) {

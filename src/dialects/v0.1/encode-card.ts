@@ -2,18 +2,18 @@ import type { AgentCard, AgentSkill } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/security.ts'
-import { type CardCarry, carriedBy } from './carry.ts'
-import type { Draft } from './encode-objects.ts'
+import type { Draft } from '../draft.ts'
+import { carried } from './carry.ts'
 
 /** Throws if the agent cannot be reached by 0.1: then there is nothing that such a card could say. */
 export function encodeCard(card: AgentCard): JsonObject {
-  const kept = carriedBy<CardCarry>(card) ?? {}
+  const kept = carried(card.carry)
   const authentication = kept.authentication ?? encodeAuthentication(card)
   const wire: Draft = {
     name: card.name,
     url: urlOf(card),
     version: card.version,
-    capabilities: encodeCapabilities(card, kept),
+    capabilities: encodeCapabilities(card),
     skills: card.skills.map(encodeSkill),
   }
   if (card.description) wire.description = card.description
@@ -34,8 +34,9 @@ function urlOf({ interfaces }: AgentCard): string {
   return own.url
 }
 
-function encodeCapabilities({ capabilities }: AgentCard, { stateTransitionHistory }: CardCarry): JsonObject {
+function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {
   const { streaming, pushNotifications } = capabilities
+  const { stateTransitionHistory } = carried(carry)
   const wire: Draft = {}
   if (streaming !== undefined) wire.streaming = streaming
   if (pushNotifications !== undefined) wire.pushNotifications = pushNotifications

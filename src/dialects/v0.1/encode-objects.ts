@@ -1,20 +1,20 @@
-import type { ArtifactEvent, StatusEvent } from '../../protocol/events.ts'
+import type { StatusEvent } from '../../protocol/events.ts'
 import type { Artifact, Json, JsonObject, Message, Task } from '../../protocol/model.ts'
 import type { PushConfig } from '../../protocol/service.ts'
-import { type ArtifactCarry, carriedBy, type PushCarry, type TaskCarry } from './carry.ts'
-import { beside } from './marks.ts'
+import { encodeBareStatus } from '../bare-status.ts'
+import type { Draft } from '../draft.ts'
+import { isObject } from '../is-object.ts'
+import { carried } from './carry.ts'
 import { encodePart } from './parts.ts'
-import { encodeState, unknownMoment } from './states.ts'
-
-export type Draft = Record<string, Json>
+import { encodeState } from './states.ts'
 
 export function encodeTask(task: Task, id: string): JsonObject {
-  const { contextId, artifacts, history } = task
-  const kept = carriedBy<TaskCarry>(task) ?? {}
+  const { contextId, artifacts, history, carry } = task
+  const kept = carried(carry)
   const wire: Draft = { id, ...encodeStatus(task) }
   if (!kept.sessionless) wire.sessionId = contextId
   if (artifacts.length > 0 || kept.artifacts) {
-    wire.artifacts = artifacts.map((each, position) => encodeArtifact(each, position, carriedBy<ArtifactCarry>(each)))
+    wire.artifacts = artifacts.map((each, position) => encodeArtifact(each, position, carried(each.carry)))
   }
   if (history.length > 0 || kept.history) wire.history = history.map(encodeMessage)
   return wire
@@ -22,32 +22,36 @@ export function encodeTask(task: Task, id: string): JsonObject {
 
 /** With the metadata of the task or event that has it, which may have to say more of the state than the state itself. */
 export function encodeStatus({ status, metadata: around }: Omit<StatusEvent, 'type'>): Draft {
-  const { message, timestamp } = status
-  const { state, metadata } = encodeState({ state: status.state, metadata: around })
-  const wire: Draft = { state }
-  if (message !== undefined) wire.message = encodeMessage(message)
-  if (timestamp !== unknownMoment) wire.timestamp = timestamp
-  return { status: wire, ...beside(metadata) }
+  const { state, timestamp } = encodeBareStatus(status, carried)
+  const { state: word, metadata } = encodeState({ state, metadata: around })
+  const wire: Draft = { state: word }
+  if (status.message !== undefined) wire.message = encodeMessage(status.message)
+  if (timestamp !== undefined) wire.timestamp = timestamp
+  return metadata === undefined ? { status: wire } : { status: wire, metadata }
 }
 
 export function encodeMessage({ role, parts, metadata }: Message): JsonObject {
-  return { role, parts: parts.map(encodePart), ...beside(metadata) }
+  const wire: Draft = { role, parts: parts.map(encodePart) }
+  if (metadata !== undefined) wire.metadata = metadata
+  return wire
 }
 
-/** One that came over 0.1 has the number that it had there. */
-export function encodeArtifact(
-  artifact: Artifact,
-  position: number,
-  { append, lastChunk }: Pick<ArtifactEvent, 'append' | 'lastChunk'> = {},
-): JsonObject {
-  const { name, description, parts, metadata } = artifact
-  const { index } = carriedBy<ArtifactCarry>(artifact) ?? { index: position }
-  const wire: Draft = { parts: parts.map(encodePart), ...beside(metadata) }
+interface Flags {
+  readonly append?: Json
+  readonly lastChunk?: Json
+}
+
+/** One that came over 0.1 has the number that it had there, or none. */
+export function encodeArtifact(artifact: Artifact, position: number, { append, lastChunk }: Flags): JsonObject {
+  const { name, description, parts, metadata, carry } = artifact
+  const { index = position } = carried(carry)
+  const wire: Draft = { parts: parts.map(encodePart) }
   if (name !== undefined) wire.name = name
   if (description !== undefined) wire.description = description
-  if (index !== undefined) wire.index = index
+  if (index !== null) wire.index = index
   if (append !== undefined) wire.append = append
   if (lastChunk !== undefined) wire.lastChunk = lastChunk
+  if (metadata !== undefined) wire.metadata = metadata
   return wire
 }
 
@@ -58,14 +62,19 @@ export function encodeTaskPushConfig(config: PushConfig, id = config.taskId): Js
 }
 
 export function encodePushConfig(config: PushConfig): JsonObject {
-  const { url, token, authentication } = config
+  const { url, token, authentication, carry } = config
   const wire: Draft = { url }
   if (token !== undefined) wire.token = token
   if (authentication !== undefined) {
     const { scheme, credentials } = authentication
-    const kept = carriedBy<PushCarry>(config)?.authentication
-    const told = kept?.schemes[0] === scheme ? kept : { schemes: [scheme] }
+    const { authentication: kept } = carried(carry)
+    const told = namesFirst(kept, scheme) ? kept : { schemes: [scheme] }
     wire.authentication = credentials === undefined ? told : { ...told, credentials }
   }
   return wire
+}
+
+function namesFirst(authentication: Json | undefined, scheme: string): authentication is JsonObject {
+  const schemes = isObject(authentication) ? authentication.schemes : undefined
+  return Array.isArray(schemes) && schemes[0] === scheme
 }

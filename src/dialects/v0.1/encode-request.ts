@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
 import type { ClientDialect } from '../dialect.ts'
-import { type Draft, encodeMessage, encodePushConfig, encodeTaskPushConfig } from './encode-objects.ts'
-import { beside } from './marks.ts'
+import type { Draft } from '../draft.ts'
+import { encodeMessage, encodePushConfig, encodeTaskPushConfig } from './encode-objects.ts'
 import { missing } from './methods.ts'
 
 export const encodeRequest: ClientDialect['encodeRequest'] = {
@@ -14,7 +14,11 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
     if (historyLength) wire.historyLength = historyLength
     return wire
   },
-  cancelTask: ({ taskId, metadata }) => ({ id: taskId, ...beside(metadata) }),
+  cancelTask({ taskId, metadata }) {
+    const wire: Draft = { id: taskId }
+    if (metadata !== undefined) wire.metadata = metadata
+    return wire
+  },
   subscribeToTask: ({ taskId }) => ({ id: taskId }),
   createPushConfig: (config) => encodeTaskPushConfig(config),
   getPushConfig: ({ taskId }) => ({ id: taskId }),
@@ -26,11 +30,11 @@ function encodeSend({ alias, message, configuration = {}, metadata }: SendReques
     // A new task is named after the message that begins it, so that one sent again begins no other.
     id: alias ?? message.taskId ?? message.messageId,
     message: encodeMessage(message),
-    ...beside(metadata),
   }
   if (message.contextId !== undefined) wire.sessionId = message.contextId
   if (push !== undefined) wire.pushNotification = encodePushConfig(push)
   if (historyLength) wire.historyLength = historyLength
   if (acceptedOutputModes?.length) wire.acceptedOutputModes = acceptedOutputModes
+  if (metadata !== undefined) wire.metadata = metadata
   return wire
 }

@@ -2,16 +2,9 @@ import type { ArtifactEvent, StatusEvent, StreamEvent } from '../../protocol/eve
 import type { JsonObject, Message } from '../../protocol/model.ts'
 import type { Outcome, SendRequest } from '../../protocol/service.ts'
 import type { RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
+import type { Draft } from '../draft.ts'
 import { indexIn } from './artifact-index.ts'
-import {
-  type Draft,
-  encodeArtifact,
-  encodeMessage,
-  encodeStatus,
-  encodeTask,
-  encodeTaskPushConfig,
-} from './encode-objects.ts'
-import { beside } from './marks.ts'
+import { encodeArtifact, encodeMessage, encodeStatus, encodeTask, encodeTaskPushConfig } from './encode-objects.ts'
 import { missing } from './methods.ts'
 import { encodePart } from './parts.ts'
 
@@ -60,7 +53,9 @@ function encodeStatusUpdate(id: string, change: StatusChange): JsonObject {
 function encodeArtifactUpdate(id: string, change: Omit<ArtifactEvent, 'type'>, stream: object): JsonObject {
   const { artifact, metadata } = change
   const index = indexIn(stream, artifact.artifactId)
-  return { id, artifact: encodeArtifact(artifact, index, change), ...beside(metadata) }
+  const wire: Draft = { id, artifact: encodeArtifact(artifact, index, change) }
+  if (metadata !== undefined) wire.metadata = metadata
+  return wire
 }
 
 function encodeOutcome(outcome: Outcome, { alias, message: sent }: SendRequest): JsonObject {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
 import type { Json } from '../../protocol/model.ts'
-import { decodeError, encodeError, encodeHttpError } from './errors.ts'
+import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
 
 const told: readonly [ErrorCode, number, string, number][] = [
   ['parse-error', -32700, 'Invalid JSON payload', 400],
@@ -30,6 +30,7 @@ describe('an error', () => {
       expect(encodeError(error)).toStrictEqual(wire)
       expect(encodeHttpError(error)).toStrictEqual({ status, body: { jsonrpc: '2.0', id: null, error: wire } })
       expect(decodeError(wire)).toMatchObject({ code, message: 'No.' })
+      expect(decodeHttpError(encodeHttpError(error))).toMatchObject({ code, message: 'No.' })
     }
   })
 
@@ -77,5 +78,13 @@ describe('an error', () => {
       const wire = { code: -32099, message: 'Odd', data }
       expect(decodeError(wire)).toMatchObject({ code: 'internal', message: 'Odd', cause: wire })
     }
+  })
+
+  it('that is none of JSON-RPC is what the status of HTTP says', () => {
+    expect(decodeHttpError({ status: 401, body: {} }).code).toBe('unauthenticated')
+    expect(decodeHttpError({ status: 503, body: { message: 'Later.', code: 503 } })).toMatchObject({
+      code: 'unavailable',
+      message: 'Later.',
+    })
   })
 })

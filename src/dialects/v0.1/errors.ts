@@ -1,9 +1,14 @@
-import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
-import type { Json, JsonObject } from '../../protocol/model.ts'
+import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
+import type { JsonObject } from '../../protocol/model.ts'
+import { codesBy } from '../codes-by.ts'
 import type { HttpError, WireError } from '../dialect.ts'
+import type { Draft } from '../draft.ts'
+import { fitting } from '../fitting.ts'
 import { object, optional } from '../object-shape.ts'
-import { json, list, map, string, type TypeOf } from '../shape.ts'
-import { Violation } from '../violation.ts'
+import { toError } from '../rpc-details.ts'
+import { codeOfHttpStatus } from '../rpc-status.ts'
+import { json, list, map, string } from '../shape.ts'
+import { wireErrorIn } from '../wire-error.ts'
 
 /** The schema of 0.1 fixes the message of an error. What there is to say of this very one goes into its data. */
 export function encodeError(error: A2AError): WireError {
@@ -18,15 +23,16 @@ export function encodeHttpError(error: A2AError): HttpError {
   return { status: kinds[error.code].http, body: { jsonrpc: '2.0', id: null, error: told } }
 }
 
-/** Several errors may have one number: the first of them stands for all. */
 export function decodeError(error: WireError): A2AError {
-  const { detail, violations, metadata, retryAfter } = decodeData(error.data)
-  return new A2AError(codes.get(error.code) ?? 'internal', detail ?? error.message, {
-    cause: error,
-    violations,
-    metadata,
-    retryAfter: typeof retryAfter === 'number' ? retryAfter : undefined,
-  })
+  const { detail = error.message, retryAfter, ...data } = fitting(Data, error.data) ?? {}
+  const details = typeof retryAfter === 'number' ? { ...data, retryAfter } : data
+  return toError(codes.get(error.code) ?? 'internal', detail, details, error)
+}
+
+/** Where there is no answer of JSON-RPC, HTTP has only its status. */
+export function decodeHttpError({ status, body }: HttpError): A2AError {
+  const error = wireErrorIn(body)
+  return error === undefined ? toError(codeOfHttpStatus(status), body.message, {}, body) : decodeError(error)
 }
 
 interface ErrorKind {
@@ -74,10 +80,9 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'context-not-found': kind(-32052, 404, 'Context not found'),
 }
 
-const codes: ReadonlyMap<number, ErrorCode> = new Map(
-  (Object.keys(kinds) as ErrorCode[]).map((code) => [kinds[code].code, code] as const).reverse(),
-)
+const codes = codesBy(kinds, ({ code }) => code)
 
+/** Other agents put there what they like. */
 const Data = object({
   detail: optional(string()),
   violations: optional(list(object({ field: string(), description: string() }))),
@@ -86,19 +91,9 @@ const Data = object({
 })
 
 function encodeData({ message, violations, metadata, retryAfter }: A2AError): JsonObject {
-  const data: Record<string, Json> = { detail: message }
+  const data: Draft = { detail: message }
   if (violations.length > 0) data.violations = violations.map(({ field, description }) => ({ field, description }))
   if (Object.keys(metadata).length > 0) data.metadata = metadata
   if (retryAfter !== undefined) data.retryAfter = retryAfter
   return data
-}
-
-/** Other agents put there what they like. */
-function decodeData(data: unknown): TypeOf<typeof Data> {
-  try {
-    return Data.read(data)
-  } catch (error) {
-    if (error instanceof Violation) return {}
-    throw error
-  }
 }

@@ -5,7 +5,7 @@ import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
 import { encodeRequest } from './encode-request.ts'
-import { decodeError, encodeError, encodeHttpError } from './errors.ts'
+import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 
 export const v0_1: ServerDialect = {
@@ -14,6 +14,7 @@ export const v0_1: ServerDialect = {
   bindings: ['JSONRPC'],
   methods,
   operations,
+  allowsMissingId: true,
   decodeRequest,
   encodeResult,
   // Its artifacts are numbered within a stream.
@@ -36,5 +37,7 @@ export const v0_1Client: ClientDialect = {
   decodeResult,
   decodeEvent,
   decodeError,
+  decodeHttpError,
+  startsOver: true,
   decodeCard,
 }

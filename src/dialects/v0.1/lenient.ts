@@ -1,9 +1,8 @@
 import type { Json, JsonObject } from '../../protocol/model.ts'
 import { isObject } from '../is-object.ts'
+import type { Clean } from '../leniently.ts'
 
 /** What callers of A2A 0.1 send although the schema does not allow it, put right where we can. */
-
-export type Clean = (params: unknown) => unknown
 
 /** Whoever calls speaks as the user, also if it is an agent. */
 export const cleanSendParams: Clean = (params) => {

@@ -1,7 +1,7 @@
 import type { JsonObject, TaskState } from '../../protocol/model.ts'
+import { withKeys, withoutKeys } from '../compat-metadata.ts'
 import type { Shape } from '../shape.ts'
 import { wrongType } from '../violation.ts'
-import { withMarks, withoutMarks } from './marks.ts'
 
 const words = ['submitted', 'working', 'input-required', 'completed', 'canceled', 'failed', 'unknown'] as const
 type WireState = (typeof words)[number]
@@ -30,37 +30,26 @@ interface Stated<S> {
   readonly metadata?: JsonObject
 }
 
-const mark = 'a2a.state'
-const unspecified = 'TASK_STATE_UNSPECIFIED'
+const key = 'a2a.state'
 
-/** The states that 0.1 has no word for: what is said instead, and the mark that tells the truth. */
+/** The states that 0.1 has no word for: what is said instead, and what the metadata says then. */
 const substitutes = {
   rejected: { word: 'failed', truth: 'TASK_STATE_REJECTED' },
   'auth-required': { word: 'input-required', truth: 'TASK_STATE_AUTH_REQUIRED' },
 } as const
 
-export function encodeState({ state, metadata }: Stated<TaskState>): Stated<WireState> {
-  if (state === 'rejected' || state === 'auth-required') {
-    const { word, truth } = substitutes[state]
-    return { state: word, metadata: withMarks(metadata, { [mark]: truth }) }
-  }
-  if (state === 'working' && metadata?.[mark] === unspecified) {
-    return { state: 'unknown', metadata: withoutMarks(metadata, { [mark]: unspecified }) }
-  }
-  return { state, metadata }
+export function encodeState({ state, metadata }: Stated<TaskState | 'unknown'>): Stated<WireState> {
+  if (state !== 'rejected' && state !== 'auth-required') return { state, metadata }
+  const { word, truth } = substitutes[state]
+  return { state: word, metadata: withKeys(metadata, { [key]: truth }) }
 }
 
-/** An agent that does not know what became of a task has at least not ended it. */
-export function decodeState({ state, metadata }: Stated<TaskState | 'unknown'>): Stated<TaskState> {
-  if (state === 'unknown') return { state: 'working', metadata: withMarks(metadata, { [mark]: unspecified }) }
+export function decodeState({ state, metadata }: Stated<TaskState | 'unknown'>): Stated<TaskState | 'unknown'> {
   for (const meant of ['rejected', 'auth-required'] as const) {
     const { word, truth } = substitutes[meant]
-    if (state === word && metadata?.[mark] === truth) {
-      return { state: meant, metadata: withoutMarks(metadata, { [mark]: truth }) }
+    if (state === word && metadata?.[key] === truth) {
+      return { state: meant, metadata: withoutKeys(metadata, { [key]: truth }) }
     }
   }
   return { state, metadata }
 }
-
-/** Stands for the moment of a status that names none. */
-export const unknownMoment = new Date(0).toISOString()

@@ -5,7 +5,7 @@ import { encodeEvent, encodeResult } from '../v0.3/encode.ts'
 import { decodeCard } from './decode-card.ts'
 import { encodeCard } from './encode-card.ts'
 import { encodeRequest } from './encode-request.ts'
-import { decodeError, encodeError, encodeHttpError } from './errors.ts'
+import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 import { recognises } from './recognise.ts'
 
@@ -17,6 +17,8 @@ export const v0_2: ServerDialect = {
   methods,
   operations,
   recognises,
+  // Up to 0.2.1.
+  allowsMissingId: true,
   decodeRequest,
   encodeResult: { ...encodeResult, getExtendedCard: encodeCard },
   encodeEvent,
@@ -26,7 +28,7 @@ export const v0_2: ServerDialect = {
 }
 
 /** Refuses what is not quite the protocol. */
-export const v0_2Strict: ServerDialect = { ...v0_2, decodeRequest: decodeRequestStrictly }
+export const v0_2Strict: ServerDialect = { ...v0_2, allowsMissingId: false, decodeRequest: decodeRequestStrictly }
 
 export const v0_2Client: ClientDialect = {
   name: 'v0.2',
@@ -37,5 +39,6 @@ export const v0_2Client: ClientDialect = {
   decodeResult: { ...decodeResult, getExtendedCard: decodeCard },
   decodeEvent,
   decodeError,
+  decodeHttpError,
   decodeCard,
 }

@@ -1,7 +1,7 @@
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { decodeCard } from '../v0.3/decode-card.ts'
 import { encodeCard } from '../v0.3/encode-card.ts'
-import { encodeHttpError } from '../v0.3/errors.ts'
+import { decodeHttpError, encodeHttpError } from '../v0.3/errors.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
@@ -50,5 +50,6 @@ export const v0_3HouseClient: ClientDialect = {
   decodeResult,
   decodeEvent,
   decodeError,
+  decodeHttpError,
   decodeCard,
 }

@@ -1,8 +1,8 @@
 import { clientTools } from '../../protocol/client-tools.ts'
 import type { Json } from '../../protocol/model.ts'
 import { withoutKeys } from '../compat-metadata.ts'
+import { fitting } from '../fitting.ts'
 import { isObject } from '../is-object.ts'
-import { fitting } from './fitting.ts'
 import { AskedInput, Asking } from './schemas.ts'
 
 /** A message that asks for input has a member for it in the house. Elsewhere this is an extension. */

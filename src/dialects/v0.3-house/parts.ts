@@ -1,8 +1,8 @@
 import { toolResult, toolUse } from '../../protocol/client-tools.ts'
 import type { JsonObject, Part } from '../../protocol/model.ts'
 import { decodeAnnotations, encodeAnnotations } from '../compat-metadata.ts'
+import { fitting } from '../fitting.ts'
 import { isObject } from '../is-object.ts'
-import { fitting } from './fitting.ts'
 import { ToolResult, ToolUse } from './schemas.ts'
 
 /** The house has parts of their own for calls of tools and their results. Elsewhere they are data. */

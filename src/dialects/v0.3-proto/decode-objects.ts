@@ -1,7 +1,7 @@
 import type { Artifact, JsonObject, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import type { PushConfig } from '../../protocol/service.ts'
+import { decodeBareStatus } from '../bare-status.ts'
 import type { TypeOf } from '../shape.ts'
-import { unknownMoment } from '../unknown-moment.ts'
 import { carrying } from './carry.ts'
 import type { ConfigAddress } from './names.ts'
 import { decodePart } from './parts.ts'
@@ -16,11 +16,14 @@ export function decodeArtifact({ parts, ...artifact }: TypeOf<typeof wire.Artifa
   return { ...artifact, parts: parts.map(decodePart) }
 }
 
-export function decodeStatus({ state, message, timestamp = unknownMoment }: TypeOf<typeof wire.Status>): TaskStatus {
-  return { state, message: message && decodeMessage(message), timestamp }
+export function decodeStatus({ message, ...status }: TypeOf<typeof wire.TaskStatus>): TaskStatus {
+  return { ...decodeBareStatus(status, carrying), message: message && decodeMessage(message) }
 }
 
-/** What an agent leaves open is empty in the model; how far the task is, a transport that numbers its events knows. */
+/** How far a task is, a transport that numbers its events knows: here it is 0. */
+export const generation = 0
+
+/** What an agent leaves open is empty in the model. */
 export function decodeTask(task: TypeOf<typeof wire.Task>): Task {
   const { contextId = '', status, artifacts = [], history = [], ...rest } = task
   return {
@@ -29,7 +32,7 @@ export function decodeTask(task: TypeOf<typeof wire.Task>): Task {
     status: decodeStatus(status),
     artifacts: artifacts.map(decodeArtifact),
     history: history.map(decodeMessage),
-    generation: 0,
+    generation,
   }
 }
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SendRequest } from '../../protocol/service.ts'
 import { v0_3ProtoClient } from './index.ts'
@@ -96,6 +95,12 @@ describe('an answer', () => {
     }
   })
 
+  it('is read although nobody knows how a task stands', () => {
+    for (const status of [{}, { state: 0 }, { state: 'TASK_STATE_UNSPECIFIED' }, { state: 'unknown' }]) {
+      expect(decode.getTask({ ...task, status }, address).status).toMatchObject({ state: 'working' })
+    }
+  })
+
   it('to a list may be a bare list', () => {
     expect(decode.listTasks([task], {})).toMatchObject({ tasks: [taskInTheModel], totalSize: 1, nextPageToken: '' })
     const config = { taskId: 'T', pushNotificationConfig: { id: 'c', url: 'https://h' } }
@@ -139,27 +144,4 @@ describe('an event', () => {
       append: true,
     })
   })
-})
-
-it('arbitrary JSON is read or refused as an answer, and never breaks the reader', () => {
-  const readers: readonly ((wire: unknown) => unknown)[] = [
-    (wire) => decode.sendMessage(wire, send),
-    (wire) => decode.getTask(wire, address),
-    (wire) => decode.listTasks(wire, {}),
-    (wire) => decode.getPushConfig(wire, address),
-    (wire) => decode.listPushConfigs(wire, address),
-    (wire) => decode.getExtendedCard(wire, {}),
-    (wire) => decodeEvent(wire, send),
-  ]
-  fc.assert(
-    fc.property(fc.jsonValue(), (wire) => {
-      for (const read of readers) {
-        try {
-          read(wire)
-        } catch (error) {
-          expect(error).toMatchObject({ name: 'A2AError', code: 'invalid-agent-response' })
-        }
-      }
-    }),
-  )
 })

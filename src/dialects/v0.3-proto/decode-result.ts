@@ -5,7 +5,14 @@ import type { ClientDialect } from '../dialect.ts'
 import { readResult } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
 import { decodeCard } from './decode-card.ts'
-import { decodeArtifact, decodeMessage, decodeNamedConfig, decodeStatus, decodeTask } from './decode-objects.ts'
+import {
+  decodeArtifact,
+  decodeMessage,
+  decodeNamedConfig,
+  decodeStatus,
+  decodeTask,
+  generation,
+} from './decode-objects.ts'
 import { cleanConfig, cleanConfigs, cleanEvent, cleanTask, cleanTasks } from './lenient-result.ts'
 import * as wire from './schemas.ts'
 
@@ -32,11 +39,11 @@ export function decodeEvent(event: unknown): StreamEvent {
   const response = readResult(wire.StreamResponse, cleanEvent(event))
   if ('statusUpdate' in response) {
     const { contextId = '', status, final, ...update } = response.statusUpdate
-    return { type: 'status', ...update, contextId, status: decodeStatus(status), generation: 0, isLast: final }
+    return { type: 'status', ...update, contextId, status: decodeStatus(status), generation, isLast: final }
   }
   if ('artifactUpdate' in response) {
     const { contextId = '', artifact, ...update } = response.artifactUpdate
-    return { type: 'artifact', ...update, contextId, artifact: decodeArtifact(artifact), generation: 0 }
+    return { type: 'artifact', ...update, contextId, artifact: decodeArtifact(artifact), generation }
   }
   const outcome = decodeOutcome(response)
   return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }

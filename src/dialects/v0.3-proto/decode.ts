@@ -63,14 +63,14 @@ const asSent = carrying({ asSent: true })
 type WireConfiguration = NonNullable<TypeOf<typeof wire.SendMessageRequest>['configuration']>
 
 /**
- * Over REST a caller who does not mention `blocking` waits, and 0 for `historyLength` asks for none. In gRPC nobody can
- * tell false and 0 from nothing: there a configuration without `blocking` means not to wait, and 0 means everything. So
- * what turns gRPC into JSON writes `blocking` into every configuration, also if it is false, and never a 0.
+ * Writers of ProtoJSON leave out what is false, so a configuration without `blocking` says not to wait, and only a
+ * caller without a configuration leaves it open. Over REST 0 for `historyLength` asks for none; in gRPC nobody can tell
+ * it from nothing, so what turns gRPC into JSON never writes a 0.
  */
 function decodeConfiguration({ blocking, pushNotification, ...configuration }: WireConfiguration): SendConfiguration {
   return {
     ...configuration,
-    returnImmediately: blocking === undefined ? undefined : !blocking,
+    returnImmediately: !blocking,
     push: pushNotification && decodePushConfig(pushNotification),
   }
 }

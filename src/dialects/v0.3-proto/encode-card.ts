@@ -1,13 +1,13 @@
-import type { AgentCapabilities, AgentCard, AgentExtension, AgentSkill, CardSignature } from '../../protocol/card.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import type { AgentCapabilities, AgentCard, AgentSkill } from '../../protocol/card.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import type { SecurityRequirement, SecurityScheme } from '../../protocol/security.ts'
+import type { Draft } from '../draft.ts'
+import { draftSkill, encodeExtension, encodeSignature } from '../proto-card.ts'
 import { encodeRequirement, encodeScheme, mapValues } from '../proto-security.ts'
-import type { TypeOf } from '../shape.ts'
-import { interfacesOf, withoutRepeats } from '../v0.3/interfaces.ts'
+import { addressesOf } from '../v0.3/interfaces.ts'
 import { carried } from './carry.ts'
-import type { Addresses } from './decode-card.ts'
-import type { Draft } from './encode-objects.ts'
+
+const spoken = { version: '0.3', protocolVersion: '0.3.0' }
 
 /** What the schema of 0.3 requires is there even if it is empty: the proto requires nothing, but readers do. */
 export function encodeCard(card: AgentCard): JsonObject {
@@ -22,7 +22,7 @@ export function encodeCard(card: AgentCard): JsonObject {
   const wire: Draft = {
     name: card.name,
     description: card.description,
-    ...encodeAddresses(card),
+    ...addressesOf(card.interfaces, spoken, carried(card.carry).addresses),
     version: card.version,
     capabilities: encodeCapabilities(card.capabilities),
     defaultInputModes: card.defaultInputModes,
@@ -38,22 +38,6 @@ export function encodeCard(card: AgentCard): JsonObject {
   if (card.capabilities.extendedCard) wire.supportsAuthenticatedExtendedCard = true
   if (card.signatures?.length) wire.signatures = card.signatures.map(encodeSignature)
   return wire
-}
-
-/** A card that was read, and whose interfaces nobody has changed, tells them as it did. */
-function encodeAddresses(card: AgentCard): JsonObject {
-  const { interfaces } = card
-  const read = carried(card).addresses as (TypeOf<typeof Addresses> & JsonObject) | undefined
-  if (read !== undefined && JSON.stringify(interfacesOf(read, '0.3')) === JSON.stringify(interfaces)) return read
-  const spoken = withoutRepeats(interfaces.filter(({ protocolVersion }) => /^0\.[23]$/.test(protocolVersion)))
-  const [main] = spoken
-  if (main === undefined) throw new A2AError('version-not-supported', 'This agent has no interface of A2A 0.3.')
-  return {
-    url: main.url,
-    preferredTransport: main.binding,
-    additionalInterfaces: spoken.map(({ url, binding }) => ({ url, transport: binding })),
-    protocolVersion: '0.3.0',
-  }
 }
 
 /** As far as 0.3 has a word for it: device codes and proof keys came later. */
@@ -72,26 +56,8 @@ function encodeCapabilities({ streaming, pushNotifications, extensions }: AgentC
   return wire
 }
 
-function encodeExtension({ uri, description, required, params }: AgentExtension): JsonObject {
-  const wire: Draft = { uri }
-  if (description) wire.description = description
-  if (required) wire.required = true
-  if (params) wire.params = params
-  return wire
-}
-
 function encodeSkill(skill: AgentSkill, security: readonly JsonObject[]): JsonObject {
-  const { id, name, description, tags, examples, inputModes, outputModes } = skill
-  const wire: Draft = { id, name, description, tags }
-  if (examples?.length) wire.examples = examples
-  if (inputModes?.length) wire.inputModes = inputModes
-  if (outputModes?.length) wire.outputModes = outputModes
+  const wire = draftSkill(skill)
   if (security.length > 0) wire.security = security
-  return wire
-}
-
-function encodeSignature({ protected: protectedHeader, signature, header }: CardSignature): JsonObject {
-  const wire: Draft = { protected: protectedHeader, signature }
-  if (header) wire.header = header
   return wire
 }

@@ -1,14 +1,14 @@
-import type { Artifact, Json, JsonObject, Message, Task, TaskStatus } from '../../protocol/model.ts'
+import type { Artifact, JsonObject, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import type { PushConfig } from '../../protocol/service.ts'
-import { unknownMoment } from '../unknown-moment.ts'
+import { encodeBareStatus } from '../bare-status.ts'
+import type { Draft } from '../draft.ts'
 import { carried } from './carry.ts'
 import { type ConfigAddress, configName } from './names.ts'
 import { encodePart } from './parts.ts'
 import { encodeReferences } from './references.ts'
-import { Role, State } from './schemas.ts'
+import { AnyState, Role } from './schemas.ts'
 
-/** Every object is built afresh. Empty strings and lists are left out, as ProtoJSON does. */
-export type Draft = Record<string, Json>
+/** Empty strings and lists are left out, as ProtoJSON does. */
 
 export function encodeMessage(message: Message): JsonObject {
   const { messageId, role, parts, contextId, taskId, extensions } = message
@@ -31,10 +31,11 @@ export function encodeArtifact({ artifactId, parts, name, description, extension
   return wire
 }
 
-export function encodeStatus({ state, message, timestamp }: TaskStatus): JsonObject {
-  const wire: Draft = { state: State.names[state] }
-  if (timestamp !== unknownMoment) wire.timestamp = timestamp
-  if (message) wire.message = encodeMessage(message)
+export function encodeStatus(status: TaskStatus): JsonObject {
+  const { state, timestamp } = encodeBareStatus(status, carried)
+  const wire: Draft = { state: AnyState.names[state] }
+  if (timestamp !== undefined) wire.timestamp = timestamp
+  if (status.message) wire.message = encodeMessage(status.message)
   return wire
 }
 
@@ -50,7 +51,7 @@ export function encodeTask({ id, contextId, status, artifacts, history, metadata
 
 export function encodePushConfig(config: PushConfig): JsonObject {
   const { url, token, authentication } = config
-  const { id = config.id, schemes, credentials } = carried(config)
+  const { id = config.id, schemes, credentials } = carried(config.carry)
   const wire: Draft = { url }
   if (id) wire.id = id
   if (token) wire.token = token

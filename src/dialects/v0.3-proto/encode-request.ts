@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../protocol/model.ts'
 import type { PushConfig, PushConfigRef, SendConfiguration, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import type { ClientDialect } from '../dialect.ts'
+import type { Draft } from '../draft.ts'
 import { carried } from './carry.ts'
-import { addressOf, type Draft, encodeMessage, encodeNamedConfig, encodePushConfig } from './encode-objects.ts'
+import { addressOf, encodeMessage, encodeNamedConfig, encodePushConfig } from './encode-objects.ts'
 import { configName, taskName } from './names.ts'
 import { State } from './schemas.ts'
 
@@ -44,7 +45,8 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
 function encodeSend(request: SendRequest, unsaid: JsonObject): JsonObject {
   const { message, configuration, metadata } = request
   const wire: Draft = { message: encodeMessage(message) }
-  const told = { ...(!carried(request).asSent && unsaid), ...encodeConfiguration(configuration) }
+  const isOpen = configuration?.returnImmediately === undefined && !carried(request.carry).asSent
+  const told = { ...(isOpen && unsaid), ...encodeConfiguration(configuration) }
   if (configuration !== undefined || Object.keys(told).length > 0) wire.configuration = told
   if (metadata) wire.metadata = metadata
   return wire
@@ -56,7 +58,7 @@ function encodeConfiguration(configuration: SendConfiguration = {}): JsonObject 
   if (acceptedOutputModes?.length) wire.acceptedOutputModes = acceptedOutputModes
   if (push) wire.pushNotification = encodePushConfig(push)
   if (historyLength !== undefined) wire.historyLength = historyLength
-  if (returnImmediately !== undefined) wire.blocking = !returnImmediately
+  if (returnImmediately === false) wire.blocking = true
   return wire
 }
 
@@ -71,6 +73,6 @@ function encodePushConfigRef(ref: PushConfigRef): JsonObject {
 function encodeNewConfig(config: PushConfig): JsonObject {
   const { taskId, id } = addressOf(config)
   const { name, ...rest } = encodeNamedConfig(config)
-  const { name: given = name } = carried(config)
+  const { name: given = name } = carried(config.carry)
   return { parent: taskName(taskId), configId: id, config: given ? { name: given, ...rest } : rest }
 }

@@ -139,10 +139,10 @@ describe('a push config', () => {
   })
 })
 
-it('a send always says whether it waits, unless it came without saying so', () => {
+it('a send always says that it waits, unless it came without saying so', () => {
   expect(encodeRequest.sendMessage(send)).toMatchObject({ configuration: { blocking: true } })
   expect(encodeRequest.sendMessage({ message, configuration: { returnImmediately: true } })).toMatchObject({
-    configuration: { blocking: false },
+    configuration: {},
   })
   expect(encodeRequest.streamMessage(send)).not.toHaveProperty('configuration')
   const received = v0_3Proto.decodeRequest.sendMessage({ message: taskOnTheWire.history[0] })

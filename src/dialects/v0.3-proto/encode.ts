@@ -2,15 +2,9 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import type { Outcome } from '../../protocol/service.ts'
 import type { ServerDialect } from '../dialect.ts'
+import type { Draft } from '../draft.ts'
 import { encodeCard } from './encode-card.ts'
-import {
-  type Draft,
-  encodeArtifact,
-  encodeMessage,
-  encodeNamedConfig,
-  encodeStatus,
-  encodeTask,
-} from './encode-objects.ts'
+import { encodeArtifact, encodeMessage, encodeNamedConfig, encodeStatus, encodeTask } from './encode-objects.ts'
 
 export const encodeResult = {
   sendMessage: encodeOutcome,

@@ -1,15 +1,14 @@
-import type { A2AError } from '../../protocol/errors.ts'
-import type { ClientDialect, HttpError, ServerDialect } from '../dialect.ts'
-import { decodeError, encodeError, encodeHttpError } from '../v0.3/errors.ts'
+import type { ClientDialect, ServerDialect } from '../dialect.ts'
+import { decodeError, decodeHttpError, encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { decodeCard } from './decode-card.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
 import { encodeRequest } from './encode-request.ts'
-import { decodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 import { rest } from './rest.ts'
+import { restAsking } from './rest-asking.ts'
 
 export const v0_3Proto: ServerDialect = {
   name: 'v0.3-proto',
@@ -29,7 +28,7 @@ export const v0_3Proto: ServerDialect = {
 /** Refuses what is not quite the protocol. */
 export const v0_3ProtoStrict: ServerDialect = { ...v0_3Proto, decodeRequest: decodeRequestStrictly }
 
-export const v0_3ProtoClient: ClientDialect & { decodeHttpError(error: HttpError): A2AError } = {
+export const v0_3ProtoClient: ClientDialect = {
   name: 'v0.3-proto',
   version: '0.3',
   bindings: ['HTTP+JSON', 'GRPC'],
@@ -39,5 +38,6 @@ export const v0_3ProtoClient: ClientDialect & { decodeHttpError(error: HttpError
   decodeEvent,
   decodeError,
   decodeHttpError,
+  rest: restAsking,
   decodeCard,
 }

@@ -73,6 +73,7 @@ const synonyms: ReadonlyMap<string, string> = new Map([
   ['CANCELED', 'CANCELLED'],
   ['PENDING', 'SUBMITTED'],
   ['RUNNING', 'WORKING'],
+  ['UNKNOWN', 'UNSPECIFIED'],
 ])
 
 function cleanArtifact(artifact: unknown): unknown {

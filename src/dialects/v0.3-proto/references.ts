@@ -1,5 +1,6 @@
 import type { Message } from '../../protocol/model.ts'
 import { withKeys, withoutKeys } from '../compat-metadata.ts'
+import { fitting } from '../fitting.ts'
 import { id, maxWords } from '../limits.ts'
 import { list } from '../shape.ts'
 
@@ -14,16 +15,7 @@ export function encodeReferences({ referenceTaskIds, metadata }: Referring): Mes
 }
 
 export function decodeReferences({ metadata }: Pick<Message, 'metadata'>): Referring {
-  const referenceTaskIds = idsOf(metadata?.[key])
+  // Something else under that key is not ours.
+  const referenceTaskIds = fitting(Ids, metadata?.[key])
   return { referenceTaskIds, metadata: withoutKeys(metadata, { [key]: referenceTaskIds }) }
-}
-
-/** Something else under that key is not ours. */
-function idsOf(value: unknown): readonly string[] | undefined {
-  if (value === undefined) return undefined
-  try {
-    return Ids.read(value)
-  } catch {
-    return undefined
-  }
 }

@@ -4,21 +4,21 @@ import { implicit, object, optional } from '../object-shape.ts'
 import { timestamp } from '../proto-shape.ts'
 import { boolean, list, string, struct } from '../shape.ts'
 import { ConfigName, TaskName } from './names.ts'
-import { messageFields, metadata, PushConfig, part, State, words } from './schemas.ts'
+import { messageFields, metadata, Part, PushConfig, State, words } from './schemas.ts'
 
 /** What a caller sends: the request messages of the proto. */
 
-const SentMessage = object({ ...messageFields, content: list(part, { min: 1, max: maxParts }) })
+const SentMessage = object({ ...messageFields, content: list(Part, { min: 1, max: maxParts }) })
 
 /**
- * In the proto, history length and blocking have no presence, so that 0 and false are the same as nothing. JSON shows
- * the difference, and callers mean it: `decode.ts` says what.
+ * In the proto, history length has no presence, so that 0 is the same as nothing. JSON shows the difference, and callers
+ * mean it: `decode.ts` says what.
  */
 const SendConfiguration = object({
   acceptedOutputModes: implicit(words),
   pushNotification: optional(PushConfig),
   historyLength: optional(historyLength),
-  blocking: optional(boolean()),
+  blocking: implicit(boolean()),
 })
 
 export const SendMessageRequest = object({

@@ -2,7 +2,7 @@ import type { Role as RoleWord, TaskState } from '../../protocol/model.ts'
 import { assumed } from '../assumed.ts'
 import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
-import { bytes, int32, protoEnum, timestamp } from '../proto-shape.ts'
+import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../proto-shape.ts'
 import { boolean, hinted, list, string, struct } from '../shape.ts'
 import { ConfigName } from './names.ts'
 import { hintForPart, hintForRole } from './other-forms.ts'
@@ -20,6 +20,9 @@ export const State = protoEnum<TaskState>('TASK_STATE_UNSPECIFIED', {
   'auth-required': 'TASK_STATE_AUTH_REQUIRED',
 })
 
+/** An agent may have lost track of a task; nobody can ask for such tasks. */
+export const AnyState = withUnspecified(State, 'unknown')
+
 export const Role = protoEnum<RoleWord>('ROLE_UNSPECIFIED', { user: 'ROLE_USER', agent: 'ROLE_AGENT' })
 
 export const words = list(string({ min: 1 }), { max: maxWords })
@@ -31,9 +34,10 @@ const File = object(
 )
 
 /** Its metadata and the name of a file came after 0.3.0; the SDKs of 0.3 have them. */
-export const Part = object({ metadata }, { oneOf: { text: string(), file: File, data: object({ data: struct() }) } })
-
-export const part = hinted(Part, hintForPart)
+export const Part = hinted(
+  object({ metadata }, { oneOf: { text: string(), file: File, data: object({ data: struct() }) } }),
+  hintForPart,
+)
 
 export const messageFields = {
   messageId: id,
@@ -44,7 +48,7 @@ export const messageFields = {
   metadata,
 }
 
-const parts = assumed(list(part), [])
+const parts = assumed(list(Part), [])
 
 export const Message = object({ ...messageFields, messageId: assumed(id, ''), content: parts })
 
@@ -57,8 +61,8 @@ export const Artifact = object({
   metadata,
 })
 
-export const Status = object({
-  state: State,
+export const TaskStatus = object({
+  state: assumed(AnyState, 'unknown'),
   message: optional(Message),
   timestamp: optional(timestamp({ zone: 'Z' })),
 })
@@ -66,7 +70,7 @@ export const Status = object({
 export const Task = object({
   id,
   contextId: implicit(id),
-  status: Status,
+  status: TaskStatus,
   artifacts: implicit(list(Artifact)),
   history: implicit(list(Message)),
   metadata,
@@ -84,7 +88,7 @@ export const StreamResponse = object(
     oneOf: {
       task: Task,
       message: Message,
-      statusUpdate: object({ ...eventFields, status: Status, final: flag }),
+      statusUpdate: object({ ...eventFields, status: TaskStatus, final: flag }),
       artifactUpdate: object({ ...eventFields, artifact: Artifact, append: flag, lastChunk: flag }),
     },
   },

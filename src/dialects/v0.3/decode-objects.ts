@@ -1,7 +1,8 @@
-import type { Artifact, Json, JsonObject, Message, Task, TaskStatus } from '../../protocol/model.ts'
+import type { Artifact, JsonObject, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import type { PushConfig } from '../../protocol/service.ts'
+import { decodeBareStatus } from '../bare-status.ts'
+import type { Draft } from '../draft.ts'
 import type { TypeOf } from '../shape.ts'
-import { unknownMoment } from '../unknown-moment.ts'
 import { carrying } from './carry.ts'
 import { decodePart } from './parts.ts'
 import type * as wire from './schemas.ts'
@@ -14,21 +15,16 @@ export function decodeArtifact(artifact: TypeOf<typeof wire.Artifact>): Artifact
   return { ...artifact, parts: artifact.parts.map(decodePart) }
 }
 
-/** An agent that does not know what became of a task has at least not ended it. */
-export function decodeStatus({ state, message, timestamp }: TypeOf<typeof wire.TaskStatus>): TaskStatus {
-  return {
-    state: state === 'unknown' ? 'working' : state,
-    ...(message !== undefined && { message: decodeMessage(message) }),
-    timestamp: timestamp ?? unknownMoment,
-  }
+export function decodeStatus({ message, ...status }: TypeOf<typeof wire.TaskStatus>): TaskStatus {
+  const decoded = decodeBareStatus(status, carrying)
+  return message === undefined ? decoded : { ...decoded, message: decodeMessage(message) }
 }
 
 /** How far a task is, a transport that numbers its events knows: here it is 0. */
 export const generation = 0
 
 export function decodeTask({ status, artifacts, history, ...task }: TypeOf<typeof wire.Task>): Task {
-  const kept: Record<string, Json> = {}
-  if (status.state === 'unknown') kept.state = 'unknown'
+  const kept: Draft = {}
   if (artifacts?.length === 0) kept.artifacts = []
   if (history?.length === 0) kept.history = []
   return {

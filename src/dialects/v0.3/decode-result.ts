@@ -2,6 +2,7 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Outcome, PushConfig } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { ClientDialect } from '../dialect.ts'
+import { leniently } from '../leniently.ts'
 import { readResult } from '../read-params.ts'
 import { list, type TypeOf } from '../shape.ts'
 import { decodeCard } from './decode-card.ts'
@@ -13,7 +14,7 @@ import {
   decodeTask,
   generation,
 } from './decode-objects.ts'
-import { cleanEvent, cleanPage, cleanTask, leniently } from './lenient.ts'
+import { cleanEvent, cleanPage, cleanTask } from './lenient.ts'
 import * as wire from './schemas.ts'
 
 const read = leniently(readResult)

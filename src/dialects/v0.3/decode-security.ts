@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../protocol/model.ts'
 import type { OAuthFlow, SecurityRequirement, SecurityScheme } from '../../protocol/security.ts'
 import type { TypeOf } from '../shape.ts'
-import type * as wire from './card-schema.ts'
+import type * as wire from './card-schemas.ts'
 import { carrying } from './carry.ts'
 import { isTwinName, renamed, twinName } from './twins.ts'
 

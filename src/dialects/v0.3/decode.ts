@@ -1,10 +1,11 @@
 import type { SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import type { ServerDialect } from '../dialect.ts'
+import { type LenientRead, leniently } from '../leniently.ts'
 import { readParams } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
 import { carrying } from './carry.ts'
 import { decodeMessage, decodePushConfig } from './decode-objects.ts'
-import { cleanSendParams, cleanTaskParams, type LenientRead, leniently } from './lenient.ts'
+import { cleanSendParams, cleanTaskParams } from './lenient.ts'
 import * as wire from './request-schemas.ts'
 import { TaskPushConfig } from './schemas.ts'
 

@@ -1,23 +1,17 @@
 import type { AgentCard, AgentExtension, AgentSkill, CardSignature } from '../../protocol/card.ts'
-import { A2AError } from '../../protocol/errors.ts'
-import type { Json, JsonObject } from '../../protocol/model.ts'
+import type { JsonObject } from '../../protocol/model.ts'
 import type { SecurityScheme } from '../../protocol/security.ts'
-import type { TypeOf } from '../shape.ts'
-import type { Addresses } from './card-schema.ts'
+import type { Draft } from '../draft.ts'
 import { carried } from './carry.ts'
 import { type EncodedSecurity, encodeSecurity } from './encode-security.ts'
-import { interfacesOf, withoutRepeats } from './interfaces.ts'
+import { addressesOf, type SpokenVersion } from './interfaces.ts'
 
-export interface CardVersion {
-  readonly version: string
-  readonly protocolVersion: string
+export interface CardVersion extends SpokenVersion {
   /** The types of security scheme that it does not have. */
   readonly lacks: readonly SecurityScheme['type'][]
 }
 
 export const encodeCard = cardEncoder({ version: '0.3', protocolVersion: '0.3.0', lacks: [] })
-
-type Draft = Record<string, Json>
 
 export function cardEncoder(spoken: CardVersion): (card: AgentCard) => JsonObject {
   return (card) => {
@@ -25,7 +19,7 @@ export function cardEncoder(spoken: CardVersion): (card: AgentCard) => JsonObjec
     const wire: Draft = {
       name: card.name,
       description: card.description,
-      ...encodeAddresses(card, spoken),
+      ...addressesOf(card.interfaces, spoken, carried(card.carry).addresses),
       version: card.version,
       capabilities: encodeCapabilities(card),
       defaultInputModes: card.defaultInputModes,
@@ -42,23 +36,6 @@ export function cardEncoder(spoken: CardVersion): (card: AgentCard) => JsonObjec
     if (extendedCard !== undefined) wire.supportsAuthenticatedExtendedCard = extendedCard
     if (signatures !== undefined) wire.signatures = signatures.map(encodeSignature)
     return wire
-  }
-}
-
-/** A card that was read, and whose interfaces nobody has changed, tells them as it did. */
-function encodeAddresses({ interfaces, carry }: AgentCard, { version, protocolVersion }: CardVersion): JsonObject {
-  const spoken = withoutRepeats(interfaces.filter((each) => /^0\.[23]$/.test(each.protocolVersion)))
-  const read = carried(carry).addresses as TypeOf<typeof Addresses> | undefined
-  if (read !== undefined && JSON.stringify(interfacesOf(read, version)) === JSON.stringify(spoken)) {
-    return read as JsonObject
-  }
-  const [main] = spoken
-  if (main === undefined) throw new A2AError('version-not-supported', `This agent has no interface of A2A ${version}.`)
-  return {
-    url: main.url,
-    preferredTransport: main.binding,
-    additionalInterfaces: spoken.map(({ url, binding }) => ({ url, transport: binding })),
-    protocolVersion,
   }
 }
 

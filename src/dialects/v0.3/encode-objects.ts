@@ -1,11 +1,11 @@
-import type { Artifact, Json, JsonObject, Message, Task, TaskStatus } from '../../protocol/model.ts'
+import type { Artifact, JsonObject, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import type { PushConfig } from '../../protocol/service.ts'
-import { unknownMoment } from '../unknown-moment.ts'
+import { encodeBareStatus } from '../bare-status.ts'
+import type { Draft } from '../draft.ts'
 import { carried } from './carry.ts'
 import { encodePart } from './parts.ts'
 
-/** Every object is built afresh, `kind` first: some readers stop at the first member that tells. */
-export type Draft = Record<string, Json>
+/** `kind` comes first: some readers stop at the first member that tells. */
 
 export function encodeMessage(message: Message): JsonObject {
   const { messageId, role, parts, contextId, taskId, referenceTaskIds, extensions, metadata } = message
@@ -27,18 +27,17 @@ export function encodeArtifact({ artifactId, parts, name, description, extension
   return wire
 }
 
-export function encodeStatus({ state, message, timestamp }: TaskStatus): Draft {
+export function encodeStatus(status: TaskStatus): JsonObject {
+  const { state, timestamp } = encodeBareStatus(status, carried)
   const wire: Draft = { state }
-  if (message !== undefined) wire.message = encodeMessage(message)
-  if (timestamp !== unknownMoment) wire.timestamp = timestamp
+  if (status.message !== undefined) wire.message = encodeMessage(status.message)
+  if (timestamp !== undefined) wire.timestamp = timestamp
   return wire
 }
 
 export function encodeTask({ id, contextId, status, artifacts, history, metadata, carry }: Task): JsonObject {
   const kept = carried(carry)
-  const wireStatus = encodeStatus(status)
-  if (kept.state !== undefined && status.state === 'working') wireStatus.state = kept.state
-  const wire: Draft = { kind: 'task', id, contextId, status: wireStatus }
+  const wire: Draft = { kind: 'task', id, contextId, status: encodeStatus(status) }
   if (artifacts.length > 0 || kept.artifacts) wire.artifacts = artifacts.map(encodeArtifact)
   if (history.length > 0 || kept.history) wire.history = history.map(encodeMessage)
   if (metadata !== undefined) wire.metadata = metadata

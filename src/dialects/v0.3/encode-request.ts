@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../protocol/model.ts'
 import type { PushConfigRef, SendConfiguration, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import type { ClientDialect } from '../dialect.ts'
+import type { Draft } from '../draft.ts'
 import { carried } from './carry.ts'
-import { type Draft, encodeMessage, encodePushConfig, encodeTaskPushConfig } from './encode-objects.ts'
+import { encodeMessage, encodePushConfig, encodeTaskPushConfig } from './encode-objects.ts'
 
 export const encodeRequest: ClientDialect['encodeRequest'] = {
   // Agents disagree on what it means if nothing is said, so it is always said.

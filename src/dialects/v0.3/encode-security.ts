@@ -1,11 +1,11 @@
 import type { AgentCard } from '../../protocol/card.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
 import type { OAuthFlow, SecurityRequirement, SecurityScheme } from '../../protocol/security.ts'
+import type { Draft } from '../draft.ts'
 import { isObject } from '../is-object.ts'
 import { carried } from './carry.ts'
 import { flowNames, isTwinName, renamed } from './twins.ts'
 
-type Draft = Record<string, Json>
 type Schemes = ReadonlyMap<string, SecurityScheme>
 
 export interface EncodedSecurity {

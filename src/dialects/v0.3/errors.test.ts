@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
-import { decodeError, encodeError, encodeHttpError, kinds } from './errors.ts'
+import type { JsonObject } from '../../protocol/model.ts'
+import { decodeError, decodeHttpError, encodeError, encodeHttpError, kinds } from './errors.ts'
 
 const errorInfo = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', domain: 'a2a-protocol.org' }
 
@@ -66,5 +67,35 @@ describe('an error that is read', () => {
     const error = decodeError(wire)
     expect(error.code).toBe('internal')
     expect(error.cause).toBe(wire)
+  })
+})
+
+describe('an error over REST that is read', () => {
+  it('is what it was', () => {
+    const errors = [
+      new A2AError('task-ended', 'Over.'),
+      new A2AError('unavailable', 'Later.', { retryAfter: 2 }),
+      invalidParams('name', 'expected a name'),
+    ]
+    for (const error of errors) {
+      const read = decodeHttpError(encodeHttpError(error))
+      expect(read.message).toBe(error.message)
+      expect(read.retryAfter).toBe(error.retryAfter)
+      expect(read.violations).toEqual(error.violations)
+    }
+  })
+
+  it('is understood in the form of every SDK', () => {
+    const forms: readonly [number, JsonObject, ErrorCode][] = [
+      [409, { code: -32002, message: 'No.' }, 'task-not-cancelable'],
+      [500, { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'No.' } }, 'task-not-found'],
+      [500, { message: 'No.', type: 'TaskNotFoundError' }, 'task-not-found'],
+      [501, { message: 'No.' }, 'unsupported-operation'],
+      [500, { error: { code: 500, message: 'No.' } }, 'internal'],
+      [400, { error: { status: 'NOT_FOUND', message: 'No.' } }, 'task-not-found'],
+    ]
+    for (const [status, body, code] of forms) {
+      expect(decodeHttpError({ status, body })).toMatchObject({ code, message: 'No.' })
+    }
   })
 })

@@ -5,9 +5,10 @@ import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
 import { encodeRequest } from './encode-request.ts'
-import { decodeError, encodeError, encodeHttpError } from './errors.ts'
+import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 import { rest } from './rest.ts'
+import { restAsking } from './rest-asking.ts'
 
 export const v0_3: ServerDialect = {
   name: 'v0.3',
@@ -36,5 +37,7 @@ export const v0_3Client: ClientDialect = {
   decodeResult,
   decodeEvent,
   decodeError,
+  decodeHttpError,
+  rest: restAsking,
   decodeCard,
 }

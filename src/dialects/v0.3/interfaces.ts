@@ -1,6 +1,13 @@
 import type { AgentInterface } from '../../protocol/card.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { Json, JsonObject } from '../../protocol/model.ts'
 import type { TypeOf } from '../shape.ts'
-import type { Addresses } from './card-schema.ts'
+import type { Addresses } from './card-schemas.ts'
+
+export interface SpokenVersion {
+  readonly version: string
+  readonly protocolVersion: string
+}
 
 /** The interfaces of a card, the preferred one first. `unsaid` is their version if the card names none. */
 export function interfacesOf(addresses: TypeOf<typeof Addresses>, unsaid: string): readonly AgentInterface[] {
@@ -16,8 +23,31 @@ export function interfacesOf(addresses: TypeOf<typeof Addresses>, unsaid: string
   return withoutRepeats(all)
 }
 
+/** The members for these interfaces: those that were `read`, if they say the same. */
+export function addressesOf(
+  interfaces: readonly AgentInterface[],
+  { version, protocolVersion }: SpokenVersion,
+  read: Json | undefined,
+): JsonObject {
+  const isRead = read !== undefined && isSame(interfacesOf(read as TypeOf<typeof Addresses>, version), interfaces)
+  if (isRead) return read as JsonObject
+  const spoken = withoutRepeats(interfaces.filter((each) => /^0\.[23]$/.test(each.protocolVersion)))
+  const [main] = spoken
+  if (main === undefined) throw new A2AError('version-not-supported', `This agent has no interface of A2A ${version}.`)
+  return {
+    url: main.url,
+    preferredTransport: main.binding,
+    additionalInterfaces: spoken.map(({ url, binding }) => ({ url, transport: binding })),
+    protocolVersion,
+  }
+}
+
+function isSame(some: readonly AgentInterface[], others: readonly AgentInterface[]): boolean {
+  return JSON.stringify(some) === JSON.stringify(others)
+}
+
 /** The main one is often listed once more among the others. */
-export function withoutRepeats(interfaces: readonly AgentInterface[]): readonly AgentInterface[] {
+function withoutRepeats(interfaces: readonly AgentInterface[]): readonly AgentInterface[] {
   const first = new Map(interfaces.toReversed().map((each) => [JSON.stringify([each.url, each.binding]), each]))
   return interfaces.filter((each) => first.get(JSON.stringify([each.url, each.binding])) === each)
 }

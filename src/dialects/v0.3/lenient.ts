@@ -1,27 +1,11 @@
 import type { JsonObject } from '../../protocol/model.ts'
 import { wrapData } from '../compat-metadata.ts'
 import { isObject } from '../is-object.ts'
-import type { Shape } from '../shape.ts'
+import type { Clean } from '../leniently.ts'
 import { wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
 
 /** What callers and agents of A2A 0.2 and 0.3 send although the schema does not allow it, put right where we can. */
-
-type Clean = (wire: unknown) => unknown
-
-type Read = <T>(shape: Shape<T>, wire: unknown) => T
-export type LenientRead = <T>(shape: Shape<T>, wire: unknown, clean: Clean) => T
-
-/** Cleans only what cannot be read as it is: who sends it properly pays nothing for the others. */
-export function leniently(read: Read): LenientRead {
-  return (shape, wire, clean) => {
-    try {
-      return read(shape, wire)
-    } catch {
-      return read(shape, clean(wire))
-    }
-  }
-}
 
 /** What is no object is left to be refused by whoever reads it. */
 function cleaner(clean: (wire: JsonObject) => unknown): Clean {

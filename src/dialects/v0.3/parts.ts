@@ -1,15 +1,11 @@
-import type { Json, JsonObject, Part } from '../../protocol/model.ts'
+import type { JsonObject, Part } from '../../protocol/model.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../compat-metadata.ts'
+import type { Draft } from '../draft.ts'
 import type { TypeOf } from '../shape.ts'
 import type * as wire from './schemas.ts'
 
-type Draft = Record<string, Json>
-
 export function decodePart(part: TypeOf<typeof wire.Part>): Part {
-  if ('text' in part) {
-    const { text, metadata } = part.text
-    return metadata === undefined ? { text } : { text, ...decodeAnnotations(metadata) }
-  }
+  if ('text' in part) return { text: part.text.text, ...decodeAnnotations(part.text.metadata) }
   if ('data' in part) return unwrapData(part.data)
   const { file, metadata } = part.file
   const content = 'bytes' in file ? { raw: file.bytes } : { url: file.uri }
@@ -17,10 +13,7 @@ export function decodePart(part: TypeOf<typeof wire.Part>): Part {
 }
 
 export function encodePart(part: Part): JsonObject {
-  if ('text' in part) {
-    const { text, mediaType, filename, metadata } = part
-    return withMetadata({ kind: 'text', text }, mediaType || filename ? encodeAnnotations(part) : metadata)
-  }
+  if ('text' in part) return withMetadata({ kind: 'text', text: part.text }, encodeAnnotations(part))
   if ('data' in part) {
     const { data, metadata } = wrapData(part.data, part)
     return isUnknownPart(data, part) ? data : withMetadata({ kind: 'data', data }, metadata)

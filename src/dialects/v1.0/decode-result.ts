@@ -1,12 +1,11 @@
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { readResult } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
-import { unknownMoment } from '../unknown-moment.ts'
 import { decodeCard } from './decode-card.ts'
+import { decodeStatus, decodeTask, generation } from './decode-objects.ts'
 import * as wire from './schemas.ts'
 
 export const decodeResult: ClientDialect['decodeResult'] = {
@@ -28,9 +27,6 @@ export const decodeResult: ClientDialect['decodeResult'] = {
   getExtendedCard: decodeCard,
 }
 
-/** How far the task is, a transport that numbers its events knows: here it is 0. */
-const generation = 0
-
 export function decodeEvent(event: unknown): StreamEvent {
   const response = readResult(wire.StreamResponse, event)
   if ('statusUpdate' in response) {
@@ -46,14 +42,4 @@ function decodeOutcome(response: TypeOf<typeof wire.SendMessageResponse>): Outco
   return 'task' in response
     ? { type: 'task', task: decodeTask(response.task) }
     : { type: 'message', message: response.message }
-}
-
-/** What an agent leaves open is empty in the model. */
-function decodeTask(task: TypeOf<typeof wire.Task>): Task {
-  const { contextId = '', status, artifacts = [], history = [], ...rest } = task
-  return { ...rest, contextId, status: decodeStatus(status), artifacts, history, generation }
-}
-
-function decodeStatus({ timestamp = unknownMoment, ...status }: TypeOf<typeof wire.Task>['status']): TaskStatus {
-  return { ...status, timestamp }
 }

@@ -1,7 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Json } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { decodeRequest as decode } from './decode.ts'
 
@@ -232,65 +230,3 @@ describe('the other requests', () => {
     }
   })
 })
-
-describe('arbitrary JSON', () => {
-  const operations = Object.keys(decode) as Operation[]
-  const fullRequest = {
-    tenant: 'a',
-    message: { ...hello, contextId: 'c', taskId: 't', referenceTaskIds: ['r'], extensions: ['e'], metadata: {} },
-    configuration: {
-      acceptedOutputModes: ['text/plain'],
-      taskPushNotificationConfig: { url: 'u', authentication: { scheme: 's' } },
-      historyLength: 1,
-    },
-    id: 't',
-    taskId: 't',
-    url: 'u',
-    status: 'TASK_STATE_WORKING',
-    statusTimestampAfter: '2026-05-01T08:00:00Z',
-    pageSize: 5,
-    pageToken: 'p',
-  }
-
-  function decodeAll(params: unknown): void {
-    for (const operation of operations) {
-      try {
-        decode[operation](params)
-      } catch (error) {
-        expect(error).toBeInstanceOf(A2AError)
-        expect((error as A2AError).message.length).toBeLessThan(600)
-      }
-    }
-  }
-
-  it('is read or refused, and never breaks the reader', () => {
-    fc.assert(fc.property(fc.jsonValue(), decodeAll))
-  })
-
-  it('in the place of any member of a request is read or refused too', () => {
-    const places = placesIn(fullRequest)
-    const mutation = fc.record({ place: fc.constantFrom(...places), value: fc.jsonValue() })
-    fc.assert(
-      fc.property(fc.array(mutation, { minLength: 1, maxLength: 3 }), (mutations) => {
-        const request = structuredClone(fullRequest)
-        for (const { place, value } of mutations) put(request, place, value as Json)
-        decodeAll(request)
-      }),
-      { numRuns: 2000 },
-    )
-  })
-})
-
-type Place = readonly string[]
-
-function placesIn(value: unknown): Place[] {
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, member]) => [[key], ...placesIn(member).map((place) => [key, ...place])])
-}
-
-function put(target: unknown, [key, ...rest]: Place, value: Json): void {
-  if (typeof target !== 'object' || target === null || key === undefined) return
-  const object = target as Record<string, unknown>
-  if (rest.length === 0) object[key] = value
-  else put(object[key], rest, value)
-}

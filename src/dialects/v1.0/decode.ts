@@ -3,7 +3,7 @@ import type { SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import type { ServerDialect } from '../dialect.ts'
 import { readParams } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
-import * as wire from './schemas.ts'
+import * as wire from './request-schemas.ts'
 
 export const decodeRequest: ServerDialect['decodeRequest'] = {
   sendMessage: decodeSend,

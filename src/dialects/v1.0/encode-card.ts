@@ -1,15 +1,8 @@
-import type {
-  AgentCapabilities,
-  AgentCard,
-  AgentExtension,
-  AgentInterface,
-  AgentSkill,
-  CardSignature,
-} from '../../protocol/card.ts'
-import type { Json, JsonObject } from '../../protocol/model.ts'
+import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../../protocol/card.ts'
+import type { JsonObject } from '../../protocol/model.ts'
+import type { Draft } from '../draft.ts'
+import { draftSkill, encodeExtension, encodeSignature } from '../proto-card.ts'
 import { encodeRequirement, encodeScheme, mapValues } from '../proto-security.ts'
-
-type Draft = Record<string, Json>
 
 /** Required members are there even if they are empty: so says the canonical form that signatures cover (§8.4.1). */
 export function encodeCard(card: AgentCard): JsonObject {
@@ -48,26 +41,8 @@ function encodeCapabilities(capabilities: AgentCapabilities): JsonObject {
   return wire
 }
 
-function encodeExtension({ uri, description, required, params }: AgentExtension): JsonObject {
-  const wire: Draft = { uri }
-  if (description) wire.description = description
-  if (required) wire.required = true
-  if (params) wire.params = params
-  return wire
-}
-
 function encodeSkill(skill: AgentSkill): JsonObject {
-  const { id, name, description, tags, examples, inputModes, outputModes, security } = skill
-  const wire: Draft = { id, name, description, tags }
-  if (examples?.length) wire.examples = examples
-  if (inputModes?.length) wire.inputModes = inputModes
-  if (outputModes?.length) wire.outputModes = outputModes
-  if (security?.length) wire.securityRequirements = security.map(encodeRequirement)
-  return wire
-}
-
-function encodeSignature({ protected: header, signature, header: unprotected }: CardSignature): JsonObject {
-  const wire: Draft = { protected: header, signature }
-  if (unprotected) wire.header = unprotected
+  const wire = draftSkill(skill)
+  if (skill.security?.length) wire.securityRequirements = skill.security.map(encodeRequirement)
   return wire
 }

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../protocol/model.ts'
 import type { PushConfigRef, SendConfiguration, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import type { ClientDialect } from '../dialect.ts'
-import { type Draft, encodeMessage, encodePushConfig } from './encode.ts'
+import type { Draft } from '../draft.ts'
+import { encodeMessage, encodePushConfig } from './encode-objects.ts'
 import { State } from './schemas.ts'
 
 export const encodeRequest: ClientDialect['encodeRequest'] = {

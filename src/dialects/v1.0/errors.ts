@@ -1,5 +1,6 @@
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
+import { codesBy } from '../codes-by.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 import { membersOf, type RpcDetails, readDetails, toError } from '../rpc-details.ts'
 import { codeOfGrpcStatus, codeOfHttpStatus } from '../rpc-status.ts'
@@ -110,13 +111,8 @@ function typeUrl(name: string): string {
   return `type.googleapis.com/google.rpc.${name}`
 }
 
-/** Where several errors are told alike, the first one stands for all. */
-function firstOf<K>(keyOf: (kind: ErrorKind) => K): ReadonlyMap<K, ErrorCode> {
-  return new Map((Object.keys(kinds) as ErrorCode[]).map((code) => [keyOf(kinds[code]), code] as const).reverse())
-}
-
-const codeOfNumber = firstOf(({ code }) => code)
-const codeOfName = firstOf(({ domain, reason }) => `${domain}/${reason}`)
+const codeOfNumber = codesBy(kinds, ({ code }) => code)
+const codeOfName = codesBy(kinds, ({ domain, reason }) => `${domain}/${reason}`)
 
 function codeOfReason({ domain, reason }: RpcDetails): ErrorCode | undefined {
   return reason === undefined ? undefined : codeOfName.get(`${domain}/${reason}`)

@@ -1,5 +1,4 @@
-import type { A2AError } from '../../protocol/errors.ts'
-import type { ClientDialect, HttpError, ServerDialect } from '../dialect.ts'
+import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { decodeRequest } from './decode.ts'
 import { decodeCard } from './decode-card.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
@@ -9,6 +8,7 @@ import { encodeRequest } from './encode-request.ts'
 import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 import { rest } from './rest.ts'
+import { restAsking } from './rest-asking.ts'
 
 export const v1_0: ServerDialect = {
   name: 'v1.0',
@@ -25,7 +25,7 @@ export const v1_0: ServerDialect = {
   encodeCard,
 }
 
-export const v1_0Client: ClientDialect & { decodeHttpError(error: HttpError): A2AError } = {
+export const v1_0Client: ClientDialect = {
   name: 'v1.0',
   version: '1.0',
   bindings: ['JSONRPC', 'HTTP+JSON', 'GRPC'],
@@ -35,5 +35,6 @@ export const v1_0Client: ClientDialect & { decodeHttpError(error: HttpError): A2
   decodeEvent,
   decodeError,
   decodeHttpError,
+  rest: restAsking,
   decodeCard,
 }

@@ -1,12 +1,12 @@
 import type { Role as RoleWord, TaskState } from '../../protocol/model.ts'
 import { assumed } from '../assumed.ts'
-import { historyLength, id, maxParts, maxWords, pageSize } from '../limits.ts'
+import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { bytes, int32, protoEnum, timestamp } from '../proto-shape.ts'
 import { boolean, hinted, json, list, string, struct } from '../shape.ts'
-import { hintForPart, hintForRole } from './older-forms.ts'
+import { hintForPart, hintForRole } from './other-forms.ts'
 
-/** What callers of A2A 1.0 send and agents answer. Names, presence and enum numbers are those of `lf.a2a.v1`. */
+/** The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`. */
 
 export const State = protoEnum<TaskState>('TASK_STATE_UNSPECIFIED', {
   submitted: 'TASK_STATE_SUBMITTED',
@@ -21,91 +21,32 @@ export const State = protoEnum<TaskState>('TASK_STATE_UNSPECIFIED', {
 
 export const Role = protoEnum<RoleWord>('ROLE_UNSPECIFIED', { user: 'ROLE_USER', agent: 'ROLE_AGENT' })
 
-const words = list(string({ min: 1 }), { max: maxWords })
-const tenant = implicit(string({ max: 256 }))
-const pageToken = implicit(string({ max: 4096 }))
+export const words = list(string({ min: 1 }), { max: maxWords })
+export const tenant = implicit(string({ max: 256 }))
+export const metadata = optional(struct())
 
-const Part = object(
-  { filename: implicit(string()), mediaType: implicit(string()), metadata: optional(struct()) },
-  { oneOf: { text: string(), raw: bytes(), url: string({ min: 1 }), data: json() } },
+export const Part = hinted(
+  object(
+    { filename: implicit(string()), mediaType: implicit(string()), metadata },
+    { oneOf: { text: string(), raw: bytes(), url: string({ min: 1 }), data: json() } },
+  ),
+  hintForPart,
 )
 
-const part = hinted(Part, hintForPart)
-
-const messageFields = {
+export const messageFields = {
   messageId: id,
   role: hinted(Role, hintForRole),
   contextId: implicit(id),
   taskId: implicit(id),
   referenceTaskIds: implicit(list(id, { max: maxWords })),
   extensions: implicit(words),
-  metadata: optional(struct()),
+  metadata,
 }
-
-const Message = object({ ...messageFields, parts: list(part, { min: 1, max: maxParts }) })
-
-const Authentication = object({ scheme: string({ min: 1 }), credentials: implicit(string()) })
-
-const pushFields = {
-  tenant,
-  id: implicit(id),
-  url: string({ min: 1 }),
-  token: implicit(string()),
-  authentication: optional(Authentication),
-}
-
-export const PushConfig = object({ ...pushFields, taskId: implicit(id) })
-
-const SendConfiguration = object({
-  acceptedOutputModes: implicit(words),
-  taskPushNotificationConfig: optional(PushConfig),
-  historyLength: optional(historyLength),
-  returnImmediately: implicit(boolean()),
-})
-
-export const SendMessageRequest = object({
-  tenant,
-  message: Message,
-  configuration: optional(SendConfiguration),
-  metadata: optional(struct()),
-})
-
-export const GetTaskRequest = object({ tenant, id, historyLength: optional(historyLength) })
-
-export const ListTasksRequest = object({
-  tenant,
-  contextId: implicit(id),
-  status: implicit(State),
-  pageSize: optional(pageSize),
-  pageToken,
-  historyLength: optional(historyLength),
-  statusTimestampAfter: optional(timestamp()),
-  includeArtifacts: optional(boolean()),
-})
-
-export const CancelTaskRequest = object({ tenant, id, metadata: optional(struct()) })
-
-export const SubscribeToTaskRequest = object({ tenant, id })
-
-/** The proto leaves the task optional only because REST has it in the path. */
-export const CreatePushConfigRequest = object({ ...pushFields, taskId: id })
-
-/** Of one config: to get it, or to delete it. */
-export const PushConfigRequest = object({ tenant, taskId: id, id })
-
-export const ListPushConfigsRequest = object({
-  tenant,
-  taskId: id,
-  pageSize: implicit(pageSize),
-  pageToken,
-})
-
-export const GetExtendedCardRequest = object({ tenant })
 
 /** What an agent says is not limited by us: an artifact has as many parts as it was streamed in. */
-const parts = assumed(list(part), [])
+const parts = assumed(list(Part), [])
 
-const AnsweredMessage = object({ ...messageFields, parts })
+const Message = object({ ...messageFields, parts })
 
 const Artifact = object({
   artifactId: id,
@@ -113,44 +54,56 @@ const Artifact = object({
   name: implicit(string()),
   description: implicit(string()),
   extensions: implicit(list(string())),
-  metadata: optional(struct()),
+  metadata,
 })
 
-const Status = object({
+export const TaskStatus = object({
   state: State,
-  message: optional(AnsweredMessage),
+  message: optional(Message),
   timestamp: optional(timestamp()),
 })
 
 export const Task = object({
   id,
   contextId: implicit(id),
-  status: Status,
+  status: TaskStatus,
   artifacts: implicit(list(Artifact)),
-  history: implicit(list(AnsweredMessage)),
-  metadata: optional(struct()),
+  history: implicit(list(Message)),
+  metadata,
 })
 
-export const SendMessageResponse = object({}, { oneOf: { task: Task, message: AnsweredMessage } })
+export const SendMessageResponse = object({}, { oneOf: { task: Task, message: Message } })
 
-const eventFields = { taskId: id, contextId: id, metadata: optional(struct()) }
+const eventFields = { taskId: id, contextId: id, metadata }
+
+const flag = implicit(boolean())
 
 export const StreamResponse = object(
   {},
   {
     oneOf: {
       task: Task,
-      message: AnsweredMessage,
-      statusUpdate: object({ ...eventFields, status: Status }),
-      artifactUpdate: object({
-        ...eventFields,
-        artifact: Artifact,
-        append: implicit(boolean()),
-        lastChunk: implicit(boolean()),
-      }),
+      message: Message,
+      statusUpdate: object({ ...eventFields, status: TaskStatus }),
+      artifactUpdate: object({ ...eventFields, artifact: Artifact, append: flag, lastChunk: flag }),
     },
   },
 )
+
+export const pushFields = {
+  tenant,
+  id: implicit(id),
+  url: string({ min: 1 }),
+  token: implicit(string()),
+  authentication: optional(object({ scheme: string({ min: 1 }), credentials: implicit(string()) })),
+}
+
+export const PushConfig = object({ ...pushFields, taskId: implicit(id) })
+
+export const ListPushConfigsResponse = object({
+  configs: implicit(list(PushConfig)),
+  nextPageToken: implicit(string()),
+})
 
 const count = assumed(int32({ min: 0 }), 0)
 
@@ -159,9 +112,4 @@ export const ListTasksResponse = object({
   nextPageToken: assumed(string(), ''),
   pageSize: count,
   totalSize: count,
-})
-
-export const ListPushConfigsResponse = object({
-  configs: implicit(list(PushConfig)),
-  nextPageToken: implicit(string()),
 })

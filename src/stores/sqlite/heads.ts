@@ -1,6 +1,7 @@
 import type { StatusEvent } from '../../protocol/events.ts'
 import type { TaskStatus } from '../../protocol/model.ts'
 import type { TaskHead } from '../../tasks/log.ts'
+import { withoutMessage } from '../../tasks/without-message.ts'
 import type { SqliteDatabase } from './driver.ts'
 
 /** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
@@ -44,7 +45,7 @@ export function decodeHead(row: HeadRow): TaskHead {
 function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | undefined {
   if (status_event === null) return undefined
   const { status } = JSON.parse(status_event) as StatusEvent
-  return status_answered ? { state: status.state, timestamp: status.timestamp } : status
+  return status_answered ? withoutMessage(status) : status
 }
 
 export interface Heads {

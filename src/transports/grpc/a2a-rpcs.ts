@@ -9,6 +9,7 @@ import { idempotencyKeyOf, resumePointOf, versionOf } from '../service-parameter
 import type { A2AService } from './a2a-services.ts'
 import { methodNamed, serviceNamed } from './registry.ts'
 import type { Rpc, RpcCall } from './rpc.ts'
+import { errorEncoder } from './rpc-status.ts'
 
 export interface A2AOptions {
   readonly service: Service
@@ -18,10 +19,12 @@ export interface A2AOptions {
 
 /** The methods of an A2A service by their paths. */
 export function a2aRpcs(
-  { name, versions, makeExplicit = (request) => request }: A2AService,
+  { name, versions, statuses, makeExplicit = (request) => request }: A2AService,
   dialect: ServerDialect,
   { service, principalOf }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
+  const encodeError = errorEncoder(dialect, statuses)
+
   async function receive<O extends Operation>(operation: O, request: unknown, call: RpcCall): Promise<Received<O>> {
     const { incoming, signal } = call
     const version = versionOf(incoming)
@@ -38,14 +41,14 @@ export function a2aRpcs(
       return {
         type: 'unary',
         method,
-        dialect,
+        encodeError,
         answer: async (request, call) => (await operate(service, await receive(operation, request, call))) ?? {},
       }
     }
     return {
       type: 'stream',
       method,
-      dialect,
+      encodeError,
       async *answer(asked, call) {
         const received = await receive(operation, asked, call)
         const { request, events } = openStream(service, received, resumePointOf(call.incoming))

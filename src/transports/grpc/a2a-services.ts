@@ -1,5 +1,7 @@
 import type { DialectName } from '../../dialects/dialect.ts'
+import type { ErrorCode } from '../../protocol/errors.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
+import type { StatusName } from './status.ts'
 
 /** A dialect as a gRPC service. */
 export interface A2AService {
@@ -7,13 +9,26 @@ export interface A2AService {
   readonly dialect: DialectName
   /** What its callers may name as their `a2a-version`. */
   readonly versions: readonly string[]
+  /** Errors that have another status there than the dialect gives them. */
+  readonly statuses?: Readonly<Partial<Record<ErrorCode, StatusName>>>
   /** Says in JSON what the wire says only by what is absent. */
   readonly makeExplicit?: (request: JsonObject) => JsonObject
 }
 
 export const a2aServices: readonly A2AService[] = [
   { name: 'lf.a2a.v1.A2AService', dialect: 'v1.0', versions: ['1.0'] },
-  { name: 'a2a.v1.A2AService', dialect: 'v0.3-proto', versions: ['0.3', '0.2'], makeExplicit },
+  {
+    name: 'a2a.v1.A2AService',
+    dialect: 'v0.3-proto',
+    versions: ['0.3', '0.2'],
+    // 0.3 leaves it open; its SDKs agreed on this one, and know these errors by nothing else.
+    statuses: {
+      'push-not-supported': 'UNIMPLEMENTED',
+      'unsupported-operation': 'UNIMPLEMENTED',
+      'streaming-not-supported': 'UNIMPLEMENTED',
+    },
+    makeExplicit,
+  },
 ]
 
 /** `blocking` has no presence: a configuration without it means not to wait, and only no configuration leaves it open. */

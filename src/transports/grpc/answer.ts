@@ -1,7 +1,6 @@
-import { A2AError } from '../../protocol/errors.ts'
 import { callerError } from '../caller-error.ts'
 import { decodeMessage, encodeMessage } from './codec.ts'
-import { type Deadline, startDeadline } from './deadline.ts'
+import { type Deadline, deadlinePassed, startDeadline } from './deadline.ts'
 import { frame, readMessage, readMessages } from './frames.ts'
 import { acceptedEncodings, requireEncoding } from './inflate.ts'
 import type { GrpcIncoming, GrpcOutgoing, Metadata, Rpc } from './rpc.ts'
@@ -29,7 +28,10 @@ export async function answerRpc(rpc: Rpc, incoming: GrpcIncoming, options: Answe
   }
 }
 
-export const grpcHeaders: Metadata = { 'content-type': 'application/grpc', 'grpc-accept-encoding': acceptedEncodings }
+const headers: Metadata = { 'content-type': 'application/grpc' }
+
+/** Also tells those whose compression is not known which ones are. */
+export const refusalHeaders: Metadata = { ...headers, 'grpc-accept-encoding': acceptedEncodings }
 
 /** Of a conversation. Nobody here has more to say at once. */
 const wordLimit = 64 * 1024
@@ -46,10 +48,10 @@ interface Running {
 async function answerOnce(rpc: RpcOf<'unary'>, { incoming, deadline, options }: Running): Promise<GrpcOutgoing> {
   const { input, output } = rpc.method
   const request = decodeMessage(input, await readMessage(incoming, options.messageLimit))
-  const result = await rpc.answer(request, { incoming, signal: deadline.signal })
-  deadline.release()
+  const result = await deadline.limit(rpc.answer(request, { incoming, signal: deadline.signal }))
   requireTime(deadline)
-  return { headers: grpcHeaders, message: frame(encodeMessage(output, result)), trailers: okTrailers }
+  deadline.release()
+  return { headers, message: frame(encodeMessage(output, result)), trailers: okTrailers }
 }
 
 /** Headers wait for the first message, so that what fails before it is a plain refusal. */
@@ -63,7 +65,7 @@ async function openStream(rpc: RpcOf<'stream' | 'conversation'>, running: Runnin
       : rpc.answer(decodeMessage(input, await readMessage(incoming, options.messageLimit)), call)
   const rest = frames(answers, running)
   const { done, value } = await rest.next()
-  return done ? { headers: grpcHeaders, trailers: value } : { headers: grpcHeaders, first: value, rest }
+  return done ? { headers, trailers: value } : { headers, first: value, rest }
 }
 
 async function* decodeAll(type: Rpc['method']['input'], messages: AsyncIterable<Uint8Array>) {
@@ -93,16 +95,12 @@ function refusal(error: unknown, { rpc, incoming, options, deadline }: Running) 
   const { signal } = incoming
   const known = deadline.hasPassed() ? deadlinePassed() : error
   const told = known instanceof StatusError ? known : callerError(known, { signal, onError: options.onError })
-  return { headers: grpcHeaders, trailers: errorTrailers(told, rpc.dialect) }
+  return { headers: refusalHeaders, trailers: errorTrailers(told, rpc.encodeError) }
 }
 
 /** What stops at its signal may do so quietly. */
 function requireTime(deadline: Deadline): void {
   if (deadline.hasPassed()) throw deadlinePassed()
-}
-
-function deadlinePassed(): A2AError {
-  return new A2AError('timeout', 'The deadline of the call has passed.')
 }
 
 /** The subtype may name another form of the messages, which is not spoken here. */

@@ -45,6 +45,19 @@ test('a caller that leaves aborts the call before its deadline', () => {
   expect(late.signal.aborted).toBe(true)
 })
 
+test('work that does not end in time is left behind', async () => {
+  const deadline = startDeadline('1S', caller().signal)
+  const work = deadline.limit(new Promise(() => {}))
+  vi.advanceTimersByTime(1_000)
+  await expect(work).rejects.toMatchObject({ code: 'timeout' })
+})
+
+test('work that ends in time is as it is', async () => {
+  const deadline = startDeadline('1S', caller().signal)
+  expect(await deadline.limit(Promise.resolve(1))).toBe(1)
+  await expect(deadline.limit(Promise.reject(new Error('no')))).rejects.toThrow('no')
+})
+
 test('a released deadline does not pass', () => {
   const deadline = startDeadline('1S', caller().signal)
   deadline.release()

@@ -1,3 +1,4 @@
+import { A2AError } from '../../protocol/errors.ts'
 import { StatusError } from './status.ts'
 
 /** How long a caller waits for its answer. */
@@ -5,30 +6,43 @@ export interface Deadline {
   /** Aborts when the caller has gone, or the deadline has passed. */
   readonly signal: AbortSignal
   hasPassed(): boolean
+  /** The work, or an error as soon as the deadline passes: work need not heed its signal. */
+  limit<T>(work: Promise<T>): Promise<T>
   /** Lets go of the timer. */
   release(): void
 }
 
 /** `timeout` is a `grpc-timeout`: up to eight digits and a unit. */
 export function startDeadline(timeout: string | undefined, caller: AbortSignal): Deadline {
-  if (timeout === undefined) return { signal: caller, hasPassed: () => false, release() {} }
+  if (timeout === undefined) return { signal: caller, hasPassed: () => false, limit: (work) => work, release() {} }
   const controller = new AbortController()
+  const { signal } = controller
   let passed = false
-  const timer = setTimeout(() => {
+  const pass = (): void => {
     passed = true
-    controller.abort()
-  }, milliseconds(timeout))
+    controller.abort(deadlinePassed())
+  }
   const leave = (): void => controller.abort(caller.reason)
+  const timer = setTimeout(pass, milliseconds(timeout))
   if (caller.aborted) leave()
   caller.addEventListener('abort', leave)
   return {
-    signal: controller.signal,
+    signal,
     hasPassed: () => passed,
+    limit: (work) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+        work.then(resolve, reject)
+      }),
     release() {
       clearTimeout(timer)
       caller.removeEventListener('abort', leave)
     },
   }
+}
+
+export function deadlinePassed(): A2AError {
+  return new A2AError('timeout', 'The deadline of the call has passed.')
 }
 
 const units: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 }

@@ -1,10 +1,11 @@
-import { v1_0 } from '../../dialects/v1.0/index.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import { methodNamed, serviceNamed } from './registry.ts'
 import type { Rpc } from './rpc.ts'
+import type { ErrorEncoder } from './rpc-status.ts'
 import { StatusError } from './status.ts'
 
 export interface HealthOptions {
+  readonly encodeError: ErrorEncoder
   /** The services whose health can be asked for; the empty name stands for the server as a whole. */
   readonly services: readonly string[]
   /** Aborts when the server takes no new work. */
@@ -12,7 +13,7 @@ export interface HealthOptions {
 }
 
 /** The health checking protocol of gRPC, `grpc.health.v1`. */
-export function healthRpcs({ services, draining }: HealthOptions): readonly Rpc[] {
+export function healthRpcs({ encodeError, services, draining }: HealthOptions): readonly Rpc[] {
   const health = serviceNamed('grpc.health.v1.Health')
   const known: ReadonlySet<string> = new Set(['', ...services])
   const status = (): JsonObject => ({ status: draining.aborted ? 'NOT_SERVING' : 'SERVING' })
@@ -21,7 +22,7 @@ export function healthRpcs({ services, draining }: HealthOptions): readonly Rpc[
     {
       type: 'unary',
       method: methodNamed(health, 'Check'),
-      dialect: v1_0,
+      encodeError,
       async answer(request) {
         const name = serviceOf(request)
         if (!known.has(name)) throw new StatusError('NOT_FOUND', `There is no service ${name} here.`)
@@ -31,7 +32,7 @@ export function healthRpcs({ services, draining }: HealthOptions): readonly Rpc[
     {
       type: 'stream',
       method: methodNamed(health, 'Watch'),
-      dialect: v1_0,
+      encodeError,
       async *answer(request, { signal }) {
         const isKnown = known.has(serviceOf(request))
         yield isKnown ? status() : { status: 'SERVICE_UNKNOWN' }

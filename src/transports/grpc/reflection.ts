@@ -1,10 +1,10 @@
 import { type DescFile, toBinary } from '@bufbuild/protobuf'
 import { base64Encode } from '@bufbuild/protobuf/wire'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
-import { v1_0 } from '../../dialects/v1.0/index.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import { methodNamed, registry, serviceNamed } from './registry.ts'
 import type { Rpc } from './rpc.ts'
+import type { ErrorEncoder } from './rpc-status.ts'
 import { statusCodes } from './status.ts'
 
 /** Of what a caller can ask exactly one thing is there. */
@@ -22,11 +22,11 @@ export const reflectionServices = [
 ] as const
 
 /** Tells tools such as grpcurl what is spoken here. Both versions are the same but for their name. */
-export function reflectionRpcs(services: readonly string[]): readonly Rpc[] {
+export function reflectionRpcs(encodeError: ErrorEncoder, services: readonly string[]): readonly Rpc[] {
   return reflectionServices.map((name) => ({
     type: 'conversation',
     method: methodNamed(serviceNamed(name), 'ServerReflectionInfo'),
-    dialect: v1_0,
+    encodeError,
     async *answer(questions) {
       for await (const question of questions as AsyncIterable<Question & JsonObject>) {
         yield { validHost: question.host ?? '', originalRequest: question, ...answerTo(question, services) }

@@ -1,7 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
-import type { ServerDialect } from '../../dialects/dialect.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import type { Json } from '../../protocol/model.ts'
+import type { ErrorEncoder } from './rpc-status.ts'
 
 /** One gRPC call and its answer, as the core sees them. Rims translate from and to HTTP/2. It never throws. */
 export type GrpcExchange = (incoming: GrpcIncoming) => Promise<GrpcOutgoing>
@@ -29,8 +29,7 @@ export interface RpcCall {
 /** How one method is answered: by JSON for JSON, whose binary form `method` describes. */
 export type Rpc = {
   readonly method: DescMethod
-  /** The one in which errors are told. */
-  readonly dialect: ServerDialect
+  readonly encodeError: ErrorEncoder
 } & (
   | { readonly type: 'unary'; answer(request: unknown, call: RpcCall): Promise<Json> }
   | { readonly type: 'stream'; answer(request: unknown, call: RpcCall): AsyncIterable<Json> }

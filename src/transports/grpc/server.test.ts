@@ -257,7 +257,13 @@ describe('A2A 0.3', () => {
     const path = `/${older}/ListTaskPushNotification`
     const named = await call(`${older}/ListTaskPushNotificationConfig`, request)
     expect(await call(`${older}/ListTaskPushNotificationConfig`, request, { path })).toEqual(named)
-    expect(named.status).not.toBe(12)
+    expect(named.message).toBe('This agent sends no push notifications.')
+  })
+
+  test('is told of what is not supported by the status that its SDKs know', async () => {
+    const { call } = open(houseOf(echo).service)
+    expect(await call(`${older}/GetAgentCard`, {})).toMatchObject({ status: 12 })
+    expect(await call(`${lf}/GetExtendedAgentCard`, {})).toMatchObject({ status: 9 })
   })
 
   test('is not served where it is not spoken', async () => {

@@ -4,8 +4,11 @@ import { A2AError, invalidParams } from '../../protocol/errors.ts'
 import { decodeMessage } from './codec.ts'
 import { messageNamed } from './registry.ts'
 import type { Metadata } from './rpc.ts'
+import { errorEncoder } from './rpc-status.ts'
 import { StatusError } from './status.ts'
 import { errorTrailers } from './trailers.ts'
+
+const encodeError = errorEncoder(v1_0)
 
 function detailsOf(trailers: Metadata): unknown {
   const bytes = Buffer.from(trailers['grpc-status-details-bin'] ?? '', 'base64')
@@ -13,7 +16,7 @@ function detailsOf(trailers: Metadata): unknown {
 }
 
 test('an error of A2A is told by its status, its message and its reason', () => {
-  const trailers = errorTrailers(new A2AError('task-not-found', 'There is no task 7.'), v1_0)
+  const trailers = errorTrailers(new A2AError('task-not-found', 'There is no task 7.'), encodeError)
   expect(trailers).toMatchObject({ 'grpc-status': '5', 'grpc-message': 'There is no task 7.' })
   expect(detailsOf(trailers)).toEqual({
     code: 5,
@@ -29,7 +32,7 @@ test('an error of A2A is told by its status, its message and its reason', () => 
 })
 
 test('wrong fields are told by name, and how long to wait in seconds', () => {
-  const wrong = errorTrailers(invalidParams('message.parts', 'expected a list'), v1_0)
+  const wrong = errorTrailers(invalidParams('message.parts', 'expected a list'), encodeError)
   expect(detailsOf(wrong)).toMatchObject({
     details: [
       {
@@ -38,7 +41,7 @@ test('wrong fields are told by name, and how long to wait in seconds', () => {
       },
     ],
   })
-  const busy = errorTrailers(new A2AError('rate-limited', 'Slow down.', { retryAfter: 1.5 }), v1_0)
+  const busy = errorTrailers(new A2AError('rate-limited', 'Slow down.', { retryAfter: 1.5 }), encodeError)
   expect(busy['grpc-status']).toBe('8')
   expect(detailsOf(busy)).toMatchObject({
     details: [
@@ -49,13 +52,13 @@ test('wrong fields are told by name, and how long to wait in seconds', () => {
 })
 
 test('an error of gRPC itself has no details', () => {
-  const trailers = errorTrailers(new StatusError('UNIMPLEMENTED', 'No.'), v1_0)
+  const trailers = errorTrailers(new StatusError('UNIMPLEMENTED', 'No.'), encodeError)
   expect(trailers).toEqual({ 'grpc-status': '12', 'grpc-message': 'No.' })
 })
 
 test('a message can be any text, and comes back as it was', () => {
   const text = 'a%b\r\nö 😀 ~'
-  const { 'grpc-message': encoded = '' } = errorTrailers(new StatusError('INTERNAL', text), v1_0)
+  const { 'grpc-message': encoded = '' } = errorTrailers(new StatusError('INTERNAL', text), encodeError)
   expect(encoded).toMatch(/^[ -~]*$/)
   expect(decodeURIComponent(encoded)).toBe(text)
 })
@@ -64,11 +67,11 @@ test('trailers stay short enough for every client, whatever the error says', () 
   const violations = Array.from({ length: 500 }, (_, n) => ({ field: `f${n}`, description: 'x'.repeat(50) }))
   const metadata = { huge: 'x'.repeat(100_000) }
   for (const options of [{ violations }, { metadata }, { violations, metadata, retryAfter: 1 }]) {
-    const trailers = errorTrailers(new A2AError('rate-limited', '語'.repeat(10_000), options), v1_0)
+    const trailers = errorTrailers(new A2AError('rate-limited', '語'.repeat(10_000), options), encodeError)
     const bytes = Object.entries(trailers).reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0)
     expect(bytes).toBeLessThan(8_192)
     expect(trailers['grpc-status']).toBe('8')
   }
-  const told = errorTrailers(new A2AError('rate-limited', 'Slow down.', { violations }), v1_0)
+  const told = errorTrailers(new A2AError('rate-limited', 'Slow down.', { violations }), encodeError)
   expect(detailsOf(told)).toMatchObject({ details: [{ reason: 'RATE_LIMITED' }] })
 })

@@ -1,11 +1,10 @@
 import { base64Encode } from '@bufbuild/protobuf/wire'
-import type { ServerDialect } from '../../dialects/dialect.ts'
 import type { A2AError } from '../../protocol/errors.ts'
-import type { JsonObject } from '../../protocol/model.ts'
 import { encodeMessage } from './codec.ts'
 import { messageNamed } from './registry.ts'
 import type { Metadata } from './rpc.ts'
-import { StatusError, type StatusName, statusCodes } from './status.ts'
+import type { ErrorEncoder, RpcStatus } from './rpc-status.ts'
+import { StatusError, statusCodes } from './status.ts'
 
 export const okTrailers: Metadata = { 'grpc-status': '0' }
 
@@ -14,19 +13,12 @@ const maxMessage = 400
 const maxDetails = 2_900
 
 /** How the end of a call tells an error: its status, and in full as a `google.rpc.Status` (A2A 1.0 §10.6). */
-export function errorTrailers(error: A2AError | StatusError, dialect: ServerDialect): Metadata {
+export function errorTrailers(error: A2AError | StatusError, encodeError: ErrorEncoder): Metadata {
   if (error instanceof StatusError) return statusTrailers(error)
-  const status = dialect.encodeHttpError(error).body.error as unknown as RpcStatus
+  const status = encodeError(error)
   const details = encodeDetails(status)
   const trailers = statusTrailers(status)
   return details ? { ...trailers, 'grpc-status-details-bin': base64Encode(details, 'std_raw') } : trailers
-}
-
-/** The form that A2A 1.0 gives to errors over HTTP (§11.6). */
-interface RpcStatus {
-  readonly status: StatusName
-  readonly message: string
-  readonly details?: readonly JsonObject[]
 }
 
 function statusTrailers({ status, message }: RpcStatus | StatusError): Metadata {

@@ -155,7 +155,8 @@ function statusOf({ events }: Facts): TaskStatus | undefined {
   const event = events[at]
   if (event?.type !== 'status') return undefined
   const isAnswered = events.slice(at).some(({ type }) => type === 'message')
-  return isAnswered ? { state: event.status.state, timestamp: event.status.timestamp } : event.status
+  const { message: _, ...answered } = event.status
+  return isAnswered ? answered : event.status
 }
 
 function isEnded(facts: Facts): boolean {

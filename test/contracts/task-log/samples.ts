@@ -15,7 +15,8 @@ export function message(text = 'hello', dialect?: string): MessageEvent {
 
 export function status(state: TaskState, milliseconds = 1_000, text?: string): StatusEvent {
   const said = text === undefined ? {} : { message: { messageId: 's', role: 'agent' as const, parts: [{ text }] } }
-  return { type: 'status', status: { state, timestamp: new Date(milliseconds).toISOString(), ...said } }
+  const carry = { 'v0.3': { state: 'unknown' } }
+  return { type: 'status', status: { state, timestamp: new Date(milliseconds).toISOString(), carry, ...said } }
 }
 
 export function chunk(text: string): ArtifactEvent {

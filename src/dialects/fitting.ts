@@ -1,5 +1,5 @@
-import type { Shape } from '../shape.ts'
-import { Violation } from '../violation.ts'
+import type { Shape } from './shape.ts'
+import { Violation } from './violation.ts'
 
 /** The value as the shape reads it, or nothing if it is something else. */
 export function fitting<T>(shape: Shape<T>, value: unknown): T | undefined {

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { decodeBareStatus, encodeBareStatus } from './bare-status.ts'
+import { carryOf } from './carry.ts'
+
+const own = carryOf('v0.3')
+const other = carryOf('v0.1')
+const timestamp = '2025-09-01T08:00:00.000Z'
+
+describe('a state that the agent does not know', () => {
+  const status = decodeBareStatus({ state: 'unknown', timestamp }, own.carrying)
+
+  it('is taken for one that goes on', () => {
+    expect(status).toMatchObject({ state: 'working', timestamp })
+  })
+
+  it('is not known again, but by the dialect that read it and as long as nothing else is', () => {
+    expect(encodeBareStatus(status, own.carried).state).toBe('unknown')
+    expect(encodeBareStatus(status, other.carried).state).toBe('working')
+    expect(encodeBareStatus({ ...status, state: 'completed' }, own.carried).state).toBe('completed')
+  })
+})
+
+describe('the moment of a status', () => {
+  it('that was not named is named in no dialect', () => {
+    const status = decodeBareStatus({ state: 'working' }, own.carrying)
+    for (const { carried } of [own, other]) expect(encodeBareStatus(status, carried).timestamp).toBeUndefined()
+  })
+
+  it('may be the very one that stands for an unknown one', () => {
+    const status = decodeBareStatus({ state: 'working', timestamp: '1970-01-01T00:00:00.000Z' }, own.carrying)
+    expect(encodeBareStatus(status, own.carried).timestamp).toBe('1970-01-01T00:00:00.000Z')
+  })
+})
+
+it('a status of which the model knows all carries nothing', () => {
+  expect(decodeBareStatus({ state: 'working', timestamp }, own.carrying)).toStrictEqual({ state: 'working', timestamp })
+})

@@ -1,0 +1,37 @@
+import type { JsonObject } from '../../protocol/model.ts'
+import type { Operation } from '../../protocol/service.ts'
+import type { RestAsking } from '../dialect.ts'
+import { type Placed, restPlace } from '../rest-place.ts'
+
+/** A tenant is the first segment of the path (A2A 1.0 §11.3). */
+export const restAsking: RestAsking = {
+  contentType: 'application/a2a+json',
+  prefix: '',
+  place(operation, { tenant, ...wire }) {
+    const place = restPlace(operation, '/extendedAgentCard', placed(operation, wire))
+    return typeof tenant === 'string' ? { ...place, path: `/${encodeURIComponent(tenant)}${place.path}` } : place
+  },
+}
+
+function placed(operation: Operation, wire: JsonObject): Placed {
+  const { taskId, id, ...rest } = wire
+  switch (operation) {
+    case 'getTask':
+    case 'cancelTask':
+    case 'subscribeToTask':
+      return { taskId: id, rest }
+    case 'getPushConfig':
+    case 'deletePushConfig':
+      return { taskId, configId: id, rest }
+    case 'createPushConfig':
+      // The caller may have chosen the id of the config.
+      return { taskId, rest: id === undefined ? rest : { id, ...rest } }
+    case 'listPushConfigs':
+      return { taskId, rest }
+    case 'sendMessage':
+    case 'streamMessage':
+    case 'listTasks':
+    case 'getExtendedCard':
+      return { rest: wire }
+  }
+}

@@ -1,0 +1,36 @@
+import { it } from 'vitest'
+import { v0_2, v0_2Client } from '../../../src/dialects/v0.2/index.ts'
+import { v0_3, v0_3Client } from '../../../src/dialects/v0.3/index.ts'
+import { v0_3Proto, v0_3ProtoClient } from '../../../src/dialects/v0.3-proto/index.ts'
+import { v1_0, v1_0Client } from '../../../src/dialects/v1.0/index.ts'
+import { SendMessageRequest } from '../../../src/dialects/v1.0/request-schemas.ts'
+import type { JsonObject } from '../../../src/protocol/model.ts'
+import { arbitraryObjectOf } from '../../support/arbitrary-of.ts'
+import { expectIdentity } from '../../support/expect-identity.ts'
+
+const older = [
+  [v0_3, v0_3Client],
+  [v0_3Proto, v0_3ProtoClient],
+  [v0_2, v0_2Client],
+] as const
+
+const messages = arbitraryObjectOf(SendMessageRequest).map((params) => {
+  const message = params.message as JsonObject & { readonly parts: readonly JsonObject[] }
+  const parts = message.parts.map(withoutEmptyMetadata)
+  return { message: withoutEmptyMetadata({ ...message, role: 'ROLE_USER', parts }) }
+})
+
+for (const [server, client] of older) {
+  it(`a message of 1.0 says the same after it was written in ${server.name}, but for metadata that is empty`, () => {
+    expectIdentity(messages, (params) => {
+      const written = client.encodeRequest.streamMessage(v1_0.decodeRequest.streamMessage(params))
+      const { message } = v1_0Client.encodeRequest.streamMessage(server.decodeRequest.streamMessage(written))
+      return { message }
+    })
+  })
+}
+
+function withoutEmptyMetadata(value: JsonObject): JsonObject {
+  const { metadata, ...rest } = value
+  return metadata && Object.keys(metadata).length > 0 ? value : rest
+}

@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import * as card from '../../../../src/dialects/v0.1/card-schemas.ts'
+import { v0_1, v0_1Client, v0_1Strict } from '../../../../src/dialects/v0.1/index.ts'
+import * as request from '../../../../src/dialects/v0.1/request-schemas.ts'
+import * as wire from '../../../../src/dialects/v0.1/schemas.ts'
+import { wireValuesOf } from '../wire-values-of.ts'
+import { both, type WireObjects } from './wire-objects.ts'
+
+export const of0_1: WireObjects = {
+  servers: [v0_1, v0_1Strict],
+  client: v0_1Client,
+  requests: {
+    ...both(wireValuesOf(request.SendParams)),
+    getTask: wireValuesOf(request.GetTaskParams),
+    cancelTask: wireValuesOf(request.CancelTaskParams),
+    subscribeToTask: wireValuesOf(request.TaskParams),
+    createPushConfig: wireValuesOf(wire.TaskPushConfig),
+    getPushConfig: wireValuesOf(request.TaskParams),
+  },
+  results: {
+    sendMessage: wireValuesOf(wire.Task),
+    getTask: wireValuesOf(wire.Task),
+    cancelTask: wireValuesOf(wire.Task),
+    createPushConfig: wireValuesOf(wire.TaskPushConfig),
+    getPushConfig: wireValuesOf(wire.TaskPushConfig),
+  },
+  events: fc.oneof(wireValuesOf(wire.StatusUpdate), wireValuesOf(wire.ArtifactUpdate)),
+  cards: wireValuesOf(card.AgentCard),
+}

@@ -1,0 +1,55 @@
+import fc, { type Arbitrary } from 'fast-check'
+import { id } from '../../../../src/dialects/limits.ts'
+import type { Shape } from '../../../../src/dialects/shape.ts'
+import * as card from '../../../../src/dialects/v0.3-proto/card-schemas.ts'
+import { v0_3Proto, v0_3ProtoClient, v0_3ProtoStrict } from '../../../../src/dialects/v0.3-proto/index.ts'
+import { configName, taskName } from '../../../../src/dialects/v0.3-proto/names.ts'
+import * as request from '../../../../src/dialects/v0.3-proto/request-schemas.ts'
+import * as wire from '../../../../src/dialects/v0.3-proto/schemas.ts'
+import type { JsonObject } from '../../../../src/protocol/model.ts'
+import { arbitraryOf } from '../../../support/arbitrary-of.ts'
+import { wireValuesOf } from '../wire-values-of.ts'
+import { asUser, both, type WireObjects } from './wire-objects.ts'
+
+const ids = arbitraryOf(id) as Arbitrary<string>
+const name = ids.map(taskName)
+const nameOfConfig = fc.record({ taskId: ids, id: ids }).map(configName)
+const namedConfigs = named(wire.TaskPushConfig, { name: nameOfConfig })
+
+export const of0_3Proto: WireObjects = {
+  servers: [v0_3Proto, v0_3ProtoStrict],
+  client: v0_3ProtoClient,
+  requests: {
+    ...both(wireValuesOf(request.SendMessageRequest).map(asUser)),
+    getTask: named(request.GetTaskRequest, { name }),
+    listTasks: wireValuesOf(request.ListTasksRequest),
+    cancelTask: named(request.TaskRequest, { name }),
+    subscribeToTask: named(request.TaskRequest, { name }),
+    createPushConfig: named(request.CreatePushConfigRequest, { parent: name }),
+    getPushConfig: named(request.PushConfigRequest, { name: nameOfConfig }),
+    listPushConfigs: named(request.ListPushConfigsRequest, { parent: name }),
+    deletePushConfig: named(request.PushConfigRequest, { name: nameOfConfig }),
+    getExtendedCard: fc.constant({}),
+  },
+  results: {
+    sendMessage: wireValuesOf(wire.SendMessageResponse),
+    getTask: wireValuesOf(wire.Task),
+    listTasks: wireValuesOf(wire.ListTasksResponse),
+    cancelTask: wireValuesOf(wire.Task),
+    createPushConfig: namedConfigs,
+    getPushConfig: namedConfigs,
+    listPushConfigs: fc.record(
+      { configs: fc.array(namedConfigs, { minLength: 1, maxLength: 2 }), nextPageToken: ids },
+      { requiredKeys: [] },
+    ),
+    deletePushConfig: fc.constant({}),
+    getExtendedCard: wireValuesOf(card.AgentCard),
+  },
+  events: wireValuesOf(wire.StreamResponse),
+  cards: wireValuesOf(card.AgentCard),
+}
+
+/** The form of names is not in the schema, where they are texts. */
+function named(shape: Shape<unknown>, names: Readonly<Record<string, Arbitrary<string>>>): Arbitrary<JsonObject> {
+  return fc.tuple(wireValuesOf(shape), fc.record(names)).map(([value, members]) => ({ ...value, ...members }))
+}

@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import * as card from '../../../../src/dialects/v1.0/card-schemas.ts'
+import { v1_0, v1_0Client } from '../../../../src/dialects/v1.0/index.ts'
+import * as request from '../../../../src/dialects/v1.0/request-schemas.ts'
+import * as wire from '../../../../src/dialects/v1.0/schemas.ts'
+import type { JsonObject } from '../../../../src/protocol/model.ts'
+import { wireValuesOf } from '../wire-values-of.ts'
+import { asUser, both, type WireObjects } from './wire-objects.ts'
+
+export const of1_0: WireObjects = {
+  servers: [v1_0],
+  client: v1_0Client,
+  requests: {
+    ...both(wireValuesOf(request.SendMessageRequest).map(asUser)),
+    getTask: wireValuesOf(request.GetTaskRequest),
+    listTasks: wireValuesOf(request.ListTasksRequest),
+    cancelTask: wireValuesOf(request.CancelTaskRequest),
+    subscribeToTask: wireValuesOf(request.SubscribeToTaskRequest),
+    createPushConfig: wireValuesOf(request.CreatePushConfigRequest),
+    getPushConfig: wireValuesOf(request.PushConfigRequest),
+    listPushConfigs: wireValuesOf(request.ListPushConfigsRequest),
+    deletePushConfig: wireValuesOf(request.PushConfigRequest),
+    getExtendedCard: wireValuesOf(request.GetExtendedCardRequest),
+  },
+  results: {
+    sendMessage: wireValuesOf(wire.SendMessageResponse),
+    getTask: wireValuesOf(wire.Task),
+    listTasks: wireValuesOf(wire.ListTasksResponse).map(listedAlike),
+    cancelTask: wireValuesOf(wire.Task),
+    createPushConfig: wireValuesOf(wire.PushConfig),
+    getPushConfig: wireValuesOf(wire.PushConfig),
+    listPushConfigs: wireValuesOf(wire.ListPushConfigsResponse),
+    deletePushConfig: fc.constant({}),
+    getExtendedCard: wireValuesOf(card.AgentCard),
+  },
+  events: wireValuesOf(wire.StreamResponse),
+  cards: wireValuesOf(card.AgentCard),
+}
+
+/** Either all tasks of a page were asked for with their artifacts, or none. */
+function listedAlike({ tasks, ...page }: JsonObject): JsonObject {
+  const listed = tasks as readonly JsonObject[]
+  const withArtifacts = listed.some(({ artifacts }) => artifacts !== undefined)
+  return { ...page, tasks: listed.map((task) => (withArtifacts ? { artifacts: [], ...task } : task)) }
+}

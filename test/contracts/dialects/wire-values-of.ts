@@ -1,0 +1,37 @@
+import type { Arbitrary } from 'fast-check'
+import { isObject } from '../../../src/dialects/is-object.ts'
+import type { Shape } from '../../../src/dialects/shape.ts'
+import type { Json, JsonObject } from '../../../src/protocol/model.ts'
+import { arbitraryObjectOf } from '../../support/arbitrary-of.ts'
+
+/** Valid objects of the shape, also such as have what dialects put into metadata for want of a place. */
+export function wireValuesOf({ schema }: Shape<unknown>): Arbitrary<JsonObject> {
+  return arbitraryObjectOf({ schema: withLentKeys(schema) as JsonObject })
+}
+
+const anyObject: JsonObject = { type: 'object' }
+
+/** Some of it is what a dialect would put there, some is not quite. */
+const lentKeys = objectOf({
+  data_part_compat: [true, 'x'],
+  'a2a.mediaType': ['text/markdown', '', 7],
+  'a2a.filename': ['x.md', '', null],
+  'a2a.state': ['TASK_STATE_REJECTED', 'TASK_STATE_AUTH_REQUIRED', 'x'],
+  'a2a.referenceTaskIds': [['t'], [], 't'],
+  k: [1],
+})
+
+/** As of data that is no object. */
+const wrapped = objectOf({ value: [7, null, [], {}], k: [1] })
+
+function objectOf(members: Readonly<Record<string, readonly Json[]>>): JsonObject {
+  const properties = Object.entries(members).map(([name, values]) => [name, { enum: values }])
+  return { ...anyObject, properties: Object.fromEntries(properties), required: [] }
+}
+
+function withLentKeys(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(withLentKeys)
+  if (!isObject(schema)) return schema
+  if (JSON.stringify(schema) === JSON.stringify(anyObject)) return { oneOf: [anyObject, lentKeys, wrapped] }
+  return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, withLentKeys(value)]))
+}

@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest'
+import { textOf } from '../../../src/agent/content.ts'
+import type { Part } from '../../../src/protocol/model.ts'
+import { callOf, messageOf, send, taskOf, until } from '../../support/house.ts'
+import { stateOf, tell, textsOf } from './story.ts'
+import type { ServiceContract } from './traits.ts'
+
+const parts: readonly Part[] = [
+  { text: 'Grüße' },
+  { data: { list: [1, 'two', null, { three: true }] } },
+  { raw: 'AP+A', mediaType: 'application/octet-stream', filename: 'bytes.bin' },
+  { url: 'https://example.com/a.png', mediaType: 'image/png' },
+]
+
+export function sendContract({
+  open,
+  hasMessages = true,
+  canReturnImmediately = true,
+  canRepeat = true,
+}: ServiceContract) {
+  it('may be answered by a message', async () => {
+    const outcome = await send(await open(tell), 'hello')
+    if (hasMessages) expect(outcome.type === 'message' && textOf(outcome.message)).toBe('hi')
+    else expect(textOf(taskOf(outcome).status.message ?? { parts: [] })).toBe('hi')
+  })
+
+  it('waits until the task rests, and gives all of it', async () => {
+    const task = taskOf(await send(await open(tell), 'count', { historyLength: 10 }))
+    expect(stateOf(task)).toBe('completed')
+    expect(textOf(task.status.message ?? { parts: [] })).toBe('Counted')
+    expect(task.artifacts.map(({ name }) => name)).toEqual(['numbers'])
+    expect(task.artifacts.map(textsOf)).toEqual(['one|two|three'])
+    expect(task.history.map(textOf)).toEqual(['count', 'Counting'])
+  })
+
+  it.runIf(canReturnImmediately)('does not wait if told so', async () => {
+    const service = await open(tell)
+    const { id, status } = taskOf(await send(service, 'wait', { returnImmediately: true }))
+    expect(status.state).toMatch(/^(submitted|working)$/)
+    await until(async () => stateOf(await service.getTask({ taskId: id }, callOf())) === 'working')
+  })
+
+  it('goes on with a task that asks', async () => {
+    const service = await open(tell)
+    const asked = taskOf(await send(service, 'ask'))
+    expect(stateOf(asked)).toBe('input-required')
+    expect(textOf(asked.status.message ?? { parts: [] })).toBe('Up to what?')
+    const done = taskOf(await send(service, 'three', { taskId: asked.id }))
+    expect(done.id).toBe(asked.id)
+    expect(done.contextId).toBe(asked.contextId)
+    expect(stateOf(done)).toBe('completed')
+  })
+
+  it('begins a new task in the context that it names', async () => {
+    const service = await open(tell)
+    const first = taskOf(await send(service, 'count'))
+    const message = messageOf('count', { contextId: first.contextId })
+    const second = taskOf(await service.sendMessage({ message }, callOf()))
+    expect(second.contextId).toBe(first.contextId)
+    expect(second.id).not.toBe(first.id)
+  })
+
+  it('carries every kind of part there and back', async () => {
+    const service = await open(async (turn) => {
+      await turn.artifact('same').close(turn.message.parts.filter((part) => !('carry' in part)))
+    })
+    const task = taskOf(await service.sendMessage({ message: messageOf('', { parts }) }, callOf()))
+    expect(task.artifacts[0]?.parts).toMatchObject(parts)
+  })
+
+  it('carries what is sent beside the message', async () => {
+    const service = await open(async (turn) => {
+      await turn.data({ beside: turn.metadata, within: turn.message.metadata ?? {} })
+    })
+    const message = messageOf('', { metadata: { within: 1 } })
+    const task = taskOf(await service.sendMessage({ message, metadata: { beside: 2 } }, callOf()))
+    expect(task.artifacts[0]?.parts[0]).toMatchObject({ data: { beside: { beside: 2 }, within: { within: 1 } } })
+  })
+
+  it.runIf(canRepeat)('is done once, however often it is tried under one key', async () => {
+    const service = await open(tell)
+    const message = messageOf('count')
+    const call = { idempotencyKey: 'the key' }
+    const [one, two] = [
+      await service.sendMessage({ message }, callOf(call)),
+      await service.sendMessage({ message }, callOf(call)),
+    ]
+    expect(taskOf(two).id).toBe(taskOf(one).id)
+  })
+}

@@ -1,0 +1,109 @@
+import { expect, it } from 'vitest'
+import type { StreamEvent } from '../../../src/protocol/events.ts'
+import type { Service } from '../../../src/protocol/service.ts'
+import { callOf, collect, gate, messageOf, send, taskOf, until } from '../../support/house.ts'
+import { generationOf, stateOf, taskIdOf, tell, wordsOf } from './story.ts'
+import type { ServiceContract } from './traits.ts'
+
+const counted = [
+  'artifact one',
+  'artifact two, more',
+  'artifact three, more',
+  'artifact , more, last',
+  'status completed: Counted',
+]
+
+export function streamContract(contract: ServiceContract) {
+  const { open, tellsTask = true, hasMessages = true, canResume = true, followedTooLate = 'an error' } = contract
+  const begun = (state: string, text: string) => (tellsTask ? `task ${state}` : `status ${state}: ${text}`)
+
+  const stream = (service: Service, text: string, taskId?: string) =>
+    service.streamMessage({ message: messageOf(text, taskId === undefined ? {} : { taskId }) }, callOf())
+
+  it('tells everything, in its order, until the task rests', async () => {
+    const events = await collect(stream(await open(tell), 'count'))
+    const words = events.map(wordsOf)
+    // Whoever is named in advance is a task before the agent has said a word.
+    expect(words.slice(words.indexOf(begun('working', 'Counting')))).toEqual([begun('working', 'Counting'), ...counted])
+    expect(new Set(events.map(taskIdOf)).size).toBe(1)
+    const generations = events.map(generationOf)
+    expect(generations).toEqual(generations.toSorted((one, other) => one - other))
+    expect(events.map(({ isLast }) => isLast === true)).toEqual(events.map((_, n) => n === events.length - 1))
+  })
+
+  it('may be one message', async () => {
+    const events = await collect(stream(await open(tell), 'hello'))
+    if (hasMessages) expect(events.map(wordsOf)).toEqual(['message: hi'])
+    else expect(events.map(wordsOf).at(-1)).toBe('status completed: hi')
+  })
+
+  it('ends with a question, and goes on in another stream', async () => {
+    const service = await open(tell)
+    const asked = await collect(stream(service, 'ask'))
+    expect(asked.map(wordsOf).at(-1)).toBe('status input-required: Up to what?')
+    const taskId = taskIdOf(asked[0])
+    const answered = await collect(stream(service, 'three', taskId))
+    expect(answered.map(taskIdOf).every((id) => id === taskId)).toBe(true)
+    expect(answered.map(wordsOf).at(-1)).toBe('status completed: Counted')
+  })
+
+  it.runIf(canResume)('goes on exactly after the event that was seen last', async () => {
+    const service = await open(tell)
+    const events = await collect(stream(service, 'count'))
+    const taskId = taskIdOf(events[0])
+    for (const [n, event] of events.slice(0, -1).entries()) {
+      const rest = await collect(service.subscribeToTask({ taskId, after: generationOf(event) }, callOf()))
+      expect(rest.map(wordsOf)).toEqual(events.slice(n + 1).map(wordsOf))
+      expect(rest.map(generationOf)).toEqual(events.slice(n + 1).map(generationOf))
+    }
+  })
+
+  it('can be followed from where the task is', async () => {
+    const go = gate()
+    const service = await open(async (turn) => {
+      await turn.status('working', 'Waiting')
+      await go.promise
+      await turn.status('completed', 'Done')
+    })
+    const opened = stream(service, 'go')
+    const taskId = taskIdOf(await nextOf(opened))
+    await until(async () => stateOf(await service.getTask({ taskId }, callOf())) === 'working')
+    const following = service.subscribeToTask({ taskId }, callOf())
+    expect(wordsOf(await nextOf(following))).toBe(begun('working', 'Waiting'))
+    go.resolve()
+    expect((await collect(following)).map(wordsOf)).toEqual(['status completed: Done'])
+    await opened.return(undefined)
+  })
+
+  it('of a task that has ended is refused, or tells the end', async () => {
+    const service = await open(tell)
+    const { id: taskId } = taskOf(await send(service, 'count'))
+    const following = collect(service.subscribeToTask({ taskId }, callOf()))
+    if (followedTooLate === 'an error') await expect(following).rejects.toThrow()
+    else expect((await following).map(wordsOf).at(-1)).toBe(tellsTask ? 'task completed' : 'status completed: Counted')
+  })
+
+  it('ends when its reader leaves, and the task goes on', async () => {
+    const service = await open(tell)
+    const leaving = new AbortController()
+    const events = service.streamMessage({ message: messageOf('wait') }, callOf({ signal: leaving.signal }))
+    const taskId = taskIdOf(await nextOf(events))
+    setTimeout(() => leaving.abort(), 20)
+    await collect(events)
+    expect(stateOf(await service.getTask({ taskId }, callOf()))).toBe('working')
+  })
+
+  it('is also left by whoever stops reading', async () => {
+    const service = await open(tell)
+    const events = stream(service, 'wait')
+    const taskId = taskIdOf(await nextOf(events))
+    await events.return(undefined)
+    expect(stateOf(await service.getTask({ taskId }, callOf()))).toBe('working')
+  })
+}
+
+async function nextOf(events: AsyncGenerator<StreamEvent>): Promise<StreamEvent> {
+  const { value, done } = await events.next()
+  if (done) throw new Error('the stream ended early')
+  return value
+}

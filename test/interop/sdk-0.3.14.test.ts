@@ -1,0 +1,27 @@
+import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from 'a2a-sdk-0-3-last/client'
+import { GrpcTransportFactory } from 'a2a-sdk-0-3-last/client/grpc'
+import { describe } from 'vitest'
+import { peerContract } from '../contracts/peer.ts'
+import { factoryPeer } from '../support/factory-peer.ts'
+
+/** What this SDK does not tell its user, depending on the binding. */
+const gaps = {
+  proto: { hasAppend: false },
+  grpc: { hasAppend: false, hasNoHistory: false, wroteTooLate: 'FAILED_PRECONDITION' },
+}
+
+const bindings = [
+  ['JSON-RPC', () => new JsonRpcTransportFactory(), {}],
+  ['REST', () => new RestTransportFactory(), gaps.proto],
+  ['gRPC', () => new GrpcTransportFactory(), gaps.grpc],
+] as const
+
+describe.each(bindings)('the client of @a2a-js/sdk 0.3.14 over %s', (_, transport, gap) => {
+  peerContract({
+    connect: (origin, cardPath) => factoryPeer(new ClientFactory({ transports: [transport()] }), origin, cardPath),
+    hasFinal: true,
+    ...gap,
+    followedTooLate: 'the task',
+    serving: { grpc: true },
+  })
+})

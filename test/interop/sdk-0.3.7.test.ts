@@ -1,0 +1,17 @@
+import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from 'a2a-sdk-0-3-rest/client'
+import { describe } from 'vitest'
+import { peerContract } from '../contracts/peer.ts'
+import { factoryPeer } from '../support/factory-peer.ts'
+
+const bindings = [
+  ['JSON-RPC', () => new JsonRpcTransportFactory()],
+  ['REST', () => new RestTransportFactory()],
+] as const
+
+describe.each(bindings)('the client of @a2a-js/sdk 0.3.7 over %s', (_, transport) => {
+  peerContract({
+    connect: (origin, cardPath) => factoryPeer(new ClientFactory({ transports: [transport()] }), origin, cardPath),
+    hasFinal: true,
+    followedTooLate: 'the task',
+  })
+})

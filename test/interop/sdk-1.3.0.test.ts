@@ -1,0 +1,54 @@
+import {
+  ClientFactory,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  RestTransportFactory,
+} from '@a2a-js/sdk/client'
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
+import { describe } from 'vitest'
+import { peerContract } from '../contracts/peer.ts'
+import { protoPeer } from '../support/proto-peer.ts'
+
+const bindings = [
+  ['JSON-RPC', () => new JsonRpcTransportFactory()],
+  ['REST', () => new RestTransportFactory()],
+  ['gRPC', () => new GrpcTransportFactory()],
+] as const
+
+describe.each(bindings)('the client of @a2a-js/sdk 1.3.0 over %s', (_, transport) => {
+  peerContract({
+    connect: (origin, cardPath) => protoPeer(new ClientFactory({ transports: [transport()] }), origin, cardPath),
+    hasFinal: false,
+    followedTooLate: 'UnsupportedOperationError',
+    hasList: true,
+    serving: { grpc: true },
+  })
+})
+
+const legacyCompat = { enabled: true }
+/** What the SDK does not tell its user of 0.3, depending on the binding. */
+const gaps = {
+  proto: { hasAppend: false },
+  grpc: { hasAppend: false, hasNoHistory: false },
+}
+
+const legacyBindings = [
+  ['JSON-RPC', () => new JsonRpcTransportFactory({ legacyCompat }), {}],
+  ['REST', () => new RestTransportFactory({ legacyCompat }), gaps.proto],
+  ['gRPC', () => new GrpcTransportFactory({ legacyCompat }), gaps.grpc],
+] as const
+
+describe.each(legacyBindings)(
+  'the client of @a2a-js/sdk 1.3.0 over %s, if the card knows only 0.3',
+  (_, transport, gap) => {
+    const cardResolver = new DefaultAgentCardResolver({ legacyCompat })
+    peerContract({
+      connect: (origin, cardPath) =>
+        protoPeer(new ClientFactory({ transports: [transport()], cardResolver }), origin, cardPath),
+      hasFinal: false,
+      ...gap,
+      followedTooLate: 'the task',
+      serving: { cards: '0.3', grpc: true },
+    })
+  },
+)

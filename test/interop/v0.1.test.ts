@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+import { collect } from '../support/house.ts'
+import { count, profile } from '../support/interop-agent.ts'
+import { type JsonRpc, jsonRpc, type RpcAnswer } from '../support/json-rpc.ts'
+import { served } from '../support/served.ts'
+
+/** No SDK of 0.1 is left on npm: these are the requests that its text prescribes. */
+async function open(): Promise<JsonRpc> {
+  const { server } = await served(count, { profile })
+  const card = await (await fetch(new URL('/.well-known/agent.json', server.url))).json()
+  return jsonRpc(card.url)
+}
+
+function messageOf(text: string) {
+  return { role: 'user', parts: [{ type: 'text', text }] }
+}
+
+async function begin(rpc: JsonRpc, id: string): Promise<AsyncGenerator<RpcAnswer>> {
+  const events = rpc.stream('tasks/sendSubscribe', { id, message: messageOf('wait') }, 'begin')
+  for (const said of [undefined, saying('Counting')]) {
+    expect((await events.next()).value.result.status).toEqual({ state: 'working', message: said, timestamp })
+  }
+  return events
+}
+
+const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+const saying = (text: string) => ({ role: 'agent', parts: [{ type: 'text', text }] })
+
+describe('a client of A2A 0.1', () => {
+  it('finds at the old place a card with all that 0.1 requires', async () => {
+    const { server } = await served(count, { profile })
+    const card = await (await fetch(new URL('/.well-known/agent.json', server.url))).json()
+    expect(card).toMatchObject({ ...profile, url: `${server.url}/`, capabilities: { streaming: true } })
+  })
+
+  it('names its task and its session itself', async () => {
+    const rpc = await open()
+    const answer = await rpc.call('tasks/send', { id: 't-1', sessionId: 's-1', message: messageOf('count') }, 7)
+    const parts = ['one', 'two', 'three'].map((text) => ({ type: 'text', text }))
+    expect(answer).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      result: {
+        id: 't-1',
+        sessionId: 's-1',
+        status: { state: 'completed', message: saying('Counted'), timestamp },
+        artifacts: [{ name: 'numbers', parts, index: 0 }],
+      },
+    })
+    expect((await rpc.call('tasks/get', { id: 't-1' })).result).toEqual(answer.result)
+  })
+
+  it('may write null wherever it has nothing to say', async () => {
+    const rpc = await open()
+    const nothing = { sessionId: null, pushNotification: null, historyLength: null, metadata: null }
+    const { result } = await rpc.call('tasks/send', { id: 't-1', message: messageOf('count'), ...nothing })
+    expect(result).toMatchObject({ id: 't-1', status: { state: 'completed' } })
+    expect(result.history).toBeUndefined()
+  })
+
+  it('gets a task also where the agent answers with a message, and the same task later', async () => {
+    const rpc = await open()
+    const { result } = await rpc.call('tasks/send', { id: 't-1', message: messageOf('hello') })
+    expect(result).toMatchObject({ id: 't-1', status: { state: 'completed', message: saying('hi') } })
+    expect((await rpc.call('tasks/get', { id: 't-1' })).result).toMatchObject({ id: 't-1', status: result.status })
+  })
+
+  it('reads states and artifacts, never a task, in a stream', async () => {
+    const rpc = await open()
+    const events = await collect(rpc.stream('tasks/sendSubscribe', { id: 't-1', message: messageOf('count') }, 'r-5'))
+    expect(events.map(({ id }) => id)).toEqual(Array(7).fill('r-5'))
+    const chunk = (text: string, flags: object) => ({
+      id: 't-1',
+      artifact: { parts: [{ type: 'text', text }], index: 0, ...flags },
+    })
+    expect(events.map(({ result }) => result)).toEqual([
+      { id: 't-1', status: { state: 'working', timestamp }, final: false },
+      { id: 't-1', status: { state: 'working', message: saying('Counting'), timestamp }, final: false },
+      chunk('one', { name: 'numbers', lastChunk: false }),
+      chunk('two', { append: true, lastChunk: false }),
+      chunk('three', { append: true, lastChunk: false }),
+      chunk('', { append: true, lastChunk: true }),
+      { id: 't-1', status: { state: 'completed', message: saying('Counted'), timestamp }, final: true },
+    ])
+  })
+
+  it('is asked, and answers under the same id, even with the same words as before', async () => {
+    const rpc = await open()
+    const say = async (text: string) => (await rpc.call('tasks/send', { id: 't-1', message: messageOf(text) })).result
+    expect(await say('ask')).toMatchObject({ id: 't-1', status: { state: 'input-required' } })
+    expect(await say('ask')).toMatchObject({ id: 't-1', status: { state: 'input-required' } })
+    expect(await say('three')).toMatchObject({ id: 't-1', status: { state: 'completed' } })
+    const { result } = await rpc.call('tasks/get', { id: 't-1', historyLength: 100 })
+    const said = result.history.filter(({ role }: { role: string }) => role === 'user')
+    expect(said).toEqual([messageOf('ask'), messageOf('ask'), messageOf('three')])
+  })
+
+  it('is asked in a stream, whose last event is the question', async () => {
+    const rpc = await open()
+    const events = await collect(rpc.stream('tasks/sendSubscribe', { id: 't-1', message: messageOf('ask') }))
+    expect(events.map(({ result }) => result)).toMatchObject([
+      { status: { state: 'working' }, final: false },
+      { status: { state: 'working', message: saying('Counting') }, final: false },
+      { status: { state: 'input-required', message: saying('Up to what?') }, final: true },
+    ])
+  })
+
+  it('gets as much of the history as it wants, and none if it wants none', async () => {
+    const rpc = await open()
+    await rpc.call('tasks/send', { id: 't-1', message: messageOf('ask') })
+    const sent = await rpc.call('tasks/send', { id: 't-1', message: messageOf('three'), historyLength: 1 })
+    expect(sent.result.history).toEqual([saying('Counting')])
+    const get = async (historyLength?: number) => (await rpc.call('tasks/get', { id: 't-1', historyLength })).result
+    expect((await get(2)).history).toEqual([messageOf('three'), saying('Counting')])
+    expect((await get(0)).history).toBeUndefined()
+    expect((await get()).history).toBeUndefined()
+  })
+
+  it('cancels a task that runs, and so ends its stream', async () => {
+    const rpc = await open()
+    const events = await begin(rpc, 't-1')
+    const { result } = await rpc.call('tasks/cancel', { id: 't-1' })
+    expect(result).toMatchObject({ id: 't-1', status: { state: 'canceled' } })
+    expect(await collect(events)).toMatchObject([{ id: 'begin', result: { id: 't-1', final: true } }])
+  })
+
+  it('takes up a stream again', async () => {
+    const rpc = await open()
+    await (await begin(rpc, 't-1')).return(undefined)
+    const events = rpc.stream('tasks/resubscribe', { id: 't-1', historyLength: 5 }, 'again')
+    const { value } = await events.next()
+    expect(value).toMatchObject({ id: 'again', result: { id: 't-1', status: { state: 'working' }, final: false } })
+    await rpc.call('tasks/cancel', { id: 't-1' })
+    expect(await collect(events)).toMatchObject([
+      { id: 'again', result: { status: { state: 'canceled' }, final: true } },
+    ])
+  })
+
+  it('reads what a task that has ended came to when it takes up its stream', async () => {
+    const rpc = await open()
+    await rpc.call('tasks/send', { id: 't-1', message: messageOf('count') })
+    const events = await collect(rpc.stream('tasks/resubscribe', { id: 't-1' }))
+    expect(events.at(-1)).toMatchObject({ result: { id: 't-1', status: { state: 'completed' }, final: true } })
+  })
+})
+
+describe('an error of A2A 0.1', () => {
+  const push = { url: 'https://example.com/hook' }
+
+  it.each([
+    ['tasks/get', { id: 'nobody-knows' }, -32001, 'Task not found'],
+    ['tasks/cancel', { id: 'nobody-knows' }, -32001, 'Task not found'],
+    ['tasks/cancel', { id: 't-1' }, -32002, 'Task cannot be canceled'],
+    [
+      'tasks/pushNotification/set',
+      { id: 't-1', pushNotificationConfig: push },
+      -32003,
+      'Push Notification is not supported',
+    ],
+    ['tasks/pushNotification/get', { id: 't-1' }, -32003, 'Push Notification is not supported'],
+    [
+      'tasks/send',
+      { id: 't-2', message: messageOf('count'), pushNotification: push },
+      -32003,
+      'Push Notification is not supported',
+    ],
+    ['tasks/send', { id: 't-1', message: messageOf('more') }, -32009, 'Invalid task state'],
+    ['tasks/send', { message: messageOf('count') }, -32602, 'Invalid parameters'],
+    ['tasks/list', {}, -32601, 'Method not found'],
+  ])('of %s with %j is %i, in words that never change', async (method, params, code, message) => {
+    const { server } = await served(count, { profile })
+    const rpc = jsonRpc(server.url, { 'a2a-version': '0.1' })
+    await rpc.call('tasks/send', { id: 't-1', message: messageOf('count') })
+    const { result, error } = await rpc.call(method, params)
+    expect(result).toBeUndefined()
+    expect(error).toMatchObject({ code, message })
+  })
+
+  it('before a stream begins is the only event of it', async () => {
+    const rpc = await open()
+    await rpc.call('tasks/send', { id: 't-1', message: messageOf('count') })
+    const events = await collect(rpc.stream('tasks/sendSubscribe', { id: 't-1', message: messageOf('more') }, 4))
+    expect(events).toMatchObject([{ id: 4, error: { code: -32009, message: 'Invalid task state' } }])
+  })
+})

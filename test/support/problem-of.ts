@@ -1,0 +1,13 @@
+import type { Shape } from '../../src/dialects/shape.ts'
+import { Violation } from '../../src/dialects/violation.ts'
+
+/** What is wrong with the value, and where. */
+export function problemOf(shape: Shape<unknown>, value: unknown): string {
+  try {
+    shape.read(value)
+  } catch (error) {
+    if (error instanceof Violation) return error.path === '' ? error.message : `${error.path}: ${error.message}`
+    throw error
+  }
+  throw new Error('expected a violation')
+}
