@@ -1,12 +1,13 @@
 import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
-import { isEnded } from '../../protocol/states.ts'
 import { advance, beginning } from '../../tasks/advance.ts'
 import type { Appended, AppendOptions, Created, CreateOptions, NewTask, TaskHead } from '../../tasks/log.ts'
 import type { Claims } from './claims.ts'
 import type { SqliteDatabase } from './driver.ts'
 import type { EventBatch } from './event-batch.ts'
 import type { Leases } from './leases.ts'
+import { createMoveOn } from './move-on.ts'
 import { takePage } from './page.ts'
+import { isAnswered, isOver, leavesStanding, statusGeneration } from './standing.ts'
 
 /** Every write looks before it changes anything, so that a refused one leaves nothing to undo. */
 export interface Events {
@@ -34,6 +35,8 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
     SELECT generation, event FROM events
     WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ?
     ORDER BY generation`)
+
+  const moveOn = createMoveOn(db)
 
   function insertEvents(task: number, after: number, texts: readonly string[]) {
     let generation = after
@@ -68,7 +71,13 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
       return { type: 'stored', generation, lease: { fence: 1 } }
     },
 
-    append(taskId, after, { events, texts }, { fence, lease: request, claims: wanted }) {
+    append(taskId, after, batch, { fence, lease: request, claims: wanted }) {
+      const { events, texts } = batch
+      const key = fence === undefined || wanted || request ? undefined : moveOn(taskId, after, events, fence)
+      if (key !== undefined) {
+        insertEvents(key, after, texts)
+        return { type: 'stored', generation: after + events.length }
+      }
       const task = selectTask.get(taskId) as TaskRow | undefined
       if (!task || task.phase === 'expired') return { type: 'gone' }
       const claimed = claims.findAny(task.owner, wanted)
@@ -111,27 +120,4 @@ interface TaskRow {
 interface EventRow {
   readonly generation: number
   readonly event: string
-}
-
-/** The generation of the last status among events that are stored beyond `after`. */
-function statusGeneration(events: readonly TaskEvent[], after: number): number | null {
-  const index = lastIndex(events, 'status')
-  return index < 0 ? null : after + 1 + index
-}
-
-/** Whether a message came after the last status, be that among these events or before them. */
-function isAnswered(events: readonly TaskEvent[]): 0 | 1 {
-  return lastIndex(events, 'message') > lastIndex(events, 'status') ? 1 : 0
-}
-
-function lastIndex(events: readonly TaskEvent[], type: TaskEvent['type']): number {
-  return events.findLastIndex((event) => event.type === type)
-}
-
-function leavesStanding({ type }: TaskEvent): boolean {
-  return type === 'artifact' || type === 'cancel'
-}
-
-function isOver(phase: TaskHead['phase']): boolean {
-  return phase === 'expired' || isEnded(phase)
 }

@@ -1,0 +1,51 @@
+import { olderSendBody, sendBody } from './calls.ts'
+import { load } from './load.ts'
+import { interleave, median } from './measure.ts'
+import type { Answer, Question } from './report.ts'
+import { type ServerProcess, startServer } from './server-process.ts'
+
+const rounds = 9
+const connections = 50
+const milliseconds = 1_200
+const warmUp = 3_000
+
+const bodies = {
+  '1.0': sendBody('Hello', 'SendMessage'),
+  '0.3': olderSendBody('0.3', 'Hello'),
+  '0.1': olderSendBody('0.1', 'Hello'),
+}
+type Version = keyof typeof bodies
+
+/** The same blocking send in three dialects, to one server. */
+export const dialects: Question = { name: 'dialects', ask: measure }
+
+async function measure(): Promise<Answer> {
+  const server = await startServer(new URL('./servers/parley.ts', import.meta.url))
+  try {
+    for (const version of Object.keys(bodies) as Version[]) await rate(server, version, warmUp)
+    const measured = await interleave(rounds, {
+      '1.0': () => rate(server, '1.0', milliseconds),
+      '0.3': () => rate(server, '0.3', milliseconds),
+      '0.1': () => rate(server, '0.1', milliseconds),
+    })
+    const against = (version: Version) => measured.map((round) => round[version] / round['1.0'])
+    return {
+      title: 'The same blocking send in older dialects, requests/s',
+      verdicts: [
+        { what: '0.3 : 1.0', values: against('0.3'), unit: 'x', target: { atLeast: 0.85 } },
+        { what: '0.1 : 1.0', values: against('0.1'), unit: 'x', target: { atLeast: 0.85 } },
+      ],
+      details: (Object.keys(bodies) as Version[]).map((version) => ({
+        dialect: version,
+        'requests/s': Math.round(median(measured.map((round) => round[version]))),
+      })),
+    }
+  } finally {
+    await server.stop()
+  }
+}
+
+async function rate({ port }: ServerProcess, version: Version, milliseconds: number): Promise<number> {
+  const { requests, seconds } = await load({ port, body: bodies[version], version, connections, milliseconds })
+  return requests / seconds
+}

@@ -1,0 +1,96 @@
+import { connect, type Socket } from 'node:net'
+import { postBytes } from './calls.ts'
+
+export interface LoadOptions {
+  readonly port: number
+  /** Every request is this one; `m-00000000` in it is counted up, so that no message has the id of another. */
+  readonly body: string
+  /** 1.0 unless given. */
+  readonly version?: string
+  readonly connections: number
+  readonly milliseconds: number
+}
+
+export interface Load {
+  readonly requests: number
+  readonly seconds: number
+}
+
+/**
+ * Sends request after request on each connection for a time. It does less than a real client, so that on a machine of
+ * two cores the server is what gets measured.
+ */
+export async function load({ port, body, version = '1.0', connections, milliseconds }: LoadOptions): Promise<Load> {
+  const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)))
+  const begin = performance.now()
+  const end = begin + milliseconds
+  const counts = await Promise.all(
+    sockets.map((socket) => repeat(socket, postBytes(body, `a2a-version: ${version}`), end)),
+  )
+  const seconds = (performance.now() - begin) / 1_000
+  for (const socket of sockets) socket.destroy()
+  return { requests: counts.reduce((sum, count) => sum + count, 0), seconds }
+}
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+let lastId = 0
+
+function repeat(socket: Socket, bytes: Buffer, end: number): Promise<number> {
+  const idAt = bytes.indexOf('m-00000000') + 2
+  let count = 0
+  return new Promise((resolve, reject) => {
+    const send = () => {
+      bytes.write(String(++lastId).padStart(8, '0'), idAt, 'latin1')
+      socket.write(bytes)
+    }
+    const onAnswer = createAnswerReader(() => {
+      count++
+      if (performance.now() < end) send()
+      else resolve(count)
+    })
+    socket.on('data', (chunk) => {
+      try {
+        onAnswer(chunk)
+      } catch (error) {
+        reject(error)
+      }
+    })
+    socket.once('error', reject)
+    socket.once('close', () => reject(new Error('the server closed a connection')))
+    send()
+  })
+}
+
+/** Calls back for every whole answer. They must be successes with a length; one is under way at a time. */
+function createAnswerReader(onWhole: () => void): (chunk: Buffer) => void {
+  let rest: Buffer | undefined
+  let missing = 0
+  return (chunk) => {
+    if (missing === 0) {
+      const bytes = rest ? Buffer.concat([rest, chunk]) : chunk
+      const headEnd = bytes.indexOf('\r\n\r\n')
+      if (headEnd < 0) {
+        rest = bytes
+        return
+      }
+      rest = undefined
+      missing = headEnd + 4 + lengthOf(bytes.toString('latin1', 0, headEnd)) - bytes.length
+    } else {
+      missing -= chunk.length
+    }
+    if (missing < 0) throw new Error('more came than was asked for')
+    if (missing === 0) onWhole()
+  }
+}
+
+function lengthOf(head: string): number {
+  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
+  if (!head.startsWith('HTTP/1.1 200') || length === undefined) throw new Error(`unexpected answer: ${head}`)
+  return Number(length)
+}

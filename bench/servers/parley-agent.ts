@@ -1,0 +1,38 @@
+import { type Agent, agent, type Turn } from 'parley-a2a'
+import { type Plan, readPlan } from './plan.ts'
+
+/** For a bench that holds the agent back, and watches how far it has come. */
+export interface Watch {
+  readonly gate: () => Promise<void>
+  readonly onHalf: () => void
+  readonly onFinished: () => void
+}
+
+/** Makes a small task of any text, and a long one of a plan. */
+export function createBenchAgent(watch?: Watch): Agent {
+  return agent({ name: 'Bench' }, async (turn) => {
+    const plan = readPlan(turn.text)
+    await turn.status('working')
+    if (plan) {
+      if (plan.gated) await watch?.gate()
+      await publish(turn, plan, watch?.onHalf)
+    } else await turn.artifact('answer').close('Hello from the bench')
+    await turn.status('completed')
+    watch?.onFinished()
+  })
+}
+
+async function publish(turn: Turn, { chunks, bytes, window = 1 }: Plan, onHalf?: () => void): Promise<void> {
+  const output = turn.artifact('output')
+  const chunk = 'x'.repeat(bytes)
+  const inFlight: Promise<void>[] = []
+  for (let left = chunks; left > 1; left--) {
+    if (left === chunks >> 1) onHalf?.()
+    if (window === 1) await output.write(chunk)
+    else {
+      inFlight.push(output.write(chunk))
+      if (inFlight.length >= window) await inFlight.shift()
+    }
+  }
+  await output.close(chunk)
+}

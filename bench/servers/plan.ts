@@ -1,0 +1,13 @@
+/** How much an agent shall write; it stands as JSON in the message's text. Any other text means a small task. */
+export interface Plan {
+  readonly chunks: number
+  readonly bytes: number
+  /** How many writes may be in flight; 1 means that each is awaited. */
+  readonly window?: number
+  /** Wait until the bench says go. */
+  readonly gated?: boolean
+}
+
+export function readPlan(text: string): Plan | undefined {
+  return text.startsWith('{') ? (JSON.parse(text) as Plan) : undefined
+}
