@@ -17,18 +17,20 @@ const echo = agent(
 )
 
 const port = Number(process.env.PORT ?? 4000)
-const server = await serve(echo, { port }).catch((error: Error) => {
+const server = await serve(echo, { port, grpc: true }).catch((error: Error) => {
   console.error(`${error.message}. For another port: PORT=4001 npm start`)
   process.exit(1)
 })
 
-const message = { messageId: 'hello-1', role: 'ROLE_USER', parts: [{ text: 'Hello Parley' }] }
-const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
-const curl = (method: string, flags = '') =>
-  `curl -s${flags} ${server.url} -H 'content-type: application/json' -H 'a2a-version: 1.0' -d '${request.replace('SendMessage', method)}'`
+const text = 'Hello Parley'
+const message = { messageId: 'hello-1', role: 'ROLE_USER', parts: [{ text }] }
+const older = { kind: 'message', messageId: 'hello-1', role: 'user', parts: [{ kind: 'text', text }] }
+const rpc = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+const curl = (path: string, body: string, flags = '-s') =>
+  `curl ${flags} ${server.url}${path} -H 'content-type: application/json' -d '${body}'`
 
 console.log(`
-Echo is listening.
+Echo is listening. It speaks A2A 1.0, 0.3, 0.2 and 0.1, over JSON-RPC, REST and gRPC, all on one port.
 
   address  ${server.url}
   card     ${server.cardUrl}
@@ -36,11 +38,16 @@ Echo is listening.
 
 Ask it:
 
-  ${curl('SendMessage')}
+  ${curl('/', rpc('SendMessage', { message }))}
 
 Watch it answer:
 
-  ${curl('SendStreamingMessage', 'N')}
+  ${curl('/', rpc('SendStreamingMessage', { message }), '-sN')}
+
+The same over REST, and as A2A 0.3:
+
+  ${curl('/message:send', JSON.stringify({ message }))}
+  ${curl('/', rpc('message/send', { message: older }))}
 
 Stop it with Ctrl-C.
 `)

@@ -85,9 +85,9 @@ export class A2AError extends Error implements ErrorContext {
 
 const contextNames = ['hint', 'reason', 'dialect', 'binding', 'url', 'status'] as const satisfies (keyof ErrorContext)[]
 
-/** The same error, with what its context did not say yet. */
+/** The same error, with more said of its context. */
 export function inContext(error: A2AError, context: ErrorContext): A2AError {
-  const known = Object.fromEntries(contextNames.map((name) => [name, error[name] ?? context[name]]))
+  const known = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? error[name]]))
   const { code, message, cause, violations, metadata, retryAfter, stack } = error
   return Object.assign(new A2AError(code, message, { cause, violations, metadata, retryAfter, ...known }), { stack })
 }

@@ -9,6 +9,8 @@ export interface Call {
   readonly signal: AbortSignal
   /** Two sends of one caller with the same key are one send. */
   readonly idempotencyKey?: string
+  /** The address by which the caller came, for a card that must name it. */
+  readonly origin?: string
 }
 
 /** The operations of A2A. The runtime makes them from a task log; clients and gateways make them from a wire. */

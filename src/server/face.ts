@@ -1,12 +1,15 @@
 import { type DialectChoice, houseSpeakers, speakers } from '../dialects/all.ts'
+import { encodeCardAs } from '../dialects/cards.ts'
 import type { Speaking } from '../dialects/negotiate.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
-import type { OriginOptions } from '../http/forwarded.ts'
+import { type OriginOptions, originOf } from '../http/forwarded.ts'
 import type { AgentCard } from '../protocol/card.ts'
+import { A2AError } from '../protocol/errors.ts'
 import { anonymous } from '../protocol/model.ts'
 import { createJsonRpc } from '../transports/jsonrpc/server.ts'
 import type { WireLimits, WireOptions } from '../transports/options.ts'
 import { createRest } from '../transports/rest/server.ts'
+import { WireCall } from '../transports/wire-call.ts'
 import { jsonAnswer, problem } from './answers.ts'
 import { type CardForm, cardPaths, createCardPage } from './card-page.ts'
 import { type InterfaceOptions, interfacesAt } from './interfaces.ts'
@@ -21,6 +24,9 @@ export interface FaceOptions
   readonly cards?: CardForm
 }
 
+/** Where 0.2 has the extended card, beside the agent's URL; later dialects have an operation for it. */
+const extendedCardPath = '/agent/authenticatedExtendedCard'
+
 /** What is behind a face. */
 export interface Behind extends Pick<WireOptions, 'service' | 'recall' | 'onError'> {
   /** The card, but for where the agent is found. */
@@ -31,7 +37,8 @@ export interface Behind extends Pick<WireOptions, 'service' | 'recall' | 'onErro
 /** The HTTP face of a service: JSON-RPC and REST in every dialect, cards, health. */
 export function createFace(behind: Behind, options: FaceOptions): Exchange {
   const { path = '/', housePath = '/api/a2a' } = options
-  const { card, isDraining, ...wire } = { ...options, ...behind }
+  const atOrigin: WireOptions['originOf'] = (incoming) => originOf(incoming, options)
+  const { card, isDraining, ...wire } = { ...options, ...behind, originOf: atOrigin }
   const dialects = speakers(options)
   const answerRpc = createJsonRpc({ ...wire, dialects })
   const answerHouse = createJsonRpc({ ...wire, dialects: houseSpeakers(options) })
@@ -43,18 +50,29 @@ export function createFace(behind: Behind, options: FaceOptions): Exchange {
   const hintFor = ({ base }: Incoming) =>
     `JSON-RPC is at ${base}${path}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
 
+  async function answerExtendedCard(incoming: Incoming): Promise<Outgoing> {
+    try {
+      const extended = await behind.service.getExtendedCard({}, new WireCall(incoming, anonymous, wire))
+      return jsonAnswer(200, encodeCardAs('hybrid', extended), { 'cache-control': 'private, no-store' })
+    } catch (error) {
+      if (error instanceof A2AError) return problem(404, error.message)
+      throw error
+    }
+  }
+
   return async (incoming: Incoming): Promise<Outgoing> => {
     const { method, path: asked } = incoming
     if (asked === path || asked === housePath) {
       if (method !== 'POST') return problem(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
       return await (asked === path ? answerRpc : answerHouse)(incoming, anonymous)
     }
-    const isPage = asked === '/healthz' || cardPaths.includes(asked)
+    const isPage = asked === '/healthz' || asked === extendedCardPath || cardPaths.includes(asked)
     if (isPage && method !== 'GET' && method !== 'HEAD') {
       return problem(405, 'This page can only be read.', { allow: 'GET, HEAD' })
     }
     if (asked === '/healthz')
       return isDraining() ? jsonAnswer(503, { status: 'draining' }) : jsonAnswer(200, { status: 'ok' })
+    if (asked === extendedCardPath) return await answerExtendedCard(incoming)
     if (isPage) return answerCard(incoming)
     const answer = await answerRest(incoming, anonymous)
     return answer ?? problem(404, `There is nothing at this path. ${hintFor(incoming)}`)

@@ -1,12 +1,18 @@
-import type { Agent } from '../agent/agent.ts'
+import type { Agent, AgentProfile } from '../agent/agent.ts'
+import { speakers } from '../dialects/all.ts'
 import { consoleLogger } from '../protocol/logger.ts'
+import type { Service } from '../protocol/service.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { cardOf } from './card.ts'
 import type { Behind, FaceOptions } from './face.ts'
+import { interfacesAt } from './interfaces.ts'
 
-export interface HandlerOptions extends Partial<Omit<RuntimeOptions, 'agent'>>, FaceOptions {}
+export interface HandlerOptions extends Partial<Omit<RuntimeOptions, 'agent'>>, FaceOptions {
+  /** What the extended card says beyond the public one. Without it there is none. */
+  readonly extendedCard?: Partial<AgentProfile>
+}
 
 /** An agent at work, ready to be given a face. */
 export interface Resident extends Runtime, Behind {
@@ -19,13 +25,27 @@ export function createResident(agent: Agent, options: HandlerOptions): Resident 
   let isDraining = false
   return {
     ...runtime,
+    service: withExtendedCard(runtime.service, agent, options),
     options,
-    card: cardOf(agent),
+    card: cardOf(agent.profile, options.extendedCard !== undefined),
     isDraining: () => isDraining,
     onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
     async drain(deadline) {
       isDraining = true
       await runtime.drain(deadline)
+    },
+  }
+}
+
+function withExtendedCard(service: Service, { profile }: Agent, options: HandlerOptions): Service {
+  const { extendedCard, publicUrl = 'http://localhost' } = options
+  if (extendedCard === undefined) return service
+  const card = cardOf({ ...profile, ...extendedCard }, true)
+  const dialects = speakers(options)
+  return {
+    ...service,
+    async getExtendedCard(_request, { origin = publicUrl }) {
+      return { ...card, interfaces: interfacesAt(origin, dialects, options) }
     },
   }
 }

@@ -26,6 +26,8 @@ export interface WireClientOptions extends AnswerLimits {
   readonly fetch: Fetch
   /** Named in every request, if the card names it (A2A 1.0 §5.8). */
   readonly tenant?: string
+  /** Extensions to activate, by their URIs. */
+  readonly extensions?: readonly string[]
 }
 
 export function answerLimitsOf(limits: AnswerLimits) {

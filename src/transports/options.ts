@@ -1,4 +1,5 @@
 import type { Speaking } from '../dialects/negotiate.ts'
+import type { Incoming } from '../http/exchange.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Service, TaskAddress } from '../protocol/service.ts'
 
@@ -16,6 +17,8 @@ export interface WireOptions extends WireLimits, Speaking {
   readonly service: Service
   /** The dialect in which this caller last wrote to a task. */
   readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
+  /** The address by which a caller came. */
+  readonly originOf?: (incoming: Pick<Incoming, 'header' | 'secure' | 'base'>) => string
   /** Gets what must not be shown to a caller. */
   readonly onError: (error: unknown) => void
 }

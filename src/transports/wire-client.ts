@@ -38,15 +38,19 @@ type StreamRequest = RequestOf<StreamOperation>
 
 /** `Service` over HTTP. Whatever goes wrong is an `A2AError` that knows with whom. */
 export function createWireClient(options: WireClientOptions, speech: Speech): Service {
-  const { url, dialect, fetch, tenant } = options
+  const { url, dialect, fetch, tenant, extensions = [] } = options
+  // The header lost its prefix with 1.0; a server reads the one that it knows.
+  const activated = { 'a2a-extensions': extensions.join(', '), 'x-a2a-extensions': extensions.join(', ') }
   const limits = answerLimitsOf(options)
-  const context = { dialect: dialect.name, binding: speech.binding, url }
+  const known = (error: A2AError) =>
+    inContext(error, { dialect: dialect.name, binding: speech.binding, url: error.url ?? url })
 
   async function send(composed: Composed, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
     const { url, method, body, contentType } = composed
     const { signal, idempotencyKey } = call
     const sent = {
       'a2a-version': dialect.version,
+      ...(extensions.length > 0 && activated),
       ...headers,
       ...(body && { 'content-type': contentType }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
@@ -62,7 +66,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     attempt: (composed: Composed) => Promise<T>,
     call: Call,
   ) {
-    if (!speech.has(operation)) throw inContext(notInDialect(operation), context)
+    if (!speech.has(operation)) throw known(notInDialect(operation))
     const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
     const wire = encode(tenant === undefined ? request : { tenant, ...request })
     let failure: A2AError | undefined
@@ -74,10 +78,10 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       } catch (error) {
         const told = lostAnswer(error, composed.url, call.signal)
         failure ??= told
-        if (told.reason !== 'wrong-path') throw inContext(told, context)
+        if (told.reason !== 'wrong-path') throw known(told)
       }
     }
-    throw inContext(failure as A2AError, context)
+    throw known(failure as A2AError)
   }
 
   async function* follow(
@@ -108,7 +112,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     } catch (error) {
       // Who has gone hears no more; who is sent away hears why.
       if (signal.aborted && !(signal.reason instanceof A2AError)) return
-      throw inContext(lostAnswer(error, url, signal), context)
+      throw known(lostAnswer(error, url, signal))
     } finally {
       deadline.release()
     }
@@ -132,7 +136,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       try {
         return dialect.decodeResult[operation](result, request)
       } catch (error) {
-        throw inContext(lostAnswer(error, url, call.signal), context)
+        throw known(lostAnswer(error, url, call.signal))
       }
     },
   })

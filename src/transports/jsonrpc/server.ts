@@ -36,7 +36,7 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
       if (given === undefined && !dialect.allowsMissingId) throw missingId()
       const operation = operationOf(dialect, proposal, options)
       awaitsStream = isStream(operation) && proposal.acceptsStream
-      const call = new WireCall(incoming, principal)
+      const call = new WireCall(incoming, principal, options)
 
       if (!isStream(operation)) {
         const result = await operate(service, { dialect, operation, params, call })

@@ -28,7 +28,7 @@ export function createRest(options: WireOptions): Rest {
     const dialect = speak(await chooseDialect(proposal, options, (address) => recall(address, principal)))
     requirePath(dialect, route)
     const { operation } = route
-    const call = new WireCall(incoming, principal)
+    const call = new WireCall(incoming, principal, options)
     const params = dialect.rest?.params(rest)
 
     if (!isStream(operation)) {
