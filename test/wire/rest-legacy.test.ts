@@ -49,7 +49,7 @@ const styles = {
   'snake case of the proto': {
     body: (text: string) => ({
       request: { message_id: 'm', role: 'ROLE_USER', content: [{ text }] },
-      configuration: { accepted_output_modes: ['text/plain'] },
+      configuration: { accepted_output_modes: ['text/plain'], blocking: true },
     }),
     isProto: true,
   },
@@ -110,10 +110,9 @@ describe('below /v1', () => {
         const waiting = taskIn(isProto, 'input-required')
         expect((await jsonOf(ask('GET', `/v1/tasks/${id}?historyLength=0`))).body).toMatchObject(waiting)
         expect((await jsonOf(ask('GET', `/v1/tasks/${id}?history_length=0`))).body).not.toHaveProperty('history')
-        const events = [
-          eventsOf(ask('GET', `/v1/tasks/${id}:subscribe`)),
-          eventsOf(ask('POST', `/v1/tasks/${id}:subscribe`)),
-        ]
+        // An answer is there when its first event is.
+        const streams = await Promise.all(['GET', 'POST'].map((method) => ask(method, `/v1/tasks/${id}:subscribe`)))
+        const events = streams.map((stream) => eventsOf(Promise.resolve(stream)))
         const canceled = await jsonOf(ask('POST', `/v1/tasks/${id}:cancel`))
         expect(canceled.body).toMatchObject(isProto ? { status: { state: 'TASK_STATE_CANCELLED' } } : { kind: 'task' })
         for (const told of await Promise.all(events)) expect(told[0]).toMatchObject(outcomeOf(waiting))
@@ -235,9 +234,10 @@ describe('the dialect of a call over REST', () => {
   it('lets 1.0 subscribe by GET and by POST', async () => {
     const ask = served()
     const { body } = await jsonOf(ask('POST', '/message:send', newer, version('1.0')))
-    const streams = ['GET', 'POST'].map((method) =>
-      eventsOf(ask(method, `/tasks/${body.task.id}:subscribe`, undefined, version('1.0'))),
+    const subscribed = await Promise.all(
+      ['GET', 'POST'].map((method) => ask(method, `/tasks/${body.task.id}:subscribe`, undefined, version('1.0'))),
     )
+    const streams = subscribed.map((stream) => eventsOf(Promise.resolve(stream)))
     await ask('POST', `/tasks/${body.task.id}:cancel`, undefined, version('1.0'))
     for (const [first, last] of await Promise.all(streams)) {
       expect(first).toMatchObject({ task: { id: body.task.id } })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { textOf } from '../../../src/agent/content.ts'
 import type { Part } from '../../../src/protocol/model.ts'
+import { textOf } from '../../../src/protocol/parts.ts'
 import { callOf, messageOf, send, taskOf, until } from '../../support/house.ts'
 import { stateOf, tell, textsOf } from './story.ts'
 import type { ServiceContract } from './traits.ts'
