@@ -44,7 +44,8 @@ async function begin(request: SendRequest, call: Call, { settings, runs }: Accep
   // Who has named the task knows it as one; who wants an answer at once gets one, for there is no message yet.
   const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
   const events = isTask ? [received, createVoice(task).status('working')] : [received]
-  const claims = await claimsOfNew(request, call, dedupeNewTasks)
+  const isNamed = call.idempotencyKey !== undefined || request.alias !== undefined || dedupeNewTasks
+  const claims = isNamed ? await claimsOfNew(request, call, dedupeNewTasks) : []
 
   const created = await log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
   if (created.type === 'known') {

@@ -15,6 +15,8 @@ export interface Run {
   stop(reason: StopReason): void
   /** Somebody in this process has stored a message or a wish for it. */
   nudge(): void
+  /** From now on it hears also what callers in other processes store. */
+  watch(): void
   /** Resolves when it has stored, beyond that generation, a state at which callers stop waiting; or when it is over. */
   rested(after: number): Promise<void>
   /** Resolves when the lease is given back or lost. Never rejects. */
@@ -44,6 +46,8 @@ export function startRun(
   let halted: StopReason | undefined
   /** The last generation at which callers stop waiting, and who waits for the next one. */
   let restedAt = 0
+  let finished: AbortController | undefined
+  let isOver = false
   const waiters: (() => void)[] = []
 
   const writer = createWriter({
@@ -119,8 +123,7 @@ export function startRun(
     writer.sync().catch((error) => logger.error({ taskId, error }, 'a task could not be read'))
   }
 
-  /** Callers in other processes write to this task too: their messages, and their wish to cancel. */
-  async function watch(signal: AbortSignal): Promise<void> {
+  async function follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const seen = writer.generation
       await log.wait(taskId, seen, signal)
@@ -130,20 +133,20 @@ export function startRun(
     }
   }
 
+  function watch(): void {
+    if (finished || isOver) return
+    finished = new AbortController()
+    follow(finished.signal).catch((error) => logger.error({ taskId, error }, 'a task could not be watched'))
+  }
+
   async function run(): Promise<void> {
-    // Most turns are over before anybody could want to say something.
-    let finished: AbortController | undefined
-    const watching = setTimeout(() => {
-      finished = new AbortController()
-      watch(finished.signal).catch((error) => logger.error({ taskId, error }, 'a task could not be watched'))
-    }, watchAfter)
     try {
       await work()
     } catch (error) {
       if (error instanceof LeaseLost) logger.warn({ taskId, fence }, 'the lease of a task was lost to another process')
       else logger.error({ taskId, error }, 'a task could not be stored; it is failed when its lease has run out')
     } finally {
-      clearTimeout(watching)
+      isOver = true
       finished?.abort('done')
       restedAt = Number.POSITIVE_INFINITY
       tellRest()
@@ -154,10 +157,8 @@ export function startRun(
     waiting: inbox.size,
     stop,
     nudge,
+    watch,
     rested: (after) => (restedAt > after ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
     done: run(),
   }
 }
-
-/** Milliseconds after which a run begins to follow its own log. */
-const watchAfter = 50

@@ -11,16 +11,25 @@ export interface Runs {
   drain(deadline: number): Promise<void>
 }
 
+/** Most turns are over before anybody elsewhere could want to say something: so many milliseconds. */
+const watchAfter = 50
+
 export function createRuns(settings: RuntimeSettings): Runs {
   const { log, logger, leaseTtl } = settings
   const runs = new Map<string, { readonly run: Run; readonly fence: number }>()
   let heartbeat: ReturnType<typeof setInterval> | undefined
+  let watching: ReturnType<typeof setTimeout> | undefined
   let expected = 0
   let isLate = false
   const draining: (() => void)[] = []
 
   function onChange(): void {
     for (const look of draining.splice(0)) look()
+  }
+
+  function watchAll(): void {
+    watching = undefined
+    for (const { run } of runs.values()) run.watch()
   }
 
   async function beat(): Promise<void> {
@@ -39,7 +48,9 @@ export function createRuns(settings: RuntimeSettings): Runs {
     onChange()
     if (runs.size > 0) return
     clearInterval(heartbeat)
+    clearTimeout(watching)
     heartbeat = undefined
+    watching = undefined
   }
 
   return {
@@ -48,6 +59,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
       const run = startRun(start, settings)
       runs.set(taskId, { run, fence: start.fence })
       heartbeat ??= setInterval(beat, leaseTtl / 3)
+      watching ??= setTimeout(watchAll, watchAfter)
       void run.done.then(() => finish(taskId))
       if (isLate) run.stop('shutdown')
     },

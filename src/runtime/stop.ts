@@ -20,15 +20,12 @@ export function createStop({ cancelGrace, turnDeadline }: RuntimeSettings): Stop
   const controller = new AbortController()
   let grace: ReturnType<typeof setTimeout> | undefined
   let leaveBehind = () => {}
-  const leftBehind = new Promise<undefined>((resolve) => {
-    leaveBehind = () => resolve(undefined)
-  })
 
   function stop(why: StopReason): void {
     if (brake.reason || brake.over) return
     brake.reason = why
     // Another writer goes on with the task: there is nothing to wait for.
-    grace = setTimeout(leaveBehind, why === 'lease-lost' ? 0 : cancelGrace)
+    grace = setTimeout(() => leaveBehind(), why === 'lease-lost' ? 0 : cancelGrace)
     controller.abort(new Error(`The turn is stopped: ${why}.`))
   }
   const deadline = turnDeadline === undefined ? undefined : setTimeout(stop, turnDeadline, 'deadline')
@@ -38,7 +35,11 @@ export function createStop({ cancelGrace, turnDeadline }: RuntimeSettings): Stop
     reason: undefined,
     over: false,
     stop,
-    race: (work) => Promise.race([work, leftBehind]),
+    race: (work) =>
+      new Promise((resolve, reject) => {
+        leaveBehind = () => resolve(undefined)
+        work.then(resolve, reject)
+      }),
     close() {
       brake.over = true
       clearTimeout(grace)

@@ -79,8 +79,10 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
 
   if (!isFirst) void writer.emit(voice.status('working'))
   const turn = createTurn(context(isFirst ? undefined : await loadFold(log, task)))
-  const slow = setTimeout(becomesTask, taskAfter)
-  const done = await stop.race(settle(() => perform(agent.run, turn, becomesTask)))
+  const work = settle(() => perform(agent.run, turn, becomesTask))
+  // Most agents have touched the task by now.
+  const slow = isTask ? undefined : setTimeout(becomesTask, taskAfter)
+  const done = await stop.race(work)
   clearTimeout(slow)
   stop.close()
   // What the agent emitted without awaiting it comes before its end.

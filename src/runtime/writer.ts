@@ -101,7 +101,7 @@ export function createWriter(options: WriterOptions): Writer {
       }
     } catch (error) {
       // The store failed: the agent hears of it, and the lease runs out if it does not recover.
-      for (const emission of batch) emission.reject(error)
+      for (const emission of batch) disappoint(emission, error)
     }
   }
 
@@ -127,9 +127,8 @@ export function createWriter(options: WriterOptions): Writer {
 
   function refuse(batch: readonly Emission[], reason?: Error): void {
     for (const emission of batch) {
-      emission.reject(
-        reason ?? new Error(`"${wish(emission.event)}" cannot follow "${writer.phase}" in task ${taskId}.`),
-      )
+      const problem = `"${wish(emission.event)}" cannot follow "${writer.phase}" in task ${taskId}.`
+      disappoint(emission, reason ?? new Error(problem))
     }
   }
 
@@ -137,15 +136,14 @@ export function createWriter(options: WriterOptions): Writer {
     generation: options.generation,
     phase: options.phase,
     emit(event) {
-      const stored = new Promise<void>((resolve, reject) => waiting.push({ event, resolve, reject }))
-      // Whoever does not await it shall not be killed by it.
-      stored.catch(() => {})
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      waiting.push({ event, promise, resolve, reject })
       if (waiting.length > maxWaiting) {
         refuse(waiting.splice(0), new Error(`More than ${maxWaiting} events wait to be stored: await what you emit.`))
         onFlood()
       }
       working ??= work()
-      return stored
+      return promise
     },
     settled: () => working ?? Promise.resolve(),
     sync() {
@@ -159,11 +157,18 @@ export function createWriter(options: WriterOptions): Writer {
 
 interface Emission extends Settle {
   readonly event: TaskEvent
+  readonly promise: Promise<void>
 }
 
 interface Settle {
   readonly resolve: () => void
   readonly reject: (reason: unknown) => void
+}
+
+function disappoint({ promise, reject }: Emission, reason: unknown): void {
+  // Whoever does not await it shall not be killed by it.
+  promise.catch(() => {})
+  reject(reason)
 }
 
 /** The phase after an event, or undefined if the rules forbid it. */
