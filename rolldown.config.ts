@@ -4,10 +4,11 @@ import { defineConfig } from 'rolldown'
 export default defineConfig({
   input: {
     index: 'src/index.ts',
+    'client/index': 'src/client/index.ts',
     'server/index': 'src/server/index.ts',
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },
   platform: 'node',
-  external: [/^node:/, /^@bufbuild\//],
+  external: [/^node:/, /^@bufbuild\//, 'eventsource-parser'],
   output: { dir: 'dist', format: 'esm', chunkFileNames: 'shared/[name].js', minify: false },
 })

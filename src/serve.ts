@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
 import { speakers } from './dialects/all.ts'
+import { originOf } from './http/forwarded.ts'
 import { type Listening, type ListenOptions, listen } from './node/listen.ts'
 import { consoleLogger, type Logger } from './protocol/logger.ts'
 import { slug } from './server/card.ts'
@@ -87,6 +88,7 @@ async function loadGrpc({ service }: Handler, options: LoadGrpcOptions): Promise
     ...options,
     service,
     dialects: speakers(options),
+    originOf: (incoming) => originOf(incoming, options),
     onError: (error) => logger.error({ error }, 'a gRPC call failed unexpectedly'),
   })
 }

@@ -1,6 +1,7 @@
 import type { ArtifactEvent } from '../protocol/events.ts'
 import type { Artifact, Part } from '../protocol/model.ts'
-import { type Content, toBase64, toParts } from './content.ts'
+import { toBase64 } from '../protocol/parts.ts'
+import { type Content, toParts } from './content.ts'
 import { refused } from './refused.ts'
 
 /** A piece of an artifact. Bytes become a raw part. */

@@ -1,8 +1,9 @@
 import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
 import type { Logger } from '../protocol/logger.ts'
 import type { Json, JsonObject, Message, Part, Principal, Task, TaskState } from '../protocol/model.ts'
+import { textOf, toBase64 } from '../protocol/parts.ts'
 import { type ArtifactWriter, createArtifactWriter } from './artifact-writer.ts'
-import { type Content, textOf, toBase64 } from './content.ts'
+import type { Content } from './content.ts'
 import { createVoice } from './voice.ts'
 
 /**

@@ -116,6 +116,8 @@ export interface RestPlace {
   readonly path: string
   readonly query?: JsonObject
   readonly body?: JsonObject
+  /** What some agents want instead. */
+  readonly otherBody?: JsonObject
 }
 
 /** A call as REST has it. */

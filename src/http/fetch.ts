@@ -1,5 +1,6 @@
 import { answer } from './answer.ts'
 import { BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
+import { readLimited } from './read-limited.ts'
 
 export interface FetchOptions {
   /** The path under which the handler is mounted, without a slash at its end. */
@@ -50,24 +51,7 @@ function isBelow(path: string, base: string): boolean {
 
 async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > limit) throw new BodyTooLarge(limit)
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length
-    if (length > limit) throw new BodyTooLarge(limit)
-    chunks.push(chunk)
-  }
-  return concat(chunks, length)
-}
-
-function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
+  return await readLimited(request.body, limit)
 }
 
 interface StreamEnds {

@@ -11,8 +11,12 @@ export interface JsonLimits {
  * Like `JSON.parse` on UTF-8 bytes, but refuses what two readers may understand differently (a key that comes twice,
  * broken UTF-8) and what hurts those who walk the value later (deep nesting).
  */
-export function parseJson(bytes: Uint8Array, { depth = 64 }: JsonLimits = {}): unknown {
-  const text = decode(bytes)
+export function parseJson(bytes: Uint8Array, limits?: JsonLimits): unknown {
+  return parseJsonText(decode(bytes), limits)
+}
+
+/** The same for what is text already, such as the data of a server-sent event. */
+export function parseJsonText(text: string, { depth = 64 }: JsonLimits = {}): unknown {
   const members = scan(text, depth)
   let value: unknown
   try {

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import type { GrpcExchange, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
 import type { Http2Incoming } from './http2-incoming.ts'
-import { dismiss, writeAll } from './http2-write.ts'
+import { dismiss, nextTurn, writeAll } from './http2-write.ts'
 
 export function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc\s*(?:[+;]|$)/i.test(contentType)
@@ -15,14 +15,16 @@ export async function answerGrpc(
 ): Promise<void> {
   const outgoing = await exchange(incoming)
   if ('rest' in outgoing) await sendMessages(stream, outgoing)
-  else if (!stream.closed) sendWhole(stream, outgoing)
+  else await sendWhole(stream, outgoing)
   dismiss(stream)
 }
 
 type Streamed = Extract<GrpcOutgoing, { readonly rest: unknown }>
 type Whole = Exclude<GrpcOutgoing, Streamed>
 
-function sendWhole(stream: ServerHttp2Stream, { headers, message, trailers }: Whole): void {
+async function sendWhole(stream: ServerHttp2Stream, { headers, message, trailers }: Whole): Promise<void> {
+  await nextTurn()
+  if (stream.closed) return
   if (message) {
     begin(stream, headers, () => trailers)
     stream.end(message)

@@ -2,7 +2,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { answer } from '../http/answer.ts'
 import type { Exchange, Outgoing } from '../http/exchange.ts'
 import type { Http2Incoming } from './http2-incoming.ts'
-import { dismiss, writeAll } from './http2-write.ts'
+import { dismiss, nextTurn, writeAll } from './http2-write.ts'
 
 /** Answers a request of HTTP/2 that is not gRPC, as the same one of HTTP/1.1 would be. */
 export async function answerHttp2(
@@ -14,6 +14,7 @@ export async function answerHttp2(
   const { body = '' } = outgoing
   const isHead = incoming.method === 'HEAD'
   if (typeof body === 'string') {
+    await nextTurn()
     if (!stream.closed) sendText(stream, outgoing, body, isHead)
   } else {
     if (!stream.closed) stream.respond(headOf(outgoing), { endStream: isHead })

@@ -56,7 +56,6 @@ function collect(stream: ServerHttp2Stream, announced: number, limit: number): P
     stream.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)))
     // It ends then, too, as if it were whole.
     stream.once('aborted', leave)
-    stream.once('error', reject)
   })
 }
 

@@ -57,7 +57,7 @@ function count(peer: Peer, stream: ServerHttp2Stream): void {
 
 function check(peer: Peer, keepAliveTimeout: number): void {
   const { session, socket, streams, idleSince, isAsked } = peer
-  if (isAsked || session.closed) {
+  if (isAsked || session.closed || session.destroyed) {
     socket.destroy()
   } else if (streams > 0) {
     peer.isAsked = session.ping(() => {

@@ -12,6 +12,7 @@ import { answerGrpc, isGrpc } from './grpc.ts'
 import { answerHttp2 } from './http2-answer.ts'
 import { Http2Incoming } from './http2-incoming.ts'
 import { createHttp2Peers, type Http2Peers } from './http2-peers.ts'
+import { createSlowRequests } from './slow-requests.ts'
 
 export interface Http2Options {
   readonly exchange: Exchange
@@ -35,12 +36,13 @@ const sessionOptions: ServerOptions = {
 
 /** HTTP/2 without a port of its own: gRPC, and everything that HTTP/1.1 has. */
 export function createHttp2({ exchange, grpc, requestTimeout, keepAliveTimeout, onError }: Http2Options): Http2 {
-  const { add, close, destroy } = createHttp2Peers(keepAliveTimeout)
+  const peers = createHttp2Peers(keepAliveTimeout)
+  const slow = createSlowRequests(requestTimeout)
 
   async function answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
     // A stream that breaks off closes, and that is all there is to know.
     stream.on('error', () => {})
-    limitRequest(stream, requestTimeout)
+    slow.watch(stream)
     const incoming = new Http2Incoming(stream, headers)
     try {
       if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, grpc)
@@ -48,6 +50,8 @@ export function createHttp2({ exchange, grpc, requestTimeout, keepAliveTimeout, 
     } catch (error) {
       if (!stream.closed) onError(error)
       stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    } finally {
+      slow.forget(stream)
     }
   }
 
@@ -57,17 +61,12 @@ export function createHttp2({ exchange, grpc, requestTimeout, keepAliveTimeout, 
       // What a peer does to its connection ends it, and concerns nobody else.
       session.on('error', () => {})
       session.on('stream', answer)
-      add(session, socket)
+      peers.add(session, socket)
     },
-    close,
-    destroy,
+    close() {
+      slow.stop()
+      peers.close()
+    },
+    destroy: peers.destroy,
   }
-}
-
-function limitRequest(stream: ServerHttp2Stream, requestTimeout: number): void {
-  if (stream.endAfterHeaders) return
-  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestTimeout)
-  const stop = (): void => clearTimeout(timer)
-  stream.once('end', stop)
-  stream.once('close', stop)
 }

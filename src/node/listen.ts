@@ -49,7 +49,10 @@ export async function listen(
   // Loaded when it is needed: those who speak HTTP/1.1 only do not pay for it.
   const http2 = grpc && (await import('./one-port.ts')).sharePort(server, { exchange, grpc, ...timeouts, onError })
   const closeUnused = trackUnused(server)
-  await bind(server, port, host)
+  await bind(server, port, host).catch((error) => {
+    http2?.close()
+    throw error
+  })
   // Such as a connection that cannot be accepted because the process has too many files open.
   server.on('error', onError)
   const bound = (server.address() as AddressInfo).port

@@ -19,12 +19,11 @@ export function foreignAnswer(answer: Answer): A2AError {
   })
 }
 
-/** An error that the agent told, with what HTTP says beside it. */
+/** An error that the agent told, with what HTTP says beside it where the body has no word for it. */
 export function toldError(error: A2AError, { status, url, challenge, retryAfter }: Answer): A2AError {
   const { code, message, violations, metadata } = error
-  // Where the body has no word for it, HTTP may have one.
-  const ofHttp = httpCodes.get(status)
-  return new A2AError(code === 'internal' || code === 'invalid-request' ? (ofHttp ?? code) : code, message, {
+  const isVague = code === 'internal' || code === 'invalid-request'
+  return new A2AError(isVague ? (httpCodes.get(status) ?? meantBy(message) ?? code) : code, message, {
     cause: error.cause,
     violations,
     metadata: challenge === undefined ? metadata : { ...metadata, challenge },
@@ -42,6 +41,18 @@ const httpCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [503, 'unavailable'],
   [504, 'timeout'],
 ])
+
+/** Several releases of the official SDKs tell every error as an internal one; their messages still say which it is. */
+export function meantBy(message: string): ErrorCode | undefined {
+  return sentences.find(([sentence]) => sentence.test(message))?.[1]
+}
+
+const sentences: readonly (readonly [RegExp, ErrorCode])[] = [
+  [/task (with id \S+ )?not found/i, 'task-not-found'],
+  [/task \S+ (cannot be|is not) cancel/i, 'task-not-cancelable'],
+  [/task not cancelable/i, 'task-not-cancelable'],
+  [/terminal state/i, 'task-ended'],
+]
 
 const sayings: Readonly<Record<Answer['form'], string>> = {
   json: 'answered with JSON that is no answer of A2A',

@@ -1,8 +1,11 @@
 import type { StreamEvent } from '../protocol/events.ts'
 
-/** An event with the generation that its `id:` tells; other agents may have ids of another kind, or none. */
+/**
+ * An event with the generation that its `id:` tells. Other agents have ids of another kind, or none: the official SDKs
+ * have the time, which is longer than any count of events.
+ */
 export function numbered(event: StreamEvent, id: string | undefined): StreamEvent {
-  if (id === undefined || !/^\d{1,15}$/.test(id)) return event
+  if (id === undefined || !/^\d{1,9}$/.test(id)) return event
   const generation = Number(id)
   switch (event.type) {
     case 'message':

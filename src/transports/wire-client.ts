@@ -17,6 +17,8 @@ export interface Composed {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly body?: JsonObject
   readonly contentType: string
+  /** The next one asks the same in another form: agents that take only that refuse this one as invalid. */
+  readonly hasOtherForm?: boolean
   /** What this request showed to be right, if it is answered. */
   readonly confirm?: () => void
 }
@@ -78,7 +80,8 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       } catch (error) {
         const told = lostAnswer(error, composed.url, call.signal)
         failure ??= told
-        if (told.reason !== 'wrong-path') throw known(told)
+        const isOfForm = composed.hasOtherForm && told.code === 'invalid-params'
+        if (told.reason !== 'wrong-path' && !isOfForm) throw known(told)
       }
     }
     throw known(failure as A2AError)

@@ -1,12 +1,11 @@
-import type { ClientDialect, ServerDialect } from '../dialect.ts'
+import type { ServerDialect } from '../dialect.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
-import { decodeCard } from './decode-card.ts'
-import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
-import { encodeRequest } from './encode-request.ts'
-import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
+import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
+
+export { v0_1Client } from './client.ts'
 
 export const v0_1: ServerDialect = {
   name: 'v0.1',
@@ -27,17 +26,3 @@ export const v0_1: ServerDialect = {
 
 /** Refuses the sloppy forms that are common in the wild. */
 export const v0_1Strict: ServerDialect = { ...v0_1, decodeRequest: decodeRequestStrictly }
-
-export const v0_1Client: ClientDialect = {
-  name: 'v0.1',
-  version: '0.1',
-  bindings: ['JSONRPC'],
-  methods,
-  encodeRequest,
-  decodeResult,
-  decodeEvent,
-  decodeError,
-  decodeHttpError,
-  startsOver: true,
-  decodeCard,
-}

@@ -1,14 +1,12 @@
-import type { ClientDialect, ServerDialect } from '../dialect.ts'
-import { decodeError, decodeHttpError, encodeError, encodeHttpError } from '../v0.3/errors.ts'
+import type { ServerDialect } from '../dialect.ts'
+import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
-import { decodeCard } from './decode-card.ts'
-import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
-import { encodeRequest } from './encode-request.ts'
 import { methods, operations } from './methods.ts'
 import { rest } from './rest.ts'
-import { restAsking } from './rest-asking.ts'
+
+export { v0_3ProtoClient } from './client.ts'
 
 export const v0_3Proto: ServerDialect = {
   name: 'v0.3-proto',
@@ -27,17 +25,3 @@ export const v0_3Proto: ServerDialect = {
 
 /** Refuses what is not quite the protocol. */
 export const v0_3ProtoStrict: ServerDialect = { ...v0_3Proto, decodeRequest: decodeRequestStrictly }
-
-export const v0_3ProtoClient: ClientDialect = {
-  name: 'v0.3-proto',
-  version: '0.3',
-  bindings: ['HTTP+JSON', 'GRPC'],
-  methods,
-  encodeRequest,
-  decodeResult,
-  decodeEvent,
-  decodeError,
-  decodeHttpError,
-  rest: restAsking,
-  decodeCard,
-}

@@ -1,14 +1,12 @@
-import type { ClientDialect, ServerDialect } from '../dialect.ts'
+import type { ServerDialect } from '../dialect.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
-import { decodeCard } from './decode-card.ts'
-import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
-import { encodeRequest } from './encode-request.ts'
-import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
+import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 import { rest } from './rest.ts'
-import { restAsking } from './rest-asking.ts'
+
+export { v0_3Client } from './client.ts'
 
 export const v0_3: ServerDialect = {
   name: 'v0.3',
@@ -27,17 +25,3 @@ export const v0_3: ServerDialect = {
 
 /** Refuses what is not quite the protocol. */
 export const v0_3Strict: ServerDialect = { ...v0_3, decodeRequest: decodeRequestStrictly }
-
-export const v0_3Client: ClientDialect = {
-  name: 'v0.3',
-  version: '0.3',
-  bindings: ['JSONRPC', 'HTTP+JSON'],
-  methods,
-  encodeRequest,
-  decodeResult,
-  decodeEvent,
-  decodeError,
-  decodeHttpError,
-  rest: restAsking,
-  decodeCard,
-}

@@ -24,8 +24,8 @@ function placed(operation: Operation, wire: JsonObject): Placed {
     case 'deletePushConfig':
       return { taskId, configId: id, rest }
     case 'createPushConfig':
-      // The caller may have chosen the id of the config.
-      return { taskId, rest: id === undefined ? rest : { id, ...rest } }
+      // Its body is the config, which knows its task, too: not every server looks into the path.
+      return { taskId, rest: wire }
     case 'listPushConfigs':
       return { taskId, rest }
     case 'sendMessage':

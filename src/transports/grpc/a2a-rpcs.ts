@@ -3,16 +3,17 @@ import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
 import { versionNotSupported } from '../../dialects/negotiate.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import type { JsonObject, Principal } from '../../protocol/model.ts'
-import type { Operation, Service } from '../../protocol/service.ts'
+import type { Operation } from '../../protocol/service.ts'
 import { openStream, operate, type Received } from '../operate.ts'
-import { idempotencyKeyOf, resumePointOf, versionOf } from '../service-parameters.ts'
+import type { WireOptions } from '../options.ts'
+import { resumePointOf, versionOf } from '../service-parameters.ts'
+import { WireCall } from '../wire-call.ts'
 import type { A2AService } from './a2a-services.ts'
 import { methodNamed, serviceNamed } from './registry.ts'
-import type { Rpc, RpcCall } from './rpc.ts'
+import type { ReadRequest, Rpc } from './rpc.ts'
 import { errorEncoder } from './rpc-status.ts'
 
-export interface A2AOptions {
-  readonly service: Service
+export interface A2AOptions extends Pick<WireOptions, 'service' | 'originOf'> {
   /** Who is calling. What it throws is the answer. */
   readonly principalOf: (incoming: Incoming) => Principal | Promise<Principal>
 }
@@ -21,19 +22,22 @@ export interface A2AOptions {
 export function a2aRpcs(
   { name, versions, statuses, makeExplicit = (request) => request }: A2AService,
   dialect: ServerDialect,
-  { service, principalOf }: A2AOptions,
+  { service, principalOf, originOf }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
   const encodeError = errorEncoder(dialect, statuses)
 
-  async function receive<O extends Operation>(operation: O, request: unknown, call: RpcCall): Promise<Received<O>> {
-    const { incoming, signal } = call
+  /** Only those who are admitted have their message read. */
+  async function receive<O extends Operation>(
+    operation: O,
+    read: ReadRequest,
+    incoming: Incoming,
+  ): Promise<Received<O>> {
     const version = versionOf(incoming)
     if (version !== undefined && !versions.includes(version)) {
       throw versionNotSupported(`${name} does not speak A2A ${version}`, { dialects: [dialect] })
     }
-    const principal = await principalOf(incoming)
-    const params = makeExplicit(request as JsonObject)
-    return { dialect, operation, params, call: { principal, signal, idempotencyKey: idempotencyKeyOf(incoming) } }
+    const call = new WireCall(incoming, await principalOf(incoming), { originOf })
+    return { dialect, operation, params: makeExplicit((await read()) as JsonObject), call }
   }
 
   function rpcOf(method: DescMethod, operation: Operation): Rpc {
@@ -42,16 +46,16 @@ export function a2aRpcs(
         type: 'unary',
         method,
         encodeError,
-        answer: async (request, call) => (await operate(service, await receive(operation, request, call))) ?? {},
+        answer: async (read, incoming) => (await operate(service, await receive(operation, read, incoming))) ?? {},
       }
     }
     return {
       type: 'stream',
       method,
       encodeError,
-      async *answer(asked, call) {
-        const received = await receive(operation, asked, call)
-        const { request, events } = openStream(service, received, resumePointOf(call.incoming))
+      async *answer(read, incoming) {
+        const received = await receive(operation, read, incoming)
+        const { request, events } = openStream(service, received, resumePointOf(incoming))
         for await (const event of events) yield* dialect.encodeEvent(event, request)
       },
     }

@@ -1,6 +1,7 @@
 import type { DialectName } from '../../dialects/dialect.ts'
+import { isObject } from '../../dialects/is-object.ts'
 import type { ErrorCode } from '../../protocol/errors.ts'
-import type { Json, JsonObject } from '../../protocol/model.ts'
+import type { JsonObject } from '../../protocol/model.ts'
 import type { StatusName } from './status.ts'
 
 /** A dialect as a gRPC service. */
@@ -35,8 +36,4 @@ export const a2aServices: readonly A2AService[] = [
 function makeExplicit(request: JsonObject): JsonObject {
   const { configuration } = request
   return isObject(configuration) ? { ...request, configuration: { blocking: false, ...configuration } } : request
-}
-
-function isObject(json: Json | undefined): json is JsonObject {
-  return typeof json === 'object' && json !== null && !Array.isArray(json)
 }

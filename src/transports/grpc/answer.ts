@@ -1,3 +1,4 @@
+import type { Json } from '../../protocol/model.ts'
 import { callerError } from '../caller-error.ts'
 import { decodeMessage, encodeMessage } from './codec.ts'
 import { type Deadline, deadlinePassed, startDeadline } from './deadline.ts'
@@ -16,14 +17,14 @@ export interface AnswerOptions {
 
 /** Answers one call. It never throws: whatever goes wrong is an answer. */
 export async function answerRpc(rpc: Rpc, incoming: GrpcIncoming, options: AnswerOptions): Promise<GrpcOutgoing> {
-  let running: Running = { rpc, incoming, options, deadline: startDeadline(undefined, incoming.signal) }
+  const deadline = startDeadline(incoming)
+  const running: Running = { rpc, incoming, deadline, options }
   try {
     requireProto(incoming.header('content-type'))
     requireEncoding(incoming.header('grpc-encoding'))
-    running = { ...running, deadline: startDeadline(incoming.header('grpc-timeout'), incoming.signal) }
     return rpc.type === 'unary' ? await answerOnce(rpc, running) : await openStream(rpc, running)
   } catch (error) {
-    running.deadline.release()
+    deadline.release()
     return refusal(error, running)
   }
 }
@@ -33,8 +34,8 @@ const headers: Metadata = { 'content-type': 'application/grpc' }
 /** Also tells those whose compression is not known which ones are. */
 export const refusalHeaders: Metadata = { ...headers, 'grpc-accept-encoding': acceptedEncodings }
 
-/** Of a conversation. Nobody here has more to say at once. */
-const wordLimit = 64 * 1024
+/** Bytes of a message in a conversation: there is only talk of names. */
+const wordLimit = 4 * 1024
 
 type RpcOf<T extends Rpc['type']> = Extract<Rpc, { readonly type: T }>
 
@@ -45,35 +46,36 @@ interface Running {
   readonly options: AnswerOptions
 }
 
-async function answerOnce(rpc: RpcOf<'unary'>, { incoming, deadline, options }: Running): Promise<GrpcOutgoing> {
-  const { input, output } = rpc.method
-  const request = decodeMessage(input, await readMessage(incoming, options.messageLimit))
-  const result = await deadline.limit(rpc.answer(request, { incoming, signal: deadline.signal }))
+async function answerOnce(rpc: RpcOf<'unary'>, running: Running): Promise<GrpcOutgoing> {
+  const { deadline } = running
+  const result = await deadline.limit(rpc.answer(() => readRequest(running), deadline.incoming))
   requireTime(deadline)
   deadline.release()
-  return { headers, message: frame(encodeMessage(output, result)), trailers: okTrailers }
+  return { headers, message: frame(encodeMessage(rpc.method.output, result)), trailers: okTrailers }
 }
 
 /** Headers wait for the first message, so that what fails before it is a plain refusal. */
 async function openStream(rpc: RpcOf<'stream' | 'conversation'>, running: Running): Promise<GrpcOutgoing> {
-  const { incoming, deadline, options } = running
-  const { input } = rpc.method
-  const call = { incoming, signal: deadline.signal }
+  const { incoming } = running.deadline
   const answers =
-    rpc.type === 'conversation'
-      ? rpc.answer(decodeAll(input, readMessages(incoming, wordLimit)), call)
-      : rpc.answer(decodeMessage(input, await readMessage(incoming, options.messageLimit)), call)
+    rpc.type === 'stream'
+      ? rpc.answer(() => readRequest(running), incoming)
+      : rpc.answer(readRequests(running), incoming)
   const rest = frames(answers, running)
   const { done, value } = await rest.next()
   return done ? { headers, trailers: value } : { headers, first: value, rest }
 }
 
-async function* decodeAll(type: Rpc['method']['input'], messages: AsyncIterable<Uint8Array>) {
-  for await (const message of messages) yield decodeMessage(type, message)
+async function readRequest({ rpc, incoming, options }: Running): Promise<unknown> {
+  return decodeMessage(rpc.method.input, await readMessage(incoming, options.messageLimit))
+}
+
+async function* readRequests({ rpc, incoming }: Running): AsyncGenerator<unknown> {
+  for await (const message of readMessages(incoming, wordLimit)) yield decodeMessage(rpc.method.input, message)
 }
 
 /** A failure before the first message is thrown; one after it is told in the trailers. */
-async function* frames(answers: AsyncIterable<unknown>, running: Running): AsyncGenerator<Uint8Array, Metadata> {
+async function* frames(answers: AsyncIterable<Json>, running: Running): AsyncGenerator<Uint8Array, Metadata> {
   const { rpc, deadline } = running
   let begun = false
   try {

@@ -14,6 +14,7 @@ test.each([
   ['an object', { data: { list: [1, 'two', null, { deep: true }], n: 1.5 } }],
   ['null', { data: null }],
   ['metadata', { text: 'x', metadata: { a: { b: [] } } }],
+  ['a dangerous name', { data: JSON.parse('{ "__proto__": { "x": 1 } }') }],
 ])('a part of %s comes back as it was', (_, part) => {
   expect(decodeMessage(Part, encodeMessage(Part, part))).toEqual(part)
 })
@@ -63,7 +64,7 @@ test.each([
 })
 
 test('a message that cannot be encoded is our own fault', () => {
-  expect(() => encodeMessage(TaskStatus, { timestamp: 'noon' })).toThrow('google.protobuf.Timestamp')
+  expect(() => encodeMessage(TaskStatus, { timestamp: 'noon' })).toThrow('noon is no time')
 })
 
 /** A part whose data are lists within lists. */

@@ -1,6 +1,9 @@
-import { type DescMessage, fromBinary, fromJson, type JsonValue, toBinary, toJson } from '@bufbuild/protobuf'
+import { type DescMessage, fromBinary, type JsonValue, toJson } from '@bufbuild/protobuf'
 import { A2AError } from '../../protocol/errors.ts'
+import type { Json } from '../../protocol/model.ts'
+import { messageWriter } from './json-writer.ts'
 import { registry } from './registry.ts'
+import { WireWriter } from './wire-writer.ts'
 
 /** A message as ProtoJSON. What the wire did not set is absent, as are defaults of fields without presence. */
 export function decodeMessage(type: DescMessage, bytes: Uint8Array): JsonValue {
@@ -12,19 +15,11 @@ export function decodeMessage(type: DescMessage, bytes: Uint8Array): JsonValue {
   }
 }
 
-export function encodeMessage(type: DescMessage, json: unknown): Uint8Array {
-  try {
-    return toBinary(type, readJson(type, json))
-  } catch {
-    return toBinary(type, readJson(type, wellFormed(json)))
-  }
-}
+const writer = new WireWriter()
 
-function readJson(type: DescMessage, json: unknown) {
-  return fromJson(type, json as JsonValue, { registry, ignoreUnknownFields: true })
-}
-
-/** Where a chunk ends within an emoji, its text ends with half a pair: JSON can carry that, UTF-8 cannot. */
-function wellFormed(json: unknown): JsonValue {
-  return JSON.parse(JSON.stringify(json, (_, value) => (typeof value === 'string' ? value.toWellFormed() : value)))
+export function encodeMessage(type: DescMessage, json: Json): Uint8Array {
+  // What was left of a message that failed is dropped.
+  writer.reset()
+  messageWriter(type)(json, writer)
+  return writer.take()
 }

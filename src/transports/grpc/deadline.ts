@@ -1,10 +1,10 @@
+import type { Incoming } from '../../http/exchange.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { StatusError } from './status.ts'
 
 /** How long a caller waits for its answer. */
 export interface Deadline {
-  /** Aborts when the caller has gone, or the deadline has passed. */
-  readonly signal: AbortSignal
+  /** The call. Its signal also aborts when the deadline has passed. */
+  readonly incoming: Incoming
   hasPassed(): boolean
   /** The work, or an error as soon as the deadline passes: work need not heed its signal. */
   limit<T>(work: Promise<T>): Promise<T>
@@ -12,9 +12,11 @@ export interface Deadline {
   release(): void
 }
 
-/** `timeout` is a `grpc-timeout`: up to eight digits and a unit. */
-export function startDeadline(timeout: string | undefined, caller: AbortSignal): Deadline {
-  if (timeout === undefined) return { signal: caller, hasPassed: () => false, limit: (work) => work, release() {} }
+/** By the `grpc-timeout` of the call: up to eight digits and a unit. Others are ignored, as servers in C++ do. */
+export function startDeadline(incoming: Incoming): Deadline {
+  const milliseconds = readTimeout(incoming.header('grpc-timeout'))
+  if (milliseconds === undefined) return { incoming, hasPassed: never, limit: unlimited, release: nothing }
+  const caller = incoming.signal
   const controller = new AbortController()
   const { signal } = controller
   let passed = false
@@ -23,15 +25,17 @@ export function startDeadline(timeout: string | undefined, caller: AbortSignal):
     controller.abort(deadlinePassed())
   }
   const leave = (): void => controller.abort(caller.reason)
-  const timer = setTimeout(pass, milliseconds(timeout))
+  const timer = setTimeout(pass, milliseconds)
   if (caller.aborted) leave()
   caller.addEventListener('abort', leave)
   return {
-    signal,
+    incoming: withSignal(incoming, signal),
     hasPassed: () => passed,
     limit: (work) =>
       new Promise((resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason))
+        const giveUp = (): void => reject(signal.reason)
+        if (signal.aborted) giveUp()
+        signal.addEventListener('abort', giveUp)
         work.then(resolve, reject)
       }),
     release() {
@@ -39,6 +43,18 @@ export function startDeadline(timeout: string | undefined, caller: AbortSignal):
       caller.removeEventListener('abort', leave)
     },
   }
+}
+
+// Made once: most calls have no deadline.
+const never = (): boolean => false
+const unlimited = <T>(work: Promise<T>): Promise<T> => work
+const nothing = (): void => {}
+
+function withSignal(incoming: Incoming, signal: AbortSignal): Incoming {
+  const { method, path, query, base, secure } = incoming
+  const header: Incoming['header'] = (name) => incoming.header(name)
+  const bytes: Incoming['bytes'] = (limit) => incoming.bytes(limit)
+  return { method, path, query, base, secure, header, bytes, signal }
 }
 
 export function deadlinePassed(): A2AError {
@@ -50,11 +66,10 @@ const units: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_
 /** Beyond it timers fire at once. */
 const longest = 2 ** 31 - 1
 
-function milliseconds(timeout: string): number {
-  const [, digits, unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(timeout) ?? []
+/** In milliseconds. */
+function readTimeout(timeout: string | undefined): number | undefined {
+  if (timeout === undefined) return undefined
+  const [, digits = '', unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(timeout) ?? []
   const length = units[unit]
-  if (digits === undefined || length === undefined) {
-    throw new StatusError('INVALID_ARGUMENT', 'grpc-timeout must be up to eight digits and one of H, M, S, m, u, n.')
-  }
-  return Math.min(Number(digits) * length, longest)
+  return length === undefined ? undefined : Math.min(Number(digits) * length, longest)
 }

@@ -15,13 +15,19 @@ export function frame(message: Uint8Array): Uint8Array {
 
 /** The only message of a call that has one. */
 export async function readMessage(incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
-  const body = await incoming.bytes(limit + headLength).catch((error) => {
-    throw error instanceof BodyTooLarge ? tooLong(limit) : error
-  })
+  const body = await readBody(incoming, limit)
   const taken = takeFrame(body, limit)
   if (taken === undefined) throw body.length === 0 ? notOne() : cutOff()
   if (taken.end !== body.length) throw notOne()
-  return await open(taken, incoming, limit)
+  return open(taken, incoming, limit)
+}
+
+async function readBody(incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
+  try {
+    return await incoming.bytes(headLength + limit)
+  } catch (error) {
+    throw error instanceof BodyTooLarge ? tooLong(limit) : error
+  }
 }
 
 /** The messages of a call that is a conversation, as they come. */
@@ -53,8 +59,12 @@ function takeFrame(bytes: Uint8Array, limit: number): Frame | undefined {
   return { isCompressed: bytes[0] === 1, message: bytes.subarray(headLength, end), end }
 }
 
-async function open({ isCompressed, message }: Frame, incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
-  return isCompressed ? await inflate(message, incoming.header('grpc-encoding'), limit) : message
+function open(
+  { isCompressed, message }: Frame,
+  incoming: GrpcIncoming,
+  limit: number,
+): Uint8Array | Promise<Uint8Array> {
+  return isCompressed ? inflate(message, incoming.header('grpc-encoding'), limit) : message
 }
 
 function join(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -64,7 +74,7 @@ function join(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
   return joined
 }
 
-export function tooLong(limit: number): StatusError {
+function tooLong(limit: number): StatusError {
   return new StatusError('RESOURCE_EXHAUSTED', `The message is longer than ${limit} bytes.`)
 }
 

@@ -23,8 +23,8 @@ export function healthRpcs({ encodeError, services, draining }: HealthOptions): 
       type: 'unary',
       method: methodNamed(health, 'Check'),
       encodeError,
-      async answer(request) {
-        const name = serviceOf(request)
+      async answer(read) {
+        const name = serviceOf(await read())
         if (!known.has(name)) throw new StatusError('NOT_FOUND', `There is no service ${name} here.`)
         return status()
       },
@@ -33,8 +33,8 @@ export function healthRpcs({ encodeError, services, draining }: HealthOptions): 
       type: 'stream',
       method: methodNamed(health, 'Watch'),
       encodeError,
-      async *answer(request, { signal }) {
-        const isKnown = known.has(serviceOf(request))
+      async *answer(read, { signal }) {
+        const isKnown = known.has(serviceOf(await read()))
         yield isKnown ? status() : { status: 'SERVICE_UNKNOWN' }
         if (draining.aborted) return
         await either(draining, signal)

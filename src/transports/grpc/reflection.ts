@@ -7,11 +7,10 @@ import type { Rpc } from './rpc.ts'
 import type { ErrorEncoder } from './rpc-status.ts'
 import { statusCodes } from './status.ts'
 
-/** Of what a caller can ask exactly one thing is there. */
+/** What a caller asks for is there, and the others are not. */
 interface Question {
   readonly fileByFilename?: string
   readonly fileContainingSymbol?: string
-  readonly fileContainingExtension?: object
   readonly allExtensionNumbersOfType?: string
   readonly listServices?: string
 }

@@ -19,19 +19,15 @@ export type GrpcOutgoing =
   /** Pulled: nothing is read from `rest` while the caller does not read. It returns the trailers. */
   | { readonly headers: Metadata; readonly first: Uint8Array; readonly rest: AsyncGenerator<Uint8Array, Metadata> }
 
-/** What comes with the messages of a call. */
-export interface RpcCall {
-  readonly incoming: Incoming
-  /** Aborts when the caller has gone, or its deadline has passed. */
-  readonly signal: AbortSignal
-}
+/** Reads the message of a call, as JSON. Not done for the caller beforehand: who is not admitted is not read. */
+export type ReadRequest = () => Promise<unknown>
 
-/** How one method is answered: by JSON for JSON, whose binary form `method` describes. */
+/** How one method is answered: in JSON, whose binary form `method` describes. */
 export type Rpc = {
   readonly method: DescMethod
   readonly encodeError: ErrorEncoder
 } & (
-  | { readonly type: 'unary'; answer(request: unknown, call: RpcCall): Promise<Json> }
-  | { readonly type: 'stream'; answer(request: unknown, call: RpcCall): AsyncIterable<Json> }
-  | { readonly type: 'conversation'; answer(requests: AsyncIterable<unknown>, call: RpcCall): AsyncIterable<Json> }
+  | { readonly type: 'unary'; answer(read: ReadRequest, incoming: Incoming): Promise<Json> }
+  | { readonly type: 'stream'; answer(read: ReadRequest, incoming: Incoming): AsyncIterable<Json> }
+  | { readonly type: 'conversation'; answer(requests: AsyncIterable<unknown>, incoming: Incoming): AsyncIterable<Json> }
 )

@@ -1,5 +1,6 @@
 import type { ClientDialect, WireError } from '../../dialects/dialect.ts'
 import { isObject } from '../../dialects/is-object.ts'
+import { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import type { Service } from '../../protocol/service.ts'
 import type { WireClientOptions } from '../client-options.ts'
@@ -20,7 +21,7 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
     resultIn(answer, operation) {
       const { body, form, status } = answer
       const error = isObject(body) ? errorIn(body) : undefined
-      if (error) throw toldError(dialect.decodeError(error), answer)
+      if (error) throw toldError(readError(error, dialect), answer)
       if (isObject(body) && body.result !== undefined) return body.result
       // Some servers leave out a result that is null; to be told nothing is only enough where nothing is to be told.
       const isNothing = form === 'empty' || (isObject(body) && body.jsonrpc !== undefined)
@@ -36,9 +37,16 @@ function readEvent(data: unknown, isError: boolean, dialect: ClientDialect): unk
   if (!isObject(data)) return data
   const { error = isError ? data : undefined, result } = data
   const told = isObject(error) ? wireError(error) : undefined
-  if (told) throw dialect.decodeError(told)
+  if (told) throw readError(told, dialect)
   // Some servers forget the envelope.
   return result ?? data
+}
+
+/** Who does not speak our dialect cannot tell us so in it; Parley at least names those that it speaks. */
+function readError(error: WireError, dialect: ClientDialect): A2AError {
+  const told = dialect.decodeError(error)
+  if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return told
+  return new A2AError('version-not-supported', told.message, { cause: error, metadata: told.metadata })
 }
 
 /** One of JSON-RPC: proxies and frameworks also answer with an `error`. Servers of 0.1 may say that there is none. */

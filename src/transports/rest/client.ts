@@ -1,6 +1,6 @@
-import type { RestPlace } from '../../dialects/dialect.ts'
+import type { ClientDialect, RestPlace } from '../../dialects/dialect.ts'
 import { isObject } from '../../dialects/is-object.ts'
-import { A2AError } from '../../protocol/errors.ts'
+import { type A2AError, inContext } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
 import type { WireClientOptions } from '../client-options.ts'
@@ -18,9 +18,9 @@ export function createRestClient(options: WireClientOptions): Service {
   // The text of every version says POST, its proto says GET.
   let subscribeBy: readonly RestPlace['method'][] = ['POST', 'GET']
 
-  function composedAt(base: string, method: RestPlace['method'], place: RestPlace): Composed {
-    const { path, query = {}, body = {} } = place
-    return {
+  function composedAt(base: string, method: RestPlace['method'], place: RestPlace): readonly Composed[] {
+    const { path, query = {}, body = {}, otherBody } = place
+    const composed = {
       url: `${base}${path}${queryOf(query)}`,
       method,
       contentType,
@@ -30,6 +30,12 @@ export function createRestClient(options: WireClientOptions): Service {
         if (path.endsWith(':subscribe')) subscribeBy = [method]
       },
     }
+    return otherBody
+      ? [
+          { ...composed, hasOtherForm: true },
+          { ...composed, body: otherBody },
+        ]
+      : [composed]
   }
 
   const speech: Speech = {
@@ -38,14 +44,12 @@ export function createRestClient(options: WireClientOptions): Service {
     compose(operation, wire) {
       const place = rest.place(operation, wire)
       const methods = operation === 'subscribeToTask' ? subscribeBy : [place.method]
-      return bases.flatMap((base) => methods.map((method) => composedAt(base, method, place)))
+      return bases.flatMap((base) => methods.flatMap((method) => composedAt(base, method, place)))
     },
     resultIn(answer, operation) {
       const { status, body, form } = answer
       if (status >= 200 && status < 300 && (form === 'json' || form === 'empty')) return body ?? {}
-      if (!isObject(body)) throw foreignAnswer(answer)
-      const told = toldError(dialect.decodeHttpError({ status, body }), answer)
-      throw isOfA2A(body) ? told : suspicion(answer, operation, told)
+      throw failureIn(answer, operation, dialect)
     },
     eventIn(data, isError) {
       if (isObject(data) && (isError || isFailure(data))) throw dialect.decodeHttpError({ status: 500, body: data })
@@ -56,11 +60,14 @@ export function createRestClient(options: WireClientOptions): Service {
 }
 
 /** A path that does not exist, and a task that does not, may be told in the same words. */
-function suspicion(answer: Answer, operation: Operation, told: A2AError): A2AError {
+function failureIn(answer: Answer, operation: Operation, dialect: ClientDialect): A2AError {
+  const { status, body } = answer
   const foreign = foreignAnswer(answer)
-  if (foreign.reason !== 'wrong-path' || answer.status !== 404 || !isAboutTask(operation)) return foreign
-  const { url, status, reason } = foreign
-  return new A2AError('task-not-found', told.message, { cause: told.cause, url, status, reason })
+  if (!isObject(body)) return foreign
+  const told = toldError(dialect.decodeHttpError({ status, body }), answer)
+  if (isOfA2A(body)) return told
+  if (foreign.reason !== 'wrong-path') return isObject(body.error) ? told : foreign
+  return status === 404 && isAboutTask(operation) ? inContext(told, { reason: 'wrong-path' }) : foreign
 }
 
 function isAboutTask(operation: Operation): boolean {

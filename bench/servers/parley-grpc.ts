@@ -1,0 +1,7 @@
+import { createMemoryLog, serve } from 'parley-a2a'
+import { control } from './control.ts'
+import { createBenchAgent } from './parley-agent.ts'
+
+/** Parley with the memory log, speaking gRPC beside HTTP. */
+const { port } = await serve(createBenchAgent(), { log: createMemoryLog(), signals: false, grpc: true })
+control(port)

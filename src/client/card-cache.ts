@@ -1,0 +1,26 @@
+import type { JsonObject } from '../protocol/model.ts'
+
+/** A card as it was last seen at an address. */
+export interface CachedCard {
+  readonly etag: string
+  readonly wire: JsonObject
+}
+
+/** Cards by their address. They are asked for again every time, but need not be sent again (RFC 9110 §13.1.2). */
+export interface CardCache {
+  get(url: string): CachedCard | undefined
+  set(url: string, card: CachedCard): void
+}
+
+export function createCardCache(limit = 256): CardCache {
+  const cards = new Map<string, CachedCard>()
+  return {
+    get: (url) => cards.get(url),
+    set(url, card) {
+      cards.delete(url)
+      cards.set(url, card)
+      const [oldest] = cards.keys()
+      if (cards.size > limit && oldest !== undefined) cards.delete(oldest)
+    },
+  }
+}

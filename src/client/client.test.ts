@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest'
+import { tell, wordsOf } from '../../test/contracts/service/story.ts'
+import { collect } from '../../test/support/house.ts'
+import { local, peerOf } from '../../test/support/local.ts'
+import type { Turn } from '../agent/turn.ts'
+import { connect } from './connect.ts'
+import { data } from './input.ts'
+
+/** Tells what it was given. */
+async function inspect(turn: Turn): Promise<void> {
+  await turn.artifact('parts').close(turn.message.parts)
+  await turn.data({ metadata: turn.metadata, modes: turn.acceptedOutputModes, contextId: turn.contextId }, 'rest')
+}
+
+describe('what is said', () => {
+  it('is text, parts, files, bytes and data, alone or together', async () => {
+    const client = await connect(local(inspect))
+    const stream = new Blob(['three']).stream()
+    const { artifacts } = await client.send([
+      'text',
+      { url: 'https://example.com/a.png', mediaType: 'image/png' },
+      new Blob(['one'], { type: 'text/plain' }),
+      new File(['two'], 'two.txt', { type: 'text/plain' }),
+      new Uint8Array([0, 255]),
+      { name: 'three.bin', content: stream },
+      { name: 'four.md', content: '# Four', mediaType: 'text/markdown' },
+      { name: 'five', content: new URL('https://example.com/five') },
+      data({ six: [6] }),
+    ])
+    expect(artifacts[0]?.artifact.parts).toEqual([
+      { text: 'text' },
+      { url: 'https://example.com/a.png', mediaType: 'image/png' },
+      { raw: btoa('one'), mediaType: 'text/plain' },
+      { raw: btoa('two'), mediaType: 'text/plain', filename: 'two.txt' },
+      { raw: 'AP8=', mediaType: 'application/octet-stream' },
+      { raw: btoa('three'), filename: 'three.bin' },
+      { raw: btoa('# Four'), filename: 'four.md', mediaType: 'text/markdown' },
+      { url: 'https://example.com/five', filename: 'five' },
+      { data: { six: [6] }, mediaType: 'application/json' },
+    ])
+  })
+
+  it('must be something', async () => {
+    const client = await connect(local(inspect))
+    await expect(client.send([])).rejects.toMatchObject({ code: 'invalid-params' })
+    await expect(client.send({ nothing: 1 } as never)).rejects.toMatchObject({ code: 'invalid-params' })
+  })
+
+  it('may come with more', async () => {
+    const client = await connect(local(inspect))
+    const { artifacts } = await client.send('x', {
+      metadata: { a: 1 },
+      acceptedOutputModes: ['text/plain'],
+      contextId: 'mine',
+    })
+    expect(artifacts[1]?.data).toEqual([{ metadata: { a: 1 }, modes: ['text/plain'], contextId: 'mine' }])
+  })
+})
+
+describe('what is answered', () => {
+  it('is a message, and its text', async () => {
+    const reply = await (await connect(local(tell))).send('hello')
+    expect(reply).toMatchObject({ type: 'message', text: 'hi', artifacts: [], message: { role: 'agent' } })
+  })
+
+  it('is a task, and the text of its artifacts', async () => {
+    const reply = await (await connect(local(tell))).send('count')
+    expect(reply).toMatchObject({ type: 'task', text: 'onetwothree', task: { status: { state: 'completed' } } })
+    expect(reply.artifacts.map(({ name, text }) => [name, text])).toEqual([['numbers', 'onetwothree']])
+  })
+
+  it('is a task, and if it made nothing, the text of its status', async () => {
+    expect((await (await connect(local(tell))).send('fail')).text).toBe('Out of fingers')
+  })
+
+  it('has its files and data at hand', async () => {
+    const client = await connect(
+      local(async (turn) => {
+        await turn.file({ name: 'a.bin', content: new Uint8Array([1, 2]), mediaType: 'application/x-a' })
+        await turn.file({ name: 'b', content: new URL('https://example.com/b') })
+        await turn.data([1, 2])
+      }),
+    )
+    const { artifacts } = await client.send('go')
+    expect(artifacts.flatMap(({ files }) => files.map(({ name, url, bytes }) => ({ name, url, bytes })))).toEqual([
+      { name: 'a.bin', url: undefined, bytes: new Uint8Array([1, 2]) },
+      { name: 'b', url: 'https://example.com/b', bytes: undefined },
+    ])
+    expect(artifacts.flatMap((output) => output.data)).toEqual([[1, 2]])
+  })
+
+  it('is waited for also if the agent does not wait', async () => {
+    const handler = local(async (turn) => {
+      await turn.status('working')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await turn.status('completed', 'Done')
+    })
+    const hasty = async (request: Request) => {
+      const text = await request.text()
+      if (!text.includes('"SendMessage"')) return undefined
+      const call = JSON.parse(text)
+      call.params.configuration = { returnImmediately: true }
+      const body = JSON.stringify(call)
+      return await handler.fetch(new Request(request.url, { method: 'POST', body, headers: request.headers }))
+    }
+    const client = await connect(peerOf(hasty, handler.fetch))
+    expect((await client.send('go')).text).toBe('Done')
+  })
+})
+
+describe('a task', () => {
+  it('can be got, waited for, followed and canceled by its id', async () => {
+    const client = await connect(local(tell))
+    const { task: begun } = await client.send('wait', { returnImmediately: true })
+    const task = client.task(begun?.id ?? '')
+    expect((await task.get()).status.state).toMatch(/submitted|working/)
+    const waiting = task.wait()
+    expect((await task.cancel()).status.state).toBe('canceled')
+    expect((await waiting).task?.status.state).toBe('canceled')
+    expect((await collect(task.subscribe())).map(wordsOf)).toEqual(['task canceled'])
+  })
+
+  it('gives what it made', async () => {
+    const client = await connect(local(tell))
+    const { task } = await client.send('count')
+    expect((await client.task(task?.id ?? '').artifacts()).map(({ text }) => text)).toEqual(['onetwothree'])
+  })
+
+  it('has push configs, if the agent pushes', async () => {
+    const client = await connect(local(tell))
+    const { task } = await client.send('count')
+    const { push } = client.task(task?.id ?? '')
+    const refusal = { code: 'push-not-supported' }
+    await expect(push.create({ url: 'https://example.com/hook' })).rejects.toMatchObject(refusal)
+    await expect(push.get('c')).rejects.toMatchObject(refusal)
+    await expect(collect(push.list())).rejects.toMatchObject(refusal)
+    await expect(push.delete('c')).rejects.toMatchObject(refusal)
+  })
+
+  it('is one of all, the newest first, over as many pages as there are', async () => {
+    const client = await connect(local(tell))
+    const ids: string[] = []
+    for (const _ of [1, 2, 3, 4, 5]) ids.unshift((await client.send('count')).task?.id ?? '')
+    expect((await collect(client.listTasks({ pageSize: 2 }))).map(({ id }) => id)).toEqual(ids)
+  })
+})
+
+describe('a conversation', () => {
+  it('goes on with the task that asks, and with the context of all', async () => {
+    const client = await connect(local(tell))
+    const conversation = client.conversation()
+    const asked = await conversation.send('ask')
+    expect(conversation.taskId).toBe(asked.task?.id)
+    const answered = await conversation.send('three')
+    expect(answered.task).toMatchObject({ id: asked.task?.id, status: { state: 'completed' } })
+    expect(conversation.taskId).toBeUndefined()
+    const events = await collect(conversation.stream('count'))
+    expect(events[0]).toMatchObject({ type: 'task', task: { contextId: asked.contextId } })
+    expect(events[0]).not.toMatchObject({ task: { id: asked.task?.id } })
+    expect(conversation.contextId).toBe(asked.contextId)
+  })
+
+  it('can be taken up again', async () => {
+    const client = await connect(local(tell))
+    const { contextId, task } = await client.send('ask')
+    const start = { contextId: contextId ?? '', taskId: task?.id ?? '' }
+    expect((await client.conversation(start).send('three')).task?.id).toBe(task?.id)
+  })
+})
+
+describe('credentials', () => {
+  it('are given with every request, and once more when they are refused', async () => {
+    const handler = local(tell)
+    let valid = 'one'
+    const guard = (request: Request) => {
+      const isValid = request.headers.get('authorization') === `Bearer ${valid}`
+      return isValid ? undefined : new Response('', { status: 401, headers: { 'www-authenticate': 'Bearer' } })
+    }
+    const asked: unknown[] = []
+    const client = await connect(peerOf(guard, handler.fetch), {
+      authorize({ card, challenge }) {
+        asked.push([card?.name, challenge])
+        return { headers: { authorization: `Bearer ${challenge === undefined ? 'one' : valid}` } }
+      },
+    })
+    expect((await client.send('hello')).text).toBe('hi')
+    valid = 'two'
+    expect((await client.send('hello')).text).toBe('hi')
+    expect(asked).toEqual([
+      [undefined, undefined],
+      ['Test', undefined],
+      ['Test', undefined],
+      ['Test', 'Bearer'],
+    ])
+  })
+
+  it('may be in the query, and are not told in errors', async () => {
+    const peer = peerOf(
+      (request) =>
+        new URL(request.url).searchParams.get('key') === 's3cret' && request.method === 'POST'
+          ? new Response('', { status: 500 })
+          : undefined,
+      local(tell).fetch,
+    )
+    const client = await connect(peer, { authorize: () => ({ query: { key: 's3cret' } }) })
+    const error = await client.send('hello').catch((thrown) => thrown)
+    expect(error).toMatchObject({ name: 'A2AError', status: 500 })
+    expect(JSON.stringify({ ...error, message: error.message })).not.toContain('s3cret')
+  })
+})

@@ -1,0 +1,73 @@
+import type { AgentCard } from '../protocol/card.ts'
+import type { StreamEvent } from '../protocol/events.ts'
+import type { Task } from '../protocol/model.ts'
+import type { ListTasksRequest, Service } from '../protocol/service.ts'
+import { callOf } from './call.ts'
+import { type Conversation, type ConversationStart, createConversation } from './conversation.ts'
+import type { Input } from './input.ts'
+import type { Explanation } from './journal.ts'
+import type { CallOptions } from './options.ts'
+import { type Reply, toReply } from './reply.ts'
+import { type SendOptions, toRequest } from './sending.ts'
+import { createTaskHandle, isSettled, type TaskHandle } from './task-handle.ts'
+
+/** An agent somewhere else, to be talked to. */
+export interface Client {
+  readonly card: AgentCard
+  /** The operations of A2A as the runtime has them too: what a gateway or a face is put on. */
+  readonly service: Service
+  /** Says something and waits for what comes of it. */
+  send(input: Input, options?: SendOptions): Promise<Reply>
+  /** Says something and tells everything that comes of it, also if the connection breaks. */
+  stream(input: Input, options?: SendOptions): AsyncGenerator<StreamEvent>
+  task(id: string): TaskHandle
+  /** The newest first. */
+  listTasks(filter?: TaskFilter, options?: CallOptions): AsyncGenerator<Task>
+  /** The card for callers that the agent knows. */
+  extendedCard(options?: CallOptions): Promise<AgentCard>
+  conversation(start?: ConversationStart): Conversation
+  /** What was tried to reach the agent, and which way calls take. */
+  explain(): Explanation
+}
+
+export type TaskFilter = Omit<ListTasksRequest, 'pageToken' | 'tenant'>
+
+export interface ClientOptions {
+  readonly card: AgentCard
+  readonly service: Service
+  readonly explain: () => Explanation
+}
+
+export function createClient({ card, service, explain }: ClientOptions): Client {
+  const callFor = ({ idempotencyKey, ...options }: SendOptions) => ({
+    ...callOf(options),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  })
+
+  const client: Client = {
+    card,
+    service,
+    explain,
+    async send(input, options = {}) {
+      const outcome = await service.sendMessage(await toRequest(input, options), callFor(options))
+      const isWaiting = outcome.type === 'message' || options.returnImmediately || isSettled(outcome.task)
+      // Agents may answer before the task rests, whatever they were asked for.
+      return isWaiting ? toReply(outcome) : await client.task(outcome.task.id).wait(options)
+    },
+    async *stream(input, options = {}) {
+      yield* service.streamMessage(await toRequest(input, options), callFor(options))
+    },
+    task: (id) => createTaskHandle(service, id),
+    async *listTasks(filter = {}, options) {
+      for (let pageToken: string | undefined; pageToken !== ''; ) {
+        const page = await service.listTasks({ ...filter, ...(pageToken && { pageToken }) }, callOf(options))
+        yield* page.tasks
+        // An agent that gives no token, or the same again, has no more.
+        pageToken = page.nextPageToken === pageToken ? '' : page.nextPageToken
+      }
+    },
+    extendedCard: (options) => service.getExtendedCard({}, callOf(options)),
+    conversation: (start = {}) => createConversation(client, start),
+  }
+  return client
+}

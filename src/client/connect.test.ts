@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import { tell } from '../../test/contracts/service/story.ts'
+import { behind, card, cardPath, local, oldCardPath, peerOf } from '../../test/support/local.ts'
+import { createCardCache } from './card-cache.ts'
+import { connect } from './connect.ts'
+import type { Notice } from './notice.ts'
+
+const url = 'http://localhost/'
+const jsonRpc = (protocolVersion: string, address = url) => ({
+  name: 'Test',
+  supportedInterfaces: [{ url: address, protocolBinding: 'JSONRPC', protocolVersion }],
+})
+const legacy = {
+  name: 'Test',
+  description: 'Tests',
+  version: '1',
+  url,
+  capabilities: {},
+  defaultInputModes: ['text'],
+  defaultOutputModes: ['text'],
+  skills: [{ id: 's', name: 'S', description: 'Skill', tags: ['s'] }],
+}
+
+/** The `fetch` of a client whose agent is in this process, at whatever address. */
+const through =
+  ({ fetch }: { fetch(request: Request): Promise<Response> }) =>
+  (address: string, init: RequestInit) =>
+    fetch(new Request(address, init))
+
+describe('connecting', () => {
+  it('takes an agent in this process, and opens no socket', async () => {
+    const client = await connect(local(tell))
+    expect((await client.send('hello')).text).toBe('hi')
+    expect(client.card.name).toBe('Test')
+  })
+
+  it('takes the address of a card', async () => {
+    const peer = peerOf(card(jsonRpc('1.0'), '/cards/mine.json'), behind(local(tell)))
+    const client = await connect('http://localhost/cards/mine.json', { fetch: through(peer) })
+    expect((await client.send('hello')).text).toBe('hi')
+    expect(peer.asked).toEqual(['GET /cards/mine.json', 'POST /'])
+  })
+
+  it('takes where an agent is mounted', async () => {
+    const mounted = jsonRpc('1.0', 'http://localhost/agents/one')
+    const handler = local(tell, { path: '/agents/one' })
+    const peer = peerOf(card(mounted, `/agents/one${cardPath}`), behind(handler))
+    const client = await connect(new URL('http://localhost/agents/one/'), { fetch: through(peer) })
+    expect((await client.send('hello')).text).toBe('hi')
+  })
+
+  it('takes a card, as it is written or as it was read', async () => {
+    const fetch = through(local(tell))
+    for (const target of [jsonRpc('1.0'), (await connect(local(tell))).card]) {
+      expect((await (await connect(target, { fetch })).send('hello')).text).toBe('hi')
+    }
+  })
+
+  it('looks for the card also where it was before 0.3', async () => {
+    const peer = peerOf(card({ ...legacy, protocolVersion: '0.2.5' }, oldCardPath), behind(local(tell)))
+    const client = await connect(peer)
+    expect((await client.send('hello')).text).toBe('hi')
+    expect(peer.asked).toEqual([`GET ${cardPath}`, `GET ${oldCardPath}`, 'POST /'])
+  })
+
+  it('does not fetch again a card that has not changed', async () => {
+    const peer = peerOf(local(tell).fetch)
+    const cardCache = createCardCache()
+    await connect(peer, { cardCache })
+    const client = await connect(peer, { cardCache })
+    expect(peer.requests[1]?.headers.get('if-none-match')).toMatch(/^"/)
+    expect(client.explain().steps[0]).toMatchObject({ type: 'card', outcome: 'unchanged' })
+    expect((await client.send('hello')).text).toBe('hi')
+  })
+
+  it('refuses a card that its caller does not believe', async () => {
+    const verifyCard = () => {
+      throw new Error('no signature')
+    }
+    await expect(connect(local(tell), { verifyCard })).rejects.toMatchObject({
+      reason: 'card-not-believed',
+      message: expect.stringContaining('no signature'),
+    })
+  })
+
+  it('refuses what is no address', async () => {
+    await expect(connect('not an address')).rejects.toMatchObject({ code: 'invalid-params', reason: 'bad-url' })
+  })
+})
+
+describe('the dialect', () => {
+  const dialectOf = async (wire: object) => {
+    const client = await connect(peerOf(card(wire), behind(local(tell))))
+    await client.send('hello')
+    return client.explain().door?.dialect
+  }
+
+  it('is that of the first interface', async () => {
+    expect(await dialectOf(jsonRpc('1.0'))).toBe('v1.0')
+    expect(await dialectOf(jsonRpc('0.3'))).toBe('v0.3')
+    expect(await dialectOf({ ...legacy, ...jsonRpc('1.0'), protocolVersion: '0.3.0' })).toBe('v1.0')
+  })
+
+  it('is told by what a card has that names no interfaces', async () => {
+    expect(await dialectOf({ ...legacy, protocolVersion: '0.3.0' })).toBe('v0.3')
+    expect(await dialectOf({ ...legacy, protocolVersion: '0.2.9' })).toBe('v0.3')
+    expect(await dialectOf({ ...legacy, protocolVersion: '0.2.6' })).toBe('v0.2')
+    expect(await dialectOf({ ...legacy, protocolVersion: '1.0' })).toBe('v1.0')
+    expect(await dialectOf({ ...legacy, securitySchemes: {} })).toBe('v0.2')
+    expect(await dialectOf({ ...legacy, authentication: { schemes: ['bearer'] } })).toBe('v0.1')
+    expect(await dialectOf({ ...legacy, defaultInputModes: undefined })).toBe('v0.1')
+  })
+
+  it('is tried where the card cannot tell', async () => {
+    const peer = peerOf(card(legacy), behind(local(tell, { dialects: ['v0.1'] })))
+    const client = await connect(peer)
+    expect((await client.send('hello')).text).toBe('hi')
+    expect(client.explain().door?.dialect).toBe('v0.1')
+    await client.send('hello')
+    expect(peer.asked.filter((each) => each.startsWith('POST'))).toHaveLength(3)
+  })
+
+  it('is another one where the card is mistaken', async () => {
+    for (const [claimed, spoken] of [
+      ['1.0', 'v0.3'],
+      ['0.3', 'v1.0'],
+      ['1.0', 'v0.1'],
+      ['0.1', 'v0.3'],
+    ] as const) {
+      const notices: Notice[] = []
+      const peer = peerOf(card(jsonRpc(claimed)), behind(local(tell, { dialects: [spoken] })))
+      const client = await connect(peer, { onNotice: (notice) => notices.push(notice) })
+      expect((await client.send('hello')).text).toBe('hi')
+      expect(client.explain().door?.dialect).toBe(spoken)
+      expect(notices).toMatchObject([{ type: 'detour' }])
+    }
+  })
+
+  it('may be chosen by the caller', async () => {
+    const client = await connect(local(tell), { dialects: ['v0.3-proto'] })
+    await client.send('hello')
+    expect(client.explain().door).toMatchObject({ dialect: 'v0.3-proto', binding: 'HTTP+JSON' })
+  })
+})
+
+describe('the explanation', () => {
+  it('says what was tried and which way was taken', async () => {
+    const peer = peerOf(card(jsonRpc('1.0', 'http://localhost/wrong'), oldCardPath), behind(local(tell)))
+    const client = await connect(peer)
+    expect(client.explain().lines.at(-1)).toBe('No call has found its way yet.')
+    await client.send('hello')
+    expect(client.explain().lines).toEqual([
+      `There was no card at http://localhost${cardPath}: http://localhost${cardPath} answered with HTTP status 404: "Not Found"`,
+      `The card was found at http://localhost${oldCardPath}.`,
+      'The card tells: supportedInterfaces names the versions.',
+      expect.stringMatching(/^JSONRPC \(A2A 1\.0\) at http:\/\/localhost\/wrong did not work: .* status 404/),
+      'JSONRPC (A2A 1.0) at http://localhost/ works: the card names another address, and this one is beside the card.',
+      'Calls go to JSONRPC (A2A 1.0) at http://localhost/.',
+    ])
+  })
+})

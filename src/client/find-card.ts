@@ -1,0 +1,101 @@
+import { isObject } from '../dialects/is-object.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import { answerLimitsOf, type Fetch } from '../transports/client-options.ts'
+import { foreignAnswer } from '../transports/foreign-answer.ts'
+import { lostAnswer } from '../transports/lost-answer.ts'
+import { readAnswer } from '../transports/read-answer.ts'
+import type { CardCache } from './card-cache.ts'
+import type { Journal } from './journal.ts'
+
+export interface FoundCard {
+  readonly wire: JsonObject
+  /** Where it was found in the end. */
+  readonly url: string
+}
+
+export interface FindCardOptions {
+  readonly fetch: Fetch
+  readonly cache: CardCache
+  readonly journal: Journal
+  readonly signal: AbortSignal
+  /** The newest that we speak: some servers have a card for each. */
+  readonly version: string
+  /** Throws if the card is not to be believed. Such a card is neither used nor kept. */
+  readonly verify?: (wire: JsonObject) => void | Promise<void>
+}
+
+/** Since 0.3, and before. */
+const wellKnown = ['/.well-known/agent-card.json', '/.well-known/agent.json']
+
+/** The card of whoever is at this address, wherever it may be. */
+export async function findCard(target: string, options: FindCardOptions): Promise<FoundCard> {
+  const { journal } = options
+  const urls = cardUrls(new URL(target))
+  const failures: string[] = []
+  for (const url of urls) {
+    try {
+      const { isUnchanged, ...found } = await fetchCard(url, options)
+      journal.note({ type: 'card', url: found.url, outcome: isUnchanged ? 'unchanged' : 'found', detail: '' })
+      return found
+    } catch (error) {
+      const failure = lostAnswer(error, url, options.signal)
+      journal.note({ type: 'card', url, outcome: 'failed', detail: failure.message })
+      if (!isElsewhere(failure)) throw failure
+      failures.push(failure.message)
+    }
+  }
+  throw new A2AError('invalid-agent-response', `There is no agent card at ${target}. ${failures.join(' ')}`, {
+    reason: 'card-not-found',
+    url: urls[0],
+  })
+}
+
+/** A path may be a card, or where an agent is mounted; and the agent of an origin may be meant by any of its pages. */
+function cardUrls({ origin, pathname, search, href }: URL): readonly string[] {
+  if (/\.json$/.test(pathname)) return [href]
+  const path = pathname.replace(/\/+$/, '')
+  const below = wellKnown.map((each) => `${origin}${path}${each}${search}`)
+  return path === '' ? below : [...below, href, ...wellKnown.map((each) => `${origin}${each}`)]
+}
+
+/** Whether it may be at another address. What nobody answers, or refuses, is not looked for behind its back. */
+function isElsewhere({ code, reason }: A2AError): boolean {
+  return code === 'method-not-found' || reason === 'html' || reason === 'not-json' || reason === 'not-a-card'
+}
+
+async function fetchCard(url: string, options: FindCardOptions): Promise<FoundCard & { isUnchanged: boolean }> {
+  const { fetch, cache, signal, version, verify } = options
+  const known = cache.get(url)
+  const headers = {
+    accept: 'application/json',
+    'a2a-version': version,
+    ...(known && { 'if-none-match': known.etag }),
+  }
+  const response = await fetch(url, { method: 'GET', headers, signal })
+  if (response.status === 304 && known) return { wire: known.wire, url, isUnchanged: true }
+  const answer = await readAnswer(response, { ...answerLimitsOf({ answerLimit: 2 ** 20 }), url })
+  if (!response.ok || answer.form !== 'json') throw foreignAnswer(answer)
+  const { body: wire } = answer
+  if (!isObject(wire) || !isCard(wire)) {
+    const problem = `${url} has JSON that is no agent card.`
+    throw new A2AError('invalid-agent-response', problem, { reason: 'not-a-card', url })
+  }
+  await verified(wire, url, verify)
+  const etag = response.headers.get('etag')
+  if (etag !== null) cache.set(url, { etag, wire })
+  return { wire, url: answer.url, isUnchanged: false }
+}
+
+async function verified(wire: JsonObject, url: string, verify: FindCardOptions['verify']): Promise<void> {
+  try {
+    await verify?.(wire)
+  } catch (error) {
+    const problem = `The card at ${url} is not to be believed: ${error instanceof Error ? error.message : error}`
+    throw new A2AError('invalid-agent-response', problem, { cause: error, reason: 'card-not-believed', url })
+  }
+}
+
+function isCard({ name, url, supportedInterfaces, agent_id }: JsonObject): boolean {
+  return agent_id !== undefined || (name !== undefined && (url !== undefined || supportedInterfaces !== undefined))
+}

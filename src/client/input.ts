@@ -1,0 +1,64 @@
+import { readLimited } from '../http/read-limited.ts'
+import { invalidParams } from '../protocol/errors.ts'
+import type { Json, Part } from '../protocol/model.ts'
+import { toBase64 } from '../protocol/parts.ts'
+
+/** What is said to an agent: text, parts, files and data, or several of them. */
+export type Input = InputItem | readonly InputItem[]
+
+export type InputItem = string | Part | Blob | Uint8Array | InputFile
+
+export interface InputFile {
+  readonly name: string
+  /** A URL is passed on; everything else is sent along. */
+  readonly content: string | Uint8Array | Blob | URL | AsyncIterable<Uint8Array>
+  readonly mediaType?: string
+}
+
+/** Bytes of a file that is sent along: it is held in memory, and then in the text of the request. */
+const maxFile = 64 * 2 ** 20
+
+export async function toParts(input: Input): Promise<readonly Part[]> {
+  const items: readonly InputItem[] = isList(input) ? input : [input]
+  if (items.length === 0) throw invalidParams('input', 'expected something to say')
+  return await Promise.all(items.map(toPart))
+}
+
+function isList(input: Input): input is readonly InputItem[] {
+  return Array.isArray(input)
+}
+
+async function toPart(item: InputItem): Promise<Part> {
+  if (typeof item === 'string') return { text: item }
+  if (item instanceof Uint8Array) return { raw: toBase64(item), mediaType: 'application/octet-stream' }
+  if (item instanceof Blob) return await filePart({ name: nameOf(item), content: item })
+  if ('content' in item) return await filePart(item)
+  if ('text' in item || 'url' in item || 'raw' in item || 'data' in item) return item
+  throw invalidParams(
+    'input',
+    `expected a text, a part, a file or bytes, got ${Object.keys(item as object).join(', ')}`,
+  )
+}
+
+async function filePart({ name, content, mediaType }: InputFile): Promise<Part> {
+  const type = mediaType ?? (content instanceof Blob && content.type !== '' ? content.type : undefined)
+  const about = { ...(name !== '' && { filename: name }), ...(type !== undefined && { mediaType: type }) }
+  return content instanceof URL ? { url: content.href, ...about } : { raw: toBase64(await bytesOf(content)), ...about }
+}
+
+async function bytesOf(content: Exclude<InputFile['content'], URL>): Promise<Uint8Array> {
+  if (typeof content === 'string') return new TextEncoder().encode(content)
+  if (content instanceof Uint8Array) return content
+  if (content instanceof Blob) return new Uint8Array(await content.arrayBuffer())
+  return await readLimited(content, maxFile)
+}
+
+/** Of a `File`, which is a `Blob` with a name. */
+function nameOf(blob: Blob): string {
+  return 'name' in blob && typeof blob.name === 'string' ? blob.name : ''
+}
+
+/** JSON as a part. */
+export function data(value: Json): Part {
+  return { data: value, mediaType: 'application/json' }
+}

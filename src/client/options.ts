@@ -1,0 +1,68 @@
+import type { Binding, DialectName } from '../dialects/dialect.ts'
+import type { AgentCard } from '../protocol/card.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import type { AnswerLimits, Fetch } from '../transports/client-options.ts'
+import type { Authorize } from './authorize.ts'
+import type { Backoff } from './backoff.ts'
+import type { CardCache } from './card-cache.ts'
+import type { Notice } from './notice.ts'
+import type { PollOptions } from './poll.ts'
+
+/**
+ * Whom to talk to: an origin such as `https://agent.example.com`, where an agent is mounted below one, the address of
+ * a card, a card, or an agent in this process that speaks `fetch`.
+ */
+export type Target = string | URL | AgentCard | JsonObject | Local
+
+/** Such as the handler of `createHandler(agent)`: no socket is opened. */
+export interface Local {
+  readonly fetch: (request: Request) => Promise<Response>
+}
+
+export interface ConnectOptions extends AnswerLimits {
+  /** The global one by default. */
+  readonly fetch?: Fetch
+  /** Gives the credentials for a request. */
+  readonly authorize?: Authorize
+  /** Told what is worth knowing although nothing failed. */
+  readonly onNotice?: (notice: Notice) => void
+  /** Milliseconds that a call with one answer may take, with all its tries. 60 seconds by default. */
+  readonly timeout?: number
+  /** How calls are tried again. 3 tries by default. */
+  readonly retry?: Partial<Backoff>
+  /** How streams are opened again. 8 tries in a row by default. */
+  readonly resume?: Partial<Backoff>
+  /** How often a task is asked for, of agents that do not stream. */
+  readonly polling?: Partial<PollOptions>
+  /**
+   * Whether the agent takes two sends of one message under one `Idempotency-Key` for one, so that a send that got no
+   * answer may be sent again. By default an agent is believed to if it numbers the events of its streams.
+   */
+  readonly peerDeduplicates?: boolean
+  /** The versions to speak. All by default. */
+  readonly dialects?: readonly DialectName[]
+  /** The bindings to use. JSON-RPC and REST by default, in the order of the card. */
+  readonly bindings?: readonly Binding[]
+  /** Extensions to activate, by their URIs. */
+  readonly extensions?: readonly string[]
+  /** Where cards are kept. One for the whole process by default. */
+  readonly cardCache?: CardCache
+  /** Throws if a card that was fetched is not to be believed. */
+  readonly verifyCard?: (wire: JsonObject) => void | Promise<void>
+  readonly signal?: AbortSignal
+}
+
+/** Of one call. */
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** Milliseconds. Streams have none unless it is given here. */
+  readonly timeout?: number
+}
+
+export function backoffsOf({ retry, resume, polling }: ConnectOptions) {
+  return {
+    retry: { tries: 3, minDelay: 250, maxDelay: 5_000, ...retry },
+    resume: { tries: 8, minDelay: 250, maxDelay: 15_000, ...resume },
+    polling: { minDelay: 500, maxDelay: 5_000, ...polling },
+  }
+}

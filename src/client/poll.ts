@@ -1,0 +1,45 @@
+import type { StreamEvent } from '../protocol/events.ts'
+import type { Call, SendRequest, Service } from '../protocol/service.ts'
+import { isEnded } from '../protocol/states.ts'
+import { delayAfter } from './backoff.ts'
+import { pause } from './pause.ts'
+
+export interface PollOptions {
+  /** Milliseconds between two looks, at first and at last. */
+  readonly minDelay: number
+  readonly maxDelay: number
+}
+
+/** The task again and again, until it rests. */
+export async function* poll(
+  service: Service,
+  taskId: string,
+  call: Call,
+  options: PollOptions,
+): AsyncGenerator<StreamEvent> {
+  for (let looks = 1; !call.signal.aborted; looks++) {
+    const task = await service.getTask({ taskId }, call)
+    const { state } = task.status
+    yield { type: 'task', task, isLast: isEnded(state) }
+    if (isEnded(state) || state === 'input-required') return
+    await pause(delayAfter(looks, { ...options, tries: Number.POSITIVE_INFINITY }), call.signal)
+  }
+}
+
+/** For agents that do not stream: sends, does not wait, and looks. */
+export async function* sendAndPoll(
+  service: Service,
+  request: SendRequest,
+  call: Call,
+  options: PollOptions & { readonly onSent: () => void },
+): AsyncGenerator<StreamEvent> {
+  const configuration = { ...request.configuration, returnImmediately: true }
+  const outcome = await service.sendMessage({ ...request, configuration }, call)
+  if (outcome.type === 'message') return yield { ...outcome, isLast: true }
+  const { id, status } = outcome.task
+  yield { ...outcome, isLast: isEnded(status.state) }
+  if (isEnded(status.state) || status.state === 'input-required') return
+  options.onSent()
+  await pause(options.minDelay, call.signal)
+  yield* poll(service, id, call, options)
+}

@@ -1,0 +1,78 @@
+import { allClients } from '../dialects/all-clients.ts'
+import { isObject } from '../dialects/is-object.ts'
+import { readPeerCard } from '../dialects/peer-card.ts'
+import { withDeadline } from '../http/deadline.ts'
+import type { AgentCard } from '../protocol/card.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import type { Fetch } from '../transports/client-options.ts'
+import { createCardCache } from './card-cache.ts'
+import { findCard } from './find-card.ts'
+import type { Journal } from './journal.ts'
+import { backoffsOf, type ConnectOptions, type Local, type Target } from './options.ts'
+import { isTransient, retrying } from './retry.ts'
+
+/** Whom a target means. */
+export interface Resolved {
+  readonly card: AgentCard
+  readonly cardUrl?: string
+  readonly orElse?: string
+}
+
+export interface ResolveOptions extends ConnectOptions {
+  readonly fetch: Fetch
+  readonly journal: Journal
+}
+
+/** An agent in this process is at no address; it builds its own from the one that it is asked at. */
+const localOrigin = 'http://localhost'
+
+/** Cards without credentials are the same for everybody. */
+const sharedCards = createCardCache()
+
+/** The card of a target, fetched if it has to be. */
+export async function resolveCard(target: Target, options: ResolveOptions): Promise<Resolved> {
+  const { fetch, journal, timeout = 30_000, verifyCard: verify } = options
+  if (isModel(target)) return { card: target }
+  if (!isAddress(target)) return read(target, journal)
+  const isShared = !isLocal(target) && options.authorize === undefined && options.verifyCard === undefined
+  const cache = options.cardCache ?? (isShared ? sharedCards : createCardCache(1))
+  const version = allClients[0]?.version ?? ''
+  const never = new AbortController().signal
+  const expired = () => new A2AError('timeout', `There was no card within ${timeout / 1000} seconds.`)
+  const { signal, release } = withDeadline(options.signal ?? never, timeout, expired)
+  const find = () => findCard(addressOf(target), { fetch, cache, journal, signal, version, ...(verify && { verify }) })
+  try {
+    const { retry } = backoffsOf(options)
+    const { wire, url } = await retrying(find, { backoff: retry, signal, isWorthIt: isTransient })
+    return { ...read(wire, journal), cardUrl: url }
+  } finally {
+    release()
+  }
+}
+
+function read(wire: JsonObject, journal: Journal): Resolved {
+  const { card, evidence, orElse } = readPeerCard(wire, allClients)
+  journal.note({ type: 'reading', detail: evidence })
+  return { card, ...(orElse !== undefined && { orElse }) }
+}
+
+export function isLocal(target: Target): target is Local {
+  return typeof target === 'object' && 'fetch' in target && typeof target.fetch === 'function'
+}
+
+function isAddress(target: Target): target is string | URL | Local {
+  return typeof target === 'string' || target instanceof URL || isLocal(target)
+}
+
+function isModel(target: Target): target is AgentCard {
+  return isObject(target) && Array.isArray(target.interfaces) && target.supportedInterfaces === undefined
+}
+
+function addressOf(target: string | URL | Local): string {
+  if (isLocal(target)) return localOrigin
+  const address = `${target}`
+  if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return address
+  const problem = `${JSON.stringify(address)} is no address of an agent.`
+  throw new A2AError('invalid-params', problem, { reason: 'bad-url', url: address })
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { generationOf, wordsOf } from '../../test/contracts/service/story.ts'
+import { chunks, count, numbers } from '../../test/support/counting.ts'
+import { type Faults, faultyFetch } from '../../test/support/faulty-fetch.ts'
+import { collect, gate, quiet } from '../../test/support/house.ts'
+import { agent, type Run } from '../agent/agent.ts'
+import type { Binding, DialectName } from '../dialects/dialect.ts'
+import type { StreamEvent } from '../protocol/events.ts'
+import { createHandler } from '../server/handler.ts'
+import { connect } from './connect.ts'
+import type { Notice } from './notice.ts'
+import type { ConnectOptions } from './options.ts'
+
+const quick = { minDelay: 1, maxDelay: 2 }
+
+async function open(run: Run, faults: Faults, options: ConnectOptions = {}) {
+  const handler = createHandler(agent({ name: 'Test' }, run), { logger: quiet, cancelGrace: 50 })
+  onTestFinished(() => handler.drain(0))
+  const notices: Notice[] = []
+  const { fetch, asked } = faultyFetch(handler, faults)
+  const onNotice = (notice: Notice) => notices.push(notice)
+  const client = await connect({ fetch }, { resume: quick, polling: quick, retry: quick, onNotice, ...options })
+  return { client, handler, asked, noticesOf: (type: Notice['type']) => notices.filter((each) => each.type === type) }
+}
+
+/** The chunks that a stream told, whatever else it told. */
+function chunksIn(events: readonly StreamEvent[]): string[] {
+  return events.flatMap((event) => {
+    const artifacts = event.type === 'task' ? event.task.artifacts : event.type === 'artifact' ? [event.artifact] : []
+    return artifacts.flatMap(({ parts }) => parts.flatMap((part) => ('text' in part && part.text ? [part.text] : [])))
+  })
+}
+
+const everywhere = Array.from({ length: chunks + 2 }, (_, index) => [index + 1])
+
+describe('a stream that breaks', () => {
+  it('tells the same as one that does not, wherever it breaks', async () => {
+    const whole = (await collect((await open(count, {})).client.stream('go'))).map(wordsOf)
+    for (const cuts of [...everywhere, [1, 1, 1, 1], [3, 7, 2, 9]]) {
+      const { client, noticesOf } = await open(count, { cuts })
+      const events = await collect(client.stream('go'))
+      expect(events.map(wordsOf)).toEqual(whole)
+      expect(new Set(events.map(generationOf)).size).toBe(events.length)
+      expect(noticesOf('best-effort')).toEqual([])
+      expect(noticesOf('resumed')).toHaveLength(cuts.length)
+    }
+  })
+
+  it('goes on with the number of the last event, and asks for nothing twice', async () => {
+    const { client, asked } = await open(count, { cuts: [5] })
+    const events = await collect(client.stream('go'))
+    const calls = asked.filter(({ method }) => method === 'POST')
+    expect(calls.map(({ headers }) => headers.get('last-event-id'))).toEqual([
+      null,
+      `${generationOf(events[4] as StreamEvent)}`,
+    ])
+  })
+
+  it('goes on also when it ended as if all had been said', async () => {
+    const { client } = await open(count, { cuts: [2, 4], cleanly: true })
+    expect(chunksIn(await collect(client.stream('go')))).toEqual(numbers)
+  })
+
+  it('tells once what came twice', async () => {
+    const whole = (await collect((await open(count, {})).client.stream('go'))).map(wordsOf)
+    const { client } = await open(count, { cuts: [4], doubled: true })
+    expect((await collect(client.stream('go'))).map(wordsOf)).toEqual(whole)
+  })
+
+  it('is given up after so many tries in a row without a word', async () => {
+    const never = gate()
+    const { client } = await open(
+      async (turn) => {
+        await turn.status('working')
+        await never.promise
+      },
+      { cuts: [1, 0, 0, 0, 0, 0, 0], unnumbered: true },
+      { resume: { ...quick, tries: 3 } },
+    )
+    await expect(collect(client.stream('go'))).rejects.toMatchObject({ name: 'A2AError', code: 'unavailable' })
+    never.resolve()
+  })
+})
+
+describe('a stream that falls silent', () => {
+  it('is taken for broken, and goes on', async () => {
+    const go = gate()
+    const { client, noticesOf } = await open(
+      async (turn) => {
+        await turn.status('working')
+        await go.promise
+        await turn.status('completed')
+      },
+      {},
+      { idle: 30 },
+    )
+    const told: string[] = []
+    for await (const event of client.stream('go')) {
+      told.push(wordsOf(event))
+      setTimeout(go.resolve, 200)
+    }
+    expect(told).toEqual(['task working', 'status completed'])
+    expect(noticesOf('resumed')).not.toEqual([])
+  })
+})
+
+describe('a stream that breaks at an agent that numbers no events', () => {
+  it('tells every chunk once, in order, and how it ended, and says that more is not certain', async () => {
+    for (const cuts of [...everywhere, [1, 1, 1, 1], [3, 7, 2, 9]]) {
+      const { client, noticesOf } = await open(count, { cuts, unnumbered: true })
+      const events = await collect(client.stream('go'))
+      expect(chunksIn(events)).toEqual(numbers)
+      expect(wordsOf(events.at(-1) as StreamEvent)).toBe('status completed')
+      expect(events.at(-1)?.isLast).toBe(true)
+      expect(noticesOf('best-effort')).toHaveLength(1)
+    }
+  })
+
+  it('tells what happened meanwhile as far as the task shows it', async () => {
+    const dropped = gate()
+    const { client } = await open(
+      async (turn) => {
+        await turn.status('working', 'First')
+        const one = turn.artifact('one')
+        await one.write('a')
+        await dropped.promise
+        await one.write('b')
+        await one.close()
+        await turn.status('working', 'Second')
+        await turn.data({ n: 1 }, 'two')
+        await turn.status('completed', 'Done')
+      },
+      { cuts: [2], unnumbered: true },
+    )
+    const told: string[] = []
+    for await (const event of client.stream('go')) {
+      told.push(wordsOf(event))
+      if (told.length === 2) dropped.resolve()
+    }
+    expect(told).toEqual([
+      'task working',
+      'artifact a',
+      'artifact b, more',
+      expect.stringMatching(/^artifact .*"n":1/),
+      'status completed: Done',
+    ])
+  })
+})
+
+const doors: readonly (readonly [DialectName, Binding])[] = [
+  ['v1.0', 'HTTP+JSON'],
+  ['v0.3', 'JSONRPC'],
+  ['v0.3-proto', 'HTTP+JSON'],
+  ['v0.2', 'JSONRPC'],
+  ['v0.1', 'JSONRPC'],
+]
+
+describe.each(doors)('a stream of %s over %s that breaks', (dialect, binding) => {
+  it.each([false, true])('tells every chunk once (without numbers: %s)', async (unnumbered) => {
+    for (const cuts of [[1], [2], [7], [chunks], [chunks + 1], [2, 3, 1]]) {
+      const { client } = await open(count, { cuts, unnumbered }, { dialects: [dialect], bindings: [binding] })
+      const events = await collect(client.stream('go'))
+      expect(chunksIn(events)).toEqual(numbers)
+      expect(wordsOf(events.at(-1) as StreamEvent)).toBe('status completed')
+    }
+  })
+})
+
+describe('a subscription that breaks', () => {
+  it('goes on, too', async () => {
+    const go = gate()
+    const { client } = await open(
+      async (turn) => {
+        await turn.status('working')
+        await go.promise
+        await count(turn)
+      },
+      { cuts: [1, 3, 5] },
+    )
+    const { task } = await client.send('go', { returnImmediately: true })
+    const events = client.task(task?.id ?? '').subscribe()
+    const first = await events.next()
+    expect(wordsOf(first.value)).toBe('task working')
+    go.resolve()
+    expect(chunksIn(await collect(events))).toEqual(numbers)
+  })
+})

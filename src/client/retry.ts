@@ -1,0 +1,57 @@
+import { isBeforeSending, type NetworkFailure } from '../http/network-failure.ts'
+import { A2AError } from '../protocol/errors.ts'
+import { type Backoff, delayAfter } from './backoff.ts'
+import { pause } from './pause.ts'
+
+export interface RetryOptions {
+  readonly backoff: Backoff
+  readonly signal: AbortSignal
+  /** Whether what failed so may be tried again. */
+  readonly isWorthIt: (error: A2AError) => boolean
+}
+
+/** Tries until it works, makes no sense, or has been tried often enough. A pause that the agent asks for is kept. */
+export async function retrying<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+  const { backoff, signal, isWorthIt } = options
+  for (let failures = 1; ; failures++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      const isOver = failures >= backoff.tries || signal.aborted
+      if (isOver || !(error instanceof A2AError) || !isWorthIt(error)) throw error
+      const { retryAfter = 0 } = error
+      // Nobody waits that long in a call; whoever does knows from the error how long.
+      if (retryAfter * 1000 > longestWait) throw error
+      await pause(Math.max(retryAfter * 1000, delayAfter(failures, backoff)), signal)
+    }
+  }
+}
+
+const longestWait = 60_000
+
+/** It may work the next time, if the question can be asked twice. */
+export function isTransient({ code, reason }: A2AError): boolean {
+  if (reason === 'aborted' || reason === 'deadline' || isHopeless(reason)) return false
+  return code === 'unavailable' || code === 'rate-limited' || code === 'timeout'
+}
+
+/** Nobody has begun to work on it: it never arrived, or was turned away at the door. */
+export function isUnsent(error: A2AError): boolean {
+  if (!isTransient(error)) return false
+  const { code, reason, retryAfter } = error
+  if (reason !== undefined && networkFailures.has(reason)) return isBeforeSending(reason as NetworkFailure)
+  return code === 'rate-limited' || (code === 'unavailable' && retryAfter !== undefined)
+}
+
+function isHopeless(reason: string | undefined): boolean {
+  return reason === 'certificate' || reason === 'not-tls' || reason === 'bad-url' || reason === 'redirect-loop'
+}
+
+const networkFailures: ReadonlySet<string> = new Set<NetworkFailure>([
+  'connection-refused',
+  'name-not-found',
+  'host-unreachable',
+  'connection-lost',
+  'not-http',
+  'blocked',
+])

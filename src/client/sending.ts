@@ -1,0 +1,50 @@
+import type { JsonObject, Message } from '../protocol/model.ts'
+import type { PushConfig, SendRequest } from '../protocol/service.ts'
+import { type Input, toParts } from './input.ts'
+import { newId } from './new-id.ts'
+import type { CallOptions } from './options.ts'
+
+/** How something is said. */
+export interface SendOptions extends CallOptions {
+  /** Goes on with a conversation. */
+  readonly contextId?: string
+  /** Goes on with a task. */
+  readonly taskId?: string
+  readonly referenceTaskIds?: readonly string[]
+  /** Of the request. */
+  readonly metadata?: JsonObject
+  /** Media types that the caller can use. */
+  readonly acceptedOutputModes?: readonly string[]
+  readonly historyLength?: number
+  /** Where the agent calls when something happens. */
+  readonly push?: PushConfig
+  /** Do not wait for the task to rest. */
+  readonly returnImmediately?: boolean
+  /** The same message under the same id is the same message, to agents that deduplicate. */
+  readonly messageId?: string
+  /** Under it an agent that deduplicates takes all tries for one, also those of another process. */
+  readonly idempotencyKey?: string
+}
+
+export async function toRequest(input: Input, options: SendOptions): Promise<SendRequest> {
+  const { contextId, taskId, referenceTaskIds, messageId = newId(), metadata } = options
+  const { acceptedOutputModes, historyLength, push, returnImmediately } = options
+  const message: Message = {
+    messageId,
+    role: 'user',
+    parts: await toParts(input),
+    ...given({ contextId, taskId, referenceTaskIds }),
+  }
+  const configuration = given({ acceptedOutputModes, historyLength, push, returnImmediately })
+  return {
+    message,
+    ...(Object.keys(configuration).length > 0 && { configuration }),
+    ...given({ metadata }),
+  }
+}
+
+/** Only the members that have a value. */
+function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}

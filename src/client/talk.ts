@@ -1,0 +1,128 @@
+import type { RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
+import { withDeadline } from '../http/deadline.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { StreamEvent } from '../protocol/events.ts'
+import type { Call, Operation, Service } from '../protocol/service.ts'
+import { serviceOf } from '../transports/service-of.ts'
+import type { Backoff } from './backoff.ts'
+import { newId } from './new-id.ts'
+import type { Notify } from './notice.ts'
+import { createPace } from './pace.ts'
+import type { Peer } from './peer.ts'
+import { mayHaveRun, type ResumeOptions, resuming } from './resume.ts'
+import { isTransient, isUnsent, retrying } from './retry.ts'
+import { operationsOf } from './way.ts'
+
+export interface TalkOptions extends Pick<ResumeOptions, 'polling'> {
+  /** The wire, as it is. */
+  readonly service: Service
+  readonly peer: Peer
+  readonly retry: Backoff
+  readonly resume: Backoff
+  /** Milliseconds that a call with one answer may take. */
+  readonly timeout: number
+  readonly notify: Notify
+  readonly diagnose: (error: unknown) => A2AError
+}
+
+/** A call with a deadline of its own. */
+export interface TimedCall extends Call {
+  readonly timeout?: number
+}
+
+/** A service that heals: it has deadlines, tries again what may be tried again, and goes on with broken streams. */
+export function createTalk(options: TalkOptions): Service {
+  const { service, peer, retry, polling, timeout, notify, diagnose } = options
+  const wire = operationsOf(service)
+
+  async function ask<O extends UnaryOperation>(
+    operation: O,
+    request: RequestOf<O>,
+    call: TimedCall,
+  ): Promise<ResultOf<O>> {
+    const limit = call.timeout ?? timeout
+    const { signal, release } = withDeadline(call.signal, limit, () => expired(limit))
+    const asked = { ...keyed(operation, call), signal }
+    const isWorthIt = (error: A2AError) => isUnsent(error) || (isTransient(error) && mayRepeat(operation, peer))
+    try {
+      return await retrying(() => wire.ask(operation, request, asked), { backoff: retry, signal, isWorthIt })
+    } catch (error) {
+      const isLost = operation === 'sendMessage' && error instanceof A2AError && isTransient(error) && !isWorthIt(error)
+      throw isLost ? mayHaveRun(error) : error
+    } finally {
+      release()
+    }
+  }
+
+  const resume = resuming({
+    service: serviceOf({ ask, follow: wire.follow }),
+    peer,
+    backoff: options.resume,
+    polling,
+    notify,
+  })
+
+  async function* follow<O extends StreamOperation>(
+    operation: O,
+    request: RequestOf<O>,
+    call: TimedCall,
+  ): AsyncGenerator<StreamEvent> {
+    const { timeout: limit = Number.POSITIVE_INFINITY } = call
+    const { signal, release } = withDeadline(call.signal, limit, () => expired(limit))
+    const pace = createPace()
+    try {
+      for await (const event of resume(request, { ...keyed(operation, call), signal })) {
+        pace.note(event)
+        yield event
+      }
+      if (signal.reason instanceof A2AError) throw signal.reason
+      const verdict = pace.verdict()
+      if (verdict) notify(verdict)
+    } catch (error) {
+      throw diagnose(error)
+    } finally {
+      release()
+    }
+  }
+
+  return serviceOf({
+    follow,
+    async ask<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
+      try {
+        return await ask(operation, request, call)
+      } catch (error) {
+        throw diagnose(error)
+      }
+    },
+  })
+}
+
+/** All tries of a send have one key. */
+function keyed(operation: Operation, { principal, signal, idempotencyKey }: Call): Call {
+  const isSend = operation === 'sendMessage' || operation === 'streamMessage'
+  const key = idempotencyKey ?? (isSend ? newId() : undefined)
+  return { principal, signal, ...(key !== undefined && { idempotencyKey: key }) }
+}
+
+/** Whether it does no harm if it is done twice. */
+function mayRepeat(operation: UnaryOperation, peer: Peer): boolean {
+  switch (operation) {
+    case 'getTask':
+    case 'listTasks':
+    case 'getPushConfig':
+    case 'listPushConfigs':
+    case 'deletePushConfig':
+    case 'getExtendedCard':
+      return true
+    case 'sendMessage':
+      return peer.deduplicates()
+    // Done already, it would be refused, and a second config may be one more.
+    case 'cancelTask':
+    case 'createPushConfig':
+      return false
+  }
+}
+
+function expired(milliseconds: number): A2AError {
+  return new A2AError('timeout', `There was no answer within ${milliseconds / 1000} seconds.`, { reason: 'deadline' })
+}

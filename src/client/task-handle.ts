@@ -1,0 +1,79 @@
+import type { StreamEvent } from '../protocol/events.ts'
+import type { Task } from '../protocol/model.ts'
+import type { PushConfig, Service } from '../protocol/service.ts'
+import { isEnded, isInterrupted } from '../protocol/states.ts'
+import { callOf } from './call.ts'
+import type { CallOptions } from './options.ts'
+import { type Output, type Reply, toOutput, toReply } from './reply.ts'
+
+/** A task at the agent, by its id. Nothing is asked before one of these is called. */
+export interface TaskHandle {
+  readonly id: string
+  get(options?: CallOptions & { readonly historyLength?: number }): Promise<Task>
+  /** Waits until it has ended or needs its caller. */
+  wait(options?: CallOptions): Promise<Reply>
+  /** The task as it is and then every change. One that has ended is told once. */
+  subscribe(options?: CallOptions): AsyncGenerator<StreamEvent>
+  cancel(options?: CallOptions): Promise<Task>
+  artifacts(options?: CallOptions): Promise<readonly Output[]>
+  /** Where the agent calls when something happens. */
+  readonly push: PushHandle
+}
+
+export interface PushHandle {
+  create(config: Omit<PushConfig, 'taskId' | 'isAlias' | 'tenant'>, options?: CallOptions): Promise<PushConfig>
+  get(id: string, options?: CallOptions): Promise<PushConfig>
+  list(options?: CallOptions): AsyncGenerator<PushConfig>
+  delete(id: string, options?: CallOptions): Promise<void>
+}
+
+export function createTaskHandle(service: Service, taskId: string): TaskHandle {
+  const get: TaskHandle['get'] = ({ historyLength, ...options } = {}) =>
+    service.getTask({ taskId, ...(historyLength !== undefined && { historyLength }) }, callOf(options))
+  const subscribe: TaskHandle['subscribe'] = (options) =>
+    service.subscribeToTask({ taskId, tellEnded: true }, callOf(options))
+
+  return {
+    id: taskId,
+    get,
+    subscribe,
+    async wait(options) {
+      for await (const event of subscribe(options)) if (isAtRest(event)) break
+      return toReply({ type: 'task', task: await get(options) })
+    },
+    cancel: (options) => service.cancelTask({ taskId }, callOf(options)),
+    async artifacts(options) {
+      const { artifacts } = await get(options)
+      return artifacts.map(toOutput)
+    },
+    push: {
+      create: (config, options) => service.createPushConfig({ ...config, taskId }, callOf(options)),
+      get: (id, options) => service.getPushConfig({ taskId, id }, callOf(options)),
+      async *list(options) {
+        for (let pageToken: string | undefined; pageToken !== ''; ) {
+          const page = await service.listPushConfigs({ taskId, ...(pageToken && { pageToken }) }, callOf(options))
+          yield* page.configs
+          pageToken = page.nextPageToken
+        }
+      },
+      delete: (id, options) => service.deletePushConfig({ taskId, id }, callOf(options)),
+    },
+  }
+}
+
+export function isAtRest(event: StreamEvent): boolean {
+  switch (event.type) {
+    case 'message':
+      return true
+    case 'artifact':
+      return false
+    case 'task':
+      return isSettled(event.task)
+    case 'status':
+      return isSettled(event)
+  }
+}
+
+export function isSettled({ status: { state } }: Pick<Task, 'status'>): boolean {
+  return isEnded(state) || isInterrupted(state)
+}

@@ -1,0 +1,21 @@
+import type { ClientDialect } from '../dialect.ts'
+import { decodeError, decodeHttpError } from '../v0.3/errors.ts'
+import { decodeCard } from './decode-card.ts'
+import { decodeEvent, decodeResult } from './decode-result.ts'
+import { encodeRequest } from './encode-request.ts'
+import { methods } from './methods.ts'
+import { restAsking } from './rest-asking.ts'
+
+export const v0_3ProtoClient: ClientDialect = {
+  name: 'v0.3-proto',
+  version: '0.3',
+  bindings: ['HTTP+JSON', 'GRPC'],
+  methods,
+  encodeRequest,
+  decodeResult,
+  decodeEvent,
+  decodeError,
+  decodeHttpError,
+  rest: restAsking,
+  decodeCard,
+}

@@ -1,0 +1,23 @@
+import { BodyTooLarge } from './exchange.ts'
+
+/** All bytes of a body; throws `BodyTooLarge`, and reads no further, as soon as there are more than `limit`. */
+export async function readLimited(body: AsyncIterable<Uint8Array> | null, limit: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of body ?? []) {
+    length += chunk.length
+    if (length > limit) throw new BodyTooLarge(limit)
+    chunks.push(chunk)
+  }
+  return concat(chunks, length)
+}
+
+function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}

@@ -1,0 +1,264 @@
+import type { ServerResponse } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import type { Client } from '../../src/client/client.ts'
+import { connect } from '../../src/client/connect.ts'
+import type { ConnectOptions } from '../../src/client/options.ts'
+import { wordsOf } from '../contracts/service/story.ts'
+import { collect } from '../support/house.ts'
+import { answering, httpServer, type PeerRoutes, strangePeer } from '../support/http-server.ts'
+
+const quick = { tries: 2, minDelay: 1, maxDelay: 2 }
+const timestamp = '2026-05-01T08:00:00.000Z'
+
+async function open(answer: NonNullable<PeerRoutes['answer']>, options: ConnectOptions = {}): Promise<Client> {
+  return await connect(await strangePeer({ answer }), { retry: quick, resume: quick, polling: quick, ...options })
+}
+
+const status = (state: string) => ({ state: `TASK_STATE_${state}`, timestamp })
+const task = (state = 'WORKING') => ({ task: { id: 't', contextId: 'c', status: status(state) } })
+const update = (state: string) => ({ statusUpdate: { taskId: 't', contextId: 'c', status: status(state) } })
+const chunk = (text: string) => ({
+  artifactUpdate: { taskId: 't', contextId: 'c', artifact: { artifactId: 'a', parts: [{ text }] }, append: true },
+})
+
+function event(result: object, id?: number): string {
+  const data = JSON.stringify({ jsonrpc: '2.0', id: 1, result })
+  return `${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`
+}
+
+/** Answers every call with a stream of this text, which then ends, or stays open. */
+function streaming(text: string, { end = true } = {}): NonNullable<PeerRoutes['answer']> {
+  return (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(text)
+    if (end) response.end()
+  }
+}
+
+/** Writes for as long as somebody reads. */
+function pour(response: ServerResponse, text: () => string): void {
+  const more = () => {
+    while (!response.destroyed && response.write(text()));
+  }
+  response.on('drain', more)
+  more()
+}
+
+const tooMuch = { code: 'payload-too-large', reason: 'answer-too-large', hint: expect.any(String) }
+
+describe('an answer', () => {
+  it.each([
+    ['noise', Buffer.from([0xff, 0xfe, 0x00, 0x80]).toString('latin1'), 'not-json'],
+    ['half of JSON', '{"jsonrpc":"2.0","id":1,"result":{"task":{"id":"t"', 'not-json'],
+    ['a page', '<html><body>Hi</body></html>', 'html'],
+    ['a list', '[]', 'not-a2a'],
+    ['a number', '7', 'not-a2a'],
+    ['nothing', '', 'not-json'],
+    ['JSON that is too deep', '['.repeat(100_000), 'not-json'],
+  ])('of %s is refused', async (_, body, reason) => {
+    const client = await open(answering(200, body))
+    await expect(client.send('x')).rejects.toMatchObject({ name: 'A2AError', code: 'invalid-agent-response', reason })
+  })
+
+  it('that lacks what it must have is refused, and the field is named', async () => {
+    const client = await open(answering(200, { jsonrpc: '2.0', id: 1, result: { task: { id: 't' } } }))
+    await expect(client.send('x')).rejects.toMatchObject({
+      code: 'invalid-agent-response',
+      message: expect.stringContaining('task.status'),
+    })
+  })
+
+  it('that never ends is not read beyond its limit', async () => {
+    let written = 0
+    const client = await open(
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        pour(response, () => {
+          written += 65_536
+          return ' '.repeat(65_536)
+        })
+      },
+      { answerLimit: 1_000_000 },
+    )
+    await expect(client.send('x')).rejects.toMatchObject(tooMuch)
+    expect(written).toBeLessThan(20_000_000)
+  })
+
+  it('that trickles is not waited for beyond the deadline', async () => {
+    const client = await open((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const timer = setInterval(() => response.write(' '), 5)
+      response.on('close', () => clearInterval(timer))
+    })
+    await expect(client.send('x', { timeout: 100 })).rejects.toMatchObject({ code: 'timeout' })
+  })
+
+  it('that never begins is not waited for beyond the deadline', async () => {
+    const client = await open(() => {})
+    await expect(client.send('x', { timeout: 50 })).rejects.toMatchObject({ code: 'timeout' })
+    await expect(collect(client.stream('x', { timeout: 50 }))).rejects.toMatchObject({ code: 'timeout' })
+  })
+
+  it('that is a redirect to itself is given up', async () => {
+    const client = await open((request, response) => void response.writeHead(308, { location: request.url }).end())
+    await expect(client.send('x')).rejects.toMatchObject({ reason: 'redirect-loop' })
+  })
+})
+
+describe('a card', () => {
+  it('that never ends is not read beyond its limit', async () => {
+    const origin = await httpServer((_, response) => pour(response, () => ' '.repeat(65_536)))
+    await expect(connect(origin)).rejects.toMatchObject(tooMuch)
+  })
+
+  it('that never comes is not waited for', async () => {
+    const origin = await httpServer(() => {})
+    await expect(connect(origin, { timeout: 50 })).rejects.toMatchObject({ code: 'timeout' })
+  })
+
+  it('that redirects in a circle is given up', async () => {
+    const origin = await httpServer(
+      (request, response) => void response.writeHead(302, { location: request.url }).end(),
+    )
+    await expect(connect(origin, { retry: quick })).rejects.toMatchObject({ reason: 'redirect-loop' })
+  })
+})
+
+describe('a stream', () => {
+  it.each([
+    ['noise', 'data: \u0000\u0001\n\n'],
+    ['a page', 'data: <html></html>\n\n'],
+    ['half of JSON', 'data: {"jsonrpc":"2.0"\n\n'],
+  ])('with an event of %s is refused', async (_, text) => {
+    const client = await open(streaming(text))
+    await expect(collect(client.stream('x'))).rejects.toMatchObject({
+      code: 'invalid-agent-response',
+      reason: 'broken-event',
+    })
+  })
+
+  it('with an event that is none of A2A is refused', async () => {
+    const client = await open(streaming(event({ surprise: 1 })))
+    await expect(collect(client.stream('x'))).rejects.toMatchObject({ code: 'invalid-agent-response' })
+  })
+
+  it('of 50 MB in one event is not read beyond its limit', async () => {
+    const client = await open((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: "')
+      let left = 50 * 16
+      pour(response, () => {
+        if (left-- <= 0) response.end()
+        return 'x'.repeat(65_536)
+      })
+    })
+    const before = process.memoryUsage().rss
+    await expect(collect(client.stream('x'))).rejects.toMatchObject(tooMuch)
+    expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
+  })
+
+  it('that breaks off in the middle of an event goes on, and is told once', async () => {
+    let calls = 0
+    const client = await open((_, response) => {
+      const texts = [
+        `${event(task())}${event(chunk('a'))}data: {"jsonrpc":"2.0","id":1,"resu`,
+        event({
+          task: { ...task('COMPLETED').task, artifacts: [{ artifactId: 'a', parts: [{ text: 'a' }, { text: 'b' }] }] },
+        }),
+      ]
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(texts[calls++])
+      setTimeout(() => (calls === 1 ? response.destroy() : response.end()), 20)
+    })
+    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual([
+      'task working',
+      'artifact a, more',
+      'artifact b, more',
+      'status completed',
+    ])
+  })
+
+  it('whose last event lacks its empty line is read whole', async () => {
+    const client = await open(streaming(`${event(task())}${event(update('COMPLETED')).trimEnd()}`))
+    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual(['task working', 'status completed'])
+  })
+
+  it('that tells events twice tells them once', async () => {
+    const events = [event(task(), 2), event(chunk('a'), 3), event(chunk('a'), 3), event(task(), 2)]
+    const client = await open(streaming([...events, event(update('COMPLETED'), 4)].join('')))
+    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual([
+      'task working',
+      'artifact a, more',
+      'status completed',
+    ])
+  })
+
+  it('that mixes up its events is refused', async () => {
+    const events = [event(task(), 2), event(chunk('b'), 5), event(chunk('a'), 4)]
+    const client = await open(streaming(events.join('')))
+    await expect(collect(client.stream('x'))).rejects.toMatchObject({
+      code: 'invalid-agent-response',
+      reason: 'out-of-order',
+    })
+  })
+
+  it('that goes on after its end is left', async () => {
+    const text = `${event(task())}${event(update('COMPLETED'))}${event(update('WORKING'))}`
+    const client = await open(streaming(text, { end: false }))
+    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual(['task working', 'status completed'])
+  })
+
+  it('that never ends takes no more memory than its reader', async () => {
+    let number = 2
+    const client = await open((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(event(task(), number))
+      pour(response, () => event(chunk('x'.repeat(10_000)), ++number))
+    })
+    let read = 0
+    globalThis.gc?.()
+    const before = process.memoryUsage().heapUsed
+    for await (const _ of client.stream('x')) if (++read > 20_000) break
+    globalThis.gc?.()
+    // They were 200 MB.
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(100_000_000)
+  })
+
+  it('that is only comments ends at its deadline', async () => {
+    const client = await open((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const timer = setInterval(() => response.write(': still here\n\n'), 5)
+      response.on('close', () => clearInterval(timer))
+    })
+    await expect(collect(client.stream('x', { timeout: 100 }))).rejects.toMatchObject({ code: 'timeout' })
+  })
+
+  it('that is empty says that the message may have arrived', async () => {
+    const client = await open(streaming(''))
+    await expect(collect(client.stream('x'))).rejects.toMatchObject({ reason: 'may-have-run' })
+  })
+
+  it('that ends early again and again is given up', async () => {
+    const client = await open(streaming(event(task())))
+    await expect(collect(client.stream('x'))).rejects.toMatchObject({ code: 'unavailable', reason: 'ended-early' })
+  })
+
+  it('may come under any name', async () => {
+    for (const type of ['text/plain', 'application/octet-stream', '']) {
+      const client = await open((_, response) => {
+        response.writeHead(200, type === '' ? {} : { 'content-type': type })
+        response.end(`: hi\n\n${event(task('COMPLETED'))}`)
+      })
+      expect((await collect(client.stream('x'))).map(wordsOf)).toEqual(['task completed'])
+    }
+  })
+
+  it('may have its JSON on many lines, any line ends, and a BOM', async () => {
+    const data = JSON.stringify({ jsonrpc: '2.0', id: 1, result: task('COMPLETED') }, null, 2)
+    for (const end of ['\n', '\r\n', '\r']) {
+      const lines = data.split('\n').map((line) => `data:${line}`)
+      const client = await open(streaming(`\uFEFFevent: message${end}${lines.join(end)}${end}${end}`))
+      expect((await collect(client.stream('x'))).map(wordsOf)).toEqual(['task completed'])
+    }
+  })
+})

@@ -1,0 +1,304 @@
+import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTcpServer } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect } from '../../src/client/connect.ts'
+import type { Misconfiguration } from '../../src/client/hints.ts'
+import type { Notice } from '../../src/client/notice.ts'
+import type { ConnectOptions } from '../../src/client/options.ts'
+import type { A2AError } from '../../src/protocol/errors.ts'
+import { tell, wordsOf } from '../contracts/service/story.ts'
+import { collect } from '../support/house.ts'
+import { answering, closedPort, portOf, refusing, rpcCard, strangePeer } from '../support/http-server.ts'
+import { selfSigned } from '../support/self-signed.ts'
+import { served } from '../support/served.ts'
+
+const quick = { tries: 2, minDelay: 1, maxDelay: 2 }
+const bearer = { authorize: () => ({ headers: { authorization: 'Bearer x' } }) }
+
+/** What a caller is told who connects to this address and says hello. */
+async function failureAt(origin: string, options: ConnectOptions = {}): Promise<A2AError> {
+  try {
+    const client = await connect(origin, { retry: quick, resume: quick, ...options })
+    await client.send('hello')
+  } catch (error) {
+    return error as A2AError
+  }
+  throw new Error('it worked')
+}
+
+interface Case {
+  readonly reason: Misconfiguration
+  readonly start: () => Promise<string>
+  readonly options?: ConnectOptions
+  readonly expected: { readonly code: string; readonly status?: number; readonly hint: RegExp }
+}
+
+/** A TLS server with a certificate that nobody trusts. */
+async function untrusted(): Promise<string> {
+  const server = createTlsServer(selfSigned(), answering(200, rpcCard('')))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `https://localhost:${await portOf(server)}`
+}
+
+async function noHttp(): Promise<string> {
+  const server = createTcpServer(
+    (socket) => void socket.once('data', () => socket.end('220 smtp.example.com ESMTP\r\n')),
+  )
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${await portOf(server)}`
+}
+
+const behind = (answer: NonNullable<Parameters<typeof strangePeer>[0]['answer']>) => () => strangePeer({ answer })
+const challenge = (text: string) => ({ 'www-authenticate': text })
+
+const cases: readonly Case[] = [
+  {
+    reason: 'connection-refused',
+    start: async () => `http://127.0.0.1:${await closedPort()}`,
+    expected: { code: 'unavailable', hint: /Start the agent/ },
+  },
+  {
+    reason: 'name-not-found',
+    start: async () => 'http://nobody.invalid',
+    expected: { code: 'unavailable', hint: /nobody\.invalid/ },
+  },
+  {
+    reason: 'local-address',
+    async start() {
+      const port = await closedPort()
+      return await strangePeer({ card: () => rpcCard(`http://localhost:${port}`) })
+    },
+    expected: { code: 'unavailable', hint: /names http:\/\/localhost:\d+\/rpc, which only its own machine can reach/ },
+  },
+  { reason: 'certificate', start: untrusted, expected: { code: 'unavailable', hint: /certificate that is trusted/ } },
+  {
+    reason: 'not-tls',
+    start: async () => (await strangePeer({})).replace('http:', 'https:'),
+    expected: { code: 'unavailable', hint: /speaks plain HTTP/ },
+  },
+  {
+    reason: 'needs-https',
+    start: behind(answering(400, '<h1>400</h1> The plain HTTP request was sent to HTTPS port')),
+    expected: { code: 'invalid-params', status: 400, hint: /https:\/\// },
+  },
+  { reason: 'not-http', start: noHttp, expected: { code: 'unavailable', hint: /check the port/ } },
+  {
+    reason: 'redirect-loop',
+    start: behind((request, response) => void response.writeHead(307, { location: request.url }).end()),
+    expected: { code: 'unavailable', hint: /lead back to themselves/ },
+  },
+  {
+    reason: 'redirected',
+    start: behind((request, response) =>
+      request.url === '/rpc'
+        ? void response.writeHead(301, { location: '/rpc/' }).end()
+        : void response.writeHead(405).end(),
+    ),
+    expected: { code: 'method-not-found', status: 405, hint: /made a GET of the call: put http:.*\/rpc\/ itself/ },
+  },
+  {
+    reason: 'wrong-path',
+    start: () => strangePeer({}),
+    expected: { code: 'method-not-found', status: 404, hint: /correct the path in the card/ },
+  },
+  {
+    reason: 'html',
+    start: behind(answering(200, '<!doctype html><title>Welcome</title>', { 'content-type': 'text/html' })),
+    expected: { code: 'invalid-agent-response', hint: /is a web page/ },
+  },
+  {
+    reason: 'not-json',
+    start: behind(answering(200, 'OK', { 'content-type': 'text/plain' })),
+    expected: { code: 'invalid-agent-response', hint: /is no agent/ },
+  },
+  {
+    reason: 'not-a2a',
+    start: behind(answering(200, { ok: true })),
+    expected: { code: 'invalid-agent-response', hint: /another JSON service/ },
+  },
+  {
+    reason: 'gateway',
+    start: behind(answering(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' })),
+    expected: { code: 'unavailable', status: 502, hint: /the agent behind it does not/ },
+  },
+  {
+    reason: 'card-not-found',
+    start: async () => `${await strangePeer({})}/somewhere.json`,
+    expected: { code: 'invalid-agent-response', hint: /Serve the card at \/\.well-known\/agent-card\.json/ },
+  },
+  {
+    reason: 'not-a-card',
+    start: () => strangePeer({ card: () => ({ name: 'Strange', supportedInterfaces: [{ nothing: 1 }] }) }),
+    expected: { code: 'invalid-agent-response', hint: /must have a name, and supportedInterfaces/ },
+  },
+  {
+    reason: 'card-protected',
+    start: async () => `${await strangePeer({ answer: answering(401, '', challenge('Bearer')) })}/card.json`,
+    expected: { code: 'unauthenticated', status: 401, hint: /Even the card asks for credentials/ },
+  },
+  {
+    reason: 'credentials-missing',
+    start: () =>
+      strangePeer({
+        card: (origin) =>
+          rpcCard(origin, { securitySchemes: { jwt: { httpAuthSecurityScheme: { scheme: 'bearer' } } } }),
+        answer: answering(401, '', challenge('Bearer')),
+      }),
+    expected: { code: 'unauthenticated', status: 401, hint: /authorize option for jwt/ },
+  },
+  {
+    reason: 'credentials-refused',
+    start: behind(answering(401, '', challenge('Bearer error="invalid_token", error_description="expired"'))),
+    options: bearer,
+    expected: { code: 'unauthenticated', hint: /wrong, expired or of the wrong kind/ },
+  },
+  {
+    reason: 'wrong-audience',
+    start: behind(answering(401, '', challenge('Bearer error="invalid_token", error_description="wrong audience"'))),
+    options: bearer,
+    expected: { code: 'unauthenticated', hint: /whose audience is 127\.0\.0\.1:\d+/ },
+  },
+  {
+    reason: 'scope-missing',
+    start: behind(answering(403, '', challenge('Bearer error="insufficient_scope", scope="tasks:write"'))),
+    options: bearer,
+    expected: { code: 'forbidden', hint: /scope="tasks:write"/ },
+  },
+  {
+    reason: 'not-allowed',
+    start: behind(answering(403, { error: 'no' })),
+    options: bearer,
+    expected: { code: 'forbidden', hint: /may not do this/ },
+  },
+  {
+    reason: 'version-skew',
+    start: behind(refusing({ code: -32601, message: 'Method not found' })),
+    expected: { code: 'method-not-found', hint: /names A2A 1\.0, but who answers does not speak 1\.0/ },
+  },
+  {
+    reason: 'extension-missing',
+    start: () =>
+      strangePeer({
+        card: (origin) =>
+          rpcCard(origin, { capabilities: { extensions: [{ uri: 'https://example.com/ext', required: true }] } }),
+        answer: refusing({ code: -32008, message: 'Extension required' }),
+      }),
+    expected: { code: 'extension-required', hint: /extensions: \["https:\/\/example\.com\/ext"\]/ },
+  },
+  {
+    reason: 'tenant-missing',
+    start: behind(
+      refusing({
+        code: -32602,
+        message: 'tenant: missing',
+        data: [
+          {
+            '@type': 'type.googleapis.com/google.rpc.BadRequest',
+            fieldViolations: [{ field: 'tenant', description: 'missing' }],
+          },
+        ],
+      }),
+    ),
+    expected: { code: 'invalid-params', hint: /must name the tenant/ },
+  },
+  {
+    reason: 'too-many-calls',
+    start: behind(answering(429, '', { 'retry-after': '3600' })),
+    expected: { code: 'rate-limited', status: 429, hint: /Wait 3600 seconds/ },
+  },
+  {
+    reason: 'request-too-large',
+    start: behind(answering(413, '<html>Too large</html>')),
+    expected: { code: 'payload-too-large', status: 413, hint: /by url instead of raw/ },
+  },
+  {
+    reason: 'content-type-lost',
+    start: behind(answering(415, '')),
+    expected: { code: 'content-type-not-supported', status: 415, hint: /application\/json/ },
+  },
+  {
+    reason: 'no-common-door',
+    start: () =>
+      strangePeer({ card: () => ({ name: 'x', supportedInterfaces: [{ url: 'h:1', protocolBinding: 'GRPC' }] }) }),
+    expected: { code: 'unsupported-operation', hint: /offers GRPC 1\.0 at h:1/ },
+  },
+]
+
+describe('a caller is told what is wrong', () => {
+  it.each(cases)('$reason', async ({ reason, start, options, expected }) => {
+    const { hint, ...facts } = expected
+    const error = await failureAt(await start(), options)
+    expect(error).toMatchObject({ name: 'A2AError', reason, ...facts })
+    expect(error.hint).toMatch(hint)
+  })
+})
+
+describe('a caller is helped, and told what is wrong', () => {
+  async function noticesOf(origin: string, text: string) {
+    const notices: Notice[] = []
+    const client = await connect(origin, {
+      polling: quick,
+      resume: quick,
+      onNotice: (notice) => notices.push(notice),
+    })
+    return { notices, events: await collect(client.stream(text)) }
+  }
+
+  it('when an agent does not stream although its card says so', async () => {
+    const task = {
+      id: 't',
+      contextId: 'c',
+      status: { state: 'TASK_STATE_COMPLETED', timestamp: '2026-05-01T08:00:00.000Z' },
+    }
+    const origin = await strangePeer({
+      async answer(request, response) {
+        const { id, method } = JSON.parse(Buffer.concat(await request.toArray()).toString())
+        const refusal = { error: { code: -32004, message: 'Streaming is not supported' } }
+        response.setHeader('content-type', 'application/json')
+        response.end(
+          JSON.stringify({ jsonrpc: '2.0', id, ...(method === 'SendMessage' ? { result: { task } } : refusal) }),
+        )
+      },
+    })
+    const { notices, events } = await noticesOf(origin, 'x')
+    expect(events.map(wordsOf)).toEqual(['task completed'])
+    expect(notices).toMatchObject([{ type: 'polling', message: expect.stringContaining('Streaming is not supported') }])
+  })
+
+  it('when a proxy holds events back', async () => {
+    const told = (seconds: number, state: string) => ({
+      statusUpdate: {
+        taskId: 't',
+        contextId: 'c',
+        status: { state: `TASK_STATE_${state}`, timestamp: `2026-05-01T08:00:0${seconds}.000Z` },
+      },
+    })
+    const events = [told(0, 'WORKING'), told(4, 'WORKING'), told(8, 'COMPLETED')]
+    const body = events.map((result) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`).join('')
+    const answer = answering(200, body, { 'content-type': 'text/event-stream' })
+    const { notices } = await noticesOf(await strangePeer({ answer }), 'x')
+    expect(notices).toMatchObject([{ type: 'buffered', hint: expect.stringMatching(/switch off buffering/) }])
+  })
+
+  it('when the card has the wrong path, or an address of its own machine', async () => {
+    const { server } = await served(tell)
+    const port = await closedPort()
+    for (const wrong of [`${server.url}/wrong`, `http://localhost:${port}/`]) {
+      const notices: Notice[] = []
+      const card = {
+        name: 'x',
+        supportedInterfaces: [{ url: wrong, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      }
+      const fetch = (url: string, init: RequestInit) =>
+        url.includes('.well-known') ? Promise.resolve(Response.json(card)) : globalThis.fetch(url, init)
+      const client = await connect(server.url, { fetch, onNotice: (notice) => notices.push(notice) })
+      expect((await client.send('hello')).text).toBe('hi')
+      expect(notices).toMatchObject([
+        { type: 'detour', hint: `Correct the card: it should name ${server.url}/ as JSONRPC.` },
+      ])
+    }
+  })
+})

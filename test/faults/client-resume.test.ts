@@ -1,0 +1,95 @@
+import { connect as connectTcp, createServer, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect } from '../../src/client/connect.ts'
+import type { Notice } from '../../src/client/notice.ts'
+import type { StreamEvent } from '../../src/protocol/events.ts'
+import { generationOf, wordsOf } from '../contracts/service/story.ts'
+import { chunks, count, numbers } from '../support/counting.ts'
+import { collect } from '../support/house.ts'
+import { portOf } from '../support/http-server.ts'
+import { startProcess } from '../support/process.ts'
+import { createRandom } from '../support/random.ts'
+import { served } from '../support/served.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+const quick = { minDelay: 5, maxDelay: 50 }
+
+function chunksIn(events: readonly StreamEvent[]): string[] {
+  return events.flatMap((event) =>
+    event.type === 'artifact'
+      ? event.artifact.parts.flatMap((part) => ('text' in part && part.text ? [part.text] : []))
+      : [],
+  )
+}
+
+describe('a client of a server that is killed and started again', () => {
+  it('sees every event once, in order, up to the failure that says why', async () => {
+    const directory = await temporaryDirectory()
+    const first = await startProcess(directory, { leaseTtl: 1_000 })
+    const port = Number(new URL(first.url).port)
+    const client = await connect(first.url, { resume: { ...quick, tries: 500 } })
+    const seen: StreamEvent[] = []
+    let restarted: Promise<unknown> | undefined
+    for await (const event of client.stream('count')) {
+      seen.push(event)
+      if (seen.length !== 20) continue
+      first.signal('SIGKILL')
+      restarted = first.ended.then(() => startProcess(directory, { leaseTtl: 1_000, port }))
+    }
+    await restarted
+    expect(seen.map(generationOf)).toEqual(seen.map((_, index) => index + 2))
+    const told = chunksIn(seen)
+    expect(told).toEqual(told.map((_, index) => `${index + 1}`))
+    expect(wordsOf(seen.at(-1) as StreamEvent)).toContain('status failed: The process that worked on this task stopped')
+  })
+})
+
+/** A way to a port on which connections break after so many bytes, one number each. */
+async function breakingProxy(port: number, limits: readonly number[]): Promise<string> {
+  const left = [...limits]
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connectTcp(port, '127.0.0.1')
+    let bytes = left.shift() ?? Number.POSITIVE_INFINITY
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    near.on('data', (chunk) => far.write(chunk))
+    far.on('data', (chunk) => {
+      near.write(chunk.subarray(0, bytes))
+      bytes -= chunk.length
+      if (bytes <= 0) near.end(() => near.resetAndDestroy())
+    })
+    near.on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+  })
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${await portOf(server)}`
+}
+
+describe('a client behind a proxy that breaks connections anywhere', () => {
+  it('sees every event once, in order', async () => {
+    const random = createRandom(4)
+    const { server } = await served(count)
+    const notices: Notice[] = []
+    for (let round = 0; round < 25; round++) {
+      const limits = Array.from({ length: 4 }, () => 400 + random.below(8_000))
+      const client = await connect(await breakingProxy(server.port, limits), {
+        retry: { ...quick, tries: 5 },
+        resume: quick,
+        // A send that got no answer may be sent again.
+        peerDeduplicates: true,
+        onNotice: (notice) => notices.push(notice),
+      })
+      const events = await collect(client.stream('go'))
+      expect(chunksIn(events)).toEqual(numbers)
+      expect(events).toHaveLength(chunks + 3)
+    }
+    expect(notices.filter(({ type }) => type === 'resumed').length).toBeGreaterThan(10)
+    expect(notices.filter(({ type }) => type === 'best-effort')).toEqual([])
+  })
+})

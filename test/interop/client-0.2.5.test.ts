@@ -1,0 +1,24 @@
+import { A2AExpressApp, DefaultRequestHandler, InMemoryTaskStore } from 'a2a-sdk-0-2/server'
+import { describe } from 'vitest'
+import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { expressServer } from '../support/express-server.ts'
+import { kindAgent, kindCard } from '../support/kind-agent.ts'
+
+function start() {
+  return expressServer((app, origin) => {
+    const { securitySchemes: _, ...card } = kindCard(origin, { protocolVersion: '0.2.5' })
+    const handler = new DefaultRequestHandler(card, new InMemoryTaskStore(), kindAgent())
+    // It has types of an older Express.
+    new A2AExpressApp(handler).setupRoutes(app as never)
+  })
+}
+
+describe('a server of @a2a-js/sdk 0.2.5 over JSON-RPC', () => {
+  foreignServerContract({
+    start,
+    door: { dialect: 'v0.2', binding: 'JSONRPC' },
+    canListConfigs: false,
+    hasExtendedCard: false,
+    ended: 'task-ended',
+  })
+})

@@ -1,0 +1,40 @@
+import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore } from 'a2a-sdk-0-3-rest/server'
+import { agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-sdk-0-3-rest/server/express'
+import { describe } from 'vitest'
+import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { expressServer } from '../support/express-server.ts'
+import { kindAgent, kindCard } from '../support/kind-agent.ts'
+
+function start() {
+  return expressServer((app, origin) => {
+    const more = {
+      url: `${origin}/rpc`,
+      additionalInterfaces: [{ url: `${origin}/rest`, transport: 'HTTP+JSON' }],
+      supportsAuthenticatedExtendedCard: true,
+    }
+    const requestHandler = new DefaultRequestHandler(
+      kindCard(origin, more),
+      new InMemoryTaskStore(),
+      kindAgent(),
+      undefined,
+      new InMemoryPushNotificationStore(),
+      undefined,
+      kindCard(origin, { ...more, name: 'Ada, extended' }),
+    )
+    const options = { requestHandler, userBuilder: async () => ({ isAuthenticated: true, userName: 'somebody' }) }
+    app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
+    app.use('/rpc', jsonRpcHandler(options))
+    app.use('/rest', restHandler(options))
+  })
+}
+
+const ended = 'task-ended'
+
+describe('a server of @a2a-js/sdk 0.3.7 over JSON-RPC', () => {
+  foreignServerContract({ start, door: { dialect: 'v0.3', binding: 'JSONRPC' }, ended })
+})
+
+describe('a server of @a2a-js/sdk 0.3.7 over REST', () => {
+  const options = { bindings: ['HTTP+JSON'] as const }
+  foreignServerContract({ start, options, door: { dialect: 'v0.3', binding: 'HTTP+JSON' }, ended })
+})

@@ -1,0 +1,43 @@
+import {
+  type AgentExecutor,
+  DefaultRequestHandler,
+  InMemoryPushNotificationStore,
+  InMemoryTaskStore,
+} from 'a2a-sdk-1-0/server'
+import { agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-sdk-1-0/server/express'
+import { describe } from 'vitest'
+import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { expressServer } from '../support/express-server.ts'
+import { protoAgent, protoCard } from '../support/proto-agent.ts'
+
+function start() {
+  return expressServer((app, origin) => {
+    const requestHandler = new DefaultRequestHandler(
+      protoCard(origin),
+      new InMemoryTaskStore(),
+      // The events are the same; 1.3.0 only has more around them.
+      protoAgent() as unknown as AgentExecutor,
+      undefined,
+      new InMemoryPushNotificationStore(),
+      undefined,
+      protoCard(origin, { name: 'Ada, extended' }),
+    )
+    // The extended card is for those who are known.
+    const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })
+    app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
+    app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder }))
+    app.use('/rest', restHandler({ requestHandler, userBuilder }))
+  })
+}
+
+// It tells every error as an internal one, and lists nothing unless a state is asked for.
+const ended = 'task-ended'
+
+describe('a server of @a2a-js/sdk 1.0.1 over JSON-RPC', () => {
+  foreignServerContract({ start, door: { dialect: 'v1.0', binding: 'JSONRPC' }, ended })
+})
+
+describe('a server of @a2a-js/sdk 1.0.1 over REST', () => {
+  const options = { bindings: ['HTTP+JSON'] as const }
+  foreignServerContract({ start, options, door: { dialect: 'v1.0', binding: 'HTTP+JSON' }, ended })
+})

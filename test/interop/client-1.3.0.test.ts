@@ -1,0 +1,47 @@
+import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore } from '@a2a-js/sdk/server'
+import { agentCardHandler, jsonRpcHandler, restHandler } from '@a2a-js/sdk/server/express'
+import { describe } from 'vitest'
+import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { expressServer } from '../support/express-server.ts'
+import { protoAgent, protoCard } from '../support/proto-agent.ts'
+
+function start() {
+  return expressServer((app, origin) => {
+    const requestHandler = new DefaultRequestHandler(
+      protoCard(origin),
+      new InMemoryTaskStore(),
+      protoAgent(),
+      undefined,
+      new InMemoryPushNotificationStore(),
+      undefined,
+      protoCard(origin, { name: 'Ada, extended' }),
+    )
+    // The extended card is for those who are known.
+    const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })
+    const options = { requestHandler, userBuilder, legacyCompat: { enabled: true } }
+    app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
+    app.use('/rpc', jsonRpcHandler(options))
+    app.use('/rest', restHandler(options))
+  })
+}
+
+const ended = 'unsupported-operation'
+
+describe('a server of @a2a-js/sdk 1.3.0 over JSON-RPC', () => {
+  foreignServerContract({ start, door: { dialect: 'v1.0', binding: 'JSONRPC' }, canList: true, ended })
+})
+
+describe('a server of @a2a-js/sdk 1.3.0 over REST', () => {
+  const options = { bindings: ['HTTP+JSON'] as const }
+  foreignServerContract({ start, options, door: { dialect: 'v1.0', binding: 'HTTP+JSON' }, canList: true, ended })
+})
+
+describe('a server of @a2a-js/sdk 1.3.0 that also speaks 0.3, over JSON-RPC', () => {
+  const options = { dialects: ['v0.3'] as const, bindings: ['JSONRPC'] as const }
+  foreignServerContract({ start, options, door: { dialect: 'v0.3', binding: 'JSONRPC' }, ended })
+})
+
+describe('a server of @a2a-js/sdk 1.3.0 that also speaks 0.3, over REST', () => {
+  const options = { dialects: ['v0.3-proto'] as const, bindings: ['HTTP+JSON'] as const }
+  foreignServerContract({ start, options, door: { dialect: 'v0.3-proto', binding: 'HTTP+JSON' }, ended })
+})
