@@ -61,7 +61,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
   }
 }
 
-export function isAtRest(event: StreamEvent): boolean {
+function isAtRest(event: StreamEvent): boolean {
   switch (event.type) {
     case 'message':
       return true

@@ -36,8 +36,8 @@ describe('the doors of a card', () => {
   })
 
   it('are found however the card writes them', () => {
-    const urls = ['json-rpc', 'JsonRpc', 'rest', 'HTTP_JSON', 'http+json'].map((name) =>
-      at(`https://${name.length}.test/`, name),
+    const urls = ['json-rpc', 'JsonRpc', 'rest', 'HTTP_JSON', 'http+json'].map((name, n) =>
+      at(`https://${n}.test/`, name),
     )
     const declared = doorsOf(cardOf(...urls), options).filter(({ origin }) => origin === 'card')
     expect(declared.map(({ binding }) => binding)).toEqual([

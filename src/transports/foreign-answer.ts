@@ -43,7 +43,7 @@ const httpCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
 ])
 
 /** Several releases of the official SDKs tell every error as an internal one; their messages still say which it is. */
-export function meantBy(message: string): ErrorCode | undefined {
+function meantBy(message: string): ErrorCode | undefined {
   return sentences.find(([sentence]) => sentence.test(message))?.[1]
 }
 

@@ -31,7 +31,8 @@ function patiently(work: () => void): void {
   const end = performance.now() + patience
   for (;;) {
     try {
-      return work()
+      work()
+      return
     } catch (error) {
       if (!isBusy(error) || performance.now() > end) throw error
       // Nothing else is to be done before the log is open.
