@@ -43,7 +43,14 @@ describe('what is said', () => {
   it('must be something', async () => {
     const client = await connect(local(inspect))
     await expect(client.send([])).rejects.toMatchObject({ code: 'invalid-params' })
-    await expect(client.send({ nothing: 1 } as never)).rejects.toMatchObject({ code: 'invalid-params' })
+    const broken = new ReadableStream<Uint8Array>({
+      pull() {
+        throw new Error('disk on fire')
+      },
+    })
+    for (const wrong of [{ nothing: 1 }, undefined, null, 7, [null], { name: 'x', content: broken }]) {
+      await expect(client.send(wrong as never)).rejects.toMatchObject({ name: 'A2AError', code: 'invalid-params' })
+    }
   })
 
   it('may come with more', async () => {

@@ -11,6 +11,7 @@ import { authorizing } from './authorize.ts'
 import { type Client, createClient } from './client.ts'
 import { diagnose } from './diagnose.ts'
 import { createJournal } from './journal.ts'
+import type { Notice } from './notice.ts'
 import { backoffsOf, type ConnectOptions, type Target } from './options.ts'
 import { createPeer } from './peer.ts'
 import { isLocal, resolveCard } from './resolve-card.ts'
@@ -19,8 +20,12 @@ import { findWay } from './way.ts'
 
 /** Finds out what an agent speaks, and where, and gives a client that talks to it. */
 export async function connect(target: Target, options: ConnectOptions = {}): Promise<Client> {
-  const { authorize, onNotice: notify = () => {}, timeout = 60_000 } = options
+  const { authorize, onNotice, timeout = 60_000 } = options
   const journal = createJournal()
+  const notify = (notice: Notice) => {
+    if (notice.type === 'polling') journal.note({ type: 'fallback', detail: notice.message })
+    onNotice?.(notice)
+  }
   const dialects = allClients.filter(({ name }) => options.dialects?.includes(name) ?? true)
   const bindings = carried.filter((binding) => options.bindings?.includes(binding) ?? true)
   let card: AgentCard | undefined

@@ -74,6 +74,16 @@ describe('an agent that does not stream', () => {
     })
   })
 
+  it('is told from one that refuses this stream', async () => {
+    const { client, typesOf } = await open(local(tell))
+    const { task } = await client.send('count')
+    await expect(collect(client.stream('more', { taskId: task?.id ?? '' }))).rejects.toMatchObject({
+      code: 'unsupported-operation',
+    })
+    expect((await collect(client.stream('count'))).length).toBeGreaterThan(3)
+    expect(typesOf()).toEqual([])
+  })
+
   it('may answer a call for a stream with all there is', async () => {
     const handler = local(tell)
     const unary = async (request: Request) => {

@@ -73,7 +73,10 @@ async function fetchCard(url: string, options: FindCardOptions): Promise<FoundCa
     ...(known && { 'if-none-match': known.etag }),
   }
   const response = await fetch(url, { method: 'GET', headers, signal })
-  if (response.status === 304 && known) return { wire: known.wire, url, isUnchanged: true }
+  if (response.status === 304 && known) {
+    await verified(known.wire, url, verify)
+    return { wire: known.wire, url, isUnchanged: true }
+  }
   const answer = await readAnswer(response, { ...answerLimitsOf({ answerLimit: 2 ** 20 }), url })
   if (!response.ok || answer.form !== 'json') throw foreignAnswer(answer)
   const { body: wire } = answer

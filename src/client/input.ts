@@ -1,5 +1,5 @@
 import { readLimited } from '../http/read-limited.ts'
-import { invalidParams } from '../protocol/errors.ts'
+import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Json, Part } from '../protocol/model.ts'
 import { toBase64 } from '../protocol/parts.ts'
 
@@ -21,7 +21,13 @@ const maxFile = 64 * 2 ** 20
 export async function toParts(input: Input): Promise<readonly Part[]> {
   const items: readonly InputItem[] = isList(input) ? input : [input]
   if (items.length === 0) throw invalidParams('input', 'expected something to say')
-  return await Promise.all(items.map(toPart))
+  try {
+    return await Promise.all(items.map(toPart))
+  } catch (error) {
+    if (error instanceof A2AError) throw error
+    const problem = `The input cannot be read: ${error instanceof Error ? error.message : error}.`
+    throw new A2AError('invalid-params', problem, { cause: error })
+  }
 }
 
 function isList(input: Input): input is readonly InputItem[] {
@@ -30,14 +36,16 @@ function isList(input: Input): input is readonly InputItem[] {
 
 async function toPart(item: InputItem): Promise<Part> {
   if (typeof item === 'string') return { text: item }
+  if (typeof item !== 'object' || item === null) throw wrongInput(typeof item)
   if (item instanceof Uint8Array) return { raw: toBase64(item), mediaType: 'application/octet-stream' }
   if (item instanceof Blob) return await filePart({ name: nameOf(item), content: item })
   if ('content' in item) return await filePart(item)
   if ('text' in item || 'url' in item || 'raw' in item || 'data' in item) return item
-  throw invalidParams(
-    'input',
-    `expected a text, a part, a file or bytes, got ${Object.keys(item as object).join(', ')}`,
-  )
+  throw wrongInput(`an object with ${Object.keys(item as object).join(', ')}`)
+}
+
+function wrongInput(given: string): A2AError {
+  return invalidParams('input', `expected a text, a part, a file or bytes, got ${given}`)
 }
 
 async function filePart({ name, content, mediaType }: InputFile): Promise<Part> {

@@ -26,20 +26,28 @@ export async function* poll(
   }
 }
 
+export interface SendAndPollOptions extends PollOptions {
+  /** The agent takes by a send what it may have refused as a stream. */
+  readonly onAnswer: () => void
+  /** From now on the task is told as it is, again and again. */
+  readonly onPoll: () => void
+}
+
 /** For agents that do not stream: sends, does not wait, and looks. */
 export async function* sendAndPoll(
   service: Service,
   request: SendRequest,
   call: Call,
-  options: PollOptions & { readonly onSent: () => void },
+  options: SendAndPollOptions,
 ): AsyncGenerator<StreamEvent> {
   const configuration = { ...request.configuration, returnImmediately: true }
   const outcome = await service.sendMessage({ ...request, configuration }, call)
+  options.onAnswer()
   if (outcome.type === 'message') return yield { ...outcome, isLast: true }
   const { id, status } = outcome.task
   yield { ...outcome, isLast: isEnded(status.state) }
   if (isEnded(status.state) || status.state === 'input-required') return
-  options.onSent()
+  options.onPoll()
   await pause(options.minDelay, call.signal)
   yield* poll(service, id, call, options)
 }

@@ -8,7 +8,7 @@ import type { Notice, Notify } from './notice.ts'
 import { pause } from './pause.ts'
 import type { Peer } from './peer.ts'
 import { type PollOptions, poll, sendAndPoll } from './poll.ts'
-import { isTransient, isUnsent } from './retry.ts'
+import { isTransient, isUnsent, mayHaveRun } from './retry.ts'
 
 export interface ResumeOptions {
   /** Whose streams break. */
@@ -38,9 +38,11 @@ export function resuming(options: ResumeOptions): (request: StreamRequest, call:
       'message' in request ? service.streamMessage(request, call) : service.subscribeToTask(request, call)
 
     const polled = (sent: SendRequest, why: string): Open => {
-      notify({ type: 'polling', message: `${why} The task is asked for again and again instead.` })
-      peer.learn({ streams: false })
-      return () => sendAndPoll(service, sent, call, { ...polling, onSent: () => cursor.reopen('looks') })
+      const onAnswer = () => {
+        notify({ type: 'polling', message: `${why} The task is asked for again and again instead.` })
+        peer.learn({ streams: false })
+      }
+      return () => sendAndPoll(service, sent, call, { ...polling, onAnswer, onPoll: () => cursor.reopen('looks') })
     }
 
     /** Where the agent does not stream, and says so before it has done anything. */
@@ -138,21 +140,6 @@ function endedEarly(taskId: string | undefined): A2AError {
       ? 'The stream ended before anything came.'
       : `The stream of task ${taskId} ended although the task had not.`
   return new A2AError('unavailable', problem, { reason: 'ended-early' })
-}
-
-/** What cannot be sent again without the risk that it is done twice. */
-export function mayHaveRun(failure: A2AError): A2AError {
-  const { code, message, url, status, dialect, binding } = failure
-  return new A2AError(code, `${message} The message may have reached the agent all the same.`, {
-    cause: failure,
-    metadata: { mayHaveRun: 'true' },
-    // Where a proxy has answered, that is what is to be put right.
-    reason: failure.reason === 'gateway' ? 'gateway' : 'may-have-run',
-    url,
-    status,
-    dialect,
-    binding,
-  })
 }
 
 function once(action: () => void): () => void {

@@ -55,3 +55,18 @@ const networkFailures: ReadonlySet<string> = new Set<NetworkFailure>([
   'not-http',
   'blocked',
 ])
+
+/** What cannot be sent again without the risk that it is done twice. */
+export function mayHaveRun(failure: A2AError): A2AError {
+  const { code, message, url, status, dialect, binding } = failure
+  return new A2AError(code, `${message} The message may have reached the agent all the same.`, {
+    cause: failure,
+    metadata: { mayHaveRun: 'true' },
+    // Where a proxy has answered, that is what is to be put right.
+    reason: failure.reason === 'gateway' ? 'gateway' : 'may-have-run',
+    url,
+    status,
+    dialect,
+    binding,
+  })
+}

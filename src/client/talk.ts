@@ -9,8 +9,8 @@ import { newId } from './new-id.ts'
 import type { Notify } from './notice.ts'
 import { createPace } from './pace.ts'
 import type { Peer } from './peer.ts'
-import { mayHaveRun, type ResumeOptions, resuming } from './resume.ts'
-import { isTransient, isUnsent, retrying } from './retry.ts'
+import { type ResumeOptions, resuming } from './resume.ts'
+import { isTransient, isUnsent, mayHaveRun, retrying } from './retry.ts'
 import { operationsOf } from './way.ts'
 
 export interface TalkOptions extends Pick<ResumeOptions, 'polling'> {

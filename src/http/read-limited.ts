@@ -1,15 +1,29 @@
 import { BodyTooLarge } from './exchange.ts'
 
 /** All bytes of a body; throws `BodyTooLarge`, and reads no further, as soon as there are more than `limit`. */
-export async function readLimited(body: AsyncIterable<Uint8Array> | null, limit: number): Promise<Uint8Array> {
+export async function readLimited(
+  body: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null,
+  limit: number,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let length = 0
-  for await (const chunk of body ?? []) {
+  for await (const chunk of body instanceof ReadableStream ? read(body) : (body ?? [])) {
     length += chunk.length
     if (length > limit) throw new BodyTooLarge(limit)
     chunks.push(chunk)
   }
   return concat(chunks, length)
+}
+
+/** Not every browser can iterate over streams. */
+async function* read(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader()
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+  } finally {
+    // Of a stream that broke, there is nothing to cancel.
+    reader.cancel().catch(() => {})
+  }
 }
 
 function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
