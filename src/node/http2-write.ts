@@ -40,9 +40,17 @@ function drained(stream: ServerHttp2Stream): Promise<void> {
   })
 }
 
+let turn: Promise<void> | undefined
+
 /** Answers that are ready together go out together: that takes a tenth less CPU time per call (measured with Node 24). */
 export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
+  turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined
+      resolve()
+    })
+  })
+  return turn
 }
 
 /** RFC 9113 §8.1: a caller that is answered before it has sent all is told that the rest is not needed. */

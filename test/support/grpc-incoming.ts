@@ -1,5 +1,4 @@
 import { BodyTooLarge } from '../../src/http/exchange.ts'
-import { frame } from '../../src/transports/grpc/frames.ts'
 import type { GrpcIncoming, GrpcOutgoing, Metadata } from '../../src/transports/grpc/rpc.ts'
 
 export interface GrpcRequest {
@@ -47,8 +46,15 @@ export async function readOutgoing(
   }
 }
 
+/** A message as it is in a body. */
+export function frame(message: Uint8Array): Uint8Array {
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(message.length, 1)
+  return Buffer.concat([head, message])
+}
+
 function unframe(bytes: Uint8Array): Uint8Array {
   const message = bytes.subarray(5)
-  if (!Buffer.from(frame(message)).equals(bytes)) throw new Error('expected one whole frame')
+  if (!Buffer.from(bytes).equals(frame(message))) throw new Error('expected one whole frame')
   return message
 }

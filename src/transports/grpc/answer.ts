@@ -1,8 +1,8 @@
 import type { Json } from '../../protocol/model.ts'
 import { callerError } from '../caller-error.ts'
-import { decodeMessage, encodeMessage } from './codec.ts'
+import { decodeMessage } from './codec.ts'
 import { type Deadline, deadlinePassed, startDeadline } from './deadline.ts'
-import { frame, readMessage, readMessages } from './frames.ts'
+import { encodeFrame, readMessage, readMessages } from './frames.ts'
 import { acceptedEncodings, requireEncoding } from './inflate.ts'
 import type { GrpcIncoming, GrpcOutgoing, Metadata, Rpc } from './rpc.ts'
 import { StatusError } from './status.ts'
@@ -51,7 +51,7 @@ async function answerOnce(rpc: RpcOf<'unary'>, running: Running): Promise<GrpcOu
   const result = await deadline.limit(rpc.answer(() => readRequest(running), deadline.incoming))
   requireTime(deadline)
   deadline.release()
-  return { headers, message: frame(encodeMessage(rpc.method.output, result)), trailers: okTrailers }
+  return { headers, message: encodeFrame(rpc.method.output, result), trailers: okTrailers }
 }
 
 /** Headers wait for the first message, so that what fails before it is a plain refusal. */
@@ -80,7 +80,7 @@ async function* frames(answers: AsyncIterable<Json>, running: Running): AsyncGen
   let begun = false
   try {
     for await (const answer of answers) {
-      yield frame(encodeMessage(rpc.method.output, answer))
+      yield encodeFrame(rpc.method.output, answer)
       begun = true
     }
     requireTime(deadline)

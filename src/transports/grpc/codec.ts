@@ -17,9 +17,10 @@ export function decodeMessage(type: DescMessage, bytes: Uint8Array): JsonValue {
 
 const writer = new WireWriter()
 
-export function encodeMessage(type: DescMessage, json: Json): Uint8Array {
+/** With so many empty bytes before it. */
+export function encodeMessage(type: DescMessage, json: Json, head = 0): Uint8Array {
   // What was left of a message that failed is dropped.
   writer.reset()
   messageWriter(type)(json, writer)
-  return writer.take()
+  return writer.take(head)
 }

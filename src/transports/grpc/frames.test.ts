@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { grpcIncoming } from '../../../test/support/grpc-incoming.ts'
+import { frame, grpcIncoming } from '../../../test/support/grpc-incoming.ts'
 import { collect } from '../../../test/support/house.ts'
-import { frame, readMessage, readMessages } from './frames.ts'
+import { encodeFrame, readMessage, readMessages } from './frames.ts'
+import { messageNamed } from './registry.ts'
 
 const hello = new TextEncoder().encode('hello')
 const limit = 16
@@ -13,7 +14,8 @@ function incoming(...body: Uint8Array[]) {
 const wrong = (status: string) => expect.objectContaining({ name: 'StatusError', status })
 
 test('a frame is a mark, a length of four bytes and the message', () => {
-  expect([...frame(hello)]).toEqual([0, 0, 0, 0, 5, ...hello])
+  const part = encodeFrame(messageNamed('lf.a2a.v1.Part'), { text: 'hello' })
+  expect([...part]).toEqual([0, 0, 0, 0, 7, 0x0a, 5, ...hello])
 })
 
 describe('a call with one message', () => {

@@ -1,4 +1,7 @@
+import type { DescMessage } from '@bufbuild/protobuf'
 import { BodyTooLarge } from '../../http/exchange.ts'
+import type { Json } from '../../protocol/model.ts'
+import { encodeMessage } from './codec.ts'
 import { inflate } from './inflate.ts'
 import type { GrpcIncoming } from './rpc.ts'
 import { StatusError } from './status.ts'
@@ -6,10 +9,9 @@ import { StatusError } from './status.ts'
 /** A message on the wire is a byte that tells whether it is compressed, four bytes of length, and its bytes. */
 const headLength = 5
 
-export function frame(message: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(headLength + message.length)
-  new DataView(bytes.buffer).setUint32(1, message.length)
-  bytes.set(message, headLength)
+export function encodeFrame(type: DescMessage, json: Json): Uint8Array {
+  const bytes = encodeMessage(type, json, headLength)
+  new DataView(bytes.buffer).setUint32(1, bytes.length - headLength)
   return bytes
 }
 

@@ -73,9 +73,10 @@ export class WireWriter {
     this.#length = end
   }
 
-  /** All that was written. The writer begins anew. */
-  take(): Uint8Array {
-    const taken = this.#bytes.slice(0, this.#length)
+  /** All that was written, after so many bytes that are left empty. The writer begins anew. */
+  take(head: number): Uint8Array {
+    const taken = new Uint8Array(head + this.#length)
+    taken.set(this.#bytes.subarray(0, this.#length), head)
     this.reset()
     return taken
   }
