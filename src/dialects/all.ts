@@ -4,6 +4,7 @@ import { v0_2, v0_2Strict } from './v0.2/index.ts'
 import { v0_3, v0_3Strict } from './v0.3/index.ts'
 import { createHouseDialect } from './v0.3-house/index.ts'
 import { v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/index.ts'
+import { encodeFirstHttpError } from './v1.0/errors.ts'
 import { v1_0 } from './v1.0/index.ts'
 
 export interface DialectChoice {
@@ -13,16 +14,20 @@ export interface DialectChoice {
   readonly strict?: boolean
   /** Tell errors to speakers of the house variant by its own numbers, of which some mean something else in 0.3. */
   readonly houseCodes?: boolean
+  /** Tell errors of 1.0 over REST and gRPC by the statuses of 1.0.0, of which 1.0.1 changed some. */
+  readonly firstStatuses?: boolean
 }
 
 type Speakers = readonly [ServerDialect, ...ServerDialect[]]
 
 /** In the order in which equals are preferred. */
-export function speakers({ dialects, strict = false, houseCodes = false }: DialectChoice): Speakers {
+export function speakers(choice: DialectChoice): Speakers {
+  const { dialects, strict = false, houseCodes = false, firstStatuses = false } = choice
+  const newest = firstStatuses ? { ...v1_0, encodeHttpError: encodeFirstHttpError } : v1_0
   const house = createHouseDialect({ strict, legacyCodes: houseCodes })
   const all = strict
-    ? [v1_0, v0_3Strict, house, v0_3ProtoStrict, v0_2Strict, v0_1Strict]
-    : [v1_0, v0_3, house, v0_3Proto, v0_2, v0_1]
+    ? [newest, v0_3Strict, house, v0_3ProtoStrict, v0_2Strict, v0_1Strict]
+    : [newest, v0_3, house, v0_3Proto, v0_2, v0_1]
   const [first, ...rest] = all.filter(({ name }) => dialects?.includes(name) ?? true)
   if (!first) throw new TypeError(`dialects: expected some of ${all.map(({ name }) => name).join(', ')}`)
   return [first, ...rest]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
-import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
+import { decodeError, decodeHttpError, encodeError, encodeFirstHttpError, encodeHttpError } from './errors.ts'
 
 const errorInfo = 'type.googleapis.com/google.rpc.ErrorInfo'
 
@@ -141,4 +141,18 @@ describe('an error that an agent answers', () => {
     const wire = { code: -1, message: 'Odd', data: ['anything', { '@type': 7 }, null] }
     expect(decodeError(wire)).toMatchObject({ code: 'internal', message: 'Odd', cause: wire })
   })
+})
+
+it('is told over HTTP by the statuses of 1.0.1, or by those of 1.0.0 if they are asked for', () => {
+  const told = (code: ErrorCode, encode = encodeHttpError) => {
+    const { status, body } = encode(new A2AError(code, 'No.'))
+    return [status, (body.error as { status: string }).status]
+  }
+  expect(told('task-not-cancelable')).toEqual([400, 'FAILED_PRECONDITION'])
+  expect(told('task-not-cancelable', encodeFirstHttpError)).toEqual([409, 'FAILED_PRECONDITION'])
+  expect(told('content-type-not-supported', encodeFirstHttpError)[0]).toBe(415)
+  expect(told('invalid-agent-response', encodeFirstHttpError)[0]).toBe(502)
+  expect(told('push-not-supported')).toEqual([400, 'FAILED_PRECONDITION'])
+  expect(told('push-not-supported', encodeFirstHttpError)).toEqual([400, 'UNIMPLEMENTED'])
+  expect(told('task-not-found', encodeFirstHttpError)).toEqual(told('task-not-found'))
 })

@@ -13,7 +13,26 @@ export function encodeError(error: A2AError): WireError {
 
 /** As `google.rpc.Status`, in the statuses of 1.0.1 (§5.4, §11.6). */
 export function encodeHttpError(error: A2AError): HttpError {
-  const { http, status } = kinds[error.code]
+  return httpErrorOf(error, kinds[error.code])
+}
+
+/** The same in the statuses of 1.0.0, which 1.0.1 changed. */
+export function encodeFirstHttpError(error: A2AError): HttpError {
+  return httpErrorOf(error, { ...kinds[error.code], ...firstStatuses[error.code] })
+}
+
+const firstStatuses: Readonly<Partial<Record<ErrorCode, { readonly http?: number; readonly status?: string }>>> = {
+  'task-not-cancelable': { http: 409 },
+  'content-type-not-supported': { http: 415 },
+  'invalid-agent-response': { http: 502 },
+  'push-not-supported': { status: 'UNIMPLEMENTED' },
+  'unsupported-operation': { status: 'UNIMPLEMENTED' },
+  'streaming-not-supported': { status: 'UNIMPLEMENTED' },
+  'task-ended': { status: 'UNIMPLEMENTED' },
+  'version-not-supported': { status: 'UNIMPLEMENTED' },
+}
+
+function httpErrorOf(error: A2AError, { http, status }: Pick<ErrorKind, 'http' | 'status'>): HttpError {
   const details = detailsOf(error)
   const told = { code: http, status, message: error.message }
   return { status: http, body: { error: details.length === 0 ? told : { ...told, details } } }
