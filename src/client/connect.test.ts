@@ -1,6 +1,12 @@
+import { writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { tell } from '../../test/contracts/service/story.ts'
+import { collect } from '../../test/support/house.ts'
 import { behind, card, cardPath, local, oldCardPath, peerOf } from '../../test/support/local.ts'
+import { temporaryDirectory } from '../../test/support/temporary.ts'
+import { agent } from '../local-agent.ts'
 import { createCardCache } from './card-cache.ts'
 import { connect } from './connect.ts'
 import type { Notice } from './notice.ts'
@@ -32,6 +38,47 @@ describe('connecting', () => {
     const client = await connect(local(tell))
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.card.name).toBe('Test')
+  })
+
+  it('takes an agent as its author wrote it, with the same tasks for all who talk to it', async () => {
+    const test = agent({ name: 'Test' }, tell)
+    const one = await connect(test)
+    const { task } = await one.send('count')
+    const other = await connect(test)
+    expect((await other.task(task?.id ?? '').get()).status.state).toBe('completed')
+    expect((await collect(other.stream('count'))).at(-1)).toMatchObject({ type: 'status', isLast: true })
+  })
+
+  it('says how an agent can be asked that has no way to be', async () => {
+    const { profile, run } = agent({ name: 'Test' }, tell)
+    await expect(connect({ profile, run } as never)).rejects.toThrow('createHandler(agent)')
+  })
+
+  it('takes a file with a card, by its path or URL', async () => {
+    const fetch = through(local(tell))
+    const path = join(await temporaryDirectory(), 'card.json')
+    await writeFile(path, JSON.stringify(jsonRpc('1.0')))
+    for (const target of [path, relative('.', path), pathToFileURL(path), pathToFileURL(path).href]) {
+      const client = await connect(target, { fetch })
+      expect((await client.send('hello')).text).toBe('hi')
+      expect(client.explain().lines[0]).toBe(`The card was found at ${target}.`)
+    }
+  })
+
+  it('says what is wrong with a file', async () => {
+    const path = join(await temporaryDirectory(), 'card.json')
+    await expect(connect(path)).rejects.toMatchObject({ code: 'invalid-params', reason: 'file' })
+    await writeFile(path, '{"name"')
+    await expect(connect(path)).rejects.toMatchObject({ code: 'invalid-params', reason: 'not-a-card' })
+    await writeFile(path, '{"name":"Test"}')
+    await expect(connect(path)).rejects.toMatchObject({ reason: 'not-a-card', hint: expect.stringContaining('url') })
+  })
+
+  it('believes no file that its caller does not believe', async () => {
+    const path = join(await temporaryDirectory(), 'card.json')
+    await writeFile(path, JSON.stringify(jsonRpc('1.0')))
+    const verifyCard = () => Promise.reject(new Error('no signature'))
+    await expect(connect(path, { verifyCard })).rejects.toMatchObject({ reason: 'card-not-believed' })
   })
 
   it('takes the address of a card', async () => {

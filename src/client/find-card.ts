@@ -90,7 +90,8 @@ async function fetchCard(url: string, options: FindCardOptions): Promise<FoundCa
   return { wire, url: answer.url, isUnchanged: false }
 }
 
-async function verified(wire: JsonObject, url: string, verify: FindCardOptions['verify']): Promise<void> {
+/** Throws if the card is not to be believed. */
+export async function verified(wire: JsonObject, url: string, verify: FindCardOptions['verify']): Promise<void> {
   try {
     await verify?.(wire)
   } catch (error) {
@@ -99,6 +100,6 @@ async function verified(wire: JsonObject, url: string, verify: FindCardOptions['
   }
 }
 
-function isCard({ name, url, supportedInterfaces, agent_id }: JsonObject): boolean {
+export function isCard({ name, url, supportedInterfaces, agent_id }: JsonObject): boolean {
   return agent_id !== undefined || (name !== undefined && (url !== undefined || supportedInterfaces !== undefined))
 }

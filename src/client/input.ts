@@ -2,16 +2,25 @@ import { readLimited } from '../http/read-limited.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Json, Part } from '../protocol/model.ts'
 import { toBase64 } from '../protocol/parts.ts'
+import { isFileUrl, readFile } from './read-file.ts'
 
 /** What is said to an agent: text, parts, files and data, or several of them. */
 export type Input = InputItem | readonly InputItem[]
 
-export type InputItem = string | Part | Blob | Uint8Array | InputFile
+export type InputItem = string | Part | Blob | Uint8Array | InputFile | PathFile
 
 export interface InputFile {
   readonly name: string
-  /** A URL is passed on; everything else is sent along. */
-  readonly content: string | Uint8Array | Blob | URL | AsyncIterable<Uint8Array>
+  /** A URL is passed on, unless it is of a file; everything else is sent along. */
+  readonly content: string | Uint8Array | Blob | URL | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>
+  readonly mediaType?: string
+}
+
+/** A file of this machine, where there are files. */
+export interface PathFile {
+  readonly path: string | URL
+  /** The last of the path by default. */
+  readonly name?: string
   readonly mediaType?: string
 }
 
@@ -40,6 +49,7 @@ async function toPart(item: InputItem): Promise<Part> {
   if (item instanceof Uint8Array) return { raw: toBase64(item), mediaType: 'application/octet-stream' }
   if (item instanceof Blob) return await filePart({ name: nameOf(item), content: item })
   if ('content' in item) return await filePart(item)
+  if ('path' in item) return await pathPart(item)
   if ('text' in item || 'url' in item || 'raw' in item || 'data' in item) return item
   throw wrongInput(`an object with ${Object.keys(item as object).join(', ')}`)
 }
@@ -48,7 +58,18 @@ function wrongInput(given: string): A2AError {
   return invalidParams('input', `expected a text, a part, a file or bytes, got ${given}`)
 }
 
+async function pathPart({ path, name = lastOf(path), mediaType }: PathFile): Promise<Part> {
+  const content = await readFile(path, maxFile)
+  return await filePart({ name, content, ...(mediaType !== undefined && { mediaType }) })
+}
+
+function lastOf(path: string | URL): string {
+  const name = /[^\\/]*$/.exec(`${path}`)?.[0] ?? ''
+  return isFileUrl(path) ? decodeURIComponent(name) : name
+}
+
 async function filePart({ name, content, mediaType }: InputFile): Promise<Part> {
+  if (content instanceof URL && isFileUrl(content)) return await pathPart({ path: content, name, mediaType })
   const type = mediaType ?? (content instanceof Blob && content.type !== '' ? content.type : undefined)
   const about = { ...(name !== '' && { filename: name }), ...(type !== undefined && { mediaType: type }) }
   return content instanceof URL ? { url: content.href, ...about } : { raw: toBase64(await bytesOf(content)), ...about }

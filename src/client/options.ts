@@ -10,11 +10,11 @@ import type { PollOptions } from './poll.ts'
 
 /**
  * Whom to talk to: an origin such as `https://agent.example.com`, where an agent is mounted below one, the address of
- * a card, a card, or an agent in this process that speaks `fetch`.
+ * a card, a file with a card (`./card.json`, `file:…`), a card, or an agent in this process that speaks `fetch`.
  */
 export type Target = string | URL | AgentCard | JsonObject | Local
 
-/** Such as the handler of `createHandler(agent)`: no socket is opened. */
+/** Such as `agent(…)` itself, or the handler of `createHandler(agent)`: no socket is opened. */
 export interface Local {
   readonly fetch: (request: Request) => Promise<Response>
 }

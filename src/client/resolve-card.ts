@@ -7,9 +7,11 @@ import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import type { Fetch } from '../transports/client-options.ts'
 import { createCardCache } from './card-cache.ts'
+import { readCardFile } from './card-file.ts'
 import { findCard } from './find-card.ts'
 import type { Journal } from './journal.ts'
 import { backoffsOf, type ConnectOptions, type Local, type Target } from './options.ts'
+import { isFile } from './read-file.ts'
 import { isTransient, retrying } from './retry.ts'
 
 /** Whom a target means. */
@@ -34,7 +36,10 @@ const sharedCards = createCardCache()
 export async function resolveCard(target: Target, options: ResolveOptions): Promise<Resolved> {
   const { fetch, journal, timeout = 30_000, verifyCard: verify } = options
   if (isModel(target)) return { card: target }
-  if (!isAddress(target)) return read(target, journal)
+  if (!isAddress(target)) return read(requireCard(target), journal)
+  if (!isLocal(target) && isFile(target)) {
+    return read(await readCardFile(target, { journal, ...(verify && { verify }) }), journal)
+  }
   const isShared = !isLocal(target) && options.authorize === undefined && options.verifyCard === undefined
   const cache = options.cardCache ?? (isShared ? sharedCards : createCardCache(1))
   const version = allClients[0]?.version ?? ''
@@ -59,6 +64,13 @@ function read(wire: JsonObject, journal: Journal): Resolved {
 
 export function isLocal(target: Target): target is Local {
   return typeof target === 'object' && 'fetch' in target && typeof target.fetch === 'function'
+}
+
+/** An agent as its author wrote it has no way to be asked. */
+function requireCard(target: JsonObject): JsonObject {
+  if (typeof target.run !== 'function') return target
+  const problem = 'This agent cannot be asked: expected one made by agent() of parley-a2a, or createHandler(agent).'
+  throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })
 }
 
 function isAddress(target: Target): target is string | URL | Local {

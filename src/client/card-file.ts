@@ -1,0 +1,34 @@
+import { isObject } from '../dialects/is-object.ts'
+import { JsonError, parseJson } from '../http/json.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import { type FindCardOptions, isCard, verified } from './find-card.ts'
+import { readFile } from './read-file.ts'
+
+const maxCard = 2 ** 20
+
+/** The card in a file of this machine. */
+export async function readCardFile(
+  path: string | URL,
+  { journal, verify }: Pick<FindCardOptions, 'journal' | 'verify'>,
+): Promise<JsonObject> {
+  const url = `${path}`
+  const wire = parse(await readFile(path, maxCard), url)
+  if (!isObject(wire) || !isCard(wire)) throw notACard(url, 'has JSON that is no agent card')
+  await verified(wire, url, verify)
+  journal.note({ type: 'card', url, outcome: 'found', detail: '' })
+  return wire
+}
+
+function parse(bytes: Uint8Array, url: string): unknown {
+  try {
+    return parseJson(bytes)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    throw notACard(url, `is no JSON: ${error.message}`)
+  }
+}
+
+function notACard(url: string, problem: string): A2AError {
+  return new A2AError('invalid-params', `${url} ${problem}.`, { reason: 'not-a-card', url })
+}

@@ -1,0 +1,23 @@
+import { type Agent, type AgentProfile, agent as defineAgent, type Run } from './agent/agent.ts'
+import { createHandler, type Handler } from './server/handler.ts'
+
+/**
+ * An agent that can be talked to in this process, as by `connect(agent)`: it speaks `fetch`. Its tasks are in memory;
+ * `serve` and `createHandler` give it another log, and everything else that can be chosen.
+ */
+export interface LocalAgent extends Agent {
+  readonly fetch: Handler['fetch']
+}
+
+export function agent(profile: AgentProfile, run: Run): LocalAgent {
+  const defined = defineAgent(profile, run)
+  let handler: Handler | undefined
+  return {
+    ...defined,
+    fetch(request) {
+      // Whoever talks to it meets the same tasks, and who never does pays for none.
+      handler ??= createHandler(defined)
+      return handler.fetch(request)
+    },
+  }
+}
