@@ -5,6 +5,7 @@ export default defineConfig({
   input: {
     index: 'src/index.ts',
     'client/index': 'src/client/index.ts',
+    'client/v1.0/index': 'src/client/v1.0/index.ts',
     'server/index': 'src/server/index.ts',
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },

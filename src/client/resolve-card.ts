@@ -1,4 +1,4 @@
-import { allClients } from '../dialects/all-clients.ts'
+import type { ClientDialect } from '../dialects/dialect.ts'
 import { isObject } from '../dialects/is-object.ts'
 import { readPeerCard } from '../dialects/peer-card.ts'
 import { withDeadline } from '../http/deadline.ts'
@@ -24,6 +24,8 @@ export interface Resolved {
 export interface ResolveOptions extends ConnectOptions {
   readonly fetch: Fetch
   readonly journal: Journal
+  /** The newest first. */
+  readonly readers: readonly ClientDialect[]
 }
 
 /** An agent in this process is at no address; it builds its own from the one that it is asked at. */
@@ -34,15 +36,15 @@ const sharedCards = createCardCache()
 
 /** The card of a target, fetched if it has to be. */
 export async function resolveCard(target: Target, options: ResolveOptions): Promise<Resolved> {
-  const { fetch, journal, timeout = 30_000, verifyCard: verify } = options
+  const { fetch, journal, readers, timeout = 30_000, verifyCard: verify } = options
   if (isModel(target)) return { card: target }
-  if (!isAddress(target)) return read(requireCard(target), journal)
+  if (!isAddress(target)) return read(requireCard(target), options)
   if (!isLocal(target) && isFile(target)) {
-    return read(await readCardFile(target, { journal, ...(verify && { verify }) }), journal)
+    return read(await readCardFile(target, { journal, ...(verify && { verify }) }), options)
   }
   const isShared = !isLocal(target) && options.authorize === undefined && options.verifyCard === undefined
   const cache = options.cardCache ?? (isShared ? sharedCards : createCardCache(1))
-  const version = allClients[0]?.version ?? ''
+  const version = readers[0]?.version ?? ''
   const never = new AbortController().signal
   const expired = () => new A2AError('timeout', `There was no card within ${timeout / 1000} seconds.`)
   const { signal, release } = withDeadline(options.signal ?? never, timeout, expired)
@@ -50,14 +52,14 @@ export async function resolveCard(target: Target, options: ResolveOptions): Prom
   try {
     const { retry } = backoffsOf(options)
     const { wire, url } = await retrying(find, { backoff: retry, signal, isWorthIt: isTransient })
-    return { ...read(wire, journal), cardUrl: url }
+    return { ...read(wire, options), cardUrl: url }
   } finally {
     release()
   }
 }
 
-function read(wire: JsonObject, journal: Journal): Resolved {
-  const { card, evidence, orElse } = readPeerCard(wire, allClients)
+function read(wire: JsonObject, { journal, readers }: ResolveOptions): Resolved {
+  const { card, evidence, orElse } = readPeerCard(wire, readers)
   journal.note({ type: 'reading', detail: evidence })
   return { card, ...(orElse !== undefined && { orElse }) }
 }

@@ -1,0 +1,84 @@
+import type { Binding, ClientDialect } from '../dialects/dialect.ts'
+import { type Door, doorsOf, relativeDoors } from '../dialects/doors.ts'
+import type { AgentCard } from '../protocol/card.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { Service } from '../protocol/service.ts'
+import type { Fetch, WireClientOptions } from '../transports/client-options.ts'
+import { authorizing } from './authorize.ts'
+import { type Client, createClient } from './client.ts'
+import { diagnose } from './diagnose.ts'
+import { createJournal } from './journal.ts'
+import type { Notice } from './notice.ts'
+import { backoffsOf, type ConnectOptions, type Target } from './options.ts'
+import { createPeer } from './peer.ts'
+import { isLocal, resolveCard } from './resolve-card.ts'
+import { createTalk } from './talk.ts'
+import { findWay } from './way.ts'
+
+/** What a client can speak, and over what. What is not in here is not in the bundle of its user either. */
+export interface Abilities {
+  /** In the order in which they are tried where nothing else decides. */
+  readonly dialects: readonly ClientDialect[]
+  readonly transports: ReadonlyMap<Binding, (options: WireClientOptions) => Service>
+}
+
+/** Finds out what an agent speaks, and where, and gives a client that talks to it. */
+export type Connect = (target: Target, options?: ConnectOptions) => Promise<Client>
+
+export function createConnect(abilities: Abilities): Connect {
+  return (target, options = {}) => connect(abilities, target, options)
+}
+
+async function connect(abilities: Abilities, target: Target, options: ConnectOptions): Promise<Client> {
+  const { authorize, onNotice, timeout = 60_000 } = options
+  const journal = createJournal()
+  const notify = (notice: Notice) => {
+    if (notice.type === 'polling') journal.note({ type: 'fallback', detail: notice.message })
+    onNotice?.(notice)
+  }
+  const dialects = abilities.dialects.filter(({ name }) => options.dialects?.includes(name) ?? true)
+  const bindings = [...abilities.transports.keys()].filter((each) => options.bindings?.includes(each) ?? true)
+  let card: AgentCard | undefined
+  let cardUrl: string | undefined
+  const explained = (error: unknown) => diagnose(error, { card, cardUrl, hasCredentials: authorize !== undefined })
+
+  const plain = fetchOf(target, options)
+  const fetch = authorize ? authorizing(plain, authorize, () => card) : plain
+  try {
+    const found = await resolveCard(target, { ...options, fetch, journal, readers: abilities.dialects })
+    card = found.card
+    cardUrl = found.cardUrl
+    const doors = doorsOf(card, { dialects, bindings, ...(found.orElse && { orElse: found.orElse }) })
+    if (!doors.some(({ origin }) => origin === 'card')) throw noCommonDoor()
+    const declared = doors.filter(({ origin }) => origin === 'card')
+    const all = cardUrl === undefined ? doors : [...doors, ...relativeDoors(declared, cardUrl)]
+    const open = ({ binding, url, dialect, tenant }: Door): Service => {
+      const create = abilities.transports.get(binding)
+      if (!create) throw noCommonDoor()
+      return create({ ...options, fetch, url, dialect, ...(tenant !== undefined && { tenant }) })
+    }
+    const way = findWay({ doors: all, open, journal, notify })
+    const peer = createPeer({ card, door: way.door, deduplicates: options.peerDeduplicates })
+    const service = createTalk({
+      ...backoffsOf(options),
+      service: way.service,
+      peer,
+      timeout,
+      notify,
+      diagnose: explained,
+    })
+    return createClient({ card, service, explain: () => journal.explain(way.door()) })
+  } catch (error) {
+    throw explained(error)
+  }
+}
+
+function fetchOf(target: Target, { fetch = globalThis.fetch }: ConnectOptions): Fetch {
+  if (!isLocal(target)) return (url, init) => fetch(url, init)
+  return (url, init) => target.fetch(new Request(url, init))
+}
+
+function noCommonDoor(): A2AError {
+  const problem = 'The card names no way to the agent that this client can go.'
+  return new A2AError('unsupported-operation', problem, { reason: 'no-common-door' })
+}

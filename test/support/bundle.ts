@@ -1,0 +1,72 @@
+import { join, relative } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { type InputOptions, type OutputChunk, type OutputOptions, type Plugin, rolldown } from 'rolldown'
+import config from '../../rolldown.config.ts'
+
+const root = join(import.meta.dirname, '../..')
+const quiet = { cwd: root, logLevel: 'silent' } as const
+
+/** What a user of the package gets who bundles one of its entries. */
+export interface Bundle {
+  /** Bytes, minified and compressed, of what is loaded at first. */
+  readonly first: number
+  /** Bytes of the chunks that are loaded on demand, by name. */
+  readonly onDemand: Readonly<Record<string, number>>
+  /** Bytes of each file that it is made of, not minified, the largest first. */
+  readonly modules: readonly (readonly [path: string, length: number])[]
+}
+
+/** The package as it is published: the text of each file, by its path. */
+export async function publish(): Promise<ReadonlyMap<string, string>> {
+  const chunks = await build({ ...config, ...quiet }, config.output)
+  return new Map(chunks.map(({ fileName, code }) => [join(root, 'dist', fileName), code]))
+}
+
+/** Bundles all of an entry, such as `client/index`, as its users do. */
+export async function bundle(published: ReadonlyMap<string, string>, entry: string): Promise<Bundle> {
+  const input = join(root, 'dist', `${entry}.js`)
+  const chunks = await build({ ...quiet, input, plugins: [filesIn(published)] }, { format: 'esm', minify: true })
+  const atFirst = withImports(
+    chunks.filter(({ isEntry }) => isEntry),
+    chunks,
+  )
+  const sources = await build({ ...quiet, input: join(root, 'src', `${entry}.ts`) }, { format: 'esm' })
+  const modules = sources.flatMap((chunk) => Object.entries(chunk.modules))
+  return {
+    first: sizeOf(...atFirst),
+    onDemand: Object.fromEntries(
+      chunks.filter((chunk) => !atFirst.includes(chunk)).map((chunk) => [chunk.name, sizeOf(chunk)]),
+    ),
+    modules: modules
+      .map(([id, { renderedLength }]) => [relative(root, id), renderedLength] as const)
+      .toSorted(([, one], [, other]) => other - one),
+  }
+}
+
+async function build(input: InputOptions, output: OutputOptions): Promise<readonly OutputChunk[]> {
+  await using bundling = await rolldown(input)
+  const made = await bundling.generate(output)
+  return made.output.filter((each) => each.type === 'chunk')
+}
+
+/** Also those that what it imports imports. */
+function withImports(some: readonly OutputChunk[], all: readonly OutputChunk[]): readonly OutputChunk[] {
+  const imported = all.filter(({ fileName }) => some.some(({ imports }) => imports.includes(fileName)))
+  const more = [...new Set([...some, ...imported])]
+  return more.length === some.length ? some : withImports(more, all)
+}
+
+function filesIn(published: ReadonlyMap<string, string>): Plugin {
+  return {
+    name: 'published',
+    resolveId(id, importer) {
+      const path = importer === undefined ? id : join(importer, '..', id)
+      return published.has(path) ? path : null
+    },
+    load: (id) => published.get(id) ?? null,
+  }
+}
+
+function sizeOf(...chunks: readonly OutputChunk[]): number {
+  return chunks.reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0)
+}
