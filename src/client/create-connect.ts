@@ -69,7 +69,7 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
     })
     return createClient({ card, service, explain: () => journal.explain(way.door()) })
   } catch (error) {
-    throw explained(error)
+    throw await explained(error)
   }
 }
 

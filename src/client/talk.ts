@@ -22,7 +22,7 @@ export interface TalkOptions extends Pick<ResumeOptions, 'polling'> {
   /** Milliseconds that a call with one answer may take. */
   readonly timeout: number
   readonly notify: Notify
-  readonly diagnose: (error: unknown) => A2AError
+  readonly diagnose: (error: unknown) => Promise<A2AError>
 }
 
 /** A call with a deadline of its own. */
@@ -79,7 +79,7 @@ export function createTalk(options: TalkOptions): Service {
       const verdict = pace.verdict()
       if (verdict) notify(verdict)
     } catch (error) {
-      throw diagnose(error)
+      throw await diagnose(error)
     } finally {
       release()
     }
@@ -91,7 +91,7 @@ export function createTalk(options: TalkOptions): Service {
       try {
         return await ask(operation, request, call)
       } catch (error) {
-        throw diagnose(error)
+        throw await diagnose(error)
       }
     },
   })

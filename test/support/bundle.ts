@@ -18,7 +18,7 @@ export interface Bundle {
 
 /** The package as it is published: the text of each file, by its path. */
 export async function publish(): Promise<ReadonlyMap<string, string>> {
-  const chunks = await build({ ...config, ...quiet }, config.output)
+  const chunks = await build({ ...config, ...quiet }, { format: 'esm', ...config.output })
   return new Map(chunks.map(({ fileName, code }) => [join(root, 'dist', fileName), code]))
 }
 
