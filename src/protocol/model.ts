@@ -87,6 +87,14 @@ export interface Task {
 /** Who is calling. */
 export interface Principal {
   readonly id: string
+  /** The organisation within which the id is unique. */
+  readonly tenant?: string
+  /** What its credentials allow. */
+  readonly scopes?: readonly string[]
+  /** What else its credentials say. */
+  readonly claims?: JsonObject
+  /** The schemes by which it proved who it is, and the scopes that each of them granted. */
+  readonly grants?: Readonly<Record<string, readonly string[]>>
 }
 
 /** Nobody in particular: the caller of an agent that asks for no credentials. */

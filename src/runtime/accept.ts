@@ -4,15 +4,17 @@ import type { MessageEvent } from '../protocol/events.ts'
 import type { Call, SendRequest, TaskAddress } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
+import type { CallerLog, VisibleHead } from './caller-log.ts'
 import { aliasDigest, claimedBefore, claimsOfNew, claimsWithin, isOpening, type Ticket, ticketOf } from './claims.ts'
 import { newId } from './new-id.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Runs } from './runs.ts'
-import { findHead, type VisibleHead, visibleHead } from './visible.ts'
 
+/** What an operation works with: the log as its caller sees it, and never the whole one. */
 export interface Acceptance {
-  readonly settings: RuntimeSettings
+  readonly settings: Omit<RuntimeSettings, 'log'>
   readonly runs: Runs
+  readonly log: CallerLog
 }
 
 /** Stores a message, at most once, and sees to it that somebody answers it. */
@@ -30,16 +32,23 @@ async function admit(request: SendRequest, call: Call, house: Acceptance): Promi
     throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
   }
   const { message, alias } = request
+  if (message.referenceTaskIds) await requireKnown(message.referenceTaskIds, house.log)
   if (message.taskId !== undefined) return await goOn({ taskId: message.taskId }, request, call, house)
   const known = alias === undefined ? undefined : { taskId: alias, isAlias: true }
-  const begun = known && (await findHead(house.settings.log, known, call.principal))
+  const begun = known && (await house.log.find(known))
   return known && begun ? await goOn(known, request, call, house) : await begin(request, call, house)
 }
 
-async function begin(request: SendRequest, call: Call, { settings, runs }: Acceptance): Promise<Ticket> {
-  const { log, holder, leaseTtl, dedupeNewTasks } = settings
+/** What is referred to is told to the agent, and so must be the caller's to tell. */
+async function requireKnown(taskIds: readonly string[], log: CallerLog): Promise<void> {
+  for (const taskId of new Set(taskIds)) if (!(await log.find({ taskId }))) throw taskNotFound(taskId)
+}
+
+async function begin(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
+  const { settings, runs, log } = house
+  const { holder, leaseTtl, dedupeNewTasks } = settings
   const contextId = request.message.contextId ?? newId()
-  const task = { taskId: newId(), contextId, owner: call.principal.id }
+  const task = { taskId: newId(), contextId, owner: log.owner }
   const received = receive(request, call, task)
   // Who has named the task knows it as one; who wants an answer at once gets one, for there is no message yet.
   const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
@@ -51,7 +60,7 @@ async function begin(request: SendRequest, call: Call, { settings, runs }: Accep
   if (created.type === 'known') {
     // Somebody else has just begun a task under this alias, or sent this very message.
     return created.claimed.digest === aliasDigest
-      ? await admit(request, call, { settings, runs })
+      ? await admit(request, call, house)
       : await ticketOf(log, created.claimed, claims[0]?.digest ?? '')
   }
   const { generation, lease } = created
@@ -60,17 +69,17 @@ async function begin(request: SendRequest, call: Call, { settings, runs }: Accep
 }
 
 async function goOn(address: TaskAddress, request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
-  const { settings, runs } = house
-  const { log, holder, leaseTtl } = settings
+  const { settings, runs, log } = house
+  const { holder, leaseTtl } = settings
   for (;;) {
-    const head = await visibleHead(log, address, call.principal)
+    const head = await log.task(address)
     const { taskId } = head
-    const claims = await claimsWithin(taskId, request, call)
+    const claims = await claimsWithin(head, request, call)
     const { contextId = head.contextId } = request.message
     if (contextId !== head.contextId) {
       throw invalidParams('message.contextId', `task ${taskId} is of another context; leave it out, or send its own`)
     }
-    const before = await claimedBefore(log, claims, call)
+    const before = await claimedBefore(log, head.owner, claims)
     if (before) return before
     if (await isOpening(log, head, request)) return { task: head, generation: 1, isRepeated: true }
     requireRoom(head, house)

@@ -8,18 +8,16 @@ import type { TaskHead } from '../tasks/log.ts'
 import type { Acceptance } from './accept.ts'
 import { getTask } from './get-task.ts'
 import { linkSignals } from './linked-signal.ts'
-import type { RuntimeSettings } from './options.ts'
-import { visibleHead } from './visible.ts'
 
 /** Over the grace period that an agent has, so that the caller sees the end of it. */
 const patience = 2_000
 
 /** Stores the wish. Whoever is at work on the task, here or elsewhere, stops it; nobody at work, we end it ourselves. */
 export async function cancelTask(request: CancelTaskRequest, call: Call, house: Acceptance): Promise<Task> {
-  const { settings, runs } = house
-  const { log, holder, leaseTtl } = settings
+  const { settings, runs, log } = house
+  const { holder, leaseTtl } = settings
   for (;;) {
-    const head = await visibleHead(log, request, call.principal)
+    const head = await log.task(request)
     const { taskId } = head
     if (isEnded(head.phase)) {
       throw new A2AError('task-not-cancelable', `Task ${taskId} is ${head.phase} already and cannot be canceled.`)
@@ -32,17 +30,18 @@ export async function cancelTask(request: CancelTaskRequest, call: Call, house: 
     if (lease) await log.append(taskId, generation, [createVoice(head).status('canceled')], lease)
     else {
       runs.get(taskId)?.nudge()
-      await ended(head, generation, call, settings)
+      await ended(head, generation, call, house)
     }
-    return await getTask(request, call, log)
+    return await getTask(request, log)
   }
 }
 
 /** Waits for the end of a task, for a while. */
-async function ended({ taskId }: TaskHead, after: number, call: Call, settings: RuntimeSettings): Promise<void> {
+async function ended({ taskId }: TaskHead, after: number, call: Call, house: Acceptance): Promise<void> {
+  const { settings, log } = house
   const { signal, release } = linkSignals([call.signal], settings.cancelGrace + patience)
   try {
-    for await (const { event } of follow(settings.log, taskId, after, signal)) {
+    for await (const { event } of follow(log, taskId, after, signal)) {
       if (event.type === 'status' && isEnded(event.status.state)) return
     }
   } finally {

@@ -1,7 +1,8 @@
 import { A2AError, taskNotFound } from '../protocol/errors.ts'
+import { ownerOf } from '../protocol/owner.ts'
 import type { Call, SendRequest } from '../protocol/service.ts'
-import type { Claim, Claimed, NewTask, TaskLog } from '../tasks/log.ts'
-import { aliasKey } from './visible.ts'
+import type { Claim, Claimed, NewTask } from '../tasks/log.ts'
+import { aliasKey, type CallerLog } from './caller-log.ts'
 
 /** A message that is stored: where its answer is to be read. */
 export interface Ticket {
@@ -26,14 +27,21 @@ export async function claimsOfNew(request: SendRequest, call: Call, byMessageId:
 }
 
 /** The keys under which a message is stored at most once in its task. */
-export function claimsWithin(taskId: string, request: SendRequest, call: Call): Promise<readonly Claim[]> {
-  return claim(request, [...keysOf(call), `in ${taskId} ${request.message.messageId}`])
+export function claimsWithin({ taskId, owner }: NewTask, request: SendRequest, call: Call): Promise<readonly Claim[]> {
+  const caller = ownerOf(call.principal)
+  // They are claimed for the task's owner, whose own keys are none of the caller's, nor the other way round.
+  const keys = caller === owner ? keysOf(call) : keysOf(call).map((key) => `of ${caller} ${key}`)
+  return claim(request, [...keys, `in ${taskId} ${request.message.messageId}`])
 }
 
 /** What these keys already stand for, if anything. */
-export async function claimedBefore(log: TaskLog, claims: readonly Claim[], call: Call): Promise<Ticket | undefined> {
+export async function claimedBefore(
+  log: CallerLog,
+  owner: string,
+  claims: readonly Claim[],
+): Promise<Ticket | undefined> {
   for (const { key, digest } of claims) {
-    const claimed = await log.claimed(call.principal.id, key)
+    const claimed = await log.claimed(owner, key)
     if (claimed) return await ticketOf(log, claimed, digest)
   }
   return undefined
@@ -42,7 +50,7 @@ export async function claimedBefore(log: TaskLog, claims: readonly Claim[], call
 /**
  * The message that began a task could claim nothing under the task's id, which it did not know. It is generation 1.
  */
-export async function isOpening(log: TaskLog, task: NewTask, { message }: SendRequest): Promise<boolean> {
+export async function isOpening(log: CallerLog, task: NewTask, { message }: SendRequest): Promise<boolean> {
   const [first] = await log.read(task.taskId, 0)
   if (first?.event.type !== 'message' || first.event.message.messageId !== message.messageId) return false
   const { taskId, contextId } = task
@@ -51,9 +59,9 @@ export async function isOpening(log: TaskLog, task: NewTask, { message }: SendRe
 }
 
 /** The same message came before: its answer is the answer, unless the body differs. */
-export async function ticketOf(log: TaskLog, claimed: Claimed, digest: string): Promise<Ticket> {
+export async function ticketOf(log: CallerLog, claimed: Claimed, digest: string): Promise<Ticket> {
   if (claimed.digest !== digest) throw conflict()
-  const head = await log.head(claimed.taskId)
+  const head = await log.find(claimed)
   if (!head || head.phase === 'expired') throw taskNotFound(claimed.taskId)
   return { task: head, generation: claimed.generation, isRepeated: true }
 }

@@ -1,13 +1,12 @@
 import { taskNotFound } from '../protocol/errors.ts'
 import type { Task } from '../protocol/model.ts'
-import type { Call, GetTaskRequest } from '../protocol/service.ts'
+import type { GetTaskRequest } from '../protocol/service.ts'
 import { loadFold } from '../tasks/load.ts'
-import type { TaskLog } from '../tasks/log.ts'
+import type { CallerLog } from './caller-log.ts'
 import { limitHistory } from './present.ts'
-import { visibleHead } from './visible.ts'
 
-export async function getTask(request: GetTaskRequest, call: Call, log: TaskLog): Promise<Task> {
-  const head = await visibleHead(log, request, call.principal)
+export async function getTask(request: GetTaskRequest, log: CallerLog): Promise<Task> {
+  const head = await log.task(request)
   const task = (await loadFold(log, head)).task()
   if (!task) throw taskNotFound(request.taskId) // it was removed while we read
   return limitHistory(task, request.historyLength)

@@ -1,19 +1,19 @@
 import { invalidParams } from '../protocol/errors.ts'
 import type { Task } from '../protocol/model.ts'
-import type { Call, ListTasksRequest, TaskPage } from '../protocol/service.ts'
+import type { ListTasksRequest, TaskPage } from '../protocol/service.ts'
 import { loadFold } from '../tasks/load.ts'
-import type { ListCursor, TaskHead, TaskLog } from '../tasks/log.ts'
+import type { ListCursor, TaskHead } from '../tasks/log.ts'
+import type { CallerLog } from './caller-log.ts'
 import { limitHistory } from './present.ts'
 
 const defaultPageSize = 50
 
 /** The caller's tasks, newest status first. A task that changes while it is paged through moves to the front. */
-export async function listTasks(request: ListTasksRequest, call: Call, log: TaskLog): Promise<TaskPage> {
+export async function listTasks(request: ListTasksRequest, log: CallerLog): Promise<TaskPage> {
   const { contextId, state, statusSince, pageSize = defaultPageSize, pageToken } = request
   const { historyLength = 0, includeArtifacts = false } = request
   const filter = JSON.stringify([contextId, state, statusSince])
   const { heads, total, next } = await log.list({
-    owner: call.principal.id,
     contextId,
     phase: state,
     changedSince: statusSince === undefined ? undefined : Date.parse(statusSince),

@@ -1,6 +1,8 @@
 import type { Agent } from '../agent/agent.ts'
 import { consoleLogger, type Logger } from '../protocol/logger.ts'
-import type { TaskLog } from '../tasks/log.ts'
+import type { Principal } from '../protocol/model.ts'
+import type { Operation } from '../protocol/service.ts'
+import type { Others, TaskLog } from '../tasks/log.ts'
 
 export interface RuntimeOptions {
   readonly agent: Agent
@@ -22,11 +24,16 @@ export interface RuntimeOptions {
   readonly dedupeNewTasks?: boolean
   /** Names this process in the leases it holds, for people who look into the store. */
   readonly holder?: string
+  /** Lets a caller see more than its own tasks: of a team, of a tenant, or of everyone. Asked for every call. */
+  readonly policy?: Policy
   /** How long ended tasks, and after them their tombstones, are kept, in milliseconds. */
   readonly retention?: { readonly ended: number; readonly tombstones: number }
 }
 
-export type RuntimeSettings = Required<Omit<RuntimeOptions, 'turnDeadline'>> & Pick<RuntimeOptions, 'turnDeadline'>
+export type Policy = (principal: Principal, operation: Operation) => Others | undefined
+
+type Unset = 'turnDeadline' | 'policy'
+export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset>> & Pick<RuntimeOptions, Unset>
 
 const day = 24 * 60 * 60 * 1000
 

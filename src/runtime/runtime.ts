@@ -1,7 +1,10 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Principal } from '../protocol/model.ts'
-import type { Call, Service, TaskAddress } from '../protocol/service.ts'
+import { ownerOf } from '../protocol/owner.ts'
+import type { Call, Operation, Service, TaskAddress } from '../protocol/service.ts'
+import type { Acceptance } from './accept.ts'
+import { CallerLog } from './caller-log.ts'
 import { cancelTask } from './cancel-task.ts'
 import { getTask } from './get-task.ts'
 import { linkSignals } from './linked-signal.ts'
@@ -12,7 +15,6 @@ import { sendMessage } from './send-message.ts'
 import { streamMessage } from './stream-message.ts'
 import { subscribeToTask } from './subscribe-to-task.ts'
 import { startUpkeep } from './upkeep.ts'
-import { findHead } from './visible.ts'
 
 /** The operations of A2A over a task log, and the agent that answers. */
 export interface Runtime {
@@ -25,10 +27,20 @@ export interface Runtime {
 
 export function createRuntime(options: RuntimeOptions): Runtime {
   const settings = withDefaults(options)
-  const { log } = settings
+  const { log, policy } = settings
   const runs = createRuns(settings)
   const upkeep = startUpkeep(settings, runs)
-  const house = { settings, runs }
+
+  function logOf(principal: Principal, operation: Operation): CallerLog {
+    const owner = ownerOf(principal)
+    const also = policy?.(principal, operation)
+    return new CallerLog(log, also === undefined ? { owner } : { owner, also })
+  }
+
+  function houseOf({ principal }: Call, operation: Operation): Acceptance {
+    return { settings, runs, log: logOf(principal, operation) }
+  }
+
   const closing = new AbortController()
   let isDraining = false
 
@@ -53,16 +65,19 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const service: Service = {
     async sendMessage(request, call) {
       requireOpen()
-      return await sendMessage(request, call, house)
+      return await sendMessage(request, call, houseOf(call, 'sendMessage'))
     },
     async *streamMessage(request, call) {
       requireOpen()
-      yield* until(call, (linked) => streamMessage(request, linked, house))
+      yield* until(call, (linked) => streamMessage(request, linked, houseOf(call, 'streamMessage')))
     },
-    getTask: (request, call) => getTask(request, call, log),
-    listTasks: (request, call) => listTasks(request, call, log),
-    cancelTask: (request, call) => cancelTask(request, call, house),
-    subscribeToTask: (request, call) => until(call, (linked) => subscribeToTask(request, linked, log)),
+    getTask: async (request, { principal }) => await getTask(request, logOf(principal, 'getTask')),
+    listTasks: async (request, { principal }) => await listTasks(request, logOf(principal, 'listTasks')),
+    cancelTask: async (request, call) => await cancelTask(request, call, houseOf(call, 'cancelTask')),
+    async *subscribeToTask(request, call) {
+      const log = logOf(call.principal, 'subscribeToTask')
+      yield* until(call, (linked) => subscribeToTask(request, linked, log))
+    },
     createPushConfig: withoutPush,
     getPushConfig: withoutPush,
     listPushConfigs: withoutPush,
@@ -75,7 +90,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   return {
     service,
     async recall(address, principal) {
-      const head = await findHead(log, address, principal)
+      const head = await logOf(principal, 'getTask').find(address)
       return head?.dialect
     },
     async drain(deadline) {

@@ -3,8 +3,8 @@ import type { StoredEvent } from '../protocol/events.ts'
 import type { Call, Outcome, SendRequest } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { Fold } from '../tasks/fold.ts'
-import type { TaskLog } from '../tasks/log.ts'
 import { type Acceptance, accept } from './accept.ts'
+import type { CallerLog } from './caller-log.ts'
 import type { Ticket } from './claims.ts'
 import { linkSignals } from './linked-signal.ts'
 import { limitHistory } from './present.ts'
@@ -12,7 +12,7 @@ import { foldUntil, streamTask } from './stream.ts'
 
 /** The answer to a message: the stream of its task, folded to where it rests. */
 export async function sendMessage(request: SendRequest, call: Call, house: Acceptance): Promise<Outcome> {
-  const { log } = house.settings
+  const { log } = house
   const ticket = await accept(request, call, house)
   const { historyLength, returnImmediately, blockFor } = request.configuration ?? {}
   const outcome = returnImmediately
@@ -25,10 +25,9 @@ export async function sendMessage(request: SendRequest, call: Call, house: Accep
 async function restOf(
   { task, generation }: Ticket,
   call: Call,
-  { settings, runs }: Acceptance,
+  { log, runs }: Acceptance,
   blockFor: number | undefined,
 ): Promise<Outcome | undefined> {
-  const { log } = settings
   const fold = await foldUntil(log, task, generation)
   const limit = blockFor === undefined ? undefined : linkSignals([call.signal], blockFor)
   try {
@@ -62,7 +61,11 @@ function outcomeAt({ event }: StoredEvent, fold: Fold): Outcome | undefined {
   return task && { type: 'task', task }
 }
 
-async function firstOf(log: TaskLog, { task, generation }: Ticket, signal: AbortSignal): Promise<Outcome | undefined> {
+async function firstOf(
+  log: CallerLog,
+  { task, generation }: Ticket,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
   for await (const event of streamTask(log, task, await foldUntil(log, task, generation), { signal })) {
     if (event.type === 'task' || event.type === 'message') return event
   }

@@ -11,7 +11,7 @@ export async function* streamMessage(
   call: Call,
   house: Acceptance,
 ): AsyncGenerator<StreamEvent, void> {
-  const { log } = house.settings
+  const { log } = house
   const { task, generation, isRepeated } = await accept(request, call, house)
   const { after } = request
   // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.

@@ -3,7 +3,8 @@ import type { Task, TaskState } from '../protocol/model.ts'
 import { isEnded } from '../protocol/states.ts'
 import { createFold, type Fold } from '../tasks/fold.ts'
 import { followPages } from '../tasks/follow.ts'
-import type { NewTask, TaskLog } from '../tasks/log.ts'
+import type { FoldedLog } from '../tasks/load.ts'
+import type { NewTask } from '../tasks/log.ts'
 
 export interface StreamOptions {
   readonly signal: AbortSignal
@@ -17,7 +18,7 @@ export interface StreamOptions {
  * an exchange that the agent answers with a message is that one message.
  */
 export async function* streamTask(
-  log: TaskLog,
+  log: FoldedLog,
   task: NewTask,
   from: Fold | number,
   { signal, endOnAuth }: StreamOptions,
@@ -61,7 +62,7 @@ function closesStream(state: TaskState, endOnAuth = false): boolean {
  * The fold to read the answer to a message from: everything up to the message. The first message of a task has
  * nothing before it, so that reading may as well begin there.
  */
-export async function foldUntil(log: TaskLog, task: NewTask, message: number): Promise<Fold> {
+export async function foldUntil(log: FoldedLog, task: NewTask, message: number): Promise<Fold> {
   if (message === 1) return createFold(task)
   const snapshot = await log.snapshot(task.taskId)
   const fold = createFold(task, snapshot && snapshot.generation <= message ? snapshot : undefined)

@@ -3,18 +3,17 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, SubscribeRequest } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
 import { loadFold } from '../tasks/load.ts'
-import type { TaskLog } from '../tasks/log.ts'
+import type { CallerLog } from './caller-log.ts'
 import { streamTask } from './stream.ts'
-import { visibleHead } from './visible.ts'
 
 /** The task as of now and then every change; or, from a known generation, just what is missing. */
 export async function* subscribeToTask(
   request: SubscribeRequest,
   call: Call,
-  log: TaskLog,
+  log: CallerLog,
 ): AsyncGenerator<StreamEvent, void> {
   const { after, tellEnded, endOnAuth } = request
-  const head = await visibleHead(log, request, call.principal)
+  const head = await log.task(request)
   const { taskId, phase, generation } = head
   if (after !== undefined && after > generation) {
     throw invalidParams('Last-Event-ID', `task ${taskId} is at event ${generation}, and ${after} is beyond it`)

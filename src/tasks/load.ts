@@ -1,11 +1,14 @@
 import { createFold, type Fold } from './fold.ts'
 import type { NewTask, TaskLog } from './log.ts'
 
+/** What of a log is folded. */
+export type FoldedLog = Pick<TaskLog, 'read' | 'wait' | 'snapshot' | 'keepSnapshot'>
+
 /** So many events are cheaper to fold again than to keep a snapshot of. */
 const worthKeeping = 512
 
 /** Folds a task from its newest snapshot and what came after; a reader who had to fold much leaves a new snapshot. */
-export async function loadFold(log: TaskLog, task: NewTask): Promise<Fold> {
+export async function loadFold(log: FoldedLog, task: NewTask): Promise<Fold> {
   const snapshot = await log.snapshot(task.taskId)
   const fold = createFold(task, snapshot)
   for (;;) {

@@ -18,8 +18,8 @@ export interface TaskLog {
    */
   append(taskId: string, after: number, events: readonly TaskEvent[], options: AppendOptions): Promise<Appended>
 
-  /** Where a task stands, without its events. */
-  head(taskId: string): Promise<TaskHead | undefined>
+  /** Where a task stands, without its events. With a scope: as if there were none but those within it. */
+  head(taskId: string, scope?: Scope): Promise<TaskHead | undefined>
 
   /** What is stored beyond `after`, oldest first: at least one event if there is any, at most about `readLimit`. */
   read(taskId: string, after: number): Promise<readonly StoredEvent[]>
@@ -31,7 +31,7 @@ export interface TaskLog {
   snapshot(taskId: string): Promise<Snapshot | undefined>
   keepSnapshot(snapshot: Snapshot): Promise<void>
 
-  /** Tasks of one owner, newest status first. Exchanges that never became tasks are not among them. */
+  /** The tasks within a scope, newest status first. Exchanges that never became tasks are not among them. */
   list(query: ListQuery): Promise<HeadPage>
 
   /** What a claimed key stands for. */
@@ -60,9 +60,17 @@ export const readLimit = { events: 256, bytes: 256 * 1024 }
 export interface NewTask {
   readonly taskId: string
   readonly contextId: string
-  /** The id of the principal whose task it is. */
+  /** Whose task it is: see `ownerOf`. */
   readonly owner: string
 }
+
+/** Whose tasks can be seen: those of one owner, and of whom a policy adds. */
+export interface Scope {
+  readonly owner: string
+  readonly also?: Others
+}
+
+export type Others = 'everyone' | { readonly owners?: readonly string[]; readonly tenants?: readonly string[] }
 
 export interface TaskHead extends NewTask {
   readonly generation: number
@@ -146,8 +154,7 @@ export interface Known {
   readonly claimed: Claimed
 }
 
-export interface ListQuery {
-  readonly owner: string
+export interface ListQuery extends Scope {
   readonly contextId?: string
   readonly phase?: Phase
   /** Milliseconds since 1970, inclusive. */

@@ -15,6 +15,7 @@ import {
   type TaskHead,
   type TaskLog,
 } from './log.ts'
+import { isWithin } from './scope.ts'
 import { createWakeups } from './wakeups.ts'
 
 export interface MemoryLogOptions {
@@ -140,9 +141,9 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
       return appended
     },
 
-    async head(taskId) {
+    async head(taskId, scope) {
       const entry = tasks.get(taskId)
-      return entry && headOf(entry)
+      return entry && (!scope || isWithin(scope, entry.task.owner)) ? headOf(entry) : undefined
     },
 
     async read(taskId, after) {
@@ -257,11 +258,12 @@ function isOver({ standing: { phase } }: Entry): boolean {
   return phase === 'expired' || isEnded(phase)
 }
 
-function matches({ task, standing }: Entry, { owner, contextId, phase, changedSince }: ListQuery): boolean {
+function matches({ task, standing }: Entry, query: ListQuery): boolean {
+  const { contextId, phase, changedSince } = query
   return (
     standing.phase !== 'expired' &&
     isTask(standing.phase) &&
-    task.owner === owner &&
+    isWithin(query, task.owner) &&
     (contextId === undefined || task.contextId === contextId) &&
     (phase === undefined || standing.phase === phase) &&
     (changedSince === undefined || standing.changed >= changedSince)

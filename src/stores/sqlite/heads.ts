@@ -1,6 +1,7 @@
 import type { StatusEvent } from '../../protocol/events.ts'
 import type { TaskStatus } from '../../protocol/model.ts'
-import type { TaskHead } from '../../tasks/log.ts'
+import type { Scope, TaskHead } from '../../tasks/log.ts'
+import { isWithin } from '../../tasks/scope.ts'
 import { withoutMessage } from '../../tasks/without-message.ts'
 import type { SqliteDatabase } from './driver.ts'
 
@@ -49,7 +50,7 @@ function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | 
 }
 
 export interface Heads {
-  head(taskId: string): TaskHead | undefined
+  head(taskId: string, scope?: Scope): TaskHead | undefined
   isBeyond(taskId: string, generation: number): boolean
 }
 
@@ -58,9 +59,9 @@ export function createHeads(db: SqliteDatabase): Heads {
   const beyond = db.prepare('SELECT 1 FROM tasks WHERE task_id = ? AND generation > ?')
 
   return {
-    head(taskId) {
+    head(taskId, scope) {
       const row = ofTask.get(taskId) as HeadRow | undefined
-      return row && decodeHead(row)
+      return row && (!scope || isWithin(scope, row.owner)) ? decodeHead(row) : undefined
     },
     isBeyond: (taskId, generation) => beyond.get(taskId, generation) !== undefined,
   }

@@ -104,7 +104,7 @@ export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions)
       return appended
     },
 
-    head: (taskId) => look(() => heads.head(taskId)),
+    head: (taskId, scope) => look(() => heads.head(taskId, scope)),
 
     read: (taskId, after) =>
       look(() => {

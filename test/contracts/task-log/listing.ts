@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TaskState } from '../../../src/protocol/model.ts'
-import type { HeadPage, ListCursor, ListQuery, TaskHead, TaskLog } from '../../../src/tasks/log.ts'
+import { ownerOf } from '../../../src/protocol/owner.ts'
+import type { HeadPage, ListCursor, ListQuery, Others, TaskHead, TaskLog } from '../../../src/tasks/log.ts'
 import { type OpenLog, openForTest } from './opened-log.ts'
 import { begin, chunk, reply, status } from './samples.ts'
 
@@ -35,6 +36,34 @@ export function listingContract(open: OpenLog): void {
     expect(await listedIds(log, { owner: 'alice' })).toEqual([hers])
     expect(await listedIds(log, { owner: 'bob' })).toEqual([his])
     expect(await listedIds(log, { owner: 'ALICE' })).toEqual([])
+  })
+
+  test('a scope shows its owner, and whom a policy adds, and nobody else', async () => {
+    const log = await openForTest(open)
+    const [acme, other] = [crypto.randomUUID(), crypto.randomUUID()]
+    const of = (tenant: string, id: string) => ownerOf({ id, tenant })
+    const hers = await begin(log, { owner: of(acme, 'alice') }, status('working', 4_000))
+    const his = await begin(log, { owner: of(acme, 'bob') }, status('working', 3_000))
+    const alien = await begin(log, { owner: of(`${acme}2`, 'bob') }, status('working', 2_000))
+    const plain = await begin(log, { owner: other }, status('working', 1_000))
+    const owner = of(acme, 'alice')
+    const scopes: readonly (readonly [Others | undefined, readonly string[]])[] = [
+      [undefined, [hers]],
+      [{}, [hers]],
+      [{ owners: [other] }, [hers, plain]],
+      [{ tenants: [acme] }, [hers, his]],
+      [{ tenants: [acme, `${acme}2`], owners: [other, 'nobody'] }, [hers, his, alien, plain]],
+    ]
+    for (const [also, expected] of scopes) {
+      expect(await listedIds(log, { owner, also })).toEqual(expected)
+      expect((await log.list({ owner, also, contextId: 'context', limit: 1 })).total).toBe(expected.length)
+      for (const id of [hers, his, alien, plain]) {
+        expect((await log.head(id, { owner, also }))?.taskId).toBe(expected.includes(id) ? id : undefined)
+      }
+    }
+    const everyone = await listedIds(log, { owner: 'nobody', also: 'everyone' })
+    expect(everyone).toEqual(expect.arrayContaining([hers, his, alien, plain]))
+    expect(await log.head(hers, { owner: 'nobody', also: 'everyone' })).toEqual(await log.head(hers))
   })
 
   test('filters hold together, and the moment asked for is included', async () => {

@@ -1,0 +1,84 @@
+import { A2AError, taskNotFound } from '../protocol/errors.ts'
+import type { TaskEvent } from '../protocol/events.ts'
+import type { TaskState } from '../protocol/model.ts'
+import type { TaskAddress } from '../protocol/service.ts'
+import { isTask } from '../protocol/states.ts'
+import type { AppendOptions, CreateOptions, ListQuery, NewTask, Scope, TaskHead, TaskLog } from '../tasks/log.ts'
+import { isWithin } from '../tasks/scope.ts'
+
+export interface VisibleHead extends TaskHead {
+  readonly phase: TaskState
+}
+
+/**
+ * The log as one caller sees it. Operations get nothing else, so that none of them can ask without saying for whom:
+ * a task is found within the caller's scope or not at all, and only what was found or begun can be read on.
+ */
+export class CallerLog implements Pick<TaskLog, 'read' | 'wait' | 'snapshot' | 'keepSnapshot'> {
+  readonly owner: string
+  readonly #log: TaskLog
+  readonly #scope: Scope
+
+  constructor(log: TaskLog, scope: Scope) {
+    this.owner = scope.owner
+    this.#log = log
+    this.#scope = scope
+  }
+
+  /** Whatever is at the address for this caller, also if it is no task yet, or no more. */
+  async find({ taskId, isAlias }: TaskAddress): Promise<TaskHead | undefined> {
+    const claimed = isAlias ? await this.#log.claimed(this.owner, aliasKey(taskId)) : undefined
+    const head = await this.#log.head(claimed?.taskId ?? taskId, this.#scope)
+    // A log that does not heed the scope must not give away anything.
+    return head && isWithin(this.#scope, head.owner) ? head : undefined
+  }
+
+  /** The task at the address. What is not the caller's does not exist, in the same words. */
+  async task(address: TaskAddress): Promise<VisibleHead> {
+    const { taskId } = address
+    const head = await this.find(address)
+    if (!head) throw taskNotFound(taskId)
+    const { phase } = head
+    if (phase === 'expired') throw new A2AError('task-not-found', `Task ${taskId} has ended long ago and was removed.`)
+    if (!isTask(phase)) throw taskNotFound(taskId)
+    return { ...head, phase }
+  }
+
+  list(query: Omit<ListQuery, keyof Scope>) {
+    return this.#log.list({ ...query, ...this.#scope })
+  }
+
+  /** What a key stands for that was claimed in a task of this owner. */
+  claimed(owner: string, key: string) {
+    return this.#log.claimed(owner, key)
+  }
+
+  create(task: NewTask, events: readonly TaskEvent[], options: CreateOptions) {
+    return this.#log.create(task, events, options)
+  }
+
+  append(taskId: string, after: number, events: readonly TaskEvent[], options: AppendOptions) {
+    return this.#log.append(taskId, after, events, options)
+  }
+
+  read(taskId: string, after: number) {
+    return this.#log.read(taskId, after)
+  }
+
+  wait(taskId: string, after: number, signal: AbortSignal) {
+    return this.#log.wait(taskId, after, signal)
+  }
+
+  snapshot(taskId: string) {
+    return this.#log.snapshot(taskId)
+  }
+
+  keepSnapshot(snapshot: Parameters<TaskLog['keepSnapshot']>[0]) {
+    return this.#log.keepSnapshot(snapshot)
+  }
+}
+
+/** The key under which a task is known by the id that its caller chose. */
+export function aliasKey(alias: string): string {
+  return `alias ${alias}`
+}
