@@ -16,7 +16,7 @@ const mayImport = {
   registry: ['protocol', 'client', 'mesh', 'auth', 'http'],
   gateway: ['protocol', 'client', 'mesh', 'registry', 'server', 'auth', 'http'],
   stores: ['protocol', 'tasks'],
-  node: ['server', 'transports', 'http'],
+  node: ['server', 'client', 'transports', 'http'],
 }
 
 /** Beyond the arrows above, `import type` only: a store sees these ports and none of their code. */

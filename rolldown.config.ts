@@ -4,12 +4,15 @@ import { defineConfig } from 'rolldown'
 export default defineConfig({
   input: {
     index: 'src/index.ts',
+    'node/client-1.0': 'src/node/client-1.0.ts',
+    'node/client': 'src/node/client.ts',
+    'node/guard/index': 'src/node/guard/index.ts',
     'client/index': 'src/client/index.ts',
     'client/v1.0/index': 'src/client/v1.0/index.ts',
     'server/index': 'src/server/index.ts',
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },
   platform: 'node',
-  external: [/^node:/, /^@bufbuild\//, 'eventsource-parser'],
+  external: [/^node:/, /^@bufbuild\//, 'eventsource-parser', 'ipaddr.js'],
   output: { dir: 'dist', format: 'esm', chunkFileNames: 'shared/[name].js', minify: false },
 })

@@ -1,5 +1,5 @@
+import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import type { Fetch } from '../transports/client-options.ts'
 
 /** What credentials are asked for. */
 export interface Authorization {

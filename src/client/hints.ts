@@ -27,6 +27,8 @@ export const hints = {
   'not-http': ({ url }) => `Something else than an agent listens at ${hostOf(url)}: check the port.`,
   'bad-url': ({ url }) => `Write the address as https://host/path: ${url} is none.`,
   'redirect-loop': ({ url }) => `Correct the redirects of ${hostOf(url)}: they lead back to themselves.`,
+  guarded: ({ url }) =>
+    `If it is meant, allow it: { fetch: createGuardedFetch({ allow: ['${nameOf(url)}'] }) }, of parley-a2a/guard.`,
   redirected: ({ url }) => `A redirect made a GET of the call: put ${url} itself into the card.`,
   blocked: () => 'In a browser this is mostly CORS: the agent must allow this origin and its headers.',
   'wrong-path': ({ url }) =>
@@ -68,6 +70,10 @@ export const hints = {
 
 function hostOf(url = ''): string {
   return URL.canParse(url) ? new URL(url).host : url
+}
+
+function nameOf(url = ''): string {
+  return URL.canParse(url) ? new URL(url).hostname : url
 }
 
 function schemesOf(card: AgentCard | undefined): string {

@@ -44,8 +44,16 @@ export function isUnsent(error: A2AError): boolean {
 }
 
 function isHopeless(reason: string | undefined): boolean {
-  return reason === 'certificate' || reason === 'not-tls' || reason === 'bad-url' || reason === 'redirect-loop'
+  return hopeless.has(reason ?? '')
 }
+
+const hopeless: ReadonlySet<string> = new Set<NetworkFailure>([
+  'certificate',
+  'not-tls',
+  'bad-url',
+  'redirect-loop',
+  'guarded',
+])
 
 const networkFailures: ReadonlySet<string> = new Set<NetworkFailure>([
   'connection-refused',

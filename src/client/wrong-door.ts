@@ -72,4 +72,5 @@ const unreachable: ReadonlySet<string> = new Set([
   'not-tls',
   'not-http',
   'bad-url',
+  'guarded',
 ])

@@ -8,6 +8,8 @@ export type NetworkFailure =
   | 'not-http'
   | 'bad-url'
   | 'redirect-loop'
+  /** A guard did not let it out. */
+  | 'guarded'
   | 'connection-lost'
   /** Not told: browsers, which keep it from scripts, also say nothing more of a request that CORS forbids. */
   | 'blocked'
@@ -25,15 +27,16 @@ export function networkFailureOf(error: unknown, depth = 0): NetworkFailure {
 }
 
 const patterns: readonly (readonly [RegExp, NetworkFailure])[] = [
+  [/ERR_REQUEST_REFUSED/, 'guarded'],
   [/ECONNREFUSED|ConnectionRefused/, 'connection-refused'],
   [/ENOTFOUND|EAI_AGAIN/, 'name-not-found'],
-  [/EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT/, 'host-unreachable'],
+  [/EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|ERR_CONNECT_TIMEOUT/, 'host-unreachable'],
   [/CERT|certificate|UNABLE_TO_VERIFY_LEAF_SIGNATURE/, 'certificate'],
   [/ERR_SSL|EPROTO/, 'not-tls'],
   [/HTTPParserError|HPE_/, 'not-http'],
   [/ERR_INVALID_URL|unknown scheme|bad port/, 'bad-url'],
   [/redirect count exceeded|too many redirects/i, 'redirect-loop'],
-  [/ECONNRESET|EPIPE|UND_ERR_SOCKET|UND_ERR_BODY_TIMEOUT|UND_ERR_HEADERS_TIMEOUT/, 'connection-lost'],
+  [/ECONNRESET|EPIPE|UND_ERR_SOCKET|ERR_(BODY|HEADERS|TOTAL)_TIMEOUT/, 'connection-lost'],
 ]
 
 /** Whether it is certain that nothing of the request reached anybody, so that sending it again repeats nothing. */
@@ -45,6 +48,7 @@ export function isBeforeSending(failure: NetworkFailure): boolean {
     case 'certificate':
     case 'not-tls':
     case 'bad-url':
+    case 'guarded':
       return true
     case 'not-http':
     case 'redirect-loop':

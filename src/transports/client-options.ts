@@ -1,7 +1,5 @@
 import type { ClientDialect } from '../dialects/dialect.ts'
-
-/** As the global one, which it is by default; credentials, guards and agents without a socket are put in here. */
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+import type { Fetch } from '../http/outbound.ts'
 
 export interface AnswerLimits {
   /** Bytes of an answer. 64 MiB by default. */

@@ -13,7 +13,11 @@ export function lostAnswer(error: unknown, url: string, signal: AbortSignal): A2
   }
   if (error instanceof StreamSilent) return silent(url, error.idle)
   const failure = networkFailureOf(error)
-  return new A2AError('unavailable', `${url} cannot be reached: ${sayings[failure]}.`, {
+  const problem =
+    failure === 'guarded' && error instanceof Error
+      ? `${url} is not asked: ${error.message}.`
+      : `${url} cannot be reached: ${sayings[failure]}.`
+  return new A2AError('unavailable', problem, {
     cause: error,
     url,
     reason: failure,
@@ -43,6 +47,7 @@ const sayings: Readonly<Record<NetworkFailure, string>> = {
   'not-http': 'it does not speak HTTP',
   'bad-url': 'it is no address that can be asked',
   'redirect-loop': 'it redirects in a circle',
+  guarded: 'the guard does not let it out',
   'connection-lost': 'the connection broke off',
   blocked: 'the request failed, and the platform does not say why',
 }

@@ -1,0 +1,30 @@
+/** Why an address is not asked. */
+export type Refusal =
+  | 'bad-url'
+  | 'scheme'
+  | 'userinfo'
+  | 'port'
+  | 'metadata'
+  | 'loopback'
+  | 'private'
+  | 'link-local'
+  | 'shared'
+  | 'multicast'
+  | 'unspecified'
+  | 'translated'
+  | 'reserved'
+  /** It redirects, and nobody wants that here. */
+  | 'redirect'
+  | 'downgrade'
+
+/** A request that was not sent: the guard does not let it out. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused'
+  readonly code = 'ERR_REQUEST_REFUSED'
+  readonly reason: Refusal
+
+  constructor(reason: Refusal, detail: string) {
+    super(detail)
+    this.reason = reason
+  }
+}

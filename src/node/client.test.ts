@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { httpServer, rpcCard, strangePeer } from '../../test/support/http-server.ts'
+import { A2AError, connect as connectAnywhere } from '../client/index.ts'
+import { connect } from './client.ts'
+import { createGuardedFetch } from './guard/guarded-fetch.ts'
+
+async function failureOf(asked: Promise<unknown>): Promise<A2AError> {
+  const error = await asked.catch((thrown) => thrown)
+  if (!(error instanceof A2AError)) throw new Error('it did not fail', { cause: error })
+  return error
+}
+
+describe('the client of Node', () => {
+  it('does not ask what a card should not name, and says why and what to do', async () => {
+    const origin = await strangePeer({ card: () => rpcCard('http://169.254.169.254') })
+    const client = await connect(origin)
+    const failure = await failureOf(client.send('Hello'))
+    expect(failure).toMatchObject({ code: 'unavailable', reason: 'guarded', url: 'http://169.254.169.254/rpc' })
+    expect(failure.message).toContain('is not asked: 169.254.169.254 has the keys of cloud machines')
+    expect(failure.hint).toContain(`createGuardedFetch({ allow: ['169.254.169.254'] })`)
+    expect(client.explain().lines.join()).toContain('is not asked')
+  })
+
+  it('does not follow a card to where it should not go', async () => {
+    const origin = await httpServer(
+      (_, response) => void response.writeHead(302, { location: 'http://10.0.0.1/' }).end(),
+    )
+    expect(await failureOf(connect(origin))).toMatchObject({ reason: 'guarded' })
+  })
+
+  it('asks by what it is given instead', async () => {
+    const asked: string[] = []
+    const fetch = async (url: string) => {
+      asked.push(url)
+      return new Response('{}', { status: 404 })
+    }
+    await failureOf(connect('http://10.0.0.1', { fetch }))
+    expect(asked[0]).toBe('http://10.0.0.1/.well-known/agent-card.json')
+  })
+
+  it('hands a refusal of the guard on at once, without a second try', async () => {
+    let lookups = 0
+    const resolve = async () => {
+      lookups++
+      return [{ address: '10.0.0.1', family: 4 }]
+    }
+    const fetch = createGuardedFetch({ resolve })
+    expect(await failureOf(connectAnywhere('https://inside.example', { fetch }))).toMatchObject({ reason: 'guarded' })
+    expect(lookups).toBe(1)
+    fetch.close()
+  })
+})
