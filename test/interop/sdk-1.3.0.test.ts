@@ -1,3 +1,4 @@
+import { ListTasksRequest, SendMessageRequest } from '@a2a-js/sdk'
 import {
   ClientFactory,
   DefaultAgentCardResolver,
@@ -5,9 +6,12 @@ import {
   RestTransportFactory,
 } from '@a2a-js/sdk/client'
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
-import { describe } from 'vitest'
+import { isJsonRpcError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors'
+import { describe, expect, it } from 'vitest'
 import { peerContract } from '../contracts/peer.ts'
+import { count } from '../support/interop-agent.ts'
 import { protoPeer } from '../support/proto-peer.ts'
+import { served } from '../support/served.ts'
 
 const bindings = [
   ['JSON-RPC', () => new JsonRpcTransportFactory()],
@@ -22,6 +26,47 @@ describe.each(bindings)('the client of @a2a-js/sdk 1.3.0 over %s', (_, transport
     followedTooLate: 'UnsupportedOperationError',
     hasList: true,
     serving: { grpc: true },
+  })
+})
+
+describe('the client of @a2a-js/sdk 1.3.0 that is left to choose', () => {
+  const transports = [new JsonRpcTransportFactory(), new RestTransportFactory(), new GrpcTransportFactory()]
+
+  async function connect() {
+    const { server } = await served(count, { grpc: true })
+    return await new ClientFactory({ transports }).createFromUrl(server.url)
+  }
+
+  function request(message: object = {}, configuration: object = {}): SendMessageRequest {
+    const parts = [{ text: 'count' }]
+    return SendMessageRequest.fromJSON({
+      message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts, ...message },
+      configuration,
+    })
+  }
+
+  it('takes JSON-RPC 1.0, which the card names first', async () => {
+    const { protocolVersion, transport } = await connect()
+    expect([protocolVersion, transport.protocolName]).toEqual(['1.0', 'JSONRPC'])
+  })
+
+  it('lists the tasks of one context', async () => {
+    const client = await connect()
+    for (const contextId of ['a', 'b', 'a']) await client.sendMessage(request({ contextId }))
+    const { tasks, totalSize } = await client.listTasks(ListTasksRequest.fromJSON({ contextId: 'a' }))
+    expect(totalSize).toBe(2)
+    expect(tasks.map(({ contextId }) => contextId)).toEqual(['a', 'a'])
+  })
+
+  it('understands that there is no push when it sends a message with a wish for it', async () => {
+    const push = { taskPushNotificationConfig: { url: 'https://example.com/hook' } }
+    const sending = (await connect()).sendMessage(request({}, push))
+    await expect(sending).rejects.toBeInstanceOf(PushNotificationNotSupportedError)
+  })
+
+  it('understands that a message is invalid', async () => {
+    const failure = await (await connect()).sendMessage(request({ messageId: '' })).catch((error) => error)
+    expect(isJsonRpcError(failure) && failure.envelopeCode).toBe(-32602)
   })
 })
 

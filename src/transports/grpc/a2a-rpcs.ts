@@ -2,7 +2,7 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
 import { versionNotSupported } from '../../dialects/negotiate.ts'
 import type { Incoming } from '../../http/exchange.ts'
-import type { JsonObject, Principal } from '../../protocol/model.ts'
+import type { Principal } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { openStream, operate, type Received } from '../operate.ts'
 import type { WireOptions } from '../options.ts'
@@ -20,7 +20,7 @@ export interface A2AOptions extends Pick<WireOptions, 'service' | 'originOf'> {
 
 /** The methods of an A2A service by their paths. */
 export function a2aRpcs(
-  { name, versions, statuses, makeExplicit = (request) => request }: A2AService,
+  { name, versions, statuses }: A2AService,
   dialect: ServerDialect,
   { service, principalOf, originOf }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
@@ -37,7 +37,7 @@ export function a2aRpcs(
       throw versionNotSupported(`${name} does not speak A2A ${version}`, { dialects: [dialect] })
     }
     const call = new WireCall(incoming, await principalOf(incoming), { originOf })
-    return { dialect, operation, params: makeExplicit((await read()) as JsonObject), call }
+    return { dialect, operation, params: await read(), call }
   }
 
   function rpcOf(method: DescMethod, operation: Operation): Rpc {

@@ -1,7 +1,5 @@
 import type { DialectName } from '../../dialects/dialect.ts'
-import { isObject } from '../../dialects/is-object.ts'
 import type { ErrorCode } from '../../protocol/errors.ts'
-import type { JsonObject } from '../../protocol/model.ts'
 import type { StatusName } from './status.ts'
 
 /** A dialect as a gRPC service. */
@@ -12,8 +10,6 @@ export interface A2AService {
   readonly versions: readonly string[]
   /** Errors that have another status there than the dialect gives them. */
   readonly statuses?: Readonly<Partial<Record<ErrorCode, StatusName>>>
-  /** Says in JSON what the wire says only by what is absent. */
-  readonly makeExplicit?: (request: JsonObject) => JsonObject
 }
 
 export const a2aServices: readonly A2AService[] = [
@@ -28,12 +24,5 @@ export const a2aServices: readonly A2AService[] = [
       'unsupported-operation': 'UNIMPLEMENTED',
       'streaming-not-supported': 'UNIMPLEMENTED',
     },
-    makeExplicit,
   },
 ]
-
-/** `blocking` has no presence: a configuration without it means not to wait, and only no configuration leaves it open. */
-function makeExplicit(request: JsonObject): JsonObject {
-  const { configuration } = request
-  return isObject(configuration) ? { ...request, configuration: { blocking: false, ...configuration } } : request
-}
