@@ -3,20 +3,20 @@ import type { ClientDialect } from '../dialect.ts'
 import { isObject } from '../is-object.ts'
 import { readResult } from '../read-params.ts'
 import * as v0_3 from '../v0.3/decode-result.ts'
-import { Standard, StandardEvent } from './standard.ts'
+import { lift, Standard, StandardEvent } from './standard.ts'
 
 const standard = v0_3.decodeResult
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   ...standard,
-  sendMessage: (result, request) => standard.sendMessage(readResult(Standard, unwrapped(result)), request),
-  getTask: (result, request) => standard.getTask(readResult(Standard, result), request),
-  listTasks: (result, request) => standard.listTasks(readResult(Standard, result), request),
-  cancelTask: (result, request) => standard.cancelTask(readResult(Standard, result), request),
+  sendMessage: (result, request) => lift(standard.sendMessage(readResult(Standard, unwrapped(result)), request)),
+  getTask: (result, request) => lift(standard.getTask(readResult(Standard, result), request)),
+  listTasks: (result, request) => lift(standard.listTasks(readResult(Standard, result), request)),
+  cancelTask: (result, request) => lift(standard.cancelTask(readResult(Standard, result), request)),
 }
 
 export function decodeEvent(event: unknown): StreamEvent {
-  return v0_3.decodeEvent(readResult(StandardEvent, unwrapped(event)))
+  return lift(v0_3.decodeEvent(readResult(StandardEvent, unwrapped(event))))
 }
 
 /** Over REST some wrap what they answer: as JSON-RPC does, or as the text of 0.3 has it. */

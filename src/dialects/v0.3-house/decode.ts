@@ -5,7 +5,7 @@ import * as v0_3 from '../v0.3/decode.ts'
 import { carryingReference } from './carry.ts'
 import { isToolResult } from './parts.ts'
 import { isByTaskId } from './recognise.ts'
-import { Standard } from './standard.ts'
+import { lift, Standard } from './standard.ts'
 
 export const decodeRequest = requestDecoder(v0_3.decodeRequest)
 
@@ -20,8 +20,8 @@ export interface HouseSubscribeRequest extends SubscribeRequest {
 function requestDecoder(standard: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
   return {
     ...standard,
-    sendMessage: (params) => addressed(standard.sendMessage(readParams(Standard, params))),
-    streamMessage: (params) => addressed(standard.streamMessage(readParams(Standard, params))),
+    sendMessage: (params) => addressed(lift(standard.sendMessage(readParams(Standard, params)))),
+    streamMessage: (params) => addressed(lift(standard.streamMessage(readParams(Standard, params)))),
     getTask: (params) => standard.getTask(withId(params)),
     subscribeToTask(params): HouseSubscribeRequest {
       return { ...standard.subscribeToTask(withId(params)), statusFirst: isByTaskId(params) }

@@ -4,7 +4,7 @@ import type { ClientDialect } from '../dialect.ts'
 import * as v0_3 from '../v0.3/encode-request.ts'
 import { isAsSent, isByReference } from './carry.ts'
 import { isToolResult } from './parts.ts'
-import { toHouse } from './standard.ts'
+import { lower, toHouse } from './standard.ts'
 
 const standard = v0_3.encodeRequest
 
@@ -16,7 +16,7 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
 }
 
 function encodeSend(encode: (request: SendRequest) => JsonObject, request: SendRequest): JsonObject {
-  return toHouse(encode({ ...request, message: referring(request) }))
+  return toHouse(encode(lower({ ...request, message: referring(request) })))
 }
 
 /** Agents of the house find the task that a result is for among those that the message refers to. */

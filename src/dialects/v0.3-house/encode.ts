@@ -3,22 +3,22 @@ import type { JsonObject } from '../../protocol/model.ts'
 import type { RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
 import * as v0_3 from '../v0.3/encode.ts'
 import type { HouseSubscribeRequest } from './decode.ts'
-import { toHouse } from './standard.ts'
+import { lower, toHouse } from './standard.ts'
 
 const standard = v0_3.encodeResult
 
 export const encodeResult: ServerDialect['encodeResult'] = {
   ...standard,
-  sendMessage: (outcome) => toHouse(standard.sendMessage(outcome)),
-  getTask: (task) => toHouse(standard.getTask(task)),
-  listTasks: (page) => toHouse(standard.listTasks(page)),
-  cancelTask: (task) => toHouse(standard.cancelTask(task)),
+  sendMessage: (outcome) => toHouse(standard.sendMessage(lower(outcome))),
+  getTask: (task) => toHouse(standard.getTask(lower(task))),
+  listTasks: (page) => toHouse(standard.listTasks(lower(page))),
+  cancelTask: (task) => toHouse(standard.cancelTask(lower(task))),
 }
 
 export function encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[] {
   const { statusFirst }: Partial<HouseSubscribeRequest> = request
   const told = statusFirst && event.type === 'task' ? changesTo(event) : [event]
-  return told.flatMap(v0_3.encodeEvent).map(toHouse)
+  return told.map(lower).flatMap(v0_3.encodeEvent).map(toHouse)
 }
 
 /** The changes by which a reader comes to know a task. Nobody reads on behind a status that is the last. */

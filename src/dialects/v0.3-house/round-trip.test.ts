@@ -1,7 +1,9 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { wireValuesOf } from '../../../test/contracts/dialects/wire-values-of.ts'
 import { arbitraryObjectOf } from '../../../test/support/arbitrary-of.ts'
 import { expectIdentity } from '../../../test/support/expect-identity.ts'
+import { clientTools, toolResult, toolUse } from '../../protocol/client-tools.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
 import { isObject } from '../is-object.ts'
 import type { Shape } from '../shape.ts'
@@ -17,30 +19,45 @@ const { encodeRequest, decodeResult, decodeEvent } = v0_3HouseClient
 
 const standardPart = JSON.stringify(wire.Part.schema)
 const toolPart: JsonObject = {
-  oneOf: [marked('kind', 'tool-use', ToolUse), marked('kind', 'tool-result', ToolResult)].map(({ schema }) =>
-    terse(schema),
-  ),
+  oneOf: [marked('kind', 'tool-use', ToolUse), marked('kind', 'tool-result', ToolResult)].map(({ schema }) => schema),
 }
+
+/** What 0.3 takes for data, and might be mistaken for the part of a tool. */
+const literalPart: JsonObject = {
+  type: 'object',
+  properties: {
+    kind: { const: 'data' },
+    data: toolPart,
+    metadata: { enum: [toolUse, toolResult].map((mediaType) => ({ 'a2a.mediaType': mediaType })) },
+  },
+  required: ['kind', 'data', 'metadata'],
+}
+
+/** Metadata that has, or nearly has, what a request for input becomes elsewhere. */
+const askingMetadata: JsonObject = {
+  enum: [{}, { [clientTools]: { requestId: 'r' } }, { [clientTools]: 'x', k: 1 }, { [clientTools]: { prompt: 7 } }],
+}
+const askingExtensions: JsonObject = { enum: [[], [clientTools], ['https://x', clientTools], ['https://x']] }
 
 /** The schema of 0.3 with what the house has besides, wherever there are parts and messages. */
 function houseSchema(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(houseSchema)
   if (!isObject(schema)) return schema
-  if (JSON.stringify(schema) === standardPart) return { oneOf: [schema, toolPart] }
+  if (JSON.stringify(schema) === standardPart) return { oneOf: [schema, toolPart, literalPart] }
   const inside = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, houseSchema(value)]))
-  const isMessage = isObject(schema.properties) && schema.properties.messageId !== undefined
-  return isMessage ? terse(inside, { inputRequest: InputRequest.schema }) : inside
-}
-
-/** Metadata and extensions that are empty are not kept beside what becomes one of them elsewhere. */
-function terse(schema: JsonObject, more: JsonObject = {}): JsonObject {
-  const { metadata, extensions, ...properties } = schema.properties as Readonly<Record<string, JsonObject>>
-  const filled = { metadata: { ...metadata, default: {} }, extensions: { ...extensions, default: [] } }
-  return { ...schema, properties: { ...properties, ...(extensions ? filled : { metadata: filled.metadata }), ...more } }
+  const { properties } = inside
+  if (!isObject(properties) || properties.messageId === undefined) return inside
+  const { metadata, extensions, ...members } = properties
+  const asking = {
+    inputRequest: InputRequest.schema,
+    metadata: { oneOf: [metadata ?? {}, askingMetadata] },
+    extensions: { oneOf: [extensions ?? {}, askingExtensions] },
+  }
+  return { ...inside, properties: { ...members, ...asking } }
 }
 
 function houseValuesOf({ schema }: Shape<unknown>): Arbitrary<JsonObject> {
-  return arbitraryObjectOf({ schema: houseSchema(schema) as JsonObject })
+  return wireValuesOf({ schema: houseSchema(schema) as JsonObject })
 }
 
 const sent = decodeRequest.sendMessage({

@@ -33,8 +33,13 @@ export const AskedInput = object({
 
 export const InputRequest = marked('kind', 'input-request', AskedInput)
 
+const spoken = { metadata, extensions: optional(words) }
+
 /** Of a message: where the house has a request, and what becomes of it elsewhere. */
-export const Asking = object({ inputRequest: optional(InputRequest), metadata, extensions: optional(words) })
+export const Asking = object({ inputRequest: optional(InputRequest), ...spoken })
+
+/** The same, once it is read. */
+export const Words = object({ inputRequest: optional(AskedInput), ...spoken })
 
 /** Of an event: a chunk of an artifact that has a place instead of an id, in the form of the house. */
 export const Chunk = object({

@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../protocol/model.ts'
+import type { JsonObject, Message, Part } from '../../protocol/model.ts'
 import { isObject } from '../is-object.ts'
 import type { Shape } from '../shape.ts'
-import { messageToHouse, messageToStandard } from './input-request.ts'
-import { partToHouse, partToStandard } from './parts.ts'
+import { liftMessage, lowerMessage, messageToHouse, messageToStandard } from './input-request.ts'
+import { liftPart, lowerPart, partToStandard } from './parts.ts'
 import { Chunk } from './schemas.ts'
-import { walk } from './walk.ts'
+import { type Change, walk } from './walk.ts'
 
 /** Whatever the house sends, read as 0.3 has it. */
 export const Standard: Shape<unknown> = {
@@ -30,7 +30,29 @@ export const StandardEvent: Shape<unknown> = {
   schema: {},
 }
 
-const houseForm = walk({ part: partToHouse, message: messageToHouse, state: (state) => state })
+const unchanged: Change = (value) => value
+
+const lifted = walk({
+  part: (part) => liftPart(part as Part),
+  message: (message) => liftMessage(message as Message),
+  state: unchanged,
+})
+const lowered = walk({
+  part: (part) => lowerPart(part as Part),
+  message: (message) => lowerMessage(message as Message),
+  state: unchanged,
+})
+const houseForm = walk({ part: unchanged, message: messageToHouse, state: unchanged })
+
+/** What 0.3 made of something of the house, as everybody has it. */
+export function lift<T>(read: T): T {
+  return lifted(read) as T
+}
+
+/** What 0.3 can write so that `toHouse` makes the form of the house of it. */
+export function lower<T>(told: T): T {
+  return lowered(told) as T
+}
 
 /** What 0.3 would send, as the house has it. */
 export function toHouse(wire: JsonObject): JsonObject {

@@ -11,8 +11,9 @@ export interface Differences {
 }
 
 /**
- * From one of the two to the other, for whatever has such pieces in it: params, results and events of 0.3 have no two
- * members of one name that are different things. What is not where it should be is left for others to refuse.
+ * From one of the two to the other, for whatever has such pieces in it: params, results and events of 0.3, and of the
+ * model, have no two members of one name that are different things. What is not where it should be is left for others
+ * to refuse.
  */
 export function walk({ part, message, state }: Differences): Change {
   const parts = inList(part)
@@ -21,8 +22,9 @@ export function walk({ part, message, state }: Differences): Change {
   const messages = inList(ownMessage)
   const artifacts = inList(artifact)
   const status = inObject({ state, message: ownMessage })
-  const tasks = inList(inObject({ status, history: messages, artifacts }))
-  const anything = inObject({ message: ownMessage, status, history: messages, artifacts, artifact, tasks })
+  const task = inObject({ status, history: messages, artifacts })
+  const tasks = inList(task)
+  const anything = inObject({ message: ownMessage, status, history: messages, artifacts, artifact, task, tasks })
   return (wire) => (isObject(wire) && wire.parts !== undefined ? ownMessage(wire) : anything(wire))
 }
 

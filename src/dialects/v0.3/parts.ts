@@ -1,6 +1,7 @@
 import type { JsonObject, Part } from '../../protocol/model.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../compat-metadata.ts'
 import type { Draft } from '../draft.ts'
+import { isObject } from '../is-object.ts'
 import type { TypeOf } from '../shape.ts'
 import type * as wire from './schemas.ts'
 
@@ -40,4 +41,13 @@ function isUnknownPart({ kind }: JsonObject, { mediaType, metadata }: Part): boo
 /** The data part that is written as this part again. */
 export function wrapUnknownPart(part: JsonObject): JsonObject {
   return { kind: 'data', data: part, metadata: encodeAnnotations({ mediaType: unknownPart }) ?? {} }
+}
+
+/** The same in the model. */
+export function unknownPartOf(data: JsonObject): Part {
+  return { data, mediaType: unknownPart }
+}
+
+export function isWrapped(part: Part): boolean {
+  return 'data' in part && isObject(part.data) && isUnknownPart(part.data, part)
 }

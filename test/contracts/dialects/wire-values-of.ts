@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../src/protocol/model.ts'
 import { arbitraryObjectOf } from '../../support/arbitrary-of.ts'
 
 /** Valid objects of the shape, also such as have what dialects put into metadata for want of a place. */
-export function wireValuesOf({ schema }: Shape<unknown>): Arbitrary<JsonObject> {
+export function wireValuesOf({ schema }: Pick<Shape<unknown>, 'schema'>): Arbitrary<JsonObject> {
   return arbitraryObjectOf({ schema: withLentKeys(schema) as JsonObject })
 }
 
