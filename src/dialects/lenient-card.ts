@@ -4,23 +4,32 @@ import { isObject } from './is-object.ts'
 /**
  * Cards in the wild say who may call in many ways. Here they are brought into the one of the proto: requirements
  * without their wrappers, schemes told apart by `type`, several flows in one scheme, where the proto has room for one.
- * A scheme of a kind that we do not know is left out, so that the rest of the card can be read.
+ * A scheme of a kind that we do not know is put aside, so that the rest of the card can be read.
  */
-export function cleanSecurity(card: unknown, member: 'security' | 'securityRequirements'): unknown {
-  if (!isObject(card)) return card
-  const { schemes, twins } = cleanSchemes(card.securitySchemes)
+export function cleanSecurity(card: unknown, member: 'security' | 'securityRequirements'): CleanCard {
+  if (!isObject(card)) return { card, unusable: {} }
+  // The proto of 0.3 has no flow for devices.
+  const known = member === 'security' ? flowNames.filter((flow) => flow !== 'deviceCode') : flowNames
+  const { schemes, unusable, twins } = cleanSchemes(card.securitySchemes, known)
   const requirementsOf = (holder: JsonObject): object => {
     const requirements = holder[member] ?? holder.security
     if (!Array.isArray(requirements)) return {}
     return { [member]: requirements.flatMap((each) => withTwins(cleanRequirement(each), twins)) }
   }
   const cleanSkill = (skill: unknown) => (isObject(skill) ? { ...skill, ...requirementsOf(skill) } : skill)
-  return {
+  const cleaned = {
     ...card,
     ...requirementsOf(card),
     ...(schemes && { securitySchemes: schemes }),
     ...(Array.isArray(card.skills) && { skills: card.skills.map(cleanSkill) }),
   }
+  return { card: cleaned, unusable }
+}
+
+export interface CleanCard {
+  readonly card: unknown
+  /** Schemes of a kind, or with flows, that nobody here knows, as they came. */
+  readonly unusable: JsonObject
 }
 
 const memberOfType: ReadonlyMap<unknown, string> = new Map([
@@ -35,18 +44,24 @@ const flowNames = ['authorizationCode', 'clientCredentials', 'implicit', 'passwo
 
 interface CleanSchemes {
   readonly schemes?: JsonObject
+  readonly unusable: JsonObject
   /** For the name of a scheme that had several flows: the names of the schemes that have the others now. */
   readonly twins: ReadonlyMap<string, readonly string[]>
 }
 
-function cleanSchemes(given: unknown): CleanSchemes {
+function cleanSchemes(given: unknown, known: readonly string[]): CleanSchemes {
   const twins = new Map<string, readonly string[]>()
-  if (!isObject(given)) return { twins }
+  if (!isObject(given)) return { unusable: {}, twins }
   const schemes: [string, JsonObject][] = []
+  const unusable: [string, JsonObject][] = []
   for (const [name, value] of Object.entries(given)) {
-    const scheme = isObject(value) ? cleanScheme(value) : undefined
-    if (scheme === undefined) continue
-    const [first, ...split] = splitFlows(name, scheme)
+    if (!isObject(value)) continue
+    const scheme = cleanScheme(value)
+    if (scheme === undefined || hasNoFlow(scheme, known)) {
+      unusable.push([name, value])
+      continue
+    }
+    const [first, ...split] = splitFlows(name, scheme, known)
     const others = split.filter(([twin]) => !Object.hasOwn(given, twin))
     schemes.push(first, ...others)
     if (others.length > 0)
@@ -55,7 +70,7 @@ function cleanSchemes(given: unknown): CleanSchemes {
         others.map(([twin]) => twin),
       )
   }
-  return { schemes: Object.fromEntries(schemes), twins }
+  return { schemes: Object.fromEntries(schemes), unusable: Object.fromEntries(unusable), twins }
 }
 
 function cleanScheme(scheme: JsonObject): JsonObject | undefined {
@@ -66,12 +81,22 @@ function cleanScheme(scheme: JsonObject): JsonObject | undefined {
   return { [member]: location === undefined ? fields : { ...fields, location } }
 }
 
+function hasNoFlow({ oauth2SecurityScheme: oauth2 }: JsonObject, known: readonly string[]): boolean {
+  if (!isObject(oauth2) || !isObject(oauth2.flows)) return false
+  const { flows } = oauth2
+  return !known.some((flow) => isObject(flows[flow]))
+}
+
 /** The first flow keeps the name of the scheme; each other one gets its own name behind it. */
-function splitFlows(name: string, scheme: JsonObject): [[string, JsonObject], ...[string, JsonObject][]] {
+function splitFlows(
+  name: string,
+  scheme: JsonObject,
+  known: readonly string[],
+): [[string, JsonObject], ...[string, JsonObject][]] {
   const { oauth2SecurityScheme: oauth2 } = scheme
   if (!isObject(oauth2) || !isObject(oauth2.flows)) return [[name, scheme]]
   const { flows } = oauth2
-  const [first, ...others] = flowNames.filter((flow) => isObject(flows[flow]))
+  const [first, ...others] = known.filter((flow) => isObject(flows[flow]))
   if (first === undefined || others.length === 0) return [[name, scheme]]
   const only = (flow: string) => ({ oauth2SecurityScheme: { ...oauth2, flows: { [flow]: flows[flow] ?? {} } } })
   return [[name, only(first)], ...others.map((flow): [string, JsonObject] => [`${name}.${flow}`, only(flow)])]

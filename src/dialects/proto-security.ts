@@ -1,7 +1,8 @@
-import type { JsonObject } from '../protocol/model.ts'
+import type { Json, JsonObject } from '../protocol/model.ts'
 import type { OAuthFlow, SecurityRequirement, SecurityScheme } from '../protocol/security.ts'
 import { assumed } from './assumed.ts'
 import type { Draft } from './draft.ts'
+import { isObject } from './is-object.ts'
 import { implicit, object } from './object-shape.ts'
 import { boolean, list, map, type Shape, string, type TypeOf } from './shape.ts'
 
@@ -73,7 +74,13 @@ export function decodeRequirement({ schemes }: TypeOf<typeof Requirement>): Secu
   return mapValues(schemes, ({ list = [] }) => list)
 }
 
-export function encodeScheme(scheme: SecurityScheme): JsonObject {
+/** Those that nobody here knows go back as they came. */
+export function encodeSchemes(schemes: Readonly<Record<string, SecurityScheme>>, unusable: Json = {}): JsonObject {
+  const known = mapValues(schemes, encodeScheme)
+  return isObject(unusable) ? { ...unusable, ...known } : known
+}
+
+function encodeScheme(scheme: SecurityScheme): JsonObject {
   const wire: Draft = {}
   if (scheme.description) wire.description = scheme.description
   switch (scheme.type) {

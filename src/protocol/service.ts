@@ -65,6 +65,9 @@ export interface TaskAddress {
   /** The id is the caller's own, as given in `SendRequest.alias`; if it is not, it is taken for the task's. */
   readonly isAlias?: boolean
   readonly tenant?: string
+  /** What the caller said beside it. */
+  readonly metadata?: JsonObject
+  readonly carry?: Carry
 }
 
 export type Outcome =
@@ -85,6 +88,8 @@ export interface ListTasksRequest {
   readonly historyLength?: number
   readonly includeArtifacts?: boolean
   readonly tenant?: string
+  /** What the caller said beside it. */
+  readonly metadata?: JsonObject
 }
 
 export interface TaskPage {
@@ -97,9 +102,7 @@ export interface TaskPage {
   readonly withArtifacts: boolean
 }
 
-export interface CancelTaskRequest extends TaskAddress {
-  readonly metadata?: JsonObject
-}
+export type CancelTaskRequest = TaskAddress
 
 export interface SubscribeRequest extends TaskAddress {
   /** Continue after this generation; otherwise the task as of now comes first. */
@@ -110,12 +113,11 @@ export interface SubscribeRequest extends TaskAddress {
   readonly endOnAuth?: boolean
 }
 
-export interface PushConfig extends Partial<TaskAddress> {
+export interface PushConfig extends Partial<Omit<TaskAddress, 'metadata'>> {
   readonly id?: string
   readonly url: string
   readonly token?: string
   readonly authentication?: { readonly scheme: string; readonly credentials?: string }
-  readonly carry?: Carry
 }
 
 export interface PushConfigRef extends TaskAddress {

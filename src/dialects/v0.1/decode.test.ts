@@ -169,8 +169,9 @@ describe('the other requests', () => {
       ...address,
       tellEnded: true,
       endOnAuth: true,
+      carry: { 'v0.1': { historyLength: 2 } },
     })
-    expect(decode.getPushConfig({ id: 't-1', metadata: {} })).toEqual(address)
+    expect(decode.getPushConfig({ id: 't-1', metadata: { k: 1 } })).toEqual({ ...address, metadata: { k: 1 } })
   })
 
   it('set a push config, and keep all that was said of how to authenticate', () => {

@@ -1,7 +1,9 @@
-import type { SendRequest } from '../../protocol/service.ts'
+import type { SendRequest, TaskAddress } from '../../protocol/service.ts'
 import type { ServerDialect } from '../dialect.ts'
 import { type LenientRead, leniently } from '../leniently.ts'
 import { readParams } from '../read-params.ts'
+import type { TypeOf } from '../shape.ts'
+import { carrying } from './carry.ts'
 import { decodePushConfig } from './decode-objects.ts'
 import { cleanSendParams, cleanTaskParams } from './lenient.ts'
 import { missing } from './methods.ts'
@@ -40,6 +42,7 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
     }
   }
   const readTask = (params: unknown) => aliased(read(wire.TaskParams, params, cleanTaskParams))
+  const readQuery = (params: unknown) => read(wire.TaskQueryParams, params, cleanTaskParams)
   return {
     ...missing,
     sendMessage(params) {
@@ -49,14 +52,15 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
     // Its state for credentials is the one for input, at which streams end.
     streamMessage: (params) => ({ ...decodeSend(params), endOnAuth: true }),
     getTask(params) {
-      const request = read(wire.GetTaskParams, params, cleanTaskParams)
-      return { ...aliased(request), historyLength: request.historyLength ?? 0 }
+      const { historyLength = 0, ...address } = readQuery(params)
+      return { ...aliased(address), historyLength }
     },
-    cancelTask(params) {
-      const request = read(wire.CancelTaskParams, params, cleanTaskParams)
-      return { ...aliased(request), metadata: request.metadata }
+    cancelTask: readTask,
+    subscribeToTask(params) {
+      const { historyLength, ...address } = readQuery(params)
+      const carry = historyLength === undefined ? {} : carrying({ historyLength })
+      return { ...aliased(address), tellEnded: true, endOnAuth: true, ...carry }
     },
-    subscribeToTask: (params) => ({ ...readTask(params), tellEnded: true, endOnAuth: true }),
     createPushConfig(params) {
       const request = readParams(TaskPushConfig, params)
       return { ...aliased(request), ...decodePushConfig(request.pushNotificationConfig) }
@@ -66,6 +70,6 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
 }
 
 /** The caller chose the id. */
-function aliased({ id }: { readonly id: string }): { readonly taskId: string; readonly isAlias: true } {
-  return { taskId: id, isAlias: true }
+function aliased({ id, metadata }: TypeOf<typeof wire.TaskParams>): TaskAddress {
+  return metadata === undefined ? { taskId: id, isAlias: true } : { taskId: id, isAlias: true, metadata }
 }

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../protocol/model.ts'
-import type { SendRequest } from '../../protocol/service.ts'
+import type { SendRequest, TaskAddress } from '../../protocol/service.ts'
 import type { ClientDialect } from '../dialect.ts'
 import type { Draft } from '../draft.ts'
+import { carried } from './carry.ts'
 import { encodeMessage, encodePushConfig, encodeTaskPushConfig } from './encode-objects.ts'
 import { missing } from './methods.ts'
 
@@ -9,19 +10,26 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   ...missing,
   sendMessage: encodeSend,
   streamMessage: encodeSend,
-  getTask({ taskId, historyLength }) {
-    const wire: Draft = { id: taskId }
+  getTask({ historyLength, ...address }) {
+    const wire = draftAddress(address)
     if (historyLength) wire.historyLength = historyLength
     return wire
   },
-  cancelTask({ taskId, metadata }) {
-    const wire: Draft = { id: taskId }
-    if (metadata !== undefined) wire.metadata = metadata
+  cancelTask: draftAddress,
+  subscribeToTask(address) {
+    const wire = draftAddress(address)
+    const { historyLength } = carried(address.carry)
+    if (historyLength) wire.historyLength = historyLength
     return wire
   },
-  subscribeToTask: ({ taskId }) => ({ id: taskId }),
   createPushConfig: (config) => encodeTaskPushConfig(config),
-  getPushConfig: ({ taskId }) => ({ id: taskId }),
+  getPushConfig: draftAddress,
+}
+
+function draftAddress({ taskId, metadata }: TaskAddress): Draft {
+  const wire: Draft = { id: taskId }
+  if (metadata !== undefined) wire.metadata = metadata
+  return wire
 }
 
 function encodeSend({ alias, message, configuration = {}, metadata }: SendRequest): JsonObject {

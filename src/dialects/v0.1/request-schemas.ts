@@ -18,9 +18,8 @@ export const SendParams = object({
   metadata,
 })
 
-export const GetTaskParams = object({ id, historyLength: implicit(historyLength) })
+/** To get a task, or to follow it: there its history is of no interest. */
+export const TaskQueryParams = object({ id, historyLength: implicit(historyLength), metadata })
 
-export const CancelTaskParams = object({ id, metadata })
-
-/** To follow a task, or to get its push config. More may be said there, and means nothing. */
-export const TaskParams = object({ id })
+/** To cancel a task, or to get its push config. */
+export const TaskParams = object({ id, metadata })

@@ -12,7 +12,10 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   ...standard,
   sendMessage: (request) => encodeSend(standard.sendMessage, request),
   streamMessage: (request) => encodeSend(standard.streamMessage, request),
-  subscribeToTask: ({ taskId }) => ({ taskId }),
+  subscribeToTask(address) {
+    const { id, ...params } = standard.subscribeToTask(address)
+    return { taskId: address.taskId, ...params }
+  },
 }
 
 function encodeSend(encode: (request: SendRequest) => JsonObject, request: SendRequest): JsonObject {

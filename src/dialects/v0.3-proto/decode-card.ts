@@ -10,7 +10,8 @@ import { carrying } from './carry.ts'
 
 /** Also as the JSON of 0.3 has it, which servers of the Python SDK answer here. */
 export function decodeCard(given: unknown): AgentCard {
-  const card = readResult(wire.AgentCard, cleanSecurity(given, 'security'))
+  const { card: cleaned, unusable } = cleanSecurity(given, 'security')
+  const card = readResult(wire.AgentCard, cleaned)
   const addresses = readResult(wire.Addresses, given)
   return {
     name: card.name,
@@ -27,7 +28,7 @@ export function decodeCard(given: unknown): AgentCard {
     securitySchemes: card.securitySchemes && mapValues(card.securitySchemes, decodeScheme),
     security: card.security?.map(decodeRequirement),
     signatures: card.signatures,
-    ...carrying({ addresses: addresses as JsonObject }),
+    ...carrying({ addresses: addresses as JsonObject, ...(Object.keys(unusable).length > 0 && { unusable }) }),
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../protocol/model.ts'
 import type { SecurityRequirement, SecurityScheme } from '../../protocol/security.ts'
 import type { Draft } from '../draft.ts'
 import { draftSkill, encodeExtension, encodeSignature } from '../proto-card.ts'
-import { encodeRequirement, encodeScheme, mapValues } from '../proto-security.ts'
+import { encodeRequirement, encodeSchemes } from '../proto-security.ts'
 import { addressesOf } from '../v0.3/interfaces.ts'
 import { carried } from './carry.ts'
 
@@ -12,6 +12,7 @@ const spoken = { version: '0.3', protocolVersion: '0.3.0' }
 /** What the schema of 0.3 requires is there even if it is empty: the proto requires nothing, but readers do. */
 export function encodeCard(card: AgentCard): JsonObject {
   const { securitySchemes = {} } = card
+  const kept = carried(card.carry)
   const schemes = Object.entries(securitySchemes).flatMap(([name, scheme]) => toldScheme(name, scheme))
   const told = new Map(schemes)
   const canBeMet = (requirement: SecurityRequirement) =>
@@ -22,7 +23,7 @@ export function encodeCard(card: AgentCard): JsonObject {
   const wire: Draft = {
     name: card.name,
     description: card.description,
-    ...addressesOf(card.interfaces, spoken, carried(card.carry).addresses),
+    ...addressesOf(card.interfaces, spoken, kept.addresses),
     version: card.version,
     capabilities: encodeCapabilities(card.capabilities),
     defaultInputModes: card.defaultInputModes,
@@ -32,7 +33,7 @@ export function encodeCard(card: AgentCard): JsonObject {
   if (card.provider) wire.provider = { organization: card.provider.organization, url: card.provider.url }
   if (card.documentationUrl) wire.documentationUrl = card.documentationUrl
   if (card.iconUrl) wire.iconUrl = card.iconUrl
-  if (card.securitySchemes) wire.securitySchemes = mapValues(Object.fromEntries(schemes), encodeScheme)
+  if (card.securitySchemes) wire.securitySchemes = encodeSchemes(Object.fromEntries(schemes), kept.unusable)
   const security = encodeSecurity(card.security)
   if (security.length > 0) wire.security = security
   if (card.capabilities.extendedCard) wire.supportsAuthenticatedExtendedCard = true

@@ -38,10 +38,12 @@ export function decodeTask({ status, artifacts, history, ...task }: TypeOf<typeo
 }
 
 /** The model has one scheme of authentication: the first. */
-export function decodePushConfig({ authentication, ...config }: TypeOf<typeof wire.PushConfig>): PushConfig {
-  if (authentication === undefined) return config
+export function decodePushConfig(given: TypeOf<typeof wire.PushConfig>, kept: JsonObject = {}): PushConfig {
+  const { authentication, ...config } = given
+  if (authentication === undefined) return { ...config, ...carrying(kept) }
   const { schemes, ...secret } = authentication
   const [scheme, ...others] = schemes
-  if (scheme === undefined) return { ...config, ...carrying({ authentication: { schemes, ...secret } as JsonObject }) }
-  return { ...config, authentication: { scheme, ...secret }, ...(others.length > 0 && carrying({ schemes })) }
+  if (scheme === undefined) return { ...config, ...carrying({ ...kept, authentication: authentication as JsonObject }) }
+  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
+  return { ...config, authentication: { scheme, ...secret }, ...carry }
 }

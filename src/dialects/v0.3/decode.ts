@@ -1,4 +1,4 @@
-import type { SendConfiguration, SendRequest } from '../../protocol/service.ts'
+import type { PushConfig, PushConfigRef, SendConfiguration, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import type { ServerDialect } from '../dialect.ts'
 import { type LenientRead, leniently } from '../leniently.ts'
 import { readParams } from '../read-params.ts'
@@ -39,18 +39,11 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
         ...(lastUpdatedAfter !== undefined && { statusSince: new Date(lastUpdatedAfter).toISOString() }),
       }
     },
-    cancelTask(params) {
-      const { id, ...request } = read(wire.TaskParams, params, cleanTaskParams)
-      return { ...request, taskId: id }
-    },
-    subscribeToTask: (params) => ({ taskId: read(wire.TaskParams, params, cleanTaskParams).id, tellEnded: true }),
-    createPushConfig(params) {
-      const { taskId, pushNotificationConfig } = readParams(TaskPushConfig, params)
-      // Setting a config without an id again replaces it, as all servers of 0.3 do: they name it after its task.
-      return { id: taskId, ...decodePushConfig(pushNotificationConfig), taskId }
-    },
+    cancelTask: (params) => addressOf(read(wire.TaskParams, params, cleanTaskParams)),
+    subscribeToTask: (params) => ({ ...addressOf(read(wire.TaskParams, params, cleanTaskParams)), tellEnded: true }),
+    createPushConfig: (params) => decodeNewConfig(readParams(TaskPushConfig, params)),
     getPushConfig: (params) => decodePushConfigRef(readParams(wire.GetPushConfigParams, params)),
-    listPushConfigs: (params) => ({ taskId: readParams(wire.TaskParams, params).id }),
+    listPushConfigs: (params) => addressOf(readParams(wire.TaskParams, params)),
     deletePushConfig: (params) => decodePushConfigRef(readParams(wire.DeletePushConfigParams, params)),
     getExtendedCard: () => ({}),
   }
@@ -73,6 +66,18 @@ function decodeConfiguration({
   }
 }
 
-function decodePushConfigRef({ id, pushNotificationConfigId }: TypeOf<typeof wire.GetPushConfigParams>) {
-  return pushNotificationConfigId === undefined ? { taskId: id } : { taskId: id, id: pushNotificationConfigId }
+function addressOf({ id, ...request }: TypeOf<typeof wire.TaskParams>): TaskAddress {
+  return { ...request, taskId: id }
+}
+
+/** Setting a config without an id again replaces it, as all servers of 0.3 do: they name it after its task. */
+function decodeNewConfig({ taskId, pushNotificationConfig }: TypeOf<typeof TaskPushConfig>): PushConfig {
+  if (pushNotificationConfig.id !== undefined) return { ...decodePushConfig(pushNotificationConfig), taskId }
+  return { ...decodePushConfig(pushNotificationConfig, { isUnnamed: true }), id: taskId, taskId }
+}
+
+function decodePushConfigRef(params: TypeOf<typeof wire.GetPushConfigParams>): PushConfigRef {
+  const { id, pushNotificationConfigId, ...request } = params
+  const ref = { ...request, taskId: id }
+  return pushNotificationConfigId === undefined ? ref : { ...ref, id: pushNotificationConfigId }
 }

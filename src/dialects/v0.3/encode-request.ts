@@ -9,12 +9,12 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   // Agents disagree on what it means if nothing is said, so it is always said.
   sendMessage: (request) => encodeSend(request, { blocking: true }),
   streamMessage: (request) => encodeSend(request, {}),
-  getTask({ taskId, historyLength }) {
-    const wire: Draft = { id: taskId }
+  getTask({ historyLength, ...address }) {
+    const wire = draftAddress(address)
     if (historyLength !== undefined) wire.historyLength = historyLength
     return wire
   },
-  listTasks({ contextId, state, statusSince, pageSize, pageToken, historyLength, includeArtifacts }) {
+  listTasks({ contextId, state, statusSince, pageSize, pageToken, historyLength, includeArtifacts, metadata }) {
     const wire: Draft = {}
     if (contextId !== undefined) wire.contextId = contextId
     if (state !== undefined) wire.status = state
@@ -23,17 +23,17 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
     if (pageToken !== undefined) wire.pageToken = pageToken
     if (historyLength !== undefined) wire.historyLength = historyLength
     if (includeArtifacts !== undefined) wire.includeArtifacts = includeArtifacts
-    return wire
-  },
-  cancelTask({ taskId, metadata }) {
-    const wire: Draft = { id: taskId }
     if (metadata !== undefined) wire.metadata = metadata
     return wire
   },
-  subscribeToTask: encodeAddress,
-  createPushConfig: encodeTaskPushConfig,
+  cancelTask: draftAddress,
+  subscribeToTask: draftAddress,
+  createPushConfig(config) {
+    const { id, ...unnamed } = config
+    return encodeTaskPushConfig(carried(config.carry).isUnnamed && id === config.taskId ? unnamed : config)
+  },
   getPushConfig: encodePushConfigRef,
-  listPushConfigs: encodeAddress,
+  listPushConfigs: draftAddress,
   deletePushConfig: encodePushConfigRef,
   getExtendedCard: () => ({}),
 }
@@ -57,12 +57,14 @@ function encodeConfiguration(configuration: SendConfiguration = {}): JsonObject 
   return wire
 }
 
-function encodeAddress({ taskId }: TaskAddress): JsonObject {
-  return { id: taskId }
+function draftAddress({ taskId, metadata }: TaskAddress): Draft {
+  const wire: Draft = { id: taskId }
+  if (metadata !== undefined) wire.metadata = metadata
+  return wire
 }
 
-function encodePushConfigRef({ taskId, id }: PushConfigRef): JsonObject {
-  const wire: Draft = { id: taskId }
+function encodePushConfigRef({ id, ...address }: PushConfigRef): JsonObject {
+  const wire = draftAddress(address)
   if (id !== undefined) wire.pushNotificationConfigId = id
   return wire
 }

@@ -30,7 +30,7 @@ export const SendParams = object({ message: SentMessage, configuration: optional
 /** Of one task: to cancel it, to follow it, or to list its push configs. */
 export const TaskParams = object({ id, metadata })
 
-export const GetTaskParams = object({ id, historyLength: optional(historyLength) })
+export const GetTaskParams = object({ id, historyLength: optional(historyLength), metadata })
 
 /** As far as years have four digits. */
 const latest = Date.parse('9999-12-31T23:59:59.999Z')
@@ -51,8 +51,9 @@ export const ListTasksParams = object({
   historyLength: optional(historyLength),
   lastUpdatedAfter: optional(milliseconds),
   includeArtifacts: optional(boolean()),
+  metadata,
 })
 
-export const GetPushConfigParams = object({ id, pushNotificationConfigId: optional(id) })
+export const GetPushConfigParams = object({ id, pushNotificationConfigId: optional(id), metadata })
 
-export const DeletePushConfigParams = object({ id, pushNotificationConfigId: id })
+export const DeletePushConfigParams = object({ id, pushNotificationConfigId: id, metadata })

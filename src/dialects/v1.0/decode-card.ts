@@ -4,11 +4,13 @@ import { decodeRequirement, decodeScheme, mapValues } from '../proto-security.ts
 import { readResult } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
 import * as wire from './card-schemas.ts'
+import { carrying } from './carry.ts'
 
 /** Cards are read as far as they can be understood: one that leaves out what it must not may still be of use. */
 export function decodeCard(given: unknown): AgentCard {
-  const card = readResult(wire.AgentCard, cleanSecurity(given, 'securityRequirements'))
-  const { supportedInterfaces, capabilities, skills, securitySchemes, securityRequirements, ...rest } = card
+  const { card, unusable } = cleanSecurity(given, 'securityRequirements')
+  const read = readResult(wire.AgentCard, card)
+  const { supportedInterfaces, capabilities, skills, securitySchemes, securityRequirements, ...rest } = read
   const { extendedAgentCard, ...otherCapabilities } = capabilities
   return {
     ...rest,
@@ -17,6 +19,7 @@ export function decodeCard(given: unknown): AgentCard {
     skills: skills.map(decodeSkill),
     securitySchemes: securitySchemes && mapValues(securitySchemes, decodeScheme),
     security: securityRequirements?.map(decodeRequirement),
+    ...(Object.keys(unusable).length > 0 && carrying({ unusable })),
   }
 }
 

@@ -2,7 +2,8 @@ import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '.
 import type { JsonObject } from '../../protocol/model.ts'
 import type { Draft } from '../draft.ts'
 import { draftSkill, encodeExtension, encodeSignature } from '../proto-card.ts'
-import { encodeRequirement, encodeScheme, mapValues } from '../proto-security.ts'
+import { encodeRequirement, encodeSchemes } from '../proto-security.ts'
+import { carried } from './carry.ts'
 
 /** Required members are there even if they are empty: so says the canonical form that signatures cover (§8.4.1). */
 export function encodeCard(card: AgentCard): JsonObject {
@@ -19,7 +20,7 @@ export function encodeCard(card: AgentCard): JsonObject {
   if (card.provider) wire.provider = { organization: card.provider.organization, url: card.provider.url }
   if (card.documentationUrl !== undefined) wire.documentationUrl = card.documentationUrl
   if (card.iconUrl !== undefined) wire.iconUrl = card.iconUrl
-  if (card.securitySchemes) wire.securitySchemes = mapValues(card.securitySchemes, encodeScheme)
+  if (card.securitySchemes) wire.securitySchemes = encodeSchemes(card.securitySchemes, carried(card.carry).unusable)
   if (card.security?.length) wire.securityRequirements = card.security.map(encodeRequirement)
   if (card.signatures?.length) wire.signatures = card.signatures.map(encodeSignature)
   return wire

@@ -75,7 +75,7 @@ export const fullCard = (protocolVersion: string): AgentCard => ({
   name: 'Echo',
   description: 'Repeats input',
   version: '2.1.0',
-  interfaces: [{ url: 'https://example.com/', binding: 'JSONRPC', protocolVersion }],
+  interfaces: [{ url: 'https://example.com/', binding: 'JSONRPC', protocolVersion, tenant: 'acme' }],
   capabilities: {
     streaming: true,
     pushNotifications: true,
@@ -101,6 +101,18 @@ export const fullCard = (protocolVersion: string): AgentCard => ({
   iconUrl: 'https://example.com/icon.png',
   securitySchemes: {
     jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A token' },
+    code: {
+      type: 'oauth2',
+      flow: {
+        type: 'authorization-code',
+        authorizationUrl: 'https://example.com/authorize',
+        tokenUrl: 'https://example.com/token',
+        refreshUrl: 'https://example.com/refresh',
+        scopes: { read: 'Reads' },
+        pkceRequired: true,
+      },
+      metadataUrl: 'https://example.com/oauth',
+    },
     device: {
       type: 'oauth2',
       flow: {

@@ -11,9 +11,9 @@ export const of0_1: WireObjects = {
   client: v0_1Client,
   requests: {
     ...both(wireValuesOf(request.SendParams)),
-    getTask: wireValuesOf(request.GetTaskParams),
-    cancelTask: wireValuesOf(request.CancelTaskParams),
-    subscribeToTask: wireValuesOf(request.TaskParams),
+    getTask: wireValuesOf(request.TaskQueryParams),
+    cancelTask: wireValuesOf(request.TaskParams),
+    subscribeToTask: wireValuesOf(request.TaskQueryParams),
     createPushConfig: wireValuesOf(wire.TaskPushConfig),
     getPushConfig: wireValuesOf(request.TaskParams),
   },

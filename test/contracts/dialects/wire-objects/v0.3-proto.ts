@@ -9,12 +9,19 @@ import * as wire from '../../../../src/dialects/v0.3-proto/schemas.ts'
 import type { JsonObject } from '../../../../src/protocol/model.ts'
 import { arbitraryOf } from '../../../support/arbitrary-of.ts'
 import { wireValuesOf } from '../wire-values-of.ts'
+import { withStrangeSchemes } from '../with-strange-schemes.ts'
 import { asUser, both, type WireObjects } from './wire-objects.ts'
 
 const ids = arbitraryOf(id) as Arbitrary<string>
 const name = ids.map(taskName)
 const nameOfConfig = fc.record({ taskId: ids, id: ids }).map(configName)
 const namedConfigs = named(wire.TaskPushConfig, { name: nameOfConfig })
+
+const cards = withStrangeSchemes(wireValuesOf(card.AgentCard), [
+  { holographicSecurityScheme: { depth: 3 } },
+  { oauth2SecurityScheme: { flows: { deviceCode: { tokenUrl: 'https://h', scopes: {} } } } },
+  {},
+])
 
 export const of0_3Proto: WireObjects = {
   servers: [v0_3Proto, v0_3ProtoStrict],
@@ -43,10 +50,10 @@ export const of0_3Proto: WireObjects = {
       { requiredKeys: [] },
     ),
     deletePushConfig: fc.constant({}),
-    getExtendedCard: wireValuesOf(card.AgentCard),
+    getExtendedCard: cards,
   },
   events: wireValuesOf(wire.StreamResponse),
-  cards: wireValuesOf(card.AgentCard),
+  cards,
 }
 
 /** The form of names is not in the schema, where they are texts. */

@@ -1,16 +1,17 @@
-import fc, { type Arbitrary } from 'fast-check'
-import { id } from '../../../../src/dialects/limits.ts'
+import fc from 'fast-check'
 import * as card from '../../../../src/dialects/v0.3/card-schemas.ts'
 import { v0_3, v0_3Client, v0_3Strict } from '../../../../src/dialects/v0.3/index.ts'
 import * as request from '../../../../src/dialects/v0.3/request-schemas.ts'
 import * as wire from '../../../../src/dialects/v0.3/schemas.ts'
-import type { JsonObject } from '../../../../src/protocol/model.ts'
-import { arbitraryOf } from '../../../support/arbitrary-of.ts'
 import { wireValuesOf } from '../wire-values-of.ts'
+import { withStrangeSchemes } from '../with-strange-schemes.ts'
 import { both, type WireObjects } from './wire-objects.ts'
 
-/** Of one task. No operation has a use for the metadata of such calls. */
-const calls = (arbitraryOf(id) as Arbitrary<string>).map((taskId) => ({ id: taskId }))
+const cards = withStrangeSchemes(wireValuesOf(card.AgentCard), [
+  { type: 'holographic', depth: 3 },
+  { type: 'oauth2', flows: { telepathic: { scopes: {} } } },
+  {},
+])
 
 export const of0_3: WireObjects = {
   servers: [v0_3, v0_3Strict],
@@ -20,10 +21,10 @@ export const of0_3: WireObjects = {
     getTask: wireValuesOf(request.GetTaskParams),
     listTasks: wireValuesOf(request.ListTasksParams),
     cancelTask: wireValuesOf(request.TaskParams),
-    subscribeToTask: calls,
-    createPushConfig: wireValuesOf(wire.TaskPushConfig).map(withConfigId),
+    subscribeToTask: wireValuesOf(request.TaskParams),
+    createPushConfig: wireValuesOf(wire.TaskPushConfig),
     getPushConfig: wireValuesOf(request.GetPushConfigParams),
-    listPushConfigs: calls,
+    listPushConfigs: wireValuesOf(request.TaskParams),
     deletePushConfig: wireValuesOf(request.DeletePushConfigParams),
     getExtendedCard: fc.constant({}),
   },
@@ -36,13 +37,8 @@ export const of0_3: WireObjects = {
     getPushConfig: wireValuesOf(wire.TaskPushConfig),
     listPushConfigs: fc.array(wireValuesOf(wire.TaskPushConfig), { maxLength: 2 }),
     deletePushConfig: fc.constant(null),
-    getExtendedCard: wireValuesOf(card.AgentCard),
+    getExtendedCard: cards,
   },
   events: wireValuesOf(wire.StreamEvent),
-  cards: wireValuesOf(card.AgentCard),
-}
-
-/** Servers name one without an id after its task. */
-function withConfigId({ pushNotificationConfig, ...params }: JsonObject): JsonObject {
-  return { ...params, pushNotificationConfig: { id: 'c', ...(pushNotificationConfig as JsonObject) } }
+  cards,
 }

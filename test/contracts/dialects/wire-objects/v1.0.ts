@@ -5,7 +5,14 @@ import * as request from '../../../../src/dialects/v1.0/request-schemas.ts'
 import * as wire from '../../../../src/dialects/v1.0/schemas.ts'
 import type { JsonObject } from '../../../../src/protocol/model.ts'
 import { wireValuesOf } from '../wire-values-of.ts'
+import { withStrangeSchemes } from '../with-strange-schemes.ts'
 import { asUser, both, type WireObjects } from './wire-objects.ts'
+
+const cards = withStrangeSchemes(wireValuesOf(card.AgentCard), [
+  { holographicSecurityScheme: { depth: 3 } },
+  { oauth2SecurityScheme: { flows: { telepathic: { scopes: {} } } } },
+  {},
+])
 
 export const of1_0: WireObjects = {
   servers: [v1_0],
@@ -31,10 +38,10 @@ export const of1_0: WireObjects = {
     getPushConfig: wireValuesOf(wire.PushConfig),
     listPushConfigs: wireValuesOf(wire.ListPushConfigsResponse),
     deletePushConfig: fc.constant({}),
-    getExtendedCard: wireValuesOf(card.AgentCard),
+    getExtendedCard: cards,
   },
   events: wireValuesOf(wire.StreamResponse),
-  cards: wireValuesOf(card.AgentCard),
+  cards,
 }
 
 /** Either all tasks of a page were asked for with their artifacts, or none. */

@@ -1,0 +1,16 @@
+import fc, { type Arbitrary } from 'fast-check'
+import { isObject } from '../../../src/dialects/is-object.ts'
+import type { JsonObject } from '../../../src/protocol/model.ts'
+
+/** Cards of which some have schemes of a kind that nobody knows, which may also be required. */
+export function withStrangeSchemes(
+  cards: Arbitrary<JsonObject>,
+  strange: readonly JsonObject[],
+): Arbitrary<JsonObject> {
+  const schemes = fc.dictionary(fc.constantFrom('strange', 'odd', 'a'), fc.constantFrom(...strange))
+  return fc.tuple(cards, schemes).map(([card, more]) => {
+    const { securitySchemes = {} } = card
+    if (Object.keys(more).length === 0 || !isObject(securitySchemes)) return card
+    return { ...card, securitySchemes: { ...securitySchemes, ...more } }
+  })
+}
