@@ -12,7 +12,7 @@ export default defineConfig({
     'server/index': 'src/server/index.ts',
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },
-  platform: 'node',
+  platform: 'neutral',
   external: [/^node:/, /^@bufbuild\//, 'eventsource-parser', 'ipaddr.js'],
   output: { dir: 'dist', format: 'esm', chunkFileNames: 'shared/[name].js', minify: false },
 })

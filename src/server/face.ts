@@ -1,6 +1,7 @@
 import { type DialectChoice, houseSpeakers, speakers } from '../dialects/all.ts'
 import { encodeCardAs } from '../dialects/cards.ts'
 import type { Speaking } from '../dialects/negotiate.ts'
+import { type Cors, withCors } from '../http/cors.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { type OriginOptions, originOf } from '../http/forwarded.ts'
 import type { AgentCard } from '../protocol/card.ts'
@@ -22,6 +23,11 @@ export interface FaceOptions
     Pick<Speaking, 'missingVersion'> {
   /** Whether cards also say what older dialects read (`hybrid`, the default), or only what one version has. */
   readonly cards?: CardForm
+  /**
+   * Whose pages may call the agent from a browser: those of these origins, or all (`true`). Nobody's by default, also
+   * not for its card: an agent may be one of a network that its pages reach and their authors do not.
+   */
+  readonly cors?: Cors
 }
 
 /** Where 0.2 has the extended card, beside the agent's URL; later dialects have an operation for it. */
@@ -60,7 +66,7 @@ export function createFace(behind: Behind, options: FaceOptions): Exchange {
     }
   }
 
-  return async (incoming: Incoming): Promise<Outgoing> => {
+  async function exchange(incoming: Incoming): Promise<Outgoing> {
     const { method, path: asked } = incoming
     if (asked === path || asked === housePath) {
       if (method !== 'POST') return problem(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
@@ -77,4 +83,5 @@ export function createFace(behind: Behind, options: FaceOptions): Exchange {
     const answer = await answerRest(incoming, anonymous)
     return answer ?? problem(404, `There is nothing at this path. ${hintFor(incoming)}`)
   }
+  return options.cors ? withCors(exchange, options.cors, behind.onError) : exchange
 }

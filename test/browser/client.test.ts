@@ -1,0 +1,131 @@
+import { readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type * as ClientModule from '../../src/client/index.ts'
+import type { HandlerOptions } from '../../src/server/handler.ts'
+import { tell } from '../contracts/service/story.ts'
+import { launchChromium } from '../support/chromium.ts'
+import { chunks, count, numbers } from '../support/counting.ts'
+import { cuttingServer } from '../support/cutting-server.ts'
+import { httpServer } from '../support/http-server.ts'
+import { local } from '../support/local.ts'
+import { buildInto } from '../support/published.ts'
+import { served } from '../support/served.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+let browser: Browser
+
+beforeAll(async () => {
+  browser = await launchChromium()
+}, 180_000)
+
+afterAll(() => browser?.close())
+
+const packages = fileURLToPath(new URL('../../node_modules/', import.meta.url))
+const types: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.html': 'text/html' }
+const html = `<!doctype html><script type="importmap">
+{"imports":{"parley-a2a/client":"/client/index.js","eventsource-parser":"/packages/eventsource-parser/dist/index.js"}}
+</script><script type="module">
+import * as client from 'parley-a2a/client'
+globalThis.parley = client
+</script>`
+
+/** In the page. */
+declare const parley: typeof ClientModule
+
+/** A page of an origin of its own, which has the client as it is published. */
+async function open(): Promise<{ readonly page: Page; readonly origin: string }> {
+  const folder = await temporaryDirectory()
+  await buildInto(folder)
+  const origin = await httpServer(async (request, response) => {
+    const path = request.url ?? '/'
+    const file = path.startsWith('/packages/') ? join(packages, path.slice('/packages/'.length)) : join(folder, path)
+    const content = path === '/' ? html : await readFile(file).catch(() => undefined)
+    response.writeHead(content === undefined ? 404 : 200, { 'content-type': types[extname(path)] ?? 'text/html' })
+    response.end(content)
+  })
+  const page = await browser.newPage()
+  onTestFinished(() => page.close())
+  await page.goto(origin)
+  return { page, origin }
+}
+
+type Play = { readonly url: string; readonly options?: object }
+
+async function stream(page: Page, play: Play) {
+  return await page.evaluate(async ({ url, options }: Play) => {
+    const { connect } = parley
+    const notices: string[] = []
+    const client = await connect(url, { ...options, onNotice: ({ type }) => notices.push(type) })
+    const told: string[] = []
+    const generations: number[] = []
+    for await (const event of client.stream('count')) {
+      if (event.type === 'artifact') told.push(...event.artifact.parts.map((part) => ('text' in part ? part.text : '')))
+      if (event.type === 'artifact' || event.type === 'status') generations.push(event.generation)
+    }
+    return { told: told.filter((text) => text !== ''), generations, notices, door: client.explain().door }
+  }, play)
+}
+
+const cors = (origin: string): HandlerOptions => ({ cors: origin })
+const quick = { resume: { minDelay: 1, maxDelay: 20 }, retry: { minDelay: 1, maxDelay: 20 } }
+
+describe('a page in Chromium', () => {
+  it.each(['JSONRPC', 'HTTP+JSON'])('sends and streams over %s to an agent of another origin', async (binding) => {
+    const { page, origin } = await open()
+    const { server } = await served(tell, cors(origin))
+    const sent = await page.evaluate(
+      async ({ url, options }: Play) => {
+        const { connect, data } = parley
+        const client = await connect(url, options)
+        const hello = await client.send('hello')
+        const { task } = await client.send(['count', new File(['a'], 'a.txt'), data({ pages: 2 })])
+        const talk = client.conversation()
+        const asked = await talk.send('ask')
+        const ids: string[] = []
+        for await (const each of client.listTasks()) ids.push(each.id)
+        return { hello: hello.text, done: task?.status.state, asked: asked.task?.status.state, listed: ids.length }
+      },
+      { url: server.url, options: { bindings: [binding] } },
+    )
+    expect(sent).toEqual({ hello: 'hi', done: 'completed', asked: 'input-required', listed: 2 })
+    const streamed = await stream(page, { url: server.url, options: { bindings: [binding] } })
+    expect(streamed).toMatchObject({ told: ['one', 'two', 'three'], door: { binding }, notices: [] })
+  })
+
+  it('goes on with a stream that is cut, and sees every event once and in order', async () => {
+    const { page, origin } = await open()
+    const { url, asked } = await cuttingServer(local(count, cors(origin)), [3, 1, 7, 10])
+    // A browser may drop what came right before a cut: then also the beginning must be asked for again.
+    const { told, generations, notices } = await stream(page, { url, options: { ...quick, peerDeduplicates: true } })
+    expect(told).toEqual(numbers)
+    expect(generations).toEqual(Array.from({ length: chunks + 2 }, (_, index) => index + 3))
+    expect([...new Set(notices)]).toEqual(['resumed'])
+    expect(asked.filter((each) => each === 'POST /')).toHaveLength(5)
+    expect(asked).toContain('OPTIONS /')
+  })
+
+  it('is told why an agent cannot be reached that does not allow it', async () => {
+    const { page } = await open()
+    const { server } = await served(tell)
+    const failure = await page.evaluate(async (url) => {
+      const { connect, A2AError } = parley
+      const error = await connect(url, { retry: { tries: 1 } }).catch((thrown: unknown) => thrown)
+      return error instanceof A2AError ? { code: error.code, reason: error.reason, hint: error.hint } : `${error}`
+    }, server.url)
+    expect(failure).toMatchObject({ code: 'unavailable', reason: 'blocked', hint: expect.stringContaining('CORS') })
+  })
+
+  it('is told that there are no files', async () => {
+    const { page } = await open()
+    const told = await page.evaluate(async () => {
+      const { connect } = parley
+      return await connect('./card.json').catch((error: Error) => error.message)
+    })
+    expect(told).toBe(
+      'The file ./card.json cannot be read: there are no files on this platform; hand in its content instead.',
+    )
+  })
+})

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { tell } from '../contracts/service/story.ts'
+import { served } from '../support/served.ts'
+
+const origin = 'https://app.example.com'
+const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'count' }] }
+const json = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+const rpc = (method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+
+const requests: readonly (readonly [string, string, RequestInit, number])[] = [
+  ['the card', '/.well-known/agent-card.json', {}, 200],
+  ['the older card', '/.well-known/agent.json', {}, 200],
+  ['health', '/healthz', {}, 200],
+  ['JSON-RPC', '/', { method: 'POST', headers: json, body: rpc('SendMessage', { message }) }, 200],
+  ['JSON-RPC that is none', '/', { method: 'POST', headers: json, body: '{' }, 200],
+  ['JSON-RPC as a stream', '/', { method: 'POST', headers: json, body: rpc('SendStreamingMessage', { message }) }, 200],
+  ['REST', '/message:send', { method: 'POST', headers: json, body: JSON.stringify({ message }) }, 200],
+  ['REST as a stream', '/message:stream', { method: 'POST', headers: json, body: JSON.stringify({ message }) }, 200],
+  ['a task that is not there', '/tasks/none', { headers: { 'a2a-version': '1.0' } }, 404],
+  ['a path that is not there', '/nothing/here', {}, 404],
+]
+
+describe('a page of another origin', () => {
+  it.each(requests)('may read %s where the agent allows it', async (_, path, init, status) => {
+    const { server } = await served(tell, { cors: origin })
+    const response = await fetch(`${server.url}${path}`, { ...init, headers: { ...init.headers, origin } })
+    await response.text()
+    expect(response.status).toBe(status)
+    expect(response.headers.get('access-control-allow-origin')).toBe(origin)
+    expect(response.headers.get('access-control-expose-headers')).toContain('ETag')
+    expect(response.headers.get('vary')).toMatch(/Origin$/)
+  })
+
+  it.each(requests)('may not read %s by default', async (_, path, init) => {
+    const { server } = await served(tell)
+    const response = await fetch(`${server.url}${path}`, { ...init, headers: { ...init.headers, origin } })
+    await response.text()
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  it('may ask before it calls, wherever there is something', async () => {
+    const { server } = await served(tell, { cors: true })
+    for (const [, path] of requests) {
+      const headers = { origin, 'access-control-request-method': 'POST' }
+      const response = await fetch(`${server.url}${path}`, { method: 'OPTIONS', headers })
+      expect(response.status).toBe(204)
+      expect(response.headers.get('access-control-allow-origin')).toBe('*')
+      expect(await response.text()).toBe('')
+    }
+  })
+
+  it('is told that a card has not changed, and may know it', async () => {
+    const { server } = await served(tell, { cors: origin })
+    const first = await fetch(server.cardUrl, { headers: { origin } })
+    const etag = first.headers.get('etag') ?? ''
+    const second = await fetch(server.cardUrl, { headers: { origin, 'if-none-match': etag } })
+    expect(second.status).toBe(304)
+    expect(second.headers.get('access-control-allow-origin')).toBe(origin)
+  })
+})
