@@ -2,7 +2,8 @@ import type { DialectName, ServerDialect } from './dialect.ts'
 import { v0_1, v0_1Strict } from './v0.1/index.ts'
 import { v0_2, v0_2Strict } from './v0.2/index.ts'
 import { v0_3, v0_3Strict } from './v0.3/index.ts'
-import { createHouseDialect } from './v0.3-house/index.ts'
+import { wrappedRest } from './v0.3/rest.ts'
+import { createHouseDialect, type RestEnvelope } from './v0.3-house/index.ts'
 import { v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/index.ts'
 import { encodeFirstHttpError } from './v1.0/errors.ts'
 import { v1_0 } from './v1.0/index.ts'
@@ -14,6 +15,12 @@ export interface DialectChoice {
   readonly strict?: boolean
   /** Tell errors to speakers of the house variant by its own numbers, of which some mean something else in 0.3. */
   readonly houseCodes?: boolean
+  /** Break off streams of the house variant with an error if the task failed for want of an answer in time. */
+  readonly timeoutAsError?: boolean
+  /** Keep streams of the house variant open while the task waits for input. */
+  readonly holdStreamOnInput?: boolean
+  /** Whether answers to the JSON of 0.3 over REST are bare (the default), or wrapped as its text can be understood. */
+  readonly restEnvelope?: RestEnvelope
   /** Tell errors of 1.0 over REST and gRPC by the statuses of 1.0.0, of which 1.0.1 changed some. */
   readonly firstStatuses?: boolean
 }
@@ -22,12 +29,14 @@ type Speakers = readonly [ServerDialect, ...ServerDialect[]]
 
 /** In the order in which equals are preferred. */
 export function speakers(choice: DialectChoice): Speakers {
-  const { dialects, strict = false, houseCodes = false, firstStatuses = false } = choice
+  const { dialects, strict = false, houseCodes: legacyCodes, firstStatuses = false, ...house } = choice
   const newest = firstStatuses ? { ...v1_0, encodeHttpError: encodeFirstHttpError } : v1_0
-  const house = createHouseDialect({ strict, legacyCodes: houseCodes })
+  const variant = createHouseDialect({ ...house, strict, legacyCodes })
+  const own = strict ? v0_3Strict : v0_3
+  const older = house.restEnvelope === 'wrapped' ? { ...own, rest: wrappedRest } : own
   const all = strict
-    ? [newest, v0_3Strict, house, v0_3ProtoStrict, v0_2Strict, v0_1Strict]
-    : [newest, v0_3, house, v0_3Proto, v0_2, v0_1]
+    ? [newest, older, variant, v0_3ProtoStrict, v0_2Strict, v0_1Strict]
+    : [newest, older, variant, v0_3Proto, v0_2, v0_1]
   const [first, ...rest] = all.filter(({ name }) => dialects?.includes(name) ?? true)
   if (!first) throw new TypeError(`dialects: expected some of ${all.map(({ name }) => name).join(', ')}`)
   return [first, ...rest]

@@ -47,6 +47,8 @@ export interface ServerDialect extends Dialect {
   readonly startsOver?: boolean
   /** One event may be several on the wire, or none. */
   encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
+  /** What a stream is broken off with behind an event, although the event tells it, too. */
+  errorAfter?(event: StreamEvent): A2AError | undefined
   encodeError(error: A2AError): WireError
   /** How the same error looks where HTTP itself carries it. */
   encodeHttpError(error: A2AError): HttpError
@@ -98,6 +100,8 @@ export interface RestSide {
   recognises(call: RestCall): boolean
   /** The params of the operation, gathered from path, query and body. */
   params(call: RestCall): unknown
+  /** What a send answers and a stream tells, if it is not sent as JSON-RPC has it. */
+  wrap?(wire: JsonObject): JsonObject
 }
 
 /** How a dialect asks over REST. */

@@ -45,6 +45,8 @@ export interface SendRequest {
   readonly carry?: Carry
   /** For streams: end also when the task waits for credentials. */
   readonly endOnAuth?: boolean
+  /** For streams: go on when the task waits for input, until it ends. */
+  readonly holdOnInput?: boolean
   /** For streams: continue after this generation instead of telling all from the start. */
   readonly after?: number
 }
@@ -111,6 +113,8 @@ export interface SubscribeRequest extends TaskAddress {
   readonly tellEnded?: boolean
   /** End also when the task waits for credentials. */
   readonly endOnAuth?: boolean
+  /** Go on when the task waits for input, until it ends. */
+  readonly holdOnInput?: boolean
 }
 
 export interface PushConfig extends Partial<Omit<TaskAddress, 'metadata'>> {

@@ -13,13 +13,13 @@ export async function* streamMessage(
 ): AsyncGenerator<StreamEvent, void> {
   const { log } = house
   const { task, generation, isRepeated } = await accept(request, call, house)
-  const { after } = request
+  const { after, endOnAuth, holdOnInput } = request
   // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.
   if (isRepeated && after !== undefined && after >= generation) {
-    return yield* subscribeToTask({ taskId: task.taskId, after, endOnAuth: request.endOnAuth }, call, log)
+    return yield* subscribeToTask({ taskId: task.taskId, after, endOnAuth, holdOnInput }, call, log)
   }
   const historyLength = request.configuration?.historyLength
-  const options = { signal: call.signal, endOnAuth: request.endOnAuth }
+  const options = { signal: call.signal, endOnAuth, holdOnInput }
   for await (const event of streamTask(log, task, await foldUntil(log, task, generation), options)) {
     yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
   }

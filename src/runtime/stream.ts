@@ -10,6 +10,8 @@ export interface StreamOptions {
   readonly signal: AbortSignal
   /** As callers of 0.1 expect, who know no such state. */
   readonly endOnAuth?: boolean
+  /** As callers of the 0.3 house variant expect, if they answer in another request. */
+  readonly holdOnInput?: boolean
 }
 
 /**
@@ -21,7 +23,7 @@ export async function* streamTask(
   log: FoldedLog,
   task: NewTask,
   from: Fold | number,
-  { signal, endOnAuth }: StreamOptions,
+  options: StreamOptions,
 ): AsyncGenerator<StreamEvent, void> {
   const { taskId, contextId } = task
   const after = typeof from === 'number' ? from : from.generation
@@ -34,11 +36,11 @@ export async function* streamTask(
     if (isLast) return
     untold = undefined
   }
-  for await (const page of followPages(log, taskId, after, signal)) {
+  for await (const page of followPages(log, taskId, after, options.signal)) {
     for (const stored of page) {
       const { generation, event } = stored
       if (event.type === 'reply') return yield { type: 'message', message: event.message, isLast: true }
-      const isLast = event.type === 'status' && closesStream(event.status.state, endOnAuth)
+      const isLast = event.type === 'status' && closesStream(event.status.state, options)
       untold?.apply(stored)
       const begun: Task | undefined = untold?.task()
       if (begun) {
@@ -54,8 +56,9 @@ export async function* streamTask(
 }
 
 /** A task that waits for credentials goes on by itself when they come; one that waits for input does not. */
-function closesStream(state: TaskState, endOnAuth = false): boolean {
-  return isEnded(state) || state === 'input-required' || (endOnAuth && state === 'auth-required')
+function closesStream(state: TaskState, { endOnAuth, holdOnInput }: StreamOptions): boolean {
+  if (state === 'input-required') return !holdOnInput
+  return isEnded(state) || (endOnAuth === true && state === 'auth-required')
 }
 
 /**

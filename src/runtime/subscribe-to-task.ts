@@ -12,7 +12,7 @@ export async function* subscribeToTask(
   call: Call,
   log: CallerLog,
 ): AsyncGenerator<StreamEvent, void> {
-  const { after, tellEnded, endOnAuth } = request
+  const { after, tellEnded, endOnAuth, holdOnInput } = request
   const head = await log.task(request)
   const { taskId, phase, generation } = head
   if (after !== undefined && after > generation) {
@@ -23,5 +23,6 @@ export async function* subscribeToTask(
     throw new A2AError('task-ended', `Task ${taskId} is ${phase}: there is nothing to follow, get it instead.`)
   }
   const seen = after === generation && isEnded(phase) ? undefined : after
-  yield* streamTask(log, head, seen ?? (await loadFold(log, head)), { signal: call.signal, endOnAuth })
+  const options = { signal: call.signal, endOnAuth, holdOnInput }
+  yield* streamTask(log, head, seen ?? (await loadFold(log, head)), options)
 }

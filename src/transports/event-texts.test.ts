@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { ServerDialect } from '../dialects/dialect.ts'
 import { v1_0 } from '../dialects/v1.0/index.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
@@ -27,7 +28,7 @@ const chunk: StreamEvent = {
   generation: 4,
 }
 
-function stream(events: readonly StreamEvent[], failure?: unknown) {
+function stream(events: readonly StreamEvent[], failure?: unknown, dialect: ServerDialect = v1_0) {
   const reported: unknown[] = []
   const caller = new AbortController()
   async function* source(): AsyncGenerator<StreamEvent> {
@@ -36,7 +37,7 @@ function stream(events: readonly StreamEvent[], failure?: unknown) {
   }
   const onError = (error: unknown) => reported.push(error)
   const texts = eventTexts(source(), {
-    dialect: v1_0,
+    dialect,
     request: { taskId: 'T' },
     wording: {
       event: (wire) => successText(5, wire),
@@ -55,6 +56,16 @@ async function collect(texts: AsyncIterable<string>): Promise<string[]> {
 }
 
 describe('the events of a stream', () => {
+  it('end with the error that the dialect wants behind one of them', async () => {
+    const late = new A2AError('input-timeout', 'Too late')
+    const dialect = { ...v1_0, errorAfter: (event: StreamEvent) => (event === working ? late : undefined) }
+    const { texts, reported } = stream([started, working, chunk], undefined, dialect)
+    const [, told, last, ...more] = await collect(texts)
+    expect(told).toContain('TASK_STATE_WORKING')
+    expect(last).toMatch(/^event: error\ndata: .*-32050/)
+    expect([...more, ...reported]).toEqual([])
+  })
+
   it('are numbered by their generation and are answers to the request', async () => {
     expect(await collect(stream([started, working, chunk]).texts)).toEqual([
       `id: 2\ndata: {"jsonrpc":"2.0","id":5,"result":{"task":{"id":"T","contextId":"C","status":{"state":"TASK_STATE_SUBMITTED","timestamp":"${timestamp}"}}}}\n\n`,

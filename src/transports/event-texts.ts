@@ -32,6 +32,8 @@ export async function* eventTexts(
         yield eventText({ id, data: wording.event(wire) })
         begun = true
       }
+      const failure = dialect.errorAfter?.(event)
+      if (failure) throw failure
     }
   } catch (error) {
     if (!begun) throw error

@@ -10,7 +10,9 @@ import { toolResult, toolUse } from '../../src/protocol/client-tools.ts'
 import { anonymous } from '../../src/protocol/model.ts'
 import { createJsonRpc } from '../../src/transports/jsonrpc/server.ts'
 import { createRest } from '../../src/transports/rest/server.ts'
-import { houseOf } from '../support/house.ts'
+import { collect, houseOf } from '../support/house.ts'
+import { jsonRpc } from '../support/json-rpc.ts'
+import { served as serveReal } from '../support/served.ts'
 
 /** Has its caller search, and tells what was found. */
 async function search(turn: Turn): Promise<void> {
@@ -112,5 +114,49 @@ describe('the house over REST', () => {
     })
     const { body } = await jsonOf(ask('/api/a2a', call('message/send', lost)))
     expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
+  })
+})
+
+describe('options of the house', () => {
+  it('keep a stream open while its task waits for input, which another one answers', async () => {
+    const { server } = await serveReal(search, { holdStreamOnInput: true })
+    const rpc = jsonRpc(`${server.url}/api/a2a`)
+    const events = rpc.stream('message/stream', wish)
+    const first = (await events.next()).value?.result
+    expect(first).toMatchObject({ kind: 'task', status: { state: 'input-required' } })
+    const answer = messageOf([result], { referenceTaskIds: [first.id] })
+    const answered = await collect(rpc.stream('message/stream', answer))
+    const rest = await collect(events)
+    expect(rest.map((event) => [event.result.status?.state, event.result.final])).toEqual([
+      ['working', false],
+      [undefined, undefined],
+      ['completed', true],
+    ])
+    expect(answered.at(-1)?.result).toEqual(rest.at(-1)?.result)
+  })
+
+  it('end it there otherwise', async () => {
+    const { server } = await serveReal(search)
+    const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', wish))
+    expect(events.at(-1)?.result.status.state).toBe('input-required')
+  })
+
+  it('wrap what REST answers and tells, for speakers of the JSON of 0.3 and of the house', async () => {
+    const { server } = await serveReal(search, { restEnvelope: 'wrapped' })
+    const post = (path: string, body: object) => {
+      const headers = { 'content-type': 'application/json' }
+      return fetch(`${server.url}/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    }
+    const { task } = await (await post('message:send', wish)).json()
+    expect(task).toMatchObject({ kind: 'task', status: { state: 'input-required' } })
+    const events = await eventsOf(post('message:stream', messageOf([result], { referenceTaskIds: [task.id] })))
+    expect(events.map((event) => Object.keys(event).join())).toEqual([
+      'task',
+      'statusUpdate',
+      'artifactUpdate',
+      'statusUpdate',
+    ])
+    const got = await (await fetch(`${server.url}/v1/tasks/${task.id}`)).json()
+    expect(got).toMatchObject({ kind: 'task', id: task.id })
   })
 })

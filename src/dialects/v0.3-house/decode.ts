@@ -29,6 +29,15 @@ function requestDecoder(standard: ServerDialect['decodeRequest']): ServerDialect
   }
 }
 
+/** The same for readers whose streams go on while the task waits for them. */
+export function holding(decode: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
+  return {
+    ...decode,
+    streamMessage: (params) => ({ ...decode.streamMessage(params), holdOnInput: true }),
+    subscribeToTask: (params) => ({ ...decode.subscribeToTask(params), holdOnInput: true }),
+  }
+}
+
 function withId(params: unknown): unknown {
   return isByTaskId(params) ? { ...params, id: params.taskId } : params
 }

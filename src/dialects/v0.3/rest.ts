@@ -35,6 +35,16 @@ export const rest: RestSide = {
   },
 }
 
+/** The same as the text of 0.3 can be understood, too: each thing in a member that says what it is. */
+export const wrappedRest: RestSide = { ...rest, wrap: (wire) => ({ [members[`${wire.kind}`] ?? 'result']: wire }) }
+
+const members: Readonly<Record<string, string>> = {
+  task: 'task',
+  message: 'message',
+  'status-update': 'statusUpdate',
+  'artifact-update': 'artifactUpdate',
+}
+
 function isMessage(message: unknown): boolean {
   return isObject(message) && (message.kind !== undefined || message.role === 'user' || message.role === 'agent')
 }

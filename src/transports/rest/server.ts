@@ -1,9 +1,11 @@
 import { isStream, type RestCall, type ServerDialect } from '../../dialects/dialect.ts'
+import { isObject } from '../../dialects/is-object.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventStream, sseHeaders } from '../../http/sse.ts'
 import { withFirst } from '../../http/with-first.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Principal } from '../../protocol/model.ts'
+import type { Json, JsonObject, Principal } from '../../protocol/model.ts'
+import type { Operation } from '../../protocol/service.ts'
 import { callerError } from '../caller-error.ts'
 import { eventTexts } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
@@ -34,13 +36,14 @@ export function createRest(options: WireOptions): Rest {
     if (!isStream(operation)) {
       const result = await operate(service, { dialect, operation, params, call })
       const headers = { 'content-type': contentTypeFor(incoming, dialect) }
-      return { status: 200, headers, body: JSON.stringify(result ?? {}) }
+      return { status: 200, headers, body: JSON.stringify(wrapped(result, operation, dialect)) }
     }
     const received = { dialect, operation, params, call }
     const { signal } = incoming
     const { request, events } = openStream(service, received, resumePointOf(incoming))
+    const { wrap = (wire: JsonObject) => wire } = dialect.rest ?? {}
     const wording = {
-      event: JSON.stringify,
+      event: (wire: JsonObject) => JSON.stringify(wrap(wire)),
       failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
     }
     const texts = await withFirst(eventTexts(events, { dialect, request, wording, signal, onError }))
@@ -72,6 +75,10 @@ export function createRest(options: WireOptions): Rest {
 
 /** Notes the dialect in which an error from here on is told. */
 type Speak = (dialect: ServerDialect) => ServerDialect
+
+function wrapped(result: Json, operation: Operation, { rest }: ServerDialect): Json {
+  return operation === 'sendMessage' && rest?.wrap && isObject(result) ? rest.wrap(result) : (result ?? {})
+}
 
 /** A caller that names plain JSON, and nothing that would take ours, gets that. */
 function contentTypeFor(incoming: Incoming, { rest }: ServerDialect): string {
