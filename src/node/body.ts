@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { BodyTooLarge } from '../http/exchange.ts'
+import { inNextTurn } from './next-turn.ts'
 
 export interface ParsedRequest extends IncomingMessage {
   /** What a body parser in front of us, such as `express.json()`, made of the body. */
@@ -28,7 +29,10 @@ function collect(request: IncomingMessage, limit: number): Promise<Uint8Array> {
     }
     if (request.destroyed) reject(new Error('the caller left before its body had come'))
     request.on('data', take)
-    request.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)))
+    request.once('end', () => {
+      const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)
+      inNextTurn(() => resolve(bytes))
+    })
     request.once('error', reject)
   })
 }

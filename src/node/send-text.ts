@@ -10,9 +10,8 @@ export async function sendText(
   { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
   text: string,
 ): Promise<void> {
-  // Answering in the next turn of the event loop takes a quarter to a third less CPU time per request at 50
-  // connections, and no more at one (measured with Node 24).
-  await new Promise(setImmediate)
+  // Whoever answers without reading the body is faster than the body, which may all be here already.
+  if (!response.req.complete) await new Promise(setImmediate)
   if (response.closed) return
   const sized = isBodiless(status) ? headers : { ...headers, 'content-length': Buffer.byteLength(text) }
   if (response.req.complete) {

@@ -1,50 +1,71 @@
 import type { SqliteDatabase } from './driver.ts'
 import { createTransaction } from './transaction.ts'
 import { isBusy } from './trouble.ts'
+import type { WalSync } from './wal-sync.ts'
 
 /**
- * Queues a write and resolves with its answer once that is on disk.
+ * Writes in groups, because making them durable takes as long for many as for one.
  *
- * What is queued in one turn of the event loop becomes one transaction, because making it durable takes as long for
- * many writes as for one. A write that throws takes its whole group with it, so what can be refused must be answered.
+ * What is queued while a group goes to disk becomes the next transaction. A write that throws takes its whole group
+ * with it, so what can be refused must be answered.
  */
-export type GroupCommit = <T>(write: () => T) => Promise<T>
+export interface GroupCommit {
+  /** Queues a write and resolves with its answer once that is on disk. */
+  write<T>(write: () => T): Promise<T>
+  /** Resolves when all that can be read now is on disk; undefined if it is. */
+  onDisk(): Promise<void> | undefined
+}
 
-/** After so many milliseconds a transaction ends and the rest waits for the next turn, so that readers get theirs. */
+/** After so many milliseconds a transaction ends and the rest waits for the next one, so that readers get theirs. */
 const longestTurn = 10
 /** How long another process may hold the lock, and how long to wait between two tries, in milliseconds. */
 const patience = 5_000
 const pause = 5
 
-export function createGroupCommit(db: SqliteDatabase): GroupCommit {
+export function createGroupCommit(db: SqliteDatabase, disk?: Pick<WalSync, 'sync'>): GroupCommit {
   const inTransaction = createTransaction(db)
-  const queue: Queued[] = []
+  let queue: Queued[] = []
+  /** What is committed and on its way to the disk, and who wants to know when it is there. */
+  let group: Queued[] = []
+  const readers: (() => void)[] = []
   let lockedSince: number | undefined
+  /** After a failed sync nobody knows what is on disk, and asking again would not tell. */
+  let broken: Error | undefined
 
-  function schedule() {
-    if (lockedSince === undefined) setImmediate(commit)
-    else setTimeout(commit, pause)
-  }
-
-  function commit() {
-    const answers: (() => void)[] = []
+  function commit(): void {
+    let done = 0
     try {
       inTransaction(() => {
         const end = performance.now() + longestTurn
-        for (const { write } of queue) {
-          answers.push(write())
+        for (const queued of queue) {
+          queued.run()
+          done++
           if (performance.now() >= end) break
         }
       })
-      lockedSince = undefined
-      queue.splice(0, answers.length)
-      for (const answer of answers) answer()
     } catch (error) {
-      if (isBusy(error) && isPatient()) return schedule()
-      lockedSince = undefined
+      if (isBusy(error) && isPatient()) {
+        setTimeout(commit, pause)
+        return
+      }
+      done = 0
       for (const { reject } of queue.splice(0)) reject(error)
     }
-    if (queue.length > 0) schedule()
+    lockedSince = undefined
+    group = done === queue.length ? queue : queue.slice(0, done)
+    queue = done === queue.length ? [] : queue.slice(done)
+    if (disk && done > 0) disk.sync(finish)
+    else finish(null)
+  }
+
+  function finish(error: Error | null): void {
+    const finished = group
+    group = []
+    broken ??= error ?? undefined
+    for (const { resolve, reject } of finished) broken ? reject(broken) : resolve()
+    for (const tell of readers.splice(0)) tell()
+    if (broken) for (const { reject } of queue.splice(0)) reject(broken)
+    if (queue.length > 0) setImmediate(commit)
   }
 
   function isPatient(): boolean {
@@ -52,20 +73,27 @@ export function createGroupCommit(db: SqliteDatabase): GroupCommit {
     return performance.now() - lockedSince < patience
   }
 
-  return (write) =>
-    new Promise((resolve, reject) => {
-      queue.push({ write: () => answering(write, resolve), reject })
-      if (queue.length === 1) schedule()
-    })
+  return {
+    write<T>(write: () => T): Promise<T> {
+      return new Promise<T>((resolve, reject) => {
+        if (broken) return reject(broken)
+        let answer: T
+        queue.push({
+          run() {
+            answer = write()
+          },
+          resolve: () => resolve(answer),
+          reject,
+        })
+        if (queue.length === 1 && group.length === 0) setImmediate(commit)
+      })
+    },
+    onDisk: () => (group.length === 0 ? undefined : new Promise((resolve) => readers.push(resolve))),
+  }
 }
 
 interface Queued {
-  /** Does it, and gives back how to say so. */
-  readonly write: () => () => void
+  readonly run: () => void
+  readonly resolve: () => void
   readonly reject: (error: unknown) => void
-}
-
-function answering<T>(write: () => T, resolve: (answer: T) => void): () => void {
-  const answer = write()
-  return () => resolve(answer)
 }

@@ -1,5 +1,6 @@
 import type { Wakeups } from '../../tasks/wakeups.ts'
 import type { SqliteDatabase } from './driver.ts'
+import type { WalSync } from './wal-sync.ts'
 
 /** Wakes those who wait here for what other processes append to the same file. */
 export interface Neighbours {
@@ -11,7 +12,7 @@ export interface Neighbours {
 /** Milliseconds. SQLite tells nobody, so one has to ask. */
 const interval = 30
 
-export function createNeighbours(db: SqliteDatabase, wakeups: Wakeups): Neighbours {
+export function createNeighbours(db: SqliteDatabase, wakeups: Wakeups, disk?: Pick<WalSync, 'sync'>): Neighbours {
   // The version changes only when another connection commits. In one query, so that both are of the same moment.
   const selectNow = db.prepare(`
     SELECT data_version AS version, (SELECT coalesce(max(id), 0) FROM events) AS last FROM pragma_data_version`)
@@ -26,7 +27,13 @@ export function createNeighbours(db: SqliteDatabase, wakeups: Wakeups): Neighbou
       const before = seen
       seen = selectNow.get() as Moment
       if (seen.version === before.version) return
-      for (const { task_id } of selectTasks.all(before.last) as { task_id: string }[]) wakeups.wake(task_id)
+      const changed = selectTasks.all(before.last) as { task_id: string }[]
+      const wake = () => {
+        for (const { task_id } of changed) wakeups.wake(task_id)
+      }
+      // Who wrote it may still wait for the disk, and what is told must be there.
+      if (disk && changed.length > 0) disk.sync(wake)
+      else wake()
     } catch {
       wakeups.wakeAll() // They look for themselves, and meet the trouble where it can be answered.
     }

@@ -14,6 +14,7 @@ import { createRetention } from './retention.ts'
 import { createSnapshots } from './snapshots.ts'
 import { createTails } from './tails.ts'
 import { explainTrouble } from './trouble.ts'
+import { createWalSync } from './wal-sync.ts'
 
 export interface SqliteLogOptions {
   /** Where it lies; made with its directory if it is not there. Several processes of one machine may share it. */
@@ -25,7 +26,8 @@ export interface SqliteLogOptions {
 /** The log in one file: what it has answered survives a crash. */
 export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions): TaskLog {
   const db = explained(() => openDatabase(file, driver))
-  const commit = createGroupCommit(db)
+  const disk = createWalSync(db, file)
+  const commit = createGroupCommit(db, disk)
   const claims = createClaims(db)
   const heads = createHeads(db)
   const leases = createLeases(db)
@@ -35,7 +37,7 @@ export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions)
   const retention = createRetention(db)
   const tails = createTails()
   const wakeups = createWakeups()
-  const neighbours = createNeighbours(db, wakeups)
+  const neighbours = createNeighbours(db, wakeups, disk)
   let closing: Promise<void> | undefined
 
   function explained<T>(work: () => T): T {
@@ -50,21 +52,24 @@ export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions)
     if (closing) throw new Error(`The task log ${file} is closed.`)
   }
 
+  /** Nothing is told that is not on disk. */
   async function look<T>(read: () => T): Promise<T> {
     mustBeOpen()
-    return explained(read)
+    const found = explained(read)
+    const safe = commit.onDisk()
+    if (safe) await safe
+    return found
   }
 
   async function write<T>(work: () => T): Promise<T> {
     mustBeOpen()
     try {
-      return await commit(work)
+      return await commit.write(work)
     } catch (error) {
       throw explainTrouble(error, file)
     }
   }
 
-  /** Only what is on disk is told. */
   function tell(taskId: string, generation: number, batch: EventBatch) {
     tails.keep(taskId, generation - batch.events.length, batch)
     wakeups.wake(taskId)
@@ -78,11 +83,12 @@ export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions)
   async function finish(): Promise<void> {
     neighbours.stop()
     try {
-      await commit(() => {}) // the last of what is queued
+      await commit.write(() => {}) // the last of what is queued
       db.exec('PRAGMA wal_checkpoint')
     } catch (error) {
       throw explainTrouble(error, file)
     } finally {
+      disk?.close()
       db.close()
       wakeups.wakeAll()
     }
@@ -106,11 +112,11 @@ export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions)
 
     head: (taskId, scope) => look(() => heads.head(taskId, scope)),
 
-    read: (taskId, after) =>
-      look(() => {
-        const kept = tails.beyond(taskId, after)
-        return kept.length > 0 ? kept : events.read(taskId, after)
-      }),
+    async read(taskId, after) {
+      mustBeOpen()
+      const kept = tails.beyond(taskId, after)
+      return kept.length > 0 ? kept : await look(() => events.read(taskId, after))
+    },
 
     async wait(taskId, after, signal) {
       mustBeOpen()
