@@ -1,5 +1,6 @@
 import type { StatusEvent } from '../protocol/events.ts'
 import type { Message, TaskState } from '../protocol/model.ts'
+import { timestampNow } from '../protocol/timestamp.ts'
 import { type Content, toParts } from './content.ts'
 
 /** What an agent says, in the form in which it is stored. */
@@ -22,7 +23,7 @@ export function createVoice(task: { readonly taskId: string; readonly contextId:
       status: {
         state,
         message: content === undefined ? undefined : message(content),
-        timestamp: new Date().toISOString(),
+        timestamp: timestampNow(),
       },
     }),
   }

@@ -5,9 +5,15 @@ import { v1_0 } from './v1.0/index.ts'
 
 const only1_0 = { dialects: [v1_0] } as const
 
-function nameFor(version: string | undefined, method: string, missingVersion?: MissingVersion, params: unknown = {}) {
+async function nameFor(
+  version: string | undefined,
+  method: string,
+  missingVersion?: MissingVersion,
+  params: unknown = {},
+) {
   const proposal = { version: parseVersion(version), method, params, acceptsStream: false }
-  return negotiate(proposal, { dialects: speakers({}), missingVersion }, async () => undefined).then(({ name }) => name)
+  const { name } = await negotiate(proposal, { dialects: speakers({}), missingVersion }, async () => undefined)
+  return name
 }
 
 function operationFor(method: string) {
@@ -34,8 +40,8 @@ describe('the version of a request', () => {
 })
 
 describe('a server that speaks only 1.0', () => {
-  const speak = (version: string | undefined, method: string) =>
-    negotiate({ version, method, params: {}, acceptsStream: false }, only1_0, async () => undefined)
+  const speak = async (version: string | undefined, method: string) =>
+    await negotiate({ version, method, params: {}, acceptsStream: false }, only1_0, async () => undefined)
 
   it('takes every request without a version for 1.0', async () => {
     expect(await speak(undefined, 'message/send')).toBe(v1_0)

@@ -21,7 +21,11 @@ export interface Speaking {
 type Recall = (address: TaskAddress) => Promise<string | undefined>
 
 /** The dialect of a call: by its version, its method, its form, what the caller spoke before, in this order. */
-export async function negotiate(proposal: Proposal, speaking: Speaking, recall: Recall): Promise<ServerDialect> {
+export function negotiate(
+  proposal: Proposal,
+  speaking: Speaking,
+  recall: Recall,
+): ServerDialect | Promise<ServerDialect> {
   const { version, method } = proposal
   const { dialects } = speaking
   const [first] = dialects
@@ -36,7 +40,15 @@ export async function negotiate(proposal: Proposal, speaking: Speaking, recall: 
   const [best = preferred] = able
   if (able.length < 2) return best
   const recognised = able.find((dialect) => dialect.recognises?.(proposal))
-  if (recognised) return recognised
+  return recognised ?? remembered(proposal, able, best, recall)
+}
+
+async function remembered(
+  proposal: Proposal,
+  able: readonly ServerDialect[],
+  best: ServerDialect,
+  recall: Recall,
+): Promise<ServerDialect> {
   const recorded = await recordedFor(proposal, best, recall)
   return able.find(({ name }) => name === recorded) ?? best
 }

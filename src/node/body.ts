@@ -8,12 +8,11 @@ export interface ParsedRequest extends IncomingMessage {
 }
 
 /** The whole body of a request. Past `limit` it stops reading and keeps nothing. */
-export async function readBody(request: ParsedRequest, limit: number): Promise<Uint8Array> {
-  if (Number(request.headers['content-length']) > limit) throw new BodyTooLarge(limit)
+export function readBody(request: ParsedRequest, limit: number): Promise<Uint8Array> {
+  if (Number(request.headers['content-length']) > limit) return Promise.reject(new BodyTooLarge(limit))
   if (!request.readableDidRead) return collect(request, limit)
   const bytes = encodeParsed(request.body)
-  if (bytes.length > limit) throw new BodyTooLarge(limit)
-  return bytes
+  return bytes.length > limit ? Promise.reject(new BodyTooLarge(limit)) : Promise.resolve(bytes)
 }
 
 function collect(request: IncomingMessage, limit: number): Promise<Uint8Array> {

@@ -27,16 +27,26 @@ export async function accept(request: SendRequest, call: Call, house: Acceptance
   }
 }
 
-async function admit(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
+function admit(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   if (request.configuration?.push) {
     throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
   }
+  const { referenceTaskIds } = request.message
+  if (!referenceTaskIds) return place(request, call, house)
+  return requireKnown(referenceTaskIds, house.log).then(() => place(request, call, house))
+}
+
+/** Not async, nor is `admit`: most messages begin a task, and nothing has to be looked up for them. */
+function place(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const { message, alias } = request
-  if (message.referenceTaskIds) await requireKnown(message.referenceTaskIds, house.log)
-  if (message.taskId !== undefined) return await goOn({ taskId: message.taskId }, request, call, house)
-  const known = alias === undefined ? undefined : { taskId: alias, isAlias: true }
-  const begun = known && (await house.log.find(known))
-  return known && begun ? await goOn(known, request, call, house) : await begin(request, call, house)
+  if (message.taskId !== undefined) return goOn({ taskId: message.taskId }, request, call, house)
+  return alias === undefined ? begin(request, call, house) : beginOrGoOn(alias, request, call, house)
+}
+
+async function beginOrGoOn(alias: string, request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
+  const known = { taskId: alias, isAlias: true }
+  const begun = await house.log.find(known)
+  return begun ? await goOn(known, request, call, house) : await begin(request, call, house)
 }
 
 /** What is referred to is told to the agent, and so must be the caller's to tell. */

@@ -44,8 +44,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const closing = new AbortController()
   let isDraining = false
 
-  function requireOpen(): void {
-    if (isDraining) throw new A2AError('unavailable', 'The server is shutting down: try again.', { retryAfter: 1 })
+  function closed(): A2AError {
+    return new A2AError('unavailable', 'The server is shutting down: try again.', { retryAfter: 1 })
   }
 
   /** A stream that also ends, cleanly, when the server goes; its reader can resume it elsewhere. */
@@ -64,11 +64,11 @@ export function createRuntime(options: RuntimeOptions): Runtime {
 
   const service: Service = {
     async sendMessage(request, call) {
-      requireOpen()
+      if (isDraining) throw closed()
       return await sendMessage(request, call, houseOf(call, 'sendMessage'))
     },
     async *streamMessage(request, call) {
-      requireOpen()
+      if (isDraining) throw closed()
       yield* until(call, (linked) => streamMessage(request, linked, houseOf(call, 'streamMessage')))
     },
     getTask: async (request, { principal }) => await getTask(request, logOf(principal, 'getTask')),

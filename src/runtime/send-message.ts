@@ -32,18 +32,19 @@ async function restOf(
   const limit = blockFor === undefined ? undefined : linkSignals([call.signal], blockFor)
   try {
     for (;;) {
+      // A task at work here says itself when it rests, which costs less than to hear of its every event.
+      const run = limit ? undefined : runs.get(task.taskId)
+      if (run) await run.rested(fold.generation)
       const stored = await log.read(task.taskId, fold.generation)
       for (const each of stored) {
         fold.apply(each)
         const outcome = outcomeAt(each, fold)
         if (outcome) return outcome
       }
-      if (stored.length > 0) continue
-      // A task at work here says itself when it rests, which costs less than to hear of its every event.
-      const run = limit ? undefined : runs.get(task.taskId)
-      const signal = run ? undefined : (limit?.signal ?? call.signal)
-      if (signal?.aborted) break
-      await (signal ? log.wait(task.taskId, fold.generation, signal) : run?.rested(fold.generation))
+      if (stored.length > 0 || run) continue
+      const signal = limit?.signal ?? call.signal
+      if (signal.aborted) break
+      await log.wait(task.taskId, fold.generation, signal)
     }
   } finally {
     limit?.release()

@@ -11,10 +11,12 @@ export interface Stop {
   /** Nothing that this turn emits is stored any more. */
   readonly over: boolean
   stop(reason: StopReason): void
-  /** The work's own end, or, if it ignores the signal, the end of the grace period. */
-  race<T>(work: Promise<T>): Promise<T | undefined>
+  /** How the work ended; undefined if it ignores the signal until the end of the grace period. */
+  race<T>(work: Promise<T>): Promise<Ended<T> | undefined>
   close(): void
 }
+
+export type Ended<T> = { readonly value: T } | { readonly error: unknown }
 
 export function createStop({ cancelGrace, turnDeadline }: RuntimeSettings): Stop {
   const controller = new AbortController()
@@ -36,9 +38,12 @@ export function createStop({ cancelGrace, turnDeadline }: RuntimeSettings): Stop
     over: false,
     stop,
     race: (work) =>
-      new Promise((resolve, reject) => {
+      new Promise((resolve) => {
         leaveBehind = () => resolve(undefined)
-        work.then(resolve, reject)
+        work.then(
+          (value) => resolve({ value }),
+          (error) => resolve({ error }),
+        )
       }),
     close() {
       brake.over = true

@@ -30,6 +30,7 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
   const { log, logger, agent, taskAfter } = settings
   /** The caller will know it as a task. Ahead of `writer.phase`, which tells what is stored. */
   let isTask = writer.phase !== 'received'
+  let toldStatus = false
 
   function becomesTask(): void {
     if (!isTask) void writer.emit(voice.status('working'))
@@ -51,7 +52,7 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
       log: logger,
       emit(event) {
         if (stop.over) return refused(`This turn of task ${task.taskId} is over (${stop.reason ?? 'it has returned'}).`)
-        if (event.type === 'status') isTask = true
+        if (event.type === 'status') isTask = toldStatus = true
         else becomesTask()
         return writer.emit(event)
       },
@@ -79,23 +80,17 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
 
   if (!isFirst) void writer.emit(voice.status('working'))
   const turn = createTurn(context(isFirst ? undefined : await loadFold(log, task)))
-  const work = settle(() => perform(agent.run, turn, becomesTask))
+  const work = perform(agent.run, turn, becomesTask)
   // Most agents have touched the task by now.
   const slow = isTask ? undefined : setTimeout(becomesTask, taskAfter)
   const done = await stop.race(work)
   clearTimeout(slow)
   stop.close()
-  // What the agent emitted without awaiting it comes before its end.
-  await writer.settled()
+  // What the agent emitted without awaiting it comes before its end. Artifacts go together with it; only a status that
+  // the agent told has to be stored before we know how the task stands.
+  const pending = toldStatus || stop.reason || !done ? writer.settled() : undefined
+  if (pending) await pending
   if (stop.reason || !done) return stop.reason
   await ('error' in done ? fail(done.error) : conclude(done.value))
   return undefined
-}
-
-async function settle<T>(work: () => Promise<T>): Promise<{ readonly value: T } | { readonly error: unknown }> {
-  try {
-    return { value: await work() }
-  } catch (error) {
-    return { error }
-  }
 }

@@ -166,9 +166,12 @@ it('returns the task at once when asked to', async () => {
   const { service } = houseOf(() => answer.promise)
   const task = taskOf(await send(service, 'hi', { returnImmediately: true }))
   expect(task.status.state).toBe('working')
+  const subscribed = service.subscribeToTask({ taskId: task.id }, callOf())
+  await subscribed.next()
   answer.resolve('later')
-  const subscribed = await collect(service.subscribeToTask({ taskId: task.id }, callOf()))
-  expect(subscribed.at(-1)).toMatchObject({ status: { state: 'completed', message: { parts: [{ text: 'later' }] } } })
+  expect((await collect(subscribed)).at(-1)).toMatchObject({
+    status: { state: 'completed', message: { parts: [{ text: 'later' }] } },
+  })
 })
 
 it('gives the turn the text, the principal, the metadata and the accepted modes', async () => {

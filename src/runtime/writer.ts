@@ -9,8 +9,8 @@ export interface Writer {
   readonly phase: Phase
   /** Resolves when the event is stored. Events that wait together are stored together. */
   emit(event: TaskEvent): Promise<void>
-  /** Resolves when everything emitted so far is stored or refused. */
-  settled(): Promise<void>
+  /** Resolves when everything emitted so far is stored or refused; undefined if it is. */
+  settled(): Promise<void> | undefined
   /** Reads what others have stored since. */
   sync(): Promise<void>
 }
@@ -145,7 +145,7 @@ export function createWriter(options: WriterOptions): Writer {
       working ??= work()
       return promise
     },
-    settled: () => working ?? Promise.resolve(),
+    settled: () => working,
     sync() {
       const synced = new Promise<void>((resolve, reject) => syncs.push({ resolve, reject }))
       working ??= work()

@@ -66,11 +66,10 @@ export function createFace(behind: Behind, options: FaceOptions): Exchange {
     }
   }
 
-  async function exchange(incoming: Incoming): Promise<Outgoing> {
+  async function answerOthers(incoming: Incoming): Promise<Outgoing> {
     const { method, path: asked } = incoming
     if (asked === path || asked === housePath) {
-      if (method !== 'POST') return problem(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
-      return await (asked === path ? answerRpc : answerHouse)(incoming, anonymous)
+      return problem(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
     }
     const isPage = asked === '/healthz' || asked === extendedCardPath || cardPaths.includes(asked)
     if (isPage && method !== 'GET' && method !== 'HEAD') {
@@ -82,6 +81,13 @@ export function createFace(behind: Behind, options: FaceOptions): Exchange {
     if (isPage) return answerCard(incoming)
     const answer = await answerRest(incoming, anonymous)
     return answer ?? problem(404, `There is nothing at this path. ${hintFor(incoming)}`)
+  }
+
+  function exchange(incoming: Incoming): Promise<Outgoing> {
+    const { method, path: asked } = incoming
+    if (method === 'POST' && asked === path) return answerRpc(incoming, anonymous)
+    if (method === 'POST' && asked === housePath) return answerHouse(incoming, anonymous)
+    return answerOthers(incoming)
   }
   return options.cors ? withCors(exchange, options.cors, behind.onError) : exchange
 }

@@ -1,5 +1,5 @@
 import { invalidParams } from '../protocol/errors.ts'
-import type { Service } from '../protocol/service.ts'
+import type { Call, Service } from '../protocol/service.ts'
 
 /** One service that hands every call on to the one of its tenant. */
 export function tenantService(serviceOf: (tenant: string | undefined) => Service | undefined): Service {
@@ -9,17 +9,29 @@ export function tenantService(serviceOf: (tenant: string | undefined) => Service
     const problem = tenant === undefined ? 'expected the tenant that the card names' : 'there is no such tenant'
     throw invalidParams('tenant', problem)
   }
+  /** The promise of whoever answers is handed on as it is; every layer that waits costs each request. */
+  function pass<R extends { readonly tenant?: string }, T>(
+    operation: (service: Service) => (request: R, call: Call) => Promise<T>,
+  ): (request: R, call: Call) => Promise<T> {
+    return (request, call) => {
+      try {
+        return operation(at(request))(request, call)
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    }
+  }
   return {
-    sendMessage: async (request, call) => await at(request).sendMessage(request, call),
+    sendMessage: pass((service) => service.sendMessage),
     streamMessage: (request, call) => at(request).streamMessage(request, call),
-    getTask: async (request, call) => await at(request).getTask(request, call),
-    listTasks: async (request, call) => await at(request).listTasks(request, call),
-    cancelTask: async (request, call) => await at(request).cancelTask(request, call),
+    getTask: pass((service) => service.getTask),
+    listTasks: pass((service) => service.listTasks),
+    cancelTask: pass((service) => service.cancelTask),
     subscribeToTask: (request, call) => at(request).subscribeToTask(request, call),
-    createPushConfig: async (request, call) => await at(request).createPushConfig(request, call),
-    getPushConfig: async (request, call) => await at(request).getPushConfig(request, call),
-    listPushConfigs: async (request, call) => await at(request).listPushConfigs(request, call),
-    deletePushConfig: async (request, call) => await at(request).deletePushConfig(request, call),
-    getExtendedCard: async (request, call) => await at(request).getExtendedCard(request, call),
+    createPushConfig: pass((service) => service.createPushConfig),
+    getPushConfig: pass((service) => service.getPushConfig),
+    listPushConfigs: pass((service) => service.listPushConfigs),
+    deletePushConfig: pass((service) => service.deletePushConfig),
+    getExtendedCard: pass((service) => service.getExtendedCard),
   }
 }

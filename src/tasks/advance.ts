@@ -1,6 +1,7 @@
 import type { TaskEvent } from '../protocol/events.ts'
 import type { TaskStatus } from '../protocol/model.ts'
 import type { Phase } from '../protocol/states.ts'
+import { readTimestamp } from '../protocol/timestamp.ts'
 import type { TaskHead } from './log.ts'
 import { withoutMessage } from './without-message.ts'
 
@@ -20,7 +21,7 @@ export function advance(standing: Standing, events: readonly TaskEvent[]): Stand
     if (event.type === 'status') {
       phase = event.status.state
       status = event.status
-      changed = Date.parse(status.timestamp)
+      changed = readTimestamp(status.timestamp)
     } else if (event.type === 'message') {
       // As in the fold: an answered status message belongs to the history.
       dialect = event.dialect ?? dialect

@@ -21,7 +21,7 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
   let status = kept?.status
   const history: Message[] = [...(kept?.history ?? [])]
   const artifacts = new Map<string, Growing>()
-  for (const artifact of kept?.artifacts ?? []) artifacts.set(artifact.artifactId, growing(artifact))
+  for (const artifact of kept?.artifacts ?? []) artifacts.set(artifact.artifactId, { artifact })
 
   /** The status message enters the history when something replaces or answers it, and so at its place in time. */
   function retireStatusMessage() {
@@ -75,25 +75,25 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
 
 interface Growing {
   artifact: Artifact
-  readonly parts: Part[]
-}
-
-function growing(artifact: Artifact): Growing {
-  return { artifact, parts: [...artifact.parts] }
+  /** All of its parts, once there are more than it came with. */
+  parts?: Part[]
 }
 
 function assembled(artifacts: ReadonlyMap<string, Growing>): readonly Artifact[] {
-  return Array.from(artifacts.values(), ({ artifact, parts }) => ({ ...artifact, parts: [...parts] }))
+  const all: Artifact[] = []
+  for (const { artifact, parts } of artifacts.values()) all.push(parts ? { ...artifact, parts: [...parts] } : artifact)
+  return all
 }
 
 function addArtifact(artifacts: Map<string, Growing>, { artifact, append, lastChunk }: ArtifactEvent): void {
   const known = append ? artifacts.get(artifact.artifactId) : undefined
   if (!known) {
-    artifacts.set(artifact.artifactId, growing(artifact))
+    artifacts.set(artifact.artifactId, { artifact })
     return
   }
   // The mark that closes an artifact needs a part on the wire; it is no content.
   const content = lastChunk ? artifact.parts.filter((part) => !isEmptyText(part)) : artifact.parts
+  known.parts ??= [...known.artifact.parts]
   known.parts.push(...content)
   const { metadata } = artifact
   if (metadata) known.artifact = { ...known.artifact, metadata: { ...known.artifact.metadata, ...metadata } }

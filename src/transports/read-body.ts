@@ -11,26 +11,33 @@ export interface BodyLimits {
 /** The JSON of a body. One that is not declared as JSON is not even read. */
 export async function readBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
   if (!isJson(incoming.header('content-type'))) throw notJson()
-  return parse(await bytesOf(incoming, limits), limits)
+  let bytes: Uint8Array
+  try {
+    bytes = await incoming.bytes(limits.bodyLimit)
+  } catch (error) {
+    throw explainSize(error, limits)
+  }
+  return parse(bytes, limits)
 }
 
 /** The same where a body may be left out. */
 export async function readOptionalBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
   const contentType = incoming.header('content-type')
   if (contentType !== undefined && !isJson(contentType)) throw notJson()
-  const bytes = await bytesOf(incoming, limits)
+  let bytes: Uint8Array
+  try {
+    bytes = await incoming.bytes(limits.bodyLimit)
+  } catch (error) {
+    throw explainSize(error, limits)
+  }
   if (bytes.length === 0) return undefined
   if (contentType === undefined) throw notJson()
   return parse(bytes, limits)
 }
 
-async function bytesOf(incoming: Incoming, { bodyLimit }: BodyLimits): Promise<Uint8Array> {
-  try {
-    return await incoming.bytes(bodyLimit)
-  } catch (error) {
-    if (!(error instanceof BodyTooLarge)) throw error
-    throw new A2AError('payload-too-large', `The body is longer than ${bodyLimit} bytes.`, { cause: error })
-  }
+function explainSize(error: unknown, { bodyLimit }: BodyLimits): unknown {
+  if (!(error instanceof BodyTooLarge)) return error
+  return new A2AError('payload-too-large', `The body is longer than ${bodyLimit} bytes.`, { cause: error })
 }
 
 function parse(bytes: Uint8Array, { jsonDepth }: BodyLimits): unknown {

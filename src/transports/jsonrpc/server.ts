@@ -32,7 +32,8 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
       id = given ?? null
       const { method, params } = readCall(envelope)
       const proposal = { version: versionOf(incoming), method, params, acceptsStream: acceptsStream(incoming) }
-      dialect = await negotiate(proposal, options, (address) => recall(address, principal))
+      const agreed = negotiate(proposal, options, (address) => recall(address, principal))
+      dialect = agreed instanceof Promise ? await agreed : agreed
       if (given === undefined && !dialect.allowsMissingId) throw missingId()
       const operation = operationOf(dialect, proposal, options)
       awaitsStream = isStream(operation) && proposal.acceptsStream
