@@ -13,6 +13,6 @@ export default defineConfig({
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },
   platform: 'neutral',
-  external: [/^node:/, /^@bufbuild\//, 'eventsource-parser', 'ipaddr.js'],
+  external: [/^node:/, /^@bufbuild\//, 'ipaddr.js'],
   output: { dir: 'dist', format: 'esm', chunkFileNames: 'shared/[name].js', minify: false },
 })

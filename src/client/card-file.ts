@@ -1,5 +1,5 @@
 import { isObject } from '../dialects/is-object.ts'
-import { JsonError, parseJson } from '../http/json.ts'
+import { decodeUtf8, JsonError, parseJsonText } from '../http/json-text.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import { type FindCardOptions, isCard, verified } from './find-card.ts'
@@ -22,7 +22,7 @@ export async function readCardFile(
 
 function parse(bytes: Uint8Array, url: string): unknown {
   try {
-    return parseJson(bytes)
+    return parseJsonText(decodeUtf8(bytes))
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     throw notACard(url, `is no JSON: ${error.message}`)

@@ -1,7 +1,4 @@
-/** What is wrong with a text that should have been JSON. The message is short and fit to be shown to the caller. */
-export class JsonError extends Error {
-  override readonly name = 'JsonError'
-}
+import { JsonError } from './json-text.ts'
 
 /** Characters that are searched: a hostile body must not cost much more than an honest one. */
 const SEARCHED = 256 * 1024

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { JsonError, parseJson } from './json.ts'
+import { parseJson } from './json.ts'
+import { JsonError } from './json-text.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string, depth?: number): unknown => parseJson(encode(text), depth === undefined ? {} : { depth })

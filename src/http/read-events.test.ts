@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { EventTooLarge, type ReadEvent, readEvents, StreamSilent } from './read-events.ts'
+import { EventTooLarge, type ReadEvent } from './event-parser.ts'
+import { readEvents, StreamSilent } from './read-events.ts'
 
 function bodyOf(chunks: readonly (string | Uint8Array)[], { end = true } = {}): ReadableStream<Uint8Array> {
   return new ReadableStream({
@@ -21,10 +22,7 @@ async function read(body: ReadableStream<Uint8Array>, more: Partial<Parameters<t
 describe('the events of a stream', () => {
   it('are the same however they are cut into chunks', async () => {
     const text = ': hi\n\nid: 7\nevent: error\ndata: {"a":\ndata: "ü"}\n\ndata: 2\n\n'
-    const expected = [
-      { id: '7', event: 'error', data: '{"a":\n"ü"}' },
-      { id: undefined, event: undefined, data: '2' },
-    ]
+    const expected = [{ id: '7', event: 'error', data: '{"a":\n"ü"}' }, { data: '2' }]
     expect(await read(bodyOf([text]))).toEqual(expected)
     const bytes = new TextEncoder().encode(text)
     expect(await read(bodyOf(Array.from(bytes, (byte) => Uint8Array.of(byte))))).toEqual(expected)

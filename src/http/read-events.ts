@@ -1,10 +1,7 @@
-import { createParser } from 'eventsource-parser'
+import { createEventParser, type ReadEvent } from './event-parser.ts'
 
-/** A server-sent event as it came. */
-export interface ReadEvent {
-  readonly id?: string
-  readonly event?: string
-  readonly data: string
+/** An event, of which the last may lack its end. */
+export interface LastEvent extends ReadEvent {
   /** The stream ended in the middle of it: it may be whole, as some servers forget the empty line, or half. */
   readonly isCut?: boolean
 }
@@ -15,13 +12,6 @@ export interface ReadEventsOptions {
   /** Milliseconds without a byte after which nobody is believed to be there any more. */
   readonly idle: number
   readonly signal: AbortSignal
-}
-
-export class EventTooLarge extends Error {
-  override readonly name = 'EventTooLarge'
-  constructor(limit: number) {
-    super(`an event is longer than ${limit} characters`)
-  }
 }
 
 /** Proxies cut connections without telling either side; live servers send a comment now and then. */
@@ -38,33 +28,17 @@ export class StreamSilent extends Error {
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   { limit, idle, signal }: ReadEventsOptions,
-): AsyncGenerator<ReadEvent, void> {
-  const ready: ReadEvent[] = []
-  let isTooLarge = false
-  const parser = createParser({
-    maxBufferSize: limit,
-    onEvent: (event) => ready.push(event),
-    // Unknown fields are none of our business (WHATWG HTML §9.2.6).
-    onError: ({ type }) => {
-      isTooLarge ||= type === 'max-buffer-size-exceeded'
-    },
-  })
+): AsyncGenerator<LastEvent, void> {
+  const eventsIn = createEventParser(limit)
   const decoder = new TextDecoder()
   const reader = body.getReader()
   try {
     for (;;) {
       const { done, value } = await within(reader.read(), idle, signal)
       if (done) break
-      parser.feed(decoder.decode(value, { stream: true }))
-      // The parser measures what it still holds; an event that came in one chunk never was held.
-      for (const event of ready.splice(0)) {
-        if (event.data.length > limit) throw new EventTooLarge(limit)
-        yield event
-      }
-      if (isTooLarge) throw new EventTooLarge(limit)
+      yield* eventsIn(decoder.decode(value, { stream: true }))
     }
-    parser.feed(`${decoder.decode()}\n\n`)
-    for (const event of ready) yield { ...event, isCut: true }
+    for (const event of eventsIn(`${decoder.decode()}\n\n`)) yield { ...event, isCut: true }
   } finally {
     // Of a stream that broke, there is nothing to cancel.
     reader.cancel().catch(() => {})

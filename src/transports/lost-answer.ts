@@ -1,6 +1,7 @@
+import { EventTooLarge } from '../http/event-parser.ts'
 import { BodyTooLarge } from '../http/exchange.ts'
 import { type NetworkFailure, networkFailureOf } from '../http/network-failure.ts'
-import { EventTooLarge, StreamSilent } from '../http/read-events.ts'
+import { StreamSilent } from '../http/read-events.ts'
 import { A2AError } from '../protocol/errors.ts'
 
 /** What was thrown between a request and the end of its answer, as the one error that callers see. */

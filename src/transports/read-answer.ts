@@ -1,4 +1,4 @@
-import { JsonError, parseJson } from '../http/json.ts'
+import { decodeUtf8, JsonError, parseJsonText } from '../http/json-text.ts'
 import { readLimited } from '../http/read-limited.ts'
 
 /** An answer that is no stream, whatever it is. */
@@ -40,7 +40,7 @@ export async function readAnswer(response: Response, options: ReadAnswerOptions)
   }
   if (isBlank(bytes)) return { ...about, form: 'empty', body: undefined }
   try {
-    return { ...about, form: 'json', body: parseJson(bytes, { depth: options.jsonDepth }) }
+    return { ...about, form: 'json', body: parseJsonText(decodeUtf8(bytes), { depth: options.jsonDepth }) }
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
     const isHtml =

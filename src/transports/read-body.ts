@@ -1,5 +1,6 @@
 import { BodyTooLarge, type Incoming } from '../http/exchange.ts'
-import { JsonError, parseJson } from '../http/json.ts'
+import { parseJson } from '../http/json.ts'
+import { JsonError } from '../http/json-text.ts'
 import { isJson } from '../http/media-type.ts'
 import { A2AError } from '../protocol/errors.ts'
 

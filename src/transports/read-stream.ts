@@ -1,4 +1,4 @@
-import { JsonError, parseJsonText } from '../http/json.ts'
+import { JsonError, parseJsonText } from '../http/json-text.ts'
 import { isJson } from '../http/media-type.ts'
 import { readEvents } from '../http/read-events.ts'
 import { A2AError } from '../protocol/errors.ts'

@@ -1,8 +1,8 @@
 import type { ClientDialect } from '../dialect.ts'
 import { decodeCard } from './decode-card.ts'
+import { decodeError, decodeHttpError } from './decode-error.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeRequest } from './encode-request.ts'
-import { decodeError, decodeHttpError } from './errors.ts'
 import { methods } from './methods.ts'
 
 export const v0_1Client: ClientDialect = {

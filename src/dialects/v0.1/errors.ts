@@ -1,14 +1,7 @@
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
-import { codesBy } from '../codes-by.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 import type { Draft } from '../draft.ts'
-import { fitting } from '../fitting.ts'
-import { object, optional } from '../object-shape.ts'
-import { toError } from '../rpc-details.ts'
-import { codeOfHttpStatus } from '../rpc-status.ts'
-import { json, list, map, string } from '../shape.ts'
-import { wireErrorIn } from '../wire-error.ts'
 
 /** The schema of 0.1 fixes the message of an error. What there is to say of this very one goes into its data. */
 export function encodeError(error: A2AError): WireError {
@@ -21,18 +14,6 @@ export function encodeHttpError(error: A2AError): HttpError {
   const { code, message } = kinds[error.code]
   const told = { code, message, data: encodeData(error) }
   return { status: kinds[error.code].http, body: { jsonrpc: '2.0', id: null, error: told } }
-}
-
-export function decodeError(error: WireError): A2AError {
-  const { detail = error.message, retryAfter, ...data } = fitting(Data, error.data) ?? {}
-  const details = typeof retryAfter === 'number' ? { ...data, retryAfter } : data
-  return toError(codes.get(error.code) ?? 'internal', detail, details, error)
-}
-
-/** Where there is no answer of JSON-RPC, HTTP has only its status. */
-export function decodeHttpError({ status, body }: HttpError): A2AError {
-  const error = wireErrorIn(body)
-  return error === undefined ? toError(codeOfHttpStatus(status), body.message, {}, body) : decodeError(error)
 }
 
 interface ErrorKind {
@@ -79,16 +60,6 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'tool-failed': kind(-32051, 500, 'Tool execution failed'),
   'context-not-found': kind(-32052, 404, 'Context not found'),
 }
-
-const codes = codesBy(kinds, ({ code }) => code)
-
-/** Other agents put there what they like. */
-const Data = object({
-  detail: optional(string()),
-  violations: optional(list(object({ field: string(), description: string() }))),
-  metadata: optional(map(string())),
-  retryAfter: optional(json()),
-})
 
 function encodeData({ message, violations, metadata, retryAfter }: A2AError): JsonObject {
   const data: Draft = { detail: message }

@@ -1,8 +1,8 @@
+import { decodeError, decodeHttpError } from '../decode-error.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { decodeEvent, decodeResult } from '../v0.3/decode-result.ts'
 import { decodeCard } from './decode-card.ts'
 import { encodeRequest } from './encode-request.ts'
-import { decodeError, decodeHttpError } from './errors.ts'
 import { methods } from './methods.ts'
 
 export const v0_2Client: ClientDialect = {

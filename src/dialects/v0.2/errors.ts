@@ -1,16 +1,6 @@
-import {
-  type ErrorKinds,
-  errorDecoder,
-  errorEncoder,
-  httpErrorDecoder,
-  httpErrorEncoder,
-  kinds,
-  unsupported,
-} from '../v0.3/errors.ts'
+import { type ErrorKinds, errorEncoder, httpErrorEncoder, kinds, unsupported } from '../v0.3/errors.ts'
 
 const olderKinds: ErrorKinds = { ...kinds, 'extended-card-not-configured': unsupported }
 
 export const encodeError = errorEncoder(olderKinds)
 export const encodeHttpError = httpErrorEncoder(olderKinds)
-export const decodeError = errorDecoder(olderKinds)
-export const decodeHttpError = httpErrorDecoder(olderKinds)

@@ -1,5 +1,6 @@
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
+import { decodeError as decodeNumbered } from '../decode-error.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 import { membersOf, readDetails, toError } from '../rpc-details.ts'
 import * as v0_3 from '../v0.3/errors.ts'
@@ -59,9 +60,7 @@ export function encodeLegacyHttpError(error: A2AError): HttpError {
 export function decodeError(error: WireError): A2AError {
   const { details, reason, ...facts } = membersOf(error.data)
   const code = details === undefined ? codeOf(reason, error.message) : undefined
-  return code === undefined
-    ? v0_3.decodeError(error)
-    : toError(code, error.message, { metadata: textsOf(facts) }, error)
+  return code === undefined ? decodeNumbered(error) : toError(code, error.message, { metadata: textsOf(facts) }, error)
 }
 
 function codeOf(reason: unknown, message: unknown): ErrorCode | undefined {

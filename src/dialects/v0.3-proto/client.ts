@@ -1,5 +1,5 @@
+import { decodeError, decodeHttpError } from '../decode-error.ts'
 import type { ClientDialect } from '../dialect.ts'
-import { decodeError, decodeHttpError } from '../v0.3/errors.ts'
 import { decodeCard } from './decode-card.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeRequest } from './encode-request.ts'

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
-import { decodeError, decodeHttpError, encodeError, encodeHttpError, kinds } from './errors.ts'
+import { decodeError, decodeHttpError } from '../decode-error.ts'
+import { encodeError, encodeHttpError, kinds } from './errors.ts'
 
 const errorInfo = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', domain: 'a2a-protocol.org' }
 
@@ -62,8 +63,8 @@ describe('an error that is read', () => {
     expect(decodeError({ code: -32602, message: 'No.', data: { taskId: 'x' } }).code).toBe('invalid-params')
   })
 
-  it('of a number that means nothing in 0.3 is internal, and keeps what came', () => {
-    const wire = { code: -32009, message: 'No.', data: [1] }
+  it('of a number that means nothing is internal, and keeps what came', () => {
+    const wire = { code: -32042, message: 'No.', data: [1] }
     const error = decodeError(wire)
     expect(error.code).toBe('internal')
     expect(error.cause).toBe(wire)

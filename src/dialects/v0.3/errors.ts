@@ -1,11 +1,6 @@
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
-import type { Json } from '../../protocol/model.ts'
-import { codesBy } from '../codes-by.ts'
 import type { HttpError, WireError } from '../dialect.ts'
-import { isObject } from '../is-object.ts'
-import { membersOf, readDetails, toError } from '../rpc-details.ts'
 import * as v1 from '../v1.0/errors.ts'
-import { wireErrorIn } from '../wire-error.ts'
 
 interface ErrorKind {
   /** Of JSON-RPC. */
@@ -33,36 +28,6 @@ export function httpErrorEncoder(kinds: ErrorKinds): (error: A2AError) => HttpEr
     const { status, body } = v1.encodeHttpError(error)
     return { status, body: { ...encode(error), type: kinds[error.code].type, ...body } }
   }
-}
-
-export function errorDecoder(kinds: ErrorKinds): (error: WireError) => A2AError {
-  const codes = codesBy(kinds, ({ code }) => code)
-  return (error) => {
-    const data = detailsIn(error.data)
-    const details = readDetails(data)
-    if (details.reason !== undefined) return v1.decodeError({ ...error, data })
-    return toError(codes.get(error.code) ?? 'internal', error.message, details, error)
-  }
-}
-
-/** Every SDK of 0.3 tells them in a form of its own, and newer ones in that of 1.0. */
-export function httpErrorDecoder(kinds: ErrorKinds): (error: HttpError) => A2AError {
-  const decode = errorDecoder(kinds)
-  const codes = codesBy<ErrorKind, unknown>(kinds, ({ type }) => type)
-  return ({ status, body }) => {
-    const { message = null } = body
-    const error = membersOf(body.error)
-    if (readDetails(error.details).reason !== undefined) return v1.decodeHttpError({ status, body })
-    const numbered = wireErrorIn(body)
-    if (numbered !== undefined) return decode(numbered)
-    const named = codes.get(body.type)
-    if (named !== undefined) return toError(named, message, {}, body)
-    return v1.decodeHttpError({ status, body: { error: { message, ...error } } })
-  }
-}
-
-function detailsIn(data: Json | undefined): Json | undefined {
-  return isObject(data) ? data.details : data
 }
 
 const parse = { code: -32700, type: 'JSONParseError' }
@@ -104,5 +69,3 @@ export const kinds: ErrorKinds = {
 
 export const encodeError = errorEncoder(kinds)
 export const encodeHttpError = httpErrorEncoder(kinds)
-export const decodeError = errorDecoder(kinds)
-export const decodeHttpError = httpErrorDecoder(kinds)

@@ -1,8 +1,8 @@
+import { decodeError, decodeHttpError } from '../decode-error.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { decodeCard } from './decode-card.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeRequest } from './encode-request.ts'
-import { decodeError, decodeHttpError } from './errors.ts'
 import { methods } from './methods.ts'
 import { restAsking } from './rest-asking.ts'
 

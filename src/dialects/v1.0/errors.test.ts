@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
-import { decodeError, decodeHttpError, encodeError, encodeFirstHttpError, encodeHttpError } from './errors.ts'
+import { decodeError, decodeHttpError } from '../decode-error.ts'
+import { encodeError, encodeFirstHttpError, encodeHttpError } from './errors.ts'
 
 const errorInfo = 'type.googleapis.com/google.rpc.ErrorInfo'
 

@@ -1,9 +1,6 @@
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
-import { codesBy } from '../codes-by.ts'
 import type { HttpError, WireError } from '../dialect.ts'
-import { membersOf, type RpcDetails, readDetails, toError } from '../rpc-details.ts'
-import { codeOfGrpcStatus, codeOfHttpStatus } from '../rpc-status.ts'
 
 export function encodeError(error: A2AError): WireError {
   const { code } = kinds[error.code]
@@ -36,21 +33,6 @@ function httpErrorOf(error: A2AError, { http, status }: Pick<ErrorKind, 'http' |
   const details = detailsOf(error)
   const told = { code: http, status, message: error.message }
   return { status: http, body: { error: details.length === 0 ? told : { ...told, details } } }
-}
-
-/** The reason tells more than the number, which stands for several errors and means others in older versions. */
-export function decodeError(error: WireError): A2AError {
-  const details = readDetails(error.data)
-  const code = codeOfReason(details) ?? codeOfNumber.get(error.code) ?? 'internal'
-  return toError(code, error.message, details, error)
-}
-
-/** Also as `application/problem+json`, which examples in the text of 1.0 still have. */
-export function decodeHttpError({ status, body }: HttpError): A2AError {
-  const error = membersOf(body.error)
-  const details = readDetails(error.details)
-  const code = codeOfReason(details) ?? codeOfProblem(body.type) ?? codeOfGrpcStatus(error.status)
-  return toError(code ?? codeOfHttpStatus(status), error.message ?? body.detail ?? body.title, details, body)
 }
 
 interface ErrorKind {
@@ -128,17 +110,4 @@ function detailsOf({ code, metadata, violations, retryAfter }: A2AError): readon
 
 function typeUrl(name: string): string {
   return `type.googleapis.com/google.rpc.${name}`
-}
-
-const codeOfNumber = codesBy(kinds, ({ code }) => code)
-const codeOfName = codesBy(kinds, ({ domain, reason }) => `${domain}/${reason}`)
-
-function codeOfReason({ domain, reason }: RpcDetails): ErrorCode | undefined {
-  return reason === undefined ? undefined : codeOfName.get(`${domain}/${reason}`)
-}
-
-/** Its type is an address that ends in the reason: `…/errors/task-not-found`. */
-function codeOfProblem(type: unknown): ErrorCode | undefined {
-  const reason = typeof type === 'string' ? type.split('/').at(-1)?.replaceAll('-', '_').toUpperCase() : undefined
-  return codeOfReason({ domain: 'a2a-protocol.org', reason })
 }
