@@ -40,6 +40,7 @@ export function agent(profile: AgentProfile, run: Run): Agent {
     requireText('skills[].id', skill.id)
     requireText('skills[].name', skill.name)
   }
+  for (const { uri } of profile.extensions ?? []) requireText('extensions[].uri', uri)
   if (typeof run !== 'function') throw new TypeError(`agent(${profile.name}): expected a function, got ${typeof run}`)
   return { profile, run }
 }

@@ -25,6 +25,8 @@ export interface Turn {
   readonly metadata: JsonObject
   /** Media types that the caller can use; empty means any. */
   readonly acceptedOutputModes: readonly string[]
+  /** Those of the agent's extensions that the caller has asked for, by their URIs. */
+  readonly extensions: readonly string[]
   readonly principal: Principal
   /** Aborts on cancel, deadline, loss of the lease, and shutdown. What is emitted after that may not be stored. */
   readonly signal: AbortSignal
@@ -91,6 +93,7 @@ export function createTurn(context: TurnContext): Turn {
     task: context.task,
     history: context.history,
     acceptedOutputModes: received.acceptedOutputModes ?? [],
+    extensions: received.extensions ?? [],
     signal: context.signal,
     log: context.log,
     status,

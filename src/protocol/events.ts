@@ -19,6 +19,8 @@ export interface MessageEvent {
   readonly acceptedOutputModes?: readonly string[]
   /** In which dialect it came. */
   readonly dialect?: string
+  /** The extensions at work, by their URIs. */
+  readonly extensions?: readonly string[]
 }
 
 export interface StatusEvent {

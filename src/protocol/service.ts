@@ -11,6 +11,10 @@ export interface Call {
   readonly idempotencyKey?: string
   /** The address by which the caller came, for a card that must name it. */
   readonly origin?: string
+  /** The extensions that the caller knows and asks for, by their URIs. */
+  readonly extensions?: readonly string[]
+  /** Gets those of them that are at work in this call, for the answer to name. */
+  readonly activated?: Set<string>
 }
 
 /** The operations of A2A. The runtime makes them from a task log; clients and gateways make them from a wire. */

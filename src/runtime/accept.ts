@@ -6,6 +6,7 @@ import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
 import type { CallerLog, VisibleHead } from './caller-log.ts'
 import { aliasDigest, claimedBefore, claimsOfNew, claimsWithin, isOpening, type Ticket, ticketOf } from './claims.ts'
+import { activateExtensions, activeExtensions } from './extensions.ts'
 import { newId } from './new-id.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Runs } from './runs.ts'
@@ -28,6 +29,8 @@ export async function accept(request: SendRequest, call: Call, house: Acceptance
 }
 
 function admit(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
+  const { extensions } = house.settings.agent.profile
+  if (extensions) activateExtensions(extensions, call)
   if (request.configuration?.push) {
     throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
   }
@@ -59,7 +62,7 @@ async function begin(request: SendRequest, call: Call, house: Acceptance): Promi
   const { holder, leaseTtl, dedupeNewTasks } = settings
   const contextId = request.message.contextId ?? newId()
   const task = { taskId: newId(), contextId, owner: log.owner }
-  const received = receive(request, call, task)
+  const received = receive(request, call, task, settings)
   // Who has named the task knows it as one; who wants an answer at once gets one, for there is no message yet.
   const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
   const events = isTask ? [received, createVoice(task).status('working')] : [received]
@@ -94,7 +97,7 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
     if (await isOpening(log, head, request)) return { task: head, generation: 1, isRepeated: true }
     requireRoom(head, house)
 
-    const received = receive(request, call, head)
+    const received = receive(request, call, head, settings)
     const appended = await log.append(taskId, head.generation, [received], {
       lease: { holder, ttl: leaseTtl },
       claims,
@@ -125,7 +128,12 @@ function requireRoom({ taskId, contextId, phase }: VisibleHead, { settings, runs
   }
 }
 
-function receive(request: SendRequest, call: Call, { taskId, contextId }: NewTask): MessageEvent {
+function receive(
+  request: SendRequest,
+  call: Call,
+  { taskId, contextId }: NewTask,
+  { agent }: Acceptance['settings'],
+): MessageEvent {
   return {
     type: 'message',
     message: { ...request.message, taskId, contextId },
@@ -133,5 +141,6 @@ function receive(request: SendRequest, call: Call, { taskId, contextId }: NewTas
     metadata: request.metadata,
     acceptedOutputModes: request.configuration?.acceptedOutputModes,
     dialect: request.dialect,
+    ...(call.extensions && { extensions: activeExtensions(agent.profile.extensions ?? [], call) }),
   }
 }

@@ -1,6 +1,8 @@
+import type { Dialect } from '../dialects/dialect.ts'
 import { parseVersion } from '../dialects/negotiate.ts'
 import type { Incoming } from '../http/exchange.ts'
 import { invalidParams } from '../protocol/errors.ts'
+import type { Call } from '../protocol/service.ts'
 
 /** What a caller says beside the body, in headers or in the query (A2A 1.0 §3.2.6). */
 
@@ -15,6 +17,25 @@ export function idempotencyKeyOf(incoming: Incoming): string | undefined {
     throw invalidParams('Idempotency-Key', 'expected 1 to 255 printable ASCII characters')
   }
   return key
+}
+
+/** The extensions that the caller knows, by their URIs. Before 1.0 the header had another name. */
+export function extensionsOf(incoming: Incoming): readonly string[] | undefined {
+  const named = incoming.header('a2a-extensions')
+  const formerly = incoming.header('x-a2a-extensions')
+  if (named === undefined && formerly === undefined) return undefined
+  const uris = `${named ?? ''},${formerly ?? ''}`.split(',').map((uri) => uri.trim())
+  return [...new Set(uris)].filter((uri) => uri !== '')
+}
+
+/** Headers of an answer that also name the extensions at work, as the dialect calls them. */
+export function namingExtensions(
+  headers: Readonly<Record<string, string>>,
+  { activated }: Call,
+  { version }: Dialect,
+): Readonly<Record<string, string>> {
+  if (!activated || activated.size === 0) return headers
+  return { ...headers, [version.startsWith('0.') ? 'x-a2a-extensions' : 'a2a-extensions']: [...activated].join(', ') }
 }
 
 /** Whether the caller asks for a stream where the operation does not tell. */

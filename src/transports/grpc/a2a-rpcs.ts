@@ -6,7 +6,7 @@ import type { Principal } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { openStream, operate, type Received } from '../operate.ts'
 import type { WireOptions } from '../options.ts'
-import { resumePointOf, versionOf } from '../service-parameters.ts'
+import { namingExtensions, resumePointOf, versionOf } from '../service-parameters.ts'
 import { WireCall } from '../wire-call.ts'
 import type { A2AService } from './a2a-services.ts'
 import { methodNamed, serviceNamed } from './registry.ts'
@@ -46,17 +46,25 @@ export function a2aRpcs(
         type: 'unary',
         method,
         encodeError,
-        answer: async (read, incoming) => (await operate(service, await receive(operation, read, incoming))) ?? {},
+        async answer(read, incoming, reply) {
+          const received = await receive(operation, read, incoming)
+          const result = await operate(service, received)
+          reply.headers = namingExtensions(reply.headers, received.call, dialect)
+          return result ?? {}
+        },
       }
     }
     return {
       type: 'stream',
       method,
       encodeError,
-      async *answer(read, incoming) {
+      async *answer(read, incoming, reply) {
         const received = await receive(operation, read, incoming)
         const { request, events } = openStream(service, received, resumePointOf(incoming))
-        for await (const event of events) yield* dialect.encodeEvent(event, request)
+        for await (const event of events) {
+          reply.headers = namingExtensions(reply.headers, received.call, dialect)
+          yield* dialect.encodeEvent(event, request)
+        }
       },
     }
   }

@@ -4,7 +4,7 @@ import { decodeMessage } from './codec.ts'
 import { type Deadline, deadlinePassed, startDeadline } from './deadline.ts'
 import { encodeFrame, readMessage, readMessages } from './frames.ts'
 import { acceptedEncodings, requireEncoding } from './inflate.ts'
-import type { GrpcIncoming, GrpcOutgoing, Metadata, Rpc } from './rpc.ts'
+import type { GrpcIncoming, GrpcOutgoing, Metadata, Reply, Rpc } from './rpc.ts'
 import { StatusError } from './status.ts'
 import { errorTrailers, okTrailers } from './trailers.ts'
 
@@ -18,7 +18,7 @@ export interface AnswerOptions {
 /** Answers one call. It never throws: whatever goes wrong is an answer. */
 export async function answerRpc(rpc: Rpc, incoming: GrpcIncoming, options: AnswerOptions): Promise<GrpcOutgoing> {
   const deadline = startDeadline(incoming)
-  const running: Running = { rpc, incoming, deadline, options }
+  const running: Running = { rpc, incoming, deadline, options, headers }
   try {
     requireProto(incoming.header('content-type'))
     requireEncoding(incoming.header('grpc-encoding'))
@@ -39,7 +39,7 @@ const wordLimit = 4 * 1024
 
 type RpcOf<T extends Rpc['type']> = Extract<Rpc, { readonly type: T }>
 
-interface Running {
+interface Running extends Reply {
   readonly rpc: Rpc
   readonly incoming: GrpcIncoming
   readonly deadline: Deadline
@@ -48,10 +48,10 @@ interface Running {
 
 async function answerOnce(rpc: RpcOf<'unary'>, running: Running): Promise<GrpcOutgoing> {
   const { deadline } = running
-  const result = await deadline.limit(rpc.answer(() => readRequest(running), deadline.incoming))
+  const result = await deadline.limit(rpc.answer(() => readRequest(running), deadline.incoming, running))
   requireTime(deadline)
   deadline.release()
-  return { headers, message: encodeFrame(rpc.method.output, result), trailers: okTrailers }
+  return { headers: running.headers, message: encodeFrame(rpc.method.output, result), trailers: okTrailers }
 }
 
 /** Headers wait for the first message, so that what fails before it is a plain refusal. */
@@ -59,11 +59,11 @@ async function openStream(rpc: RpcOf<'stream' | 'conversation'>, running: Runnin
   const { incoming } = running.deadline
   const answers =
     rpc.type === 'stream'
-      ? rpc.answer(() => readRequest(running), incoming)
+      ? rpc.answer(() => readRequest(running), incoming, running)
       : rpc.answer(readRequests(running), incoming)
   const rest = frames(answers, running)
   const { done, value } = await rest.next()
-  return done ? { headers, trailers: value } : { headers, first: value, rest }
+  return done ? { headers, trailers: value } : { headers: running.headers, first: value, rest }
 }
 
 async function readRequest({ rpc, incoming, options }: Running): Promise<unknown> {

@@ -22,12 +22,17 @@ export type GrpcOutgoing =
 /** Reads the message of a call, as JSON. Not done for the caller beforehand: who is not admitted is not read. */
 export type ReadRequest = () => Promise<unknown>
 
+/** What is sent before the messages. */
+export interface Reply {
+  headers: Metadata
+}
+
 /** How one method is answered: in JSON, whose binary form `method` describes. */
 export type Rpc = {
   readonly method: DescMethod
   readonly encodeError: ErrorEncoder
 } & (
-  | { readonly type: 'unary'; answer(read: ReadRequest, incoming: Incoming): Promise<Json> }
-  | { readonly type: 'stream'; answer(read: ReadRequest, incoming: Incoming): AsyncIterable<Json> }
+  | { readonly type: 'unary'; answer(read: ReadRequest, incoming: Incoming, reply: Reply): Promise<Json> }
+  | { readonly type: 'stream'; answer(read: ReadRequest, incoming: Incoming, reply: Reply): AsyncIterable<Json> }
   | { readonly type: 'conversation'; answer(requests: AsyncIterable<unknown>, incoming: Incoming): AsyncIterable<Json> }
 )

@@ -10,7 +10,7 @@ import { eventTexts, type Wording } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { readBody } from '../read-body.ts'
-import { acceptsStream, resumePointOf, versionOf } from '../service-parameters.ts'
+import { acceptsStream, namingExtensions, resumePointOf, versionOf } from '../service-parameters.ts'
 import { WireCall } from '../wire-call.ts'
 import { failureText, missingId, type RequestId, readCall, readEnvelope, readId, successText } from './envelope.ts'
 import { httpStatus } from './http-status.ts'
@@ -41,14 +41,15 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
 
       if (!isStream(operation)) {
         const result = await operate(service, { dialect, operation, params, call })
-        return { status: 200, headers: jsonHeaders, body: successText(id, result) }
+        return { status: 200, headers: namingExtensions(jsonHeaders, call, dialect), body: successText(id, result) }
       }
       const received = { dialect, operation, params, call }
       const { signal } = incoming
       const { request, events } = openStream(service, received, resumePointOf(incoming))
       const wording = wordingOf(id, dialect)
       const texts = await withFirst(eventTexts(events, { dialect, request, wording, signal, onError }))
-      return { status: 200, headers: sseHeaders, body: eventStream(texts, { heartbeat, signal }) }
+      const headers = namingExtensions(sseHeaders, call, dialect)
+      return { status: 200, headers, body: eventStream(texts, { heartbeat, signal }) }
     } catch (error) {
       const answer = refusal(id, dialect, callerError(error, { signal: incoming.signal, onError }))
       return awaitsStream && isOld(dialect) ? inStream(answer) : answer

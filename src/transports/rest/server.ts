@@ -11,7 +11,7 @@ import { eventTexts } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { readOptionalBody } from '../read-body.ts'
-import { resumePointOf, versionOf } from '../service-parameters.ts'
+import { namingExtensions, resumePointOf, versionOf } from '../service-parameters.ts'
 import { WireCall } from '../wire-call.ts'
 import { chooseDialect, isAt, requirePath } from './choose-dialect.ts'
 import { matchRoute, type Route } from './routes.ts'
@@ -35,7 +35,7 @@ export function createRest(options: WireOptions): Rest {
 
     if (!isStream(operation)) {
       const result = await operate(service, { dialect, operation, params, call })
-      const headers = { 'content-type': contentTypeFor(incoming, dialect) }
+      const headers = namingExtensions({ 'content-type': contentTypeFor(incoming, dialect) }, call, dialect)
       return { status: 200, headers, body: JSON.stringify(wrapped(result, operation, dialect)) }
     }
     const received = { dialect, operation, params, call }
@@ -47,7 +47,8 @@ export function createRest(options: WireOptions): Rest {
       failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
     }
     const texts = await withFirst(eventTexts(events, { dialect, request, wording, signal, onError }))
-    return { status: 200, headers: sseHeaders, body: eventStream(texts, { heartbeat: limits.heartbeat, signal }) }
+    const headers = namingExtensions(sseHeaders, call, dialect)
+    return { status: 200, headers, body: eventStream(texts, { heartbeat: limits.heartbeat, signal }) }
   }
 
   return async (incoming, principal) => {
