@@ -4,6 +4,7 @@ import { defineConfig } from 'rolldown'
 export default defineConfig({
   input: {
     index: 'src/index.ts',
+    'auth/card-signature/index': 'src/auth/card-signature/index.ts',
     'node/client-1.0': 'src/node/client-1.0.ts',
     'node/client': 'src/node/client.ts',
     'node/guard/index': 'src/node/guard/index.ts',
@@ -13,6 +14,6 @@ export default defineConfig({
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },
   platform: 'neutral',
-  external: [/^node:/, /^@bufbuild\//, 'ipaddr.js'],
+  external: [/^node:/, /^@bufbuild\//, 'ipaddr.js', 'jose', 'canonicalize'],
   output: { dir: 'dist', format: 'esm', chunkFileNames: 'shared/[name].js', minify: false },
 })

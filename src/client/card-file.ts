@@ -2,8 +2,9 @@ import { isObject } from '../dialects/is-object.ts'
 import { decodeUtf8, JsonError, parseJsonText } from '../http/json-text.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
-import { type FindCardOptions, isCard, verified } from './find-card.ts'
+import { type FindCardOptions, isCard } from './find-card.ts'
 import { readFile } from './read-file.ts'
+import { verified } from './verified.ts'
 
 const maxCard = 2 ** 20
 
@@ -15,9 +16,9 @@ export async function readCardFile(
   const url = `${path}`
   const wire = parse(await readFile(path, maxCard), url)
   if (!isObject(wire) || !isCard(wire)) throw notACard(url, 'has JSON that is no agent card')
-  await verified(wire, url, verify)
+  const believed = await verified(wire, url, verify)
   journal.note({ type: 'card', url, outcome: 'found', detail: '' })
-  return wire
+  return believed
 }
 
 function parse(bytes: Uint8Array, url: string): unknown {

@@ -8,6 +8,7 @@ import { lostAnswer } from '../transports/lost-answer.ts'
 import { readAnswer } from '../transports/read-answer.ts'
 import type { CardCache } from './card-cache.ts'
 import type { Journal } from './journal.ts'
+import { type VerifyCard, verified } from './verified.ts'
 
 export interface FoundCard {
   readonly wire: JsonObject
@@ -22,8 +23,7 @@ export interface FindCardOptions {
   readonly signal: AbortSignal
   /** The newest that we speak: some servers have a card for each. */
   readonly version: string
-  /** Throws if the card is not to be believed. Such a card is neither used nor kept. */
-  readonly verify?: (wire: JsonObject) => void | Promise<void>
+  readonly verify?: VerifyCard
 }
 
 /** Since 0.3, and before. */
@@ -75,8 +75,7 @@ async function fetchCard(url: string, options: FindCardOptions): Promise<FoundCa
   }
   const response = await fetch(url, { method: 'GET', headers, signal })
   if (response.status === 304 && known) {
-    await verified(known.wire, url, verify)
-    return { wire: known.wire, url, isUnchanged: true }
+    return { wire: await verified(known.wire, url, verify), url, isUnchanged: true }
   }
   const answer = await readAnswer(response, { ...answerLimitsOf({ answerLimit: 2 ** 20 }), url })
   if (!response.ok || answer.form !== 'json') throw foreignAnswer(answer)
@@ -85,20 +84,10 @@ async function fetchCard(url: string, options: FindCardOptions): Promise<FoundCa
     const problem = `${url} has JSON that is no agent card.`
     throw new A2AError('invalid-agent-response', problem, { reason: 'not-a-card', url })
   }
-  await verified(wire, url, verify)
+  const believed = await verified(wire, url, verify)
   const etag = response.headers.get('etag')
   if (etag !== null) cache.set(url, { etag, wire })
-  return { wire, url: answer.url, isUnchanged: false }
-}
-
-/** Throws if the card is not to be believed. */
-export async function verified(wire: JsonObject, url: string, verify: FindCardOptions['verify']): Promise<void> {
-  try {
-    await verify?.(wire)
-  } catch (error) {
-    const problem = `The card at ${url} is not to be believed: ${error instanceof Error ? error.message : error}`
-    throw new A2AError('invalid-agent-response', problem, { cause: error, reason: 'card-not-believed', url })
-  }
+  return { wire: believed, url: answer.url, isUnchanged: false }
 }
 
 export function isCard({ name, url, supportedInterfaces, agent_id }: JsonObject): boolean {

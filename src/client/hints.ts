@@ -40,6 +40,8 @@ export const hints = {
   'card-not-found': () =>
     'Serve the card at /.well-known/agent-card.json, or hand connect() the address of the card or the card itself.',
   'not-a-card': () => 'The card must have a name, and supportedInterfaces (1.0) or url (before).',
+  'card-not-believed': () =>
+    'Somebody changed the card, or who signed it is not trusted here: ask its owner for the keys, and hand them to verifyCard.',
   'card-protected': () => 'Even the card asks for credentials: give connect() an authorize option.',
   'credentials-missing': (_, { card }) =>
     `The agent asks for credentials: give connect() an authorize option for ${schemesOf(card)}.`,

@@ -8,6 +8,7 @@ import type { Backoff } from './backoff.ts'
 import type { CardCache } from './card-cache.ts'
 import type { Notice } from './notice.ts'
 import type { PollOptions } from './poll.ts'
+import type { VerifyCard } from './verified.ts'
 
 /**
  * Whom to talk to: an origin such as `https://agent.example.com`, where an agent is mounted below one, the address of
@@ -48,8 +49,8 @@ export interface ConnectOptions extends AnswerLimits {
   readonly extensions?: readonly string[]
   /** Where cards are kept. One for the whole process by default. */
   readonly cardCache?: CardCache
-  /** Throws if a card that was fetched is not to be believed. */
-  readonly verifyCard?: (wire: JsonObject) => void | Promise<void>
+  /** Says what of a card is to be believed, as `cardVerifier` of `parley-a2a/signatures` does by its signatures. */
+  readonly verifyCard?: VerifyCard
   readonly signal?: AbortSignal
 }
 

@@ -13,6 +13,7 @@ import type { Journal } from './journal.ts'
 import { backoffsOf, type ConnectOptions, type Local, type Target } from './options.ts'
 import { isFile } from './read-file.ts'
 import { isTransient, retrying } from './retry.ts'
+import { verified } from './verified.ts'
 
 /** Whom a target means. */
 export interface Resolved {
@@ -38,11 +39,11 @@ const sharedCards = createCardCache()
 export async function resolveCard(target: Target, options: ResolveOptions): Promise<Resolved> {
   const { fetch, journal, readers, timeout = 30_000, verifyCard: verify } = options
   if (isModel(target)) return { card: target }
-  if (!isAddress(target)) return read(requireCard(target), options)
+  if (!isAddress(target)) return read(await verified(requireCard(target), undefined, verify), options)
   if (!isLocal(target) && isFile(target)) {
     return read(await readCardFile(target, { journal, ...(verify && { verify }) }), options)
   }
-  const isShared = !isLocal(target) && options.authorize === undefined && options.verifyCard === undefined
+  const isShared = !isLocal(target) && options.authorize === undefined
   const cache = options.cardCache ?? (isShared ? sharedCards : createCardCache(1))
   const version = readers[0]?.version ?? ''
   const never = new AbortController().signal

@@ -1,0 +1,245 @@
+import { assert as assertProperty, asyncProperty, constantFrom, context, nat } from 'fast-check'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { fullCard } from '../../../test/contracts/dialects/full-objects.ts'
+import { httpServer } from '../../../test/support/http-server.ts'
+import { encodeCardAs } from '../../dialects/cards.ts'
+import type { Json, JsonObject } from '../../protocol/model.ts'
+import { specifiedForm } from './canonical-card.ts'
+import { type CardKey, type SignatureAlgorithm, signCard } from './sign-card.ts'
+import { cardVerifier } from './verify-card.ts'
+
+async function newKey(alg: SignatureAlgorithm, kid: string): Promise<{ signing: CardKey; pub: JWK }> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  return { signing: { key: privateKey, kid, alg }, pub: { ...(await exportJWK(publicKey)), kid, alg } }
+}
+
+const { signatures: _, ...card } = encodeCardAs('1.0', fullCard('1.0'))
+
+/** Has what the cleaned form does not cover. */
+const emptyish: JsonObject = {
+  ...card,
+  description: '',
+  securitySchemes: { tls: { mtlsSecurityScheme: {} }, key: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+  securityRequirements: [{ schemes: { tls: {} } }],
+}
+
+describe('the canonical form', () => {
+  it('has required members that are empty, and no others', () => {
+    const { text } = specifiedForm({
+      name: 'A',
+      supportedInterfaces: [{ url: 'u', protocolBinding: 'b', protocolVersion: '1.0', tenant: '' }],
+      capabilities: { streaming: false, extensions: [] },
+      iconUrl: '',
+      securitySchemes: {},
+      provider: null,
+      unknown: 1,
+      signatures: [{ protected: 'x', signature: 'y' }],
+    })
+    expect(text).toBe(
+      '{"capabilities":{"streaming":false},"defaultInputModes":[],"defaultOutputModes":[],"description":"",' +
+        '"iconUrl":"","name":"A","skills":[],' +
+        '"supportedInterfaces":[{"protocolBinding":"b","protocolVersion":"1.0","url":"u"}],"version":""}',
+    )
+  })
+
+  it('is that of RFC 8785', () => {
+    const params = {
+      numbers: [JSON.parse('333333333.33333329'), 1e30, 4.5, 2e-3, 1e-27],
+      '\u20ac': '\u20ac$\u000f\nA\'B"\\"/',
+      '\r': 1,
+    }
+    const { text } = specifiedForm({ ...card, capabilities: { extensions: [{ uri: 'u', params }] } })
+    expect(text).toContain(
+      '{"\\r":1,"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"€":"€$\\u000f\\nA\'B\\"\\\\\\"/"}',
+    )
+  })
+
+  it('is none of a card that has something else where 1.0 has text', () => {
+    expect(() => specifiedForm({ ...card, skills: [{ id: 1 }] })).toThrow('skills[0].id must be text')
+  })
+})
+
+describe('a signed card', () => {
+  it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] as const)(
+    'is believed if it is signed with %s',
+    async (alg) => {
+      const { signing, pub } = await newKey(alg, 'one')
+      const signed = await signCard(card, signing)
+      expect(await cardVerifier({ keys: [pub] })(signed)).toEqual(signed)
+      const { kid: _, ...nameless } = pub
+      expect(await cardVerifier({ keys: [nameless] })(signed)).toEqual(signed)
+    },
+  )
+
+  it.each([
+    ['full', card],
+    ['with empty members', emptyish],
+  ])('is refused if any one of its members was changed, removed or added: %s', async (_, original) => {
+    const { signing, pub } = await newKey('ES256', 'one')
+    const signed = await signCard(original, signing)
+    const verify = cardVerifier({ keys: [pub] })
+    expect(await verify(signed)).toEqual(signed)
+    const paths = pathsIn(original, [])
+    expect(paths.length).toBeGreaterThan(50)
+    let refused = 0
+    for (const path of paths) {
+      for (const changed of [changedAt(signed, path, other), changedAt(signed, path, () => undefined)]) {
+        // What has no meaning in 1.0 is not kept, and what has none is not there.
+        const believed = await verify(changed).catch((error) => error)
+        if (believed instanceof Error) expect(believed.message).toContain('none of its signatures is valid')
+        else expect(specifiedForm(changed).text, path.join('.')).toBe(specifiedForm(signed).text)
+        if (believed instanceof Error) refused++
+      }
+    }
+    expect(refused).toBeGreaterThan(paths.length)
+  })
+
+  it('is refused whatever is changed to whatever else, or gives only what was signed', async () => {
+    const { signing, pub } = await newKey('EdDSA', 'one')
+    const signed = await signCard(emptyish, signing)
+    const verify = cardVerifier({ keys: [pub] })
+    const values: readonly Json[] = ['', 'x', null, true, false, 0, 1.5, [], {}, ['x'], { x: 'y' }, [{}], { x: {} }]
+    const paths = pathsIn(emptyish, [])
+    const changes = asyncProperty(nat(paths.length - 1), constantFrom(...values), context(), async (at, value, log) => {
+      const changed = changedAt(signed, paths[at] ?? [], () => value)
+      log.log(JSON.stringify(paths[at]))
+      const believed = await verify(changed).catch(() => undefined)
+      if (believed) expect(specifiedForm(believed).text).toBe(specifiedForm(signed).text)
+    })
+    await assertProperty(changes, { numRuns: 300 })
+  })
+
+  it('gives nothing that is not signed', async () => {
+    const { signing, pub } = await newKey('ES256', 'one')
+    const signed = await signCard(card, signing)
+    const hybrid = { ...signed, url: 'https://attacker.example', additionalInterfaces: [{ url: 'https://x.example' }] }
+    expect(await cardVerifier({ keys: [pub] })(hybrid)).toEqual(signed)
+  })
+
+  it('is refused without a signature, by an unknown key, by another algorithm, and by none', async () => {
+    const { signing, pub } = await newKey('ES256', 'one')
+    const other = await newKey('ES256', 'one')
+    const signed = await signCard(card, signing)
+    const verify = cardVerifier({ keys: [pub] })
+    const { signatures: _, ...bare } = signed
+    await expect(verify(bare)).rejects.toThrow('it is not signed')
+    await expect(verify({ ...bare, signatures: [{ protected: 'e30' }] })).rejects.toThrow('protected and signature')
+    await expect(verify(await signCard(card, { ...signing, kid: 'two' }))).rejects.toThrow('key "two" is not known')
+    await expect(verify(await signCard(card, other.signing))).rejects.toThrow('not the one that "one" has signed')
+    const strict = cardVerifier({ keys: [pub], algorithms: ['EdDSA'] })
+    await expect(strict(signed)).rejects.toThrow('"ES256" is no algorithm that is accepted')
+    const none = Buffer.from(JSON.stringify({ alg: 'none', kid: 'one', typ: 'JOSE' })).toString('base64url')
+    await expect(verify({ ...bare, signatures: [{ protected: none, signature: '' }] })).rejects.toThrow(
+      '"none" is no alg',
+    )
+    const hmac = Buffer.from(JSON.stringify({ alg: 'HS256', kid: 'one' })).toString('base64url')
+    await expect(verify({ ...bare, signatures: [{ protected: hmac, signature: '' }] })).rejects.toThrow('"HS256" is no')
+    const many = Array.from({ length: 17 }, () => ({ protected: 'e30', signature: '' }))
+    await expect(verify({ ...bare, signatures: many })).rejects.toThrow('more than 16')
+  })
+
+  it('is believed by any of its keys, so that keys can change', async () => {
+    const old = await newKey('ES256', 'old')
+    const young = await newKey('EdDSA', 'young')
+    const signed = await signCard(card, [old.signing, young.signing])
+    for (const { pub } of [old, young]) expect(await cardVerifier({ keys: [pub] })(signed)).toEqual(signed)
+  })
+
+  it('needs somebody who is trusted', () => {
+    expect(() => cardVerifier({})).toThrow('keys, jwks or trustedOrigins must say whom to trust')
+  })
+})
+
+describe('keys that are somewhere else', () => {
+  async function keyServer() {
+    const keys: JWK[] = []
+    const asked: string[] = []
+    const origin = await httpServer((request, response) => {
+      asked.push(request.url ?? '')
+      if (request.url === '/huge') response.end(`{"keys":["${'x'.repeat(300_000)}"]}`)
+      else response.end(JSON.stringify({ keys }))
+    })
+    return { keys, asked, origin, jwks: `${origin}/jwks.json` }
+  }
+
+  it('are asked for once, and again when a new one appears, but not all the time', async () => {
+    const server = await keyServer()
+    const old = await newKey('ES256', 'old')
+    const young = await newKey('ES256', 'young')
+    server.keys.push(old.pub)
+    const verify = cardVerifier({ jwks: server.jwks, cooldown: 0 })
+    const byOld = await signCard(card, old.signing)
+    await Promise.all([verify(byOld), verify(byOld)])
+    await verify(byOld)
+    expect(server.asked).toHaveLength(1)
+    server.keys.splice(0, 1, young.pub)
+    await verify(await signCard(card, young.signing))
+    expect(server.asked).toHaveLength(2)
+    await expect(verify(byOld)).rejects.toThrow('key "old" is not known')
+    const calm = cardVerifier({ jwks: server.jwks })
+    for (let n = 0; n < 3; n++) await expect(calm(byOld)).rejects.toThrow('key "old" is not known')
+    expect(server.asked).toHaveLength(4)
+  })
+
+  it('are taken from where a signature says, if that is trusted', async () => {
+    const server = await keyServer()
+    const { signing, pub } = await newKey('ES256', 'one')
+    server.keys.push(pub)
+    const signed = await signCard(card, { ...signing, jku: server.jwks })
+    expect(await cardVerifier({ trustedOrigins: [server.origin] })(signed)).toEqual(signed)
+    expect(server.asked).toHaveLength(1)
+    const wary = cardVerifier({ trustedOrigins: ['https://keys.example'] })
+    await expect(wary(signed)).rejects.toThrow('key "one" is not known')
+    expect(server.asked).toHaveLength(1)
+  })
+
+  it('may be several of one name', async () => {
+    const server = await keyServer()
+    const { signing, pub } = await newKey('ES256', 'one')
+    server.keys.push((await newKey('ES256', 'one')).pub, pub)
+    const signed = await signCard(card, signing)
+    expect(await cardVerifier({ jwks: server.jwks })(signed)).toEqual(signed)
+  })
+
+  it('are not read if there is too much of them', async () => {
+    const server = await keyServer()
+    const { signing } = await newKey('ES256', 'one')
+    const verify = cardVerifier({ jwks: `${server.origin}/huge` })
+    await expect(verify(await signCard(card, signing))).rejects.toThrow('longer than 262144')
+  })
+})
+
+type Path = readonly (string | number)[]
+
+/** Every member and item of a value, at whatever depth. */
+function pathsIn(value: Json, at: Path): Path[] {
+  if (typeof value !== 'object' || value === null) return []
+  const keys = Array.isArray(value) ? [...value.keys()] : Object.keys(value)
+  return keys.flatMap((key) => {
+    const inner = (value as Record<string | number, Json>)[key]
+    return [[...at, key], ...(inner === undefined ? [] : pathsIn(inner, [...at, key]))]
+  })
+}
+
+/** A copy in which one member is another one; undefined takes it out. */
+function changedAt(original: JsonObject, path: Path, change: (value: Json) => Json | undefined): JsonObject {
+  const copy: Record<string, Json> = structuredClone(original)
+  let holder: Record<string | number, Json> = copy
+  for (const key of path.slice(0, -1)) holder = holder[key] as Record<string | number, Json>
+  const last = path.at(-1) ?? ''
+  const value = change(holder[last] ?? null)
+  if (value !== undefined) holder[last] = value
+  else if (Array.isArray(holder)) holder.splice(Number(last), 1)
+  else delete holder[last]
+  return copy
+}
+
+/** Something else of the same type. */
+function other(value: Json): Json {
+  if (typeof value === 'string') return `${value}x`
+  if (typeof value === 'boolean') return !value
+  if (typeof value === 'number') return value + 1
+  if (Array.isArray(value)) return [...value, value[0] ?? 'x']
+  return { ...(value as JsonObject), added: 'x' }
+}

@@ -1,0 +1,108 @@
+import { base64url, decodeProtectedHeader, errors, flattenedVerify, type JWK } from 'jose'
+import type { Fetch } from '../../http/outbound.ts'
+import type { JsonObject } from '../../protocol/model.ts'
+import { type CanonicalForm, cleanedForm, schemelessForm, specifiedForm, wholeForm } from './canonical-card.ts'
+import { type KnownKeys, namedKeys, pinnedKeys, type RemoteKeysOptions, remoteKeys } from './known-keys.ts'
+import { partialMark, type SignatureAlgorithm } from './sign-card.ts'
+
+export interface CardVerifierOptions extends Partial<RemoteKeysOptions> {
+  /** Public keys that are known beforehand. */
+  readonly keys?: readonly JWK[]
+  /** The address of a JWK Set that is trusted. */
+  readonly jwks?: string
+  /** Origins whose JWK Sets are trusted if a signature names one (`jku`). None by default. */
+  readonly trustedOrigins?: readonly string[]
+  readonly algorithms?: readonly SignatureAlgorithm[]
+  /** The global one by default. Where others choose addresses, a guarded one is better. */
+  readonly fetch?: Fetch
+}
+
+/** Throws unless somebody who is trusted has signed the card; gives what of it is signed, for nothing else is believed. */
+export type CardVerifier = (card: JsonObject) => Promise<JsonObject>
+
+export function cardVerifier(options: CardVerifierOptions): CardVerifier {
+  const { algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'], fetch = globalThis.fetch } = options
+  const remote = { ...options, fetch }
+  const sources: readonly KnownKeys[] = [
+    ...(options.keys ? [pinnedKeys(options.keys)] : []),
+    ...(options.jwks === undefined ? [] : [remoteKeys(options.jwks, remote)]),
+    ...(options.trustedOrigins ? [namedKeys(options.trustedOrigins, remote)] : []),
+  ]
+  if (sources.length === 0) throw new TypeError('cardVerifier: keys, jwks or trustedOrigins must say whom to trust')
+
+  return async (card) => {
+    const signatures = signaturesOf(card)
+    const forms = formsOf(card)
+    const problems: string[] = []
+    for (const signature of signatures) {
+      const outcome = await check(signature, forms, sources, [...algorithms])
+      if (typeof outcome !== 'string') return { ...outcome.covered, signatures: card.signatures ?? [] }
+      problems.push(outcome)
+    }
+    throw new Error(`none of its signatures is valid: ${problems.join('; ')}`)
+  }
+}
+
+interface Signature {
+  readonly protected: string
+  readonly signature: string
+  readonly header?: JsonObject
+}
+
+/** So many are looked at. */
+const maxSignatures = 16
+
+function signaturesOf({ signatures }: JsonObject): readonly Signature[] {
+  if (!Array.isArray(signatures) || signatures.length === 0) throw new Error('it is not signed')
+  if (signatures.length > maxSignatures) throw new Error(`it has more than ${maxSignatures} signatures`)
+  return signatures.map((each: Partial<Signature> | null) => {
+    if (typeof each?.protected === 'string' && typeof each.signature === 'string') return each as Signature
+    throw new Error('a signature must have protected and signature as text')
+  })
+}
+
+/** The first that a signature covers counts, so the strictest comes first. */
+function formsOf(card: JsonObject): readonly CanonicalForm[] {
+  return [specifiedForm, wholeForm, cleanedForm, schemelessForm].flatMap((formOf) => {
+    try {
+      return [formOf(card)]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** The form that was signed, or why none was. */
+async function check(
+  { protected: header, signature, header: unprotected }: Signature,
+  forms: readonly CanonicalForm[],
+  sources: readonly KnownKeys[],
+  algorithms: string[],
+): Promise<CanonicalForm | string> {
+  const jws = { protected: header, signature, payload: '', ...(unprotected && { header: unprotected }) }
+  try {
+    const said = decodeProtectedHeader(jws)
+    if (said[partialMark]) return 'one is only for others, and leaves something open'
+    if (!algorithms.includes(said.alg ?? '')) return `${say(said.alg)} is no algorithm that is accepted`
+    const keys = (await Promise.all(sources.map((keysOf) => keysOf(said, jws)))).flat()
+    if (keys.length === 0) return `the key ${say(said.kid)} is not known`
+    for (const key of keys) {
+      for (const form of forms) {
+        const isSigned = await flattenedVerify({ ...jws, payload: base64url.encode(form.text) }, key, {
+          algorithms,
+        }).then(
+          () => true,
+          (error) => (error instanceof errors.JWSSignatureVerificationFailed ? false : Promise.reject(error)),
+        )
+        if (isSigned) return form
+      }
+    }
+    return `the card is not the one that ${say(said.kid)} has signed`
+  } catch (error) {
+    return error instanceof Error ? error.message : `${error}`
+  }
+}
+
+function say(value: unknown): string {
+  return (JSON.stringify(value) ?? 'without a name').slice(0, 100)
+}

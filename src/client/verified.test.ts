@@ -1,0 +1,65 @@
+import { exportJWK, generateKeyPair } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { httpServer, rpcCard } from '../../test/support/http-server.ts'
+import { signCard } from '../auth/card-signature/sign-card.ts'
+import { cardVerifier } from '../auth/card-signature/verify-card.ts'
+import { etagOf, matches } from '../http/etag.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import { type CachedCard, createCardCache } from './card-cache.ts'
+import { connect } from './connect.ts'
+
+async function signedAgent() {
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+  const state = { card: {} as JsonObject, answers: [] as number[] }
+  const origin = await httpServer((request, response) => {
+    const body = JSON.stringify(state.card)
+    const etag = etagOf(body)
+    response.statusCode = matches(request.headers['if-none-match'], etag) ? 304 : 200
+    state.answers.push(response.statusCode)
+    response.setHeader('etag', etag).end(response.statusCode === 304 ? undefined : body)
+  })
+  state.card = await signCard(rpcCard(origin) as JsonObject, { key: privateKey, kid: 'one', alg: 'ES256' })
+  const verifyCard = cardVerifier({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] })
+  return { origin, state, verifyCard }
+}
+
+describe('a client that verifies cards', () => {
+  it('uses what is signed of a card, keeps it, and verifies it again when it has not changed', async () => {
+    const { origin, state, verifyCard } = await signedAgent()
+    state.card = { ...state.card, url: 'https://attacker.example' }
+    const cardCache = createCardCache()
+    let verifications = 0
+    const counting = (card: JsonObject) => {
+      verifications++
+      return verifyCard(card)
+    }
+    for (let n = 0; n < 2; n++) {
+      const { card } = await connect(origin, { verifyCard: counting, cardCache })
+      expect(card.interfaces.map(({ url }) => url)).toEqual([`${origin}/rpc`])
+    }
+    expect(state.answers).toEqual([200, 304])
+    expect(verifications).toBe(2)
+  })
+
+  it('neither uses nor keeps a card that was changed', async () => {
+    const { origin, state, verifyCard } = await signedAgent()
+    const kept: CachedCard[] = []
+    const cardCache = { get: () => undefined, set: (_: string, card: CachedCard) => void kept.push(card) }
+    state.card = {
+      ...state.card,
+      supportedInterfaces: [{ url: 'https://attacker.example', protocolBinding: 'JSONRPC' }],
+    }
+    const failure = await connect(origin, { verifyCard, cardCache }).catch((error) => error)
+    expect(failure).toMatchObject({ code: 'invalid-agent-response', reason: 'card-not-believed' })
+    expect(failure.message).toContain('the card is not the one that "one" has signed')
+    expect(failure.hint).toContain('who signed it')
+    expect(kept).toEqual([])
+  })
+
+  it('verifies cards that are handed over, too', async () => {
+    const { state, verifyCard } = await signedAgent()
+    expect((await connect(state.card, { verifyCard })).card.name).toBe('Strange')
+    const changed = { ...state.card, name: 'Another' }
+    await expect(connect(changed, { verifyCard })).rejects.toMatchObject({ reason: 'card-not-believed' })
+  })
+})

@@ -1,0 +1,47 @@
+import { AgentCard, generateAgentCardSignature, verifyAgentCardSignature } from '@a2a-js/sdk'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { type SignatureAlgorithm, signCard } from '../../src/auth/card-signature/sign-card.ts'
+import { cardVerifier } from '../../src/auth/card-signature/verify-card.ts'
+import { encodeCardAs } from '../../src/dialects/cards.ts'
+import type { JsonObject } from '../../src/protocol/model.ts'
+import { fullCard } from '../contracts/dialects/full-objects.ts'
+
+const { signatures: _, ...card } = encodeCardAs('1.0', fullCard('1.0'))
+const emptyish = { ...card, description: '', securityRequirements: [{ schemes: { key: {} } }], skills: [] }
+
+async function newKey(alg: SignatureAlgorithm) {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  const pub: JWK = { ...(await exportJWK(publicKey)), kid: 'one', alg }
+  return { privateKey, pub, signing: { key: privateKey, kid: 'one', alg } }
+}
+
+for (const alg of ['ES256', 'EdDSA'] as const) {
+  describe(`signatures of cards with ${alg}, ours and those of the official SDK`, () => {
+    it.each([
+      ['full', card],
+      ['with empty members', emptyish],
+    ])('are believed by the SDK if they are ours: %s', async (_, given) => {
+      const { signing, pub } = await newKey(alg)
+      const verify = verifyAgentCardSignature(async () => pub)
+      const signed = await signCard(given, signing)
+      await expect(verify(AgentCard.fromJSON(signed))).resolves.toBeUndefined()
+      await expect(verify(AgentCard.fromJSON({ ...signed, name: 'Another' }))).rejects.toThrow('No valid signatures')
+    })
+
+    it.each([
+      ['full', card],
+      ['with empty members', emptyish],
+    ])('are believed by us if they are of the SDK: %s', async (_, given) => {
+      const { privateKey, pub } = await newKey(alg)
+      const sign = generateAgentCardSignature(privateKey, { alg, kid: 'one', typ: 'JOSE' })
+      const signed = AgentCard.toJSON(await sign(AgentCard.fromJSON(given))) as JsonObject
+      const verify = cardVerifier({ keys: [pub] })
+      const believed = await verify(signed)
+      expect(believed).toMatchObject({ name: card.name, supportedInterfaces: card.supportedInterfaces })
+      // It does not sign them, so that they may be anybody's.
+      expect(believed).not.toHaveProperty('securitySchemes')
+      await expect(verify({ ...signed, name: 'Another' })).rejects.toThrow('none of its signatures is valid')
+    })
+  })
+}
