@@ -1,13 +1,20 @@
 import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
 import { advance, beginning } from '../../tasks/advance.ts'
-import type { Appended, AppendOptions, Created, CreateOptions, NewTask, TaskHead } from '../../tasks/log.ts'
+import {
+  type Appended,
+  type AppendOptions,
+  type Created,
+  type CreateOptions,
+  type NewTask,
+  readLimit,
+  type TaskHead,
+} from '../../tasks/log.ts'
 import type { Claims } from './claims.ts'
 import type { SqliteDatabase } from './driver.ts'
-import type { EventBatch } from './event-batch.ts'
+import { decodeRow, type EventBatch, statusRow } from './event-batch.ts'
 import type { Leases } from './leases.ts'
 import { createMoveOn } from './move-on.ts'
-import { takePage } from './page.ts'
-import { isAnswered, isOver, leavesStanding, statusGeneration } from './standing.ts'
+import { isAnswered, isOver, leavesStanding } from './standing.ts'
 
 /** Every write looks before it changes anything, so that a refused one leaves nothing to undo. */
 export interface Events {
@@ -18,33 +25,37 @@ export interface Events {
 
 export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases): Events {
   const insertTask = db.prepare(`
-    INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_generation, status_answered, dialect,
+    INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_row, status_answered, dialect,
       created, changed, ended, fence, lease_until, lease_holder)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1, ?, ?)
     ON CONFLICT (task_id) DO NOTHING`)
-  const insertEvent = db.prepare('INSERT INTO events (task, generation, event) VALUES (?, ?, ?)')
+  const insertRow = db.prepare('INSERT INTO events (task, generation, events) VALUES (?, ?, ?)')
   const selectTask = db.prepare('SELECT key, owner, generation, phase, changed, fence FROM tasks WHERE task_id = ?')
   // An index on a column costs as soon as the column is named, so most events name only the generation.
   const setGeneration = db.prepare('UPDATE tasks SET generation = ? WHERE key = ?')
   const setStanding = db.prepare(`
-    UPDATE tasks SET generation = ?, phase = ?, status_generation = coalesce(?, status_generation), status_answered = ?,
+    UPDATE tasks SET generation = ?, phase = ?, status_row = coalesce(?, status_row), status_answered = ?,
       dialect = coalesce(?, dialect), changed = ?
     WHERE key = ?`)
   const setEnd = db.prepare('UPDATE tasks SET ended = 1, lease_until = NULL, lease_holder = NULL WHERE key = ?')
   const selectBeyond = db.prepare(`
-    SELECT generation, event FROM events
+    SELECT generation, events FROM events
     WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ?
     ORDER BY generation`)
 
   const moveOn = createMoveOn(db)
 
-  function insertEvents(task: number, after: number, texts: readonly string[]) {
+  function insertEvents(task: number, after: number, { rows }: EventBatch) {
     let generation = after
-    for (const text of texts) insertEvent.run(task, ++generation, text)
+    for (const { count, text } of rows) {
+      generation += count
+      insertRow.run(task, generation, text)
+    }
   }
 
   return {
-    create(task, { events, texts }, { lease, claims: wanted }) {
+    create(task, batch, { lease, claims: wanted }) {
+      const { events } = batch
       const claimed = claims.findAny(task.owner, wanted)
       if (claimed) return { type: 'known', claimed }
       const now = Date.now()
@@ -55,7 +66,7 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
         task.owner,
         generation,
         phase,
-        statusGeneration(events, 0),
+        statusRow(batch, 0),
         isAnswered(events),
         dialect ?? null,
         now,
@@ -65,17 +76,17 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
       )
       if (!changes) return { type: 'exists' }
       const key = Number(lastInsertRowid)
-      insertEvents(key, 0, texts)
+      insertEvents(key, 0, batch)
       if (isOver(phase)) setEnd.run(key)
       claims.claim(task.owner, key, 1, wanted)
       return { type: 'stored', generation, lease: { fence: 1 } }
     },
 
     append(taskId, after, batch, { fence, lease: request, claims: wanted }) {
-      const { events, texts } = batch
-      const key = fence === undefined || wanted || request ? undefined : moveOn(taskId, after, events, fence)
+      const { events } = batch
+      const key = fence === undefined || wanted || request ? undefined : moveOn(taskId, after, batch, fence)
       if (key !== undefined) {
-        insertEvents(key, after, texts)
+        insertEvents(key, after, batch)
         return { type: 'stored', generation: after + events.length }
       }
       const task = selectTask.get(taskId) as TaskRow | undefined
@@ -88,22 +99,31 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
       const { generation, phase, dialect, changed } = advance(task, events)
       if (events.every(leavesStanding)) setGeneration.run(generation, task.key)
       else {
-        const statusAt = statusGeneration(events, after)
+        const statusAt = statusRow(batch, after)
         setStanding.run(generation, phase, statusAt, isAnswered(events), dialect ?? null, changed, task.key)
         if (isOver(phase)) setEnd.run(task.key)
       }
-      insertEvents(task.key, after, texts)
+      insertEvents(task.key, after, batch)
       claims.claim(task.owner, task.key, after + 1, wanted)
       const lease = request && leases.acquire(taskId, request)
       return { type: 'stored', generation, lease }
     },
 
     read(taskId, after) {
-      const rows = selectBeyond.iterate(taskId, after) as Iterable<EventRow>
-      return takePage(rows, ({ event }) => event.length).map(({ generation, event }) => ({
-        generation,
-        event: JSON.parse(event) as TaskEvent,
-      }))
+      const rows = selectBeyond.iterate(taskId, after) as Iterable<StoredRow>
+      const page: StoredEvent[] = []
+      let characters = 0
+      for (const { generation: last, events: text } of rows) {
+        const events = decodeRow(text)
+        const before = last - events.length
+        // The first row may begin before what is asked for.
+        for (let at = Math.max(0, after - before); at < events.length; at++) {
+          page.push({ generation: before + 1 + at, event: events[at] as TaskEvent })
+        }
+        characters += text.length
+        if (page.length >= readLimit.events || characters >= readLimit.bytes) break
+      }
+      return page
     },
   }
 }
@@ -117,7 +137,8 @@ interface TaskRow {
   readonly fence: number
 }
 
-interface EventRow {
+interface StoredRow {
+  /** Of the last event in it. */
   readonly generation: number
-  readonly event: string
+  readonly events: string
 }

@@ -1,17 +1,17 @@
-import type { StatusEvent } from '../../protocol/events.ts'
 import type { TaskStatus } from '../../protocol/model.ts'
 import type { Scope, TaskHead } from '../../tasks/log.ts'
 import { isWithin } from '../../tasks/scope.ts'
 import { withoutMessage } from '../../tasks/without-message.ts'
 import type { SqliteDatabase } from './driver.ts'
+import { decodeRow } from './event-batch.ts'
 
 /** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
 export function selectHeads(from = 'tasks AS task'): string {
   return `
     SELECT task.key, task.task_id, task.context_id, task.owner, task.generation, task.phase, task.created, task.changed,
-      task.dialect, task.status_answered, status.event AS status_event
+      task.dialect, task.status_answered, status.events AS status_events
     FROM ${from}
-    LEFT JOIN events AS status ON status.task = task.key AND status.generation = task.status_generation`
+    LEFT JOIN events AS status ON status.task = task.key AND status.generation = task.status_row`
 }
 
 export interface HeadRow {
@@ -25,7 +25,7 @@ export interface HeadRow {
   readonly changed: number
   readonly dialect: string | null
   readonly status_answered: number
-  readonly status_event: string | null
+  readonly status_events: string | null
 }
 
 export function decodeHead(row: HeadRow): TaskHead {
@@ -43,10 +43,10 @@ export function decodeHead(row: HeadRow): TaskHead {
 }
 
 /** As in the fold, the message of a status that was answered belongs to the history. */
-function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | undefined {
-  if (status_event === null) return undefined
-  const { status } = JSON.parse(status_event) as StatusEvent
-  return status_answered ? withoutMessage(status) : status
+function decodeStatus({ status_events, status_answered }: HeadRow): TaskStatus | undefined {
+  if (status_events === null) return undefined
+  const status = decodeRow(status_events).findLast((event) => event.type === 'status')?.status
+  return status && status_answered ? withoutMessage(status) : status
 }
 
 export interface Heads {

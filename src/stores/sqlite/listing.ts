@@ -21,7 +21,7 @@ export function createListing(db: SqliteDatabase): Listing {
     const from = `tasks AS task${index}`
     const owned = ownedBy({ owner, also })
     // Only tasks have a status, and so only they are listed.
-    const where = ['task.status_generation IS NOT NULL', owned.condition]
+    const where = ['task.status_row IS NOT NULL', owned.condition]
     const values: SqliteValue[] = [...owned.values]
     const filter = (condition: string, ...given: (SqliteValue | undefined)[]) => {
       const known = given.filter((value) => value !== undefined)

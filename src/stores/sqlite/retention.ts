@@ -12,7 +12,7 @@ export function createRetention(db: SqliteDatabase): Retention {
   const tombstones = db.prepare(
     `SELECT key, task_id FROM tasks WHERE phase = 'expired' AND changed < ? ORDER BY changed LIMIT ?`,
   )
-  const bury = db.prepare(`UPDATE tasks SET phase = 'expired', status_generation = NULL WHERE key = ?`)
+  const bury = db.prepare(`UPDATE tasks SET phase = 'expired', status_row = NULL WHERE key = ?`)
   const dropEvents = db.prepare('DELETE FROM events WHERE task = ?')
   const dropSnapshot = db.prepare('DELETE FROM snapshots WHERE task = ?')
   const dropClaims = db.prepare('DELETE FROM claims WHERE task = ?')

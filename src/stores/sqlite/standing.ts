@@ -4,12 +4,6 @@ import type { TaskHead } from '../../tasks/log.ts'
 
 /** What events change in the row of their task. */
 
-/** The generation of the last status among events that are stored beyond `after`. */
-export function statusGeneration(events: readonly TaskEvent[], after: number): number | null {
-  const index = lastIndex(events, 'status')
-  return index < 0 ? null : after + 1 + index
-}
-
 /** Whether a message came after the last status, be that among these events or before them. */
 export function isAnswered(events: readonly TaskEvent[]): 0 | 1 {
   return lastIndex(events, 'message') > lastIndex(events, 'status') ? 1 : 0

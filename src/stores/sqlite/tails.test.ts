@@ -54,6 +54,14 @@ test('the tasks that were not appended to for longest are given up first', () =>
   expect(beyond(tails, 't41', 0)).toEqual([1])
 })
 
+test('of tasks that have ended only the latest are kept', () => {
+  const tails = createTails()
+  const completed: TaskEvent = { type: 'status', status: { state: 'completed', timestamp: new Date().toISOString() } }
+  for (let index = 0; index < 100; index++) tails.keep(`t${index}`, 0, encodeBatch([completed]))
+  expect(beyond(tails, 't0', 0)).toEqual([])
+  expect(beyond(tails, 't99', 0)).toEqual([1])
+})
+
 function keep(tails: Tails, taskId: string, after: number, count: number, bytes = 10): void {
   const text = 'x'.repeat(bytes)
   const chunk: TaskEvent = { type: 'artifact', artifact: { artifactId: 'a', parts: [{ text }] } }

@@ -1,4 +1,5 @@
-import type { StoredEvent } from '../../protocol/events.ts'
+import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
+import { isEnded } from '../../protocol/states.ts'
 import type { EventBatch } from './event-batch.ts'
 import { takePage } from './page.ts'
 
@@ -16,12 +17,15 @@ export interface Tails {
 
 const tailBytes = 1024 * 1024
 const allBytes = 8 * tailBytes
+/** So many tasks that have ended: those who follow one read its end at once, and nobody follows it later. */
+const endedTasks = 64
 /** What an event weighs beside its text. */
 const eventBytes = 200
 
 export function createTails(): Tails {
   /** In the order of the last append: the one to give up first is the first. */
   const tails = new Map<string, Tail>()
+  const ended: string[] = []
   let bytes = 0
 
   function drop(taskId: string) {
@@ -39,6 +43,7 @@ export function createTails(): Tails {
       if (tail.events.length === 0) return
       tails.set(taskId, tail)
       bytes += tail.bytes
+      if (batch.events.some(endsTask) && ended.push(taskId) > endedTasks) drop(ended.shift() ?? '')
       for (const oldest of tails.keys()) {
         if (bytes <= allBytes) break
         drop(oldest)
@@ -63,16 +68,23 @@ interface Kept {
   readonly bytes: number
 }
 
+function endsTask(event: TaskEvent): boolean {
+  return event.type === 'reply' || (event.type === 'status' && isEnded(event.status.state))
+}
+
 function weight({ bytes }: Kept): number {
   return bytes
 }
 
-function extend(tail: Tail, after: number, { events, texts }: EventBatch): void {
-  events.forEach((event, index) => {
-    const bytes = (texts[index]?.length ?? 0) + eventBytes
-    tail.events.push({ stored: { generation: after + 1 + index, event }, bytes })
-    tail.bytes += bytes
-  })
+function extend(tail: Tail, after: number, { events, rows }: EventBatch): void {
+  let at = 0
+  for (const { count, text } of rows) {
+    const bytes = text.length / count + eventBytes
+    for (const end = at + count; at < end; at++) {
+      tail.events.push({ stored: { generation: after + 1 + at, event: events[at] as TaskEvent }, bytes })
+    }
+    tail.bytes += bytes * count
+  }
   if (tail.bytes <= tailBytes) return
   // Down to the half, so that the rest is not moved with every event.
   let cut = 0
