@@ -1,0 +1,93 @@
+import { baseMembers, type MessageType, messageTypes, narrowings } from '../../src/mesh/envelope.ts'
+import { type Members, object } from '../../src/mesh/object-form.ts'
+import { AuthenticationTag, type SchemaVersion } from '../../src/mesh/payloads.ts'
+import { base, isSchema, type Schema } from './base.ts'
+import { specimens } from './specimens.ts'
+
+export const versions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
+
+/** The files of one version by name: the base, one per type that the version describes, and the signed envelope. */
+export function meshSchemas(version: SchemaVersion): ReadonlyMap<string, Schema> {
+  const homes = new Map<string, string>()
+  const file = (name: string, title: string, description: string, schema: Schema, examples: readonly unknown[]) => {
+    const definitions: Record<string, Schema> = {}
+    const body = hoist(schema, name, homes, definitions)
+    return [
+      name,
+      {
+        $schema: 'http://json-schema.org/draft-07/schema#',
+        $id: `${base}/v${version}/${name}`,
+        $comment: `Version ${version}. Made by schemas/build; see CHANGELOG.md.`,
+        title,
+        description,
+        ...(examples.length > 0 && { examples }),
+        ...body,
+        ...(Object.keys(definitions).length > 0 && { definitions }),
+      },
+    ] as const
+  }
+  const narrowed = narrowings({ version })
+  const types = messageTypes.filter((type) => narrowed[type] !== undefined)
+  return new Map([
+    file('base-message.json', 'BaseMessage', 'What all envelopes have.', object(baseMembers()).schema, []),
+    ...types.map((type) =>
+      file(fileOf(type), classOf(type), abouts[type], narrowing(type, narrowed[type] ?? {}), [specimens[type]]),
+    ),
+    file('authenticated-message.json', 'AuthenticatedMessage', 'An envelope that somebody signed.', signed, []),
+  ])
+}
+
+function fileOf(type: MessageType): string {
+  return `${type.replaceAll('_', '-')}-message.json`
+}
+
+/** `discover_agents` → `DiscoverAgentsMessage`. */
+function classOf(type: MessageType): string {
+  return `${type
+    .split('_')
+    .map((part) => part[0]?.toUpperCase() + part.slice(1))
+    .join('')}Message`
+}
+
+const abouts: Readonly<Record<MessageType, string>> = {
+  request: 'Asks an agent to do something.',
+  response: 'Answers a request.',
+  handshake: 'Introduces the sender.',
+  handshake_ack: 'Answers a handshake.',
+  error: 'Says that a message was refused or could not be handled.',
+  discover_agents: 'Asks the registry who is there.',
+  agent_announcement: 'Answers discovery.',
+  goodbye: 'Takes leave.',
+}
+
+const baseReference = { $ref: 'base-message.json' }
+const signed = {
+  type: 'object',
+  allOf: [baseReference, object({ auth: AuthenticationTag }, { open: true }).schema],
+}
+
+function narrowing(type: MessageType, members: Members): Schema {
+  const { additionalProperties: _, properties, ...rest } = object(members).schema
+  return {
+    type: 'object',
+    allOf: [baseReference, { ...rest, properties: { message_type: { const: type }, ...(properties as Schema) } }],
+  }
+}
+
+/** What has a title becomes a definition of the first file that uses it, and a reference everywhere else. */
+function hoist(schema: Schema, file: string, homes: Map<string, string>, definitions: Record<string, Schema>): Schema {
+  const visit = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(visit)
+    if (!isSchema(value)) return value
+    const inside = (): Schema => Object.fromEntries(Object.entries(value).map(([key, each]) => [key, visit(each)]))
+    const { title } = value
+    if (typeof title !== 'string') return inside()
+    const home = homes.get(title)
+    if (home === undefined) {
+      homes.set(title, file)
+      definitions[title] = inside()
+    }
+    return { $ref: `${home === undefined || home === file ? '' : home}#/definitions/${title}` }
+  }
+  return visit(schema) as Schema
+}

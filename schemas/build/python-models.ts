@@ -1,0 +1,112 @@
+import type { SchemaVersion } from '../../src/mesh/payloads.ts'
+import { isSchema, type Schema } from './base.ts'
+import { meshSchemas } from './mesh-schemas.ts'
+
+/** Parsed into `datetime` by hand, in `_values.py`. */
+const moments = ['Timestamp', 'DateTime']
+
+/** The Pydantic models of one version. */
+export function pythonModels(version: SchemaVersion): string {
+  const names: string[] = []
+  const messages: string[] = []
+  const blocks: string[] = []
+  for (const [file, schema] of meshSchemas(version)) {
+    for (const [name, each] of Object.entries((schema.definitions ?? {}) as Record<string, Schema>)) {
+      names.push(name)
+      if (!moments.includes(name)) blocks.push(define(name, each))
+    }
+    const title = String(schema.title)
+    names.push(title)
+    const isBase = file === 'base-message.json'
+    const narrowed = isBase ? schema : ((schema.allOf as readonly Schema[])[1] ?? {})
+    blocks.push(classOf(title, isBase ? 'Envelope' : 'BaseMessage', { ...narrowed, description: schema.description }))
+    if (!isBase && title !== 'AuthenticatedMessage') messages.push(title)
+  }
+  blocks.push(`Message = Annotated[Union[${messages.join(', ')}], Field(discriminator="message_type")]
+"""Any envelope of this version, told by its type."""`)
+  const exported = [...names, 'Message'].sort().map((name) => `    "${name}",`)
+  return `"""Models of version ${version}. Made by schemas/build from the JSON Schemas: do not edit."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from ._values import DateTime, Envelope, Integer, No, Number, Strict, Timestamp, Yes
+
+__all__ = [
+${exported.join('\n')}
+]
+
+${blocks.join('\n\n')}
+`
+}
+
+function define(name: string, schema: Schema): string {
+  if (schema.type === 'object' && isSchema(schema.properties)) return `\n${classOf(name, 'Strict', schema)}\n`
+  return `${name} = ${typeOf(schema, true)}\n"""${schema.description}"""`
+}
+
+function classOf(name: string, parent: string, schema: Schema): string {
+  const { properties, required = [], additionalProperties, description } = schema
+  const isOpen = parent === 'Strict' && additionalProperties !== false
+  const lines = Object.entries(properties as Record<string, Schema>).map(([member, each]) => {
+    const type = typeOf(each)
+    if ((required as readonly string[]).includes(member) || member === 'message_type') return `    ${member}: ${type}`
+    const unset = each.default === undefined ? 'None' : JSON.stringify(each.default)
+    return `    ${member}: ${type}${unset === 'None' && type !== 'None' && !type.endsWith('| None') ? ' | None' : ''} = ${unset}`
+  })
+  const config = isOpen ? ['    model_config = ConfigDict(extra="allow")', ''] : []
+  return [`class ${name}(${parent}):`, `    """${description}"""`, '', ...config, ...lines].join('\n')
+}
+
+function typeOf(schema: Schema, isAlias = false): string {
+  const { $ref, const: only, enum: words, oneOf, anyOf, type } = schema
+  if (typeof $ref === 'string') return $ref.slice($ref.lastIndexOf('/') + 1)
+  // For Python, 1 equals True.
+  if (typeof only === 'boolean') return only ? 'Yes' : 'No'
+  if (only !== undefined) return `Literal[${literal(only)}]`
+  if (Array.isArray(words)) return `Literal[${words.map(literal).join(', ')}]`
+  if (Array.isArray(oneOf)) return `Union[${oneOf.map((each) => typeOf(each)).join(', ')}]`
+  if (Array.isArray(anyOf)) return anyOf.map((each) => typeOf(each)).join(' | ')
+  switch (type) {
+    case 'string':
+      return textType(schema, isAlias)
+    case 'boolean':
+      return 'bool'
+    case 'null':
+      return 'None'
+    case 'integer':
+    case 'number':
+      return constrained(type === 'integer' ? 'Integer' : 'Number', { ge: schema.minimum, le: schema.maximum })
+    case 'array':
+      return constrained(`list[${typeOf(schema.items as Schema)}]`, {
+        min_length: schema.minItems,
+        max_length: schema.maxItems,
+      })
+    default:
+      return 'dict[str, Any]'
+  }
+}
+
+function textType({ pattern, minLength, maxLength }: Schema, isAlias: boolean): string {
+  const rules = [
+    minLength !== undefined && `min_length=${minLength}`,
+    maxLength !== undefined && `max_length=${maxLength}`,
+    pattern !== undefined && `pattern=r"${pattern}"`,
+  ].filter(Boolean)
+  if (rules.length === 0) return 'str'
+  const call = `StringConstraints(${rules.join(', ')})`
+  return isAlias ? `Annotated[\n    str,\n    ${call},\n]` : `Annotated[str, ${call}]`
+}
+
+function constrained(type: string, rules: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(rules).filter(([, value]) => value !== undefined)
+  if (given.length === 0) return type
+  return `Annotated[${type}, Field(${given.map(([name, value]) => `${name}=${value}`).join(', ')})]`
+}
+
+function literal(value: unknown): string {
+  return JSON.stringify(value)
+}

@@ -1,0 +1,13 @@
+export { type Freshness, freshnessOf } from './freshness.ts'
+export type * as mesh from './mesh.ts'
+export type * from './types.ts'
+export {
+  createSchemaValidator,
+  type SchemaValidator,
+  type SchemaVersion,
+  schemaById,
+  type ValidatorOptions,
+  type Verdict,
+  validate,
+  validateA2A,
+} from './validator.ts'

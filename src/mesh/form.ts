@@ -1,0 +1,160 @@
+import { excerpt, Violation, wrongType, wrongValue } from '../dialects/violation.ts'
+import type { Json, JsonObject } from '../protocol/model.ts'
+
+/**
+ * What a value of the mesh must look like. In contrast to the shapes of `dialects/`, nothing is normalised and nothing
+ * is forgiven: a form only says what is wrong, and the value is taken as it is, since its signature covers all of it.
+ */
+export interface Form<T> {
+  /** The first thing that is wrong with the value. */
+  fault(value: unknown): Violation | undefined
+  /** Draft-07. A `title` makes it a definition of its own in the published files. */
+  readonly schema: JsonObject
+  /** Never there: it carries the type. */
+  readonly type?: T
+}
+
+export type ValueOf<F> = F extends Form<infer T> ? T : never
+
+export interface TextRules {
+  readonly min?: number
+  readonly max?: number
+  /** With `^` at its start and `$` at its end. */
+  readonly pattern?: string
+  readonly format?: string
+  /** What the pattern stands for, for people. */
+  readonly expected?: string
+}
+
+export function text({
+  min = 0,
+  max = Infinity,
+  pattern,
+  format,
+  expected = 'a string',
+}: TextRules = {}): Form<string> {
+  const form = pattern === undefined ? undefined : new RegExp(pattern)
+  const limits = max < Infinity ? `${min} to ${max}` : `${min} or more`
+  return {
+    fault(value) {
+      if (typeof value !== 'string') return wrongType(expected, value)
+      if (value.length < min || value.length > max || (min > 1 && value.length < 2 * min)) {
+        const length = lengthOf(value)
+        if (length < min || length > max) return new Violation(`expected ${limits} characters, got ${length}`)
+      }
+      if (form !== undefined && !form.test(value)) return wrongValue(expected, value)
+      return undefined
+    },
+    schema: {
+      type: 'string',
+      ...(min > 0 && { minLength: min }),
+      ...(max < Infinity && { maxLength: max }),
+      // Python's `$` also matches before a line break at the end.
+      ...(pattern !== undefined && { pattern: `${pattern}(?!\\n)` }),
+      ...(format !== undefined && { format }),
+    },
+  }
+}
+
+export function word<const W extends string>(...words: readonly W[]): Form<W> {
+  const known: ReadonlySet<unknown> = new Set(words)
+  const expected = words.length === 1 ? excerpt(words[0] ?? '') : `one of ${words.join(', ')}`
+  return {
+    fault: (value) => (known.has(value) ? undefined : wrongValue(expected, value)),
+    schema: words.length === 1 ? { const: words[0] ?? '' } : { type: 'string', enum: [...words] },
+  }
+}
+
+export function flag<const B extends boolean = boolean>(only?: B): Form<B> {
+  const expected = only === undefined ? 'true or false' : String(only)
+  return {
+    fault(value) {
+      const fits = only === undefined ? typeof value === 'boolean' : value === only
+      return fits ? undefined : wrongType(expected, value)
+    },
+    schema: only === undefined ? { type: 'boolean' } : { const: only },
+  }
+}
+
+export interface NumberRules {
+  readonly min: number
+  readonly max?: number
+  readonly integer?: boolean
+}
+
+export function number({ min, max = Infinity, integer = false }: NumberRules): Form<number> {
+  const range = max < Infinity ? `from ${min} to ${max}` : `of ${min} or more`
+  const expected = `${integer ? 'an integer' : 'a number'} ${range}`
+  return {
+    fault(value) {
+      const fits = integer ? Number.isInteger(value) : Number.isFinite(value)
+      return fits && (value as number) >= min && (value as number) <= max ? undefined : wrongValue(expected, value)
+    },
+    schema: { type: integer ? 'integer' : 'number', minimum: min, ...(max < Infinity && { maximum: max }) },
+  }
+}
+
+export function list<T>(item: Form<T>, { min = 0, max = Infinity } = {}): Form<readonly T[]> {
+  const limits = max < Infinity ? `${min} to ${max}` : `${min} or more`
+  return {
+    fault(value) {
+      if (!Array.isArray(value)) return wrongType('a list', value)
+      if (value.length < min || value.length > max) {
+        return new Violation(`expected ${limits} items, got ${value.length}`)
+      }
+      for (let at = 0; at < value.length; at++) {
+        const fault = item.fault(value[at])
+        if (fault) return within(fault, at)
+      }
+      return undefined
+    },
+    schema: {
+      type: 'array',
+      items: item.schema,
+      ...(min > 0 && { minItems: min }),
+      ...(max < Infinity && { maxItems: max }),
+    },
+  }
+}
+
+/** Any object, unread. */
+export function anyObject(): Form<JsonObject> {
+  return { fault: (value) => (isObject(value) ? undefined : wrongType('an object', value)), schema: { type: 'object' } }
+}
+
+export function nothing(): Form<null> {
+  return { fault: (value) => (value === null ? undefined : wrongType('null', value)), schema: { type: 'null' } }
+}
+
+export function orNull<T>(form: Form<T>): Form<T | null> {
+  return {
+    fault: (value) => (value === null ? undefined : form.fault(value)),
+    schema: { anyOf: [form.schema, { type: 'null' }] },
+  }
+}
+
+/** A name under which the form is published, and what it is good for. */
+export function named<T>(title: string, form: Form<T>, description: string): Form<T> {
+  return { fault: form.fault, schema: { title, description, ...form.schema } }
+}
+
+/** What is meant if the member is absent. */
+export function defaulting<T extends Json>(form: Form<T>, value: T): Form<T> {
+  return { fault: form.fault, schema: { ...form.schema, default: value } }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function within(fault: Violation, segment: string | number): Violation {
+  fault.within(segment)
+  return fault
+}
+
+/** JSON Schema counts characters, JavaScript their halves. */
+function lengthOf(value: string): number {
+  let length = 0
+  for (const _ of value) length++
+  return length
+}

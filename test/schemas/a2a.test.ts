@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { validateA2A } from '../../schemas/typescript/index.ts'
+import type { RequestOf, UnaryOperation } from '../../src/dialects/dialect.ts'
+import { v1_0, v1_0Client } from '../../src/dialects/v1.0/index.ts'
+import type { Json } from '../../src/protocol/model.ts'
+import type { Operation } from '../../src/protocol/service.ts'
+import { of1_0 } from '../contracts/dialects/wire-objects/v1.0.ts'
+import { requestFor } from '../contracts/dialects/wire-objects/wire-objects.ts'
+
+const requests: Readonly<Partial<Record<Operation, string>>> = {
+  sendMessage: 'SendMessageRequest',
+  streamMessage: 'SendMessageRequest',
+  getTask: 'GetTaskRequest',
+  listTasks: 'ListTasksRequest',
+  cancelTask: 'CancelTaskRequest',
+  subscribeToTask: 'SubscribeToTaskRequest',
+  createPushConfig: 'TaskPushNotificationConfig',
+  getPushConfig: 'GetTaskPushNotificationConfigRequest',
+  listPushConfigs: 'ListTaskPushNotificationConfigsRequest',
+  deletePushConfig: 'DeleteTaskPushNotificationConfigRequest',
+  getExtendedCard: 'GetExtendedAgentCardRequest',
+}
+
+const results: Readonly<Partial<Record<UnaryOperation, string>>> = {
+  sendMessage: 'SendMessageResponse',
+  getTask: 'Task',
+  listTasks: 'ListTasksResponse',
+  cancelTask: 'Task',
+  createPushConfig: 'TaskPushNotificationConfig',
+  getPushConfig: 'TaskPushNotificationConfig',
+  listPushConfigs: 'ListTaskPushNotificationConfigsResponse',
+  getExtendedCard: 'AgentCard',
+}
+
+it.each(entriesOf(requests))('what our dialect writes for %s is valid as %s', (operation, name) => {
+  fc.assert(
+    fc.property(of1_0.requests[operation] ?? fc.constant({}), (wire) => {
+      expectValid(name, v1_0Client.encodeRequest[operation](v1_0.decodeRequest[operation](wire) as never))
+    }),
+  )
+})
+
+it.each(entriesOf(results))('what our dialect answers to %s is valid as %s', (operation, name) => {
+  fc.assert(
+    fc.property(of1_0.results[operation] ?? fc.constant({}), (wire) => {
+      const request = requestFor(wire) as RequestOf<Operation> as never
+      expectValid(
+        name,
+        v1_0.encodeResult[operation](v1_0Client.decodeResult[operation](wire, request) as never, request),
+      )
+    }),
+  )
+})
+
+it('what our dialect streams is valid as StreamResponse', () => {
+  fc.assert(
+    fc.property(of1_0.events, (wire) => {
+      const request = requestFor(wire)
+      for (const told of v1_0.encodeEvent(v1_0Client.decodeEvent(wire, request), request))
+        expectValid('StreamResponse', told)
+    }),
+  )
+})
+
+it('what our dialect publishes is valid as AgentCard', () => {
+  fc.assert(fc.property(of1_0.cards, (wire) => expectValid('AgentCard', v1_0.encodeCard(v1_0Client.decodeCard(wire)))))
+})
+
+it.each([
+  ['Part', { text: 'a', url: 'https://example.com' }],
+  ['Part', { mediaType: 'text/plain' }],
+  ['Part', { raw: 'not base64!' }],
+  ['Task', { id: 't', status: { state: 'working' } }],
+  ['Message', { messageId: 'm', role: 'ROLE_USER' }],
+  ['StreamResponse', {}],
+  ['AgentCard', { name: 'A' }],
+])('a %s such as %j is refused', (name, value) => {
+  expect(validateA2A(name, value).valid).toBe(false)
+})
+
+function expectValid(name: string, value: Json): void {
+  expect(validateA2A(name, JSON.parse(JSON.stringify(value)))).toEqual({ valid: true, errors: [] })
+}
+
+function entriesOf<K extends string>(names: Readonly<Partial<Record<K, string>>>): [K, string][] {
+  return Object.entries(names) as [K, string][]
+}

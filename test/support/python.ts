@@ -1,0 +1,40 @@
+import { execFile, spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const probe = 'import sys, pydantic, jsonschema; assert sys.version_info >= (3, 10) and pydantic.VERSION >= "2"'
+const cache = fileURLToPath(new URL('../../node_modules/.cache/parley-python', import.meta.url))
+
+/** A Python that has what `a2a_schemas` needs; CI may fetch the packages for it, everybody else is left in peace. */
+export async function findPython(): Promise<string | undefined> {
+  const own = `${cache}/bin/python`
+  for (const python of ['python3', own]) if (await works(python, ['-c', probe])) return python
+  if (process.env.CI !== 'true') return undefined
+  const made =
+    (await works('python3', ['-m', 'venv', cache])) &&
+    (await works(own, ['-m', 'pip', 'install', '--quiet', 'pydantic>=2,<3', 'jsonschema>=4.18,<5'])) &&
+    (await works(own, ['-c', probe]))
+  return made ? own : undefined
+}
+
+/** What schemas and models in Python say of each text: see `schemas/python/tests/verdicts.py`. */
+export async function pythonVerdicts(python: string, texts: readonly string[]): Promise<readonly string[]> {
+  const script = fileURLToPath(new URL('../../schemas/python/tests/verdicts.py', import.meta.url))
+  const child = spawn(python, ['-B', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, PYTHONUTF8: '1' },
+  })
+  child.stdin.end(texts.map((each) => `${JSON.stringify(each)}\n`).join(''))
+  return (await text(child.stdout)).trimEnd().split('\n')
+}
+
+async function works(command: string, args: readonly string[]): Promise<boolean> {
+  try {
+    await run(command, args, { timeout: 120_000 })
+    return true
+  } catch {
+    return false
+  }
+}
