@@ -2,11 +2,13 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { validateA2A } from '../../schemas/typescript/index.ts'
 import type { RequestOf, UnaryOperation } from '../../src/dialects/dialect.ts'
+import { AgentCard } from '../../src/dialects/v1.0/card-schemas.ts'
 import { v1_0, v1_0Client } from '../../src/dialects/v1.0/index.ts'
 import type { Json } from '../../src/protocol/model.ts'
 import type { Operation } from '../../src/protocol/service.ts'
 import { of1_0 } from '../contracts/dialects/wire-objects/v1.0.ts'
 import { requestFor } from '../contracts/dialects/wire-objects/wire-objects.ts'
+import { wireValuesOf } from '../contracts/dialects/wire-values-of.ts'
 
 const requests: Readonly<Partial<Record<Operation, string>>> = {
   sendMessage: 'SendMessageRequest',
@@ -30,8 +32,10 @@ const results: Readonly<Partial<Record<UnaryOperation, string>>> = {
   createPushConfig: 'TaskPushNotificationConfig',
   getPushConfig: 'TaskPushNotificationConfig',
   listPushConfigs: 'ListTaskPushNotificationConfigsResponse',
-  getExtendedCard: 'AgentCard',
 }
+
+/** Without schemes of later versions, which the dialect hands on and the schema of this one cannot know. */
+const cards = wireValuesOf(AgentCard)
 
 it.each(entriesOf(requests))('what our dialect writes for %s is valid as %s', (operation, name) => {
   fc.assert(
@@ -64,7 +68,7 @@ it('what our dialect streams is valid as StreamResponse', () => {
 })
 
 it('what our dialect publishes is valid as AgentCard', () => {
-  fc.assert(fc.property(of1_0.cards, (wire) => expectValid('AgentCard', v1_0.encodeCard(v1_0Client.decodeCard(wire)))))
+  fc.assert(fc.property(cards, (wire) => expectValid('AgentCard', v1_0.encodeCard(v1_0Client.decodeCard(wire)))))
 })
 
 it.each([
