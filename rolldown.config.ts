@@ -11,6 +11,7 @@ export default defineConfig({
     'client/index': 'src/client/index.ts',
     'client/v1.0/index': 'src/client/v1.0/index.ts',
     'server/index': 'src/server/index.ts',
+    'stores/postgres/index': 'src/stores/postgres/index.ts',
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },
   platform: 'neutral',

@@ -4,6 +4,7 @@ import { createSummaryReporter } from './test/summary-reporter.ts'
 export default defineConfig({
   test: {
     reporters: ['default', createSummaryReporter()],
+    globalSetup: ['test/support/postgres/global-setup.ts'],
     projects: [
       {
         test: {

@@ -1,19 +1,27 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe } from 'vitest'
+import pg from 'pg'
+import { afterAll, describe } from 'vitest'
+import { createPostgresLog } from '../../src/stores/postgres/index.ts'
 import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import type { OpenLog, SharedPlace } from './task-log/opened-log.ts'
 import { sharedLogContract, taskLogContract } from './task-log.ts'
 
 const logs: readonly (readonly [string, OpenLog])[] = [
   ['memory', openMemoryLog],
-  ['SQLite', openSqliteLog],
+  ['SQLite', () => openOne(makeSqlitePlace)],
+  ['PostgreSQL', () => openOne(makePostgresPlace)],
 ]
-const sharedPlaces: readonly (readonly [string, () => Promise<SharedPlace>])[] = [['SQLite', makeSqlitePlace]]
+const sharedPlaces: readonly (readonly [string, () => Promise<SharedPlace>])[] = [
+  ['SQLite', makeSqlitePlace],
+  ['PostgreSQL', makePostgresPlace],
+]
 
+startServerFirst()
 for (const [name, open] of logs) describe(`task log: ${name}`, () => taskLogContract(open))
 for (const [name, makePlace] of sharedPlaces) describe(`shared log: ${name}`, () => sharedLogContract(makePlace))
 
@@ -22,8 +30,8 @@ async function openMemoryLog() {
   return { log, cleanup: () => log.close() }
 }
 
-async function openSqliteLog() {
-  const place = await makeSqlitePlace()
+async function openOne(makePlace: () => Promise<SharedPlace>) {
+  const place = await makePlace()
   return { log: await place.open(), cleanup: place.cleanup }
 }
 
@@ -39,6 +47,40 @@ async function makeSqlitePlace(): Promise<SharedPlace> {
     async cleanup() {
       for (const log of opened) await log.close()
       await rm(directory, { recursive: true })
+    },
+  }
+}
+
+let postgres: Promise<{ readonly pool: pg.Pool; readonly end: () => Promise<void> }> | undefined
+let schemas = 0
+afterAll(async () => (await postgres)?.end())
+
+async function openPostgres() {
+  const database = await createDatabase()
+  const pool = new pg.Pool({ connectionString: database.url })
+  return {
+    pool,
+    async end() {
+      await pool.end()
+      await database.drop()
+    },
+  }
+}
+
+async function makePostgresPlace(): Promise<SharedPlace> {
+  postgres ??= openPostgres()
+  const { pool } = await postgres
+  const schema = `place_${++schemas}`
+  const opened: TaskLog[] = []
+  return {
+    async open() {
+      const log = await createPostgresLog({ pool, schema })
+      opened.push(log)
+      return log
+    },
+    async cleanup() {
+      for (const log of opened) await log.close()
+      await pool.query(`DROP SCHEMA "${schema}" CASCADE`)
     },
   }
 }

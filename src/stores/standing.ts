@@ -1,6 +1,6 @@
-import type { TaskEvent } from '../../protocol/events.ts'
-import { isEnded } from '../../protocol/states.ts'
-import type { TaskHead } from '../../tasks/log.ts'
+import type { TaskEvent } from '../protocol/events.ts'
+import { isEnded } from '../protocol/states.ts'
+import type { TaskHead } from '../tasks/log.ts'
 
 /** What events change in the row of their task. */
 

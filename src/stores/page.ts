@@ -1,4 +1,4 @@
-import { readLimit } from '../../tasks/log.ts'
+import { readLimit } from '../tasks/log.ts'
 
 /** As many as one `read` may answer, and one at least. */
 export function takePage<T>(items: Iterable<T>, bytesOf: (item: T) => number): readonly T[] {

@@ -1,5 +1,5 @@
-import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
-import { isEnded } from '../../protocol/states.ts'
+import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
+import { isEnded } from '../protocol/states.ts'
 import type { EventBatch } from './event-batch.ts'
 import { takePage } from './page.ts'
 

@@ -1,4 +1,4 @@
-import type { TaskEvent } from '../../protocol/events.ts'
+import type { TaskEvent } from '../protocol/events.ts'
 
 /** Events to be stored together, and the rows as which they are stored. */
 export interface EventBatch {
@@ -44,4 +44,14 @@ export function statusRow({ rows }: EventBatch, after: number): number | null {
     if (hasStatus) found = generation
   }
   return found
+}
+
+/** For stores in which each event has a row of its own. */
+export function encodeSingly(events: readonly TaskEvent[]): EventBatch {
+  const rows = events.map((event) => ({
+    count: 1,
+    text: JSON.stringify(event),
+    hasStatus: event.type === 'status',
+  }))
+  return { events, rows }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { TaskEvent } from '../../protocol/events.ts'
-import { readLimit } from '../../tasks/log.ts'
+import type { TaskEvent } from '../protocol/events.ts'
+import { readLimit } from '../tasks/log.ts'
 import { encodeBatch } from './event-batch.ts'
 import { createTails, type Tails } from './tails.ts'
 

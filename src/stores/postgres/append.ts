@@ -1,0 +1,143 @@
+import type { Appended, LeaseRequest } from '../../tasks/log.ts'
+import { type ClaimedRow, decodeClaimed } from './claims.ts'
+import type { Database } from './database.ts'
+import { leaseEnd } from './leases.ts'
+import { array, lines } from './text.ts'
+import { Mismatch } from './trouble.ts'
+import { changeBy, claimColumns, eventColumns, skipped, type Write } from './write.ts'
+
+export interface Append extends Write {
+  readonly fence?: number
+  readonly lease?: LeaseRequest
+}
+
+/** Stores appends to different tasks in one statement; each is stored or refused for itself. */
+export type AppendAll = (appends: readonly Append[], notice: string) => Promise<readonly Appended[]>
+
+export function createAppendAll(db: Database, channel: string): AppendAll {
+  const tasks = db.name('tasks')
+  // The rows are locked first, and in one order by all, so what the statement then decides stays true, and no two
+  // wait for each other. Claims and events are inserted only for what is stored. A claim that somebody else takes at
+  // the same moment makes the whole statement fail, and the next try sees it.
+  const store = db.prepare<AppendRow>(`
+    WITH write AS (
+      SELECT * FROM unnest(string_to_array($1, E'\\n'), $2::int[], $3::int[], $4::int[], $5::int[], $6::bigint[],
+        $7::text[], $8::int[], $9::bool[], string_to_array($10, E'\\n', ''), $11::bigint[], $12::bool[],
+        string_to_array($13, E'\\n', ''), $14::float8[])
+      WITH ORDINALITY AS write (task_id, after, fence, events, skipped, token, phase, status_at, answered, dialect,
+        changed, is_over, holder, ttl, at)
+    ),
+    wanted AS (
+      SELECT * FROM unnest($17::int[], string_to_array($18, E'\\n'), string_to_array($19, E'\\n'))
+      WITH ORDINALITY AS wanted (write, key, digest, at)
+    ),
+    locked AS MATERIALIZED (
+      SELECT key, task_id, owner, generation, phase, fence,
+        NOT ended AND (lease_until IS NULL OR lease_until <= clock_timestamp()) AS is_free
+      FROM ${tasks} WHERE task_id = ANY (string_to_array($1, E'\\n'))
+      ORDER BY key FOR NO KEY UPDATE
+    ),
+    known AS (
+      SELECT DISTINCT ON (wanted.write) wanted.write, claim.digest, task.task_id, claim.generation
+      FROM wanted JOIN write ON write.at = wanted.write JOIN locked ON locked.task_id = write.task_id
+      JOIN ${db.name('claims')} AS claim ON claim.owner = locked.owner AND claim.key = wanted.key
+      JOIN ${tasks} AS task ON task.key = claim.task
+      ORDER BY wanted.write, wanted.at
+    ),
+    verdict AS MATERIALIZED (
+      SELECT write.*, locked.key, locked.owner, locked.generation,
+        CASE
+          WHEN locked.key IS NULL OR locked.phase = 'expired' THEN 'gone'
+          WHEN known.write IS NOT NULL THEN 'known'
+          WHEN write.fence <> locked.fence THEN 'fenced'
+          WHEN write.after <> locked.generation THEN 'behind'
+          ELSE 'stored'
+        END AS type,
+        CASE WHEN write.ttl IS NOT NULL AND locked.is_free AND NOT write.is_over THEN locked.fence + 1 END AS taken,
+        known.digest, known.task_id AS claimed_task, known.generation AS claimed_generation
+      FROM write LEFT JOIN locked ON locked.task_id = write.task_id LEFT JOIN known ON known.write = write.at
+    ),
+    stored AS (SELECT * FROM verdict WHERE type = 'stored'),
+    moved AS (
+      UPDATE ${tasks} AS task SET
+        generation = stored.after + stored.events,
+        phase = coalesce(stored.phase, task.phase),
+        status_generation = coalesce(stored.status_at, task.status_generation),
+        status_answered = coalesce(stored.answered, task.status_answered),
+        dialect = coalesce(stored.dialect, task.dialect),
+        changed = coalesce(stored.changed, task.changed),
+        ended = task.ended OR stored.is_over,
+        fence = coalesce(stored.taken, task.fence),
+        lease_until = CASE WHEN stored.is_over THEN NULL WHEN stored.taken IS NULL THEN task.lease_until
+          ELSE ${leaseEnd('stored.ttl')} END,
+        lease_holder = CASE WHEN stored.is_over THEN NULL WHEN stored.taken IS NULL THEN task.lease_holder
+          ELSE stored.holder END
+      FROM stored WHERE task.key = stored.key
+    ),
+    told AS (
+      INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
+      SELECT stored.key, stored.after + (event.at - stored.skipped)::int, event.event,
+        coalesce(stored.taken, stored.fence), stored.token
+      FROM unnest(string_to_array($15, E'\\n'), $16::int[]) WITH ORDINALITY AS event (event, write, at)
+      JOIN stored ON stored.at = event.write
+    ),
+    claimed AS (
+      INSERT INTO ${db.name('claims')} (owner, key, digest, task, generation)
+      SELECT stored.owner, wanted.key, wanted.digest, stored.key, stored.after + 1
+      FROM wanted JOIN stored ON stored.at = wanted.write ORDER BY stored.owner, wanted.key
+    ),
+    woken AS MATERIALIZED (SELECT pg_notify($20, $21) FROM stored LIMIT 1)
+    SELECT type, generation, taken, digest, claimed_task AS task_id, claimed_generation
+    FROM verdict LEFT JOIN woken ON true ORDER BY at`)
+
+  return async (appends, notice) => {
+    const changes = appends.map(({ batch, after }) => changeBy(batch.events, after))
+    const rows = await store(
+      lines(appends.map(({ taskId }) => taskId)),
+      array(appends.map(({ after }) => after)),
+      array(appends.map(({ fence }) => fence)),
+      array(appends.map(({ batch }) => batch.texts.length)),
+      array(skipped(appends)),
+      array(appends.map(({ token }) => token)),
+      array(changes.map(({ phase }) => phase)),
+      array(changes.map(({ statusAt }) => statusAt)),
+      array(changes.map(({ answered }) => answered)),
+      lines(changes.map(({ dialect }) => dialect)),
+      array(changes.map(({ changed }) => changed)),
+      array(changes.map(({ isOver }) => isOver)),
+      lines(appends.map(({ lease }) => lease?.holder)),
+      array(appends.map(({ lease }) => lease?.ttl)),
+      ...eventColumns(appends),
+      ...claimColumns(appends),
+      channel,
+      notice,
+    )
+    return appends.map((append, index) => decodeAppended(append, rows[index]))
+  }
+}
+
+interface AppendRow extends Pick<ClaimedRow, 'digest' | 'task_id'> {
+  readonly type: Appended['type']
+  readonly generation: number
+  readonly taken: number | null
+  readonly claimed_generation: number
+}
+
+function decodeAppended({ after, batch }: Append, row: AppendRow | undefined): Appended {
+  if (!row) throw new Mismatch('the database answered less than it was asked')
+  switch (row.type) {
+    case 'gone':
+    case 'fenced':
+      return { type: row.type }
+    case 'behind':
+      return { type: 'behind', generation: row.generation }
+    case 'known':
+      return { type: 'known', claimed: decodeClaimed({ ...row, generation: row.claimed_generation }) }
+    case 'stored':
+      return {
+        type: 'stored',
+        generation: after + batch.texts.length,
+        lease: row.taken === null ? undefined : { fence: row.taken },
+      }
+  }
+}

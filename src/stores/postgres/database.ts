@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { createBackoff } from './backoff.ts'
+import type { PostgresPool, PostgresValue } from './driver.ts'
+import { explainTrouble, isDisconnected } from './trouble.ts'
+
+/** The database as the parts of the log see it. */
+export interface Database {
+  /** How a table, or whatever else is in our schema, is called in a statement. */
+  name(thing: string): string
+  prepare<Row>(text: string): Query<Row>
+  /** Repeats what may be repeated until the database is back, for as long as the log is patient. */
+  patiently<T>(work: () => Promise<T>): Promise<T>
+  /** Aborts when the log has closed. */
+  readonly closed: AbortSignal
+}
+
+/** Asks once. If it rejects because the connection broke, the statement may have been done or not. */
+export type Query<Row> = (...values: PostgresValue[]) => Promise<readonly Row[]>
+
+export interface DatabaseOptions {
+  readonly pool: PostgresPool
+  readonly schema: string
+  /** How long one statement may take, and how long to wait for the database to come back, in milliseconds. */
+  readonly statementTimeout: number
+  readonly patience: number
+  readonly closed: AbortSignal
+}
+
+export function createDatabase(options: DatabaseOptions): Database {
+  const { pool, schema, statementTimeout, patience, closed } = options
+  const name = (thing: string) => `"${schema}".${thing}`
+
+  function ask(query: PreparedQuery, values: PostgresValue[]): Promise<{ readonly rows: unknown[] }> {
+    return within(statementTimeout * 1.5, pool.query({ ...query, values, query_timeout: statementTimeout }))
+  }
+
+  return {
+    name,
+    closed,
+    prepare<Row>(text: string): Query<Row> {
+      // Stores of other schemas, and other versions of this one, may share the connection.
+      const prepared = { name: `parley_${createHash('sha1').update(text).digest('hex').slice(0, 24)}`, text }
+      return async (...values) => (await ask(prepared, values)).rows as Row[]
+    },
+    async patiently(work) {
+      const end = performance.now() + patience
+      const backoff = createBackoff(closed)
+      for (;;) {
+        try {
+          return await work()
+        } catch (error) {
+          if (!isDisconnected(error) || performance.now() > end || closed.aborted) throw explainTrouble(error, schema)
+          await backoff.wait()
+        }
+      }
+    },
+  }
+}
+
+interface PreparedQuery {
+  readonly name: string
+  readonly text: string
+}
+
+/** A pool may wait for ever for a connection that cannot be made. */
+export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

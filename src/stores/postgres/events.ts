@@ -1,0 +1,48 @@
+import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
+import { readLimit } from '../../tasks/log.ts'
+import type { Database } from './database.ts'
+import { encodeText } from './text.ts'
+import type { Write } from './write.ts'
+
+export interface Events {
+  /** A page, and the generation at which the task was then; none if there is nothing beyond. */
+  read(taskId: string, after: number): Promise<{ readonly page: readonly StoredEvent[]; readonly last?: number }>
+  /** Whether a write was stored of which no answer came; and the fence its events have. */
+  find(write: Write): Promise<{ readonly fence: number | null } | undefined>
+}
+
+export function createEvents(db: Database): Events {
+  // What goes beyond a page is not sent.
+  const beyond = db.prepare<EventRow>(`
+    SELECT generation, event, last FROM (
+      SELECT generation, event, last, sum(octet_length(event)) OVER (ORDER BY generation) - octet_length(event) AS before
+      FROM (
+        SELECT event.generation, event.event, task.generation AS last
+        FROM ${db.name('tasks')} AS task JOIN ${db.name('events')} AS event ON event.task = task.key
+        WHERE task.task_id = $1 AND event.generation > $2
+        ORDER BY event.generation LIMIT ${readLimit.events}
+      ) AS page
+    ) AS weighed
+    WHERE before < ${readLimit.bytes} ORDER BY generation`)
+  const ofToken = db.prepare<{ readonly fence: number | null }>(`
+    SELECT fence FROM ${db.name('events')}
+    WHERE task = (SELECT key FROM ${db.name('tasks')} WHERE task_id = $1) AND generation = $2 AND token = $3`)
+
+  return {
+    async read(taskId, after) {
+      const rows = await beyond(encodeText(taskId), after)
+      const page = rows.map(({ generation, event }) => ({ generation, event: JSON.parse(event) as TaskEvent }))
+      return { page, last: rows[0]?.last }
+    },
+    async find({ taskId, after, token }) {
+      const [row] = await ofToken(encodeText(taskId), after + 1, token)
+      return row
+    },
+  }
+}
+
+interface EventRow {
+  readonly generation: number
+  readonly event: string
+  readonly last: number
+}

@@ -1,0 +1,158 @@
+import { A2AError } from '../../protocol/errors.ts'
+import { createBackoff } from './backoff.ts'
+import { explainTrouble, isCollision, isDisconnected } from './trouble.ts'
+import type { Write } from './write.ts'
+
+/**
+ * Sends writes to the database and gives each its answer.
+ *
+ * What waits together travels in one statement, because a round trip and a commit take as long for many writes as for
+ * one. A write whose answer was lost is sent again as soon as the database is back. That cannot store it twice, because
+ * every write says what it expects to find; and if it is refused then, a look shows whether it was stored before.
+ */
+export interface Groups<W, A> {
+  write(write: W): Promise<A>
+  /** Resolves when nothing waits any more. */
+  settled(): Promise<void>
+}
+
+export interface GroupsOptions<W, A> {
+  readonly send: (writes: readonly W[]) => Promise<readonly A[]>
+  readonly isStored: (answer: A) => boolean
+  /** The answer that a write would have got, if it was stored after all. */
+  readonly find: (write: W) => Promise<A | undefined>
+  readonly patience: number
+  readonly schema: string
+  readonly closed: AbortSignal
+}
+
+/** So many statements are under way at once; more would only make the groups smaller. */
+const maxFlights = 2
+const maxWrites = 200
+const maxBytes = 1024 * 1024
+const maxWaiting = 20_000
+
+export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): Groups<W, A> {
+  const { send, isStored, find, patience, schema, closed } = options
+  let waiting: Queued<W, A>[] = []
+  /** What the statements under way touch. */
+  const busy = new Set<string>()
+  const backoff = createBackoff(closed)
+  let flights = 0
+  let isScheduled = false
+  let isPausing = false
+  const settlers: (() => void)[] = []
+
+  function schedule() {
+    if (isScheduled || isPausing) return
+    isScheduled = true
+    setImmediate(depart)
+  }
+
+  function depart() {
+    isScheduled = false
+    while (flights < maxFlights) {
+      const group = takeGroup()
+      if (group.length === 0) break
+      void fly(group)
+    }
+    if (flights > 0 || waiting.length > 0) return
+    for (const settle of settlers.splice(0)) settle()
+  }
+
+  /** The oldest that do not touch what another one touches, so that nothing waits for a lock and order is kept. */
+  function takeGroup(): readonly Queued<W, A>[] {
+    const group: Queued<W, A>[] = []
+    const left: Queued<W, A>[] = []
+    const touched = new Set(busy)
+    let bytes = 0
+    for (const queued of waiting) {
+      const isFree = queued.touches.every((key) => !touched.has(key))
+      const isFull = group.length === maxWrites || bytes >= maxBytes || (group.length > 0 && queued.isAlone)
+      for (const key of queued.touches) touched.add(key)
+      if (!isFree || isFull || group[0]?.isAlone) left.push(queued)
+      else {
+        group.push(queued)
+        bytes += queued.bytes
+      }
+    }
+    waiting = left
+    return group
+  }
+
+  async function fly(group: readonly Queued<W, A>[]): Promise<void> {
+    flights++
+    for (const { touches } of group) for (const key of touches) busy.add(key)
+    try {
+      const answers = await send(group.map(({ write }) => write))
+      backoff.reset()
+      await Promise.all(group.map((queued, index) => settle(queued, answers[index] as A)))
+    } catch (error) {
+      await retry(group, error)
+    } finally {
+      flights--
+      for (const { touches } of group) for (const key of touches) busy.delete(key)
+      schedule()
+    }
+  }
+
+  async function settle({ write, isUnsure, resolve, reject }: Queued<W, A>, answer: A): Promise<void> {
+    if (!isUnsure || isStored(answer)) return resolve(answer)
+    await find(write).then((found) => resolve(found ?? answer), reject)
+  }
+
+  async function retry(group: readonly Queued<W, A>[], error: unknown): Promise<void> {
+    const isLost = isDisconnected(error)
+    const now = performance.now()
+    const again: Queued<W, A>[] = []
+    for (const queued of group) {
+      const isHopeful = isLost || isCollision(error)
+      if (isLost) queued.isUnsure = true
+      // Whatever is wrong with one of them shall not be the others' trouble.
+      else if (!isHopeful && group.length > 1 && !queued.isAlone) queued.isAlone = true
+      else if (!isHopeful) {
+        queued.reject(explainTrouble(error, schema))
+        continue
+      }
+      if (now - queued.since > patience || closed.aborted) queued.reject(explainTrouble(error, schema))
+      else again.push(queued)
+    }
+    waiting = [...again, ...waiting]
+    if (!isLost || again.length === 0) return
+    isPausing = true
+    await backoff.wait()
+    isPausing = false
+  }
+
+  return {
+    write: (write) =>
+      new Promise((resolve, reject) => {
+        if (waiting.length >= maxWaiting) {
+          reject(new A2AError('unavailable', 'More is to be stored than the database takes.', { retryAfter: 5 }))
+          return
+        }
+        const since = performance.now()
+        const bytes = write.batch.texts.reduce((sum, text) => sum + text.length, 0)
+        const touches = [write.taskId, ...(write.claims ?? []).map(({ key }) => `claim ${key}`)]
+        waiting.push({ write, touches, bytes, since, isUnsure: false, isAlone: false, resolve, reject })
+        schedule()
+      }),
+    settled: () =>
+      new Promise((resolve) => {
+        settlers.push(resolve)
+        schedule()
+      }),
+  }
+}
+
+interface Queued<W, A> {
+  readonly write: W
+  readonly touches: readonly string[]
+  readonly bytes: number
+  readonly since: number
+  /** It was sent, and no answer came. */
+  isUnsure: boolean
+  isAlone: boolean
+  readonly resolve: (answer: A) => void
+  readonly reject: (error: unknown) => void
+}

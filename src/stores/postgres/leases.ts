@@ -1,0 +1,69 @@
+import type { HeldLease, Lease, LeaseRequest, TaskHead } from '../../tasks/log.ts'
+import type { Database } from './database.ts'
+import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
+import { array, decodeText, encodeText, lines } from './text.ts'
+
+/** Leases run by the clock of the database, which is one for all. */
+export interface Leases {
+  acquire(taskId: string, request: LeaseRequest): Promise<Lease | undefined>
+  renew(leases: readonly HeldLease[], ttl: number): Promise<readonly string[]>
+  release(taskId: string, fence: number, after: number): Promise<boolean>
+  orphans(limit: number): Promise<readonly TaskHead[]>
+}
+
+/** When a lease ends that begins now, given its milliseconds. */
+export function leaseEnd(ttl: string): string {
+  return `clock_timestamp() + ${ttl} * interval '1 millisecond'`
+}
+
+export function createLeases(db: Database): Leases {
+  const tasks = db.name('tasks')
+  const take = db.prepare<Lease>(`
+    UPDATE ${tasks} SET fence = fence + 1, lease_until = ${leaseEnd('$2::float8')}, lease_holder = $3
+    WHERE task_id = $1 AND NOT ended AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+    RETURNING fence`)
+  // Locked in one order by all, so that no two wait for each other.
+  const prolong = db.prepare<HeldRow>(`
+    WITH held AS MATERIALIZED (
+      SELECT task.key, task.task_id, task.fence FROM ${tasks} AS task
+      JOIN unnest(string_to_array($1, E'\\n'), $2::int[]) AS lease (task_id, fence)
+        ON task.task_id = lease.task_id AND task.fence = lease.fence
+      WHERE task.lease_until IS NOT NULL
+      ORDER BY task.key FOR NO KEY UPDATE OF task
+    )
+    UPDATE ${tasks} AS task SET lease_until = ${leaseEnd('$3::float8')}
+    FROM held WHERE task.key = held.key
+    RETURNING held.task_id, held.fence`)
+  const giveBack = db.prepare<{ readonly released: boolean }>(`
+    WITH given AS (
+      UPDATE ${tasks} SET lease_until = NULL, lease_holder = NULL
+      WHERE task_id = $1 AND fence = $2 AND generation = $3 RETURNING key
+    )
+    SELECT EXISTS (SELECT FROM given) OR NOT EXISTS (SELECT FROM ${tasks} WHERE task_id = $1 AND fence = $2) AS released`)
+  const runOut = db.prepare<HeadRow>(`
+    ${selectHeads(db)} WHERE task.lease_until <= statement_timestamp() ORDER BY task.lease_until LIMIT $1`)
+
+  return {
+    async acquire(taskId, { holder, ttl }) {
+      const [lease] = await take(encodeText(taskId), ttl, encodeText(holder))
+      return lease && { fence: lease.fence }
+    },
+    async renew(leases, ttl) {
+      if (leases.length === 0) return []
+      const fences = array(leases.map(({ fence }) => fence))
+      const rows = await prolong(lines(leases.map(({ taskId }) => taskId)), fences, ttl)
+      const held = new Set(rows.map(({ task_id, fence }) => `${fence} ${decodeText(task_id)}`))
+      return leases.flatMap(({ taskId, fence }) => (held.has(`${fence} ${taskId}`) ? [] : [taskId]))
+    },
+    async release(taskId, fence, after) {
+      const [row] = await giveBack(encodeText(taskId), fence, after)
+      return row?.released === true
+    },
+    orphans: async (limit) => (await runOut(limit)).map(decodeHead),
+  }
+}
+
+interface HeldRow {
+  readonly task_id: string
+  readonly fence: number
+}

@@ -1,0 +1,190 @@
+import type { Appended, Created, TaskLog } from '../../tasks/log.ts'
+import { type EventBatch, encodeBatch } from '../event-batch.ts'
+import { createTails } from '../tails.ts'
+import { type Append, createAppendAll } from './append.ts'
+import { createFindClaim } from './claims.ts'
+import { type Create, createCreateAll, type Exists } from './create.ts'
+import { createDatabase } from './database.ts'
+import type { PostgresPool } from './driver.ts'
+import { createEvents } from './events.ts'
+import { createGroups } from './groups.ts'
+import { createFindHead } from './heads.ts'
+import { createLeases } from './leases.ts'
+import { createListener } from './listener.ts'
+import { createListing } from './listing.ts'
+import { migrate } from './migrations.ts'
+import { decodeNotice, encodeNotice } from './notice.ts'
+import { createReads } from './reads.ts'
+import { createRetention } from './retention.ts'
+import { createSnapshots } from './snapshots.ts'
+import { createWatch } from './watch.ts'
+import { newToken, type Write } from './write.ts'
+
+export interface PostgresLogOptions {
+  /** A `Pool` of the package `pg`. One of its connections is kept for listening; ending it is up to its maker. */
+  readonly pool: PostgresPool
+  /** The schema with the tables; made if it is not there. Logs of different schemas have nothing in common. */
+  readonly schema?: string
+  /** How long to wait for the database to come back before an operation fails, in milliseconds. */
+  readonly patience?: number
+  /** How long one statement may take before its connection is given up, in milliseconds. */
+  readonly statementTimeout?: number
+  /** How often to look for what was not notified, in milliseconds, while notifications come and while they do not. */
+  readonly pollInterval?: { readonly listening: number; readonly deaf: number }
+}
+
+/** The log in PostgreSQL, from version 13 on: any number of processes share it, on any number of machines. */
+export async function createPostgresLog(options: PostgresLogOptions): Promise<TaskLog> {
+  const { pool, schema = 'parley', patience = 15_000, statementTimeout = 10_000 } = options
+  const { pollInterval = { listening: 1_000, deaf: 100 } } = options
+  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
+    throw new Error(`The schema must be a word of at most 40 small letters, digits and _, and "${schema}" is not.`)
+  }
+  const closing = new AbortController()
+  const { signal: closed } = closing
+  const db = createDatabase({ pool, schema, patience, statementTimeout, closed })
+  const ignore = () => {} // Whoever uses the connection next hears of it.
+  pool.on('error', ignore)
+  try {
+    await db.patiently(() => migrate(pool, schema))
+  } catch (error) {
+    pool.off('error', ignore)
+    throw error
+  }
+
+  const sender = crypto.randomUUID().slice(0, 8)
+  const channel = `parley ${schema}`
+  const notice = (writes: readonly Write[]) =>
+    encodeNotice(
+      sender,
+      writes.map(({ taskId }) => taskId),
+    )
+  const [appendAll, createAll] = [createAppendAll(db, channel), createCreateAll(db, channel)]
+  const findClaim = createFindClaim(db)
+  const findHead = createFindHead(db)
+  const events = createEvents(db)
+  const leases = createLeases(db)
+  const listing = createListing(db)
+  const retention = createRetention(db)
+  const snapshots = createSnapshots(db)
+  const tails = createTails()
+  const watch = createWatch({ db, interval: () => (listener.isListening ? pollInterval.listening : pollInterval.deaf) })
+  const reads = createReads(db, events, watch)
+  const listener = createListener({
+    pool,
+    channel,
+    closed,
+    onListening: watch.doubt,
+    onNotice(told) {
+      const { sender: from, hashes } = decodeNotice(told)
+      if (from !== sender) watch.notice(hashes)
+    },
+  })
+
+  const isStored = ({ type }: Appended | Created | Exists) => type === 'stored'
+  const shared = { isStored, patience, schema, closed }
+  const appends = createGroups<Append, Appended>({
+    ...shared,
+    send: (writes) => appendAll(writes, notice(writes)),
+    find: (write) => db.patiently(() => findAppended(write)),
+  })
+  const creates = createGroups<Create, Created | Exists>({
+    ...shared,
+    send: (writes) => createAll(writes, notice(writes)),
+    find: (write) => db.patiently(() => findCreated(write)),
+  })
+
+  async function findAppended(write: Append): Promise<Appended | undefined> {
+    const found = await events.find(write)
+    if (!found) return undefined
+    const taken = write.lease && found.fence !== null ? { fence: found.fence } : undefined
+    return { type: 'stored', generation: write.after + write.batch.events.length, lease: taken }
+  }
+
+  async function findCreated(write: Create): Promise<Created | undefined> {
+    const found = await events.find(write)
+    return found && { type: 'stored', generation: write.batch.events.length, lease: { fence: 1 } }
+  }
+
+  let ending: Promise<void> | undefined
+
+  function mustBeOpen() {
+    if (ending) throw new Error(`The task log in schema ${schema} of PostgreSQL is closed.`)
+  }
+
+  async function look<T>(read: () => Promise<T>): Promise<T> {
+    mustBeOpen()
+    return await db.patiently(read)
+  }
+
+  /** Only what is committed is told. */
+  function tell(taskId: string, moment: number, generation: number, batch: EventBatch) {
+    tails.keep(taskId, generation - batch.events.length, batch)
+    watch.learn(taskId, moment, generation)
+  }
+
+  function dropTails(taskIds: readonly string[]): number {
+    for (const taskId of taskIds) tails.drop(taskId)
+    return taskIds.length
+  }
+
+  async function finish(): Promise<void> {
+    await Promise.all([appends.settled(), creates.settled()])
+    closing.abort()
+    listener.stop()
+    watch.stop()
+    pool.off('error', ignore)
+  }
+
+  return {
+    async create(task, given, options) {
+      mustBeOpen()
+      const { taskId } = task
+      const batch = encodeBatch(given)
+      const moment = watch.begin(taskId)
+      const created = await creates.write({ taskId, task, after: 0, batch, ...options, token: newToken() })
+      if (created.type === 'exists') throw new Error(`task ${taskId} exists already`)
+      if (created.type === 'stored') tell(taskId, moment, created.generation, batch)
+      return created
+    },
+
+    async append(taskId, after, given, options) {
+      mustBeOpen()
+      const batch = encodeBatch(given)
+      const moment = watch.begin(taskId)
+      const appended = await appends.write({ taskId, after, batch, ...options, token: newToken() })
+      if (appended.type === 'stored') tell(taskId, moment, appended.generation, batch)
+      return appended
+    },
+
+    head: (taskId) => look(() => findHead(taskId)),
+
+    async read(taskId, after) {
+      mustBeOpen()
+      const kept = tails.beyond(taskId, after)
+      return kept.length > 0 ? kept : await reads(taskId, after)
+    },
+
+    async wait(taskId, after, signal) {
+      mustBeOpen()
+      listener.start()
+      await watch.wait(taskId, after, signal)
+    },
+
+    snapshot: (taskId) => look(() => snapshots.newest(taskId)),
+    keepSnapshot: (snapshot) => look(() => snapshots.keep(snapshot)),
+    list: (query) => look(() => listing(query)),
+    claimed: (owner, key) => look(() => findClaim(owner, key)),
+    acquire: (taskId, lease) => look(() => leases.acquire(taskId, lease)),
+    renew: (held, ttl) => look(() => leases.renew(held, ttl)),
+    release: (taskId, fence, after) => look(() => leases.release(taskId, fence, after)),
+    orphans: (limit) => look(() => leases.orphans(limit)),
+    expire: async (endedBefore, limit) => dropTails(await look(() => retention.expire(endedBefore, limit))),
+    forget: async (endedBefore, limit) => dropTails(await look(() => retention.forget(endedBefore, limit))),
+
+    close() {
+      ending ??= finish()
+      return ending
+    },
+  }
+}

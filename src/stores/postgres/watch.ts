@@ -1,0 +1,169 @@
+import { createWakeups } from '../../tasks/wakeups.ts'
+import type { Database } from './database.ts'
+import { hashOf } from './notice.ts'
+import { decodeText, lines } from './text.ts'
+
+/**
+ * Who waits for which task, and what is known of it. A notification only says that there may be more; all that is
+ * known comes from answers of the database. So a lost notification costs the time until the next look.
+ */
+export interface Watch {
+  /** To be called before the database is asked about a task; gives the moment at which it is. */
+  begin(taskId: string): Moment
+  /** The database has answered: at that moment or later the task was at this generation, or at one known before. */
+  learn(taskId: string, moment: Moment, generation: number): void
+  /** When a notification last told of the task. */
+  moment(taskId: string): Moment
+  wait(taskId: string, after: number, signal: AbortSignal): Promise<void>
+  /** There may be more to read of these. */
+  notice(hashes: readonly string[]): void
+  /** Anything may have happened unseen: everybody looks. */
+  doubt(): void
+  stop(): void
+}
+
+/** Counts up with what is heard. */
+export type Moment = number
+
+export interface WatchOptions {
+  readonly db: Database
+  /** Milliseconds from one look at all that are waited for to the next. */
+  readonly interval: () => number
+}
+
+/** More tasks are not remembered; who waits for one that is forgotten asks the database. */
+const maxSeen = 20_000
+/** So many are asked for in one query. */
+const maxAsked = 1_000
+
+export function createWatch({ db, interval }: WatchOptions): Watch {
+  const wakeups = createWakeups()
+  const seen = new Map<string, Seen>()
+  const byHash = new Map<string, Set<string>>()
+  const waiting = new Map<string, number>()
+  let now: Moment = 0
+  let trustedSince: Moment = 0
+  let timer: NodeJS.Timeout | undefined
+
+  const generations = db.prepare<{ readonly task_id: string; readonly generation: number }>(
+    `SELECT task_id, generation FROM ${db.name('tasks')} WHERE task_id = ANY (string_to_array($1, E'\\n'))`,
+  )
+
+  function begin(taskId: string): Moment {
+    const known = seen.get(taskId)
+    if (known) {
+      seen.delete(taskId) // and last again, for the first is the one to forget
+      seen.set(taskId, known)
+      return now
+    }
+    const hash = hashOf(taskId)
+    seen.set(taskId, { hash, generation: 0, checkedAt: -1, toldAt: now })
+    byHash.set(hash, (byHash.get(hash) ?? new Set()).add(taskId))
+    if (seen.size > maxSeen) forgetOldest()
+    return now
+  }
+
+  function forgetOldest() {
+    for (const [taskId, { hash }] of seen) {
+      if (waiting.has(taskId)) continue
+      seen.delete(taskId)
+      const same = byHash.get(hash)
+      same?.delete(taskId)
+      if (same?.size === 0) byHash.delete(hash)
+      if (seen.size <= maxSeen) return
+    }
+  }
+
+  function learn(taskId: string, moment: Moment, generation: number) {
+    const known = seen.get(taskId)
+    if (!known) return
+    known.checkedAt = Math.max(known.checkedAt, moment)
+    if (generation <= known.generation) return
+    known.generation = generation
+    wakeups.wake(taskId)
+  }
+
+  function isCertain({ checkedAt, toldAt }: Seen): boolean {
+    return checkedAt >= toldAt && checkedAt >= trustedSince
+  }
+
+  async function look(taskIds: readonly string[]): Promise<void> {
+    const moment = now
+    for (const taskId of taskIds) begin(taskId)
+    const rows = await generations(lines(taskIds))
+    const found = new Map(rows.map(({ task_id, generation }) => [decodeText(task_id), generation]))
+    for (const taskId of taskIds) learn(taskId, moment, found.get(taskId) ?? 0)
+  }
+
+  async function lookAtAll(): Promise<void> {
+    const all = [...waiting.keys()]
+    for (let at = 0; at < all.length; at += maxAsked) await look(all.slice(at, at + maxAsked))
+  }
+
+  /** The net below the notifications. */
+  function keepLooking() {
+    if (timer || waiting.size === 0 || db.closed.aborted) return
+    timer = setTimeout(async () => {
+      await lookAtAll().catch(() => {}) // The database is away: the next look may find it.
+      timer = undefined
+      keepLooking()
+    }, interval())
+    timer.unref()
+  }
+
+  async function sleep(taskId: string, signal: AbortSignal): Promise<void> {
+    waiting.set(taskId, (waiting.get(taskId) ?? 0) + 1)
+    keepLooking()
+    try {
+      await wakeups.wait(taskId, signal)
+    } finally {
+      const left = (waiting.get(taskId) ?? 1) - 1
+      if (left > 0) waiting.set(taskId, left)
+      else waiting.delete(taskId)
+    }
+  }
+
+  return {
+    begin,
+    learn,
+    moment: (taskId) => seen.get(taskId)?.toldAt ?? now,
+    async wait(taskId, after, signal) {
+      while (!signal.aborted && !db.closed.aborted) {
+        const known = seen.get(taskId)
+        if (known && known.generation > after) return
+        if (known && isCertain(known)) {
+          const { toldAt } = known
+          await sleep(taskId, signal) // Nothing happened since `isCertain`, so nothing is missed.
+          if (known.toldAt > toldAt) return // To read costs as much as to look whether there is something to read.
+        } else await look([taskId]).catch(() => sleep(taskId, signal))
+      }
+    },
+    notice(hashes) {
+      now++
+      for (const hash of hashes) {
+        for (const taskId of byHash.get(hash) ?? []) {
+          const known = seen.get(taskId)
+          if (known) known.toldAt = now
+          wakeups.wake(taskId)
+        }
+      }
+    },
+    doubt() {
+      trustedSince = ++now
+      wakeups.wakeAll()
+    },
+    stop() {
+      clearTimeout(timer)
+      timer = undefined
+      wakeups.wakeAll()
+    },
+  }
+}
+
+interface Seen {
+  readonly hash: string
+  generation: number
+  /** When the database was last asked, and when a notification last told of it. */
+  checkedAt: Moment
+  toldAt: Moment
+}

@@ -1,0 +1,109 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { createPostgresLog } from '../../src/stores/postgres/index.ts'
+import { migrate, migrations } from '../../src/stores/postgres/migrations.ts'
+import { startServerFirst } from '../support/postgres/database.ts'
+import { openPool } from '../support/postgres/place.ts'
+import { begin, chunk, lease, message, newTask, readGenerations, status, upTo } from './task-log/samples.ts'
+
+startServerFirst()
+
+const additive = {
+  sql: `
+    ALTER TABLE $.tasks ADD COLUMN colour text NOT NULL DEFAULT 'none';
+    ALTER TABLE $.events ADD COLUMN weight int;
+    CREATE TABLE $.extras (task bigint PRIMARY KEY);`,
+}
+
+test('processes that start together migrate once', async () => {
+  const pool = await openPool({ max: 20 })
+  const logs = await Promise.all(upTo(8).map(() => createPostgresLog({ pool })))
+  const taskId = await begin(logs[0] ?? expect.fail())
+  for (const log of logs) expect(await readGenerations(log, taskId)).toEqual([1])
+  for (const log of logs) await log.close()
+  expect((await pool.query('SELECT format, oldest FROM parley.format')).rows).toEqual([{ format: 1, oldest: 1 }])
+})
+
+test('two new versions that start together, and an old one at work: all go on', async () => {
+  const pool = await openPool()
+  const old = await createPostgresLog({ pool })
+  const task = newTask()
+  await old.create(task, [message(), status('working')], { lease, claims: [{ key: 'k', digest: 'd' }] })
+  const newer = [...migrations, additive]
+  await Promise.all([migrate(pool, 'parley', newer), migrate(pool, 'parley', newer), migrate(pool, 'parley', newer)])
+
+  expect(await old.append(task.taskId, 2, [chunk('a')], { fence: 1 })).toMatchObject({ type: 'stored' })
+  expect(await old.head(task.taskId)).toMatchObject({ generation: 3 })
+  expect(await old.renew([{ taskId: task.taskId, fence: 1 }], 1_000)).toEqual([])
+  const begun = await begin(old)
+  expect(await readGenerations(old, begun)).toEqual([1])
+  expect((await old.list({ owner: 'alice', limit: 10 })).total).toBe(1)
+  await old.append(task.taskId, 3, [status('completed')], { fence: 1 })
+  expect(await old.expire(2_000, 10)).toBe(1)
+  await old.close()
+
+  const restarted = await createPostgresLog({ pool })
+  onTestFinished(() => restarted.close())
+  expect(await readGenerations(restarted, begun)).toEqual([1])
+})
+
+test('a version that cannot work with a newer schema says so and changes nothing', async () => {
+  const pool = await openPool()
+  await migrate(pool, 'parley', [...migrations, { ...additive, breaksOlder: true }])
+  await expect(createPostgresLog({ pool })).rejects.toThrow(/format 2 of a newer parley-a2a.*update parley-a2a/)
+  expect((await pool.query('SELECT format FROM parley.format')).rows).toEqual([{ format: 2 }])
+})
+
+test('a migration that fails leaves nothing behind', async () => {
+  const pool = await openPool()
+  await migrate(pool, 'parley', migrations)
+  await expect(migrate(pool, 'parley', [...migrations, { sql: `${additive.sql} SELECT 1 / 0` }])).rejects.toThrow(
+    /zero/,
+  )
+  const columns = await pool.query(`SELECT FROM information_schema.columns WHERE column_name = 'colour'`)
+  expect(columns.rows).toHaveLength(0)
+})
+
+test('logs of different schemas have nothing in common', async () => {
+  const pool = await openPool()
+  const [one, two] = [
+    await createPostgresLog({ pool, schema: 'one' }),
+    await createPostgresLog({ pool, schema: 'two' }),
+  ]
+  const taskId = await begin(one)
+  expect(await two.head(taskId)).toBeUndefined()
+  await Promise.all([one.close(), two.close()])
+  await expect(createPostgresLog({ pool, schema: 'x"; DROP' })).rejects.toThrow(/must be a word/)
+})
+
+test('an append is one statement, however many events and tasks it is for', async () => {
+  const pool = await openPool()
+  const log = await createPostgresLog({ pool })
+  onTestFinished(() => log.close())
+  const taskIds = await Promise.all(upTo(20).map(() => begin(log)))
+  const statements: string[] = []
+  const query = pool.query.bind(pool)
+  const counted = Object.assign(pool, {
+    query(statement: { readonly text: string }) {
+      statements.push(statement.text)
+      return query(statement)
+    },
+  })
+  expect(counted).toBe(pool)
+  await log.append(taskIds[0] ?? '', 1, [chunk('a'), chunk('b'), chunk('c')], { fence: 1 })
+  expect(statements).toHaveLength(1)
+  await Promise.all(taskIds.slice(1).map((taskId) => log.append(taskId, 1, [chunk('a'), chunk('b')], { fence: 1 })))
+  expect(statements).toHaveLength(2)
+})
+
+test('the events tell under which lease they were written', async () => {
+  const pool = await openPool()
+  const log = await createPostgresLog({ pool })
+  onTestFinished(() => log.close())
+  const taskId = await begin(log)
+  await log.append(taskId, 1, [message('from outside')], {})
+  await log.release(taskId, 1, 2)
+  await log.append(taskId, 2, [message('and takes the lease')], { lease })
+  await log.append(taskId, 3, [status('working')], { fence: 2 })
+  const { rows } = await pool.query('SELECT fence FROM parley.events ORDER BY generation')
+  expect(rows.map(({ fence }) => fence)).toEqual([1, null, 2, 2])
+})

@@ -1,0 +1,14 @@
+import pg from 'pg'
+import { onTestFinished } from 'vitest'
+import { createDatabase } from './database.ts'
+
+/** A pool on an empty database, which both are gone after the test. */
+export async function openPool(options: pg.PoolConfig = {}): Promise<pg.Pool> {
+  const database = await createDatabase()
+  const pool = new pg.Pool({ connectionString: database.url, ...options })
+  onTestFinished(async () => {
+    await pool.end()
+    await database.drop()
+  })
+  return pool
+}
