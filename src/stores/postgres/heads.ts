@@ -1,6 +1,7 @@
 import type { StatusEvent } from '../../protocol/events.ts'
 import type { TaskStatus } from '../../protocol/model.ts'
-import type { TaskHead } from '../../tasks/log.ts'
+import type { Scope, TaskHead } from '../../tasks/log.ts'
+import { isWithin } from '../../tasks/scope.ts'
 import { withoutMessage } from '../../tasks/without-message.ts'
 import type { Database } from './database.ts'
 import { decodeText, encodeText } from './text.ts'
@@ -49,13 +50,14 @@ function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | 
   return status_answered ? withoutMessage(status) : status
 }
 
-export type FindHead = (taskId: string) => Promise<TaskHead | undefined>
+export type FindHead = (taskId: string, scope?: Scope) => Promise<TaskHead | undefined>
 
 export function createFindHead(db: Database): FindHead {
   const ofTask = db.prepare<HeadRow>(`${selectHeads(db)} WHERE task.task_id = $1`)
 
-  return async (taskId) => {
+  return async (taskId, scope) => {
     const [row] = await ofTask(encodeText(taskId))
-    return row && decodeHead(row)
+    const head = row && decodeHead(row)
+    return head && (!scope || isWithin(scope, head.owner)) ? head : undefined
   }
 }

@@ -1,23 +1,24 @@
-import type { HeadPage, ListQuery } from '../../tasks/log.ts'
+import { tenantPrefix } from '../../protocol/owner.ts'
+import type { HeadPage, ListQuery, Scope } from '../../tasks/log.ts'
 import type { Database } from './database.ts'
 import type { PostgresValue } from './driver.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
-import { encodeText } from './text.ts'
+import { encodeText, lines } from './text.ts'
 
 export type Listing = (query: ListQuery) => Promise<HeadPage>
 
 export function createListing(db: Database): Listing {
-  return async ({ owner, contextId, phase, changedSince, cursor, limit }) => {
+  return async ({ owner, also, contextId, phase, changedSince, cursor, limit }) => {
     // Only tasks have a status, and so only they are listed.
-    const where = ['task.status_generation IS NOT NULL']
-    const values: PostgresValue[] = []
+    const owned = ownedBy({ owner, also })
+    const where = ['task.status_generation IS NOT NULL', ...owned.conditions]
+    const values: PostgresValue[] = [...owned.values]
     const filter = (condition: string, value: PostgresValue | undefined) => {
       if (value === undefined) return
       values.push(value)
       where.push(`${condition} $${values.length}`)
     }
 
-    filter('task.owner =', encodeText(owner))
     filter('task.context_id =', contextId === undefined ? undefined : encodeText(contextId))
     filter('task.phase =', phase)
     filter('task.changed >=', changedSince === undefined ? undefined : Math.ceil(changedSince))
@@ -41,5 +42,23 @@ export function createListing(db: Database): Listing {
     const last = rows.length > limit ? shown.at(-1) : undefined
     const next = last && { changed: last.changed, key: last.key }
     return { heads: shown.map(decodeHead), total: found?.total ?? 0, next }
+  }
+}
+
+interface Owned {
+  readonly conditions: readonly string[]
+  readonly values: readonly string[]
+}
+
+function ownedBy({ owner, also }: Scope): Owned {
+  if (also === undefined) return { conditions: ['task.owner = $1'], values: [encodeText(owner)] }
+  if (also === 'everyone') return { conditions: [], values: [] }
+  const { owners = [], tenants = [] } = also
+  // As values of one line each, so that their number makes no new statement.
+  const among = `task.owner = ANY (string_to_array($1, E'\\n'))`
+  const within = `EXISTS (SELECT FROM unnest(string_to_array($2, E'\\n')) AS tenant WHERE starts_with(task.owner, tenant))`
+  return {
+    conditions: [`(${among} OR ${within})`],
+    values: [lines([owner, ...owners]), lines(tenants.map(tenantPrefix))],
   }
 }

@@ -157,7 +157,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Ta
       return appended
     },
 
-    head: (taskId) => look(() => findHead(taskId)),
+    head: (taskId, scope) => look(() => findHead(taskId, scope)),
 
     async read(taskId, after) {
       mustBeOpen()
