@@ -96,7 +96,7 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
       lines(appends.map(({ taskId }) => taskId)),
       array(appends.map(({ after }) => after)),
       array(appends.map(({ fence }) => fence)),
-      array(appends.map(({ batch }) => batch.texts.length)),
+      array(appends.map(({ batch }) => batch.events.length)),
       array(skipped(appends)),
       array(appends.map(({ token }) => token)),
       array(changes.map(({ phase }) => phase)),
@@ -136,7 +136,7 @@ function decodeAppended({ after, batch }: Append, row: AppendRow | undefined): A
     case 'stored':
       return {
         type: 'stored',
-        generation: after + batch.texts.length,
+        generation: after + batch.events.length,
         lease: row.taken === null ? undefined : { fence: row.taken },
       }
   }

@@ -78,7 +78,7 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
       lines(creates.map(({ taskId }) => taskId)),
       lines(creates.map(({ task }) => task.contextId)),
       lines(creates.map(({ task }) => task.owner)),
-      array(creates.map(({ batch }) => batch.texts.length)),
+      array(creates.map(({ batch }) => batch.events.length)),
       array(skipped(creates)),
       array(creates.map(({ token }) => token)),
       array(changes.map(({ phase }) => phase)),
@@ -111,6 +111,6 @@ function decodeCreated({ batch }: Create, row: CreateRow | undefined): Created |
     case 'known':
       return { type: 'known', claimed: decodeClaimed(row) }
     case 'stored':
-      return { type: 'stored', generation: batch.texts.length, lease: { fence: 1 } }
+      return { type: 'stored', generation: batch.events.length, lease: { fence: 1 } }
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { encodeBatch } from '../event-batch.ts'
+import { encodeSingly } from '../event-batch.ts'
 import { createGroups } from './groups.ts'
 import type { Write } from './write.ts'
 
@@ -99,7 +99,7 @@ function open(
 }
 
 function write(taskId: string): Write {
-  return { taskId, after: 0, batch: encodeBatch([{ type: 'cancel' }]), token: 1 }
+  return { taskId, after: 0, batch: encodeSingly([{ type: 'cancel' }]), token: 1 }
 }
 
 function serverError(code: string): Error {

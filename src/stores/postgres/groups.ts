@@ -132,7 +132,7 @@ export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): 
           return
         }
         const since = performance.now()
-        const bytes = write.batch.texts.reduce((sum, text) => sum + text.length, 0)
+        const bytes = write.batch.rows.reduce((sum, { text }) => sum + text.length, 0)
         const touches = [write.taskId, ...(write.claims ?? []).map(({ key }) => `claim ${key}`)]
         waiting.push({ write, touches, bytes, since, isUnsure: false, isAlone: false, resolve, reject })
         schedule()

@@ -1,5 +1,5 @@
 import type { Appended, Created, TaskLog } from '../../tasks/log.ts'
-import { type EventBatch, encodeBatch } from '../event-batch.ts'
+import { type EventBatch, encodeSingly } from '../event-batch.ts'
 import { createTails } from '../tails.ts'
 import { type Append, createAppendAll } from './append.ts'
 import { createFindClaim } from './claims.ts'
@@ -140,7 +140,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Ta
     async create(task, given, options) {
       mustBeOpen()
       const { taskId } = task
-      const batch = encodeBatch(given)
+      const batch = encodeSingly(given)
       const moment = watch.begin(taskId)
       const created = await creates.write({ taskId, task, after: 0, batch, ...options, token: newToken() })
       if (created.type === 'exists') throw new Error(`task ${taskId} exists already`)
@@ -150,7 +150,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Ta
 
     async append(taskId, after, given, options) {
       mustBeOpen()
-      const batch = encodeBatch(given)
+      const batch = encodeSingly(given)
       const moment = watch.begin(taskId)
       const appended = await appends.write({ taskId, after, batch, ...options, token: newToken() })
       if (appended.type === 'stored') tell(taskId, moment, appended.generation, batch)

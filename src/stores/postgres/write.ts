@@ -2,7 +2,7 @@ import type { TaskEvent } from '../../protocol/events.ts'
 import { advance, beginning } from '../../tasks/advance.ts'
 import type { Claim } from '../../tasks/log.ts'
 import type { EventBatch } from '../event-batch.ts'
-import { isAnswered, isOver, leavesStanding, statusGeneration } from '../standing.ts'
+import { isAnswered, isOver, leavesStanding } from '../standing.ts'
 import type { PostgresValue } from './driver.ts'
 import { array, lines } from './text.ts'
 
@@ -36,18 +36,23 @@ export function changeBy(events: readonly TaskEvent[], after: number): Change {
   const { phase, dialect, changed } = advance(beginning(0), events)
   return {
     ...(isSpoken && { phase, changed }),
-    statusAt: statusGeneration(events, after) ?? undefined,
+    statusAt: statusAt(events, after),
     answered: isAnswered(events) === 1,
     dialect,
     isOver: isSpoken && isOver(phase),
   }
 }
 
+function statusAt(events: readonly TaskEvent[], after: number): number | undefined {
+  const index = events.findLastIndex(({ type }) => type === 'status')
+  return index < 0 ? undefined : after + 1 + index
+}
+
 /** The events of several writes, as the columns `event` and `write` (from 1) of what a statement takes in. */
 export function eventColumns(writes: readonly Write[]): [events: string, writes: string] {
   // JSON has no line breaks of its own, so the lines need no quoting.
-  const texts = writes.flatMap(({ batch }) => batch.texts).join('\n')
-  return [texts, array(writes.flatMap(({ batch }, index) => batch.texts.map(() => index + 1)))]
+  const texts = writes.flatMap(({ batch }) => batch.rows.map(({ text }) => text)).join('\n')
+  return [texts, array(writes.flatMap(({ batch }, index) => batch.rows.map(() => index + 1)))]
 }
 
 export function claimColumns(
@@ -65,7 +70,7 @@ export function claimColumns(
 export function skipped(writes: readonly Write[]): readonly number[] {
   let sum = 0
   return writes.map(({ batch }) => {
-    sum += batch.texts.length
-    return sum - batch.texts.length
+    sum += batch.events.length
+    return sum - batch.events.length
   })
 }

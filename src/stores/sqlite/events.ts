@@ -9,12 +9,12 @@ import {
   readLimit,
   type TaskHead,
 } from '../../tasks/log.ts'
+import { decodeRow, type EventBatch, statusRow } from '../event-batch.ts'
+import { isAnswered, isOver, leavesStanding } from '../standing.ts'
 import type { Claims } from './claims.ts'
 import type { SqliteDatabase } from './driver.ts'
-import { decodeRow, type EventBatch, statusRow } from '../event-batch.ts'
 import type { Leases } from './leases.ts'
 import { createMoveOn } from './move-on.ts'
-import { isAnswered, isOver, leavesStanding } from '../standing.ts'
 
 /** Every write looks before it changes anything, so that a refused one leaves nothing to undo. */
 export interface Events {

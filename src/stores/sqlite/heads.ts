@@ -2,8 +2,8 @@ import type { TaskStatus } from '../../protocol/model.ts'
 import type { Scope, TaskHead } from '../../tasks/log.ts'
 import { isWithin } from '../../tasks/scope.ts'
 import { withoutMessage } from '../../tasks/without-message.ts'
+import { decodeRow } from '../event-batch.ts'
 import type { SqliteDatabase } from './driver.ts'
-import { decodeRow } from './event-batch.ts'
 
 /** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
 export function selectHeads(from = 'tasks AS task'): string {

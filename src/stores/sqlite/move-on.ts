@@ -1,7 +1,7 @@
 import { advance, beginning } from '../../tasks/advance.ts'
-import type { SqliteDatabase } from './driver.ts'
 import { type EventBatch, statusRow } from '../event-batch.ts'
 import { isAnswered, isOver, leavesStanding } from '../standing.ts'
+import type { SqliteDatabase } from './driver.ts'
 
 /**
  * Moves the row of a task on by events of its writer, in one statement that looks and changes; gives the row's key.
