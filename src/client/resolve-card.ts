@@ -7,11 +7,10 @@ import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import { createCardCache } from './card-cache.ts'
-import { readCardFile } from './card-file.ts'
 import { findCard } from './find-card.ts'
+import { isFile } from './is-file.ts'
 import type { Journal } from './journal.ts'
 import { backoffsOf, type ConnectOptions, type Local, type Target } from './options.ts'
-import { isFile } from './read-file.ts'
 import { isTransient, retrying } from './retry.ts'
 import { verified } from './verified.ts'
 
@@ -41,6 +40,8 @@ export async function resolveCard(target: Target, options: ResolveOptions): Prom
   if (isModel(target)) return { card: target }
   if (!isAddress(target)) return read(await verified(requireCard(target), undefined, verify), options)
   if (!isLocal(target) && isFile(target)) {
+    // Browsers have no files, and need nothing of it.
+    const { readCardFile } = await import('./card-file.ts')
     return read(await readCardFile(target, { journal, ...(verify && { verify }) }), options)
   }
   const isShared = !isLocal(target) && options.authorize === undefined
