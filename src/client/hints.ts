@@ -54,6 +54,8 @@ export const hints = {
   'not-allowed': () => 'These credentials are known, but may not do this.',
   'version-skew': ({ dialect = '' }, { card }) =>
     `The card names A2A ${versionsOf(card)}, but who answers does not speak ${dialect.slice(1)}: update the card.`,
+  'mixed-versions': ({ url }) =>
+    `${url} speaks 1.0, but in the objects of an older version: update the agent, or let the card name that version.`,
   'extension-missing': (_, { card }) =>
     `The agent insists on extensions: pass extensions: ${JSON.stringify(requiredBy(card))} to connect().`,
   'tenant-missing': () => 'Several agents share this address: the card must name the tenant, or another one.',
