@@ -31,7 +31,8 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
   const isFirst = letter.generation === 1
   /** The caller will know it as a task. Ahead of `writer.phase`, which tells what is stored. */
   let isTask = writer.phase !== 'received'
-  let toldStatus = false
+  // A turn that goes on with a task begins with one of our own.
+  let toldStatus = !isFirst
 
   function tellWorking(): void {
     const working = voice.status('working')
