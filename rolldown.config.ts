@@ -10,18 +10,12 @@ export default defineConfig({
     'node/guard/index': 'src/node/guard/index.ts',
     'client/index': 'src/client/index.ts',
     'client/v1.0/index': 'src/client/v1.0/index.ts',
+    'mesh/index': 'src/mesh/index.ts',
     'server/index': 'src/server/index.ts',
     'stores/postgres/index': 'src/stores/postgres/index.ts',
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },
   platform: 'neutral',
   external: [/^node:/, /^@bufbuild\//, 'ipaddr.js', 'jose', 'canonicalize'],
-  output: {
-    dir: 'dist',
-    format: 'esm',
-    chunkFileNames: 'shared/[name].js',
-    minify: false,
-    // What nearly every entry needs, and would be many small files.
-    codeSplitting: { groups: [{ name: 'base', test: /src\/protocol\/|src\/http\/(exchange|read-limited)/ }] },
-  },
+  output: { dir: 'dist', format: 'esm', chunkFileNames: 'shared/[name].js', minify: false },
 })

@@ -1,59 +1,42 @@
 import type { MessageEvent } from '../protocol/events.ts'
 
-/** A message and where in the log it lies. */
-export interface Letter {
-  readonly received: MessageEvent
-  readonly generation: number
-}
-
 /** Messages for a task that has not taken them yet, oldest first. */
 export interface Inbox {
   size(): number
   /** Whether somebody was waiting for it. */
-  push(letter: Letter): boolean
-  take(): Letter | undefined
+  push(message: MessageEvent): boolean
+  take(): MessageEvent | undefined
   /** Waits for the next one; rejects with the signal's reason. */
-  next(signal: AbortSignal): Promise<Letter>
-  /** The generation of the last one that was taken; 0 if none was. */
-  taken(): number
+  next(signal: AbortSignal): Promise<MessageEvent>
 }
 
 export function createInbox(): Inbox {
-  const letters: Letter[] = []
-  let deliver: ((letter: Letter) => void) | undefined
-  let taken = 0
-
-  function take(): Letter | undefined {
-    const first = letters.shift()
-    if (first) taken = first.generation
-    return first
-  }
+  const messages: MessageEvent[] = []
+  let deliver: ((message: MessageEvent) => void) | undefined
 
   return {
-    size: () => letters.length,
-    push(letter) {
+    size: () => messages.length,
+    push(message) {
       if (!deliver) {
-        letters.push(letter)
+        messages.push(message)
         return false
       }
-      deliver(letter)
+      deliver(message)
       return true
     },
-    take,
-    taken: () => taken,
+    take: () => messages.shift(),
     next(signal) {
-      const first = take()
+      const first = messages.shift()
       if (first) return Promise.resolve(first)
       return new Promise((resolve, reject) => {
         const stop = () => {
           deliver = undefined
           reject(signal.reason)
         }
-        deliver = (letter) => {
+        deliver = (message) => {
           deliver = undefined
-          taken = letter.generation
           signal.removeEventListener('abort', stop)
-          resolve(letter)
+          resolve(message)
         }
         signal.addEventListener('abort', stop, { once: true })
         if (signal.aborted) stop()

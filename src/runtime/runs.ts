@@ -33,8 +33,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
   }
 
   async function beat(): Promise<void> {
-    const held = []
-    for (const [taskId, { run, fence }] of runs) if (!run.isLeaving()) held.push({ taskId, fence })
+    const held = Array.from(runs, ([taskId, { fence }]) => ({ taskId, fence }))
     try {
       const lost = await log.renew(held, leaseTtl)
       for (const taskId of lost) runs.get(taskId)?.run.stop('lease-lost')

@@ -2,7 +2,6 @@ import type { Agent } from '../agent/agent.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { Service } from '../protocol/service.ts'
-import { belowTenant } from './below.ts'
 import { createFace } from './face.ts'
 import { createResident, type HandlerOptions } from './resident.ts'
 import { tenantService } from './tenants.ts'
@@ -24,8 +23,6 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
   const service = tenantService((tenant) =>
     tenant === undefined || tenant === options.tenant ? resident.service : undefined,
   )
-  const face = createFace({ ...resident, service }, options)
-  const { tenant } = options
-  const exchange = tenant === undefined ? face : belowTenant(tenant, face)
+  const exchange = createFace({ ...resident, service }, options)
   return { exchange, fetch: toFetch(exchange), service, drain: resident.drain }
 }

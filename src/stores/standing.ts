@@ -15,7 +15,7 @@ function lastIndex(events: readonly TaskEvent[], type: TaskEvent['type']): numbe
 
 /** Most events of a long task change nothing but its generation. */
 export function leavesStanding({ type }: TaskEvent): boolean {
-  return type === 'artifact' || type === 'cancel' || type === 'journal'
+  return type === 'artifact' || type === 'cancel'
 }
 
 export function isOver(phase: TaskHead['phase']): boolean {

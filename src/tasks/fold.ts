@@ -51,7 +51,6 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
           addArtifact(artifacts, event)
           return
         case 'cancel':
-        case 'journal':
           return
       }
     },

@@ -1,6 +1,5 @@
-import { id } from '../limits.ts'
+import { historyLength, id, maxParts } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
-import { historyLength, maxParts } from '../request-limits.ts'
 import { list } from '../shape.ts'
 import { word } from '../tagged-shape.ts'
 import { metadata, Part, PushConfig, words } from './schemas.ts'

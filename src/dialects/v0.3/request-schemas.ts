@@ -1,10 +1,9 @@
-import { id } from '../limits.ts'
+import { historyLength, id, maxParts, pageSize } from '../limits.ts'
 import { object, optional } from '../object-shape.ts'
-import { historyLength, maxParts, pageSize } from '../request-limits.ts'
 import { boolean, hinted, list, type Shape, string } from '../shape.ts'
 import { marked, word } from '../tagged-shape.ts'
 import { wrongValue } from '../violation.ts'
-import { hintForPart, hintForRole } from './other-forms.ts'
+import { hintForRole } from './other-forms.ts'
 import { messageFields, metadata, Part, PushConfig, State, words } from './schemas.ts'
 
 /** What a caller sends, as params of JSON-RPC. */
@@ -15,7 +14,7 @@ const SentMessage = marked(
   object({
     ...messageFields,
     role: hinted(word('user'), hintForRole),
-    parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+    parts: list(Part, { min: 1, max: maxParts }),
   }),
 )
 

@@ -2,8 +2,9 @@ import type { TaskState } from '../../protocol/model.ts'
 import { id, maxWords } from '../limits.ts'
 import { object, optional } from '../object-shape.ts'
 import { bytes, int32, timestamp } from '../proto-shape.ts'
-import { boolean, list, string, struct } from '../shape.ts'
+import { boolean, hinted, list, string, struct } from '../shape.ts'
 import { marked, tagged, word } from '../tagged-shape.ts'
+import { hintForPart, hintForRole } from './other-forms.ts'
 
 /** The objects of A2A 0.3 in its JSON form, in which most say by `kind` what they are. Those of 0.2 are the same. */
 
@@ -27,15 +28,18 @@ const File = object(
   { oneOf: { bytes: bytes(), uri: string({ min: 1 }) } },
 )
 
-export const Part = tagged('kind', {
-  text: object({ text: string(), metadata }),
-  file: object({ file: File, metadata }),
-  data: object({ data: struct(), metadata }),
-})
+export const Part = hinted(
+  tagged('kind', {
+    text: object({ text: string(), metadata }),
+    file: object({ file: File, metadata }),
+    data: object({ data: struct(), metadata }),
+  }),
+  hintForPart,
+)
 
 export const messageFields = {
   messageId: id,
-  role: word('user', 'agent'),
+  role: hinted(word('user', 'agent'), hintForRole),
   contextId: optional(id),
   taskId: optional(id),
   referenceTaskIds: optional(list(id, { max: maxWords })),

@@ -1,0 +1,116 @@
+import { withDeadline } from '../http/deadline.ts'
+import type { MeshDiscoverAgents, MeshHandshake, MeshRequest } from './envelope.ts'
+import { MeshError, MeshRefusal } from './errors.ts'
+import { isObject } from './form.ts'
+import type { MeshCall, MeshPeerOptions } from './options.ts'
+import type { Sessions } from './sessions.ts'
+import { ErrorCode } from './values.ts'
+import { agree, cardFor } from './versions.ts'
+import type { Draft } from './write-envelope.ts'
+
+export interface DispatchOptions
+  extends Pick<MeshPeerOptions, 'card' | 'allows' | 'directory' | 'refuseHandshake' | 'requireHandshake' | 'timeout'> {
+  readonly methods: ReadonlyMap<string, NonNullable<MeshPeerOptions['methods']>[string]>
+  readonly sessions: Sessions
+}
+
+/** The last step: what a message that passed all checks is answered with, if with anything. */
+export function createDispatch(options: DispatchOptions): (call: MeshCall) => Promise<Draft | undefined> {
+  const { card, methods, sessions, directory, requireHandshake = false, timeout = 30_000 } = options
+
+  async function request(call: MeshCall, { message_id, payload }: MeshRequest): Promise<Draft> {
+    if (requireHandshake && sessions.get(call.from).state !== 'established') {
+      throw new MeshError('FORBIDDEN', 'Shake hands first.', { details: { reason: 'HANDSHAKE_REQUIRED' } })
+    }
+    const method = methods.get(payload.method)
+    if (!method) throw new MeshError('NOT_FOUND', 'There is no such method here.', { details: { what: 'method' } })
+    if (options.allows && !(await options.allows(payload.method, call))) {
+      throw new MeshError('METHOD_NOT_ALLOWED', 'You may not call this method.')
+    }
+    const answer = { message_type: 'response', recipient_id: call.from, correlation_id: message_id } as const
+    try {
+      const data = await inTime(call, timeout, (signal) => method(payload.parameters ?? {}, { ...call, signal }))
+      if (!isObject(data)) throw new TypeError(`The method ${payload.method} did not return an object.`)
+      return { ...answer, payload: { status: 'success', data } }
+    } catch (error) {
+      if (!(error instanceof MeshRefusal)) throw error
+      const { code, message, details } = error
+      if (ErrorCode.fault(code) || message === '') throw new TypeError(`A refusal has no valid code: ${code}.`)
+      return { ...answer, payload: { status: 'error', error: { code, message, ...(details && { details }) } } }
+    }
+  }
+
+  async function handshake(call: MeshCall, { message_id, payload }: MeshHandshake): Promise<Draft> {
+    const theirs = payload.agent_card
+    if (theirs.agent_id !== call.from) {
+      throw new MeshError('VALIDATION_FAILED', 'agent_card.agent_id is not the sender_id.', {
+        details: { field: 'payload.agent_card.agent_id' },
+      })
+    }
+    const answer = { message_type: 'handshake_ack', recipient_id: call.from, correlation_id: message_id } as const
+    const agreement = agree(card, theirs)
+    const reason = await options.refuseHandshake?.(theirs, call)
+    if (reason !== undefined) return { ...answer, payload: { accepted: false, reason } }
+    sessions.apply(call.from, { type: 'agreed', card: theirs, agreement })
+    return {
+      ...answer,
+      payload: {
+        accepted: true,
+        agent_card: cardFor(card, agreement.schemaVersion),
+        selected_protocol: agreement.protocol,
+        schema_version: agreement.schemaVersion,
+      },
+    }
+  }
+
+  async function discover(call: MeshCall, { message_id, payload }: MeshDiscoverAgents): Promise<Draft> {
+    if (!directory) throw new MeshError('NOT_FOUND', 'There is no registry here.', { details: { what: 'recipient' } })
+    return {
+      message_type: 'agent_announcement',
+      sender_id: 'registry',
+      recipient_id: call.from,
+      correlation_id: message_id,
+      payload: await inTime(call, timeout, () => directory.discover(payload, call)),
+    }
+  }
+
+  return async (call) => {
+    const { envelope } = call
+    switch (envelope.message_type) {
+      case 'request':
+        return await request(call, envelope)
+      case 'handshake':
+        return await handshake(call, envelope)
+      case 'discover_agents':
+        return await discover(call, envelope)
+      case 'goodbye':
+        sessions.apply(call.from, { type: 'goodbye', reconnectAfter: envelope.payload.reconnect_after })
+        return undefined
+      case 'response':
+      case 'handshake_ack':
+      case 'agent_announcement':
+      case 'error':
+        // Who asked waits for its answer elsewhere; this one nobody waits for.
+        throw new MeshError('NOT_FOUND', 'Nobody waits for this answer.', { details: { what: 'correlation_id' } })
+    }
+  }
+}
+
+/** The work loses the race against the clock; its signal tells it so. */
+async function inTime<T>(
+  { signal }: MeshCall,
+  milliseconds: number,
+  work: (signal: AbortSignal) => Promise<T> | T,
+): Promise<T> {
+  const late = () => new MeshError('TIMEOUT', `There was no answer within ${milliseconds / 1000} seconds.`)
+  const deadline = withDeadline(signal, milliseconds, late)
+  const { promise: ended, reject } = Promise.withResolvers<never>()
+  const end = () => reject(deadline.signal.reason)
+  deadline.signal.addEventListener('abort', end)
+  try {
+    return await Promise.race([work(deadline.signal), ended])
+  } finally {
+    deadline.signal.removeEventListener('abort', end)
+    deadline.release()
+  }
+}

@@ -1,0 +1,104 @@
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { MeshEnvelope } from './envelope.ts'
+import type { KeyKind } from './key-material.ts'
+import { generateSigningKey, type MeshSigningKey } from './keys.ts'
+import { createReader } from './read-envelope.ts'
+import { isSignedBy, sign, signedBytes } from './sign.ts'
+
+const read = createReader()
+const kinds: readonly KeyKind[] = ['Ed25519', 'P-256', 'RSA']
+
+/** What people and programs put into parameters. */
+const parameters = fc.dictionary(
+  fc.string({ unit: 'grapheme' }),
+  fc.jsonValue({ maxDepth: 3, noUnicodeString: false }),
+  { maxKeys: 4 },
+)
+
+/** Those that JSON can spell in one way only. */
+const plainParameters = fc.dictionary(
+  fc.stringMatching(/^[a-zäß€ ]{0,8}$/),
+  fc.oneof(fc.integer(), fc.boolean(), fc.constant(null), fc.stringMatching(/^[A-Za-zäß€ ]{0,12}$/)),
+  { maxKeys: 4 },
+)
+
+function request(parameters: object): MeshEnvelope {
+  return {
+    message_id: '3f2b8c1e-5d4a-4f6b-9a7c-0e1d2c3b4a59',
+    message_type: 'request',
+    sender_id: 'shop-agent',
+    recipient_id: 'price-agent',
+    timestamp: '2026-01-31T12:00:00.000Z',
+    payload: { method: 'get_price', parameters: parameters as never },
+    correlation_id: null,
+  }
+}
+
+describe.each(kinds)('an envelope that is signed by a key of %s', (kind) => {
+  let key: MeshSigningKey
+  beforeAll(async () => {
+    key = await generateSigningKey(kind)
+  })
+
+  it('is good, whatever the order of its members and the spaces between them', async () => {
+    await fc.assert(
+      fc.asyncProperty(parameters, async (values) => {
+        const signed = await sign(request(values), key)
+        const reordered = Object.fromEntries(Object.entries(signed).reverse())
+        const { envelope } = read(new TextEncoder().encode(JSON.stringify(reordered, null, 3)))
+        expect(envelope && (await isSignedBy(envelope, key))).toBe(true)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('is refused as soon as any byte of it is another one', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(plainParameters, fc.integer({ min: 1, max: 255 }), async (values, change) => {
+        const bytes = await signedBytesOf(values)
+        for (const changed of changesOf(bytes, change)) expect(await accepted(changed)).toBeUndefined()
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  it('is refused if any byte of it means something else: only other spellings of a number or a character pass', {
+    timeout: 60_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(parameters, fc.integer({ min: 1, max: 255 }), async (values, change) => {
+        const bytes = await signedBytesOf(values)
+        const { envelope } = read(bytes)
+        for (const changed of changesOf(bytes, change)) expect((await accepted(changed)) ?? envelope).toEqual(envelope)
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  async function signedBytesOf(values: object): Promise<Uint8Array> {
+    return new TextEncoder().encode(JSON.stringify(await sign(request(values), key)))
+  }
+
+  async function accepted(bytes: Uint8Array): Promise<MeshEnvelope | undefined> {
+    const { envelope } = read(bytes)
+    return envelope && (await isSignedBy(envelope, key)) ? envelope : undefined
+  }
+})
+
+/** Each byte in turn is another one. */
+function* changesOf(bytes: Uint8Array, change: number): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at++) {
+    const changed = Uint8Array.from(bytes)
+    changed[at] = (bytes[at] ?? 0) ^ change
+    yield changed
+  }
+}
+
+it('the signature covers everything but itself, in the order of RFC 8785', async () => {
+  const signed = await sign(request({ b: 1, a: '€', '\u20ac': 1e21, '\r': null }), await generateSigningKey())
+  const text = new TextDecoder().decode(signedBytes(signed))
+  expect(text).toMatch(/^\{"auth":\{"agent_id":"shop-agent","nonce":"[0-9a-f]{32}","public_key_fingerprint":"sha256:/)
+  expect(text).not.toContain('"signature"')
+  expect(text).toContain('"parameters":{"\\r":null,"a":"€","b":1,"€":1e+21}')
+})

@@ -1,0 +1,55 @@
+import type { MeshCard } from './envelope.ts'
+import { MeshError } from './errors.ts'
+import type { SchemaVersion } from './payloads.ts'
+
+/** What this implementation speaks. */
+const schemaVersions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
+
+export interface Agreement {
+  readonly protocol: string
+  readonly schemaVersion: SchemaVersion
+}
+
+/** The highest protocol that both have, and the highest schemas of that major version; throws if there is none. */
+export function agree(ours: MeshCard, theirs: MeshCard): Agreement {
+  const protocol = highest(ours.supported_protocols.filter((each) => theirs.supported_protocols.includes(each)))
+  const major = protocol && numbersIn(protocol)[0]
+  const common = schemaVersions.filter((each) => schemaVersionsOf(theirs).includes(each))
+  const schemaVersion = highest(common.filter((each) => numbersIn(each)[0] === major)) as SchemaVersion | undefined
+  if (protocol !== undefined && schemaVersion !== undefined) return { protocol, schemaVersion }
+  const what = protocol === undefined ? 'protocol' : 'version of the schemas'
+  throw new MeshError('VALIDATION_FAILED', `There is no ${what} that both of us speak.`, {
+    details: { supported_protocols: [...ours.supported_protocols], schema_versions: [...schemaVersions] },
+  })
+}
+
+/** Version 1.0.0 has no member for them, so its peers have them in the metadata; who has none speaks 1.0.0. */
+export function schemaVersionsOf({ schema_versions, metadata }: MeshCard): readonly string[] {
+  if (schema_versions) return schema_versions
+  const listed = metadata?.schema_versions
+  return Array.isArray(listed) && listed.length > 0 ? listed.map(String) : ['1.0.0']
+}
+
+/** Our card as a peer can read it that speaks this version; without one, as everybody can. */
+export function cardFor(card: MeshCard, version: SchemaVersion = '1.0.0'): MeshCard {
+  const { schema_versions: _, metadata, ...rest } = card
+  if (version === '1.1.0') return { ...rest, ...(metadata && { metadata }), schema_versions: schemaVersions }
+  return { ...rest, metadata: { ...metadata, schema_versions: [...schemaVersions] } }
+}
+
+function highest(versions: readonly string[]): string | undefined {
+  const known = versions.filter((version) => /^(?:A2A\/)?[0-9]+(?:\.[0-9]+)+$/.test(version))
+  return known.toSorted((one, other) => compare(numbersIn(other), numbersIn(one)))[0]
+}
+
+function numbersIn(version: string): readonly number[] {
+  return version.replace('A2A/', '').split('.').map(Number)
+}
+
+function compare(one: readonly number[], other: readonly number[]): number {
+  for (const [at, number] of one.entries()) {
+    const difference = number - (other[at] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}

@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest'
+import {
+  createMeshPeer,
+  firstHandshakeKeys,
+  generateSigningKey,
+  type MeshPeerOptions,
+  sign,
+} from '../../src/mesh/index.ts'
+import { quiet } from '../support/house.ts'
+import { meshCard, meshPair, meshPlace, meshRequest, post, signedRequest } from '../support/mesh.ts'
+
+describe('two agents that shake hands', () => {
+  it('know each other afterwards, with the highest versions that both speak, until one says goodbye', async () => {
+    const protocols = { supported_protocols: ['A2A/1.0', 'A2A/1.1'] }
+    const { shop, price } = await meshPair(
+      { card: meshCard('price-agent', protocols) },
+      { card: meshCard('shop-agent', protocols) },
+    )
+    const { endpoint } = await meshPlace(price)
+    const link = shop.link({ agentId: 'price-agent', endpoint })
+    expect(link.session.state).toBe('none')
+    const shaking = link.handshake()
+    expect(link.session.state).toBe('sent')
+    expect(await shaking).toMatchObject({
+      state: 'established',
+      agreement: { protocol: 'A2A/1.1', schemaVersion: '1.1.0' },
+      card: { agent_id: 'price-agent', schema_versions: ['1.0.0', '1.1.0'] },
+    })
+    expect(price.sessionWith('shop-agent')).toMatchObject({ state: 'established', agreement: { protocol: 'A2A/1.1' } })
+    await link.goodbye({ reason: 'Closing time.', reconnectAfter: 60 })
+    expect(link.session.state).toBe('goodbye')
+    expect(price.sessionWith('shop-agent')).toEqual({ state: 'goodbye', reconnectAfter: 60 })
+    expect((await link.handshake()).state).toBe('established')
+  })
+
+  it('who have no protocol in common are told what would do, and stay strangers', async () => {
+    const { shop, price } = await meshPair({}, { card: meshCard('shop-agent', { supported_protocols: ['A2A/2.0'] }) })
+    const { endpoint } = await meshPlace(price)
+    const link = shop.link({ agentId: 'price-agent', endpoint })
+    await expect(link.handshake()).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: { supported_protocols: ['A2A/1.0'], schema_versions: ['1.0.0', '1.1.0'] },
+    })
+    expect(link.session.state).toBe('none')
+    expect(price.sessionWith('shop-agent').state).toBe('none')
+  })
+
+  it('may be refused with a reason', async () => {
+    const { shop, price } = await meshPair({ refuseHandshake: ({ name }) => `We do not serve ${name}.` })
+    const { endpoint } = await meshPlace(price)
+    await expect(shop.link({ agentId: 'price-agent', endpoint }).handshake()).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+      message: 'We do not serve shop-agent.',
+    })
+  })
+
+  it('cannot do so under the name of another', async () => {
+    const { price, shopKey } = await meshPair()
+    const { endpoint } = await meshPlace(price)
+    const payload = { agent_card: meshCard('admin-agent') }
+    const { status } = await post(endpoint, await signedRequest(shopKey, { message_type: 'handshake', payload }))
+    expect(status).toBe(400)
+  })
+
+  it('must do so before requests if that is demanded', async () => {
+    const { shop, price } = await meshPair({ requireHandshake: true })
+    const { endpoint } = await meshPlace(price)
+    const link = shop.link({ agentId: 'price-agent', endpoint })
+    await expect(link.request('get_price')).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+      details: { reason: 'HANDSHAKE_REQUIRED' },
+    })
+    await link.handshake()
+    expect(await link.request('get_price')).toEqual({ symbol: 'TEA', price: 4.25 })
+  })
+
+  it('are read by peers of schema 1.0.0 too: their versions lie in the metadata', async () => {
+    const { price, shopKey } = await meshPair()
+    const { endpoint } = await meshPlace(price)
+    const payload = { agent_card: meshCard('shop-agent') }
+    const { body } = await post(endpoint, await signedRequest(shopKey, { message_type: 'handshake', payload }))
+    expect(body.payload).toMatchObject({
+      accepted: true,
+      selected_protocol: 'A2A/1.0',
+      schema_version: '1.0.0',
+      agent_card: { metadata: { schema_versions: ['1.0.0', '1.1.0'] } },
+    })
+    expect(body.payload).not.toHaveProperty('agent_card.schema_versions')
+  })
+})
+
+describe('a key that is shown in the first handshake', () => {
+  it('is trusted from then on, by both sides, and no other one under that name', async () => {
+    const price = await newcomer('price-agent', { methods: { get_price: () => ({ price: 1 }) } })
+    const shop = await newcomer('shop-agent')
+    const { endpoint } = await meshPlace(price.peer)
+    const link = shop.peer.link({ agentId: 'price-agent', endpoint })
+    await expect(link.request('get_price')).rejects.toMatchObject({ code: 'AUTHENTICATION_FAILED' })
+    await link.handshake()
+    expect(await link.request('get_price')).toEqual({ price: 1 })
+    const thief = await newcomer('shop-agent')
+    await expect(thief.peer.link({ agentId: 'price-agent', endpoint }).handshake()).rejects.toMatchObject({
+      code: 'AUTHENTICATION_FAILED',
+    })
+    expect(await link.request('get_price')).toEqual({ price: 1 })
+  })
+
+  it('must be the one that signed', async () => {
+    const price = await newcomer('price-agent')
+    const [shown, used] = [await generateSigningKey(), await generateSigningKey()]
+    const card = meshCard('shop-agent', { metadata: { public_key: shown.jwk as never } })
+    const handshake = meshRequest({ message_type: 'handshake', payload: { agent_card: card } })
+    const { endpoint } = await meshPlace(price.peer)
+    expect((await post(endpoint, JSON.stringify(await sign(handshake, used)))).status).toBe(401)
+    expect(await price.keys.keysOf('shop-agent')).toEqual([])
+  })
+})
+
+describe('a peer', () => {
+  const card = meshCard('price-agent')
+  it('does not start without keys, unless signatures are not required', async () => {
+    expect(() => createMeshPeer({ card })).toThrow('Messages must be signed: give a key')
+    const key = await generateSigningKey()
+    expect(() => createMeshPeer({ card, key })).toThrow('no key of others is known')
+    expect(createMeshPeer({ card, requireAuth: false }).agentId).toBe('price-agent')
+    expect(() => createMeshPeer({ card: { ...card, name: '' }, requireAuth: false })).toThrow(
+      'The card is not valid: name',
+    )
+  })
+
+  it('takes unsigned messages where they are allowed, and then knows nobody', async () => {
+    const who: unknown[] = []
+    const price = createMeshPeer({
+      card,
+      requireAuth: false,
+      logger: quiet,
+      methods: { get_price: (_, { from, identity }) => ({ seen: who.push({ from, identity }) }) },
+    })
+    const shop = createMeshPeer({ card: meshCard('shop-agent'), requireAuth: false })
+    const { endpoint } = await meshPlace(price)
+    await shop.link({ agentId: 'price-agent', endpoint }).request('get_price')
+    expect(who).toEqual([{ from: 'shop-agent', identity: undefined }])
+  })
+
+  it('answers discovery as the registry if it has a directory', async () => {
+    const agent = {
+      agent_id: 'tea-agent',
+      name: 'Tea',
+      capabilities: ['prices'],
+      status: 'healthy',
+      endpoint: 'https://tea.example.com/mesh',
+    } as const
+    const { shop, price } = await meshPair({ directory: { discover: () => ({ agents: [agent], total_count: 1 }) } })
+    const { endpoint } = await meshPlace(price)
+    const registry = shop.link({ agentId: 'registry', endpoint })
+    expect(await registry.discover({ capabilities: ['prices'] })).toEqual({ agents: [agent], total_count: 1 })
+  })
+})
+
+async function newcomer(agentId: string, more: Partial<MeshPeerOptions> = {}) {
+  const keys = firstHandshakeKeys()
+  const options = { card: meshCard(agentId), key: await generateSigningKey(), firstHandshake: keys, logger: quiet }
+  return { peer: createMeshPeer({ ...options, ...more }), keys }
+}

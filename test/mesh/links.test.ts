@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { generateSigningKey, MeshError, MeshRefusal, sign } from '../../src/mesh/index.ts'
+import { closedPort, httpServer } from '../support/http-server.ts'
+import { meshPair, meshPlace, meshRequest } from '../support/mesh.ts'
+
+describe('a link by HTTP', () => {
+  it('gives what a method returns, and throws what it refuses', async () => {
+    const { shop, price } = await meshPair({
+      methods: {
+        get_price: ({ symbol = null }) => ({ symbol }),
+        refuse: () => {
+          throw new MeshRefusal('SOLD_OUT', 'There is none left.')
+        },
+      },
+    })
+    const { endpoint } = await meshPlace(price)
+    const link = shop.link({ agentId: 'price-agent', endpoint })
+    expect(await link.request('get_price', { symbol: 'TEA' })).toEqual({ symbol: 'TEA' })
+    const refusal = await link.request('refuse').catch((error) => error)
+    expect(refusal).toBeInstanceOf(MeshRefusal)
+    expect(refusal).toMatchObject({ code: 'SOLD_OUT', message: 'There is none left.' })
+    await expect(link.request('unknown')).rejects.toMatchObject({ name: 'MeshError', code: 'NOT_FOUND' })
+  })
+
+  it('believes an answer only of the agent that was asked, about what it was asked, and now', async () => {
+    const { shop, shopKey, priceKey } = await meshPair()
+    const stranger = await generateSigningKey()
+    const good = {
+      sender_id: 'price-agent',
+      recipient_id: 'shop-agent',
+      message_type: 'response',
+      payload: { status: 'success', data: {} },
+    }
+    const cases: readonly [object, typeof shopKey, string][] = [
+      [{}, priceKey, 'fine'],
+      [{ correlation_id: crypto.randomUUID() }, priceKey, 'it answers another message'],
+      [{ sender_id: 'shop-agent' }, shopKey, 'it comes from shop-agent'],
+      [{ recipient_id: 'other-agent' }, priceKey, 'it is for other-agent'],
+      [{ timestamp: new Date(Date.now() - 400_000).toISOString() }, priceKey, 'older than 300 seconds'],
+      [{}, stranger, 'The key with this fingerprint'],
+      [{ message_type: 'handshake_ack', payload: { accepted: false } }, priceKey, 'it is a handshake_ack'],
+    ]
+    for (const [more, key, problem] of cases) {
+      const origin = await httpServer(async (request, response) => {
+        const asked = JSON.parse(await new Response(request as never).text())
+        const answer = await sign(meshRequest({ ...good, correlation_id: asked.message_id, ...more }), key)
+        response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
+      })
+      const asking = shop.link({ agentId: 'price-agent', endpoint: origin }).request('get_price')
+      expect(
+        await asking.then(
+          () => 'fine',
+          (error) => error.message,
+        ),
+      ).toContain(problem)
+    }
+  })
+
+  it.each([
+    ['nobody there', undefined, 'cannot be reached'],
+    ['a page', '<h1>Bad gateway</h1>', 'answered 502, and not with an envelope'],
+    ['a plain error', '{"error":{"code":"PAYLOAD_TOO_LARGE","message":"Too long."}}', 'Too long.'],
+    ['nothing', '', 'answered 502'],
+  ])('says what it met: %s', async (_, body, problem) => {
+    const { shop } = await meshPair()
+    const endpoint =
+      body === undefined
+        ? `http://127.0.0.1:${await closedPort()}/`
+        : await httpServer((__, response) => response.writeHead(502).end(body))
+    const failure = await shop
+      .link({ agentId: 'price-agent', endpoint })
+      .request('get_price')
+      .catch((error) => error)
+    expect(failure).toBeInstanceOf(MeshError)
+    expect(failure.message).toContain(problem)
+  })
+
+  it('gives up in time, and when its caller leaves', async () => {
+    const { shop } = await meshPair()
+    const endpoint = await httpServer(() => {})
+    const link = shop.link({ agentId: 'price-agent', endpoint, timeout: 30 })
+    await expect(link.request('get_price')).rejects.toMatchObject({ code: 'TIMEOUT' })
+    const leaving = AbortSignal.abort(new Error('changed my mind'))
+    await expect(link.request('get_price', {}, { signal: leaving })).rejects.toThrow('changed my mind')
+  })
+})

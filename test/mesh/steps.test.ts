@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest'
+import { createRateLimit, generateSigningKey, MeshRefusal, sign } from '../../src/mesh/index.ts'
+import { meshPair, meshPlace, meshRequest, post, signedRequest } from '../support/mesh.ts'
+
+const minutes = (count: number) => new Date(Date.now() + count * 60_000).toISOString()
+
+describe('a message that is posted', () => {
+  it('is answered by a signed response that names it', async () => {
+    const { price, shopKey } = await meshPair()
+    const { endpoint } = await meshPlace(price)
+    const { status, body } = await post(endpoint, await signedRequest(shopKey))
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      message_type: 'response',
+      sender_id: 'price-agent',
+      recipient_id: 'shop-agent',
+      payload: { status: 'success', data: { symbol: 'TEA', price: 4.25 } },
+      auth: { agent_id: 'price-agent' },
+    })
+  })
+
+  it('is refused at the first step that fails, with the code and the status of that step', async () => {
+    const { price, shopKey } = await meshPair({
+      maxBytes: 4096,
+      authorize: ({ envelope }) => JSON.stringify(envelope.payload) !== '{"method":"forbidden"}',
+      allows: (method) => method !== 'secret',
+      methods: { secret: () => ({}), broken: () => Promise.reject(new Error('a secret')) },
+    })
+    const { endpoint } = await meshPlace(price)
+    const stranger = await generateSigningKey()
+    const signed = (more: object = {}) => signedRequest(shopKey, more as Record<string, unknown>)
+    const tampered = (await signed()).replace('get_price', 'get_prize')
+    const cases: readonly [string, string, number, string, string?][] = [
+      [
+        'too long',
+        await signed({ payload: { method: 'm', parameters: { x: 'x'.repeat(5000) } } }),
+        413,
+        'PAYLOAD_TOO_LARGE',
+      ],
+      ['no JSON', '{"message_id":', 400, 'INVALID_MESSAGE'],
+      ['a name twice', '{"message_id":"1","message_id":"1"}', 400, 'INVALID_MESSAGE'],
+      ['nested deeply', `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`, 400, 'INVALID_MESSAGE'],
+      ['no object', '[]', 400, 'INVALID_MESSAGE'],
+      ['no envelope', '{"jsonrpc":"2.0","method":"message/send","id":1}', 400, 'INVALID_MESSAGE'],
+      ['a bad id', await signed({ message_id: 'c9h0f1g4-5d4a-4f6b-9a7c-0e1d2c3b4a59' }), 400, 'VALIDATION_FAILED'],
+      ['an unknown type', await signed({ message_type: 'shout' }), 400, 'VALIDATION_FAILED'],
+      ['an unknown member', await signed({ priority: 1 }), 400, 'VALIDATION_FAILED'],
+      ['a correlation', await signed({ correlation_id: crypto.randomUUID() }), 400, 'VALIDATION_FAILED'],
+      ['no day', await signed({ timestamp: '2026-02-30T00:00:00Z' }), 400, 'VALIDATION_FAILED'],
+      ['too old', await signed({ timestamp: minutes(-6) }), 400, 'VALIDATION_FAILED', 'STALE'],
+      ['ahead', await signed({ timestamp: minutes(2) }), 400, 'VALIDATION_FAILED', 'FUTURE'],
+      ['for another', await signed({ recipient_id: 'other-agent' }), 404, 'NOT_FOUND'],
+      ['unsigned', JSON.stringify(meshRequest()), 401, 'AUTHENTICATION_FAILED', 'MISSING'],
+      ['changed', tampered, 401, 'AUTHENTICATION_FAILED', 'BAD_SIGNATURE'],
+      ['signed by a stranger', await signedRequest(stranger), 401, 'AUTHENTICATION_FAILED', 'UNKNOWN_KEY'],
+      ['of somebody unknown', await signed({ sender_id: 'nobody' }), 401, 'AUTHENTICATION_FAILED', 'UNKNOWN_KEY'],
+      ['forbidden', await signed({ payload: { method: 'forbidden' } }), 403, 'FORBIDDEN'],
+      ['an unknown method', await signed({ payload: { method: 'toString' } }), 404, 'NOT_FOUND'],
+      ['a method that is not allowed', await signed({ payload: { method: 'secret' } }), 405, 'METHOD_NOT_ALLOWED'],
+      ['a method that breaks', await signed({ payload: { method: 'broken' } }), 500, 'INTERNAL_ERROR'],
+    ]
+    for (const [title, body, status, code, reason] of cases) {
+      const answer = await post(endpoint, body)
+      const error = answer.body.payload?.error ?? (answer.body as { error?: Record<string, unknown> }).error
+      expect({ title, status: answer.status, error }).toEqual({
+        title,
+        status,
+        error: expect.objectContaining({ code, ...(reason && { details: expect.objectContaining({ reason }) }) }),
+      })
+      expect(answer.text).not.toContain('a secret')
+    }
+  })
+
+  it('is refused for its earliest fault if it has several', async () => {
+    const { price } = await meshPair({ rateLimit: { take: () => 1 } })
+    const { endpoint } = await meshPlace(price)
+    const stale = { timestamp: minutes(-60) }
+    const steps = [
+      { ...meshRequest({ ...stale, recipient_id: 'x-y', extra: 1 }) },
+      { ...meshRequest({ ...stale, recipient_id: 'x-y' }) },
+      { ...meshRequest({ recipient_id: 'x-y' }) },
+      { ...meshRequest() },
+    ]
+    const answers = await Promise.all(steps.map((step) => post(endpoint, JSON.stringify(step))))
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 404, 401])
+    expect(answers[0]?.body.payload?.error).toMatchObject({ details: { field: '' } })
+    expect(answers[1]?.body.payload?.error).toMatchObject({ details: { reason: 'STALE' } })
+  })
+
+  it('takes the ends of the window as still fresh', async () => {
+    const now = Date.parse('2026-03-01T12:00:00.000Z')
+    const { price, shopKey } = await meshPair({ now: () => now })
+    const { endpoint } = await meshPlace(price)
+    const at = async (offset: number) =>
+      (await post(endpoint, await signedRequest(shopKey, { timestamp: new Date(now + offset).toISOString() }))).status
+    expect([await at(-300_000), await at(60_000), await at(-300_001), await at(60_001)]).toEqual([200, 200, 400, 400])
+  })
+
+  it('gets an error envelope if its id and its sender can be read, else a plain one', async () => {
+    const { price } = await meshPair()
+    const { endpoint } = await meshPlace(price)
+    const readable = meshRequest({ payload: {} })
+    expect((await post(endpoint, JSON.stringify(readable))).body).toMatchObject({
+      message_type: 'error',
+      correlation_id: readable.message_id,
+      recipient_id: 'shop-agent',
+    })
+    const plain = await post(endpoint, JSON.stringify(meshRequest({ message_id: 'x' })))
+    expect(plain.body).toEqual({
+      error: { code: 'VALIDATION_FAILED', message: expect.any(String), details: { field: 'message_id' } },
+    })
+  })
+
+  it.each(['error', 'goodbye', 'response', 'handshake_ack', 'agent_announcement'])(
+    'is never answered by an error if it is of type %s',
+    async (message_type) => {
+      const { price } = await meshPair()
+      const { endpoint } = await meshPlace(price)
+      const answer = await post(endpoint, JSON.stringify(meshRequest({ message_type })))
+      expect({ status: answer.status, text: answer.text }).toEqual({ status: 400, text: '' })
+    },
+  )
+
+  it('is done once, however often it comes: the same bytes get the same answer, others are a replay', async () => {
+    let calls = 0
+    const { price, shopKey } = await meshPair({ methods: { count: async () => ({ calls: ++calls }) } })
+    const { endpoint } = await meshPlace(price)
+    const envelope = await sign(meshRequest({ payload: { method: 'count' } }), shopKey)
+    const together = await Promise.all([1, 2, 3].map(() => post(endpoint, JSON.stringify(envelope))))
+    const again = await post(endpoint, JSON.stringify(envelope))
+    expect(calls).toBe(1)
+    expect(new Set([...together, again].map(({ text }) => text)).size).toBe(1)
+    const { auth: _, ...rest } = envelope
+    const otherNonce = await post(endpoint, JSON.stringify(await sign(rest as typeof envelope, shopKey)))
+    expect(otherNonce.status).toBe(401)
+    expect(otherNonce.body.payload?.error).toMatchObject({ details: { reason: 'REPLAY' } })
+    expect(calls).toBe(1)
+  })
+
+  it('is told when to come again, in the body and in the header, and may then come as it was', async () => {
+    let now = Date.now()
+    const { price, shopKey } = await meshPair({
+      rateLimit: createRateLimit({ perSecond: 0.5, burst: 1, now: () => now }),
+      documentationUrl: (code) => `https://example.com/errors#${code}`,
+    })
+    const { endpoint } = await meshPlace(price)
+    await post(endpoint, await signedRequest(shopKey))
+    const late = await signedRequest(shopKey)
+    const refused = await post(endpoint, late)
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('2')
+    expect(refused.body.payload?.error).toMatchObject({
+      code: 'RATE_LIMIT_EXCEEDED',
+      retry_after: 2,
+      documentation_url: 'https://example.com/errors#RATE_LIMIT_EXCEEDED',
+    })
+    now += 2_000
+    expect((await post(endpoint, late)).status).toBe(200)
+  })
+
+  it('gets the refusal of a method as a response, with the status 200', async () => {
+    const refuse = () => {
+      throw new MeshRefusal('INVALID_CURRENCY', 'There is no currency XXY.', { known: ['EUR'] })
+    }
+    const { price, shopKey } = await meshPair({ methods: { get_price: refuse } })
+    const { endpoint } = await meshPlace(price)
+    const { status, body } = await post(endpoint, await signedRequest(shopKey))
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      message_type: 'response',
+      payload: {
+        status: 'error',
+        error: { code: 'INVALID_CURRENCY', message: 'There is no currency XXY.', details: { known: ['EUR'] } },
+      },
+    })
+  })
+
+  it('gets a timeout if its method takes too long, and the method is told', async () => {
+    const told = Promise.withResolvers<void>()
+    const { price, shopKey } = await meshPair({
+      timeout: 20,
+      methods: {
+        get_price: (_, { signal }) => {
+          signal.addEventListener('abort', () => told.resolve())
+          return new Promise(() => {})
+        },
+      },
+    })
+    const { endpoint } = await meshPlace(price)
+    const { status, body } = await post(endpoint, await signedRequest(shopKey))
+    expect([status, body.payload?.error?.code]).toEqual([504, 'TIMEOUT'])
+    await told.promise
+  })
+
+  it('is refused while too many others are worked on', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { price, shopKey } = await meshPair({
+      maxInFlight: 1,
+      methods: { get_price: () => promise.then(() => ({})) },
+    })
+    const { endpoint } = await meshPlace(price)
+    const first = post(endpoint, await signedRequest(shopKey))
+    await expect.poll(async () => (await post(endpoint, await signedRequest(shopKey))).status).toBe(503)
+    resolve()
+    expect((await first).status).toBe(200)
+  })
+
+  it('must be JSON by its type, and a POST', async () => {
+    const { price } = await meshPair()
+    const { endpoint } = await meshPlace(price)
+    const text = await fetch(endpoint, { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } })
+    expect(text.status).toBe(400)
+    const get = await fetch(endpoint)
+    expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST'])
+  })
+
+  it('may have ids that are no UUIDs if the peer is lenient', async () => {
+    const { price, shopKey } = await meshPair({ lenientIds: true })
+    const { endpoint } = await meshPlace(price)
+    const old = await signedRequest(shopKey, { message_id: 'c9h0f1g4-i5j6-7k8l-9m0n-o1p2q3r4s5t6' })
+    expect((await post(endpoint, old)).status).toBe(200)
+  })
+})
