@@ -17,5 +17,12 @@ export default defineConfig({
   },
   platform: 'neutral',
   external: [/^node:/, /^@bufbuild\//, 'ipaddr.js', 'jose', 'canonicalize'],
-  output: { dir: 'dist', format: 'esm', chunkFileNames: 'shared/[name].js', minify: false },
+  output: {
+    dir: 'dist',
+    format: 'esm',
+    chunkFileNames: 'shared/[name].js',
+    minify: false,
+    // What nearly every entry needs, and would be many small files.
+    codeSplitting: { groups: [{ name: 'base', test: /src\/protocol\/|src\/http\/(exchange|read-limited)/ }] },
+  },
 })

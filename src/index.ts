@@ -1,4 +1,4 @@
-export type { Agent, AgentProfile, Result, Run, SkillProfile } from './agent/agent.ts'
+export type { Agent, AgentProfile, Recovery, RecoveryPolicy, Result, Run, SkillProfile } from './agent/agent.ts'
 export type { ArtifactWriter, Chunk } from './agent/artifact-writer.ts'
 export type { Content } from './agent/content.ts'
 export type { Answer, ArtifactOptions, File, Turn } from './agent/turn.ts'

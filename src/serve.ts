@@ -1,16 +1,17 @@
 import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
-import { speakers } from './dialects/all.ts'
-import { originOf } from './http/forwarded.ts'
 import { type Listening, type ListenOptions, listen } from './node/listen.ts'
-import { consoleLogger, type Logger } from './protocol/logger.ts'
+import { consoleLogger } from './protocol/logger.ts'
 import { slug } from './server/card.ts'
-import { createHandler, type Handler, type HandlerOptions } from './server/handler.ts'
+import type { GrpcKit } from './server/grpc-desk.ts'
+import type { HandlerOptions } from './server/handler.ts'
+import { createHost, type Place } from './server/host.ts'
+import type { Resident } from './server/resident.ts'
 import { createSqliteLog } from './stores/sqlite/index.ts'
-import type { GrpcExchange } from './transports/grpc/rpc.ts'
+import type { TaskLog } from './tasks/log.ts'
 
 export interface ServeOptions extends HandlerOptions, Partial<Omit<ListenOptions, 'grpc'>> {
-  /** The folder of the durable task log. Not used when a `log` is handed in. */
+  /** The folder of the durable task logs. Not used where a `log` is handed in. */
   readonly directory?: string
   /** On SIGTERM and SIGINT: how long running turns may take to finish, in milliseconds. */
   readonly drainDeadline?: number
@@ -22,28 +23,60 @@ export interface Server {
   readonly url: string
   readonly cardUrl: string
   readonly port: number
+  /** Serves one more agent, at a place of its own, with the options of the server unless it has others. */
+  add(agent: Agent, options?: HandlerOptions & Place): Resident
+  /** From now on nobody finds it; its turns may finish. */
+  remove(resident: Resident): Promise<void>
   /** Takes no new work, lets turns finish, ends streams so that they can be resumed, and stops. */
   close(): Promise<void>
 }
 
+/** Agents by the paths below which they are served. */
+export type Agents = Readonly<Record<string, Agent>>
+
 /** How long callers may take to read how their turns ended, in milliseconds, before they are cut off. */
 const readingTime = 2_000
 
-/** Serves an agent over HTTP, on a durable task log in the file `.parley/<name>.db` unless told otherwise. */
-export async function serve(agent: Agent, options: ServeOptions = {}): Promise<Server> {
+/**
+ * Serves an agent, or several by their paths, over HTTP. Each has a durable task log of its own, in the file
+ * `.parley/<name>.db` unless told otherwise.
+ */
+export async function serve(served: Agent | Agents, options: ServeOptions = {}): Promise<Server> {
   const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger } = options
-  const log = options.log ?? createSqliteLog({ file: join(directory, `${slug(agent.profile.name)}.db`) })
-  const handler = createHandler(agent, { ...options, log })
+  const agents = isAgent(served) ? { '': served } : served
+  requireOwnLogs(agents, options)
   const draining = new AbortController()
+  const host = createHost(options.grpc ? { grpc: await loadGrpc(draining.signal) } : {})
+  /** Those that we have opened, to be closed by us. */
+  const logs = new Map<Resident, TaskLog>()
+
+  function add(agent: Agent, place: HandlerOptions & Place): Resident {
+    const { log: _, ...shared } = options
+    const own = place.log ? undefined : createSqliteLog({ file: join(directory, fileOf(agent, place)) })
+    try {
+      const resident = host.add(agent, { ...shared, logger, ...place, ...(own && { log: own }) })
+      if (own) logs.set(resident, own)
+      return resident
+    } catch (error) {
+      void own?.close()
+      throw error
+    }
+  }
+
+  async function closeLogs(): Promise<void> {
+    await Promise.all([...logs.values()].map((log) => log.close()))
+    logs.clear()
+  }
 
   async function open(): Promise<Listening> {
-    const grpc = options.grpc ? await loadGrpc(handler, { ...options, logger, draining: draining.signal }) : undefined
-    return await listen(handler.exchange, { port: 0, ...options, grpc })
+    const { log } = options
+    for (const [at, agent] of Object.entries(agents)) add(agent, log ? { at, log } : { at })
+    return await listen(host.exchange, { port: 0, ...options, grpc: host.grpc })
   }
 
   const listening = await open().catch(async (error) => {
-    await handler.drain(0)
-    if (!options.log) await log.close()
+    await host.drain(0)
+    await closeLogs()
     throw error
   })
   let closing: Promise<void> | undefined
@@ -51,9 +84,9 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
   async function close(): Promise<void> {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
     draining.abort()
-    const drained = handler.drain(drainDeadline)
+    const drained = host.drain(drainDeadline)
     await Promise.all([drained, listening.close({ deadline: readingTime, drained })])
-    if (!options.log) await log.close()
+    await closeLogs()
   }
 
   function onSignal(): void {
@@ -66,8 +99,14 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
 
   return {
     url: listening.url,
-    cardUrl: `${listening.url}/.well-known/agent-card.json`,
+    cardUrl: `${listening.url}${pathOf(agents)}/.well-known/agent-card.json`,
     port: listening.port,
+    add: (agent, place = {}) => add(agent, place),
+    async remove(resident) {
+      await host.remove(resident, drainDeadline)
+      await logs.get(resident)?.close()
+      logs.delete(resident)
+    },
     close() {
       closing ??= close()
       return closing
@@ -75,20 +114,35 @@ export async function serve(agent: Agent, options: ServeOptions = {}): Promise<S
   }
 }
 
-interface LoadGrpcOptions extends HandlerOptions {
-  readonly logger: Logger
-  readonly draining: AbortSignal
+function isAgent(served: Agent | Agents): served is Agent {
+  return typeof served.run === 'function'
+}
+
+/** Of the first agent. */
+function pathOf(agents: Agents): string {
+  return (Object.keys(agents)[0] ?? '').replace(/\/+$/, '')
+}
+
+/** What one agent has done is none of another one's business. */
+function requireOwnLogs(agents: Agents, { log }: ServeOptions): void {
+  const { length } = Object.keys(agents)
+  if (length === 0) throw new TypeError('serve(): expected an agent, or several by their paths, got none')
+  if (length > 1 && log)
+    throw new TypeError('serve(): several agents need a log each: hand it to server.add(agent, { log })')
+}
+
+/** The name of a file that no agent at another place has. */
+function fileOf({ profile }: Agent, { at = '', name, tenant }: HandlerOptions & Place): string {
+  const path = at.replace(/^\/+|\/+$/g, '')
+  const place = [name, path, tenant && `~${tenant}`].filter((part) => part).join('/')
+  return place === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(place)}.db`
 }
 
 /** Only those who switch it on pay for it. */
-async function loadGrpc({ service }: Handler, options: LoadGrpcOptions): Promise<GrpcExchange> {
-  const { createGrpc } = await import('./transports/grpc/server.ts')
-  const { logger } = options
-  return createGrpc({
-    ...options,
-    service,
-    dialects: speakers(options),
-    originOf: (incoming) => originOf(incoming, options),
-    onError: (error) => logger.error({ error }, 'a gRPC call failed unexpectedly'),
-  })
+async function loadGrpc(draining: AbortSignal): Promise<GrpcKit> {
+  const [{ createGrpc }, { tenantOf }] = await Promise.all([
+    import('./transports/grpc/server.ts'),
+    import('./transports/grpc/tenant-of.ts'),
+  ])
+  return { createGrpc, tenantOf, draining }
 }

@@ -15,7 +15,17 @@ export interface AgentProfile {
   readonly documentationUrl?: string
   readonly iconUrl?: string
   readonly extensions?: readonly AgentExtension[]
+  /** What becomes of its turns when their process is gone; `fail` unless said. */
+  readonly recovery?: Recovery
 }
+
+/**
+ * A turn whose process is gone is failed, retried from its start, or resumed where it was (see docs/durable-turns.md).
+ * At most so many attempts are made, 3 unless said; for `resume`, so many in a row that bring nothing new.
+ */
+export type Recovery = RecoveryPolicy | { readonly policy: RecoveryPolicy; readonly attempts?: number }
+
+export type RecoveryPolicy = 'fail' | 'retry' | 'resume'
 
 export type SkillProfile = Pick<AgentSkill, 'id' | 'name'> & Partial<AgentSkill>
 

@@ -28,6 +28,8 @@ export interface Turn {
   /** Those of the agent's extensions that the caller has asked for, by their URIs. */
   readonly extensions: readonly string[]
   readonly principal: Principal
+  /** 1, unless the process that answered this message before is gone and the agent's policy is to try again. */
+  readonly attempt: number
   /** Aborts on cancel, deadline, loss of the lease, and shutdown. What is emitted after that may not be stored. */
   readonly signal: AbortSignal
   readonly log: Logger
@@ -66,10 +68,12 @@ export interface TurnContext {
   readonly taskId: string
   readonly contextId: string
   readonly received: MessageEvent
+  readonly attempt: number
   readonly task: Task | undefined
   readonly history: readonly Message[]
   readonly signal: AbortSignal
   readonly log: Logger
+  readonly newArtifactId: () => string
   /** Resolves when the event is stored. */
   readonly emit: (event: TaskEvent) => Promise<void>
   /** The next message for this task, also if it has come already. */
@@ -83,7 +87,11 @@ export function createTurn(context: TurnContext): Turn {
   const status = (state: TaskState, content?: Content) => emit(voice.status(state, content))
 
   function artifact(name: string, { mediaType, ...options }: ArtifactOptions = {}): ArtifactWriter {
-    return createArtifactWriter({ artifact: { artifactId: crypto.randomUUID(), name, ...options }, mediaType, emit })
+    return createArtifactWriter({
+      artifact: { artifactId: context.newArtifactId(), name, ...options },
+      mediaType,
+      emit,
+    })
   }
 
   return {
@@ -94,6 +102,7 @@ export function createTurn(context: TurnContext): Turn {
     history: context.history,
     acceptedOutputModes: received.acceptedOutputModes ?? [],
     extensions: received.extensions ?? [],
+    attempt: context.attempt,
     signal: context.signal,
     log: context.log,
     status,

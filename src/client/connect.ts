@@ -1,6 +1,6 @@
-import { allClients } from '../dialects/all-clients.ts'
+import { allClients, readOlderCard } from '../dialects/all-clients.ts'
 import { createConnect } from './create-connect.ts'
 import { overHttp } from './over-http.ts'
 
 /** Speaks every version of A2A. */
-export const connect = createConnect({ dialects: allClients, transports: overHttp })
+export const connect = createConnect({ dialects: allClients, readOlderCard, transports: overHttp })

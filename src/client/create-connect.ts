@@ -1,5 +1,6 @@
-import type { Binding, ClientDialect } from '../dialects/dialect.ts'
+import type { Binding, KnownDialect } from '../dialects/dialect.ts'
 import { type Door, doorsOf, relativeDoors } from '../dialects/doors.ts'
+import type { ReadCard } from '../dialects/peer-card.ts'
 import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -19,7 +20,9 @@ import { findWay } from './way.ts'
 /** What a client can speak, and over what. What is not in here is not in the bundle of its user either. */
 export interface Abilities {
   /** In the order in which they are tried where nothing else decides. */
-  readonly dialects: readonly ClientDialect[]
+  readonly dialects: readonly KnownDialect[]
+  /** Reads the cards of versions before 1.0. */
+  readonly readOlderCard?: ReadCard
   readonly transports: ReadonlyMap<Binding, (options: WireClientOptions) => Service>
 }
 
@@ -46,17 +49,24 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
   const plain = fetchOf(target, options)
   const fetch = authorize ? authorizing(plain, authorize, () => card) : plain
   try {
-    const found = await resolveCard(target, { ...options, fetch, journal, readers: abilities.dialects })
+    const { dialects: readers, readOlderCard } = abilities
+    const found = await resolveCard(target, {
+      ...options,
+      fetch,
+      journal,
+      readers,
+      ...(readOlderCard && { readOlderCard }),
+    })
     card = found.card
     cardUrl = found.cardUrl
     const doors = doorsOf(card, { dialects, bindings, ...(found.orElse && { orElse: found.orElse }) })
     if (!doors.some(({ origin }) => origin === 'card')) throw noCommonDoor()
     const declared = doors.filter(({ origin }) => origin === 'card')
     const all = cardUrl === undefined ? doors : [...doors, ...relativeDoors(declared, cardUrl)]
-    const open = ({ binding, url, dialect, tenant }: Door): Service => {
+    const open = async ({ binding, url, dialect, tenant }: Door): Promise<Service> => {
       const create = abilities.transports.get(binding)
       if (!create) throw noCommonDoor()
-      return create({ ...options, fetch, url, dialect, ...(tenant !== undefined && { tenant }) })
+      return create({ ...options, fetch, url, dialect: await dialect.load(), ...(tenant !== undefined && { tenant }) })
     }
     const way = findWay({ doors: all, open, journal, notify })
     const peer = createPeer({ card, door: way.door, deduplicates: options.peerDeduplicates })

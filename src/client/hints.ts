@@ -42,6 +42,8 @@ export const hints = {
   'not-a-card': () => 'The card must have a name, and supportedInterfaces (1.0) or url (before).',
   'card-not-believed': () =>
     'Somebody changed the card, or who signed it is not trusted here: ask its owner for the keys, and hand them to verifyCard.',
+  'older-card': () => 'Take connect() from parley-a2a/client, which speaks every version.',
+  'not-loaded': () => 'Publish all chunks of the bundle, and keep those of the last release for pages that are open.',
   'card-protected': () => 'Even the card asks for credentials: give connect() an authorize option.',
   'credentials-missing': (_, { card }) =>
     `The agent asks for credentials: give connect() an authorize option for ${schemesOf(card)}.`,
@@ -52,6 +54,8 @@ export const hints = {
   'not-allowed': () => 'These credentials are known, but may not do this.',
   'version-skew': ({ dialect = '' }, { card }) =>
     `The card names A2A ${versionsOf(card)}, but who answers does not speak ${dialect.slice(1)}: update the card.`,
+  'mixed-versions': ({ url }) =>
+    `${url} speaks 1.0, but in the objects of an older version: update the agent, or let the card name that version.`,
   'extension-missing': (_, { card }) =>
     `The agent insists on extensions: pass extensions: ${JSON.stringify(requiredBy(card))} to connect().`,
   'tenant-missing': () => 'Several agents share this address: the card must name the tenant, or another one.',

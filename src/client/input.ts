@@ -2,7 +2,7 @@ import { readLimited } from '../http/read-limited.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Json, Part } from '../protocol/model.ts'
 import { toBase64 } from '../protocol/parts.ts'
-import { isFileUrl, readFile } from './read-file.ts'
+import { isFileUrl } from './is-file.ts'
 
 /** What is said to an agent: text, parts, files and data, or several of them. */
 export type Input = InputItem | readonly InputItem[]
@@ -59,6 +59,7 @@ function wrongInput(given: string): A2AError {
 }
 
 async function pathPart({ path, name = lastOf(path), mediaType }: PathFile): Promise<Part> {
+  const { readFile } = await import('./read-file.ts')
   const content = await readFile(path, maxFile)
   return await filePart({ name, content, ...(mediaType !== undefined && { mediaType }) })
 }

@@ -20,8 +20,12 @@ function mistakeIn(error: A2AError, situation: Situation): Misconfiguration | un
   if (code === 'content-type-not-supported' && status === 415) return 'content-type-lost'
   if (violations.some(({ field }) => field === 'tenant')) return 'tenant-missing'
   if (isLocalAddress(error, situation)) return 'local-address'
+  if (code === 'invalid-agent-response' && objectsOf1_0.test(error.message)) return 'mixed-versions'
   return mistakeInAnswer(error)
 }
+
+/** Where something else came: the enums of 1.0, and the parts, which before said by `kind` or `type` what they were. */
+const objectsOf1_0 = /expected one of (ROLE|TASK_STATE)_.* got "|expected exactly one of text, raw, url, data/
 
 function notAllowed(error: A2AError): Misconfiguration {
   if (/insufficient_scope/.test(challengeOf(error))) return 'scope-missing'

@@ -1,6 +1,7 @@
 import { BodyTooLarge } from '../http/exchange.ts'
 import { readLimited } from '../http/read-limited.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { isFileUrl } from './is-file.ts'
 
 /**
  * A file of this machine. It is read by what Node, Deno and Bun have built in, which is asked for and not imported: in a
@@ -15,17 +16,6 @@ export async function readFile(path: string | URL, limit: number): Promise<Uint8
     const isLong = error instanceof BodyTooLarge
     throw unreadable(path, isLong ? `it is longer than ${limit} bytes` : reasonOf(error), error)
   }
-}
-
-/** Whether a text means a file rather than an address: `file:…`, or a path of which nothing else can be made. */
-export function isFile(address: string | URL): boolean {
-  if (isFileUrl(address)) return true
-  if (URL.canParse(`${address}`) && !/^[a-z]:[\\/]/i.test(`${address}`)) return false
-  return /^\.{0,2}[\\/]|\.json$|^[a-z]:[\\/]/i.test(`${address}`)
-}
-
-export function isFileUrl(address: string | URL): boolean {
-  return /^file:/i.test(`${address}`)
 }
 
 function unreadable(path: string | URL, why: string, cause?: unknown): A2AError {

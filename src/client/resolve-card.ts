@@ -1,17 +1,16 @@
-import type { ClientDialect } from '../dialects/dialect.ts'
+import type { KnownDialect } from '../dialects/dialect.ts'
 import { isObject } from '../dialects/is-object.ts'
-import { readPeerCard } from '../dialects/peer-card.ts'
+import { type ReadCard, readPeerCard } from '../dialects/peer-card.ts'
 import { withDeadline } from '../http/deadline.ts'
 import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import { createCardCache } from './card-cache.ts'
-import { readCardFile } from './card-file.ts'
 import { findCard } from './find-card.ts'
+import { isFile } from './is-file.ts'
 import type { Journal } from './journal.ts'
 import { backoffsOf, type ConnectOptions, type Local, type Target } from './options.ts'
-import { isFile } from './read-file.ts'
 import { isTransient, retrying } from './retry.ts'
 import { verified } from './verified.ts'
 
@@ -26,7 +25,8 @@ export interface ResolveOptions extends ConnectOptions {
   readonly fetch: Fetch
   readonly journal: Journal
   /** The newest first. */
-  readonly readers: readonly ClientDialect[]
+  readonly readers: readonly KnownDialect[]
+  readonly readOlderCard?: ReadCard
 }
 
 /** An agent in this process is at no address; it builds its own from the one that it is asked at. */
@@ -41,6 +41,8 @@ export async function resolveCard(target: Target, options: ResolveOptions): Prom
   if (isModel(target)) return { card: target }
   if (!isAddress(target)) return read(await verified(requireCard(target), undefined, verify), options)
   if (!isLocal(target) && isFile(target)) {
+    // Browsers have no files, and need nothing of it.
+    const { readCardFile } = await import('./card-file.ts')
     return read(await readCardFile(target, { journal, ...(verify && { verify }) }), options)
   }
   const isShared = !isLocal(target) && options.authorize === undefined
@@ -53,14 +55,14 @@ export async function resolveCard(target: Target, options: ResolveOptions): Prom
   try {
     const { retry } = backoffsOf(options)
     const { wire, url } = await retrying(find, { backoff: retry, signal, isWorthIt: isTransient })
-    return { ...read(wire, options), cardUrl: url }
+    return { ...(await read(wire, options)), cardUrl: url }
   } finally {
     release()
   }
 }
 
-function read(wire: JsonObject, { journal, readers }: ResolveOptions): Resolved {
-  const { card, evidence, orElse } = readPeerCard(wire, readers)
+async function read(wire: JsonObject, { journal, readers, readOlderCard }: ResolveOptions): Promise<Resolved> {
+  const { card, evidence, orElse } = await readPeerCard(wire, readers, readOlderCard)
   journal.note({ type: 'reading', detail: evidence })
   return { card, ...(orElse !== undefined && { orElse }) }
 }

@@ -39,6 +39,7 @@ export function isTransient({ code, reason }: A2AError): boolean {
 export function isUnsent(error: A2AError): boolean {
   if (!isTransient(error)) return false
   const { code, reason, retryAfter } = error
+  if (reason === 'not-loaded') return true
   if (reason !== undefined && networkFailures.has(reason)) return isBeforeSending(reason as NetworkFailure)
   return code === 'rate-limited' || (code === 'unavailable' && retryAfter !== undefined)
 }

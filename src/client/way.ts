@@ -10,7 +10,7 @@ import { type Failure, isWorthTrying, verdictOn } from './wrong-door.ts'
 
 export interface WayOptions {
   readonly doors: readonly Door[]
-  readonly open: (door: Door) => Service
+  readonly open: (door: Door) => Promise<Service>
   readonly journal: Journal
   readonly notify: Notify
 }
@@ -29,8 +29,8 @@ export function findWay({ doors, open, journal, notify }: WayOptions): Way {
   const services = new Map<Door, Service>()
   let taken: Door | undefined
 
-  function serviceAt(door: Door): Operations {
-    const service = services.get(door) ?? open(door)
+  async function serviceAt(door: Door): Promise<Operations> {
+    const service = services.get(door) ?? (await open(door))
     services.set(door, service)
     return operationsOf(service)
   }
@@ -62,7 +62,8 @@ export function findWay({ doors, open, journal, notify }: WayOptions): Way {
     const failures: Failure[] = []
     for (const door of untried(failures)) {
       try {
-        const result = await serviceAt(door).ask(operation, request, call)
+        const wire = await serviceAt(door)
+        const result = await wire.ask(operation, request, call)
         settle(door, failures)
         return result
       } catch (error) {
@@ -80,7 +81,8 @@ export function findWay({ doors, open, journal, notify }: WayOptions): Way {
     const failures: Failure[] = []
     for (const door of untried(failures)) {
       try {
-        for await (const event of serviceAt(door).follow(operation, request, call)) {
+        const wire = await serviceAt(door)
+        for await (const event of wire.follow(operation, request, call)) {
           settle(door, failures)
           yield event
         }

@@ -1,9 +1,52 @@
-import type { ClientDialect } from './dialect.ts'
-import { v0_1Client } from './v0.1/client.ts'
-import { v0_2Client } from './v0.2/client.ts'
-import { v0_3Client } from './v0.3/client.ts'
-import { v0_3ProtoClient } from './v0.3-proto/client.ts'
-import { v1_0Client } from './v1.0/client.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { KnownDialect } from './dialect.ts'
+import type { ReadCard } from './peer-card.ts'
+import { v1_0Known } from './v1.0/known.ts'
 
-/** Every dialect that a client can speak, in the order in which they are tried where nothing else decides. */
-export const allClients: readonly ClientDialect[] = [v1_0Client, v0_3ProtoClient, v0_3Client, v0_2Client, v0_1Client]
+/**
+ * Every dialect that a client can speak, in the order in which they are tried where nothing else decides. Those before
+ * 1.0 are loaded when a card or an agent needs them.
+ */
+export const allClients: readonly KnownDialect[] = [
+  v1_0Known,
+  {
+    name: 'v0.3-proto',
+    version: '0.3',
+    bindings: ['HTTP+JSON', 'GRPC'],
+    sendMethod: undefined,
+    load: async () => (await older()).v0_3ProtoClient,
+  },
+  {
+    name: 'v0.3',
+    version: '0.3',
+    bindings: ['JSONRPC', 'HTTP+JSON'],
+    sendMethod: 'message/send',
+    load: async () => (await older()).v0_3Client,
+  },
+  {
+    name: 'v0.2',
+    version: '0.2',
+    bindings: ['JSONRPC'],
+    sendMethod: 'message/send',
+    load: async () => (await older()).v0_2Client,
+  },
+  {
+    name: 'v0.1',
+    version: '0.1',
+    bindings: ['JSONRPC'],
+    sendMethod: 'tasks/send',
+    startsOver: true,
+    load: async () => (await older()).v0_1Client,
+  },
+]
+
+export const readOlderCard: ReadCard = async (wire, dialects) => await (await older()).readOlderCard(wire, dialects)
+
+async function older(): Promise<typeof import('./older.ts')> {
+  try {
+    return await import('./older.ts')
+  } catch (cause) {
+    const problem = 'What is needed to speak to an agent of A2A before 1.0 could not be loaded.'
+    throw new A2AError('unavailable', problem, { cause, reason: 'not-loaded' })
+  }
+}

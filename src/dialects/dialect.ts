@@ -73,6 +73,14 @@ export interface ClientDialect extends Dialect {
   decodeCard(wire: unknown): AgentCard
 }
 
+/** A dialect that a client can speak, as far as it has to be known before anybody speaks it. */
+export interface KnownDialect extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'startsOver'> {
+  /** Its method of JSON-RPC to send by: who does not know it speaks no dialect that has the same. */
+  readonly sendMethod: string | undefined
+  /** The dialect itself. Older ones are loaded when an agent speaks them. */
+  load(): ClientDialect | Promise<ClientDialect>
+}
+
 export type StreamOperation = 'streamMessage' | 'subscribeToTask'
 export type UnaryOperation = Exclude<Operation, StreamOperation>
 

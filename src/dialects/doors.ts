@@ -1,12 +1,12 @@
 import type { AgentCard, AgentInterface } from '../protocol/card.ts'
-import type { Binding, ClientDialect } from './dialect.ts'
+import type { Binding, KnownDialect } from './dialect.ts'
 import { parseVersion } from './negotiate.ts'
 
 /** One way to reach an agent. */
 export interface Door {
   readonly url: string
   readonly binding: Binding
-  readonly dialect: ClientDialect
+  readonly dialect: KnownDialect
   readonly tenant?: string
   /**
    * Whether the card names it. Others are tried when it proves wrong: the card may be of another version than what is
@@ -16,7 +16,7 @@ export interface Door {
 }
 
 export interface DoorsOptions {
-  readonly dialects: readonly ClientDialect[]
+  readonly dialects: readonly KnownDialect[]
   readonly bindings: readonly Binding[]
   /** The version that is as likely as the one of the card. */
   readonly orElse?: string
@@ -48,9 +48,9 @@ export function doorsOf({ interfaces }: AgentCard, options: DoorsOptions): reado
 }
 
 /** Over JSON-RPC, who does not know a method of one version does not know the same one of another. */
-function isAlike(door: Door, dialect: ClientDialect, binding: Binding): boolean {
+function isAlike(door: Door, dialect: KnownDialect, binding: Binding): boolean {
   if (door.dialect === dialect) return true
-  return binding === 'JSONRPC' && door.dialect.methods.sendMessage === dialect.methods.sendMessage
+  return binding === 'JSONRPC' && door.dialect.sendMethod === dialect.sendMethod
 }
 
 /** A minor version that we do not know yet is one that knows ours. */

@@ -1,15 +1,8 @@
-import { int32 } from './proto-shape.ts'
 import { type Shape, string } from './shape.ts'
 import { Violation } from './violation.ts'
 
-/** What a caller may send at the most, in every dialect. Body size and JSON depth are limited before, in `http/`. */
-
-export const maxParts = 1000
 /** Of lists of words: extensions, output modes, references. */
 export const maxWords = 1000
-
-export const pageSize = int32({ min: 1, max: 100 })
-export const historyLength = int32({ min: 0 })
 
 const idText = string({ min: 1, max: 256 })
 /** Control characters and half surrogate pairs do not survive every log, header and database. */

@@ -1,7 +1,7 @@
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
-import type { ClientDialect } from './dialect.ts'
+import type { KnownDialect } from './dialect.ts'
 import { isObject } from './is-object.ts'
 
 /** A card that was found somewhere, read by the dialect it is written in. */
@@ -13,8 +13,14 @@ export interface PeerCard {
   readonly orElse?: string
 }
 
-/** Who can read which card, told by what the card has: the first that fits. */
-export function readPeerCard(wire: unknown, dialects: readonly ClientDialect[]): PeerCard {
+export type ReadCard = (wire: JsonObject, dialects: readonly KnownDialect[]) => Promise<PeerCard>
+
+/** Reads a card of 1.0; one of another version is for `readOlder`, if there is such a reader. */
+export async function readPeerCard(
+  wire: unknown,
+  dialects: readonly KnownDialect[],
+  readOlder?: ReadCard,
+): Promise<PeerCard> {
   if (!isObject(wire)) throw notACard('it is no object')
   if (wire.agent_id !== undefined && wire.supported_protocols !== undefined) {
     throw new A2AError('unsupported-operation', 'This is the card of an agent of the mesh, which A2A does not reach.')
@@ -22,44 +28,16 @@ export function readPeerCard(wire: unknown, dialects: readonly ClientDialect[]):
   const { supportedInterfaces, protocolVersion } = wire
   if (Array.isArray(supportedInterfaces) && supportedInterfaces.length > 0) {
     const evidence = 'supportedInterfaces names the versions'
-    return { card: decode(withVersions(wire), ['1.0'], dialects), evidence }
+    return { card: await decodeCardAs(['1.0'], withVersions(wire), dialects), evidence }
   }
   if (typeof wire.url !== 'string') throw notACard('it names no url and no supportedInterfaces')
   if (typeof protocolVersion === 'string' && /^[1-9]/.test(protocolVersion)) {
     const evidence = `protocolVersion is ${protocolVersion}, but there are no supportedInterfaces`
-    return { card: decode(asInterfaces(wire), ['1.0'], dialects), evidence }
+    return { card: await decodeCardAs(['1.0'], asInterfaces(wire), dialects), evidence }
   }
-  if (typeof protocolVersion === 'string') {
-    return { card: decode(wire, ['0.3', '0.2'], dialects), evidence: `protocolVersion is ${protocolVersion}` }
-  }
-  const sign = signsOf0_2.find((member) => wire[member] !== undefined)
-  if (sign || (isObject(wire.capabilities) && wire.capabilities.extensions !== undefined)) {
-    return { card: decode(wire, ['0.2', '0.3'], dialects), evidence: `there is ${sign ?? 'capabilities.extensions'}` }
-  }
-  if (isObject(wire.authentication)) {
-    return { card: decode(wire, ['0.1'], dialects), evidence: 'there is authentication' }
-  }
-  const left = leftOutOf(wire)
-  if (left) return { card: decode(wire, ['0.1'], dialects), evidence: `there is no ${left}`, orElse: '0.2' }
-  return { card: decode(wire, ['0.2', '0.3'], dialects), evidence: 'nothing tells 0.2 from 0.1', orElse: '0.1' }
-}
-
-/** Which 0.1 did not know, and did not forbid. */
-const signsOf0_2 = [
-  'securitySchemes',
-  'security',
-  'supportsAuthenticatedExtendedCard',
-  'preferredTransport',
-  'additionalInterfaces',
-  'iconUrl',
-]
-
-/** What 0.2 requires and 0.1 did not. */
-function leftOutOf({ description, defaultInputModes, skills }: JsonObject): string | undefined {
-  if (description === undefined) return 'description'
-  if (defaultInputModes === undefined) return 'defaultInputModes'
-  const isLacking = (skill: unknown) => isObject(skill) && (skill.description === undefined || skill.tags === undefined)
-  return Array.isArray(skills) && skills.some(isLacking) ? 'description of a skill' : undefined
+  if (readOlder) return await readOlder(wire, dialects)
+  const problem = 'This is a card from before A2A 1.0, which this client does not speak.'
+  throw new A2AError('unsupported-operation', problem, { reason: 'older-card' })
 }
 
 /** The release candidate of 1.0 had the versions beside the interfaces. */
@@ -85,12 +63,17 @@ function asInterfaces({ url, preferredTransport = 'JSONRPC', protocolVersion, ..
 }
 
 /** Cards that leave out what they must not may still be of use. */
-function decode(wire: JsonObject, versions: readonly string[], dialects: readonly ClientDialect[]): AgentCard {
+export async function decodeCardAs(
+  versions: readonly string[],
+  wire: JsonObject,
+  dialects: readonly KnownDialect[],
+): Promise<AgentCard> {
   const readers = versions.flatMap((version) => dialects.filter((dialect) => dialect.version === version))
   const lenient = { description: '', version: '', capabilities: {}, skills: [], ...wire }
   let failure: unknown
   for (const given of [wire, lenient]) {
-    for (const { decodeCard } of readers) {
+    for (const reader of readers) {
+      const { decodeCard } = await reader.load()
       try {
         return decodeCard(given)
       } catch (error) {

@@ -12,7 +12,7 @@ const text = assumed(string(), '')
 const description = implicit(string())
 const flowFields = { refreshUrl: implicit(string()), scopes: assumed(map(string()), {}) }
 
-const olderFlows = {
+export const olderFlows = {
   authorizationCode: object({ authorizationUrl: text, tokenUrl: text, ...flowFields }),
   clientCredentials: object({ tokenUrl: text, ...flowFields }),
   implicit: object({ authorizationUrl: text, ...flowFields }),
@@ -30,7 +30,7 @@ const flows = {
   deviceCode: object({ deviceAuthorizationUrl: text, tokenUrl: text, ...flowFields }),
 }
 
-function schemeOf<F>(flowsOfScheme: Shape<F>) {
+export function schemeOf<F>(flowsOfScheme: Shape<F>) {
   const choices = {
     apiKeySecurityScheme: object({ description, location: text, name: text }),
     httpAuthSecurityScheme: object({ description, scheme: text, bearerFormat: implicit(string()) }),
@@ -42,7 +42,6 @@ function schemeOf<F>(flowsOfScheme: Shape<F>) {
 }
 
 export const Scheme = schemeOf(object({}, { oneOf: flows }))
-export const OlderScheme = schemeOf(object({}, { oneOf: olderFlows }))
 
 export const Requirement = object({ schemes: assumed(map(object({ list: implicit(list(string())) })), {}) })
 

@@ -1,4 +1,5 @@
-import type { Artifact, JsonObject, Message, Principal, Task, TaskStatus } from './model.ts'
+import type { ErrorCode } from './errors.ts'
+import type { Artifact, Json, JsonObject, Message, Principal, Task, TaskStatus } from './model.ts'
 
 /** One change of a task, as it is stored. The task is the fold of its events. */
 export type TaskEvent =
@@ -9,6 +10,7 @@ export type TaskEvent =
   | { readonly type: 'reply'; readonly message: Message }
   | StatusEvent
   | ArtifactEvent
+  | JournalEvent
 
 /** A caller's message was accepted. Everything that a turn needs to answer it is in here, on any replica. */
 export interface MessageEvent {
@@ -27,6 +29,8 @@ export interface StatusEvent {
   readonly type: 'status'
   readonly status: TaskStatus
   readonly metadata?: JsonObject
+  /** The runtime told it, and not the agent: a turn that is replayed does not say it again. */
+  readonly implied?: true
 }
 
 export interface ArtifactEvent {
@@ -36,6 +40,31 @@ export interface ArtifactEvent {
   readonly append?: boolean
   readonly lastChunk?: boolean
   readonly metadata?: JsonObject
+}
+
+/** What must be remembered to go on with a task in another process. It is in the log only: no reader is told it. */
+export interface JournalEvent {
+  readonly type: 'journal'
+  readonly entry: JournalEntry
+}
+
+export type JournalEntry =
+  /** An attempt begins to answer the message of that generation. */
+  | { readonly type: 'attempt'; readonly message: number; readonly attempt: number }
+  /** The attempt was given up in good order, so that another process goes on at once. */
+  | { readonly type: 'handed-over' }
+  /** The turn is over, and the task rests: messages up to that generation are answered. */
+  | { readonly type: 'rested'; readonly answered: number }
+  /** The turn holds nothing until it is answered; after that moment (milliseconds since 1970) nobody has to. */
+  | { readonly type: 'paused'; readonly expiresAt?: number }
+  /** A step was under way when the next event was stored. */
+  | { readonly type: 'begun'; readonly step: string }
+  | { readonly type: 'step'; readonly step: string; readonly result?: Json; readonly failure?: StepFailure }
+
+export interface StepFailure {
+  readonly message: string
+  /** Of an error that was written for callers. */
+  readonly code?: ErrorCode
 }
 
 export interface StoredEvent {

@@ -1,6 +1,6 @@
 import { createVoice } from '../agent/voice.ts'
 import { A2AError, invalidParams, taskNotFound } from '../protocol/errors.ts'
-import type { MessageEvent } from '../protocol/events.ts'
+import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
 import type { Call, SendRequest, TaskAddress } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
@@ -59,13 +59,15 @@ async function requireKnown(taskIds: readonly string[], log: CallerLog): Promise
 
 async function begin(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const { settings, runs, log } = house
-  const { holder, leaseTtl, dedupeNewTasks } = settings
+  const { holder, leaseTtl, dedupeNewTasks, recovery } = settings
   const contextId = request.message.contextId ?? newId()
   const task = { taskId: newId(), contextId, owner: log.owner }
   const received = receive(request, call, task, settings)
   // Who has named the task knows it as one; who wants an answer at once gets one, for there is no message yet.
   const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
-  const events = isTask ? [received, createVoice(task).status('working')] : [received]
+  const events: TaskEvent[] = [received]
+  if (recovery.isKept) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
+  if (isTask) events.push({ ...createVoice(task).status('working'), implied: true })
   const isNamed = call.idempotencyKey !== undefined || request.alias !== undefined || dedupeNewTasks
   const claims = isNamed ? await claimsOfNew(request, call, dedupeNewTasks) : []
 
@@ -77,7 +79,13 @@ async function begin(request: SendRequest, call: Call, house: Acceptance): Promi
       : await ticketOf(log, created.claimed, claims[0]?.digest ?? '')
   }
   const { generation, lease } = created
-  runs.start({ task, generation, ...lease, phase: isTask ? 'working' : 'received', received, isFirst: true })
+  runs.start({
+    task,
+    generation,
+    ...lease,
+    phase: isTask ? 'working' : 'received',
+    letter: { received, generation: 1 },
+  })
   return { task, generation: 1 }
 }
 
@@ -106,7 +114,7 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
     if (appended.type !== 'stored') continue // somebody was faster: look again
     const { generation, lease } = appended
     // Without the lease somebody is at work on this task, and hears of the message from the log.
-    if (lease) runs.start({ task: head, generation, ...lease, phase: head.phase, received, isFirst: false })
+    if (lease) runs.start({ task: head, generation, ...lease, phase: head.phase, letter: { received, generation } })
     else runs.get(taskId)?.nudge()
     return { task: head, generation }
   }

@@ -1,42 +1,59 @@
 import type { MessageEvent } from '../protocol/events.ts'
 
+/** A message and where in the log it lies. */
+export interface Letter {
+  readonly received: MessageEvent
+  readonly generation: number
+}
+
 /** Messages for a task that has not taken them yet, oldest first. */
 export interface Inbox {
   size(): number
   /** Whether somebody was waiting for it. */
-  push(message: MessageEvent): boolean
-  take(): MessageEvent | undefined
+  push(letter: Letter): boolean
+  take(): Letter | undefined
   /** Waits for the next one; rejects with the signal's reason. */
-  next(signal: AbortSignal): Promise<MessageEvent>
+  next(signal: AbortSignal): Promise<Letter>
+  /** The generation of the last one that was taken; 0 if none was. */
+  taken(): number
 }
 
 export function createInbox(): Inbox {
-  const messages: MessageEvent[] = []
-  let deliver: ((message: MessageEvent) => void) | undefined
+  const letters: Letter[] = []
+  let deliver: ((letter: Letter) => void) | undefined
+  let taken = 0
+
+  function take(): Letter | undefined {
+    const first = letters.shift()
+    if (first) taken = first.generation
+    return first
+  }
 
   return {
-    size: () => messages.length,
-    push(message) {
+    size: () => letters.length,
+    push(letter) {
       if (!deliver) {
-        messages.push(message)
+        letters.push(letter)
         return false
       }
-      deliver(message)
+      deliver(letter)
       return true
     },
-    take: () => messages.shift(),
+    take,
+    taken: () => taken,
     next(signal) {
-      const first = messages.shift()
+      const first = take()
       if (first) return Promise.resolve(first)
       return new Promise((resolve, reject) => {
         const stop = () => {
           deliver = undefined
           reject(signal.reason)
         }
-        deliver = (message) => {
+        deliver = (letter) => {
           deliver = undefined
+          taken = letter.generation
           signal.removeEventListener('abort', stop)
-          resolve(message)
+          resolve(letter)
         }
         signal.addEventListener('abort', stop, { once: true })
         if (signal.aborted) stop()

@@ -1,8 +1,9 @@
-import type { Agent } from '../agent/agent.ts'
+import type { Agent, Recovery } from '../agent/agent.ts'
 import { consoleLogger, type Logger } from '../protocol/logger.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Operation } from '../protocol/service.ts'
 import type { Others, TaskLog } from '../tasks/log.ts'
+import { type RecoverySettings, readRecovery } from './recovery.ts'
 
 export interface RuntimeOptions {
   readonly agent: Agent
@@ -20,6 +21,8 @@ export interface RuntimeOptions {
   readonly taskAfter?: number
   /** How long a silent writer is trusted, in milliseconds. Tasks of a dead process are found after that time. */
   readonly leaseTtl?: number
+  /** What becomes of turns whose process is gone: what the agent says unless said here. */
+  readonly recovery?: Recovery
   /** Also take two *new* messages with one `messageId` for the same. Off, because real clients reuse ids. */
   readonly dedupeNewTasks?: boolean
   /** Names this process in the leases it holds, for people who look into the store. */
@@ -33,7 +36,8 @@ export interface RuntimeOptions {
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
 
 type Unset = 'turnDeadline' | 'policy'
-export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset>> & Pick<RuntimeOptions, Unset>
+export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery'>> &
+  Pick<RuntimeOptions, Unset> & { readonly recovery: RecoverySettings }
 
 const day = 24 * 60 * 60 * 1000
 
@@ -49,5 +53,6 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     holder: crypto.randomUUID(),
     retention: { ended: 30 * day, tombstones: 30 * day },
     ...options,
+    recovery: readRecovery(options.recovery ?? options.agent.profile.recovery ?? 'fail'),
   }
 }

@@ -1,9 +1,11 @@
 import { createVoice } from '../agent/voice.ts'
-import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
+import type { JournalEntry, TaskEvent } from '../protocol/events.ts'
 import { isEnded, isInterrupted, type Phase } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
-import { createInbox } from './inbox.ts'
+import { createInbox, type Letter } from './inbox.ts'
+import { readJournal } from './journal.ts'
 import type { RuntimeSettings } from './options.ts'
+import { type Beginning, pickUp } from './pick-up.ts'
 import { createStop, type Stop, type StopReason, stopText } from './stop.ts'
 import { runTurn } from './turn.ts'
 import { createWriter, LeaseLost } from './writer.ts'
@@ -13,6 +15,8 @@ export interface Run {
   /** How many messages wait for their turn. */
   waiting(): number
   stop(reason: StopReason): void
+  /** It has given its lease to whoever takes it, which must not be prolonged any more. */
+  isLeaving(): boolean
   /** Somebody in this process has stored a message or a wish for it. */
   nudge(): void
   /** From now on it hears also what callers in other processes store. */
@@ -28,17 +32,13 @@ export interface RunStart {
   readonly fence: number
   readonly generation: number
   readonly phase: Phase
-  /** The message to begin with; is it the first of its task? */
-  readonly received: MessageEvent
-  readonly isFirst: boolean
+  /** The message to begin with. Without one it is an orphan: its log tells where to go on. */
+  readonly letter?: Letter
 }
 
-export function startRun(
-  { task, fence, generation, phase, received, isFirst }: RunStart,
-  settings: RuntimeSettings,
-): Run {
+export function startRun({ task, fence, generation, phase, letter }: RunStart, settings: RuntimeSettings): Run {
   const { taskId } = task
-  const { log, logger } = settings
+  const { log, logger, recovery } = settings
   const inbox = createInbox()
   const voice = createVoice(task)
   /** The turn under way, and why the whole run must stop. */
@@ -48,7 +48,10 @@ export function startRun(
   let restedAt = 0
   let finished: AbortController | undefined
   let isOver = false
+  let isLeaving = false
   const waiters: (() => void)[] = []
+  /** The last message that was answered. */
+  let answered = 0
 
   const writer = createWriter({
     log,
@@ -61,10 +64,10 @@ export function startRun(
       const rests = event.type === 'status' && ['completed', 'input-required'].includes(event.status.state)
       return rests && inbox.size() > 0 ? { ...event, status: { ...event.status, state: 'working' } } : event
     },
-    onForeign(event: TaskEvent) {
+    onForeign(event: TaskEvent, at: number) {
       if (event.type === 'cancel') stop('canceled')
       if (event.type !== 'message') return
-      const answersQuestion = inbox.push(event)
+      const answersQuestion = inbox.push({ received: event, generation: at })
       if (!answersQuestion && settings.whileBusy === 'interrupt') turn?.stop('interrupted')
     },
     onStored() {
@@ -82,28 +85,74 @@ export function startRun(
   }
 
   async function work(): Promise<void> {
-    let fresh = isFirst
-    for (let message: MessageEvent | undefined = received; message; message = inbox.take() ?? (await rest())) {
+    // The first message has nothing before it, and who keeps no journal has nothing to look up.
+    const isNew = letter && (letter.generation === 1 || !recovery.isKept)
+    let next: Beginning | undefined = isNew ? { letter, attempt: 1 } : await resume()
+    for (; next; next = following() ?? (await rest())) {
       turn = createStop(settings)
       if (halted) turn.stop(halted)
-      const stopped = await runTurn({ task, message, isFirst: fresh, stop: turn, writer, inbox, voice }, settings)
+      const stopped = await runTurn({ task, ...next, stop: turn, writer, inbox, voice }, settings)
       turn = undefined
-      fresh = false
       if (isEnded(writer.phase)) return
       const reason = halted ?? (stopped === 'interrupted' ? undefined : stopped)
       if (reason) return await end(reason)
+      answered = Math.max(next.letter.generation, inbox.taken())
     }
   }
 
+  /** Where an earlier process, or an earlier run, has left the task. */
+  async function resume(): Promise<Beginning | undefined> {
+    const journal = await readJournal(log, taskId, generation)
+    if (!journal && letter) return begin(letter)
+    for (const queued of journal?.queued ?? []) inbox.push(queued)
+    const found = pickUp(journal, recovery, letter === undefined)
+    switch (found.type) {
+      case 'begin':
+        if (found.attempt > (journal?.attempt ?? 0)) note(attemptAt(found))
+        return found
+      case 'rest':
+        return await release()
+      case 'cancel':
+        await end('canceled')
+        return undefined
+      case 'fail':
+        logger.warn({ taskId }, found.reason)
+        await writer.emit(voice.status('failed', found.reason))
+        return undefined
+    }
+  }
+
+  function following(): Beginning | undefined {
+    const next = inbox.take()
+    return next && begin(next)
+  }
+
+  function begin(next: Letter): Beginning {
+    const beginning = { letter: next, attempt: 1 }
+    if (recovery.isKept) note(attemptAt(beginning))
+    return beginning
+  }
+
+  /** Stored together with what follows, and before it. */
+  function note(entry: JournalEntry): void {
+    void writer.emit({ type: 'journal', entry })
+  }
+
+  async function rest(): Promise<Beginning | undefined> {
+    if (recovery.isKept) note({ type: 'rested', answered })
+    return await release()
+  }
+
   /** Gives the lease back, unless something has come meanwhile: then that is what to do next. */
-  async function rest(): Promise<MessageEvent | undefined> {
+  async function release(): Promise<Beginning | undefined> {
+    await writer.settled()
     while (!(await log.release(taskId, fence, writer.generation))) {
       await writer.sync()
       if (halted) {
         await end(halted)
         return undefined
       }
-      const next = inbox.take()
+      const next = following()
       if (next) return next
     }
     return undefined
@@ -111,8 +160,16 @@ export function startRun(
 
   async function end(reason: StopReason): Promise<void> {
     if (reason === 'lease-lost') throw new LeaseLost(`The lease of task ${taskId} is lost.`)
+    if (reason === 'shutdown' && recovery.isKept) return await handOver()
     const canceled = reason === 'canceled'
     await writer.emit(canceled ? voice.status('canceled') : voice.status('failed', stopText(reason, settings)))
+  }
+
+  /** Whoever looks for orphans next finds this one: nobody waits for the lease to run out. */
+  async function handOver(): Promise<void> {
+    isLeaving = true
+    await writer.emit({ type: 'journal', entry: { type: 'handed-over' } })
+    await log.renew([{ taskId, fence }], 0)
   }
 
   function tellRest(): void {
@@ -156,9 +213,14 @@ export function startRun(
   return {
     waiting: inbox.size,
     stop,
+    isLeaving: () => isLeaving,
     nudge,
     watch,
     rested: (after) => (restedAt > after ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
     done: run(),
   }
+}
+
+function attemptAt({ letter, attempt }: Beginning): JournalEntry {
+  return { type: 'attempt', message: letter.generation, attempt }
 }

@@ -33,7 +33,8 @@ export function createRuns(settings: RuntimeSettings): Runs {
   }
 
   async function beat(): Promise<void> {
-    const held = Array.from(runs, ([taskId, { fence }]) => ({ taskId, fence }))
+    const held = []
+    for (const [taskId, { run, fence }] of runs) if (!run.isLeaving()) held.push({ taskId, fence })
     try {
       const lost = await log.renew(held, leaseTtl)
       for (const taskId of lost) runs.get(taskId)?.run.stop('lease-lost')

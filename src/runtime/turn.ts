@@ -3,7 +3,6 @@ import { perform } from '../agent/perform.ts'
 import { refused } from '../agent/refused.ts'
 import { createTurn, type TurnContext } from '../agent/turn.ts'
 import type { Voice } from '../agent/voice.ts'
-import type { MessageEvent } from '../protocol/events.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { Fold } from '../tasks/fold.ts'
 import { loadFold } from '../tasks/load.ts'
@@ -11,13 +10,13 @@ import type { NewTask } from '../tasks/log.ts'
 import { describeFailure } from './failure.ts'
 import type { Inbox } from './inbox.ts'
 import type { RuntimeSettings } from './options.ts'
+import type { Beginning } from './pick-up.ts'
 import type { Stop, StopReason } from './stop.ts'
+import { foldUntil } from './stream.ts'
 import type { Writer } from './writer.ts'
 
-export interface TurnStart {
+export interface TurnStart extends Beginning {
   readonly task: NewTask
-  readonly message: MessageEvent
-  readonly isFirst: boolean
   readonly stop: Stop
   readonly writer: Writer
   readonly inbox: Inbox
@@ -26,14 +25,22 @@ export interface TurnStart {
 
 /** Lets the agent answer one message and stores what its answer means. Gives the reason if it was stopped. */
 export async function runTurn(start: TurnStart, settings: RuntimeSettings): Promise<StopReason | undefined> {
-  const { task, message, isFirst, stop, writer, inbox, voice } = start
-  const { log, logger, agent, taskAfter } = settings
+  const { task, letter, attempt, stop, writer, inbox, voice } = start
+  const { log, logger, agent, taskAfter, recovery } = settings
+  const { received } = letter
+  const isFirst = letter.generation === 1
   /** The caller will know it as a task. Ahead of `writer.phase`, which tells what is stored. */
   let isTask = writer.phase !== 'received'
-  let toldStatus = false
+  // A turn that goes on with a task begins with one of our own.
+  let toldStatus = !isFirst
+
+  function tellWorking(): void {
+    const working = voice.status('working')
+    void writer.emit(recovery.isKept ? { ...working, implied: true } : working)
+  }
 
   function becomesTask(): void {
-    if (!isTask) void writer.emit(voice.status('working'))
+    if (!isTask) tellWorking()
     isTask = true
   }
 
@@ -42,14 +49,16 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
     return {
       taskId: task.taskId,
       contextId: task.contextId,
-      received: message,
+      received,
+      attempt,
       task: fold?.task(),
       history: said.slice(
         0,
-        said.findLastIndex(({ messageId }) => messageId === message.message.messageId),
+        said.findLastIndex(({ messageId }) => messageId === received.message.messageId),
       ),
       signal: stop.signal,
       log: logger,
+      newArtifactId: recovery.isKept ? artifactIds(letter.generation) : () => crypto.randomUUID(),
       emit(event) {
         if (stop.over) return refused(`This turn of task ${task.taskId} is over (${stop.reason ?? 'it has returned'}).`)
         if (event.type === 'status') isTask = toldStatus = true
@@ -58,10 +67,15 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
       },
       async nextMessage() {
         const next = await inbox.next(stop.signal)
-        if (writer.phase === 'input-required') void writer.emit(voice.status('working'))
-        return next
+        if (writer.phase === 'input-required') tellWorking()
+        return next.received
       },
     }
+  }
+
+  /** Also a later attempt begins with the task as it was. */
+  function foldBefore(): Promise<Fold> {
+    return recovery.isKept ? foldUntil(log, task, letter.generation) : loadFold(log, task)
   }
 
   /** What a returned value means, given what the turn has already told. */
@@ -78,8 +92,9 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
     return isEnded(writer.phase) ? undefined : writer.emit(voice.status('failed', text))
   }
 
-  if (!isFirst) void writer.emit(voice.status('working'))
-  const turn = createTurn(context(isFirst ? undefined : await loadFold(log, task)))
+  // An attempt that follows another finds the task at work, unless that one was waiting for its caller.
+  if (attempt > 1 || isFirst ? isInterrupted(writer.phase) : true) tellWorking()
+  const turn = createTurn(context(isFirst ? undefined : await foldBefore()))
   const work = perform(agent.run, turn, becomesTask)
   // Most agents have touched the task by now.
   const slow = isTask ? undefined : setTimeout(becomesTask, taskAfter)
@@ -93,4 +108,10 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
   if (stop.reason || !done) return stop.reason
   await ('error' in done ? fail(done.error) : conclude(done.value))
   return undefined
+}
+
+/** The same for every attempt, so that what an attempt writes takes the place of what an earlier one has written. */
+function artifactIds(message: number): () => string {
+  let made = 0
+  return () => `artifact-${message}-${++made}`
 }

@@ -1,35 +1,49 @@
 import { createVoice } from '../agent/voice.ts'
 import type { TaskHead } from '../tasks/log.ts'
 import type { RuntimeSettings } from './options.ts'
+import { processGone } from './pick-up.ts'
 import type { Runs } from './runs.ts'
 
 const batch = 100
+const second = 1000
 const hour = 60 * 60 * 1000
 
 /** What nobody asks for and has to be done: the tasks of the dead, and what has been kept for long enough. */
 export interface Upkeep {
-  /** Ends the tasks whose process is gone. Also done by itself, twice in every lease time. */
+  /** Does with the tasks whose process is gone as the agent's policy says. Also done by itself, at the latest twice
+   * in every lease time. */
   recover(): Promise<number>
   stop(): void
 }
 
 export function startUpkeep(settings: RuntimeSettings, runs: Runs): Upkeep {
-  const { log, logger, leaseTtl, retention, holder } = settings
+  const { log, logger, leaseTtl, retention, holder, recovery } = settings
+  let isStopped = false
 
   async function recover(): Promise<number> {
-    // Our own are alive: they have only missed a heartbeat.
-    const orphans = (await log.orphans(batch)).filter(({ taskId }) => !runs.get(taskId))
-    for (const orphan of orphans) await fail(orphan)
-    return orphans.length
+    const decided = runs.expect()
+    try {
+      // Our own are alive: they have only missed a heartbeat.
+      const orphans = (await log.orphans(batch)).filter(({ taskId }) => !runs.get(taskId))
+      for (const orphan of orphans) await takeOver(orphan)
+      return orphans.length
+    } finally {
+      decided()
+    }
   }
 
-  async function fail(orphan: TaskHead): Promise<void> {
+  async function takeOver(orphan: TaskHead): Promise<void> {
     const { taskId } = orphan
-    const lease = await log.acquire(taskId, { holder, ttl: leaseTtl })
+    const lease = isStopped ? undefined : await log.acquire(taskId, { holder, ttl: leaseTtl })
     if (!lease) return // another process was faster
-    const head = (await log.head(taskId)) ?? orphan
-    const reason = 'The process that worked on this task stopped before it had finished. Please send it again.'
-    await log.append(taskId, head.generation, [createVoice(orphan).status('failed', reason)], lease)
+    const task = (await log.head(taskId)) ?? orphan
+    const { generation, phase } = task
+    if (phase === 'expired') return
+    if (recovery.isKept) {
+      runs.start({ task, generation, phase, ...lease })
+      return
+    }
+    await log.append(taskId, generation, [createVoice(task).status('failed', processGone)], lease)
     logger.warn({ taskId }, 'a task was failed because its process is gone')
   }
 
@@ -46,11 +60,14 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs): Upkeep {
     timer.unref?.() // housekeeping alone keeps no process alive
     return () => clearInterval(timer)
   }
-  const stops = [every(leaseTtl / 2, 'the search for abandoned tasks', recover), every(hour, 'tidying up', tidy)]
+  // What another process hands over shall not wait for long.
+  const rhythm = recovery.isKept ? Math.min(leaseTtl / 2, second) : leaseTtl / 2
+  const stops = [every(rhythm, 'the search for abandoned tasks', recover), every(hour, 'tidying up', tidy)]
 
   return {
     recover,
     stop() {
+      isStopped = true
       for (const stop of stops) stop()
     },
   }

@@ -22,7 +22,7 @@ export interface WriterOptions {
   readonly generation: number
   readonly phase: Phase
   /** Others may store messages and wishes to cancel; here they arrive, in order. */
-  readonly onForeign: (event: TaskEvent) => void
+  readonly onForeign: (event: TaskEvent, generation: number) => void
   /** The last word on an event before it is stored, given all that has arrived by then. */
   readonly adjust: (event: TaskEvent) => TaskEvent
   /** Called after every append. */
@@ -73,7 +73,7 @@ export function createWriter(options: WriterOptions): Writer {
       const stored: readonly StoredEvent[] = await log.read(taskId, writer.generation)
       if (stored.length === 0) return
       for (const { generation, event } of stored) {
-        onForeign(event)
+        onForeign(event, generation)
         writer.generation = generation
       }
     }
@@ -182,6 +182,7 @@ function phaseAfter(event: TaskEvent, phase: Phase): Phase | undefined {
       return canFollow(phase, 'working') && phase !== 'received' ? phase : undefined
     case 'message':
     case 'cancel':
+    case 'journal':
       return phase
   }
 }

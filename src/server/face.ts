@@ -13,7 +13,7 @@ import { createRest } from '../transports/rest/server.ts'
 import { WireCall } from '../transports/wire-call.ts'
 import { jsonAnswer, problem } from './answers.ts'
 import { type CardForm, cardPaths, createCardPage } from './card-page.ts'
-import { type InterfaceOptions, interfacesAt } from './interfaces.ts'
+import { type AddressOptions, type InterfaceOptions, interfacesAt } from './interfaces.ts'
 
 export interface FaceOptions
   extends WireLimits,
@@ -41,7 +41,7 @@ export interface Behind extends Pick<WireOptions, 'service' | 'recall' | 'onErro
 }
 
 /** The HTTP face of a service: JSON-RPC and REST in every dialect, cards, health. */
-export function createFace(behind: Behind, options: FaceOptions): Exchange {
+export function createFace(behind: Behind, options: FaceOptions & AddressOptions): Exchange {
   const { path = '/', housePath = '/api/a2a' } = options
   const atOrigin: WireOptions['originOf'] = (incoming) => originOf(incoming, options)
   const { card, isDraining, ...wire } = { ...options, ...behind, originOf: atOrigin }

@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { Service } from '../protocol/service.ts'
+import { belowTenant } from './below.ts'
 import { createFace } from './face.ts'
 import { createResident, type HandlerOptions } from './resident.ts'
 import { tenantService } from './tenants.ts'
@@ -23,6 +24,8 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
   const service = tenantService((tenant) =>
     tenant === undefined || tenant === options.tenant ? resident.service : undefined,
   )
-  const exchange = createFace({ ...resident, service }, options)
+  const face = createFace({ ...resident, service }, options)
+  const { tenant } = options
+  const exchange = tenant === undefined ? face : belowTenant(tenant, face)
   return { exchange, fetch: toFetch(exchange), service, drain: resident.drain }
 }

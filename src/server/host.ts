@@ -1,9 +1,12 @@
 import type { Agent } from '../agent/agent.ts'
-import type { Exchange, Incoming } from '../http/exchange.ts'
+import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
+import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { problem } from './answers.ts'
+import { at } from './below.ts'
+import { createGrpcDesk, type GrpcKit } from './grpc-desk.ts'
 import type { HandlerOptions, Resident } from './resident.ts'
-import { at, createSite, type Site } from './site.ts'
+import { createSite, type Site } from './site.ts'
 
 /** Where an agent lives on a host that has several; with `tenant`, several share one place. */
 export interface Place {
@@ -17,14 +20,24 @@ export interface Place {
 export interface Host {
   readonly exchange: Exchange
   readonly fetch: (request: Request) => Promise<Response>
+  /** Only if it was made with what gRPC needs. */
+  readonly grpc: GrpcExchange | undefined
   add(agent: Agent, options?: HandlerOptions & Place): Resident
   /** From now on nobody finds it; its turns may finish until the deadline (milliseconds). */
   remove(resident: Resident, deadline: number): Promise<void>
   drain(deadline: number): Promise<void>
 }
 
-export function createHost(): Host {
+export interface HostOptions {
+  /** Loaded only by those who want it. */
+  readonly grpc?: GrpcKit
+}
+
+export function createHost({ grpc: kit }: HostOptions = {}): Host {
   let sites: readonly Site[] = []
+  /** Where all requests go as long as there is only one agent, and it has no place of its own. */
+  let only: Exchange | undefined
+  const desk = kit && createGrpcDesk(kit)
 
   function siteAt(path: string, name: string | undefined): Site {
     const known = sites.find((each) => each.path === path && each.name === name)
@@ -36,11 +49,18 @@ export function createHost(): Host {
     return site
   }
 
-  async function exchange(incoming: Incoming) {
+  function settle(): void {
+    sites = sites.filter(({ residents }) => residents.size > 0)
+    const [first] = sites
+    const isAlone = sites.length === 1 && first?.path === '' && first.name === undefined
+    only = isAlone ? first.only : undefined
+    desk?.settle(sites)
+  }
+
+  async function route(incoming: Incoming): Promise<Outgoing> {
     const name = incoming.header('host')?.replace(/:\d+$/, '').toLowerCase()
     const site = sites.find(
-      ({ path, name: own = name, residents }) =>
-        residents.size > 0 && own === name && (path === incoming.path || incoming.path.startsWith(`${path}/`)),
+      ({ path, name: own = name }) => own === name && (path === incoming.path || incoming.path.startsWith(`${path}/`)),
     )
     if (!site) return problem(404, 'There is no agent at this address.')
     const { path } = site
@@ -48,17 +68,23 @@ export function createHost(): Host {
     return await site.exchange(at(incoming, incoming.path.slice(path.length) || '/', `${incoming.base}${path}`))
   }
 
+  // Not async: most hosts have one agent.
+  const exchange: Exchange = (incoming) => (only ? only(incoming) : route(incoming))
+
   return {
     exchange,
     fetch: toFetch(exchange),
+    grpc: desk?.exchange,
     add(agent, { at: place = '', name, ...options } = {}) {
       const path = place.replace(/\/+$/, '')
       if (path !== '' && !path.startsWith('/')) throw new TypeError(`A place begins with a slash: "/${path}".`)
-      return siteAt(path, name?.toLowerCase()).add(agent, options)
+      const resident = siteAt(path, name?.toLowerCase()).add(agent, options)
+      settle()
+      return resident
     },
     async remove(resident, deadline) {
       for (const site of sites) site.remove(resident)
-      sites = sites.filter(({ residents }) => residents.size > 0)
+      settle()
       await resident.drain(deadline)
     },
     async drain(deadline) {

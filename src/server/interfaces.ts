@@ -12,24 +12,42 @@ export interface InterfaceOptions {
   readonly tenant?: string
 }
 
+export interface AddressOptions extends InterfaceOptions {
+  /** The tenant that callers of gRPC name: it has no paths by which agents could be told apart. */
+  readonly dialledAs?: string
+}
+
 /** Every address of an agent and what is spoken there, the preferred ones first. */
 export function interfacesAt(
   origin: string,
   dialects: readonly ServerDialect[],
-  { path = '/', grpc = false, tenant }: InterfaceOptions,
+  options: AddressOptions,
 ): readonly AgentInterface[] {
-  const addresses: Readonly<Partial<Record<Binding, string>>> = {
-    JSONRPC: `${origin}${path}`,
-    'HTTP+JSON': origin,
-    ...(grpc && { GRPC: dialled(origin) }),
-  }
   const versions = [...new Set(dialects.map(({ version }) => version))]
   return versions.flatMap((protocolVersion) => {
     const spoken = dialects.filter(({ version }) => version === protocolVersion).flatMap(({ bindings }) => bindings)
-    return Object.entries(addresses)
-      .filter(([binding]) => spoken.includes(binding as Binding))
-      .map(([binding, url]) => ({ url, binding, protocolVersion, ...(tenant && { tenant }) }))
+    return addressesFor(protocolVersion, origin, options)
+      .filter(({ binding }) => spoken.includes(binding))
+      .map((address) => ({ ...address, protocolVersion }))
   })
+}
+
+type Address = Omit<AgentInterface, 'protocolVersion'> & { readonly binding: Binding }
+
+/** Before 1.0 nobody can name a tenant: it is in the path, and where there is none the agent cannot be reached. */
+function addressesFor(version: string, origin: string, options: AddressOptions): readonly Address[] {
+  const { path = '/', grpc = false, tenant, dialledAs = tenant } = options
+  const canName = !version.startsWith('0.')
+  const base = tenant === undefined || canName ? origin : `${origin}/${encodeURIComponent(tenant)}`
+  const named = canName && tenant !== undefined && { tenant }
+  const addresses: Address[] = [
+    { url: `${base}${path}`, binding: 'JSONRPC', ...named },
+    { url: base, binding: 'HTTP+JSON', ...named },
+  ]
+  if (!grpc) return addresses
+  const dial = { url: dialled(origin), binding: 'GRPC' } as const
+  if (dialledAs === undefined) return [...addresses, dial]
+  return canName ? [...addresses, { ...dial, tenant: dialledAs }] : addresses
 }
 
 /** What clients of gRPC dial: host and port, and nothing else. */

@@ -7,19 +7,21 @@ import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { cardOf } from './card.ts'
 import type { Behind, FaceOptions } from './face.ts'
-import { interfacesAt } from './interfaces.ts'
+import { type AddressOptions, interfacesAt } from './interfaces.ts'
 
 export interface HandlerOptions extends Partial<Omit<RuntimeOptions, 'agent'>>, FaceOptions {
   /** What the extended card says beyond the public one. Without it there is none. */
   readonly extendedCard?: Partial<AgentProfile>
 }
 
+export interface ResidentOptions extends HandlerOptions, AddressOptions {}
+
 /** An agent at work, ready to be given a face. */
 export interface Resident extends Runtime, Behind {
-  readonly options: HandlerOptions
+  readonly options: ResidentOptions
 }
 
-export function createResident(agent: Agent, options: HandlerOptions): Resident {
+export function createResident(agent: Agent, options: ResidentOptions): Resident {
   const { logger = consoleLogger, log = createMemoryLog() } = options
   const runtime = createRuntime({ ...options, logger, log, agent })
   let isDraining = false
@@ -37,7 +39,7 @@ export function createResident(agent: Agent, options: HandlerOptions): Resident 
   }
 }
 
-function withExtendedCard(service: Service, { profile }: Agent, options: HandlerOptions): Service {
+function withExtendedCard(service: Service, { profile }: Agent, options: ResidentOptions): Service {
   const { extendedCard, publicUrl = 'http://localhost' } = options
   if (extendedCard === undefined) return service
   const card = cardOf({ ...profile, ...extendedCard }, true)

@@ -1,9 +1,11 @@
 import type { Agent } from '../agent/agent.ts'
-import type { Exchange, Incoming } from '../http/exchange.ts'
-import { cardPaths } from './card-page.ts'
+import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
+import { limitsOf } from '../transports/options.ts'
+import { at, firstSegment, restOf } from './below.ts'
 import { createFace } from './face.ts'
 import { createResident, type HandlerOptions, type Resident } from './resident.ts'
-import { tenantService } from './tenants.ts'
+import { type LookLimits, tenantIn } from './tenant-in.ts'
+import { requireTenant, tenantService } from './tenants.ts'
 
 /** One address. Several agents may share it, told apart by their tenants. */
 export interface Site {
@@ -11,64 +13,74 @@ export interface Site {
   readonly name: string | undefined
   readonly exchange: Exchange
   readonly residents: ReadonlySet<Resident>
+  /** The only agent there is, if it need not be told apart from others. */
+  readonly only: Exchange | undefined
   add(agent: Agent, options: HandlerOptions): Resident
   remove(resident: Resident): void
 }
 
+interface Lodging {
+  readonly resident: Resident
+  readonly face: Exchange
+}
+
 export function createSite(address: Pick<Site, 'path' | 'name'>): Site {
-  const residents = new Map<string | undefined, { readonly resident: Resident; readonly face: Exchange }>()
-  const service = tenantService((tenant) => residents.get(tenant)?.resident.service)
-  const all = new Set<Resident>()
+  const lodgings = new Map<string | undefined, Lodging>()
+
+  /** For those who name no tenant where there are only tenants. */
+  function lobby({ resident }: Lodging): Exchange {
+    return createFace({ ...resident, service: tenantService(() => undefined) }, resident.options)
+  }
+
+  async function exchange(incoming: Incoming): Promise<Outgoing> {
+    const mounted = lodgings.get(firstSegment(incoming.path))
+    // Below its name a tenant is alone, also for those whose dialect has no word for tenants.
+    if (mounted) return await mounted.face(at(incoming, restOf(incoming.path)))
+    const { tenant, incoming: read } = await tenantIn(incoming, widest([...lodgings.values()]))
+    const [first] = lodgings.values()
+    const meant = lodgings.get(tenant) ?? lodgings.get(undefined)
+    if (meant) return await meant.face(read)
+    if (!first) throw new Error('A site without residents was asked.')
+    return await lobby(first)(read)
+  }
 
   return {
     ...address,
-    residents: all,
+    get residents() {
+      return new Set(Array.from(lodgings.values(), ({ resident }) => resident))
+    },
+    get only() {
+      return lodgings.size === 1 ? lodgings.get(undefined)?.face : undefined
+    },
     add(agent, options) {
       const { tenant } = options
+      if (tenant !== undefined) requireTenant(tenant)
       const place = `${address.name ?? ''}${address.path}/${tenant ?? ''}`
-      if (residents.has(tenant)) throw new Error(`There is an agent at ${place} already: remove it first.`)
-      const resident = createResident(agent, options)
-      const recall: Resident['recall'] = async (asked, principal) =>
-        await residents.get(asked.tenant)?.resident.recall(asked, principal)
-      // Whichever face a call comes to, its tenant tells whom it is for.
-      residents.set(tenant, { resident, face: createFace({ ...resident, service, recall }, options) })
-      all.add(resident)
+      if (lodgings.has(tenant)) throw new Error(`There is an agent at ${place} already: remove it first.`)
+      const resident = createResident(agent, { ...options, dialledAs: dialledAs(address.path, tenant) })
+      const service = tenantService((asked) => (asked === undefined || asked === tenant ? resident.service : undefined))
+      lodgings.set(tenant, { resident, face: createFace({ ...resident, service }, resident.options) })
       return resident
     },
     remove(resident) {
-      if (all.delete(resident)) residents.delete(resident.options.tenant)
+      const { tenant } = resident.options
+      if (lodgings.get(tenant)?.resident === resident) lodgings.delete(tenant)
     },
-    exchange(incoming) {
-      const asked = cardOfTenant(incoming)
-      const own = asked && residents.get(asked.tenant)
-      if (own) return own.face(asked.incoming)
-      const [first] = residents.values()
-      const main = residents.get(undefined) ?? first
-      if (!main) throw new Error('A site without residents was asked.')
-      return main.face(incoming)
-    },
+    exchange,
   }
 }
 
-/** A tenant has its card below its name; everything else of it is told apart by the tenant that a call names. */
-function cardOfTenant(incoming: Incoming): { readonly tenant: string; readonly incoming: Incoming } | undefined {
-  const path = cardPaths.find((each) => incoming.path.endsWith(each))
-  const tenant = path && incoming.path.slice(1, -path.length)
-  return tenant ? { tenant, incoming: at(incoming, path) } : undefined
+/** What callers of gRPC, which has no paths, name instead. */
+function dialledAs(path: string, tenant: string | undefined): string | undefined {
+  const names = [...path.split('/'), tenant].filter((name) => name)
+  return names.length === 0 ? undefined : names.join('/')
 }
 
-/** The same request at another path. */
-export function at(incoming: Incoming, path: string, base = incoming.base): Incoming {
+/** Whoever it is for, it must be read to know; then each has limits of its own. */
+function widest(lodgings: readonly Lodging[]): LookLimits {
+  const limits = lodgings.map(({ resident }) => limitsOf(resident.options))
   return {
-    method: incoming.method,
-    path,
-    query: incoming.query,
-    base,
-    secure: incoming.secure,
-    header: incoming.header,
-    bytes: incoming.bytes,
-    get signal() {
-      return incoming.signal
-    },
+    bodyLimit: Math.max(...limits.map(({ bodyLimit }) => bodyLimit)),
+    jsonDepth: Math.max(...limits.map(({ jsonDepth }) => jsonDepth)),
   }
 }

@@ -1,6 +1,27 @@
 import { invalidParams } from '../protocol/errors.ts'
 import type { Call, Service } from '../protocol/service.ts'
 
+/** Taken by paths of A2A and of this server. */
+const reserved: ReadonlySet<string> = new Set([
+  'tasks',
+  'task',
+  'v1',
+  'message:send',
+  'message:stream',
+  'extendedAgentCard',
+  '.well-known',
+  'healthz',
+  'agent',
+  'api',
+])
+
+/** A tenant is one segment of a path, and must not look like another one. */
+export function requireTenant(tenant: string): void {
+  if (tenant !== '' && !tenant.includes('/') && !reserved.has(tenant)) return
+  const names = [...reserved].join(', ')
+  throw new TypeError(`tenant: expected a name without slashes that is none of ${names}, got ${JSON.stringify(tenant)}`)
+}
+
 /** One service that hands every call on to the one of its tenant. */
 export function tenantService(serviceOf: (tenant: string | undefined) => Service | undefined): Service {
   function at({ tenant }: { readonly tenant?: string }): Service {

@@ -15,7 +15,7 @@ function lastIndex(events: readonly TaskEvent[], type: TaskEvent['type']): numbe
 
 /** Most events of a long task change nothing but its generation. */
 export function leavesStanding({ type }: TaskEvent): boolean {
-  return type === 'artifact' || type === 'cancel'
+  return type === 'artifact' || type === 'cancel' || type === 'journal'
 }
 
 export function isOver(phase: TaskHead['phase']): boolean {

@@ -51,6 +51,7 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
           addArtifact(artifacts, event)
           return
         case 'cancel':
+        case 'journal':
           return
       }
     },

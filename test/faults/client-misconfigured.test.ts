@@ -120,6 +120,17 @@ const cases: readonly Case[] = [
     expected: { code: 'invalid-agent-response', hint: /another JSON service/ },
   },
   {
+    reason: 'mixed-versions',
+    start: behind(
+      answering(200, {
+        jsonrpc: '2.0',
+        id: 1,
+        result: { message: { messageId: 'm', role: 'agent', parts: [{ kind: 'text', text: 'Hello.' }] } },
+      }),
+    ),
+    expected: { code: 'invalid-agent-response', hint: /in the objects of an older version/ },
+  },
+  {
     reason: 'gateway',
     start: behind(answering(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' })),
     expected: { code: 'unavailable', status: 502, hint: /the agent behind it does not/ },

@@ -25,7 +25,14 @@ export async function publish(): Promise<ReadonlyMap<string, string>> {
 /** Bundles all of an entry, such as `client/index`, as its users do. */
 export async function bundle(published: ReadonlyMap<string, string>, entry: string): Promise<Bundle> {
   const input = join(root, 'dist', `${entry}.js`)
-  const chunks = await build({ ...quiet, input, plugins: [filesIn(published)] }, { format: 'esm', minify: true })
+  // As for an application, whose first chunk may have what others need of it.
+  const app: InputOptions = {
+    ...quiet,
+    input,
+    plugins: [filesIn(published)],
+    preserveEntrySignatures: 'allow-extension',
+  }
+  const chunks = await build(app, { format: 'esm', minify: true, comments: { annotation: false } })
   const atFirst = withImports(
     chunks.filter(({ isEntry }) => isEntry),
     chunks,

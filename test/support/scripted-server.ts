@@ -23,6 +23,15 @@ async function run(turn: Turn): Promise<string | undefined> {
       }
       return undefined
     }
+    case 'tick': {
+      const ticks = turn.artifact('ticks')
+      // The first attempt never ends by itself; a later one does.
+      for (let n = 1; !turn.signal.aborted && (turn.attempt === 1 || n <= 20); n++) {
+        await ticks.write(`${process.pid} `)
+        await pause(2)
+      }
+      return turn.signal.aborted ? undefined : `attempt ${turn.attempt}`
+    }
     case 'hold':
       await turn.status('working', 'Holding')
       while (!existsSync(join(directory, name)) && !turn.signal.aborted) await pause(5)

@@ -1,8 +1,8 @@
-import { v1_0Client } from '../../dialects/v1.0/client.ts'
+import { v1_0Known } from '../../dialects/v1.0/known.ts'
 import { type Connect, createConnect } from '../create-connect.ts'
 import { overHttp } from '../over-http.ts'
 
 export * from '../surface.ts'
 
 /** Speaks A2A 1.0 alone, and is half as large for it. */
-export const connect: Connect = createConnect({ dialects: [v1_0Client], transports: overHttp })
+export const connect: Connect = createConnect({ dialects: [v1_0Known], transports: overHttp })

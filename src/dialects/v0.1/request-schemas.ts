@@ -1,5 +1,6 @@
-import { historyLength, id, maxParts } from '../limits.ts'
+import { id } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
+import { historyLength, maxParts } from '../request-limits.ts'
 import { list } from '../shape.ts'
 import { word } from '../tagged-shape.ts'
 import { metadata, Part, PushConfig, words } from './schemas.ts'

@@ -1,7 +1,7 @@
 import { assumed } from '../assumed.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { cardFields, extensions, skillFields } from '../proto-card.ts'
-import { OlderScheme, Requirement } from '../proto-security.ts'
+import { olderFlows, Requirement, schemeOf } from '../proto-security.ts'
 import { boolean, list, map, string } from '../shape.ts'
 
 const text = implicit(string())
@@ -30,7 +30,7 @@ export const AgentCard = object({
   documentationUrl: text,
   // Came after 0.3.0; the SDKs of 0.3 have it.
   iconUrl: text,
-  securitySchemes: optional(map(OlderScheme)),
+  securitySchemes: optional(map(schemeOf(object({}, { oneOf: olderFlows })))),
   security,
   supportsAuthenticatedExtendedCard: flag,
 })

@@ -1,14 +1,20 @@
 import { assumed } from '../assumed.ts'
-import { historyLength, id, maxParts, pageSize } from '../limits.ts'
+import { id } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { timestamp } from '../proto-shape.ts'
-import { boolean, list, string, struct } from '../shape.ts'
+import { historyLength, maxParts, pageSize } from '../request-limits.ts'
+import { boolean, hinted, list, string, struct } from '../shape.ts'
 import { ConfigName, TaskName } from './names.ts'
-import { messageFields, metadata, Part, PushConfig, State, words } from './schemas.ts'
+import { hintForPart, hintForRole } from './other-forms.ts'
+import { messageFields, metadata, Part, PushConfig, Role, State, words } from './schemas.ts'
 
 /** What a caller sends: the request messages of the proto. */
 
-const SentMessage = object({ ...messageFields, content: list(Part, { min: 1, max: maxParts }) })
+const SentMessage = object({
+  ...messageFields,
+  role: hinted(Role, hintForRole),
+  content: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+})
 
 /**
  * In the proto, history length has no presence, so that 0 is the same as nothing. JSON shows the difference, and callers

@@ -3,9 +3,8 @@ import { assumed } from '../assumed.ts'
 import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../proto-shape.ts'
-import { boolean, hinted, list, string, struct } from '../shape.ts'
+import { boolean, list, string, struct } from '../shape.ts'
 import { ConfigName } from './names.ts'
-import { hintForPart, hintForRole } from './other-forms.ts'
 
 /** The objects of A2A 0.3 in its proto, `a2a.v1`. It marks next to nothing as required; what is so by sense is here. */
 
@@ -34,14 +33,11 @@ const File = object(
 )
 
 /** Its metadata and the name of a file came after 0.3.0; the SDKs of 0.3 have them. */
-export const Part = hinted(
-  object({ metadata }, { oneOf: { text: string(), file: File, data: object({ data: struct() }) } }),
-  hintForPart,
-)
+export const Part = object({ metadata }, { oneOf: { text: string(), file: File, data: object({ data: struct() }) } })
 
 export const messageFields = {
   messageId: id,
-  role: hinted(Role, hintForRole),
+  role: Role,
   contextId: implicit(id),
   taskId: implicit(id),
   extensions: implicit(words),

@@ -1,9 +1,10 @@
-import { historyLength, id, maxParts, pageSize } from '../limits.ts'
+import { id } from '../limits.ts'
 import { object, optional } from '../object-shape.ts'
+import { historyLength, maxParts, pageSize } from '../request-limits.ts'
 import { boolean, hinted, list, type Shape, string } from '../shape.ts'
 import { marked, word } from '../tagged-shape.ts'
 import { wrongValue } from '../violation.ts'
-import { hintForRole } from './other-forms.ts'
+import { hintForPart, hintForRole } from './other-forms.ts'
 import { messageFields, metadata, Part, PushConfig, State, words } from './schemas.ts'
 
 /** What a caller sends, as params of JSON-RPC. */
@@ -14,7 +15,7 @@ const SentMessage = marked(
   object({
     ...messageFields,
     role: hinted(word('user'), hintForRole),
-    parts: list(Part, { min: 1, max: maxParts }),
+    parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
   }),
 )
 

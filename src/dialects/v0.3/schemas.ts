@@ -2,9 +2,8 @@ import type { TaskState } from '../../protocol/model.ts'
 import { id, maxWords } from '../limits.ts'
 import { object, optional } from '../object-shape.ts'
 import { bytes, int32, timestamp } from '../proto-shape.ts'
-import { boolean, hinted, list, string, struct } from '../shape.ts'
+import { boolean, list, string, struct } from '../shape.ts'
 import { marked, tagged, word } from '../tagged-shape.ts'
-import { hintForPart, hintForRole } from './other-forms.ts'
 
 /** The objects of A2A 0.3 in its JSON form, in which most say by `kind` what they are. Those of 0.2 are the same. */
 
@@ -28,18 +27,15 @@ const File = object(
   { oneOf: { bytes: bytes(), uri: string({ min: 1 }) } },
 )
 
-export const Part = hinted(
-  tagged('kind', {
-    text: object({ text: string(), metadata }),
-    file: object({ file: File, metadata }),
-    data: object({ data: struct(), metadata }),
-  }),
-  hintForPart,
-)
+export const Part = tagged('kind', {
+  text: object({ text: string(), metadata }),
+  file: object({ file: File, metadata }),
+  data: object({ data: struct(), metadata }),
+})
 
 export const messageFields = {
   messageId: id,
-  role: hinted(word('user', 'agent'), hintForRole),
+  role: word('user', 'agent'),
   contextId: optional(id),
   taskId: optional(id),
   referenceTaskIds: optional(list(id, { max: maxWords })),

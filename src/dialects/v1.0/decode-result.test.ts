@@ -67,7 +67,9 @@ describe('an answer', () => {
       /^status\.state: expected one of TASK_STATE_SUBMITTED, .* got nothing$/,
     )
     const older = { ...bare, history: [{ messageId: 'm', role: 'user', parts: [] }] }
-    expect(problemOf(() => decode.getTask(older, address))).toContain('"user" looks like A2A 0.3 or older')
+    expect(problemOf(() => decode.getTask(older, address))).toBe(
+      'history[0].role: expected one of ROLE_USER, ROLE_AGENT, got "user"',
+    )
   })
 
   it('to a delete may be anything', () => {

@@ -1,12 +1,18 @@
-import { historyLength, id, maxParts, pageSize } from '../limits.ts'
+import { id } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { timestamp } from '../proto-shape.ts'
-import { boolean, list, string } from '../shape.ts'
-import { messageFields, metadata, Part, PushConfig, pushFields, State, tenant, words } from './schemas.ts'
+import { historyLength, maxParts, pageSize } from '../request-limits.ts'
+import { boolean, hinted, list, string } from '../shape.ts'
+import { hintForPart, hintForRole } from './other-forms.ts'
+import { messageFields, metadata, Part, PushConfig, pushFields, Role, State, tenant, words } from './schemas.ts'
 
 /** What a caller sends: the request messages of the proto. */
 
-const SentMessage = object({ ...messageFields, parts: list(Part, { min: 1, max: maxParts }) })
+const SentMessage = object({
+  ...messageFields,
+  role: hinted(Role, hintForRole),
+  parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+})
 
 const SendConfiguration = object({
   acceptedOutputModes: implicit(words),

@@ -3,8 +3,7 @@ import { assumed } from '../assumed.ts'
 import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { bytes, int32, protoEnum, timestamp } from '../proto-shape.ts'
-import { boolean, hinted, json, list, string, struct } from '../shape.ts'
-import { hintForPart, hintForRole } from './other-forms.ts'
+import { boolean, json, list, string, struct } from '../shape.ts'
 
 /** The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`. */
 
@@ -25,17 +24,14 @@ export const words = list(string({ min: 1 }), { max: maxWords })
 export const tenant = implicit(string({ max: 256 }))
 export const metadata = optional(struct())
 
-export const Part = hinted(
-  object(
-    { filename: implicit(string()), mediaType: implicit(string()), metadata },
-    { oneOf: { text: string(), raw: bytes(), url: string({ min: 1 }), data: json() } },
-  ),
-  hintForPart,
+export const Part = object(
+  { filename: implicit(string()), mediaType: implicit(string()), metadata },
+  { oneOf: { text: string(), raw: bytes(), url: string({ min: 1 }), data: json() } },
 )
 
 export const messageFields = {
   messageId: id,
-  role: hinted(Role, hintForRole),
+  role: Role,
   contextId: implicit(id),
   taskId: implicit(id),
   referenceTaskIds: implicit(list(id, { max: maxWords })),

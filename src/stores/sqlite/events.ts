@@ -78,6 +78,7 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
       const key = Number(lastInsertRowid)
       insertEvents(key, 0, batch)
       if (isOver(phase)) setEnd.run(key)
+      else moveOn.know(task.taskId, key)
       claims.claim(task.owner, key, 1, wanted)
       return { type: 'stored', generation, lease: { fence: 1 } }
     },

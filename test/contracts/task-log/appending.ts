@@ -1,7 +1,19 @@
 import { expect, test } from 'vitest'
 import type { Appended } from '../../../src/tasks/log.ts'
 import { type OpenLog, openForTest } from './opened-log.ts'
-import { begin, chunk, lease, message, newTask, readAll, readGenerations, reply, status, upTo } from './samples.ts'
+import {
+  begin,
+  chunk,
+  lease,
+  message,
+  newTask,
+  readAll,
+  readGenerations,
+  reply,
+  status,
+  step,
+  upTo,
+} from './samples.ts'
 
 export function appendingContract(open: OpenLog): void {
   test('events are numbered 1, 2, 3… without a hole, across create and appends', async () => {
@@ -17,6 +29,23 @@ export function appendingContract(open: OpenLog): void {
         event,
       })),
     )
+  })
+
+  test('a journal entry is an event like all, and leaves the task as it stands', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log, {}, step, status('input-required', 1_000, 'Which?'))
+    await log.append(taskId, 3, [message('this')], {})
+    const before = await log.head(taskId)
+    expect(await log.append(taskId, 4, [step], { fence: 1 })).toMatchObject({ type: 'stored', generation: 5 })
+    expect(await log.head(taskId)).toEqual({ ...before, generation: 5 })
+    expect((await readAll(log, taskId)).map(({ event }) => event)).toEqual([
+      message(),
+      step,
+      status('input-required', 1_000, 'Which?'),
+      message('this'),
+      step,
+    ])
+    expect(await log.append(taskId, 5, [step], { fence: 7 })).toEqual({ type: 'fenced' })
   })
 
   test('an append that is behind is told the newest generation and stores nothing', async () => {

@@ -121,6 +121,15 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.orphans(10)).toEqual([])
   })
 
+  test('a lease that is renewed for no time is an orphan at once, whoever looks', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log, {}, status('working'))
+    expect(await log.renew([{ taskId, fence: 1 }], 0)).toEqual([])
+    expect(await log.orphans(10)).toMatchObject([{ taskId }])
+    expect(await log.acquire(taskId, lease)).toEqual({ fence: 2 })
+    expect(await log.append(taskId, 2, [chunk('late')], { fence: 1 })).toEqual({ type: 'fenced' })
+  })
+
   test('the lease ends with the task, and nobody gets it then', async () => {
     const log = await openForTest(open)
     const done = await begin(log, {}, status('completed'))

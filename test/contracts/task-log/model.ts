@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { TaskLog } from '../../../src/tasks/log.ts'
 import { NaiveLog } from './naive-log.ts'
 import type { OpenLog, SharedPlace } from './opened-log.ts'
-import { chunk, message, readAll, reply, status } from './samples.ts'
+import { chunk, message, readAll, reply, status, step } from './samples.ts'
 
 export function modelContract(open: OpenLog): void {
   test('whatever is done in whatever order, it answers as the naive log does', async () => {
@@ -65,6 +65,7 @@ const claims = fc.array(fc.record({ key: fc.constantFrom(...keys), digest: fc.co
 })
 const progress = fc.oneof(
   fc.string().map(chunk),
+  fc.constant(step),
   moment.map((at) => status('working', at)),
   moment.map((at) => status('input-required', at, 'a question')),
 )

@@ -1,0 +1,84 @@
+import { speakers } from '../dialects/all.ts'
+import { originOf } from '../http/forwarded.ts'
+import type { GrpcExchange, GrpcIncoming } from '../transports/grpc/rpc.ts'
+import type { GrpcOptions } from '../transports/grpc/server.ts'
+import type { Addressed } from '../transports/grpc/tenant-of.ts'
+import { limitsOf } from '../transports/options.ts'
+import type { Resident } from './resident.ts'
+import type { Site } from './site.ts'
+import { tenantService } from './tenants.ts'
+
+/** What of gRPC a host needs. It costs time to load, so it is handed in by those who want it. */
+export interface GrpcKit {
+  readonly createGrpc: (options: GrpcOptions) => GrpcExchange
+  readonly tenantOf: (incoming: GrpcIncoming, limit: number) => Promise<Addressed>
+  /** Aborts when the server takes no new work. */
+  readonly draining?: AbortSignal
+}
+
+/** Where calls of gRPC, which have no paths, find the agent that they are for. */
+export interface GrpcDesk {
+  readonly exchange: GrpcExchange
+  /** These are the sites from now on. */
+  settle(sites: readonly Site[]): void
+}
+
+interface Extension {
+  /** Of the host. */
+  readonly name: string | undefined
+  /** The tenant that callers name. */
+  readonly tenant: string | undefined
+  readonly resident: Resident
+  readonly exchange: GrpcExchange
+}
+
+export function createGrpcDesk({ createGrpc, tenantOf, draining }: GrpcKit): GrpcDesk {
+  let extensions: readonly Extension[] = []
+  let bodyLimit = 0
+  const nobody = createGrpc({
+    service: tenantService(() => undefined),
+    dialects: speakers({}),
+    onError: () => {},
+    ...(draining && { draining }),
+  })
+
+  function open(resident: Resident): GrpcExchange {
+    const { options, service, onError } = resident
+    const { dialledAs } = options
+    return createGrpc({
+      ...options,
+      service: tenantService((asked) => (asked === undefined || asked === dialledAs ? service : undefined)),
+      dialects: speakers(options),
+      originOf: (incoming) => originOf(incoming, options),
+      onError,
+      ...(draining && { draining }),
+    })
+  }
+
+  async function connect(incoming: GrpcIncoming) {
+    const { tenant, incoming: read } = await tenantOf(incoming, bodyLimit)
+    const name = incoming.header('host')?.replace(/:\d+$/, '').toLowerCase()
+    const meant = extensions.filter((each) => each.tenant === tenant)
+    const found = meant.find((each) => each.name === name) ?? meant.find((each) => each.name === undefined)
+    return await (found?.exchange ?? nobody)(read)
+  }
+
+  return {
+    exchange(incoming) {
+      const [first, ...others] = extensions
+      if (first && others.length === 0 && first.name === undefined && first.tenant === undefined) {
+        return first.exchange(incoming)
+      }
+      return connect(incoming)
+    },
+    settle(sites) {
+      extensions = sites.flatMap(({ name, residents }) =>
+        Array.from(residents, (resident) => {
+          const known = extensions.find((each) => each.resident === resident)
+          return known ?? { name, tenant: resident.options.dialledAs, resident, exchange: open(resident) }
+        }),
+      )
+      bodyLimit = Math.max(0, ...extensions.map(({ resident }) => limitsOf(resident.options).bodyLimit))
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { StoredEvent } from '../../src/protocol/events.ts'
+import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { readAll } from '../contracts/task-log/samples.ts'
+import { collect } from '../support/house.ts'
+import { eventually, type ProcessOptions, type ServerProcess, startProcess } from '../support/process.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+const leaseTtl = 1_000
+const immediately = { configuration: { returnImmediately: true } }
+
+async function startPair(options: ProcessOptions) {
+  const directory = await temporaryDirectory()
+  const start = () => startProcess(directory, { leaseTtl, ...options })
+  const [a, b] = await Promise.all([start(), start()])
+  return { directory, a, b }
+}
+
+async function eventsOf(directory: string, taskId: string): Promise<readonly StoredEvent[]> {
+  const log = createSqliteLog({ file: join(directory, 'scripted.db') })
+  const events = await readAll(log, taskId)
+  await log.close()
+  return events
+}
+
+/** By whom the ticks in the log were written, each writer once per run of ticks. */
+function writersIn(events: readonly StoredEvent[]): readonly number[] {
+  const pids = events.flatMap(({ event }) =>
+    event.type === 'artifact' ? event.artifact.parts.map((part) => ('text' in part ? Number(part.text) : 0)) : [],
+  )
+  return pids.filter((pid, index) => pid !== 0 && pid !== pids[index - 1])
+}
+
+/** A task that ticks in the first of two processes. */
+async function tickingIn(a: ServerProcess): Promise<string> {
+  const { id } = await a.wire.sendTask('tick', immediately)
+  await eventually(async () => ((await a.wire.getTask(id)).artifacts?.[0]?.parts.length ?? 0) > 10)
+  return id
+}
+
+describe('a process that is gone', () => {
+  it('loses its turn to another one within two lease times, which tries again and is told so', async () => {
+    const { directory, a, b } = await startPair({ recovery: 'retry' })
+    const id = await tickingIn(a)
+    const followed = collect(b.wire.subscribe(id))
+    a.signal('SIGKILL')
+    const killed = performance.now()
+    await eventually(async () => writersIn(await eventsOf(directory, id)).includes(b.pid))
+    expect(performance.now() - killed).toBeLessThan(2 * leaseTtl + 1_000)
+    const { status } = (await followed).at(-1)?.result?.statusUpdate ?? {}
+    expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'attempt 2' }] } })
+    // What the first attempt wrote is in the log, and in its place in the task is what the second wrote.
+    expect(writersIn(await eventsOf(directory, id))).toEqual([a.pid, b.pid])
+    const { artifacts = [] } = await b.wire.getTask(id)
+    expect(new Set(artifacts.flatMap(({ parts }) => parts.map(({ text }) => Number(text))))).toEqual(new Set([b.pid]))
+  })
+})
+
+describe.each(['fail', 'retry'] as const)('a process that was stopped and goes on, policy %s', (recovery) => {
+  it('cannot write another event', async () => {
+    const { directory, a, b } = await startPair({ recovery })
+    const id = await tickingIn(a)
+    a.signal('SIGSTOP')
+    const end = recovery === 'fail' ? 'TASK_STATE_FAILED' : 'TASK_STATE_COMPLETED'
+    await eventually(async () => (await b.wire.getTask(id)).status.state === end)
+    const before = await eventsOf(directory, id)
+    a.signal('SIGCONT')
+    // It has heard that its lease is lost.
+    await eventually(() => a.complaints().includes('was lost to another process'))
+    expect((await a.wire.sendTask('work')).status.state).toBe('TASK_STATE_COMPLETED')
+    expect(await eventsOf(directory, id)).toEqual(before)
+    expect(writersIn(before)).toEqual(recovery === 'fail' ? [a.pid] : [a.pid, b.pid])
+  })
+})
+
+describe('SIGTERM', () => {
+  it('hands a running turn over at once, without waiting for its lease to run out', async () => {
+    const { directory, a, b } = await startPair({ recovery: 'retry', leaseTtl: 60_000, drainDeadline: 100 })
+    const id = await tickingIn(a)
+    a.signal('SIGTERM')
+    const { status } = (await collect(b.wire.subscribe(id))).at(-1)?.result?.statusUpdate ?? {}
+    expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'attempt 2' }] } })
+    expect(await a.ended).toBe(0)
+    expect(writersIn(await eventsOf(directory, id))).toEqual([a.pid, b.pid])
+  })
+})
