@@ -1,6 +1,14 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { collect } from '../support/house.ts'
-import { eventually, ledgerOf, release, type ServerProcess, startProcess } from '../support/process.ts'
+import { createDatabase } from '../support/postgres/database.ts'
+import {
+  eventually,
+  ledgerOf,
+  type ProcessOptions,
+  release,
+  type ServerProcess,
+  startProcess,
+} from '../support/process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import type { WireEvent, WirePage, WireTask } from '../support/wire.ts'
 
@@ -10,25 +18,39 @@ interface Pair {
   readonly b: ServerProcess
 }
 
-/** Two processes that start together on one new file. */
-async function startPair(): Promise<Pair> {
+type OpenPlace = () => Promise<ProcessOptions>
+
+const places: readonly (readonly [string, OpenPlace])[] = [
+  ['one file', async () => ({})],
+  ['one PostgreSQL', openPostgres],
+]
+
+async function openPostgres(): Promise<ProcessOptions> {
+  const database = await createDatabase()
+  onTestFinished(() => database.drop())
+  return { postgres: { url: database.url } }
+}
+
+/** Two processes that start together in a new place. */
+async function startPair(openPlace: OpenPlace, more: ProcessOptions = {}): Promise<Pair> {
   const directory = await temporaryDirectory()
-  const [a, b] = await Promise.all([startProcess(directory), startProcess(directory)])
+  const options = { ...(await openPlace()), ...more }
+  const [a, b] = await Promise.all([startProcess(directory, options), startProcess(directory, options)])
   return { directory, a, b }
 }
 
 const immediately = { configuration: { returnImmediately: true } }
 
-describe('two processes on one file', () => {
+describe.each(places)('two processes on %s', (_, openPlace) => {
   it('read the same tasks', async () => {
-    const { a, b } = await startPair()
+    const { a, b } = await startPair(openPlace)
     const task = await a.wire.sendTask('work')
     expect(await b.wire.getTask(task.id)).toEqual(task)
     expect((await b.wire.result<WirePage>('ListTasks')).tasks.map(({ id }) => id)).toEqual([task.id])
   })
 
   it('tell the same events: what happens in one is followed live in the other', async () => {
-    const { a, b } = await startPair()
+    const { a, b } = await startPair(openPlace)
     const { id } = await a.wire.sendTask('count', immediately)
     const seen: WireEvent[] = []
     for await (const event of b.wire.subscribe(id)) {
@@ -46,7 +68,7 @@ describe('two processes on one file', () => {
   })
 
   it('cancel tasks of each other: the turn is aborted where it runs', async () => {
-    const { directory, a, b } = await startPair()
+    const { directory, a, b } = await startPair(openPlace)
     const { id } = await a.wire.sendTask('hold forever', immediately)
     await eventually(async () => (await ledgerOf(directory)).length === 1)
     const followed = collect(a.wire.subscribe(id))
@@ -58,7 +80,7 @@ describe('two processes on one file', () => {
   })
 
   it('run a follow-up once, where the task already is at work', async () => {
-    const { directory, a, b } = await startPair()
+    const { directory, a, b } = await startPair(openPlace)
     const { id } = await a.wire.sendTask('hold gate', immediately)
     const followed = b.wire.sendTask('more', { taskId: id })
     await eventually(async () => (await b.wire.getTask(id)).history?.at(-1)?.parts[0]?.text === 'more')
@@ -75,14 +97,14 @@ describe('two processes on one file', () => {
   })
 
   it('take turns with a paused task', async () => {
-    const { directory, a, b } = await startPair()
+    const { directory, a, b } = await startPair(openPlace)
     const { id } = await a.wire.sendTask('ask')
     expect((await b.wire.sendTask('this one', { taskId: id })).status.state).toBe('TASK_STATE_COMPLETED')
     expect((await ledgerOf(directory)).map(({ pid }) => pid)).toEqual([a.pid, b.pid])
   })
 
   it('run a send once that comes to both under one key', async () => {
-    const { directory, a, b } = await startPair()
+    const { directory, a, b } = await startPair(openPlace)
     const sending = { messageId: 'm', contextId: 'c' }
     const answers = await Promise.all(
       [a, b, a, b].map(({ wire }) => wire.sendTask('work', sending, { 'idempotency-key': 'k' })),
@@ -92,7 +114,7 @@ describe('two processes on one file', () => {
   })
 
   it('store every message of many callers, and every task ends', async () => {
-    const { directory, a, b } = await startPair()
+    const { directory, a, b } = await startPair(openPlace)
     const { id } = await a.wire.sendTask('hold gate', immediately)
     const texts = Array.from({ length: 40 }, (_, index) => `message-${index}`)
     const sends = texts.map((text, index) => (index % 2 ? a : b).wire.sendTask(text, { taskId: id }))
@@ -109,11 +131,7 @@ describe('two processes on one file', () => {
   })
 
   it('take over from each other: when one is killed, the other fails its tasks', async () => {
-    const directory = await temporaryDirectory()
-    const [a, b] = await Promise.all([
-      startProcess(directory, { leaseTtl: 1_000 }),
-      startProcess(directory, { leaseTtl: 1_000 }),
-    ])
+    const { a, b } = await startPair(openPlace, { leaseTtl: 1_000 })
     const { id } = await a.wire.sendTask('hold forever', immediately)
     const followed = collect(b.wire.subscribe(id))
     a.signal('SIGKILL')

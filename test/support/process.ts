@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { ServeOptions } from '../../src/serve.ts'
+import type { PostgresLogOptions } from '../../src/stores/postgres/index.ts'
 import { until } from './house.ts'
 import { connect, type Wire } from './wire.ts'
 
@@ -20,7 +21,10 @@ export interface ServerProcess {
   complaints(): string
 }
 
-export type ProcessOptions = Omit<ServeOptions, 'log' | 'logger' | 'directory'>
+export interface ProcessOptions extends Omit<ServeOptions, 'log' | 'logger' | 'directory'> {
+  /** Keeps tasks in PostgreSQL and not in a file of the directory. */
+  readonly postgres?: { readonly url: string } & Omit<PostgresLogOptions, 'pool'>
+}
 
 const script = fileURLToPath(new URL('./scripted-server.ts', import.meta.url))
 

@@ -2,13 +2,21 @@ import { existsSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import { agent } from '../../src/agent/agent.ts'
 import type { Turn } from '../../src/agent/turn.ts'
 import { type ServeOptions, serve } from '../../src/serve.ts'
+import { createPostgresLog } from '../../src/stores/postgres/index.ts'
+import type { TaskLog } from '../../src/tasks/log.ts'
+import type { ProcessOptions } from './process.ts'
 
 /** A server to be killed: started by `startProcess` with its options as one JSON argument. */
-const options: ServeOptions & { readonly directory: string } = JSON.parse(process.argv[2] ?? '')
+const options: Started = JSON.parse(process.argv[2] ?? '')
 const { directory } = options
+
+interface Started extends ProcessOptions {
+  readonly directory: string
+}
 
 /** Does what the message says, and writes every turn down in the ledger. */
 async function run(turn: Turn): Promise<string | undefined> {
@@ -17,7 +25,8 @@ async function run(turn: Turn): Promise<string | undefined> {
   switch (command) {
     case 'count': {
       const numbers = turn.artifact('numbers')
-      for (let n = 1; !turn.signal.aborted; n++) {
+      const last = name ? Number(name) : Number.POSITIVE_INFINITY
+      for (let n = 1; n <= last && !turn.signal.aborted; n++) {
         await numbers.write(`${n}`)
         await pause(1)
       }
@@ -51,5 +60,12 @@ async function run(turn: Turn): Promise<string | undefined> {
   return `Did ${turn.text}`
 }
 
-const server = await serve(agent({ name: 'Scripted' }, run), { port: 0, ...options })
+async function openLog({ postgres }: Started): Promise<{ readonly log?: TaskLog }> {
+  if (!postgres) return {}
+  const { url, ...settings } = postgres
+  return { log: await createPostgresLog({ pool: new pg.Pool({ connectionString: url }), ...settings }) }
+}
+
+const kept: ServeOptions = await openLog(options)
+const server = await serve(agent({ name: 'Scripted' }, run), { port: 0, ...options, ...kept })
 console.log(server.url)
