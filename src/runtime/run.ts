@@ -36,6 +36,9 @@ export interface RunStart {
   readonly letter?: Letter
 }
 
+/** Milliseconds until a store that failed is asked again for what others have said. */
+const watchPause = 1_000
+
 export function startRun({ task, fence, generation, phase, letter }: RunStart, settings: RuntimeSettings): Run {
   const { taskId } = task
   const { log, logger, recovery } = settings
@@ -182,18 +185,25 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
 
   async function follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const seen = writer.generation
-      await log.wait(taskId, seen, signal)
-      await writer.settled()
-      // What we wrote ourselves needs no reading; and a write that comes after somebody else's reads it first.
-      if (writer.generation === seen && !signal.aborted) await writer.sync()
+      await hear(signal).catch(async (error) => {
+        logger.error({ taskId, error }, 'a task could not be watched; it is tried again')
+        await new Promise((resolve) => setTimeout(resolve, watchPause))
+      })
     }
+  }
+
+  async function hear(signal: AbortSignal): Promise<void> {
+    const seen = writer.generation
+    await log.wait(taskId, seen, signal)
+    await writer.settled()
+    // What we wrote ourselves needs no reading; and a write that comes after somebody else's reads it first.
+    if (writer.generation === seen && !signal.aborted) await writer.sync()
   }
 
   function watch(): void {
     if (finished || isOver) return
     finished = new AbortController()
-    follow(finished.signal).catch((error) => logger.error({ taskId, error }, 'a task could not be watched'))
+    void follow(finished.signal)
   }
 
   async function run(): Promise<void> {

@@ -10,6 +10,8 @@ export interface Database {
   prepare<Row>(text: string): Query<Row>
   /** Repeats what may be repeated until the database is back, for as long as the log is patient. */
   patiently<T>(work: () => Promise<T>): Promise<T>
+  /** An error for the operator's log. */
+  explain(error: unknown): Error
   /** Aborts when the log has closed. */
   readonly closed: AbortSignal
 }
@@ -37,6 +39,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   return {
     name,
     closed,
+    explain: (error) => explainTrouble(error, schema),
     prepare<Row>(text: string): Query<Row> {
       // Stores of other schemas, and other versions of this one, may share the connection.
       const prepared = { name: `parley_${createHash('sha1').update(text).digest('hex').slice(0, 24)}`, text }

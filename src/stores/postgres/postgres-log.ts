@@ -68,7 +68,11 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Ta
   const retention = createRetention(db)
   const snapshots = createSnapshots(db)
   const tails = createTails()
-  const watch = createWatch({ db, interval: () => (listener.isListening ? pollInterval.listening : pollInterval.deaf) })
+  const watch = createWatch({
+    db,
+    patience,
+    interval: () => (listener.isListening ? pollInterval.listening : pollInterval.deaf),
+  })
   const reads = createReads(db, events, watch)
   const listener = createListener({
     pool,

@@ -29,6 +29,8 @@ export interface WatchOptions {
   readonly db: Database
   /** Milliseconds from one look at all that are waited for to the next. */
   readonly interval: () => number
+  /** How long they may fail until those who wait are told. */
+  readonly patience: number
 }
 
 /** More tasks are not remembered; who waits for one that is forgotten asks the database. */
@@ -36,7 +38,7 @@ const maxSeen = 20_000
 /** So many are asked for in one query. */
 const maxAsked = 1_000
 
-export function createWatch({ db, interval }: WatchOptions): Watch {
+export function createWatch({ db, interval, patience }: WatchOptions): Watch {
   const wakeups = createWakeups()
   const seen = new Map<string, Seen>()
   const byHash = new Map<string, Set<string>>()
@@ -44,6 +46,8 @@ export function createWatch({ db, interval }: WatchOptions): Watch {
   let now: Moment = 0
   let trustedSince: Moment = 0
   let timer: NodeJS.Timeout | undefined
+  let lastLook = performance.now()
+  let trouble: { readonly error: unknown } | undefined
 
   const generations = db.prepare<{ readonly task_id: string; readonly generation: number }>(
     `SELECT task_id, generation FROM ${db.name('tasks')} WHERE task_id = ANY (string_to_array($1, E'\\n'))`,
@@ -91,6 +95,8 @@ export function createWatch({ db, interval }: WatchOptions): Watch {
     const moment = now
     for (const taskId of taskIds) begin(taskId)
     const rows = await generations(lines(taskIds))
+    lastLook = performance.now()
+    trouble = undefined
     const found = new Map(rows.map(({ task_id, generation }) => [decodeText(task_id), generation]))
     for (const taskId of taskIds) learn(taskId, moment, found.get(taskId) ?? 0)
   }
@@ -104,14 +110,22 @@ export function createWatch({ db, interval }: WatchOptions): Watch {
   function keepLooking() {
     if (timer || waiting.size === 0 || db.closed.aborted) return
     timer = setTimeout(async () => {
-      await lookAtAll().catch(() => {}) // The database is away: the next look may find it.
+      await lookAtAll().catch(beWorried)
       timer = undefined
       keepLooking()
     }, interval())
     timer.unref()
   }
 
+  /** The database is away. Who waits too long may find it from elsewhere. */
+  function beWorried(error: unknown) {
+    if (performance.now() - lastLook < patience) return
+    trouble = { error }
+    wakeups.wakeAll()
+  }
+
   async function sleep(taskId: string, signal: AbortSignal): Promise<void> {
+    if (waiting.size === 0) lastLook = performance.now()
     waiting.set(taskId, (waiting.get(taskId) ?? 0) + 1)
     keepLooking()
     try {
@@ -136,6 +150,7 @@ export function createWatch({ db, interval }: WatchOptions): Watch {
           await sleep(taskId, signal) // Nothing happened since `isCertain`, so nothing is missed.
           if (known.toldAt > toldAt) return // To read costs as much as to look whether there is something to read.
         } else await look([taskId]).catch(() => sleep(taskId, signal))
+        if (trouble) throw db.explain(trouble.error)
       }
     },
     notice(hashes) {

@@ -1,0 +1,162 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { expect, it, onTestFinished } from 'vitest'
+import { connect } from '../../src/client/connect.ts'
+import type { StreamEvent } from '../../src/protocol/events.ts'
+import { generationOf } from '../contracts/service/story.ts'
+import { disturb, type FaultName, type Fleet, startFleet } from '../support/fleet.ts'
+import { createDatabase } from '../support/postgres/database.ts'
+import { eventually, startProcess } from '../support/process.ts'
+import { createRandom, type Random } from '../support/random.ts'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+const seconds = Number(process.env.PARLEY_CHAOS_SECONDS ?? 15)
+const leaseTtl = 1_500
+const clients = 12
+const chunks = 60
+
+it('three replicas on one PostgreSQL are killed, stopped and cut off: every client sees every event once', async () => {
+  const random = chance()
+  const database = await createDatabase()
+  onTestFinished(() => database.drop())
+  const directory = await temporaryDirectory()
+  const starts = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const url = new URL(database.url)
+      const port = Number(url.port)
+      const proxy = await createTcpProxy(() => port)
+      url.port = `${proxy.port}`
+      const postgres = { url: url.href, statementTimeout: 1_000, patience: 4_000 }
+      return { database: proxy, start: () => startProcess(directory, { leaseTtl, postgres }) }
+    }),
+  )
+  const fleet = await startFleet(starts, random)
+  const streams = await underFaults(fleet, random, ['killed', 'stopped', 'cutFromDatabase', 'frozenOutOfDatabase'])
+
+  const pool = new pg.Pool({ connectionString: database.url })
+  onTestFinished(() => pool.end())
+  await eventually(async () => (await pool.query('SELECT FROM parley.tasks WHERE NOT ended')).rows.length === 0)
+  const { rows } = await pool.query(`
+    SELECT task_id, task.generation AS head, event.generation, event.fence, event.event::json AS event
+    FROM parley.tasks AS task JOIN parley.events AS event ON event.task = task.key ORDER BY task.key, event.generation`)
+  const logs = Map.groupBy(rows as LoggedRow[], ({ task_id }) => task_id)
+  for (const log of logs.values()) {
+    expectWhole(log)
+    // The fence of every event that a writer stored: never one of an older lease after one of a newer.
+    const fences = log.flatMap(({ fence }) => (fence === null ? [] : [fence]))
+    expect(fences).toEqual(fences.toSorted((a, b) => a - b))
+  }
+  for (const stream of streams) expectToldAsLogged(stream, logs)
+}, 180_000)
+
+it('two processes on one SQLite file are killed and stopped: every client sees every event once', async () => {
+  const random = chance()
+  const directory = await temporaryDirectory()
+  const start = () => startProcess(directory, { leaseTtl })
+  const fleet = await startFleet([{ start }, { start }], random)
+  const streams = await underFaults(fleet, random, ['killed', 'stopped'])
+
+  const db = new DatabaseSync(join(directory, 'scripted.db'), { readOnly: true })
+  onTestFinished(() => db.close())
+  const open = db.prepare('SELECT 1 FROM tasks WHERE ended = 0')
+  await eventually(() => open.all().length === 0)
+  const select = db.prepare(`
+    SELECT task_id, tasks.generation AS head, events FROM tasks JOIN events ON events.task = tasks.key
+    ORDER BY tasks.key, events.generation`)
+  const rows = select.all() as unknown as { task_id: string; head: number; events: string }[]
+  const logs = new Map<string, LoggedRow[]>()
+  for (const { task_id, head, events } of rows) {
+    const log = logs.get(task_id) ?? []
+    logs.set(task_id, log)
+    for (const event of JSON.parse(events) as LoggedEvent[]) {
+      log.push({ task_id, head, generation: log.length + 1, fence: null, event })
+    }
+  }
+  for (const log of logs.values()) expectWhole(log)
+  for (const stream of streams) expectToldAsLogged(stream, logs)
+}, 180_000)
+
+interface LoggedRow {
+  readonly task_id: string
+  readonly head: number
+  readonly generation: number
+  readonly fence: number | null
+  readonly event: LoggedEvent
+}
+
+interface LoggedEvent {
+  readonly type: string
+  readonly status?: { readonly state: string }
+  readonly artifact?: { readonly parts: readonly { readonly text?: string }[] }
+}
+
+function chance(): Random {
+  const seed = Number(process.env.PARLEY_SEED ?? Math.floor(Math.random() * 2 ** 32))
+  console.log(`seed: PARLEY_SEED=${seed}`)
+  return createRandom(seed)
+}
+
+/** What the clients of the fleet saw, one stream after the other, while it was disturbed. */
+async function underFaults(fleet: Fleet, random: Random, names: readonly FaultName[]) {
+  const streams: StreamEvent[][] = []
+  let isOver = false
+  const working = Array.from({ length: clients }, async () => {
+    while (!isOver) streams.push(await readTask(fleet.url))
+  })
+  const happened = await disturb(fleet, random, { names, milliseconds: seconds * 1_000 })
+  isOver = true
+  await Promise.all(working)
+  const ends = Map.groupBy(streams, (stream) => endOf(stream))
+  const counts = Object.fromEntries([...ends].map(([end, all]) => [end, all.length]))
+  console.log(`${streams.length} streams`, counts, 'replicas were', happened)
+  return streams
+}
+
+async function readTask(url: string): Promise<StreamEvent[]> {
+  const quick = { minDelay: 10, maxDelay: 200, tries: 1_000 }
+  const client = await connect(url, {
+    peerDeduplicates: true,
+    idle: 2_000,
+    openWithin: 3_000,
+    retry: quick,
+    resume: quick,
+  })
+  const seen: StreamEvent[] = []
+  for await (const event of client.stream(`count ${chunks}`)) seen.push(event)
+  return seen
+}
+
+function endOf(stream: readonly StreamEvent[]): string {
+  const last = stream.at(-1)
+  if (last?.type === 'status') return last.status.state
+  return last?.type === 'task' ? last.task.status.state : 'nothing'
+}
+
+/** From the log alone: no hole, nothing after the end, and what one turn counted, counted once and in order. */
+function expectWhole(log: readonly LoggedRow[]): void {
+  expect(log.map(({ generation }) => generation)).toEqual(log.map((_, index) => index + 1))
+  expect(log.at(-1)?.head).toBe(log.length)
+  const ends = log.map(({ event }) => ['completed', 'failed', 'canceled'].includes(event.status?.state ?? ''))
+  expect(ends.indexOf(true)).toBe(log.length - 1)
+  const counted = log.flatMap(({ event }) => event.artifact?.parts.map(({ text }) => text) ?? []).filter(Boolean)
+  expect(counted).toEqual(counted.map((_, index) => `${index + 1}`))
+  if (log.at(-1)?.event.status?.state === 'completed') expect(counted).toHaveLength(chunks)
+}
+
+/** A client saw what the log has, from where its task began to its end, and nothing twice. */
+function expectToldAsLogged(stream: readonly StreamEvent[], logs: ReadonlyMap<string, readonly LoggedRow[]>): void {
+  const first = stream[0]
+  if (first?.type !== 'task') throw new Error(`a stream began with ${JSON.stringify(first)}`)
+  const log = logs.get(first.task.id) ?? []
+  const from = generationOf(first) ?? 0
+  expect(stream.map(generationOf)).toEqual(stream.map((_, index) => from + index))
+  expect(from + stream.length - 1).toBe(log.length)
+  expect(endOf(stream)).toBe(log.at(-1)?.event.status?.state)
+  for (const event of stream.slice(1)) {
+    const logged = log[(generationOf(event) ?? 0) - 1]?.event
+    expect(event.type).toBe(logged?.type)
+    if (event.type === 'artifact') expect(event.artifact.parts).toEqual(logged?.artifact?.parts)
+  }
+}
