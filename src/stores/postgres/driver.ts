@@ -4,7 +4,6 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>
   /** Connections break also while nobody uses them, and Node ends a process in which nobody listens to that. */
   on(event: 'error', listener: (error: Error) => void): unknown
-  off(event: 'error', listener: (error: Error) => void): unknown
 }
 
 export interface PostgresClient {

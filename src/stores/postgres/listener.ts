@@ -6,7 +6,6 @@ import type { PostgresClient, PostgresPool } from './driver.ts'
 export interface Listener {
   /** Listens from now on, as soon as it can. */
   start(): void
-  stop(): void
   readonly isListening: boolean
 }
 
@@ -36,11 +35,11 @@ export function createListener({ pool, channel, onNotice, onListening, closed }:
       throw error
     })
     client = connected
-    const broken = new Promise<void>((resolve) => {
-      connected.on('error', () => resolve())
-      connected.on('end', resolve)
-      closed.addEventListener('abort', () => resolve(), { once: true })
-    })
+    const { promise: broken, resolve: give } = Promise.withResolvers<void>()
+    const giveUp = () => give()
+    connected.on('error', giveUp)
+    connected.on('end', giveUp)
+    closed.addEventListener('abort', giveUp)
     connected.on('notification', ({ payload }) => onNotice(payload ?? ''))
     try {
       await connected.query({ text: `LISTEN "${channel}"`, query_timeout: patience })
@@ -51,6 +50,7 @@ export function createListener({ pool, channel, onNotice, onListening, closed }:
     } finally {
       isListening = false
       client = undefined
+      closed.removeEventListener('abort', giveUp)
       connected.release(true)
     }
   }
@@ -78,9 +78,6 @@ export function createListener({ pool, channel, onNotice, onListening, closed }:
       if (isStarted) return
       isStarted = true
       void keepListening()
-    },
-    stop() {
-      client?.release(true)
     },
   }
 }

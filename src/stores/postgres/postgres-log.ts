@@ -43,14 +43,8 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Ta
   const closing = new AbortController()
   const { signal: closed } = closing
   const db = createDatabase({ pool, schema, patience, statementTimeout, closed })
-  const ignore = () => {} // Whoever uses the connection next hears of it.
-  pool.on('error', ignore)
-  try {
-    await db.patiently(() => migrate(pool, schema))
-  } catch (error) {
-    pool.off('error', ignore)
-    throw error
-  }
+  calm(pool)
+  await db.patiently(() => migrate(pool, schema))
 
   const sender = crypto.randomUUID().slice(0, 8)
   const channel = `parley ${schema}`
@@ -135,9 +129,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Ta
   async function finish(): Promise<void> {
     await Promise.all([appends.settled(), creates.settled()])
     closing.abort()
-    listener.stop()
     watch.stop()
-    pool.off('error', ignore)
   }
 
   return {
@@ -191,4 +183,13 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Ta
       return ending
     },
   }
+}
+
+const calmed = new WeakSet<PostgresPool>()
+
+/** Whoever uses a broken connection next hears of it; that an idle one broke must not end the process. */
+function calm(pool: PostgresPool): void {
+  if (calmed.has(pool)) return
+  calmed.add(pool)
+  pool.on('error', () => {})
 }
