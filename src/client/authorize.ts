@@ -1,5 +1,6 @@
 import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
+import { A2AError } from '../protocol/errors.ts'
 
 /** What credentials are asked for. */
 export interface Authorization {
@@ -8,6 +9,8 @@ export interface Authorization {
   readonly card: AgentCard | undefined
   /** The `WWW-Authenticate` of a refusal: what was sent before did not do. */
   readonly challenge?: string
+  /** What was sent before, if anything was, and did not do. */
+  readonly refused?: Credentials
 }
 
 export interface Credentials {
@@ -23,14 +26,39 @@ export type Authorize = (asked: Authorization) => Credentials | undefined | Prom
 export function authorizing(fetch: Fetch, authorize: Authorize, card: () => AgentCard | undefined): Fetch {
   return async (url, init) => {
     const asked = { url, card: card() }
-    const first = await authorize(asked)
+    const { signal } = init
+    const first = await given(authorize, asked, signal)
     const response = await fetch(...withCredentials(url, init, first))
     if (response.status !== 401) return response
     const challenge = response.headers.get('www-authenticate') ?? ''
-    const second = await authorize({ ...asked, challenge })
+    const second = await given(authorize, { ...asked, challenge, ...(first && { refused: first }) }, signal)
     if (second === undefined || JSON.stringify(second) === JSON.stringify(first)) return response
     await response.body?.cancel()
     return await fetch(...withCredentials(url, init, second))
+  }
+}
+
+/** They may take long, as where a user has to agree: who asks for them may leave, and get them the next time. */
+async function given(
+  authorize: Authorize,
+  asked: Authorization,
+  signal: AbortSignal | null | undefined,
+): Promise<Credentials | undefined> {
+  let leave: (() => void) | undefined
+  try {
+    const left = new Promise<never>((_, reject) => {
+      leave = () => reject(signal?.reason)
+      signal?.addEventListener('abort', leave)
+    })
+    return await Promise.race([authorize(asked), left])
+  } catch (error) {
+    if (error instanceof A2AError || signal?.aborted) throw error
+    // What it says may have a secret in it.
+    const problem = 'There are no credentials: what is to give them has failed. See the cause.'
+    const hint = 'Look into the functions that were handed to connect() for credentials.'
+    throw new A2AError('unauthenticated', problem, { cause: error, reason: 'credentials-failed', hint })
+  } finally {
+    if (leave) signal?.removeEventListener('abort', leave)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { AgentCard } from '../protocol/card.ts'
-import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type { ListTasksRequest, Service } from '../protocol/service.ts'
+import { type ClientEvent, withNeeds } from './auth-required.ts'
 import { callOf } from './call.ts'
 import { type Conversation, type ConversationStart, createConversation } from './conversation.ts'
 import type { Input } from './input.ts'
@@ -19,7 +19,7 @@ export interface Client {
   /** Says something and waits for what comes of it. */
   send(input: Input, options?: SendOptions): Promise<Reply>
   /** Says something and tells everything that comes of it, also if the connection breaks. */
-  stream(input: Input, options?: SendOptions): AsyncGenerator<StreamEvent>
+  stream(input: Input, options?: SendOptions): AsyncGenerator<ClientEvent>
   task(id: string): TaskHandle
   /** The newest first. */
   listTasks(filter?: TaskFilter, options?: CallOptions): AsyncGenerator<Task>
@@ -55,7 +55,9 @@ export function createClient({ card, service, explain }: ClientOptions): Client 
       return isWaiting ? toReply(outcome) : await client.task(outcome.task.id).wait(options)
     },
     async *stream(input, options = {}) {
-      yield* service.streamMessage(await toRequest(input, options), callFor(options))
+      for await (const event of service.streamMessage(await toRequest(input, options), callFor(options))) {
+        yield withNeeds(event)
+      }
     },
     task: (id) => createTaskHandle(service, id),
     async *listTasks(filter = {}, options) {

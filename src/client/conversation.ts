@@ -1,6 +1,6 @@
-import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import { isEnded } from '../protocol/states.ts'
+import type { ClientEvent } from './auth-required.ts'
 import type { Input } from './input.ts'
 import type { Reply } from './reply.ts'
 import type { SendOptions } from './sending.ts'
@@ -8,7 +8,7 @@ import type { SendOptions } from './sending.ts'
 /** Who says it. */
 export interface Speaker {
   send(input: Input, options?: SendOptions): Promise<Reply>
-  stream(input: Input, options?: SendOptions): AsyncGenerator<StreamEvent>
+  stream(input: Input, options?: SendOptions): AsyncGenerator<ClientEvent>
 }
 
 /** What is said in it belongs together: the agent knows what was said before. */
@@ -28,7 +28,7 @@ export function createConversation(speaker: Speaker, start: ConversationStart): 
     taskId = isOver ? undefined : task.id
   }
 
-  function note(event: StreamEvent | Reply): void {
+  function note(event: ClientEvent | Reply): void {
     switch (event.type) {
       case 'message':
         contextId = event.message.contextId ?? contextId

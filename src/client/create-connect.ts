@@ -34,7 +34,8 @@ export function createConnect(abilities: Abilities): Connect {
 }
 
 async function connect(abilities: Abilities, target: Target, options: ConnectOptions): Promise<Client> {
-  const { authorize, onNotice, timeout = 60_000 } = options
+  const { onNotice, timeout = 60_000 } = options
+  const authorize = await authorizeOf(options)
   const journal = createJournal()
   const notify = (notice: Notice) => {
     if (notice.type === 'polling') journal.note({ type: 'fallback', detail: notice.message })
@@ -52,6 +53,7 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
     const { dialects: readers, readOlderCard } = abilities
     const found = await resolveCard(target, {
       ...options,
+      authorize,
       fetch,
       journal,
       readers,
@@ -82,6 +84,13 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
   } catch (error) {
     throw await explained(error)
   }
+}
+
+/** Loaded for those who have credentials. */
+async function authorizeOf({ auth, authorize, fetch = globalThis.fetch }: ConnectOptions) {
+  if (authorize || !auth) return authorize
+  const { byCard } = await import('./credentials/by-card.ts')
+  return byCard(auth, (url, init) => fetch(url, init))
 }
 
 function fetchOf(target: Target, { fetch = globalThis.fetch }: ConnectOptions): Fetch {

@@ -44,9 +44,9 @@ export const hints = {
     'Somebody changed the card, or who signed it is not trusted here: ask its owner for the keys, and hand them to verifyCard.',
   'older-card': () => 'Take connect() from parley-a2a/client, which speaks every version.',
   'not-loaded': () => 'Publish all chunks of the bundle, and keep those of the last release for pages that are open.',
-  'card-protected': () => 'Even the card asks for credentials: give connect() an authorize option.',
+  'card-protected': () => 'Even the card asks for credentials: give connect() the auth option.',
   'credentials-missing': (_, { card }) =>
-    `The agent asks for credentials: give connect() an authorize option for ${schemesOf(card)}.`,
+    `The agent asks for credentials: give connect() the auth option for ${schemesOf(card)}.`,
   'credentials-refused': () =>
     'The credentials are wrong, expired or of the wrong kind: see the challenge in metadata.',
   'wrong-audience': ({ url }) => `The token is for somebody else: ask for one whose audience is ${hostOf(url)}.`,

@@ -6,6 +6,7 @@ import type { AnswerLimits } from '../transports/client-options.ts'
 import type { Authorize } from './authorize.ts'
 import type { Backoff } from './backoff.ts'
 import type { CardCache } from './card-cache.ts'
+import type { CredentialProvider } from './credentials/provider.ts'
 import type { Notice } from './notice.ts'
 import type { PollOptions } from './poll.ts'
 import type { VerifyCard } from './verified.ts'
@@ -24,7 +25,9 @@ export interface Local {
 export interface ConnectOptions extends AnswerLimits {
   /** The global one by default. */
   readonly fetch?: Fetch
-  /** Gives the credentials for a request. */
+  /** What there is of credentials, by `parley-a2a/client/auth`; the card decides which are used. */
+  readonly auth?: readonly CredentialProvider[]
+  /** Gives the credentials for a request, instead of `auth`. */
   readonly authorize?: Authorize
   /** Told what is worth knowing although nothing failed. */
   readonly onNotice?: (notice: Notice) => void

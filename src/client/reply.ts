@@ -1,6 +1,7 @@
 import type { Artifact, Json, Message, Part, Task } from '../protocol/model.ts'
 import { fromBase64, textOf } from '../protocol/parts.ts'
 import type { Outcome } from '../protocol/service.ts'
+import { type AuthRequired, needsIn } from './auth-required.ts'
 
 /** What an agent answered: a message, or a task and what has become of it. */
 export type Reply = {
@@ -10,7 +11,13 @@ export type Reply = {
   readonly contextId: string | undefined
 } & (
   | { readonly type: 'message'; readonly message: Message; readonly task?: undefined }
-  | { readonly type: 'task'; readonly task: Task; readonly message?: undefined }
+  | {
+      readonly type: 'task'
+      readonly task: Task
+      readonly message?: undefined
+      /** If the task cannot go on without credentials. */
+      readonly authRequired?: AuthRequired
+    }
 )
 
 /** An artifact, taken apart by what it is made of. */
@@ -41,7 +48,9 @@ export function toReply(outcome: Outcome): Reply {
   const artifacts = task.artifacts.map(toOutput)
   const written = artifacts.map(({ text }) => text).filter((text) => text !== '')
   const said = task.status.message ? textOf(task.status.message) : ''
-  return { type: 'task', task, text: written.join('\n') || said, artifacts, contextId: task.contextId }
+  const authRequired = needsIn(task.status)
+  const needs = authRequired && { authRequired }
+  return { type: 'task', ...needs, task, text: written.join('\n') || said, artifacts, contextId: task.contextId }
 }
 
 export function toOutput(artifact: Artifact): Output {

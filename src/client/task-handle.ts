@@ -2,6 +2,7 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
+import { type ClientEvent, withNeeds } from './auth-required.ts'
 import { callOf } from './call.ts'
 import type { CallOptions } from './options.ts'
 import { type Output, type Reply, toOutput, toReply } from './reply.ts'
@@ -13,7 +14,7 @@ export interface TaskHandle {
   /** Waits until it has ended or needs its caller. */
   wait(options?: CallOptions): Promise<Reply>
   /** The task as it is and then every change. One that has ended is told once. */
-  subscribe(options?: CallOptions): AsyncGenerator<StreamEvent>
+  subscribe(options?: CallOptions): AsyncGenerator<ClientEvent>
   cancel(options?: CallOptions): Promise<Task>
   artifacts(options?: CallOptions): Promise<readonly Output[]>
   /** Where the agent calls when something happens. */
@@ -30,8 +31,11 @@ export interface PushHandle {
 export function createTaskHandle(service: Service, taskId: string): TaskHandle {
   const get: TaskHandle['get'] = ({ historyLength, ...options } = {}) =>
     service.getTask({ taskId, ...(historyLength !== undefined && { historyLength }) }, callOf(options))
-  const subscribe: TaskHandle['subscribe'] = (options) =>
-    service.subscribeToTask({ taskId, tellEnded: true }, callOf(options))
+  async function* subscribe(options?: CallOptions): AsyncGenerator<ClientEvent> {
+    for await (const event of service.subscribeToTask({ taskId, tellEnded: true }, callOf(options))) {
+      yield withNeeds(event)
+    }
+  }
 
   return {
     id: taskId,

@@ -1,8 +1,19 @@
-import { describe, expect, it } from 'vitest'
-import { httpServer, rpcCard, strangePeer } from '../../test/support/http-server.ts'
+import { createServer as createTlsServer } from 'node:https'
+import { TLSSocket } from 'node:tls'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { httpServer, portOf, rpcCard, strangePeer } from '../../test/support/http-server.ts'
+import { selfSigned } from '../../test/support/self-signed.ts'
+import { mutualTls } from '../client/credentials/static-credentials.ts'
 import { A2AError, connect as connectAnywhere } from '../client/index.ts'
 import { connect } from './client.ts'
 import { createGuardedFetch } from './guard/guarded-fetch.ts'
+
+function tlsCard(origin: string): object {
+  return rpcCard(origin, {
+    securitySchemes: { tls: { mtlsSecurityScheme: {} } },
+    securityRequirements: [{ schemes: { tls: {} } }],
+  })
+}
 
 async function failureOf(asked: Promise<unknown>): Promise<A2AError> {
   const error = await asked.catch((thrown) => thrown)
@@ -11,6 +22,30 @@ async function failureOf(asked: Promise<unknown>): Promise<A2AError> {
 }
 
 describe('the client of Node', () => {
+  it('shows a certificate to an agent that asks for one', async () => {
+    const pair = selfSigned()
+    const asking = { ...pair, ca: pair.cert, requestCert: true, rejectUnauthorized: false }
+    const server = createTlsServer(asking, (request, response) => {
+      const isKnown = request.socket instanceof TLSSocket && request.socket.authorized
+      if (request.method === 'GET') response.end(JSON.stringify(tlsCard(origin)))
+      else if (isKnown)
+        response.end(
+          '{"jsonrpc":"2.0","id":1,"result":{"message":{"messageId":"1","role":"ROLE_AGENT","parts":[{"text":"Welcome"}]}}}',
+        )
+      else response.writeHead(401).end('{}')
+    })
+    onTestFinished(() => void server.close())
+    const origin = `https://localhost:${await portOf(server)}`
+    const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+    const send = async (tls: { ca: string; cert?: string; key?: string }) => {
+      const fetch = createGuardedFetch({ allow: ['localhost'], resolve, tls })
+      onTestFinished(() => fetch.close())
+      return await (await connect(origin, { fetch, auth: [mutualTls()] })).send('Hello')
+    }
+    expect((await send({ ca: pair.cert, ...pair })).text).toBe('Welcome')
+    expect(await failureOf(send({ ca: pair.cert }))).toMatchObject({ code: 'unauthenticated' })
+  })
+
   it('does not ask what a card should not name, and says why and what to do', async () => {
     const origin = await strangePeer({ card: () => rpcCard('http://169.254.169.254') })
     const client = await connect(origin)

@@ -158,7 +158,7 @@ const cases: readonly Case[] = [
           rpcCard(origin, { securitySchemes: { jwt: { httpAuthSecurityScheme: { scheme: 'bearer' } } } }),
         answer: answering(401, '', challenge('Bearer')),
       }),
-    expected: { code: 'unauthenticated', status: 401, hint: /authorize option for jwt/ },
+    expected: { code: 'unauthenticated', status: 401, hint: /auth option for jwt/ },
   },
   {
     reason: 'credentials-refused',

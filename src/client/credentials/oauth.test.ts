@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it, vi } from 'vitest'
+import { type Gate, gatedAgent } from '../../../test/support/gated-agent.ts'
+import { answering, closedPort, httpServer } from '../../../test/support/http-server.ts'
+import { type OAuthServer, oauthServer, shows } from '../../../test/support/oauth-server.ts'
+import type { JsonObject } from '../../protocol/model.ts'
+import { connect } from '../connect.ts'
+import { authorizationCode } from './authorization-code.ts'
+import { clientCredentials } from './client-credentials.ts'
+import { deviceCode } from './device-code.ts'
+import type { OAuthClient } from './oauth-client.ts'
+import type { CredentialProvider } from './provider.ts'
+
+const secret = 'planted+secret/%5f2c'
+const program = { clientId: 'me', clientSecret: secret }
+
+const flows = {
+  clientCredentials: ({ tokenUrl }: OAuthServer) => ({ tokenUrl, scopes: { read: 'Reads' } }),
+  deviceCode: ({ tokenUrl, origin }: OAuthServer) => ({
+    tokenUrl,
+    deviceAuthorizationUrl: `${origin}/device`,
+    scopes: {},
+  }),
+  authorizationCode: ({ tokenUrl, origin }: OAuthServer) => ({
+    tokenUrl,
+    authorizationUrl: `${origin}/authorize`,
+    scopes: {},
+  }),
+}
+
+/** An agent that takes the tokens of a server, by one flow. */
+async function protectedBy(server: OAuthServer, flow: keyof typeof flows | 'openid', more: Partial<Gate> = {}) {
+  const openIdConnectUrl = `${server.origin}/.well-known/openid-configuration`
+  const scheme: JsonObject =
+    flow === 'openid'
+      ? { openIdConnectSecurityScheme: { openIdConnectUrl } }
+      : { oauth2SecurityScheme: { flows: { [flow]: flows[flow](server) } } }
+  return await gatedAgent({
+    card: () => ({
+      securitySchemes: { oauth: scheme },
+      securityRequirements: [{ schemes: { oauth: { list: ['read', 'write'] } } }],
+    }),
+    admits: ({ headers }) => shows(server, headers),
+    ...more,
+  })
+}
+
+async function failureOf(origin: string, provider: CredentialProvider) {
+  const client = await connect(origin, { auth: [provider] })
+  const failure = await client.send('Hello').catch((error) => error)
+  const all = JSON.stringify([failure.message, failure.hint, failure, `${failure.cause}`, client.explain()])
+  expect(all).not.toContain(secret)
+  expect(all).not.toContain(encodeURIComponent(secret))
+  return failure
+}
+
+describe('client credentials', () => {
+  it('are exchanged for a token with the scopes of the card, once for all calls', async () => {
+    const server = await oauthServer()
+    const { origin, asked } = await protectedBy(server, 'clientCredentials')
+    const { tokenUrl } = server
+    const auth = [clientCredentials({ ...program, tokenUrl, scopes: ['more', 'read'], parameters: { audience: 'a' } })]
+    const client = await connect(origin, { auth })
+    await Promise.all([client.send('1'), client.send('2'), Array.fromAsync(client.stream('3'))])
+    expect((await client.send('4')).text).toBe('Welcome')
+    const authorization = `Basic ${Buffer.from('me:planted%2Bsecret%2F%255f2c').toString('base64')}`
+    expect(server.asked).toEqual([
+      { grant_type: 'client_credentials', scope: 'read write more', audience: 'a', authorization },
+    ])
+    expect(asked.filter((line) => line.endsWith('401'))).toEqual([])
+  })
+
+  it('may be sent in the form', async () => {
+    const server = await oauthServer()
+    const { origin } = await protectedBy(server, 'clientCredentials')
+    const options = { ...program, tokenUrl: server.tokenUrl, clientAuthentication: 'post' } as const
+    await (await connect(origin, { auth: [clientCredentials(options)] })).send('Hello')
+    expect(server.asked).toMatchObject([{ client_id: 'me', client_secret: secret, authorization: '' }])
+  })
+
+  it('get a new token when the old one ends, and when it is refused: one for all who wait', async () => {
+    const server = await oauthServer()
+    const { origin, asked } = await protectedBy(server, 'clientCredentials')
+    const client = await connect(origin, { auth: [clientCredentials({ ...program, tokenUrl: server.tokenUrl })] })
+    await client.send('Hello')
+    server.valid.clear()
+    await Promise.all([client.send('1'), client.send('2'), Array.fromAsync(client.stream('3'))])
+    expect(server.asked).toHaveLength(2)
+    expect(asked.filter((line) => line.endsWith('401'))).toHaveLength(3)
+    server.expiresIn = 100
+    server.valid.clear()
+    await client.send('Hello')
+    expect(server.asked).toHaveLength(3)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 90_000 })
+    try {
+      await client.send('Hello')
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(server.asked).toHaveLength(4)
+  })
+
+  it('are enough to see a protected card, and to find their way by discovery', async () => {
+    const server = await oauthServer()
+    const gated = await protectedBy(server, 'openid', { isCardGated: true })
+    for (const place of [{ issuer: server.origin }, { tokenUrl: server.tokenUrl }]) {
+      const client = await connect(gated.origin, { auth: [clientCredentials({ ...program, ...place })] })
+      expect((await client.send('Hello')).text).toBe('Welcome')
+    }
+  })
+
+  it('are sent to nobody whom only the card names', async () => {
+    const server = await oauthServer()
+    const thief = await oauthServer()
+    expect(() => clientCredentials(program)).toThrow(
+      'clientCredentials: say by tokenUrl or issuer who may get the secret',
+    )
+    for (const flow of ['clientCredentials', 'openid'] as const) {
+      const { origin } = await protectedBy(thief, flow)
+      for (const place of [{ issuer: server.origin }, { tokenUrl: server.tokenUrl }]) {
+        const failure = await failureOf(origin, clientCredentials({ ...program, ...place }))
+        expect(failure.reason).toMatch(/^credentials-(unfit|not-trusted)$/)
+      }
+    }
+    expect(thief.asked).toEqual([])
+    const { origin } = await protectedBy(thief, 'clientCredentials')
+    const trusting = clientCredentials({ ...program, trustCard: true })
+    expect((await (await connect(origin, { auth: [trusting] })).send('Hello')).text).toBe('Welcome')
+  })
+
+  it('that do not do are told by the words of OAuth, and never with what was said about them', async () => {
+    const server = await oauthServer()
+    const { origin } = await protectedBy(server, 'clientCredentials')
+    const provider = (client: Partial<OAuthClient> = {}) =>
+      clientCredentials({ ...program, tokenUrl: server.tokenUrl, ...client })
+    server.answers.push({ status: 401, body: { error: 'invalid_client', error_description: `no ${secret}` } })
+    const refused = await failureOf(origin, provider())
+    expect(refused).toMatchObject({ code: 'unauthenticated', reason: 'credentials-refused' })
+    expect(refused.message).toBe(`${server.tokenUrl} gives no token: invalid_client.`)
+    for (const body of [{ error: secret }, {}, { access_token: 7 }, [secret]]) {
+      server.answers.push({ status: 400, body })
+      expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-refused' })
+    }
+    server.answers.push({ status: 200, body: secret })
+    expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-garbage' })
+    server.answers.push({ status: 200, body: { access_token: secret, token_type: 'DPoP' } })
+    expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-unfit' })
+    server.answers.push({ status: 200, body: { pad: 'x'.repeat(70_000) } })
+    expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-unreachable' })
+    const elsewhere = await oauthServer()
+    server.answers.push({ status: 307, body: {}, headers: { location: elsewhere.tokenUrl } })
+    expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-unreachable' })
+    expect(elsewhere.asked).toEqual([])
+  })
+
+  it('are not sent where nobody is, nor in the open', async () => {
+    const server = await oauthServer()
+    const gone = { ...server, tokenUrl: `http://127.0.0.1:${await closedPort()}/token` }
+    const open = { ...server, tokenUrl: 'http://tokens.example/token' }
+    for (const [at, reason] of [
+      [gone, 'credentials-unreachable'],
+      [open, 'credentials-not-secure'],
+    ] as const) {
+      const { origin } = await protectedBy(at, 'clientCredentials')
+      expect(await failureOf(origin, clientCredentials({ ...program, tokenUrl: at.tokenUrl }))).toMatchObject({
+        reason,
+      })
+    }
+  })
+
+  it('do not believe an issuer that speaks for another', async () => {
+    const server = await oauthServer()
+    const liar = await httpServer(answering(200, { issuer: server.origin, token_endpoint: server.tokenUrl }))
+    const { origin } = await protectedBy({ ...server, origin: liar }, 'openid')
+    const failure = await failureOf(origin, clientCredentials({ ...program, trustCard: true }))
+    expect(failure).toMatchObject({ reason: 'credentials-not-trusted' })
+  })
+})
+
+describe('a code for another device', () => {
+  it('is shown, and waited for until the user has agreed', async () => {
+    const server = await oauthServer()
+    const { origin } = await protectedBy(server, 'deviceCode')
+    const prompts: string[] = []
+    const pending = { status: 400, body: { error: 'authorization_pending' } }
+    server.answers.push(pending)
+    const onPrompt = ({ userCode, verificationUri }: { userCode: string; verificationUri: string }) =>
+      void prompts.push(`${userCode} ${verificationUri}`)
+    const client = await connect(origin, { auth: [deviceCode({ clientId: 'me', onPrompt })] })
+    await Promise.all([client.send('1'), client.send('2')])
+    expect(prompts).toEqual([`ABCD ${server.origin}/go`])
+    expect(server.asked).toHaveLength(2)
+    expect(server.asked[1]).toMatchObject({ device_code: 'device', client_id: 'me' })
+  })
+
+  it('is told of if the user says no', async () => {
+    const server = await oauthServer()
+    const { origin } = await protectedBy(server, 'deviceCode')
+    server.answers.push({ status: 400, body: { error: 'access_denied' } })
+    const failure = await failureOf(origin, deviceCode({ clientId: 'me', onPrompt: () => {} }))
+    expect(failure).toMatchObject({ reason: 'credentials-refused', hint: 'Somebody said no.' })
+  })
+})
+
+describe('a code that a user brings back', () => {
+  const redirectUri = 'http://127.0.0.1/callback'
+
+  it('is exchanged with the proof of who asked for it, and the token is refreshed without the user', async () => {
+    const server = await oauthServer()
+    server.hasRefreshTokens = true
+    const { origin } = await protectedBy(server, 'authorizationCode')
+    const visits: URL[] = []
+    const authorize = async (url: string) => {
+      const visit = new URL(url)
+      visits.push(visit)
+      return `/callback?code=abc&state=${visit.searchParams.get('state')}`
+    }
+    const client = await connect(origin, { auth: [authorizationCode({ clientId: 'me', redirectUri, authorize })] })
+    await client.send('Hello')
+    const [visit] = visits
+    const [exchange] = server.asked
+    expect(Object.fromEntries(visit?.searchParams ?? [])).toMatchObject({
+      response_type: 'code',
+      client_id: 'me',
+      redirect_uri: redirectUri,
+      scope: 'read write',
+      code_challenge_method: 'S256',
+      code_challenge: createHash('sha256')
+        .update(exchange?.code_verifier ?? '')
+        .digest('base64url'),
+    })
+    expect(exchange).toMatchObject({ grant_type: 'authorization_code', code: 'abc', redirect_uri: redirectUri })
+    const [token] = server.valid
+    server.valid.clear()
+    await client.send('Hello')
+    expect(server.asked[1]).toMatchObject({ grant_type: 'refresh_token', refresh_token: `refresh-${token}` })
+    server.valid.clear()
+    server.answers.push({ status: 400, body: { error: 'invalid_grant' } })
+    await client.send('Hello')
+    expect(visits).toHaveLength(2)
+  })
+
+  it('is not taken from somebody else', async () => {
+    const server = await oauthServer()
+    const { origin } = await protectedBy(server, 'authorizationCode')
+    for (const [back, reason] of [
+      ['?code=abc&state=another', 'credentials-not-trusted'],
+      ['?code=abc', 'credentials-not-trusted'],
+      ['?error=access_denied&state=', 'credentials-refused'],
+    ] as const) {
+      const authorize = async (url: string) =>
+        `${redirectUri}${back.replace(/state=$/, `state=${new URL(url).searchParams.get('state')}`)}`
+      const provider = authorizationCode({ clientId: 'me', redirectUri, authorize })
+      expect(await failureOf(origin, provider)).toMatchObject({ reason })
+    }
+    expect(server.asked).toEqual([])
+  })
+})

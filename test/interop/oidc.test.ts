@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { connect } from '../../src/client/connect.ts'
+import { authorizationCode } from '../../src/client/credentials/authorization-code.ts'
+import { clientCredentials } from '../../src/client/credentials/client-credentials.ts'
+import { type DevicePrompt, deviceCode } from '../../src/client/credentials/device-code.ts'
+import { gatedAgent } from '../support/gated-agent.ts'
+import { browse, confidential, inBrowser, type OidcServer, oidcServer, onDevice } from '../support/oidc.ts'
+
+async function agentBehind(oidc: OidcServer, scopes: readonly string[]) {
+  return await gatedAgent({
+    card: () => ({
+      securitySchemes: { oidc: { openIdConnectSecurityScheme: { openIdConnectUrl: oidc.discovery } } },
+      securityRequirements: [{ schemes: { oidc: { list: scopes } } }],
+    }),
+    admits: ({ headers }) => oidc.shows(headers),
+  })
+}
+
+describe('tokens of a real provider of OpenID Connect', () => {
+  it('are given to a program for its secret, and again when they have ended', async () => {
+    const oidc = await oidcServer()
+    const { origin } = await agentBehind(oidc, ['read'])
+    const client = await connect(origin, { auth: [clientCredentials({ ...confidential, issuer: oidc.origin })] })
+    expect((await client.send('Hello')).text).toBe('Welcome')
+    oidc.forget()
+    expect((await client.send('Hello')).text).toBe('Welcome')
+  })
+
+  it('are not given for a wrong secret', async () => {
+    const oidc = await oidcServer()
+    const { origin } = await agentBehind(oidc, ['read'])
+    const wrong = { ...confidential, clientSecret: 'planted-secret', issuer: oidc.origin }
+    const client = await connect(origin, { auth: [clientCredentials(wrong)] })
+    const failure = await client.send('Hello').catch((error) => error)
+    expect(failure).toMatchObject({ code: 'unauthenticated', reason: 'credentials-refused' })
+    expect(failure.message).toContain('invalid_client')
+    expect(JSON.stringify([failure.message, failure.hint, failure])).not.toContain('planted-secret')
+  })
+
+  it('are given to a user who agrees in a browser, and refreshed without asking again', async () => {
+    const oidc = await oidcServer()
+    const { origin } = await agentBehind(oidc, ['openid', 'read'])
+    let visits = 0
+    const authorize = (url: string) => {
+      visits++
+      return browse(url, inBrowser.redirectUri)
+    }
+    const client = await connect(origin, { auth: [authorizationCode({ ...inBrowser, authorize })] })
+    expect((await client.send('Hello')).text).toBe('Welcome')
+    oidc.forget()
+    expect((await Array.fromAsync(client.stream('Hello'))).at(-1)).toMatchObject({ type: 'message' })
+    expect(visits).toBe(1)
+  })
+
+  it('are given to a user who agrees on another device', async () => {
+    const oidc = await oidcServer()
+    const { origin } = await agentBehind(oidc, ['openid', 'read'])
+    const pages: Promise<string>[] = []
+    const onPrompt = ({ verificationUriComplete = '' }: DevicePrompt) =>
+      void pages.push(browse(verificationUriComplete, 'nowhere'))
+    const client = await connect(origin, { auth: [deviceCode({ ...onDevice, onPrompt })] })
+    expect((await client.send('Hello')).text).toBe('Welcome')
+    expect(await pages[0]).toContain('Sign-in Success')
+  })
+})
