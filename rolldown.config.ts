@@ -8,6 +8,7 @@ export default defineConfig({
     'auth/card-signature/index': 'src/auth/card-signature/index.ts',
     'node/client-1.0': 'src/node/client-1.0.ts',
     'node/client': 'src/node/client.ts',
+    'node/grpc-client/index': 'src/node/grpc-client/index.ts',
     'node/guard/index': 'src/node/guard/index.ts',
     'client/index': 'src/client/index.ts',
     'client/v1.0/index': 'src/client/v1.0/index.ts',

@@ -11,7 +11,7 @@ import { type Client, createClient } from './client.ts'
 import { diagnose } from './diagnose.ts'
 import { createJournal } from './journal.ts'
 import type { Notice } from './notice.ts'
-import { backoffsOf, type ConnectOptions, type Target } from './options.ts'
+import { backoffsOf, type ConnectOptions, type Target, type Transport } from './options.ts'
 import { createPeer } from './peer.ts'
 import { isLocal, resolveCard } from './resolve-card.ts'
 import { createTalk } from './talk.ts'
@@ -42,13 +42,14 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
     onNotice?.(notice)
   }
   const dialects = abilities.dialects.filter(({ name }) => options.dialects?.includes(name) ?? true)
-  const bindings = [...abilities.transports.keys()].filter((each) => options.bindings?.includes(each) ?? true)
+  const { names = [...abilities.transports.keys()], handedIn } = bindingsOf(options)
+  const bindings = names.filter((each) => abilities.transports.has(each) || handedIn.has(each))
   let card: AgentCard | undefined
   let cardUrl: string | undefined
   const explained = (error: unknown) => diagnose(error, { card, cardUrl, hasCredentials: authorize !== undefined })
 
-  const plain = fetchOf(target, options)
-  const fetch = authorize ? authorizing(plain, authorize, () => card) : plain
+  const withCredentials = (plain: Fetch) => (authorize ? authorizing(plain, authorize, () => card) : plain)
+  const fetch = withCredentials(fetchOf(target, options))
   try {
     const { dialects: readers, readOlderCard } = abilities
     const found = await resolveCard(target, {
@@ -61,14 +62,17 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
     })
     card = found.card
     cardUrl = found.cardUrl
-    const doors = doorsOf(card, { dialects, bindings, ...(found.orElse && { orElse: found.orElse }) })
+    const doors = doorsOf(card, { dialects, bindings, ...found })
     if (!doors.some(({ origin }) => origin === 'card')) throw noCommonDoor()
     const declared = doors.filter(({ origin }) => origin === 'card')
     const all = cardUrl === undefined ? doors : [...doors, ...relativeDoors(declared, cardUrl)]
     const open = async ({ binding, url, dialect, tenant }: Door): Promise<Service> => {
-      const create = abilities.transports.get(binding)
+      const own = handedIn.get(binding)
+      const create = own?.open ?? abilities.transports.get(binding)
       if (!create) throw noCommonDoor()
-      return create({ ...options, fetch, url, dialect: await dialect.load(), ...(tenant !== undefined && { tenant }) })
+      const through = own ? withCredentials(own.fetch) : fetch
+      const spoken = await dialect.load()
+      return create({ ...options, fetch: through, url, dialect: spoken, ...(tenant !== undefined && { tenant }) })
     }
     const way = findWay({ doors: all, open, journal, notify })
     const peer = createPeer({ card, door: way.door, deduplicates: options.peerDeduplicates })
@@ -91,6 +95,13 @@ async function authorizeOf({ auth, authorize, fetch = globalThis.fetch }: Connec
   if (authorize || !auth) return authorize
   const { byCard } = await import('./credentials/by-card.ts')
   return byCard(auth, (url, init) => fetch(url, init))
+}
+
+/** Undefined names if nothing is said of them. */
+function bindingsOf({ bindings }: ConnectOptions) {
+  const handedIn = new Map<Binding, Transport>()
+  for (const each of bindings ?? []) if (typeof each === 'object') handedIn.set(each.binding, each)
+  return { names: bindings?.map((each) => (typeof each === 'object' ? each.binding : each)), handedIn }
 }
 
 function fetchOf(target: Target, { fetch = globalThis.fetch }: ConnectOptions): Fetch {

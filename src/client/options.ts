@@ -2,7 +2,8 @@ import type { Binding, DialectName } from '../dialects/dialect.ts'
 import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { JsonObject } from '../protocol/model.ts'
-import type { AnswerLimits } from '../transports/client-options.ts'
+import type { Service } from '../protocol/service.ts'
+import type { AnswerLimits, WireClientOptions } from '../transports/client-options.ts'
 import type { Authorize } from './authorize.ts'
 import type { Backoff } from './backoff.ts'
 import type { CardCache } from './card-cache.ts'
@@ -46,8 +47,8 @@ export interface ConnectOptions extends AnswerLimits {
   readonly peerDeduplicates?: boolean
   /** The versions to speak. All by default. */
   readonly dialects?: readonly DialectName[]
-  /** The bindings to use. JSON-RPC and REST by default, in the order of the card. */
-  readonly bindings?: readonly Binding[]
+  /** The bindings to use, such as `['JSONRPC', grpc()]`. JSON-RPC and REST by default, in the order of the card. */
+  readonly bindings?: readonly (Binding | Transport)[]
   /** Extensions to activate, by their URIs. */
   readonly extensions?: readonly string[]
   /** Where cards are kept. One for the whole process by default. */
@@ -55,6 +56,13 @@ export interface ConnectOptions extends AnswerLimits {
   /** Says what of a card is to be believed, as `cardVerifier` of `parley-a2a/signatures` does by its signatures. */
   readonly verifyCard?: VerifyCard
   readonly signal?: AbortSignal
+}
+
+/** A binding that is not part of the client, and what it needs to get to an agent. */
+export interface Transport {
+  readonly binding: Binding
+  readonly fetch: Fetch
+  readonly open: (options: WireClientOptions) => Service
 }
 
 /** Of one call. */

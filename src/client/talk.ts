@@ -42,7 +42,7 @@ export function createTalk(options: TalkOptions): Service {
   ): Promise<ResultOf<O>> {
     const limit = call.timeout ?? timeout
     const { signal, release } = withDeadline(call.signal, limit, () => expired(limit))
-    const asked = { ...keyed(operation, call), signal }
+    const asked = { ...keyed(operation, call), signal, ...deadlineIn(limit) }
     const isWorthIt = (error: A2AError) => isUnsent(error) || (isTransient(error) && mayRepeat(operation, peer))
     try {
       return await retrying(() => wire.ask(operation, request, asked), { backoff: retry, signal, isWorthIt })
@@ -71,7 +71,7 @@ export function createTalk(options: TalkOptions): Service {
     const { signal, release } = withDeadline(call.signal, limit, () => expired(limit))
     const pace = createPace()
     try {
-      for await (const event of resume(request, { ...keyed(operation, call), signal })) {
+      for await (const event of resume(request, { ...keyed(operation, call), signal, ...deadlineIn(limit) })) {
         pace.note(event)
         yield event
       }
@@ -121,6 +121,10 @@ function mayRepeat(operation: UnaryOperation, peer: Peer): boolean {
     case 'createPushConfig':
       return false
   }
+}
+
+function deadlineIn(milliseconds: number): Pick<Call, 'deadline'> {
+  return Number.isFinite(milliseconds) ? { deadline: Date.now() + milliseconds } : {}
 }
 
 function expired(milliseconds: number): A2AError {

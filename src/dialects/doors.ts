@@ -20,17 +20,20 @@ export interface DoorsOptions {
   readonly bindings: readonly Binding[]
   /** The version that is as likely as the one of the card. */
   readonly orElse?: string
+  /** Where the card was found. */
+  readonly cardUrl?: string
 }
 
 /** The doors that a card names, in its order, and then those that are behind it if it is mistaken. */
 export function doorsOf({ interfaces }: AgentCard, options: DoorsOptions): readonly Door[] {
-  const { dialects, bindings, orElse } = options
+  const { dialects, bindings, orElse, cardUrl } = options
   const versions = new Set(dialects.map(({ version }) => version))
   const doors: Door[] = []
   const add = (each: AgentInterface, version: string, origin: Door['origin']) => {
     const binding = bindings.find((known) => known === bindingOf(each.binding))
-    if (!binding || !URL.canParse(each.url)) return
-    const { url, tenant } = each
+    const url = binding === 'GRPC' ? dialledUrl(each.url, cardUrl) : each.url
+    if (!binding || !URL.canParse(url)) return
+    const { tenant } = each
     for (const dialect of dialects) {
       const isKnown = doors.some(
         (door) => door.url === url && door.binding === binding && isAlike(door, dialect, binding),
@@ -45,6 +48,22 @@ export function doorsOf({ interfaces }: AgentCard, options: DoorsOptions): reado
   }
   for (const each of interfaces) for (const version of versions) add(each, version, 'skew')
   return doors
+}
+
+/**
+ * What clients of gRPC dial need not be a URL: mostly it is a host and its port. Whether TLS is spoken there is told by
+ * the port or by how the card was got; in doubt it is.
+ */
+function dialledUrl(address: string, cardUrl: string | undefined): string {
+  if (/^https?:\/\//i.test(address)) return address
+  if (/^grpcs?:\/\//i.test(address)) return address.replace(/^grpc/i, 'http')
+  const bare = address.replace(/^(dns|ipv4|ipv6):\/*/i, '')
+  const isPlain = cardUrl === undefined ? isThisMachine(bare) : cardUrl.startsWith('http:')
+  return `${isPlain && !bare.endsWith(':443') ? 'http' : 'https'}://${bare}`
+}
+
+function isThisMachine(address: string): boolean {
+  return /^(localhost|127\.[\d.]+|\[::1\])(:|$)/i.test(address)
 }
 
 /** Over JSON-RPC, who does not know a method of one version does not know the same one of another. */

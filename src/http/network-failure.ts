@@ -33,10 +33,10 @@ const patterns: readonly (readonly [RegExp, NetworkFailure])[] = [
   [/EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|ERR_CONNECT_TIMEOUT/, 'host-unreachable'],
   [/CERT|certificate|UNABLE_TO_VERIFY_LEAF_SIGNATURE/, 'certificate'],
   [/ERR_SSL|EPROTO/, 'not-tls'],
-  [/HTTPParserError|HPE_/, 'not-http'],
+  [/HTTPParserError|HPE_|ERR_HTTP2_ERROR Protocol error/, 'not-http'],
   [/ERR_INVALID_URL|unknown scheme|bad port/, 'bad-url'],
   [/redirect count exceeded|too many redirects/i, 'redirect-loop'],
-  [/ECONNRESET|EPIPE|UND_ERR_SOCKET|ERR_(BODY|HEADERS|TOTAL)_TIMEOUT/, 'connection-lost'],
+  [/ECONNRESET|EPIPE|ERR_HTTP2_|UND_ERR_SOCKET|ERR_(BODY|HEADERS|TOTAL)_TIMEOUT/, 'connection-lost'],
 ]
 
 /** Whether it is certain that nothing of the request reached anybody, so that sending it again repeats nothing. */

@@ -15,6 +15,8 @@ export interface Call {
   readonly extensions?: readonly string[]
   /** Gets those of them that are at work in this call, for the answer to name. */
   readonly activated?: Set<string>
+  /** When the caller stops waiting, in milliseconds since 1970, for wires that tell it to the other side. */
+  readonly deadline?: number
 }
 
 /** The operations of A2A. The runtime makes them from a task log; clients and gateways make them from a wire. */

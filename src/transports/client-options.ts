@@ -1,5 +1,6 @@
 import type { ClientDialect } from '../dialects/dialect.ts'
 import type { Fetch } from '../http/outbound.ts'
+import type { Call } from '../protocol/service.ts'
 
 export interface AnswerLimits {
   /** Bytes of an answer. 64 MiB by default. */
@@ -32,4 +33,18 @@ export function answerLimitsOf(limits: AnswerLimits) {
   const { answerLimit = 64 * 2 ** 20, eventLimit = 10 * 2 ** 20, jsonDepth = 64 } = limits
   const { idle = 45_000, openWithin = 300_000 } = limits
   return { answerLimit, eventLimit, jsonDepth, idle, openWithin }
+}
+
+/** What is said beside the request, in headers or metadata (A2A 1.0 §3.2.6). */
+export function parametersOf(
+  { dialect, extensions = [] }: WireClientOptions,
+  { idempotencyKey }: Pick<Call, 'idempotencyKey'>,
+): Readonly<Record<string, string>> {
+  const activated = extensions.join(', ')
+  return {
+    'a2a-version': dialect.version,
+    // The header lost its prefix with 1.0; a server reads the one that it knows.
+    ...(activated !== '' && { 'a2a-extensions': activated, 'x-a2a-extensions': activated }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+  }
 }

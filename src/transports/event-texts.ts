@@ -4,6 +4,7 @@ import type { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import { callerError, type Reporting } from './caller-error.ts'
+import { generationOf } from './numbered.ts'
 
 /** How a transport writes what it tells in a stream. */
 export interface Wording {
@@ -38,18 +39,5 @@ export async function* eventTexts(
   } catch (error) {
     if (!begun) throw error
     yield eventText({ event: 'error', data: wording.failure(callerError(error, reporting)) })
-  }
-}
-
-/** A message is all there is: nothing can be continued after it. */
-function generationOf(event: StreamEvent): number | undefined {
-  switch (event.type) {
-    case 'message':
-      return undefined
-    case 'task':
-      return event.task.generation
-    case 'status':
-    case 'artifact':
-      return event.generation
   }
 }

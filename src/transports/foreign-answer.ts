@@ -43,7 +43,7 @@ const httpCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
 ])
 
 /** Several releases of the official SDKs tell every error as an internal one; their messages still say which it is. */
-function meantBy(message: string): ErrorCode | undefined {
+export function meantBy(message: string): ErrorCode | undefined {
   return sentences.find(([sentence]) => sentence.test(message))?.[1]
 }
 
@@ -52,6 +52,7 @@ const sentences: readonly (readonly [RegExp, ErrorCode])[] = [
   [/task \S+ (cannot be|is not) cancel/i, 'task-not-cancelable'],
   [/task not cancelable/i, 'task-not-cancelable'],
   [/terminal state/i, 'task-ended'],
+  [/push notifications? (is|are) not supported/i, 'push-not-supported'],
 ]
 
 const sayings: Readonly<Record<Answer['form'], string>> = {

@@ -31,12 +31,25 @@ export function silent(url: string, milliseconds: number): A2AError {
 }
 
 /** Whoever aborts may say why by an error of ours, such as that the time was up. */
-export function givenUp({ reason }: AbortSignal): A2AError {
+function givenUp({ reason }: AbortSignal): A2AError {
   if (reason instanceof A2AError) return reason
   return new A2AError('unavailable', 'The call was given up before there was an answer.', {
     cause: reason,
     reason: 'aborted',
   })
+}
+
+/** Not every `fetch` heeds its signal. */
+export async function unlessGivenUp<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: left, reject } = Promise.withResolvers<never>()
+  const leave = () => reject(givenUp(signal))
+  if (signal.aborted) leave()
+  signal.addEventListener('abort', leave)
+  try {
+    return await Promise.race([working, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
 }
 
 const sayings: Readonly<Record<NetworkFailure, string>> = {

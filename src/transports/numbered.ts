@@ -17,3 +17,16 @@ export function numbered(event: StreamEvent, id: string | undefined): StreamEven
       return { ...event, generation }
   }
 }
+
+/** A message is all there is: nothing can be continued after it. */
+export function generationOf(event: StreamEvent): number | undefined {
+  switch (event.type) {
+    case 'message':
+      return undefined
+    case 'task':
+      return event.task.generation
+    case 'status':
+    case 'artifact':
+      return event.generation
+  }
+}

@@ -4,8 +4,8 @@ import { A2AError, inContext } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
-import { answerLimitsOf, type WireClientOptions } from './client-options.ts'
-import { givenUp, lostAnswer, silent } from './lost-answer.ts'
+import { answerLimitsOf, parametersOf, type WireClientOptions } from './client-options.ts'
+import { lostAnswer, silent, unlessGivenUp } from './lost-answer.ts'
 import { numbered } from './numbered.ts'
 import { type Answer, readAnswer } from './read-answer.ts'
 import { readStream } from './read-stream.ts'
@@ -40,23 +40,15 @@ type StreamRequest = RequestOf<StreamOperation>
 
 /** `Service` over HTTP. Whatever goes wrong is an `A2AError` that knows with whom. */
 export function createWireClient(options: WireClientOptions, speech: Speech): Service {
-  const { url, dialect, fetch, tenant, extensions = [] } = options
-  // The header lost its prefix with 1.0; a server reads the one that it knows.
-  const activated = { 'a2a-extensions': extensions.join(', '), 'x-a2a-extensions': extensions.join(', ') }
+  const { url, dialect, fetch, tenant } = options
   const limits = answerLimitsOf(options)
   const known = (error: A2AError) =>
     inContext(error, { dialect: dialect.name, binding: speech.binding, url: error.url ?? url })
 
   async function send(composed: Composed, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
     const { url, method, body, contentType } = composed
-    const { signal, idempotencyKey } = call
-    const sent = {
-      'a2a-version': dialect.version,
-      ...(extensions.length > 0 && activated),
-      ...headers,
-      ...(body && { 'content-type': contentType }),
-      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-    }
+    const { signal } = call
+    const sent = { ...parametersOf(options, call), ...headers, ...(body && { 'content-type': contentType }) }
     const asking = fetch(url, { method, headers: sent, signal, ...(body && { body: JSON.stringify(body) }) })
     return await unlessGivenUp(asking, signal)
   }
@@ -143,17 +135,4 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       }
     },
   })
-}
-
-/** Not every `fetch` heeds its signal. */
-async function unlessGivenUp<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: left, reject } = Promise.withResolvers<never>()
-  const leave = () => reject(givenUp(signal))
-  if (signal.aborted) leave()
-  signal.addEventListener('abort', leave)
-  try {
-    return await Promise.race([working, left])
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
 }

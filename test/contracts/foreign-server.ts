@@ -13,7 +13,8 @@ import { codeOf, stateOf, taskIdOf, textsOf, wordsOf } from './service/story.ts'
 export interface ForeignServer {
   /** Starts one for the test, and gives its origin. */
   readonly start: () => Promise<string>
-  readonly options?: ConnectOptions
+  /** Made for each test, if it has to be released. */
+  readonly options?: ConnectOptions | (() => ConnectOptions)
   /** The way that the client is to find. */
   readonly door: { readonly dialect: string; readonly binding: string }
   readonly canList?: boolean
@@ -22,6 +23,8 @@ export interface ForeignServer {
   readonly hasExtendedCard?: boolean
   /** How a message to a task that has ended is refused. */
   readonly ended: string
+  /** What makes streams break after so many events, one number each. */
+  readonly breaking?: (cuts: readonly number[]) => ConnectOptions
 }
 
 const numbers = ['one', 'two', 'three']
@@ -29,10 +32,12 @@ const numbers = ['one', 'two', 'three']
 /** What our client does with every server of every SDK. */
 export function foreignServerContract(server: ForeignServer): void {
   const { start, options, door, canList = false, canListConfigs = true, hasExtendedCard = true } = server
+  const { breaking = breakingFetch } = server
+  const given = () => (typeof options === 'function' ? options() : options)
   const quick = { minDelay: 1, maxDelay: 10 }
 
   const open = async (more: ConnectOptions = {}): Promise<Client> =>
-    await connect(await start(), { retry: quick, resume: quick, polling: quick, ...options, ...more })
+    await connect(await start(), { retry: quick, resume: quick, polling: quick, ...given(), ...more })
 
   /** A task that runs until it is canceled. */
   async function begin(client: Client): Promise<string> {
@@ -134,12 +139,8 @@ export function foreignServerContract(server: ForeignServer): void {
   })
 
   it.each([1, 2, 3, 4])('goes on with a stream that breaks after %d events', async (events) => {
-    const { fetch } = faultyFetch({ fetch: (request) => globalThis.fetch(request) }, { cuts: [events, 1] })
     const notices: Notice[] = []
-    const client = await open({
-      fetch: (url, init) => fetch(new Request(url, init)),
-      onNotice: (notice) => notices.push(notice),
-    })
+    const client = await open({ ...breaking([events, 1]), onNotice: (notice) => notices.push(notice) })
     const told = await collect(client.stream('count'))
     const chunks = told.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
     const first = told[0]?.type === 'task' ? told[0].task.artifacts.flatMap(({ parts }) => parts) : []
@@ -183,4 +184,9 @@ export function foreignServerContract(server: ForeignServer): void {
   it.runIf(hasExtendedCard)('gets the extended card', async () => {
     expect(await (await open()).extendedCard()).toMatchObject({ name: 'Ada, extended' })
   })
+}
+
+function breakingFetch(cuts: readonly number[]): ConnectOptions {
+  const { fetch } = faultyFetch({ fetch: (request) => globalThis.fetch(request) }, { cuts })
+  return { fetch: (url, init) => fetch(new Request(url, init)) }
 }

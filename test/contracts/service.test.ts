@@ -2,8 +2,10 @@ import { describe, onTestFinished } from 'vitest'
 import { agent, type Run } from '../../src/agent/agent.ts'
 import { connect } from '../../src/client/connect.ts'
 import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
+import { grpc } from '../../src/node/grpc-client/index.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { houseOf, quiet } from '../support/house.ts'
+import { served } from '../support/served.ts'
 import type { ServiceContract } from './service/traits.ts'
 import { serviceContract } from './service.ts'
 
@@ -13,6 +15,17 @@ function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
     const handler = createHandler(agent({ name: 'Test' }, run), { logger: quiet, cancelGrace: 50 })
     onTestFinished(() => handler.drain(0))
     const { service } = await connect(handler, { dialects: [dialect], bindings: [binding] })
+    return service
+  }
+}
+
+/** The same over gRPC, which needs a port. */
+function overGrpc(dialect: DialectName): ServiceContract['open'] {
+  return async (run: Run) => {
+    const { server } = await served(run, { grpc: true })
+    const transport = grpc({ loopback: 'allow' })
+    onTestFinished(() => transport.close())
+    const { service } = await connect(server.url, { dialects: [dialect], bindings: [transport] })
     return service
   }
 }
@@ -43,6 +56,8 @@ const services: readonly (readonly [string, ServiceContract])[] = [
   ],
   ['1.0 over JSON-RPC', { open: over('v1.0', 'JSONRPC'), ...newest }],
   ['1.0 over REST', { open: over('v1.0', 'HTTP+JSON'), ...newest }],
+  ['1.0 over gRPC', { open: overGrpc('v1.0'), ...newest }],
+  ['0.3 over gRPC', { open: overGrpc('v0.3-proto'), ...older, canList: false }],
   ['0.3 over JSON-RPC', { open: over('v0.3', 'JSONRPC'), ...older }],
   ['0.3 over REST', { open: over('v0.3-proto', 'HTTP+JSON'), ...older }],
   ['0.3 over REST with the objects of JSON-RPC', { open: over('v0.3', 'HTTP+JSON'), ...older, canList: false }],

@@ -18,7 +18,11 @@ import * as wire from './schemas.ts'
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, cleanEvent(result))),
-  getTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),
+  getTask(result, { historyLength }) {
+    const task = decodeTask(readResult(wire.Task, cleanTask(result)))
+    // Over gRPC, to ask for none is the same as to say nothing.
+    return historyLength === 0 ? { ...task, history: [] } : task
+  },
   listTasks(result, { includeArtifacts = false }) {
     const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanTasks(result))
     return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }

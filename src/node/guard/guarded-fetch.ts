@@ -7,6 +7,7 @@ import { RequestRefused } from '../../http/guard/request-refused.ts'
 import { type AnswerBodyOptions, answerBody } from './answer-body.ts'
 import { Exceeded } from './exceeded.ts'
 import { after, type GuardLimits, limitsOf } from './limits.ts'
+import { loopbackHere, type Warner, warnOfLoopback } from './loopback.ts'
 import { pinnedLookup, type Resolve, systemResolve } from './pinned-lookup.ts'
 import { readRequest } from './read-request.ts'
 import { sendHop } from './send-hop.ts'
@@ -16,7 +17,7 @@ export interface GuardedFetchOptions extends Omit<GuardOptions, 'warn'>, GuardLi
   readonly redirects?: number
   /** Who we are to servers that ask (mutual TLS), and whom we trust besides the authorities of the system. */
   readonly tls?: Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase' | 'ca'>
-  readonly logger?: { warn(fields: object, message: string): void }
+  readonly logger?: Warner
   /** The resolver of the system by default. */
   readonly resolve?: Resolve
 }
@@ -34,7 +35,11 @@ export interface GuardedFetch {
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
   const { redirects = 5, resolve = systemResolve, tls = {} } = options
-  const guard = createGuard({ loopback: ofThisProcess(), ...options, warn: (host) => warnOf(host, options.logger) })
+  const guard = createGuard({
+    loopback: loopbackHere(),
+    ...options,
+    warn: (host) => warnOfLoopback(host, options.logger),
+  })
   const keep = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
   const sender = {
     plain: new PlainAgent(keep),
@@ -108,14 +113,4 @@ function toResponse(answer: IncomingMessage, { method }: Hop, options: AnswerBod
     answer.destroy()
     throw Object.assign(new Error('the head of the answer is none of HTTP', { cause: error }), { code: 'HPE_HEAD' })
   }
-}
-
-/** Programs that are not in production often ask their own machine. */
-function ofThisProcess(): 'warn' | 'refuse' {
-  return process.env.NODE_ENV === 'production' ? 'refuse' : 'warn'
-}
-
-function warnOf(host: string, logger: GuardedFetchOptions['logger'] = { warn: (_, message) => console.warn(message) }) {
-  const message = `${host} is on this machine, which may be asked only in development (NODE_ENV is not production).`
-  logger.warn({ host }, `${message} Set loopback to 'allow' or 'refuse' to say what is meant.`)
 }

@@ -4,6 +4,7 @@ import { versionNotSupported } from '../../dialects/negotiate.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import type { Principal } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
+import { generationOf } from '../numbered.ts'
 import { openStream, operate, type Received } from '../operate.ts'
 import type { WireOptions } from '../options.ts'
 import { namingExtensions, resumePointOf, versionOf } from '../service-parameters.ts'
@@ -63,7 +64,10 @@ export function a2aRpcs(
         const { request, events } = openStream(service, received, resumePointOf(incoming))
         for await (const event of events) {
           reply.headers = namingExtensions(reply.headers, received.call, dialect)
-          yield* dialect.encodeEvent(event, request)
+          const wires = dialect.encodeEvent(event, request)
+          const last = wires.length - 1
+          // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
+          for (const [n, json] of wires.entries()) yield { json, number: n === last ? generationOf(event) : undefined }
         }
       },
     }

@@ -1,10 +1,9 @@
-import type { Json } from '../../protocol/model.ts'
 import { callerError } from '../caller-error.ts'
 import { decodeMessage } from './codec.ts'
 import { type Deadline, deadlinePassed, startDeadline } from './deadline.ts'
 import { encodeFrame, readMessage, readMessages } from './frames.ts'
 import { acceptedEncodings, requireEncoding } from './inflate.ts'
-import type { GrpcIncoming, GrpcOutgoing, Metadata, Reply, Rpc } from './rpc.ts'
+import type { GrpcIncoming, GrpcOutgoing, Metadata, Reply, Rpc, Told } from './rpc.ts'
 import { StatusError } from './status.ts'
 import { errorTrailers, okTrailers } from './trailers.ts'
 
@@ -75,12 +74,12 @@ async function* readRequests({ rpc, incoming }: Running): AsyncGenerator<unknown
 }
 
 /** A failure before the first message is thrown; one after it is told in the trailers. */
-async function* frames(answers: AsyncIterable<Json>, running: Running): AsyncGenerator<Uint8Array, Metadata> {
+async function* frames(answers: AsyncIterable<Told>, running: Running): AsyncGenerator<Uint8Array, Metadata> {
   const { rpc, deadline } = running
   let begun = false
   try {
-    for await (const answer of answers) {
-      yield encodeFrame(rpc.method.output, answer)
+    for await (const { json, number } of answers) {
+      yield encodeFrame(rpc.method.output, json, number)
       begun = true
     }
     requireTime(deadline)

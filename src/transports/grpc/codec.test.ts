@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decodeMessage, encodeMessage } from './codec.ts'
+import { decodeMessage, decodeNumbered, encodeMessage } from './codec.ts'
 import { messageNamed } from './registry.ts'
 
 const Part = messageNamed('lf.a2a.v1.Part')
@@ -82,3 +82,12 @@ function field(number: number, content: Uint8Array): Uint8Array<ArrayBuffer> {
   }
   return Uint8Array.of((number << 3) | 2, ...length, ...content)
 }
+
+test('a number travels beside a message, and those who do not know it see the message alone', () => {
+  for (const number of [2, 300, 2 ** 31]) {
+    const bytes = encodeMessage(Part, { text: 'hello' }, 0, number)
+    expect(decodeNumbered(Part, bytes)).toEqual({ json: { text: 'hello' }, number })
+    expect(decodeMessage(Part, bytes)).toEqual({ text: 'hello' })
+  }
+  expect(decodeNumbered(Part, encodeMessage(Part, { text: 'hello' }))).toEqual({ json: { text: 'hello' } })
+})

@@ -9,8 +9,8 @@ import { StatusError } from './status.ts'
 /** A message on the wire is a byte that tells whether it is compressed, four bytes of length, and its bytes. */
 const headLength = 5
 
-export function encodeFrame(type: DescMessage, json: Json): Uint8Array {
-  const bytes = encodeMessage(type, json, headLength)
+export function encodeFrame(type: DescMessage, json: Json, number?: number): Uint8Array {
+  const bytes = encodeMessage(type, json, headLength, number)
   new DataView(bytes.buffer).setUint32(1, bytes.length - headLength)
   return bytes
 }
@@ -32,17 +32,29 @@ async function readBody(incoming: GrpcIncoming, limit: number): Promise<Uint8Arr
   }
 }
 
-/** The messages of a call that is a conversation, as they come. */
-export async function* readMessages(incoming: GrpcIncoming, limit: number): AsyncGenerator<Uint8Array> {
-  let rest = new Uint8Array()
-  for await (const chunk of incoming.chunks()) {
-    rest = join(rest, chunk)
+/** Where messages come from: a call that is a conversation, or the answer to one. */
+export type MessageSource = Pick<GrpcIncoming, 'chunks' | 'header'>
+
+/** Messages as they come. */
+export async function* readMessages(source: MessageSource, limit: number): AsyncGenerator<Uint8Array> {
+  let chunks: Uint8Array[] = []
+  let length = 0
+  let needed = headLength
+  for await (const chunk of source.chunks()) {
+    chunks.push(chunk)
+    length += chunk.length
+    // A long message is put together once, when all of it is there.
+    if (length < needed) continue
+    let rest = chunks.length === 1 ? chunk : concat(chunks, length)
     for (let taken = takeFrame(rest, limit); taken; taken = takeFrame(rest, limit)) {
       rest = rest.subarray(taken.end)
-      yield await open(taken, incoming, limit)
+      yield await open(taken, source, limit)
     }
+    chunks = [rest]
+    length = rest.length
+    needed = length < headLength ? headLength : headLength + lengthIn(rest)
   }
-  if (rest.length > 0) throw cutOff()
+  if (length > 0) throw cutOff()
 }
 
 interface Frame {
@@ -54,25 +66,33 @@ interface Frame {
 /** Undefined while it is not whole. */
 function takeFrame(bytes: Uint8Array, limit: number): Frame | undefined {
   if (bytes.length < headLength) return undefined
-  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(1)
+  const length = lengthIn(bytes)
   if (length > limit) throw tooLong(limit)
   const end = headLength + length
   if (bytes.length < end) return undefined
   return { isCompressed: bytes[0] === 1, message: bytes.subarray(headLength, end), end }
 }
 
-function open(
-  { isCompressed, message }: Frame,
-  incoming: GrpcIncoming,
-  limit: number,
-): Uint8Array | Promise<Uint8Array> {
-  return isCompressed ? inflate(message, incoming.header('grpc-encoding'), limit) : message
+/** Of the message whose head these bytes begin with. */
+function lengthIn(bytes: Uint8Array): number {
+  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(1)
 }
 
-function join(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const joined = new Uint8Array(first.length + second.length)
-  joined.set(first)
-  joined.set(second, first.length)
+function open(
+  { isCompressed, message }: Frame,
+  source: MessageSource,
+  limit: number,
+): Uint8Array | Promise<Uint8Array> {
+  return isCompressed ? inflate(message, source.header('grpc-encoding'), limit) : message
+}
+
+function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const joined = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    joined.set(chunk, at)
+    at += chunk.length
+  }
   return joined
 }
 

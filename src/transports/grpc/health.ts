@@ -35,11 +35,11 @@ export function healthRpcs({ encodeError, services, draining }: HealthOptions): 
       encodeError,
       async *answer(read, { signal }) {
         const isKnown = known.has(serviceOf(await read()))
-        yield isKnown ? status() : { status: 'SERVICE_UNKNOWN' }
+        yield { json: isKnown ? status() : { status: 'SERVICE_UNKNOWN' } }
         if (draining.aborted) return
         await either(draining, signal)
         // A watcher would keep its connection, and the server with it, from closing.
-        if (isKnown && draining.aborted) yield status()
+        if (isKnown && draining.aborted) yield { json: status() }
       },
     },
   ]

@@ -28,7 +28,8 @@ export function reflectionRpcs(encodeError: ErrorEncoder, services: readonly str
     encodeError,
     async *answer(questions) {
       for await (const question of questions as AsyncIterable<Question & JsonObject>) {
-        yield { validHost: question.host ?? '', originalRequest: question, ...answerTo(question, services) }
+        const answer = answerTo(question, services)
+        yield { json: { validHost: question.host ?? '', originalRequest: question, ...answer } }
       }
     },
   }))

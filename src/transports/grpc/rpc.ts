@@ -33,6 +33,12 @@ export type Rpc = {
   readonly encodeError: ErrorEncoder
 } & (
   | { readonly type: 'unary'; answer(read: ReadRequest, incoming: Incoming, reply: Reply): Promise<Json> }
-  | { readonly type: 'stream'; answer(read: ReadRequest, incoming: Incoming, reply: Reply): AsyncIterable<Json> }
-  | { readonly type: 'conversation'; answer(requests: AsyncIterable<unknown>, incoming: Incoming): AsyncIterable<Json> }
+  | { readonly type: 'stream'; answer(read: ReadRequest, incoming: Incoming, reply: Reply): AsyncIterable<Told> }
+  | { readonly type: 'conversation'; answer(requests: AsyncIterable<unknown>, incoming: Incoming): AsyncIterable<Told> }
 )
+
+/** One of many answers, and its number if the stream can be gone on with after it. */
+export interface Told {
+  readonly json: Json
+  readonly number?: number | undefined
+}

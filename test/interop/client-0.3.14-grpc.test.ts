@@ -1,0 +1,40 @@
+import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore } from 'a2a-sdk-0-3-last/server'
+import { agentCardHandler } from 'a2a-sdk-0-3-last/server/express'
+import { A2AService, grpcService } from 'a2a-sdk-0-3-last/server/grpc'
+import { describe } from 'vitest'
+import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { expressServer } from '../support/express-server.ts'
+import { breakingGrpc, grpcTransport } from '../support/grpc-transport.ts'
+import { kindAgent, kindCard } from '../support/kind-agent.ts'
+import { sdkGrpcServer } from '../support/sdk-grpc-server.ts'
+
+async function start(): Promise<string> {
+  let requestHandler: DefaultRequestHandler | undefined
+  await sdkGrpcServer(A2AService, (address) => {
+    const more = { url: address, preferredTransport: 'GRPC', supportsAuthenticatedExtendedCard: true }
+    requestHandler = new DefaultRequestHandler(
+      kindCard('', more),
+      new InMemoryTaskStore(),
+      kindAgent(),
+      undefined,
+      new InMemoryPushNotificationStore(),
+      undefined,
+      kindCard('', { ...more, name: 'Ada, extended' }),
+    )
+    const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })
+    return grpcService({ requestHandler, userBuilder })
+  })
+  return await expressServer((app) => {
+    if (requestHandler) app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
+  })
+}
+
+describe('a server of @a2a-js/sdk 0.3.14 over gRPC', () => {
+  foreignServerContract({
+    start,
+    options: () => ({ bindings: [grpcTransport()] }),
+    breaking: breakingGrpc,
+    door: { dialect: 'v0.3-proto', binding: 'GRPC' },
+    ended: 'task-ended',
+  })
+})
