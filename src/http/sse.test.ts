@@ -12,6 +12,13 @@ describe('the text of an event', () => {
     expect(eventText(event)).toBe(text)
   })
 
+  test('has none of the characters at which some readers split lines', () => {
+    const data = JSON.stringify({ text: 'a\u2028b\u2029c\u0085d\u00e9' })
+    const text = eventText({ id: 1, data })
+    expect(text).toBe('id: 1\ndata: {"text":"a\\u2028b\\u2029c\\u0085d\u00e9"}\n\n')
+    expect(JSON.parse(text.split('data: ')[1] ?? '')).toEqual(JSON.parse(data))
+  })
+
   test('a parser reads it back', () => {
     const seen: EventSourceMessage[] = []
     const parser = createParser({ onEvent: (event) => seen.push(event) })

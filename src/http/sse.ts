@@ -3,7 +3,7 @@ import { joinReady } from './join-ready.ts'
 export interface ServerSentEvent {
   readonly id?: number | string
   readonly event?: string
-  /** One line: JSON has no raw line breaks. */
+  /** JSON: it has no raw line breaks. */
   readonly data: string
 }
 
@@ -25,7 +25,16 @@ export const sseHeaders = {
 
 export function eventText({ id, event, data }: ServerSentEvent): string {
   const name = event === undefined ? '' : `event: ${event}\n`
-  return id === undefined ? `${name}data: ${data}\n\n` : `${name}id: ${id}\ndata: ${data}\n\n`
+  const line = separators.test(data) ? data.replace(everySeparator, escaped) : data
+  return id === undefined ? `${name}data: ${line}\n\n` : `${name}id: ${id}\ndata: ${line}\n\n`
+}
+
+/** To JSON and SSE these are like any other character, but many readers split lines at them: in Python, most. */
+const separators = /[\u0085\u2028\u2029]/
+const everySeparator = /[\u0085\u2028\u2029]/g
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** What to write for a source of event texts: one chunk of what is ready together, heartbeats where it is silent. */

@@ -1,16 +1,28 @@
+export interface WithFirstOptions<T> {
+  /** Milliseconds after which there is a stream although nothing has come. */
+  readonly patience: number
+  /** What a failure before the first item is told as, once there is a stream. Nothing follows it. */
+  readonly late: (error: unknown) => T
+}
+
 /**
  * Waits for the first item, so that a failure before it can still be answered as an error and not as a broken stream.
  * What comes back starts with that item.
  */
-export async function withFirst<T>(source: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+export async function withFirst<T>(
+  source: AsyncIterable<T>,
+  { patience, late }: WithFirstOptions<T>,
+): Promise<AsyncIterable<T>> {
   const iterator = source[Symbol.asyncIterator]()
-  let first: IteratorResult<T> | undefined = await iterator.next()
+  const coming = iterator.next()
+  let first: Promise<IteratorResult<T>> | undefined = (await isSettled(coming, patience))
+    ? Promise.resolve(await coming)
+    : coming.catch((error): IteratorResult<T> => ({ done: false, value: late(error) }))
 
   // Not a generator: `return` on one that was never started would not reach the source.
   const rest: AsyncIterableIterator<T> = {
     next() {
-      if (first === undefined) return iterator.next()
-      const result = Promise.resolve(first)
+      const result = first ?? iterator.next()
       first = undefined
       return result
     },
@@ -21,4 +33,15 @@ export async function withFirst<T>(source: AsyncIterable<T>): Promise<AsyncItera
     [Symbol.asyncIterator]: () => rest,
   }
   return rest
+}
+
+/** Whether it is so within that many milliseconds. */
+async function isSettled(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  const { promise: settled, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => resolve(false), milliseconds)
+  const settle = () => resolve(true)
+  promise.then(settle, settle)
+  const result = await settled
+  clearTimeout(timer)
+  return result
 }

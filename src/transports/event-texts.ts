@@ -1,5 +1,6 @@
 import type { RequestOf, ServerDialect, StreamOperation } from '../dialects/dialect.ts'
 import { eventText } from '../http/sse.ts'
+import { withFirst } from '../http/with-first.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { JsonObject } from '../protocol/model.ts'
@@ -18,11 +19,39 @@ export interface EventTextsOptions extends Reporting {
   readonly wording: Wording
 }
 
+export interface OpenOptions extends EventTextsOptions {
+  /** Milliseconds after which a silent stream says that it is still there. */
+  readonly heartbeat: number
+}
+
+/** Milliseconds within which it is known whether a stream can be continued. */
+const continuing = 100
+
+/**
+ * The texts of a stream as soon as it is one: with its first event, for until then it may still fail; but not later than
+ * readers expect a sign of life. Who continues a stream may have to wait long for what comes next, and is told at once.
+ */
+export async function openTexts(
+  events: AsyncIterable<StreamEvent>,
+  { heartbeat, ...options }: OpenOptions,
+): Promise<AsyncIterable<string>> {
+  const isContinued = options.request.after !== undefined && !('message' in options.request)
+  return await withFirst(eventTexts(events, options), {
+    patience: isContinued ? Math.min(continuing, heartbeat) : heartbeat,
+    late: (error) => failureText(error, options),
+  })
+}
+
+function failureText(error: unknown, { wording, signal, onError }: EventTextsOptions): string {
+  return eventText({ event: 'error', data: wording.failure(callerError(error, { signal, onError })) })
+}
+
 /** A failure before the first event is thrown; one after it is the last event. */
 export async function* eventTexts(
   events: AsyncIterable<StreamEvent>,
-  { dialect, request, wording, ...reporting }: EventTextsOptions,
+  options: EventTextsOptions,
 ): AsyncGenerator<string> {
+  const { dialect, request, wording } = options
   let begun = false
   try {
     for await (const event of events) {
@@ -38,6 +67,6 @@ export async function* eventTexts(
     }
   } catch (error) {
     if (!begun) throw error
-    yield eventText({ event: 'error', data: wording.failure(callerError(error, reporting)) })
+    yield failureText(error, options)
   }
 }

@@ -12,7 +12,7 @@ import {
 } from '../support/counting.ts'
 import { collect, gate, until } from '../support/house.ts'
 import { served } from '../support/served.ts'
-import { readEvents, type WireEvent } from '../support/wire.ts'
+import { isStream, readEvents, type WireEvent } from '../support/wire.ts'
 
 describe('a stream that was cut', () => {
   it('goes on exactly after the event that was seen last, wherever that was', async () => {
@@ -39,6 +39,24 @@ describe('a stream that was cut', () => {
     for (const after of [paused, paused + 1]) {
       expect(resultsOf(await collect(wire.subscribe(id, { after })))).toEqual(resultsOf(rest))
     }
+  })
+
+  it('is there before there is something to tell: nobody knows how long that takes', async () => {
+    const { server, wire } = await served(ask)
+    const events = await collect(wire.sendStream('begin'))
+    const id = taskIdOf(events)
+    const headers = { 'content-type': 'application/json', 'last-event-id': `${events.at(-1)?.generation}` }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } })
+    const overRpc = await fetch(server.url, { method: 'POST', headers, body })
+    const overRest = await fetch(`${server.url}/tasks/${id}:subscribe`, { headers })
+    expect([overRpc, overRest].map((response) => [response.status, isStream(response)])).toEqual([
+      [200, true],
+      [200, true],
+    ])
+    await wire.send('this one', { taskId: id })
+    for (const response of [overRpc, overRest]) expect(await response.text()).toContain('TASK_STATE_COMPLETED')
+    const lost = await fetch(`${server.url}/tasks/nowhere:subscribe`, { headers })
+    expect(lost.status).toBe(404)
   })
 
   it('can also be told in the query where to go on', async () => {

@@ -2,9 +2,10 @@ import type { Json } from '../../protocol/model.ts'
 import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { bytes, int32, timestamp } from '../proto-shape.ts'
-import { boolean, list, readObject, type Shape, string, struct, type TypeOf } from '../shape.ts'
+import { boolean, hinted, list, readObject, type Shape, string, struct, type TypeOf } from '../shape.ts'
 import { tagged, word } from '../tagged-shape.ts'
 import { Violation, wrongType } from '../violation.ts'
+import { hintForPart, hintForRole } from './other-forms.ts'
 import { State } from './states.ts'
 
 /** The objects of A2A 0.1. Members that need not be there may also be `null`. */
@@ -43,14 +44,17 @@ const Data: Shape<Json> = {
   schema: { oneOf: [{ type: 'object' }, { type: 'array' }] },
 }
 
-export const Part = tagged('type', {
-  text: object({ text: string(), metadata }),
-  file: object({ file: File, metadata }),
-  data: object({ data: Data, metadata }),
-})
+export const Part = hinted(
+  tagged('type', {
+    text: object({ text: string(), metadata }),
+    file: object({ file: File, metadata }),
+    data: object({ data: Data, metadata }),
+  }),
+  hintForPart,
+)
 export type Part = TypeOf<typeof Part>
 
-const Role = word('user', 'agent')
+const Role = hinted(word('user', 'agent'), hintForRole)
 
 const Message = object({ role: Role, parts: list(Part), metadata })
 export type Message = TypeOf<typeof Message>

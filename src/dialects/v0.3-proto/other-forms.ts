@@ -1,7 +1,7 @@
 /** What a caller who mixes other forms of A2A into the proto of 0.3 should write instead. */
 
 const partForms =
-  'here write {"text": …}, {"file": {"fileWithBytes": base64}}, {"file": {"fileWithUri": …}} or {"data": {"data": {…}}}'
+  'in the proto of 0.3 write {"text": …}, {"file": {"fileWithBytes": base64}}, {"file": {"fileWithUri": …}} or {"data": {"data": {…}}}'
 
 export function hintForPart(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
@@ -13,5 +13,5 @@ export function hintForPart(value: unknown): string | undefined {
 
 export function hintForRole(value: unknown): string | undefined {
   if (value !== 'user' && value !== 'agent') return undefined
-  return `"${value}" looks like A2A 0.3 over JSON-RPC; here write "ROLE_${value.toUpperCase()}"`
+  return `"${value}" looks like A2A 0.3 over JSON-RPC; in the proto write "ROLE_${value.toUpperCase()}"`
 }

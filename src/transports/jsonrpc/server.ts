@@ -2,11 +2,10 @@ import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
 import { negotiate, operationOf } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventStream, eventText, sseHeaders } from '../../http/sse.ts'
-import { withFirst } from '../../http/with-first.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { callerError } from '../caller-error.ts'
-import { eventTexts, type Wording } from '../event-texts.ts'
+import { openTexts, type Wording } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { readBody } from '../read-body.ts'
@@ -47,7 +46,7 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
       const { signal } = incoming
       const { request, events } = openStream(service, received, resumePointOf(incoming))
       const wording = wordingOf(id, dialect)
-      const texts = await withFirst(eventTexts(events, { dialect, request, wording, signal, onError }))
+      const texts = await openTexts(events, { dialect, request, wording, signal, onError, heartbeat })
       const headers = namingExtensions(sseHeaders, call, dialect)
       return { status: 200, headers, body: eventStream(texts, { heartbeat, signal }) }
     } catch (error) {

@@ -2,12 +2,11 @@ import { isStream, type RestCall, type ServerDialect } from '../../dialects/dial
 import { isObject } from '../../dialects/is-object.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventStream, sseHeaders } from '../../http/sse.ts'
-import { withFirst } from '../../http/with-first.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Json, JsonObject, Principal } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { callerError } from '../caller-error.ts'
-import { eventTexts } from '../event-texts.ts'
+import { openTexts } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { readOptionalBody } from '../read-body.ts'
@@ -46,9 +45,10 @@ export function createRest(options: WireOptions): Rest {
       event: (wire: JsonObject) => JSON.stringify(wrap(wire)),
       failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
     }
-    const texts = await withFirst(eventTexts(events, { dialect, request, wording, signal, onError }))
+    const { heartbeat } = limits
+    const texts = await openTexts(events, { dialect, request, wording, signal, onError, heartbeat })
     const headers = namingExtensions(sseHeaders, call, dialect)
-    return { status: 200, headers, body: eventStream(texts, { heartbeat: limits.heartbeat, signal }) }
+    return { status: 200, headers, body: eventStream(texts, { heartbeat, signal }) }
   }
 
   return async (incoming, principal) => {

@@ -1,0 +1,109 @@
+import { type ServiceError, status } from '@grpc/grpc-js'
+import { describe, expect, it } from 'vitest'
+import { grpcClient } from '../support/grpc.ts'
+import { served } from '../support/served.ts'
+
+async function open() {
+  const { server } = await served(async (turn) => turn.text, { grpc: true })
+  return server
+}
+
+type Headers = Readonly<Record<string, string>>
+
+async function post(url: string, body: object, headers: Headers = {}): Promise<string> {
+  const all = { 'content-type': 'application/json', ...headers }
+  const response = await fetch(url, { method: 'POST', headers: all, body: JSON.stringify(body) })
+  const { error, message } = await response.json()
+  return `${message ?? ''} ${JSON.stringify(error ?? {})}`
+}
+
+const newest = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+const kind = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
+const proto = { messageId: 'm', role: 'ROLE_USER', content: [{ text: 'hi' }] }
+const first = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }
+
+/** What is asked for, what it is mixed with, and the two versions that the answer names. */
+type Mix = readonly [title: string, method: string, params: object, headers: Headers, versions: readonly string[]]
+
+const overRpc: readonly Mix[] = [
+  ['the role of 0.3 in 1.0', 'SendMessage', { message: { ...newest, role: 'user' } }, {}, ['1.0', '0.3']],
+  [
+    'parts of 0.3 in 1.0',
+    'SendMessage',
+    { message: { ...newest, parts: kind.parts.map(({ kind }) => ({ kind })) } },
+    {},
+    ['1.0', '0.3'],
+  ],
+  [
+    'parts of 0.1 in 1.0',
+    'SendMessage',
+    { message: { ...newest, parts: [{ type: 'file', file: {} }] } },
+    {},
+    ['1.0', '0.1'],
+  ],
+  ['the role of 1.0 in 0.3', 'message/send', { message: { ...kind, role: 'ROLE_USER' } }, {}, ['0.3', '1.0']],
+  ['a message of 1.0 in 0.3', 'message/send', { message: newest }, {}, ['0.3', '1.0']],
+  ['a part of 1.0 in 0.3', 'message/send', { message: { ...kind, parts: [{ url: 'https://h' }] } }, {}, ['0.3', '1.0']],
+  ['a message of 1.0 in 0.1', 'tasks/send', { id: 't', message: newest }, {}, ['0.1', '1.0']],
+  [
+    'a part of 1.0 in 0.1',
+    'tasks/send',
+    { id: 't', message: { role: 'user', parts: [{ url: 'https://h' }] } },
+    {},
+    ['0.1', '1.0'],
+  ],
+  ['a method of 0.3 in 1.0', 'message/send', { message: kind }, { 'a2a-version': '1.0' }, ['1.0', '0.3']],
+  ['a method of 1.0 in 0.3', 'SendMessage', { message: newest }, { 'a2a-version': '0.3' }, ['0.3', '1.0']],
+  ['a method of 0.1 in 0.2', 'tasks/send', { id: 't', message: first }, { 'a2a-version': '0.2' }, ['0.2', '0.1']],
+]
+
+describe('over JSON-RPC a request that mixes dialects is told which two', () => {
+  it.each(overRpc)('%s', async (_, method, params, headers, versions) => {
+    const { url } = await open()
+    const told = await post(url, { jsonrpc: '2.0', id: 1, method, params }, headers)
+    for (const version of versions) expect(told).toContain(version)
+  })
+})
+
+const overRest: readonly Mix[] = [
+  ['the role of 0.3 in 1.0', '/message:send', { message: { ...newest, role: 'user' } }, {}, ['1.0', '0.3']],
+  ['a message of 0.3 in 1.0', '/message:send', { message: kind }, {}, ['1.0', '0.3']],
+  [
+    'a part of 1.0 in the proto of 0.3',
+    '/v1/message:send',
+    { message: { ...proto, content: [{ url: 'https://h' }] } },
+    {},
+    ['0.3', '1.0'],
+  ],
+  ['a path of 1.0 in 0.3', '/message:send', { message: newest }, { 'a2a-version': '0.3' }, ['0.3', '1.0']],
+  [
+    'a message of 0.3 in 1.0 below /v1',
+    '/v1/message:send',
+    { message: kind },
+    { 'a2a-version': '1.0' },
+    ['1.0', '0.3'],
+  ],
+]
+
+describe('over REST a request that mixes dialects is told which two', () => {
+  it.each(overRest)('%s', async (_, path, body, headers, versions) => {
+    const { url } = await open()
+    const told = await post(`${url}${path}`, body, headers)
+    for (const version of versions) expect(told).toContain(version)
+  })
+})
+
+describe('over gRPC a call that mixes dialects is told which two', () => {
+  it.each([
+    ['lf.a2a.v1.A2AService', { message: newest }, '0.3', '1.0'],
+    ['a2a.v1.A2AService', { request: proto }, '1.0', '0.3'],
+  ])('of %s', async (service, request, claimed, spoken) => {
+    const { port } = await open()
+    const error: ServiceError = await grpcClient(port)
+      .unary(`${service}/SendMessage`, request, { metadata: { 'a2a-version': claimed } })
+      .catch((error) => error)
+    expect(error.code).not.toBe(status.OK)
+    expect(error.details).toContain(claimed)
+    expect(error.details).toContain(spoken)
+  })
+})
