@@ -89,7 +89,9 @@ describe('a sent message', () => {
     )
     const newer = { ...hello, content: [{ url: 'https://f' }] }
     expect(problemOf('sendMessage', { message: newer })).toContain('a part with "raw" or "url" looks like A2A 1.0')
-    expect(problemOf('sendMessage', { message: { ...hello, role: 'user' } })).toContain('in the proto write "ROLE_USER"')
+    expect(problemOf('sendMessage', { message: { ...hello, role: 'user' } })).toContain(
+      'in the proto write "ROLE_USER"',
+    )
     const both = { ...hello, content: [{ file: { fileWithUri: 'https://f', fileWithBytes: '' } }] }
     expect(problemOf('sendMessage', { message: both })).toMatch(/^message\.content\[0\]\.file: expected exactly one of/)
   })

@@ -17,7 +17,7 @@ const names = [
   'grpc.reflection.v1.ServerReflectionResponse',
 ]
 
-test.each(names)('%s means the same as what the library writes', (name) => {
+test.each(names)('%s means the same as what the library writes', { timeout: 30_000 }, (name) => {
   const type = messageNamed(name)
   fc.assert(
     fc.property(messages(type), (json) => {
