@@ -5,6 +5,7 @@ export default defineConfig({
   input: {
     index: 'src/index.ts',
     'client/credentials/index': 'src/client/credentials/index.ts',
+    'auth/index': 'src/auth/index.ts',
     'auth/card-signature/index': 'src/auth/card-signature/index.ts',
     'node/client-1.0': 'src/node/client-1.0.ts',
     'node/client': 'src/node/client.ts',

@@ -16,7 +16,7 @@ export function agent(profile: AgentProfile, run: Run): LocalAgent {
     ...defined,
     fetch(request) {
       // Whoever talks to it meets the same tasks, and who never does pays for none.
-      handler ??= createHandler(defined)
+      handler ??= createHandler(defined, { auth: { anonymous: { listAll: true } } })
       return handler.fetch(request)
     },
   }

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
+import { isLoopback } from './http/loopback.ts'
 import { type Listening, type ListenOptions, listen } from './node/listen.ts'
 import { consoleLogger } from './protocol/logger.ts'
+import type { AuthChoice } from './server/admission.ts'
 import { slug } from './server/card.ts'
 import type { GrpcKit } from './server/grpc-desk.ts'
 import type { HandlerOptions } from './server/handler.ts'
@@ -10,7 +12,7 @@ import type { Resident } from './server/resident.ts'
 import { createSqliteLog } from './stores/sqlite/index.ts'
 import type { TaskLog } from './tasks/log.ts'
 
-export interface ServeOptions extends HandlerOptions, Partial<Omit<ListenOptions, 'grpc'>> {
+export interface ServeOptions extends HandlerOptions, Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate'>> {
   /** The folder of the durable task logs. Not used where a `log` is handed in. */
   readonly directory?: string
   /** On SIGTERM and SIGINT: how long running turns may take to finish, in milliseconds. */
@@ -45,13 +47,18 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger } = options
   const agents = isAgent(served) ? { '': served } : served
   requireOwnLogs(agents, options)
+  const auth = admitted(options)
+  const asksCertificate = options.tls !== undefined && needsCertificate(auth)
   const draining = new AbortController()
   const host = createHost(options.grpc ? { grpc: await loadGrpc(draining.signal) } : {})
   /** Those that we have opened, to be closed by us. */
   const logs = new Map<Resident, TaskLog>()
 
   function add(agent: Agent, place: HandlerOptions & Place): Resident {
-    const { log: _, ...shared } = options
+    const { log: _, ...shared } = { ...options, auth }
+    if (needsCertificate(place.auth ?? auth) && !asksCertificate) {
+      throw new TypeError('serve(): a scheme asks for certificates: give `tls` to serve, and the scheme in its `auth`.')
+    }
     const own = place.log ? undefined : createSqliteLog({ file: join(directory, fileOf(agent, place)) })
     try {
       const resident = host.add(agent, { ...shared, logger, ...place, ...(own && { log: own }) })
@@ -71,7 +78,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   async function open(): Promise<Listening> {
     const { log } = options
     for (const [at, agent] of Object.entries(agents)) add(agent, log ? { at, log } : { at })
-    return await listen(host.exchange, { port: 0, ...options, grpc: host.grpc })
+    return await listen(host.exchange, { port: 0, ...options, asksCertificate, grpc: host.grpc })
   }
 
   const listening = await open().catch(async (error) => {
@@ -116,6 +123,24 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
 
 function isAgent(served: Agent | Agents): served is Agent {
   return typeof served.run === 'function'
+}
+
+/** Who may call if nobody has said so: during development, whoever is on this machine. Others must be thought of. */
+function admitted({ auth, host = '127.0.0.1', publicUrl, trustProxy }: ServeOptions): AuthChoice {
+  if (auth !== undefined) return auth
+  if (!isLoopback(host)) {
+    throw new Error(
+      `serve(): ${host} can be reached from other machines, and nothing says who may call. ` +
+        `Declare it by \`auth: { schemes: … }\`, or say \`auth: 'none'\` to let everybody in.`,
+    )
+  }
+  // Behind a proxy, others are not on this machine.
+  return { anonymous: { listAll: publicUrl === undefined && !trustProxy } }
+}
+
+function needsCertificate(auth: AuthChoice): boolean {
+  const schemes = auth === 'none' ? {} : (auth.schemes ?? {})
+  return Object.values(schemes).some((scheme) => scheme.needsCertificate)
 }
 
 /** Of the first agent. */

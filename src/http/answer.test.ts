@@ -8,6 +8,7 @@ const incoming: Incoming = {
   query: '',
   base: '',
   secure: false,
+  certificate: () => undefined,
   header: () => undefined,
   bytes: async () => new Uint8Array(),
   signal: new AbortController().signal,

@@ -20,6 +20,20 @@ export interface Incoming {
   bytes(limit: number): Promise<Uint8Array>
   /** Aborts when the caller has gone. */
   readonly signal: AbortSignal
+  /** The certificate that the caller showed on the connection, where the rim can know it. */
+  certificate(): PeerCertificate | undefined
+}
+
+/** A certificate of a caller. Its key was proven on the connection. */
+export interface PeerCertificate {
+  /** Whether an authority that the server trusts has issued it, and it is of today. */
+  readonly isTrusted: boolean
+  /** The distinguished name, as `CN=billing,O=Acme`. */
+  readonly subject: string
+  /** The subject alternative names, by their kind: `DNS`, `URI`, `email`, `IP Address`. */
+  readonly names: Readonly<Record<string, readonly string[]>>
+  /** SHA-256 of the whole, in hexadecimal digits. */
+  readonly fingerprint: string
 }
 
 export interface Outgoing {

@@ -40,6 +40,8 @@ function createIncoming(request: Request, base: string, signal: AbortSignal): In
     secure: url.protocol === 'https:',
     header: (name) => request.headers.get(name) ?? (name === 'host' ? url.host : undefined),
     bytes: (limit) => readBody(request, limit),
+    // `fetch` does not tell of connections.
+    certificate: () => undefined,
     signal,
   }
 }

@@ -10,6 +10,7 @@ export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incomin
     query: incoming.query,
     base: incoming.base,
     secure: incoming.secure,
+    certificate: () => incoming.certificate(),
     header: incoming.header,
     async bytes(limit) {
       const bytes = await body

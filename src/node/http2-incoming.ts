@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
-import { BodyTooLarge } from '../http/exchange.ts'
+import { BodyTooLarge, type PeerCertificate } from '../http/exchange.ts'
 import type { GrpcIncoming } from '../transports/grpc/rpc.ts'
+import { allOf } from './incoming.ts'
+import { certificateOf } from './peer-certificate.ts'
 
 /** A view of a request of HTTP/2, plain or gRPC. A class for the same reason as the one of HTTP/1.1. */
 export class Http2Incoming implements GrpcIncoming {
@@ -15,7 +17,7 @@ export class Http2Incoming implements GrpcIncoming {
   readonly #stream: ServerHttp2Stream
   #signal: AbortSignal | undefined
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders) {
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]) {
     const target = headers[':path'] ?? '/'
     const mark = target.indexOf('?')
     this.method = headers[':method'] ?? 'GET'
@@ -23,6 +25,7 @@ export class Http2Incoming implements GrpcIncoming {
     this.query = mark < 0 ? '' : target.slice(mark + 1)
     this.secure = stream.session?.encrypted === true
     this.header = (name) => {
+      if (name === 'authorization') return allOf(rawHeaders, name)
       // RFC 9113 §8.3.1: the authority takes the place of the host.
       const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
       return Array.isArray(value) ? value.join(', ') : value
@@ -35,6 +38,10 @@ export class Http2Incoming implements GrpcIncoming {
   get signal(): AbortSignal {
     this.#signal ??= signalOf(this.#stream)
     return this.#signal
+  }
+
+  certificate(): PeerCertificate | undefined {
+    return certificateOf(this.#stream.session?.socket)
   }
 }
 

@@ -39,11 +39,16 @@ export function createHttp2({ exchange, grpc, requestTimeout, keepAliveTimeout, 
   const peers = createHttp2Peers(keepAliveTimeout)
   const slow = createSlowRequests(requestTimeout)
 
-  async function answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
+  async function answer(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    _flags: number,
+    rawHeaders: readonly string[],
+  ): Promise<void> {
     // A stream that breaks off closes, and that is all there is to know.
     stream.on('error', () => {})
     slow.watch(stream)
-    const incoming = new Http2Incoming(stream, headers)
+    const incoming = new Http2Incoming(stream, headers, rawHeaders)
     try {
       if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, grpc)
       else await answerHttp2(stream, incoming, { exchange, onError })

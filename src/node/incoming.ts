@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import type { Incoming } from '../http/exchange.ts'
+import type { Incoming, PeerCertificate } from '../http/exchange.ts'
 import { type ParsedRequest, readBody } from './body.ts'
+import { certificateOf } from './peer-certificate.ts'
 
 /** A request, also as Express and its kin hand it on. */
 export interface MountedRequest extends ParsedRequest {
@@ -21,6 +22,7 @@ export class NodeIncoming implements Incoming {
   readonly secure: boolean
   readonly header: Incoming['header']
   readonly bytes: Incoming['bytes']
+  readonly #request: MountedRequest
   readonly #response: ServerResponse
   #signal: AbortSignal | undefined
 
@@ -33,10 +35,13 @@ export class NodeIncoming implements Incoming {
     this.base = request.baseUrl ?? ''
     this.secure = (request.socket as TLSSocket).encrypted === true
     this.header = (name) => {
+      // Node keeps only the first of several; somebody else may have looked at another one.
+      if (name === 'authorization') return allOf(request.rawHeaders, name)
       const value = request.headers[name]
       return Array.isArray(value) ? value.join(', ') : value
     }
     this.bytes = (limit) => readBody(request, limit)
+    this.#request = request
     this.#response = response
   }
 
@@ -44,6 +49,16 @@ export class NodeIncoming implements Incoming {
     this.#signal ??= signalOf(this.#response)
     return this.#signal
   }
+
+  certificate(): PeerCertificate | undefined {
+    return certificateOf(this.#request.socket)
+  }
+}
+
+/** Every value of a header that came, joined with a comma. Names and values take turns in the list. */
+export function allOf(raw: readonly string[], name: string): string | undefined {
+  const values = raw.filter((_, at) => at % 2 === 1 && raw[at - 1]?.toLowerCase() === name)
+  return values.length === 0 ? undefined : values.join(', ')
 }
 
 /** RFC 9112 §3.2.2: a server must accept the absolute form of a target, although it is meant for proxies. */

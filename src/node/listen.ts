@@ -1,5 +1,7 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { ServerOptions, Server as TlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { type ListenerOptions, toListener } from './listener.ts'
@@ -14,6 +16,10 @@ export interface ListenOptions extends ListenerOptions {
   readonly requestTimeout?: number
   /** Milliseconds for which an idle connection stays open: longer than a proxy in front of us expects it to. */
   readonly keepAliveTimeout?: number
+  /** Speaks TLS: the key and the certificate of this server, and everything else that Node's TLS has. */
+  readonly tls?: TlsOptions
+  /** Asks callers for a certificate, which `tls.ca` must vouch for. Who has none, or another, can still connect. */
+  readonly asksCertificate?: boolean
   /** Answers gRPC at the same port. With it HTTP/2 is spoken, too. */
   readonly grpc?: GrpcExchange
 }
@@ -33,6 +39,8 @@ export async function listen(
     host = '127.0.0.1',
     requestTimeout = 30_000,
     keepAliveTimeout = 65_000,
+    tls,
+    asksCertificate = false,
     grpc,
     onError = console.error,
   }: ListenOptions,
@@ -41,10 +49,16 @@ export async function listen(
   const headersTimeout = Math.min(requestTimeout, 10_000)
   const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval: 1_000 }
   let closing = false
-  const server = createServer(timeouts, (request, response) => {
+  const onRequest: RequestListener = (request, response) => {
     if (closing) response.setHeader('connection', 'close')
     listener(request, response)
-  })
+  }
+  const server: Server | TlsServer = tls
+    ? await createTlsServer(
+        { ...timeouts, ...tls, ...certificates(asksCertificate), ALPNProtocols: protocols(grpc) },
+        onRequest,
+      )
+    : createServer(timeouts, onRequest)
   server.on('clientError', refuse)
   // Loaded when it is needed: those who speak HTTP/1.1 only do not pay for it.
   const http2 = grpc && (await import('./one-port.ts')).sharePort(server, { exchange, grpc, ...timeouts, onError })
@@ -57,7 +71,7 @@ export async function listen(
   server.on('error', onError)
   const bound = (server.address() as AddressInfo).port
   return {
-    url: `http://${nameOf(host)}:${bound}`,
+    url: `${tls ? 'https' : 'http'}://${nameOf(host)}:${bound}`,
     port: bound,
     async close({ deadline, drained }) {
       closing = true
@@ -78,8 +92,23 @@ export async function listen(
   }
 }
 
+/** Loaded when it is needed. */
+async function createTlsServer(options: ServerOptions, onRequest: RequestListener): Promise<TlsServer> {
+  const https = await import('node:https')
+  return https.createServer(options, onRequest)
+}
+
+/** An untrusted certificate is refused by an answer that says so, and not by the connection, which cannot. */
+function certificates(asks: boolean): TlsOptions {
+  return asks ? { requestCert: true, rejectUnauthorized: false } : {}
+}
+
+function protocols(grpc: GrpcExchange | undefined): string[] {
+  return grpc ? ['h2', 'http/1.1'] : ['http/1.1']
+}
+
 /** Node does not count connections as idle that never sent a byte, as browsers and balancers keep them in reserve. */
-function trackUnused(server: Server): () => void {
+function trackUnused(server: Server | TlsServer): () => void {
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -90,7 +119,7 @@ function trackUnused(server: Server): () => void {
   }
 }
 
-function bind(server: Server, port: number, host: string): Promise<void> {
+function bind(server: Server | TlsServer, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException): void => reject(explain(error, port, host))
     server.once('error', fail)

@@ -1,5 +1,7 @@
 import type { Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { createHttp2, type Http2, type Http2Options } from './http2-server.ts'
 
 export interface OnePortOptions extends Http2Options {
@@ -12,15 +14,22 @@ export interface OnePortOptions extends Http2Options {
  * §3.3). The server stays the only one at its port, so that closing it waits for all of them.
  */
 export function sharePort(
-  server: Server,
+  server: Server | TlsServer,
   { headersTimeout, ...options }: OnePortOptions,
 ): Pick<Http2, 'close' | 'destroy'> {
   const http2 = createHttp2(options)
   const undecided = new Set<Socket>()
-  const [acceptHttp1] = server.listeners('connection')
-  server.removeAllListeners('connection')
+  const accepted = 'setSecureContext' in server ? 'secureConnection' : 'connection'
+  const [acceptHttp1] = server.listeners(accepted)
+  server.removeAllListeners(accepted)
 
-  server.on('connection', (socket) => {
+  server.on(accepted, (socket: Socket) => {
+    // Over TLS both sides have agreed on it already (RFC 9113 §3.2).
+    if (socket instanceof TLSSocket) {
+      if (socket.alpnProtocol === 'h2') http2.accept(socket)
+      else acceptHttp1?.call(server, socket)
+      return
+    }
     let seen = Buffer.alloc(0)
     const look = (chunk: Buffer): void => {
       seen = Buffer.concat([seen, chunk])

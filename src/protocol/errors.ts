@@ -56,6 +56,8 @@ export interface A2AErrorOptions extends ErrorContext {
   readonly metadata?: Readonly<Record<string, string>>
   /** Seconds after which a new try makes sense. */
   readonly retryAfter?: number
+  /** How to prove who one is, as `WWW-Authenticate` says it (RFC 9110 §11.6.1). */
+  readonly challenge?: string
 }
 
 /** The only error that a caller sees. Its message is written for the caller. */
@@ -65,6 +67,7 @@ export class A2AError extends Error implements ErrorContext {
   readonly violations: readonly FieldViolation[]
   readonly metadata: Readonly<Record<string, string>>
   readonly retryAfter: number | undefined
+  readonly challenge: string | undefined
   declare readonly hint?: string
   declare readonly reason?: string
   declare readonly dialect?: string
@@ -78,6 +81,7 @@ export class A2AError extends Error implements ErrorContext {
     this.violations = options.violations ?? []
     this.metadata = options.metadata ?? {}
     this.retryAfter = options.retryAfter
+    this.challenge = options.challenge
     // Only what is given, so that an error without a client behind it looks like one.
     for (const name of contextNames) if (options[name] !== undefined) Object.assign(this, { [name]: options[name] })
   }
@@ -88,8 +92,9 @@ const contextNames = ['hint', 'reason', 'dialect', 'binding', 'url', 'status'] a
 /** The same error, with more said of its context. */
 export function inContext(error: A2AError, context: ErrorContext): A2AError {
   const known = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? error[name]]))
-  const { code, message, cause, violations, metadata, retryAfter, stack } = error
-  return Object.assign(new A2AError(code, message, { cause, violations, metadata, retryAfter, ...known }), { stack })
+  const { code, message, cause, violations, metadata, retryAfter, challenge, stack } = error
+  const options = { cause, violations, metadata, retryAfter, challenge, ...known }
+  return Object.assign(new A2AError(code, message, options), { stack })
 }
 
 export function invalidParams(field: string, description: string): A2AError {

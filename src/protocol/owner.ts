@@ -1,4 +1,4 @@
-import type { Principal } from './model.ts'
+import { anonymous, type Principal } from './model.ts'
 
 /** Between tenant and id. No id has it: control characters are refused. */
 const separator = '\u001f'
@@ -11,4 +11,8 @@ export function ownerOf({ id, tenant }: Principal): string {
 /** With which the owners of a tenant begin. */
 export function tenantPrefix(tenant: string): string {
   return `${tenant}${separator}`
+}
+
+export function isAnonymous({ id, tenant }: Principal): boolean {
+  return id === anonymous.id && tenant === undefined
 }

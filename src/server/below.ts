@@ -31,6 +31,7 @@ export function at(incoming: Incoming, path: string, base = incoming.base): Inco
     secure: incoming.secure,
     header: incoming.header,
     bytes: incoming.bytes,
+    certificate: () => incoming.certificate(),
     get signal() {
       return incoming.signal
     },

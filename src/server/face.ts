@@ -5,10 +5,10 @@ import { type Cors, withCors } from '../http/cors.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { type OriginOptions, originOf } from '../http/forwarded.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import { A2AError } from '../protocol/errors.ts'
-import { anonymous } from '../protocol/model.ts'
+import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { createJsonRpc } from '../transports/jsonrpc/server.ts'
 import type { WireLimits, WireOptions } from '../transports/options.ts'
+import { refusalHeaders } from '../transports/refusal-headers.ts'
 import { createRest } from '../transports/rest/server.ts'
 import { WireCall } from '../transports/wire-call.ts'
 import { jsonAnswer, problem } from './answers.ts'
@@ -33,8 +33,15 @@ export interface FaceOptions
 /** Where 0.2 has the extended card, beside the agent's URL; later dialects have an operation for it. */
 const extendedCardPath = '/agent/authenticatedExtendedCard'
 
+/** Why it is not given; otherwise there is none. */
+const pageStatus: Readonly<Partial<Record<ErrorCode, number>>> = {
+  unauthenticated: 401,
+  forbidden: 403,
+  unavailable: 503,
+}
+
 /** What is behind a face. */
-export interface Behind extends Pick<WireOptions, 'service' | 'recall' | 'onError'> {
+export interface Behind extends Pick<WireOptions, 'service' | 'principalOf' | 'recall' | 'onError'> {
   /** The card, but for where the agent is found. */
   readonly card: Omit<AgentCard, 'interfaces'>
   readonly isDraining: () => boolean
@@ -58,11 +65,12 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
 
   async function answerExtendedCard(incoming: Incoming): Promise<Outgoing> {
     try {
-      const extended = await behind.service.getExtendedCard({}, new WireCall(incoming, anonymous, wire))
+      const principal = await behind.principalOf(incoming)
+      const extended = await behind.service.getExtendedCard({}, new WireCall(incoming, principal, wire))
       return jsonAnswer(200, encodeCardAs('hybrid', extended), { 'cache-control': 'private, no-store' })
     } catch (error) {
-      if (error instanceof A2AError) return problem(404, error.message)
-      throw error
+      if (!(error instanceof A2AError)) throw error
+      return problem(pageStatus[error.code] ?? 404, error.message, refusalHeaders(error))
     }
   }
 
@@ -79,14 +87,14 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
       return isDraining() ? jsonAnswer(503, { status: 'draining' }) : jsonAnswer(200, { status: 'ok' })
     if (asked === extendedCardPath) return await answerExtendedCard(incoming)
     if (isPage) return answerCard(incoming)
-    const answer = await answerRest(incoming, anonymous)
+    const answer = await answerRest(incoming)
     return answer ?? problem(404, `There is nothing at this path. ${hintFor(incoming)}`)
   }
 
   function exchange(incoming: Incoming): Promise<Outgoing> {
     const { method, path: asked } = incoming
-    if (method === 'POST' && asked === path) return answerRpc(incoming, anonymous)
-    if (method === 'POST' && asked === housePath) return answerHouse(incoming, anonymous)
+    if (method === 'POST' && asked === path) return answerRpc(incoming)
+    if (method === 'POST' && asked === housePath) return answerHouse(incoming)
     return answerOthers(incoming)
   }
   return options.cors ? withCors(exchange, options.cors, behind.onError) : exchange

@@ -1,5 +1,6 @@
 import { speakers } from '../dialects/all.ts'
 import { originOf } from '../http/forwarded.ts'
+import { anonymous } from '../protocol/model.ts'
 import type { GrpcExchange, GrpcIncoming } from '../transports/grpc/rpc.ts'
 import type { GrpcOptions } from '../transports/grpc/server.ts'
 import type { Addressed } from '../transports/grpc/tenant-of.ts'
@@ -37,17 +38,20 @@ export function createGrpcDesk({ createGrpc, tenantOf, draining }: GrpcKit): Grp
   let bodyLimit = 0
   const nobody = createGrpc({
     service: tenantService(() => undefined),
+    // There is nothing to be let in to.
+    principalOf: () => anonymous,
     dialects: speakers({}),
     onError: () => {},
     ...(draining && { draining }),
   })
 
   function open(resident: Resident): GrpcExchange {
-    const { options, service, onError } = resident
+    const { options, service, principalOf, onError } = resident
     const { dialledAs } = options
     return createGrpc({
       ...options,
       service: tenantService((asked) => (asked === undefined || asked === dialledAs ? service : undefined)),
+      principalOf,
       dialects: speakers(options),
       originOf: (incoming) => originOf(incoming, options),
       onError,

@@ -5,11 +5,15 @@ import type { Service } from '../protocol/service.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
+import { type Admission, type AuthChoice, createAdmission } from './admission.ts'
 import { cardOf } from './card.ts'
 import type { Behind, FaceOptions } from './face.ts'
+import { guarded } from './guarded.ts'
 import { type AddressOptions, interfacesAt } from './interfaces.ts'
 
-export interface HandlerOptions extends Partial<Omit<RuntimeOptions, 'agent'>>, FaceOptions {
+export interface HandlerOptions extends Partial<Omit<RuntimeOptions, 'agent' | 'policy'>>, FaceOptions {
+  /** Who may call. Whoever can reach the agent by default, as with `none`. */
+  readonly auth?: AuthChoice
   /** What the extended card says beyond the public one. Without it there is none. */
   readonly extendedCard?: Partial<AgentProfile>
 }
@@ -23,13 +27,18 @@ export interface Resident extends Runtime, Behind {
 
 export function createResident(agent: Agent, options: ResidentOptions): Resident {
   const { logger = consoleLogger, log = createMemoryLog() } = options
-  const runtime = createRuntime({ ...options, logger, log, agent })
+  const { profile } = agent
+  const admission = createAdmission(options.auth, { profile, logger })
+  const { policy } = admission.settings
+  const runtime = createRuntime({ ...options, ...(policy && { policy }), logger, log, agent })
+  const service = withExtendedCard(runtime.service, admission, agent, options)
   let isDraining = false
   return {
     ...runtime,
-    service: withExtendedCard(runtime.service, agent, options),
+    service: guarded(service, admission, profile),
+    principalOf: admission.principalOf,
     options,
-    card: cardOf(agent.profile, options.extendedCard !== undefined),
+    card: { ...cardOf(profile, options.extendedCard !== undefined), ...admission.card },
     isDraining: () => isDraining,
     onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
     async drain(deadline) {
@@ -39,10 +48,15 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   }
 }
 
-function withExtendedCard(service: Service, { profile }: Agent, options: ResidentOptions): Service {
+function withExtendedCard(
+  service: Service,
+  admission: Admission,
+  { profile }: Agent,
+  options: ResidentOptions,
+): Service {
   const { extendedCard, publicUrl = 'http://localhost' } = options
   if (extendedCard === undefined) return service
-  const card = cardOf({ ...profile, ...extendedCard }, true)
+  const card = { ...cardOf({ ...profile, ...extendedCard }, true), ...admission.card }
   const dialects = speakers(options)
   return {
     ...service,

@@ -15,6 +15,8 @@ export interface WireLimits {
 /** What every transport puts a face on, and how. */
 export interface WireOptions extends WireLimits, Speaking {
   readonly service: Service
+  /** Who is calling. What it throws is the answer. */
+  readonly principalOf: (incoming: Incoming) => Principal | Promise<Principal>
   /** The dialect in which this caller last wrote to a task. */
   readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
   /** The address by which a caller came. */

@@ -9,6 +9,7 @@ function incoming(headers: Record<string, string>, query = ''): Incoming {
     query,
     base: '',
     secure: false,
+    certificate: () => undefined,
     header: (name) => headers[name],
     bytes: async () => new Uint8Array(),
     signal: new AbortController().signal,

@@ -4,7 +4,7 @@ import { connect } from '../../src/client/connect.ts'
 import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
 import { grpc } from '../../src/node/grpc-client/index.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { houseOf, quiet } from '../support/house.ts'
+import { forAll, houseOf, quiet } from '../support/house.ts'
 import { served } from '../support/served.ts'
 import type { ServiceContract } from './service/traits.ts'
 import { serviceContract } from './service.ts'
@@ -12,7 +12,7 @@ import { serviceContract } from './service.ts'
 /** A client of one dialect and one binding, without a socket between it and the agent. */
 function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
   return async (run: Run) => {
-    const handler = createHandler(agent({ name: 'Test' }, run), { logger: quiet, cancelGrace: 50 })
+    const handler = createHandler(agent({ name: 'Test' }, run), { auth: forAll, logger: quiet, cancelGrace: 50 })
     onTestFinished(() => handler.drain(0))
     const { service } = await connect(handler, { dialects: [dialect], bindings: [binding] })
     return service

@@ -48,6 +48,7 @@ async function throughExchange(handler: Handler, request: RawRequest): Promise<R
     ...line,
     base: '',
     secure: false,
+    certificate: () => undefined,
     header: (name) => sent[name],
     async bytes(limit) {
       if (bytes.length > limit) throw new BodyTooLarge(limit)

@@ -18,6 +18,7 @@ export function grpcIncoming({ path, headers = {}, body = [], signal }: GrpcRequ
     query: '',
     base: '',
     secure: false,
+    certificate: () => undefined,
     header: (name) => all[name],
     async bytes(limit) {
       const bytes = Buffer.concat(body)

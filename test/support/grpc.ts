@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import {
   type CallOptions,
+  type ChannelCredentials,
   Client,
   type ClientDuplexStream,
   type ClientOptions,
@@ -30,8 +31,14 @@ export interface GrpcClient {
   converse(method: string): ClientDuplexStream<object, Wire>
 }
 
-export function grpcClient(port: number, options: ClientOptions = {}): GrpcClient {
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), options)
+export interface Dialling {
+  readonly host?: string
+  readonly credentials?: ChannelCredentials
+}
+
+export function grpcClient(port: number, options: ClientOptions = {}, dialling: Dialling = {}): GrpcClient {
+  const { host = '127.0.0.1', credentials: shown = credentials.createInsecure() } = dialling
+  const client = new Client(`${host}:${port}`, shown, options)
   onTestFinished(() => client.close())
   return {
     unary(method, request, { metadata, ...options } = {}) {

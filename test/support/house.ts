@@ -9,6 +9,9 @@ import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 
 export const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
+/** For tests in which nobody in particular lists everything. */
+export const forAll = { anonymous: { listAll: true } } as const
+
 export interface House extends Runtime {
   readonly log: TaskLog
 }

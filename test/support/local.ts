@@ -1,11 +1,16 @@
 import { onTestFinished } from 'vitest'
 import { agent, type Run } from '../../src/agent/agent.ts'
 import { createHandler, type Handler, type HandlerOptions } from '../../src/server/handler.ts'
-import { quiet } from './house.ts'
+import { forAll, quiet } from './house.ts'
 
 /** An agent in this process, gone after the test. */
 export function local(run: Run, options: HandlerOptions = {}): Handler {
-  const handler = createHandler(agent({ name: 'Test' }, run), { logger: quiet, cancelGrace: 50, ...options })
+  const handler = createHandler(agent({ name: 'Test' }, run), {
+    auth: forAll,
+    logger: quiet,
+    cancelGrace: 50,
+    ...options,
+  })
   onTestFinished(() => handler.drain(0))
   return handler
 }

@@ -1,27 +1,81 @@
-import { generateKeyPairSync, sign } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 
-/** A certificate for this machine that nobody trusts, and its key. Just enough of X.509 (RFC 5280) by hand. */
-export function selfSigned(): { readonly key: string; readonly cert: string } {
+/** A certificate and its key. */
+export interface Pair {
+  readonly key: string
+  readonly cert: string
+}
+
+export interface Authority extends Pair {
+  readonly privateKey: KeyObject
+  readonly name: Buffer
+}
+
+export interface Certified {
+  readonly commonName?: string
+  readonly organization?: string
+  readonly dns?: readonly string[]
+  readonly uris?: readonly string[]
+  /** The last day, as `YYMMDD`. */
+  readonly until?: string
+  /** Its own by default. */
+  readonly issuer?: Authority
+}
+
+/** A certificate for this machine that nobody trusts. */
+export function selfSigned(): Pair {
+  return certify({ commonName: 'localhost' })
+}
+
+/** Just enough of X.509 (RFC 5280) by hand. */
+export function certify(options: Certified): Authority {
+  const { commonName = 'localhost', organization, dns = [], uris = [], until = '491231', issuer } = options
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02)) // ecdsa-with-SHA256
-  const commonName = sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from('localhost')))
-  const name = sequence(der(0x31, commonName))
-  const validity = sequence(der(0x17, Buffer.from('250101000000Z')), der(0x17, Buffer.from('491231235959Z')))
+  const name = sequence(
+    attribute(0x03, commonName),
+    ...(organization === undefined ? [] : [attribute(0x0a, organization)]),
+  )
+  const validity = sequence(time('200101'), time(until))
+  const alternatives = [
+    ...dns.map((each) => der(0x82, Buffer.from(each))),
+    ...uris.map((each) => der(0x86, Buffer.from(each))),
+  ]
+  const extensions = [
+    ...(issuer ? [] : [extension(0x13, sequence(der(0x01, Buffer.of(0xff))))]), // an authority
+    ...(alternatives.length > 0 ? [extension(0x11, sequence(...alternatives))] : []),
+  ]
   const content = sequence(
     der(0xa0, der(0x02, Buffer.of(2))), // version 3
     der(0x02, Buffer.of(1)), // serial number
     algorithm,
-    name,
+    issuer?.name ?? name,
     validity,
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
+    ...(extensions.length > 0 ? [der(0xa3, sequence(...extensions))] : []),
   )
-  const signature = der(0x03, Buffer.concat([Buffer.of(0), sign('sha256', content, privateKey)]))
+  const signed = sign('sha256', content, issuer?.privateKey ?? privateKey)
+  const signature = der(0x03, Buffer.concat([Buffer.of(0), signed]))
   const base64 = sequence(content, algorithm, signature).toString('base64').replace(/.{64}/g, '$&\n')
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     cert: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,
+    privateKey,
+    name,
   }
+}
+
+function attribute(kind: number, value: string): Buffer {
+  return der(0x31, sequence(oid(0x55, 0x04, kind), der(0x0c, Buffer.from(value))))
+}
+
+function extension(kind: number, content: Buffer): Buffer {
+  return sequence(oid(0x55, 0x1d, kind), der(0x04, content))
+}
+
+function time(day: string): Buffer {
+  return der(0x17, Buffer.from(`${day}000000Z`))
 }
 
 function der(tag: number, content: Buffer): Buffer {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { quiet } from '../support/house.ts'
+import { forAll, quiet } from '../support/house.ts'
 import { count } from '../support/interop-agent.ts'
 import { isStream, readEvents } from '../support/wire.ts'
 
@@ -138,7 +138,12 @@ interface Caller {
 }
 
 function callerOf(missingVersion: 'infer' | 'strict', more: Record<string, string> = {}): Caller {
-  const { fetch } = createHandler(agent({ name: 'Ada' }, count), { missingVersion, tenant: 'acme', logger: quiet })
+  const { fetch } = createHandler(agent({ name: 'Ada' }, count), {
+    missingVersion,
+    tenant: 'acme',
+    auth: forAll,
+    logger: quiet,
+  })
 
   const rest: Caller['rest'] = async (line, body, version) => {
     const [method = '', path = ''] = line.split(' ')

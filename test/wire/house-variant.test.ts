@@ -26,12 +26,12 @@ async function search(turn: Turn): Promise<void> {
 function served(house: ServerDialect = v0_3House) {
   const { service, recall, drain } = houseOf(search)
   onTestFinished(() => drain(0))
-  const wire = { service, recall, onError: console.error }
+  const wire = { service, recall, principalOf: () => anonymous, onError: console.error }
   const answerRpc = createJsonRpc({ ...wire, dialects: [house, v0_3] })
   const answerRest = createRest({ ...wire, dialects: [v0_3, house, v0_3Proto] })
   const exchange: Exchange = async (incoming) => {
-    if (incoming.path === '/api/a2a') return await answerRpc(incoming, anonymous)
-    return (await answerRest(incoming, anonymous)) ?? { status: 404, headers: {} }
+    if (incoming.path === '/api/a2a') return await answerRpc(incoming)
+    return (await answerRest(incoming)) ?? { status: 404, headers: {} }
   }
   const fetch = toFetch(exchange)
   return (path: string, body: object, accept = 'application/json') => {

@@ -29,6 +29,19 @@ describe('an error of the house', () => {
     expect(legacy.encodeError(timeout).data).toEqual(v0_3House.encodeError(timeout).data)
   })
 
+  it('of a skill says no more than that it may not be used, and the rest as facts', () => {
+    const facts = { skill: 'pay', missingScopes: 'pay:write' }
+    const forbidden = new A2AError('forbidden', 'Insufficient permissions: more.', { metadata: facts })
+    expect(legacy.encodeError(forbidden)).toMatchObject({
+      code: -32603,
+      message: "Forbidden: Insufficient permissions for skill 'pay'",
+      data: { reason: 'FORBIDDEN', ...facts },
+    })
+    expect(v0_3House.encodeError(forbidden)).toMatchObject({ code: -31403, message: 'Insufficient permissions: more.' })
+    expect(legacy.encodeHttpError(forbidden)).toMatchObject({ status: 403, body: { error: { code: 403 } } })
+    expect(legacy.encodeHttpError(new A2AError('unauthenticated', 'no'))).toMatchObject({ status: 401 })
+  })
+
   it('is 500 over REST where this is asked for', () => {
     expect(legacy.encodeHttpError(timeout)).toMatchObject({
       status: 500,

@@ -48,12 +48,19 @@ export function encodeLegacyError(error: A2AError): WireError {
   const kind = houseKinds[error.code]
   if (kind === undefined) return told
   const { code, words, isOpen } = kind
-  return { ...told, code, message: isOpen ? `${words}: ${error.message}` : words }
+  return { ...told, code, message: isOpen ? `${words}: ${messageOf(error)}` : words }
 }
 
-/** Over REST the house has one error. */
+/** Of a skill that the caller may not use, the house says no more than this; what is missing is in the data. */
+function messageOf({ message, metadata: { skill } }: A2AError): string {
+  return skill === undefined ? message : `Insufficient permissions for skill '${skill}'`
+}
+
+/** Over REST the house has one error. Who may not call hears so from HTTP itself, on which clients act. */
 export function encodeLegacyHttpError(error: A2AError): HttpError {
-  return { status: 500, body: { error: { ...encodeLegacyError(error), code: 500 } } }
+  const isUnadmitted = error.code === 'unauthenticated' || error.code === 'forbidden'
+  const status = isUnadmitted ? v0_3.encodeHttpError(error).status : 500
+  return { status, body: { error: { ...encodeLegacyError(error), code: status } } }
 }
 
 /** The words tell more than the number, which may be of the house or of 0.3. */

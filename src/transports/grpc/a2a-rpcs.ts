@@ -2,7 +2,6 @@ import type { DescMethod } from '@bufbuild/protobuf'
 import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
 import { versionNotSupported } from '../../dialects/negotiate.ts'
 import type { Incoming } from '../../http/exchange.ts'
-import type { Principal } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { generationOf } from '../numbered.ts'
 import { openStream, operate, type Received } from '../operate.ts'
@@ -14,10 +13,7 @@ import { methodNamed, serviceNamed } from './registry.ts'
 import type { ReadRequest, Rpc } from './rpc.ts'
 import { errorEncoder } from './rpc-status.ts'
 
-export interface A2AOptions extends Pick<WireOptions, 'service' | 'originOf'> {
-  /** Who is calling. What it throws is the answer. */
-  readonly principalOf: (incoming: Incoming) => Principal | Promise<Principal>
-}
+export type A2AOptions = Pick<WireOptions, 'service' | 'principalOf' | 'originOf'>
 
 /** The methods of an A2A service by their paths. */
 export function a2aRpcs(

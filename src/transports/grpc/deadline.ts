@@ -54,7 +54,8 @@ function withSignal(incoming: Incoming, signal: AbortSignal): Incoming {
   const { method, path, query, base, secure } = incoming
   const header: Incoming['header'] = (name) => incoming.header(name)
   const bytes: Incoming['bytes'] = (limit) => incoming.bytes(limit)
-  return { method, path, query, base, secure, header, bytes, signal }
+  const certificate = () => incoming.certificate()
+  return { method, path, query, base, secure, header, bytes, signal, certificate }
 }
 
 export function deadlinePassed(): A2AError {

@@ -5,7 +5,7 @@ import { createRandom } from '../../../test/support/random.ts'
 import type { Turn } from '../../agent/turn.ts'
 import { speakers } from '../../dialects/all.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { JsonObject } from '../../protocol/model.ts'
+import { anonymous, type JsonObject } from '../../protocol/model.ts'
 import type { Service } from '../../protocol/service.ts'
 import { decodeMessage, encodeMessage } from './codec.ts'
 import { methodNamed, serviceNamed } from './registry.ts'
@@ -24,7 +24,7 @@ interface Calling {
 /** A server without a wire, and a caller that speaks JSON. */
 function open(service: Service, options: Partial<GrpcOptions> = {}) {
   const onError = vi.fn()
-  const exchange = createGrpc({ service, dialects: speakers({}), onError, ...options })
+  const exchange = createGrpc({ service, principalOf: () => anonymous, dialects: speakers({}), onError, ...options })
 
   async function call(name: string, request: JsonObject, { path = `/${name}`, ...calling }: Calling = {}) {
     const [serviceName = '', methodName = ''] = name.split('/')

@@ -1,9 +1,8 @@
 import type { ServerDialect } from '../../dialects/dialect.ts'
 import { v1_0 } from '../../dialects/v1.0/index.ts'
 import type { Incoming } from '../../http/exchange.ts'
-import { anonymous } from '../../protocol/model.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
-import { type A2AOptions, a2aRpcs } from './a2a-rpcs.ts'
+import { a2aRpcs } from './a2a-rpcs.ts'
 import { a2aServices } from './a2a-services.ts'
 import { answerRpc, refusalHeaders } from './answer.ts'
 import { healthRpcs } from './health.ts'
@@ -14,9 +13,8 @@ import { errorEncoder } from './rpc-status.ts'
 import { StatusError } from './status.ts'
 import { errorTrailers } from './trailers.ts'
 
-export interface GrpcOptions extends Pick<WireOptions, 'service' | 'originOf' | 'bodyLimit' | 'onError'> {
-  /** Who is calling; nobody in particular by default. What it throws is the answer. */
-  readonly principalOf?: A2AOptions['principalOf']
+export interface GrpcOptions
+  extends Pick<WireOptions, 'service' | 'principalOf' | 'originOf' | 'bodyLimit' | 'onError'> {
   /** Those of them that are spoken over gRPC get their service. */
   readonly dialects: readonly ServerDialect[]
   /** Aborts when the server takes no new work. Health tells it. */
@@ -28,7 +26,7 @@ const encodeError = errorEncoder(v1_0)
 
 /** A2A over gRPC, with health and reflection beside it. This file costs time to load: do so when it is needed. */
 export function createGrpc(options: GrpcOptions): GrpcExchange {
-  const { dialects, principalOf = () => anonymous, draining = new AbortController().signal, onError } = options
+  const { dialects, draining = new AbortController().signal, onError } = options
   const { bodyLimit } = limitsOf(options)
   const rpcs = new Map<string, Rpc>()
   const services: string[] = []
@@ -36,7 +34,7 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
     const spoken = dialects.find(({ name }) => name === described.dialect)
     if (spoken === undefined) continue
     services.push(described.name)
-    for (const [path, rpc] of a2aRpcs(described, spoken, { ...options, principalOf })) rpcs.set(path, rpc)
+    for (const [path, rpc] of a2aRpcs(described, spoken, options)) rpcs.set(path, rpc)
   }
   const listed = [...services, 'grpc.health.v1.Health', ...reflectionServices]
   const aside = [...healthRpcs({ encodeError, services, draining }), ...reflectionRpcs(encodeError, listed)]

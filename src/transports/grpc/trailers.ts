@@ -17,7 +17,8 @@ export function errorTrailers(error: A2AError | StatusError, encodeError: ErrorE
   if (error instanceof StatusError) return statusTrailers(error)
   const status = encodeError(error)
   const details = encodeDetails(status)
-  const trailers = statusTrailers(status)
+  const { challenge } = error
+  const trailers = { ...statusTrailers(status), ...(challenge !== undefined && { 'www-authenticate': challenge }) }
   return details ? { ...trailers, 'grpc-status-details-bin': base64Encode(details, 'std_raw') } : trailers
 }
 

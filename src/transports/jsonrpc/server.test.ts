@@ -86,6 +86,7 @@ function open(options: Partial<WireOptions> = {}) {
   const caller = new AbortController()
   const answer = createJsonRpc({
     service: scriptedService(received),
+    principalOf: () => ({ id: 'ada' }),
     dialects: [v1_0],
     recall: async () => undefined,
     onError: (error) => reported.push(error),
@@ -102,6 +103,7 @@ function open(options: Partial<WireOptions> = {}) {
       query,
       base: '',
       secure: false,
+      certificate: () => undefined,
       header: (name) => all[name],
       async bytes(limit) {
         bodiesRead++
@@ -110,7 +112,7 @@ function open(options: Partial<WireOptions> = {}) {
       },
       signal: caller.signal,
     }
-    return await answer(incoming, { id: 'ada' })
+    return await answer(incoming)
   }
 
   async function rpc(body: unknown, sent: Omit<Sent, 'body'> = {}) {

@@ -1,9 +1,8 @@
 import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
 import { negotiate, operationOf } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { eventStream, eventText, sseHeaders } from '../../http/sse.ts'
-import type { A2AError } from '../../protocol/errors.ts'
-import type { Principal } from '../../protocol/model.ts'
+import { eventStream, sseHeaders } from '../../http/sse.ts'
+import { anonymous } from '../../protocol/model.ts'
 import { callerError } from '../caller-error.ts'
 import { openTexts, type Wording } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
@@ -12,19 +11,27 @@ import { readBody } from '../read-body.ts'
 import { acceptsStream, namingExtensions, resumePointOf, versionOf } from '../service-parameters.ts'
 import { WireCall } from '../wire-call.ts'
 import { failureText, missingId, type RequestId, readCall, readEnvelope, readId, successText } from './envelope.ts'
-import { httpStatus } from './http-status.ts'
+import { inStream, jsonHeaders, refusal } from './refusal.ts'
+import { unadmitted } from './unadmitted.ts'
 
 /** Answers one POST. It never throws: whatever goes wrong is an answer. */
-export type JsonRpc = (incoming: Incoming, principal: Principal) => Promise<Outgoing>
+export type JsonRpc = (incoming: Incoming) => Promise<Outgoing>
 
 export function createJsonRpc(options: WireOptions): JsonRpc {
-  const { service, recall, onError } = options
+  const { service, principalOf, recall, onError } = options
   const { bodyLimit, jsonDepth, heartbeat } = limitsOf(options)
 
-  return async (incoming, principal) => {
+  return async (incoming) => {
     let id: RequestId = null
     let dialect = options.dialects[0]
     let awaitsStream = false
+    let principal = anonymous
+    try {
+      const known = principalOf(incoming)
+      principal = known instanceof Promise ? await known : known
+    } catch (error) {
+      return await unadmitted(incoming, options, callerError(error, { signal: incoming.signal, onError }))
+    }
     try {
       const envelope = readEnvelope(await readBody(incoming, { bodyLimit, jsonDepth }))
       const given = readId(envelope)
@@ -56,8 +63,6 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
   }
 }
 
-const jsonHeaders = { 'content-type': 'application/json' }
-
 function wordingOf(id: RequestId, dialect: ServerDialect): Wording {
   return {
     event: (wire) => successText(id, wire),
@@ -67,21 +72,4 @@ function wordingOf(id: RequestId, dialect: ServerDialect): Wording {
 
 function isOld({ version }: ServerDialect): boolean {
   return version.startsWith('0.')
-}
-
-/** SDKs before 1.0 that await a stream read no other answer, unless HTTP itself says that something is wrong. */
-function inStream(answer: TextAnswer): Outgoing {
-  if (answer.status !== 200) return answer
-  return { status: 200, headers: sseHeaders, body: eventText({ event: 'error', data: answer.body }) }
-}
-
-type TextAnswer = Outgoing & { readonly body: string }
-
-function refusal(id: RequestId, dialect: ServerDialect, error: A2AError): TextAnswer {
-  const { code, retryAfter } = error
-  return {
-    status: httpStatus[code],
-    headers: retryAfter === undefined ? jsonHeaders : { ...jsonHeaders, 'retry-after': `${Math.ceil(retryAfter)}` },
-    body: failureText(id, dialect.encodeError(error)),
-  }
 }

@@ -3,26 +3,29 @@ import { isObject } from '../../dialects/is-object.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventStream, sseHeaders } from '../../http/sse.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Json, JsonObject, Principal } from '../../protocol/model.ts'
+import type { Json, JsonObject } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { callerError } from '../caller-error.ts'
 import { openTexts } from '../event-texts.ts'
 import { openStream, operate } from '../operate.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { readOptionalBody } from '../read-body.ts'
+import { refusalHeaders } from '../refusal-headers.ts'
 import { namingExtensions, resumePointOf, versionOf } from '../service-parameters.ts'
 import { WireCall } from '../wire-call.ts'
 import { chooseDialect, isAt, requirePath } from './choose-dialect.ts'
 import { matchRoute, type Route } from './routes.ts'
 
 /** Answers a request of the REST binding; undefined if its path is none of it. What goes wrong is an answer, too. */
-export type Rest = (incoming: Incoming, principal: Principal) => Promise<Outgoing | undefined>
+export type Rest = (incoming: Incoming) => Promise<Outgoing | undefined>
 
 export function createRest(options: WireOptions): Rest {
-  const { service, recall, onError, dialects } = options
+  const { service, principalOf, recall, onError, dialects } = options
   const limits = limitsOf(options)
 
-  async function answer(route: Route, incoming: Incoming, principal: Principal, speak: Speak): Promise<Outgoing> {
+  async function answer(route: Route, incoming: Incoming, speak: Speak): Promise<Outgoing> {
+    const known = principalOf(incoming)
+    const principal = known instanceof Promise ? await known : known
     const body = incoming.method === 'POST' ? await readOptionalBody(incoming, limits) : undefined
     const rest: RestCall = { ...route, query: Object.fromEntries(new URLSearchParams(incoming.query)), body }
     const proposal = { route, rest, version: versionOf(incoming) }
@@ -51,7 +54,7 @@ export function createRest(options: WireOptions): Rest {
     return { status: 200, headers, body: eventStream(texts, { heartbeat, signal }) }
   }
 
-  return async (incoming, principal) => {
+  return async (incoming) => {
     const { method, path } = incoming
     let spoken: ServerDialect = dialects[0]
     const speak = (dialect: ServerDialect) => {
@@ -64,7 +67,7 @@ export function createRest(options: WireOptions): Rest {
       if ('operation' in match) {
         // Until it is chosen, errors are told as most callers at this path expect them.
         speak(dialects.find((dialect) => dialect.rest && isAt(dialect, match)) ?? dialects[0])
-        return await answer(match, incoming, principal, speak)
+        return await answer(match, incoming, speak)
       }
       const wrong = new A2AError('method-not-found', `This path takes ${match.allow}, not ${method}.`)
       return { ...refusal(wrong, incoming, spoken, { allow: match.allow }), status: 405 }
@@ -96,7 +99,6 @@ function refusal(
   extra: Readonly<Record<string, string>> = {},
 ): Outgoing {
   const { status, body } = dialect.encodeHttpError(error)
-  const headers: Record<string, string> = { 'content-type': contentTypeFor(incoming, dialect), ...extra }
-  if (error.retryAfter !== undefined) headers['retry-after'] = `${Math.ceil(error.retryAfter)}`
+  const headers = { 'content-type': contentTypeFor(incoming, dialect), ...refusalHeaders(error), ...extra }
   return { status, headers, body: JSON.stringify(body) }
 }

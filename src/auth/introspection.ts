@@ -1,0 +1,58 @@
+import { type ClaimsOptions, principalOf } from './claims.ts'
+import { fetchJson, requireSafe } from './fetch-json.ts'
+import type { TokenCheck } from './jwt-tokens.ts'
+import { refused, type Verdict } from './scheme.ts'
+import { createVerified } from './verified.ts'
+
+export interface IntrospectionOptions extends ClaimsOptions {
+  /** Where tokens are looked up (RFC 7662). */
+  readonly url: string | URL
+  /** By which this agent proves there who it is. */
+  readonly clientId: string
+  readonly clientSecret: string
+  /** The `iss` that tokens must have, if it is told. */
+  readonly issuer?: string
+  /** The `aud` that tokens must have, one of them. */
+  readonly audience?: string | readonly string[]
+  /** Seconds for which an answer is believed: so long a withdrawn token may still be good. 30 by default. */
+  readonly cacheFor?: number
+}
+
+/** Tokens that only their issuer can read. */
+export function introspectedTokens(options: IntrospectionOptions): TokenCheck {
+  const { clientId, clientSecret, issuer, audience, cacheFor = 30 } = options
+  const url = requireSafe('introspection.url', options.url)
+  const authorization = `Basic ${btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`)}`
+  const verified = createVerified<Verdict>()
+
+  async function ask(token: string) {
+    const claims = await fetchJson(url, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
+    })
+    const now = Date.now()
+    const { active, exp, nbf, aud, iss = issuer } = claims
+    if (active !== true) return { value: refused('the token is not active') }
+    if (typeof exp === 'number' && exp * 1000 <= now) return { value: refused('the token has expired') }
+    if (typeof nbf === 'number' && nbf * 1000 > now) return { value: refused('the token is not good yet') }
+    if (issuer !== undefined && iss !== issuer) return { value: refused('the token is of another issuer') }
+    const audiences = [aud].flat()
+    if (audience !== undefined && ![audience].flat().some((each) => audiences.includes(each))) {
+      return { value: refused('the token is for another audience') }
+    }
+    const value = principalOf(claims, options)
+    if (!value || 'refused' in value) return { value }
+    const until = now + cacheFor * 1000
+    return { value, until: typeof exp === 'number' ? Math.min(until, exp * 1000) : until }
+  }
+
+  return (token) =>
+    verified.of(token, async () => {
+      try {
+        return await ask(token)
+      } catch (error) {
+        return { value: refused('the token cannot be looked up', error) }
+      }
+    })
+}

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest'
+import { presented } from '../../../test/support/presented.ts'
+import { apiKey, hashApiKey, newApiKey } from './api-key.ts'
+
+const key = newApiKey()
+const stored = { id: 'ci', tenant: 'acme', scopes: ['read'], hash: await hashApiKey(key) }
+const ci = { principal: { id: 'ci', tenant: 'acme', scopes: ['read'] } }
+
+it.each([
+  ['a header', {}, { headers: { 'x-api-key': key } }],
+  ['a header of another name', { name: 'Key' }, { headers: { key } }],
+  ['the query', { in: 'query', name: 'key' }, { query: `a=1&key=${key}` }],
+  ['a cookie', { in: 'cookie', name: 'key' }, { headers: { cookie: `a=b; key=${key}; c` } }],
+] as const)('takes the key from %s', async (_, options, request) => {
+  const scheme = apiKey({ ...options, keys: [stored] })
+  expect(await scheme.authenticate(presented(request))).toEqual(ci)
+  expect(await scheme.authenticate(presented())).toBeUndefined()
+})
+
+it.each([
+  ['an unknown key', {}, { headers: { 'x-api-key': newApiKey() } }],
+  ['the hash of a key', {}, { headers: { 'x-api-key': stored.hash } }],
+  ['nothing', {}, { headers: { 'x-api-key': '' } }],
+  ['two headers', {}, { headers: { 'x-api-key': `${key}, ${key}` } }],
+  ['two parameters', { in: 'query', name: 'key' }, { query: `key=${key}&key=${key}` }],
+  ['two cookies', { in: 'cookie', name: 'key' }, { headers: { cookie: `key=${key}; key=${key}` } }],
+  ['a megabyte', {}, { headers: { 'x-api-key': 'x'.repeat(2 ** 20) } }],
+] as const)('refuses %s', async (_, options, request) => {
+  const scheme = apiKey({ ...options, keys: [stored] })
+  expect(await scheme.authenticate(presented(request))).toHaveProperty('refused')
+})
+
+it('looks keys up by their hash, and believes only the hash that it asked for', async () => {
+  const asked: string[] = []
+  const lookUp = (answer: typeof stored | undefined) =>
+    apiKey({
+      keys: async (hash) => {
+        asked.push(hash)
+        return answer
+      },
+    })
+  const request = presented({ headers: { 'x-api-key': key } })
+  expect(await lookUp(stored).authenticate(request)).toEqual(ci)
+  expect(await lookUp(undefined).authenticate(request)).toHaveProperty('refused')
+  const wrong = { ...stored, hash: await hashApiKey('another') }
+  expect(await lookUp(wrong).authenticate(request)).toHaveProperty('refused')
+  expect(asked).toEqual([stored.hash, stored.hash, stored.hash])
+})
+
+it('says on the card and in its challenge where the key goes', () => {
+  const scheme = apiKey({ in: 'query', name: 'key', keys: [stored], description: 'Ask us for one.' })
+  expect(scheme.card).toEqual({ type: 'api-key', location: 'query', name: 'key', description: 'Ask us for one.' })
+  expect(scheme.challenge({ realm: 'Ada', scopes: [] })).toBe('ApiKey realm="Ada", in="query", name="key"')
+})
+
+it('takes no key that is not hashed', () => {
+  expect(() => apiKey({ keys: [{ id: 'ci', hash: 'secret' }] })).toThrow('hash of ci as hashApiKey gives it')
+})

@@ -1,0 +1,78 @@
+import { A2AError } from '../../protocol/errors.ts'
+import type { Principal } from '../../protocol/model.ts'
+import { challengeOf } from '../challenge.ts'
+import { authorizationOf } from '../credentials.ts'
+import { matchesPassword, readPassword, type StoredPassword } from '../password.ts'
+import { refused, type Scheme, type Verdict } from '../scheme.ts'
+import { createVerified } from '../verified.ts'
+
+export interface BasicOptions {
+  /** By their names, which are also their ids. */
+  readonly users: Readonly<Record<string, BasicUser>>
+  readonly description?: string
+}
+
+export interface BasicUser extends Pick<Principal, 'tenant' | 'scopes' | 'claims'> {
+  /** As `hashPassword` gives it. */
+  readonly password: string
+}
+
+/** Checking a password is made to cost much: so many are checked at once, and no more wait. */
+const maxChecks = 16
+/** A password that was right is known to be right for so many milliseconds. */
+const rememberFor = 60_000
+
+/** HTTP Basic (RFC 7617). Only over TLS: the password itself is in every request. */
+export function basic({ users, description }: BasicOptions): Scheme {
+  const known = new Map(Object.entries(users).map(([name, user]) => [name, { ...user, stored: readUser(name, user) }]))
+  const [someone] = known.values()
+  if (!someone) throw new TypeError('basic(): expected at least one user')
+  const verified = createVerified<Verdict>()
+  let checks = 0
+
+  const check = async (name: string, password: string): Promise<Verdict> => {
+    if (checks >= maxChecks)
+      throw new A2AError('unavailable', 'Too many passwords are being checked.', { retryAfter: 1 })
+    checks++
+    try {
+      // For a name that nobody has, the same work is done.
+      const { stored, password: _, ...user } = known.get(name) ?? someone
+      const isRight = await matchesPassword(password, stored)
+      return isRight && known.has(name) ? { principal: { id: name, ...user } } : refused('name or password is wrong')
+    } finally {
+      checks--
+    }
+  }
+
+  return {
+    card: { type: 'http', scheme: 'basic', ...(description !== undefined && { description }) },
+    challenge: ({ realm }) => challengeOf('Basic', { realm, charset: 'UTF-8' }),
+    async authenticate(presented) {
+      const credentials = authorizationOf(presented, 'basic')
+      if (typeof credentials !== 'string') return credentials
+      const pair = decode(credentials)
+      if (!pair) return refused('it is not a name and a password')
+      return await verified.of(credentials, async () => {
+        const value = await check(...pair)
+        return value && 'principal' in value ? { value, until: Date.now() + rememberFor } : { value }
+      })
+    },
+  }
+}
+
+function readUser(name: string, { password }: BasicUser): StoredPassword {
+  const stored = readPassword(password)
+  if (!stored) throw new TypeError(`basic(): expected the password of ${name} as hashPassword gives it`)
+  return stored
+}
+
+function decode(credentials: string): [name: string, password: string] | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(credentials), (character) => character.charCodeAt(0))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    const at = text.indexOf(':')
+    return at < 0 ? undefined : [text.slice(0, at), text.slice(at + 1)]
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,37 @@
+import { sha256 } from './digest.ts'
+
+/** What was verified before, by the digest of the credentials: they themselves are not kept. */
+export interface Verified<T> {
+  /** What these credentials stand for; `verify` says so if it is not known, and until when (milliseconds). */
+  of(credentials: string, verify: () => Promise<Fresh<T>>): Promise<T>
+}
+
+export interface Fresh<T> {
+  readonly value: T
+  /** Milliseconds since 1970. Without it the value is not kept. */
+  readonly until?: number
+}
+
+/** So many are known at once; beyond that the one that was verified first is forgotten. */
+const limit = 10_000
+
+export function createVerified<T>(): Verified<T> {
+  const known = new Map<string, { readonly value: T; readonly until: number }>()
+
+  return {
+    async of(credentials, verify) {
+      const digest = String.fromCharCode(...(await sha256(credentials)))
+      const before = known.get(digest)
+      if (before && before.until > Date.now()) return before.value
+      if (before) known.delete(digest)
+      const { value, until } = await verify()
+      if (until === undefined || until <= Date.now()) return value
+      if (known.size >= limit) {
+        const [oldest] = known.keys()
+        if (oldest !== undefined) known.delete(oldest)
+      }
+      known.set(digest, { value, until })
+      return value
+    },
+  }
+}

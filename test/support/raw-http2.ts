@@ -1,0 +1,39 @@
+import { connect } from 'node:net'
+
+/** What a GET with these headers of one name is answered with. No client of HTTP/2 sends them: so, frame by frame. */
+export async function getOverHttp2(port: number, authorizations: readonly string[]): Promise<string> {
+  const target = [':method', 'GET', ':scheme', 'http', ':path', '/tasks', ':authority', 'x', 'a2a-version', '1.0']
+  const fields = [...target, ...authorizations.flatMap((each) => ['authorization', each])]
+  // RFC 7541 §6.2.2: literals of which the receiver keeps nothing, each with a new name.
+  const block = fields.map((field, n) => Buffer.concat([n % 2 ? Buffer.of() : Buffer.of(0), literal(field)]))
+  const socket = connect(port, '127.0.0.1')
+  socket.write(
+    Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0), frame(1, 5, 1, ...block)]),
+  )
+  let answer = ''
+  for await (const chunk of socket) {
+    answer += chunk.toString('latin1')
+    if (answer.includes('"error"') || answer.includes('"tasks"')) break
+  }
+  socket.destroy()
+  return answer
+}
+
+function frame(type: number, flags: number, stream: number, ...payload: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(payload)
+  const head = Buffer.alloc(9)
+  head.writeUIntBE(content.length, 0, 3)
+  head.set([type, flags], 3)
+  head.writeUInt32BE(stream, 5)
+  return Buffer.concat([head, content])
+}
+
+/** A text behind its length, which has seven bits in the first byte and seven in each further one (§5.1). */
+function literal(text: string): Buffer {
+  const length = text.length < 127 ? [text.length] : [127, ...sevens(text.length - 127)]
+  return Buffer.concat([Buffer.from(length), Buffer.from(text)])
+}
+
+function sevens(number: number): number[] {
+  return number < 128 ? [number] : [(number & 127) | 128, ...sevens(number >> 7)]
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { apiKey, hashApiKey, jwt } from '../../src/auth/index.ts'
+import { quiet } from '../support/house.ts'
+import { audience, startIssuer } from '../support/issuer.ts'
+import { converse } from '../support/raw.ts'
+import { getOverHttp2 } from '../support/raw-http2.ts'
+import { served } from '../support/served.ts'
+
+describe('bad credentials on the wire', () => {
+  async function openJwt() {
+    const issuer = await startIssuer()
+    const scheme = jwt({ issuer: issuer.url, audience, keys: { url: issuer.keysUrl } })
+    const errors: unknown[] = []
+    const logger = { ...quiet, error: (fields: object) => errors.push(fields) }
+    const { server, wire } = await served(async () => 'hi', { auth: { schemes: { corp: scheme } }, grpc: true, logger })
+    return { issuer, server, wire, errors }
+  }
+
+  it('sent twice are refused, over HTTP/1.1 and HTTP/2, in whichever order', async () => {
+    const { issuer, server } = await openJwt()
+    const token = await issuer.token()
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} })
+    const post = (...authorizations: string[]) =>
+      converse(server.port, [
+        [
+          'POST / HTTP/1.1',
+          'host: x',
+          'content-type: application/json',
+          'a2a-version: 1.0',
+          ...authorizations.map((each) => `authorization: ${each}`),
+          `content-length: ${body.length}`,
+          '',
+          body,
+        ].join('\r\n'),
+      ])
+    expect((await post(`Bearer ${token}`)).status).toBe(200)
+    for (const both of [
+      [`Bearer ${token}`, `Bearer ${token}`],
+      [`Bearer ${token}`, 'Basic YTpi'],
+      ['Basic YTpi', `Bearer ${token}`],
+    ]) {
+      const answer = await post(...both)
+      expect(answer.status).toBe(401)
+      expect(answer.head).toContain('www-authenticate: bearer realm="test", error="invalid_token"')
+    }
+    expect(await getOverHttp2(server.port, [`Bearer ${token}`])).toContain('"tasks"')
+    expect(await getOverHttp2(server.port, [`Bearer ${token}`, `Bearer ${token}`])).toContain('"code":401')
+  })
+
+  it('of a megabyte are refused, by the port before anybody reads them, and by the handler', async () => {
+    const { wire, server } = await openJwt()
+    const huge = { authorization: `Bearer ${'x'.repeat(2 ** 20)}` }
+    const answer = await converse(server.port, [
+      `GET /tasks HTTP/1.1\r\nhost: x\r\nauthorization: ${huge.authorization}\r\n\r\n`,
+    ])
+    expect(answer.status).toBe(431)
+    const long = { authorization: `Bearer ${'x'.repeat(8_000)}` }
+    expect((await wire.call('ListTasks', {}, long)).status).toBe(401)
+  })
+
+  it('are refused when the keys cannot be fetched, and the operator is told', async () => {
+    const { issuer, wire, errors } = await openJwt()
+    issuer.fail(500)
+    const { status, error } = await wire.call('ListTasks', {}, { authorization: `Bearer ${await issuer.token()}` })
+    expect({ status, message: error?.message }).toEqual({ status: 401, message: 'The credentials were not accepted.' })
+    expect(errors).toMatchObject([{ scheme: 'corp', reason: 'the keys of the issuer cannot be fetched' }])
+  })
+
+  it('are never told back, nor logged', async () => {
+    const logged: unknown[] = []
+    const note = (fields: object, message: string) => logged.push(fields, message)
+    const logger = { debug: note, info: note, warn: note, error: note }
+    const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-key') }] })
+    const { wire } = await served(async () => 'hi', { auth: { schemes: { key } }, logger })
+    const response = await wire.post({ jsonrpc: '2.0', id: 1, method: 'ListTasks' }, { 'x-api-key': 'planted-secret' })
+    expect(await response.text()).not.toContain('planted-secret')
+    expect([...response.headers.values()].join()).not.toContain('planted-secret')
+    expect(JSON.stringify(logged)).not.toContain('planted-secret')
+    expect(logged).toContain('credentials were refused')
+  })
+})

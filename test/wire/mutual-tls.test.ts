@@ -1,0 +1,125 @@
+import { request } from 'node:https'
+import type { TLSSocket } from 'node:tls'
+import { credentials } from '@grpc/grpc-js'
+import { describe, expect, it } from 'vitest'
+import { type AuthOptions, apiKey, hashApiKey, type MutualTlsOptions, mutualTls } from '../../src/auth/index.ts'
+import { grpcClient } from '../support/grpc.ts'
+import { certify, type Pair } from '../support/self-signed.ts'
+import { served } from '../support/served.ts'
+
+const authority = certify({ commonName: 'Acme CA' })
+const server = certify({ commonName: 'localhost', dns: ['localhost'], issuer: authority })
+const billing = certify({
+  commonName: 'billing',
+  organization: 'Acme, Inc.',
+  dns: ['billing.acme.test'],
+  uris: ['spiffe://acme.test/billing'],
+  issuer: authority,
+})
+const stranger = certify({ commonName: 'billing', organization: 'Acme, Inc.', uris: ['spiffe://acme.test/billing'] })
+const expired = certify({
+  commonName: 'billing',
+  uris: ['spiffe://acme.test/billing'],
+  until: '210101',
+  issuer: authority,
+})
+
+function open(options: MutualTlsOptions = {}, more: AuthOptions = {}) {
+  return served(async (turn) => turn.principal.id, {
+    auth: { ...more, schemes: { mtls: mutualTls(options), ...more.schemes } },
+    tls: { key: server.key, cert: server.cert, ca: authority.cert },
+    grpc: true,
+  })
+}
+
+const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+
+interface Answer {
+  readonly status: number | undefined
+  readonly body: string
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly protocol: string | false | null
+}
+
+/** Asks over HTTP/1.1, with a certificate or without. */
+function ask(port: number, pair?: Pair, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const call = request({
+      ...{ host: 'localhost', port, path: '/message:send', method: 'POST', agent: false, ca: authority.cert },
+      ...(pair && { key: pair.key, cert: pair.cert }),
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+    call.on('error', reject)
+    call.on('response', async (response) => {
+      let body = ''
+      for await (const chunk of response) body += chunk
+      const { alpnProtocol: protocol } = response.socket as TLSSocket
+      resolve({ status: response.statusCode, body, headers: response.headers, protocol })
+    })
+    call.end(JSON.stringify({ message }))
+  })
+}
+
+describe('a certificate', () => {
+  it.each([
+    [{}, 'CN=billing,O=Acme\\\\, Inc.'],
+    [{ id: 'dns' }, 'billing.acme.test'],
+    [{ id: 'spiffe', trustDomain: 'acme.test' }, 'spiffe://acme.test/billing'],
+  ] as const)('says over HTTPS who is calling: by %j it is %s', async (options, id) => {
+    const { server } = await open(options)
+    const { status, body } = await ask(server.port, billing)
+    expect({ status, said: body.includes(`"text":"${id}"`), url: server.url.slice(0, 5) }).toEqual({
+      status: 200,
+      said: true,
+      url: 'https',
+    })
+  })
+
+  it('says it over gRPC, too', async () => {
+    const { server } = await open({ id: 'spiffe' })
+    const shown = credentials.createSsl(
+      Buffer.from(authority.cert),
+      Buffer.from(billing.key),
+      Buffer.from(billing.cert),
+    )
+    const client = grpcClient(server.port, {}, { host: 'localhost', credentials: shown })
+    const answer = await client.unary('lf.a2a.v1.A2AService/SendMessage', { message })
+    expect(answer.message.parts).toMatchObject([{ text: 'spiffe://acme.test/billing' }])
+    const without = grpcClient(
+      server.port,
+      {},
+      {
+        host: 'localhost',
+        credentials: credentials.createSsl(Buffer.from(authority.cert)),
+      },
+    )
+    await expect(without.unary('lf.a2a.v1.A2AService/SendMessage', { message })).rejects.toMatchObject({ code: 16 })
+  })
+
+  it.each<[string, Pair | undefined]>([
+    ['that is missing', undefined],
+    ['of another authority', stranger],
+    ['that has expired', expired],
+  ])('%s is refused by an answer', async (_, pair) => {
+    const { server } = await open({ id: 'spiffe' })
+    const { status, headers } = await ask(server.port, pair)
+    expect(status).toBe(401)
+    expect(headers['www-authenticate']).toContain('MutualTLS realm="Test"')
+  })
+
+  it('can be asked for beside a key, or instead of one', async () => {
+    const key = apiKey({ keys: [{ id: 'ci', hash: await hashApiKey('k') }] })
+    const both = await open({ id: 'dns' }, { schemes: { key }, require: [{ mtls: [], key: [] }] })
+    const header = { 'x-api-key': 'k' }
+    const { port } = both.server
+    const asked = await Promise.all([ask(port, billing, header), ask(port, billing), ask(port, undefined, header)])
+    expect(asked.map(({ status }) => status)).toEqual([200, 401, 401])
+    const either = await open({ id: 'dns' }, { schemes: { key } })
+    const answers = await Promise.all([ask(either.server.port, billing), ask(either.server.port, undefined, header)])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+  })
+})
+
+it('needs TLS, and says so before it listens', async () => {
+  await expect(served(async () => 'x', { auth: { schemes: { mtls: mutualTls() } } })).rejects.toThrow('give `tls`')
+})
