@@ -38,6 +38,7 @@ export function createReader({ maxBytes = defaultMaxBytes, ...rules }: ReadOptio
 
   return (bytes) => {
     if (bytes.length > maxBytes) return { error: tooLarge(maxBytes) }
+    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { error: marked }
     let value: unknown
     try {
       value = parseJson(bytes)
@@ -50,6 +51,9 @@ export function createReader({ maxBytes = defaultMaxBytes, ...rules }: ReadOptio
     return error ? { error, origin: originOf(value) } : { envelope: value as unknown as MeshEnvelope }
   }
 }
+
+/** Some readers of JSON skip it, and some do not. */
+const marked = new MeshError('INVALID_MESSAGE', 'The message begins with a byte order mark: leave it out.')
 
 /** What schema and model demand of an envelope; the first thing that is wrong. */
 export function createCheck(

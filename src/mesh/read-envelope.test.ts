@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import type { EnvelopeRules } from './envelope.ts'
+import { createReader, type ReadOptions } from './read-envelope.ts'
+
+const request = {
+  message_id: '3f2b8c1e-5d4a-4f6b-9a7c-0e1d2c3b4a59',
+  message_type: 'request',
+  sender_id: 'shop-agent',
+  recipient_id: 'price-agent',
+  timestamp: '2026-01-31T12:00:00.000Z',
+  payload: { method: 'get_price' },
+}
+
+function read(value: unknown, options?: ReadOptions) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return createReader(options)(new TextEncoder().encode(text))
+}
+
+describe('reading an envelope', () => {
+  it('takes it as it is', () => {
+    expect(read(request)).toEqual({ envelope: request })
+  })
+
+  it.each([
+    ['a byte order mark', `\ufeff${JSON.stringify(request)}`, 'begins with a byte order mark'],
+    ['half a character', JSON.stringify({ ...request, payload: { method: '\ud800' } }), 'not valid Unicode'],
+    ['an infinite number', JSON.stringify(request).replace('"get_price"', '"m","parameters":{"x":1e999}'), 'too great'],
+    ['a name twice', JSON.stringify(request).replace('{', '{"payload":{},'), 'duplicate key'],
+    [
+      '65 levels',
+      JSON.stringify(request).replace('"get_price"', `"m","parameters":{"x":${'['.repeat(62)}${']'.repeat(62)}}`),
+      'nested deeper',
+    ],
+  ])('refuses %s', (_, text, problem) => {
+    expect(read(text).error).toMatchObject({ code: 'INVALID_MESSAGE', message: expect.stringContaining(problem) })
+  })
+
+  it('names what is wrong, and does not quote much of it', () => {
+    expect(read({ ...request, payload: { method: 7 } }).error).toMatchObject({
+      code: 'VALIDATION_FAILED',
+      message: 'payload.method: expected a string, got a number',
+      details: { field: 'payload.method' },
+    })
+    const { error } = read({ ...request, sender_id: '!'.repeat(128), [`x${'y'.repeat(5000)}`]: 1 })
+    expect(error?.message.length).toBeLessThan(300)
+  })
+
+  it('tells who sent it if that can be read', () => {
+    expect(read({ ...request, payload: {} })).toMatchObject({
+      origin: { messageId: request.message_id, senderId: 'shop-agent', type: 'request' },
+    })
+    expect(read({ ...request, message_id: 'x' })).not.toHaveProperty('origin.messageId')
+  })
+
+  it.each<[string, object, EnvelopeRules, boolean]>([
+    ['an own filter', { filters: { region: 'eu' } }, {}, true],
+    ['an own filter', { filters: { region: 'eu' } }, { version: '1.0.0' }, true],
+    ['an own filter', { filters: { region: 'eu' } }, { version: '1.1.0' }, false],
+  ])('lets %s pass by version: %j with %j is %s', (_, payload, rules, isFine) => {
+    const message = { ...request, message_type: 'discover_agents', recipient_id: 'registry', payload }
+    expect(read(message, rules).error === undefined).toBe(isFine)
+  })
+
+  it('knows two types only since version 1.1.0', () => {
+    const goodbye = { ...request, message_type: 'goodbye', payload: {} }
+    expect(
+      [undefined, '1.0.0', '1.1.0'].map((version) => read(goodbye, { version } as EnvelopeRules).error?.code),
+    ).toEqual([undefined, 'VALIDATION_FAILED', undefined])
+  })
+
+  it('takes other ids only if it is told to', () => {
+    const old = { ...request, message_id: 'c9h0f1g4-i5j6-7k8l-9m0n-o1p2q3r4s5t6' }
+    expect(read(old).error?.details).toEqual({ field: 'message_id' })
+    expect(read(old, { lenientIds: true }).error).toBeUndefined()
+    expect(read({ ...old, message_id: 'C'.repeat(36) }, { lenientIds: true }).error).toBeDefined()
+  })
+})
