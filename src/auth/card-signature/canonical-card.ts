@@ -1,12 +1,13 @@
 import canonicalize from 'canonicalize'
 import type { Json, JsonObject } from '../../protocol/model.ts'
 import { cardFields, type Kind, type Message } from './card-fields.ts'
+import { pythonJson } from './python-json.ts'
 
 /** What a signature may have been made of. */
 export interface CanonicalForm {
   /** The members of the card that are covered. All others are to be believed of nobody. */
   readonly covered: JsonObject
-  /** In the form of RFC 8785. */
+  /** In the form of RFC 8785, but where that is not what was signed. */
   readonly text: string
 }
 
@@ -24,6 +25,12 @@ export function cleanedForm(card: JsonObject): CanonicalForm {
 /** As the official SDK for JavaScript makes it of cards that it has read: it loses the security schemes, too. */
 export function schemelessForm({ securitySchemes: _, ...card }: JsonObject): CanonicalForm {
   return cleanedForm(card)
+}
+
+/** The same members as that of the other SDKs, but as Python writes them. */
+export function pythonForm(card: JsonObject): CanonicalForm {
+  const { covered } = cleanedForm(card)
+  return { covered, text: pythonJson(covered) }
 }
 
 /** The card as it came, with members of all versions. */

@@ -1,11 +1,11 @@
 import { assert as assertProperty, asyncProperty, constantFrom, context, nat } from 'fast-check'
-import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { fullCard } from '../../../test/contracts/dialects/full-objects.ts'
 import { httpServer } from '../../../test/support/http-server.ts'
 import { encodeCardAs } from '../../dialects/cards.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
-import { specifiedForm } from './canonical-card.ts'
+import { pythonForm, specifiedForm } from './canonical-card.ts'
 import { type CardKey, type SignatureAlgorithm, signCard } from './sign-card.ts'
 import { cardVerifier } from './verify-card.ts'
 
@@ -16,11 +16,13 @@ async function newKey(alg: SignatureAlgorithm, kid: string): Promise<{ signing: 
 
 const { signatures: _, ...card } = encodeCardAs('1.0', fullCard('1.0'))
 
+const schemes = { tls: { mtlsSecurityScheme: {} }, key: { httpAuthSecurityScheme: { scheme: 'Bearer' } } }
+
 /** Has what the cleaned form does not cover. */
 const emptyish: JsonObject = {
   ...card,
   description: '',
-  securitySchemes: { tls: { mtlsSecurityScheme: {} }, key: { httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+  securitySchemes: schemes,
   securityRequirements: [{ schemes: { tls: {} } }],
 }
 
@@ -108,6 +110,23 @@ describe('a signed card', () => {
       if (believed) expect(specifiedForm(believed).text).toBe(specifiedForm(signed).text)
     })
     await assertProperty(changes, { numRuns: 300 })
+  })
+
+  it('is believed as the SDK for Python signs it', async () => {
+    const { signing, pub } = await newKey('ES256', 'one')
+    const capabilities = { streaming: false, extensions: [{ uri: 'u', params: { a: 1, empty: '' } }] }
+    const written = { ...emptyish, name: 'Grüße', capabilities }
+    const { text } = pythonForm(written)
+    expect(text).toContain('"capabilities":{"extensions":[{"params":{"a":1.0},"uri":"u"}],"streaming":false}')
+    expect(text).toContain('"name":"Gr\\u00fc\\u00dfe"')
+    const header = { alg: signing.alg, kid: 'one', typ: 'JOSE' }
+    const jws = await new FlattenedSign(Buffer.from(text)).setProtectedHeader(header).sign(signing.key)
+    const signature = { protected: jws.protected ?? '', signature: jws.signature }
+    const verify = cardVerifier({ keys: [pub] })
+    const believed = await verify({ ...written, signatures: [signature] })
+    expect(believed).toMatchObject({ name: 'Grüße', securitySchemes: { key: schemes.key } })
+    expect(believed).not.toHaveProperty('securityRequirements')
+    await expect(verify({ ...written, name: 'Another', signatures: [signature] })).rejects.toThrow('not the one')
   })
 
   it('gives nothing that is not signed', async () => {

@@ -1,6 +1,6 @@
 import { type CryptoKey, FlattenedSign, type JWK } from 'jose'
 import type { JsonObject } from '../../protocol/model.ts'
-import { cleanedForm, schemelessForm, specifiedForm } from './canonical-card.ts'
+import { cleanedForm, pythonForm, schemelessForm, specifiedForm } from './canonical-card.ts'
 
 /** A JSON Web Signature without its payload, as it is in a card. */
 export type DetachedSignature = Readonly<Record<'protected' | 'signature', string>>
@@ -34,7 +34,9 @@ export async function cardSignatures(
   keys: CardKey | readonly CardKey[],
 ): Promise<readonly DetachedSignature[]> {
   const all = 'kid' in keys ? [keys] : keys
-  const [whole, ...partial] = new Set([specifiedForm, cleanedForm, schemelessForm].map((formOf) => formOf(card).text))
+  const [whole, ...partial] = new Set(
+    [specifiedForm, cleanedForm, pythonForm, schemelessForm].map((formOf) => formOf(card).text),
+  )
   if (whole === undefined) return []
   return await Promise.all(all.flatMap((key) => [sign(whole, key), ...partial.map((text) => sign(text, key, true))]))
 }

@@ -1,7 +1,14 @@
 import { base64url, decodeProtectedHeader, errors, flattenedVerify, type JWK } from 'jose'
 import type { Fetch } from '../../http/outbound.ts'
 import type { JsonObject } from '../../protocol/model.ts'
-import { type CanonicalForm, cleanedForm, schemelessForm, specifiedForm, wholeForm } from './canonical-card.ts'
+import {
+  type CanonicalForm,
+  cleanedForm,
+  pythonForm,
+  schemelessForm,
+  specifiedForm,
+  wholeForm,
+} from './canonical-card.ts'
 import { type KnownKeys, namedKeys, pinnedKeys, type RemoteKeysOptions, remoteKeys } from './known-keys.ts'
 import { partialMark, type SignatureAlgorithm } from './sign-card.ts'
 
@@ -63,7 +70,7 @@ function signaturesOf({ signatures }: JsonObject): readonly Signature[] {
 
 /** The first that a signature covers counts, so the strictest comes first. */
 function formsOf(card: JsonObject): readonly CanonicalForm[] {
-  return [specifiedForm, wholeForm, cleanedForm, schemelessForm].flatMap((formOf) => {
+  return [specifiedForm, wholeForm, cleanedForm, pythonForm, schemelessForm].flatMap((formOf) => {
     try {
       return [formOf(card)]
     } catch {
