@@ -1,6 +1,7 @@
 import { networkFailureOf } from '../../http/network-failure.ts'
 import type { Fetch } from '../../http/outbound.ts'
 import { readLimited } from '../../http/read-limited.ts'
+import { A2AError } from '../../protocol/errors.ts'
 import { bare } from './oauth-client.ts'
 import { noCredentials } from './trouble.ts'
 
@@ -21,7 +22,7 @@ export async function askJson(fetch: Fetch, url: string, init: RequestInit): Pro
     const problem = `${bare(url)} answered with HTTP status ${response.status}, and not with JSON.`
     throw noCredentials('garbage', problem, 'Check the addresses of the token and discovery endpoints.')
   } catch (error) {
-    if (error instanceof Error && error.name === 'A2AError') throw error
+    if (error instanceof A2AError) throw error
     // What the platform says may have the request in it.
     const why = error instanceof Error && error.name === 'TimeoutError' ? 'it takes too long' : networkFailureOf(error)
     const problem = `${bare(url)} gives no credentials: ${why}.`
