@@ -1,0 +1,16 @@
+/** What a delivery says in its head, by the names that sender and receiver share. HTTP takes them in any case. */
+export const pushHeaders = {
+  /** By the scheme and the credentials of the config, or by a signature. */
+  authorization: 'authorization',
+  /** The token of the config, word for word. */
+  token: 'x-a2a-notification-token',
+  /** The same for every attempt of one delivery: who has seen it has seen the delivery. */
+  deliveryId: 'x-a2a-delivery-id',
+  /** Which event of the task it tells. They come in this order, and those that are not told leave holes. */
+  generation: 'x-a2a-generation',
+  taskId: 'x-a2a-task-id',
+  /** From 1. */
+  attempt: 'x-a2a-attempt',
+  /** Of W3C Trace Context. */
+  traceparent: 'traceparent',
+} as const
