@@ -3,6 +3,7 @@ import { load } from './load.ts'
 import { interleave, median } from './measure.ts'
 import type { Answer, Question } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
+import { type Sample, withUsage } from './with-usage.ts'
 
 const rounds = 9
 const connections = 50
@@ -28,7 +29,7 @@ async function measure(): Promise<Answer> {
       '0.3': () => rate(server, '0.3', milliseconds),
       '0.1': () => rate(server, '0.1', milliseconds),
     })
-    const against = (version: Version) => measured.map((round) => round[version] / round['1.0'])
+    const against = (version: Version) => measured.map((round) => round[version].rate / round['1.0'].rate)
     return {
       title: 'The same blocking send in older dialects, requests/s',
       verdicts: [
@@ -37,7 +38,8 @@ async function measure(): Promise<Answer> {
       ],
       details: (Object.keys(bodies) as Version[]).map((version) => ({
         dialect: version,
-        'requests/s': Math.round(median(measured.map((round) => round[version]))),
+        'requests/s': Math.round(median(measured.map((round) => round[version].rate))),
+        'server CPU µs/request': Math.round(median(measured.map((round) => round[version].cpu))),
       })),
     }
   } finally {
@@ -45,7 +47,7 @@ async function measure(): Promise<Answer> {
   }
 }
 
-async function rate({ port }: ServerProcess, version: Version, milliseconds: number): Promise<number> {
-  const { requests, seconds } = await load({ port, body: bodies[version], version, connections, milliseconds })
-  return requests / seconds
+function rate(server: ServerProcess, version: Version, milliseconds: number): Promise<Sample> {
+  const { port } = server
+  return withUsage(server, () => load({ port, body: bodies[version], version, connections, milliseconds }))
 }

@@ -6,6 +6,7 @@ import { load } from './load.ts'
 import { interleave, median } from './measure.ts'
 import type { Answer, Question } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
+import { type Sample, withUsage } from './with-usage.ts'
 
 const rounds = 9
 const connections = 10
@@ -93,13 +94,6 @@ async function checkAnswer({ port }: ServerProcess): Promise<void> {
   }
 }
 
-interface Sample {
-  /** Requests per second. */
-  readonly rate: number
-  /** Microseconds of the server for one request. */
-  readonly cpu: number
-}
-
 function sample(server: ServerProcess, milliseconds: number): Promise<Sample> {
   const request = SendMessage.requestSerialize({ message })
   return withUsage(server, () =>
@@ -110,11 +104,4 @@ function sample(server: ServerProcess, milliseconds: number): Promise<Sample> {
 function sampleHttp(server: ServerProcess, milliseconds: number): Promise<Sample> {
   const body = sendBody('Hello', 'SendMessage')
   return withUsage(server, () => load({ port: server.port, body, connections: connections * streams, milliseconds }))
-}
-
-async function withUsage(server: ServerProcess, run: () => ReturnType<typeof load>): Promise<Sample> {
-  const before = await server.ask('usage')
-  const { requests, seconds } = await run()
-  const after = await server.ask('usage')
-  return { rate: requests / seconds, cpu: (after.cpu - before.cpu) / requests }
 }

@@ -5,9 +5,18 @@ import type { Call, SendRequest, TaskAddress } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
 import type { CallerLog, VisibleHead } from './caller-log.ts'
-import { aliasDigest, claimedBefore, claimsOfNew, claimsWithin, isOpening, type Ticket, ticketOf } from './claims.ts'
+import {
+  aliasDigest,
+  claimedBefore,
+  claimsOfName,
+  claimsOfNew,
+  claimsWithin,
+  isOpening,
+  type Ticket,
+  ticketOf,
+} from './claims.ts'
 import { activateExtensions, activeExtensions } from './extensions.ts'
-import { newId } from './new-id.ts'
+import { isId, newId } from './new-id.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Runs } from './runs.ts'
 
@@ -43,13 +52,17 @@ function admit(request: SendRequest, call: Call, house: Acceptance): Promise<Tic
 function place(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const { message, alias } = request
   if (message.taskId !== undefined) return goOn({ taskId: message.taskId }, request, call, house)
-  return alias === undefined ? begin(request, call, house) : beginOrGoOn(alias, request, call, house)
+  // A name that its caller has used before is found when the task is stored; only one of ours may be known by itself.
+  return alias !== undefined && isId(alias) ? beginOrGoOn(alias, request, call, house) : begin(request, call, house)
 }
 
 async function beginOrGoOn(alias: string, request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
-  const known = { taskId: alias, isAlias: true }
-  const begun = await house.log.find(known)
-  return begun ? await goOn(known, request, call, house) : await begin(request, call, house)
+  const begun = await house.log.find(aliased(alias))
+  return begun ? await goOn(aliased(alias), request, call, house) : await begin(request, call, house)
+}
+
+function aliased(alias: string): TaskAddress {
+  return { taskId: alias, isAlias: true }
 }
 
 /** What is referred to is told to the agent, and so must be the caller's to tell. */
@@ -68,14 +81,15 @@ async function begin(request: SendRequest, call: Call, house: Acceptance): Promi
   const events: TaskEvent[] = [received]
   if (recovery.isKept) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
   if (isTask) events.push({ ...createVoice(task).status('working'), implied: true })
-  const isNamed = call.idempotencyKey !== undefined || request.alias !== undefined || dedupeNewTasks
-  const claims = isNamed ? await claimsOfNew(request, call, dedupeNewTasks) : []
+  const isOnce = call.idempotencyKey !== undefined || dedupeNewTasks
+  const claims = isOnce ? await claimsOfNew(request, call, dedupeNewTasks) : claimsOfName(request)
 
   const created = await log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
   if (created.type === 'known') {
-    // Somebody else has just begun a task under this alias, or sent this very message.
-    return created.claimed.digest === aliasDigest
-      ? await admit(request, call, house)
+    // There is a task of this name, or this very message was sent before.
+    const { alias } = request
+    return created.claimed.digest === aliasDigest && alias !== undefined
+      ? await goOn(aliased(alias), request, call, house)
       : await ticketOf(log, created.claimed, claims[0]?.digest ?? '')
   }
   const { generation, lease } = created

@@ -70,3 +70,10 @@ it('remembers the dialect in which a task was last written to, for its owner', a
   expect(await recall({ taskId }, callOf().principal)).toBe('v0.1')
   expect(await recall({ taskId }, { id: 'other' })).toBeUndefined()
 })
+
+it('goes on with a task that was begun without a name, by the id that it has', async () => {
+  const { service } = houseOf((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
+  const { id } = taskOf(await service.sendMessage({ message: messageOf('x') }, callOf()))
+  const ended = taskOf(await service.sendMessage({ message: messageOf('y'), alias: id }, callOf()))
+  expect(ended).toMatchObject({ id, status: { state: 'completed' } })
+})

@@ -21,9 +21,12 @@ export async function claimsOfNew(request: SendRequest, call: Call, byMessageId:
   const { contextId = '', messageId } = request.message
   const keys = keysOf(call)
   if (byMessageId) keys.push(`new ${contextId} ${messageId}`)
-  const claims = keys.length === 0 ? [] : await claim(request, keys)
-  const { alias } = request
-  return alias === undefined ? claims : [...claims, { key: aliasKey(alias), digest: aliasDigest }]
+  return [...(await claim(request, keys)), ...claimsOfName(request)]
+}
+
+/** The name that its caller gives to a new task. */
+export function claimsOfName({ alias }: SendRequest): readonly Claim[] {
+  return alias === undefined ? [] : [{ key: aliasKey(alias), digest: aliasDigest }]
 }
 
 /** The keys under which a message is stored at most once in its task. */

@@ -7,6 +7,11 @@ export function newId(): string {
   return `${Date.now().toString(16).padStart(12, '0')}-${random128()}`
 }
 
+/** Whether it can be one of ours. */
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{12}-[0-9a-f]{32}$/.test(text)
+}
+
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 /** Asking for many bytes costs as much as asking for few. */

@@ -29,28 +29,48 @@ async function restOf(
   blockFor: number | undefined,
 ): Promise<Outcome | undefined> {
   const fold = await foldUntil(log, task, generation)
-  const limit = blockFor === undefined ? undefined : linkSignals([call.signal], blockFor)
-  try {
-    for (;;) {
-      // A task at work here says itself when it rests, which costs less than to hear of its every event.
-      const run = limit ? undefined : runs.get(task.taskId)
-      if (run) await run.rested(fold.generation)
-      const stored = await log.read(task.taskId, fold.generation)
-      for (const each of stored) {
-        fold.apply(each)
-        const outcome = outcomeAt(each, fold)
-        if (outcome) return outcome
-      }
-      if (stored.length > 0 || run) continue
-      const signal = limit?.signal ?? call.signal
-      if (signal.aborted) break
-      await log.wait(task.taskId, fold.generation, signal)
+  const end = blockFor === undefined ? undefined : performance.now() + blockFor
+  for (;;) {
+    // A task at work here says itself when it rests, which costs less than to hear of its every event.
+    const run = runs.get(task.taskId)
+    if (run) await within(end, run.rested(fold.generation))
+    const stored = await log.read(task.taskId, fold.generation)
+    for (const each of stored) {
+      fold.apply(each)
+      const outcome = outcomeAt(each, fold)
+      if (outcome) return outcome
     }
-  } finally {
-    limit?.release()
+    if (stored.length > 0) continue
+    if (end !== undefined && end <= performance.now()) break
+    if (run) continue
+    if (call.signal.aborted) break
+    await waitUntil(end, log, { taskId: task.taskId, after: fold.generation, signal: call.signal })
   }
   const unrested = fold.task()
   return unrested && { type: 'task', task: unrested }
+}
+
+/** Waits until that moment at the longest. */
+async function within(end: number | undefined, rested: Promise<void>): Promise<void> {
+  if (end === undefined) return await rested
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, end - performance.now())
+  void rested.then(resolve)
+  await promise
+  clearTimeout(timer)
+}
+
+interface Waiting {
+  readonly taskId: string
+  readonly after: number
+  readonly signal: AbortSignal
+}
+
+async function waitUntil(end: number | undefined, log: CallerLog, { taskId, after, signal }: Waiting): Promise<void> {
+  if (end === undefined) return await log.wait(taskId, after, signal)
+  const limit = linkSignals([signal], end - performance.now())
+  await log.wait(taskId, after, limit.signal)
+  limit.release()
 }
 
 /** The answer, if this event is where callers stop waiting. */

@@ -39,8 +39,9 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
   function claim(entry: Entry, generation: number, made: readonly Claim[] = []) {
     const { owner, taskId } = entry.task
     for (const { key, digest } of made) {
-      claims.set(claimKey(owner, key), { digest, taskId, generation })
-      entry.claims.push(claimKey(owner, key))
+      const claimed = claimKey(owner, key)
+      claims.set(claimed, { digest, taskId, generation })
+      entry.claims.push(claimed)
     }
   }
 

@@ -17,10 +17,10 @@ export const decodeRequest = requestDecoder(leniently(readParams))
 export const decodeRequestStrictly = requestDecoder(readParams)
 
 /** Milliseconds that a send may take: 0.1 promises the task as it is then, at rest or not. */
-const blockFor = 30_000
+const patience = 30_000
 
 function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
-  const decodeSend = (params: unknown): SendRequest => {
+  const decodeSend = (params: unknown, blockFor?: number): SendRequest => {
     const request = read(wire.SendParams, params, cleanSendParams)
     const { sessionId, message, pushNotification, historyLength = 0, acceptedOutputModes } = request
     return {
@@ -37,6 +37,7 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
         historyLength,
         acceptedOutputModes,
         push: pushNotification && decodePushConfig(pushNotification),
+        blockFor,
       },
       metadata: request.metadata,
     }
@@ -45,10 +46,7 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
   const readQuery = (params: unknown) => read(wire.TaskQueryParams, params, cleanTaskParams)
   return {
     ...missing,
-    sendMessage(params) {
-      const request = decodeSend(params)
-      return { ...request, configuration: { ...request.configuration, blockFor } }
-    },
+    sendMessage: (params) => decodeSend(params, patience),
     // Its state for credentials is the one for input, at which streams end.
     streamMessage: (params) => ({ ...decodeSend(params), endOnAuth: true }),
     getTask(params) {
