@@ -3,6 +3,7 @@ import { type Door, doorsOf, relativeDoors } from '../dialects/doors.ts'
 import type { ReadCard } from '../dialects/peer-card.ts'
 import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
+import { systemClock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Service } from '../protocol/service.ts'
 import type { WireClientOptions } from '../transports/client-options.ts'
@@ -34,7 +35,7 @@ export function createConnect(abilities: Abilities): Connect {
 }
 
 async function connect(abilities: Abilities, target: Target, options: ConnectOptions): Promise<Client> {
-  const { onNotice, timeout = 60_000 } = options
+  const { onNotice, timeout = 60_000, clock = systemClock } = options
   const authorize = await authorizeOf(options)
   const journal = createJournal()
   const notify = (notice: Notice) => {
@@ -57,6 +58,7 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
       authorize,
       fetch,
       journal,
+      clock,
       readers,
       ...(readOlderCard && { readOlderCard }),
     })
@@ -82,6 +84,7 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
       peer,
       timeout,
       notify,
+      clock,
       diagnose: explained,
     })
     return createClient({ card, service, explain: () => journal.explain(way.door()) })

@@ -123,3 +123,25 @@ describe('a stream that ends', () => {
     expect([cursor.isAtRest(false), cursor.isAtRest(true)]).toEqual([true, false])
   })
 })
+
+describe('of an agent that says where numbers are left out', () => {
+  const counted = (event: StreamEvent, follows: number): StreamEvent => ({ ...event, follows })
+
+  it('a reader asks again for what was lost or came in another order', () => {
+    const { cursor } = open()
+    tell(cursor, counted(task(2), 0), chunk(3, 'a'))
+    expect(() => cursor.take(chunk(5, 'c'))).toThrow('Event 5 came after event 3')
+    cursor.reopen('next')
+    expect(tell(cursor, counted(chunk(4, 'b'), 3), chunk(5, 'c'))).toEqual(['artifact b, more', 'artifact c, more'])
+  })
+
+  it('a reader misses nothing that is not to be told', () => {
+    const { cursor } = open()
+    expect(tell(cursor, counted(task(2), 0), chunk(3, 'a'), counted(chunk(7, 'b'), 3))).toHaveLength(3)
+  })
+
+  it('a reader believes numbers of agents that do not', () => {
+    const { cursor } = open()
+    expect(tell(cursor, task(2), chunk(10, 'a'), chunk(20, 'b'))).toHaveLength(3)
+  })
+})

@@ -50,6 +50,8 @@ export function createCursor({ taskId: given, onGap }: CursorOptions): Cursor {
   let told = 0
   let mode: Mode = 'exact'
   let isNumbered: boolean | undefined
+  /** The agent says where numbers are left out: every other hole is a loss. */
+  let isCounted = false
 
   /** The number of an event, if numbers can be relied on. */
   function numberOf(event: StreamEvent): number {
@@ -64,6 +66,15 @@ export function createCursor({ taskId: given, onGap }: CursorOptions): Cursor {
     throw new A2AError('invalid-agent-response', `Event ${number} came after event ${generation}.`, {
       reason: 'out-of-order',
     })
+  }
+
+  /** What did not come is asked for again, before what came is told. */
+  function requireNext(event: StreamEvent): void {
+    const number = numberOf(event)
+    if (!isCounted || event.type === 'task' || generation === undefined || number <= generation + 1) return
+    if (event.follows === generation) return
+    const problem = `Event ${number} came after event ${generation}: what is between is asked for.`
+    throw new A2AError('unavailable', problem, { reason: 'events-lost' })
   }
 
   function note(event: StreamEvent): void {
@@ -126,8 +137,10 @@ export function createCursor({ taskId: given, onGap }: CursorOptions): Cursor {
       const isNothingMissing = event.type === 'task' && numberOf(event) > 0 && numberOf(event) === generation
       if (mode === 'difference' && !isNothingMissing) onGap()
     }
+    if (event.follows !== undefined) isCounted = true
     if (mode === 'exact') {
       if (isRepeated(numberOf(event))) return []
+      requireNext(event)
       note(event)
       return [event]
     }

@@ -11,7 +11,7 @@ export interface Pace {
 /** Milliseconds between the first and the last status: shorter streams show nothing. */
 const longEnough = 2_000
 
-export function createPace(now: () => number = Date.now): Pace {
+export function createPace(now: () => number): Pace {
   let first: { readonly told: number; readonly came: number } | undefined
   let last = first
   return {

@@ -1,3 +1,4 @@
+import type { Clock } from '../protocol/clock.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, SendRequest, Service } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
@@ -10,23 +11,28 @@ export interface PollOptions {
   readonly maxDelay: number
 }
 
+/** With what it waits for. */
+export interface Looking extends PollOptions {
+  readonly clock: Clock
+}
+
 /** The task again and again, until it rests. */
 export async function* poll(
   service: Service,
   taskId: string,
   call: Call,
-  options: PollOptions,
+  options: Looking,
 ): AsyncGenerator<StreamEvent> {
   for (let looks = 1; !call.signal.aborted; looks++) {
     const task = await service.getTask({ taskId }, call)
     const { state } = task.status
     yield { type: 'task', task, isLast: isEnded(state) }
     if (isEnded(state) || state === 'input-required') return
-    await pause(delayAfter(looks, { ...options, tries: Number.POSITIVE_INFINITY }), call.signal)
+    await pause(delayAfter(looks, { ...options, tries: Number.POSITIVE_INFINITY }), call.signal, options.clock)
   }
 }
 
-export interface SendAndPollOptions extends PollOptions {
+export interface SendAndPollOptions extends Looking {
   /** The agent takes by a send what it may have refused as a stream. */
   readonly onAnswer: () => void
   /** From now on the task is told as it is, again and again. */
@@ -48,6 +54,6 @@ export async function* sendAndPoll(
   yield { ...outcome, isLast: isEnded(status.state) }
   if (isEnded(status.state) || status.state === 'input-required') return
   options.onPoll()
-  await pause(options.minDelay, call.signal)
+  await pause(options.minDelay, call.signal, options.clock)
   yield* poll(service, id, call, options)
 }

@@ -4,6 +4,7 @@ import { type ReadCard, readPeerCard } from '../dialects/peer-card.ts'
 import { withDeadline } from '../http/deadline.ts'
 import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
+import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import { createCardCache } from './card-cache.ts'
@@ -24,6 +25,7 @@ export interface Resolved {
 export interface ResolveOptions extends ConnectOptions {
   readonly fetch: Fetch
   readonly journal: Journal
+  readonly clock: Clock
   /** The newest first. */
   readonly readers: readonly KnownDialect[]
   readonly readOlderCard?: ReadCard
@@ -37,7 +39,7 @@ const sharedCards = createCardCache()
 
 /** The card of a target, fetched if it has to be. */
 export async function resolveCard(target: Target, options: ResolveOptions): Promise<Resolved> {
-  const { fetch, journal, readers, timeout = 30_000, verifyCard: verify } = options
+  const { fetch, journal, clock, readers, timeout = 30_000, verifyCard: verify } = options
   if (isModel(target)) return { card: target }
   if (!isAddress(target)) return read(await verified(requireCard(target), undefined, verify), options)
   if (!isLocal(target) && isFile(target)) {
@@ -50,11 +52,11 @@ export async function resolveCard(target: Target, options: ResolveOptions): Prom
   const version = readers[0]?.version ?? ''
   const never = new AbortController().signal
   const expired = () => new A2AError('timeout', `There was no card within ${timeout / 1000} seconds.`)
-  const { signal, release } = withDeadline(options.signal ?? never, timeout, expired)
+  const { signal, release } = withDeadline(options.signal ?? never, timeout, expired, clock)
   const find = () => findCard(addressOf(target), { fetch, cache, journal, signal, version, ...(verify && { verify }) })
   try {
     const { retry } = backoffsOf(options)
-    const { wire, url } = await retrying(find, { backoff: retry, signal, isWorthIt: isTransient })
+    const { wire, url } = await retrying(find, { backoff: retry, signal, clock, isWorthIt: isTransient })
     return { ...(await read(wire, options)), cardUrl: url }
   } finally {
     release()

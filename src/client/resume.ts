@@ -1,4 +1,5 @@
 import type { RequestOf, StreamOperation } from '../dialects/dialect.ts'
+import type { Clock } from '../protocol/clock.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, SendRequest, Service } from '../protocol/service.ts'
@@ -16,6 +17,7 @@ export interface ResumeOptions {
   readonly peer: Peer
   readonly backoff: Backoff
   readonly polling: PollOptions
+  readonly clock: Clock
   readonly notify: Notify
 }
 
@@ -27,7 +29,8 @@ type Open = () => AsyncGenerator<StreamEvent>
 
 /** Streams that go on by themselves when they break. Who reads them sees each event once, in its order. */
 export function resuming(options: ResumeOptions): (request: StreamRequest, call: Call) => AsyncGenerator<StreamEvent> {
-  const { service, peer, backoff, polling, notify } = options
+  const { service, peer, backoff, clock, notify } = options
+  const polling = { ...options.polling, clock }
 
   return async function* follow(request, call) {
     const { signal } = call
@@ -87,11 +90,11 @@ export function resuming(options: ResumeOptions): (request: StreamRequest, call:
     const isPolled = 'message' in request && !peer.streams()
     let open = isPolled ? polled(request, 'The agent does not stream, says its card.') : direct
     for (let failures = 0; ; ) {
-      const begun = Date.now()
+      const begun = clock.now()
       const told = cursor.told
       const failure = yield* read(open)
       if (!failure) return
-      if (cursor.told > told || Date.now() - begun > goodWhile) failures = 0
+      if (cursor.told > told || clock.now() - begun > goodWhile) failures = 0
       const { taskId } = cursor
       const instead = open === direct && cursor.told === 0 ? insteadOf(failure) : undefined
       if (instead) {
@@ -101,7 +104,7 @@ export function resuming(options: ResumeOptions): (request: StreamRequest, call:
       if (!isTransient(failure)) throw failure
       if (taskId === undefined && !isUnsent(failure) && !peer.deduplicates()) throw mayHaveRun(failure)
       if (++failures > backoff.tries) throw failure
-      await pause(Math.max((failure.retryAfter ?? 0) * 1000, delayAfter(failures, backoff)), signal)
+      await pause(Math.max((failure.retryAfter ?? 0) * 1000, delayAfter(failures, backoff)), signal, clock)
       if (signal.aborted) return
       if (taskId === undefined) continue
       notify({ type: 'resumed', taskId, tries: failures, message: failure.message })

@@ -1,4 +1,5 @@
 import { isBeforeSending, type NetworkFailure } from '../http/network-failure.ts'
+import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type Backoff, delayAfter } from './backoff.ts'
 import { pause } from './pause.ts'
@@ -6,13 +7,14 @@ import { pause } from './pause.ts'
 export interface RetryOptions {
   readonly backoff: Backoff
   readonly signal: AbortSignal
+  readonly clock: Clock
   /** Whether what failed so may be tried again. */
   readonly isWorthIt: (error: A2AError) => boolean
 }
 
 /** Tries until it works, makes no sense, or has been tried often enough. A pause that the agent asks for is kept. */
 export async function retrying<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
-  const { backoff, signal, isWorthIt } = options
+  const { backoff, signal, clock, isWorthIt } = options
   for (let failures = 1; ; failures++) {
     try {
       return await attempt()
@@ -22,7 +24,7 @@ export async function retrying<T>(attempt: () => Promise<T>, options: RetryOptio
       const { retryAfter = 0 } = error
       // Nobody waits that long in a call; whoever does knows from the error how long.
       if (retryAfter * 1000 > longestWait) throw error
-      await pause(Math.max(retryAfter * 1000, delayAfter(failures, backoff)), signal)
+      await pause(Math.max(retryAfter * 1000, delayAfter(failures, backoff)), signal, clock)
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
 import { withDeadline } from '../http/deadline.ts'
+import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
@@ -13,7 +14,7 @@ import { type ResumeOptions, resuming } from './resume.ts'
 import { isTransient, isUnsent, mayHaveRun, retrying } from './retry.ts'
 import { operationsOf } from './way.ts'
 
-export interface TalkOptions extends Pick<ResumeOptions, 'polling'> {
+export interface TalkOptions extends Pick<ResumeOptions, 'polling' | 'clock'> {
   /** The wire, as it is. */
   readonly service: Service
   readonly peer: Peer
@@ -32,7 +33,7 @@ export interface TimedCall extends Call {
 
 /** A service that heals: it has deadlines, tries again what may be tried again, and goes on with broken streams. */
 export function createTalk(options: TalkOptions): Service {
-  const { service, peer, retry, polling, timeout, notify, diagnose } = options
+  const { service, peer, retry, polling, clock, timeout, notify, diagnose } = options
   const wire = operationsOf(service)
 
   async function ask<O extends UnaryOperation>(
@@ -41,11 +42,11 @@ export function createTalk(options: TalkOptions): Service {
     call: TimedCall,
   ): Promise<ResultOf<O>> {
     const limit = call.timeout ?? timeout
-    const { signal, release } = withDeadline(call.signal, limit, () => expired(limit))
-    const asked = { ...keyed(operation, call), signal, ...deadlineIn(limit) }
+    const { signal, release } = withDeadline(call.signal, limit, () => expired(limit), clock)
+    const asked = { ...keyed(operation, call), signal, ...deadlineIn(limit, clock) }
     const isWorthIt = (error: A2AError) => isUnsent(error) || (isTransient(error) && mayRepeat(operation, peer))
     try {
-      return await retrying(() => wire.ask(operation, request, asked), { backoff: retry, signal, isWorthIt })
+      return await retrying(() => wire.ask(operation, request, asked), { backoff: retry, signal, clock, isWorthIt })
     } catch (error) {
       const isLost = operation === 'sendMessage' && error instanceof A2AError && isTransient(error) && !isWorthIt(error)
       throw isLost ? mayHaveRun(error) : error
@@ -59,6 +60,7 @@ export function createTalk(options: TalkOptions): Service {
     peer,
     backoff: options.resume,
     polling,
+    clock,
     notify,
   })
 
@@ -68,10 +70,10 @@ export function createTalk(options: TalkOptions): Service {
     call: TimedCall,
   ): AsyncGenerator<StreamEvent> {
     const { timeout: limit = Number.POSITIVE_INFINITY } = call
-    const { signal, release } = withDeadline(call.signal, limit, () => expired(limit))
-    const pace = createPace()
+    const { signal, release } = withDeadline(call.signal, limit, () => expired(limit), clock)
+    const pace = createPace(clock.now)
     try {
-      for await (const event of resume(request, { ...keyed(operation, call), signal, ...deadlineIn(limit) })) {
+      for await (const event of resume(request, { ...keyed(operation, call), signal, ...deadlineIn(limit, clock) })) {
         pace.note(event)
         yield event
       }
@@ -123,8 +125,8 @@ function mayRepeat(operation: UnaryOperation, peer: Peer): boolean {
   }
 }
 
-function deadlineIn(milliseconds: number): Pick<Call, 'deadline'> {
-  return Number.isFinite(milliseconds) ? { deadline: Date.now() + milliseconds } : {}
+function deadlineIn(milliseconds: number, clock: Clock): Pick<Call, 'deadline'> {
+  return Number.isFinite(milliseconds) ? { deadline: clock.now() + milliseconds } : {}
 }
 
 function expired(milliseconds: number): A2AError {

@@ -2,6 +2,8 @@
 export interface ReadEvent {
   readonly id?: string
   readonly event?: string
+  /** Of Parley: the id of the event before it. */
+  readonly follows?: string
   readonly data: string
 }
 
@@ -23,12 +25,12 @@ const label = 'data: '.length
 export function createEventParser(limit: number): (piece: string) => Generator<ReadEvent, void> {
   let line = ''
   let isAfterReturn = false
-  let fields: { id?: string; event?: string; data?: string } = {}
+  let fields: { id?: string; event?: string; follows?: string; data?: string } = {}
 
   function takeLine(): void {
     const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
     if (name === 'data') fields.data = fields.data === undefined ? value : `${fields.data}\n${value}`
-    else if (name === 'event' || (name === 'id' && !value.includes('\0'))) fields[name] = value
+    else if (name === 'event' || name === 'follows' || (name === 'id' && !value.includes('\0'))) fields[name] = value
   }
 
   return function* take(piece) {

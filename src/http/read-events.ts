@@ -1,4 +1,5 @@
 import { createEventParser, type ReadEvent } from './event-parser.ts'
+import { systemTimers, type Timers } from './timers.ts'
 
 /** An event, of which the last may lack its end. */
 export interface LastEvent extends ReadEvent {
@@ -12,6 +13,7 @@ export interface ReadEventsOptions {
   /** Milliseconds without a byte after which nobody is believed to be there any more. */
   readonly idle: number
   readonly signal: AbortSignal
+  readonly timers?: Timers
 }
 
 /** Proxies cut connections without telling either side; live servers send a comment now and then. */
@@ -27,14 +29,14 @@ export class StreamSilent extends Error {
 /** The events of a stream, however it is cut into chunks. Who stops reading closes the connection. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
-  { limit, idle, signal }: ReadEventsOptions,
+  { limit, idle, signal, timers = systemTimers }: ReadEventsOptions,
 ): AsyncGenerator<LastEvent, void> {
   const eventsIn = createEventParser(limit)
   const decoder = new TextDecoder()
   const reader = body.getReader()
   try {
     for (;;) {
-      const { done, value } = await within(reader.read(), idle, signal)
+      const { done, value } = await within(reader.read(), idle, signal, timers)
       if (done) break
       yield* eventsIn(decoder.decode(value, { stream: true }))
     }
@@ -46,16 +48,16 @@ export async function* readEvents(
 }
 
 /** Settles as `reading` does, unless silence or the signal is faster. */
-async function within<T>(reading: Promise<T>, idle: number, signal: AbortSignal): Promise<T> {
+async function within<T>(reading: Promise<T>, idle: number, signal: AbortSignal, timers: Timers): Promise<T> {
   signal.throwIfAborted()
   const { promise: given, reject } = Promise.withResolvers<never>()
   const abort = () => reject(signal.reason)
   signal.addEventListener('abort', abort)
-  const timer = setTimeout(() => reject(new StreamSilent(idle)), idle)
+  const timer = timers.setTimeout(() => reject(new StreamSilent(idle)), idle)
   try {
     return await Promise.race([reading, given])
   } finally {
-    clearTimeout(timer)
+    timers.clearTimeout(timer)
     signal.removeEventListener('abort', abort)
   }
 }

@@ -1,7 +1,10 @@
 import { joinReady } from './join-ready.ts'
+import { systemTimers, type Timers } from './timers.ts'
 
 export interface ServerSentEvent {
   readonly id?: number | string
+  /** The id of the event before it, for readers who count. It is a field of our own, which others ignore. */
+  readonly follows?: number | undefined
   readonly event?: string
   /** JSON: it has no raw line breaks. */
   readonly data: string
@@ -14,6 +17,7 @@ export interface EventStreamOptions {
   readonly signal: AbortSignal
   /** Characters after which a chunk is not joined further. */
   readonly limit?: number
+  readonly timers?: Timers
 }
 
 /** `no-transform` and `x-accel-buffering` keep proxies from holding events back. */
@@ -23,10 +27,12 @@ export const sseHeaders = {
   'x-accel-buffering': 'no',
 } as const satisfies Record<string, string>
 
-export function eventText({ id, event, data }: ServerSentEvent): string {
+export function eventText({ id, event, data, follows }: ServerSentEvent): string {
   const name = event === undefined ? '' : `event: ${event}\n`
   const line = separators.test(data) ? data.replace(everySeparator, escaped) : data
-  return id === undefined ? `${name}data: ${line}\n\n` : `${name}id: ${id}\ndata: ${line}\n\n`
+  if (id === undefined) return `${name}data: ${line}\n\n`
+  const before = follows === undefined ? '' : `follows: ${follows}\n`
+  return `${name}${before}id: ${id}\ndata: ${line}\n\n`
 }
 
 /** To JSON and SSE these are like any other character, but many readers split lines at them: in Python, most. */
@@ -40,7 +46,7 @@ function escaped(character: string): string {
 /** What to write for a source of event texts: one chunk of what is ready together, heartbeats where it is silent. */
 export function eventStream(
   source: AsyncIterable<string>,
-  { heartbeat, signal, limit = 64 * 1024 }: EventStreamOptions,
+  { heartbeat, signal, limit = 64 * 1024, timers = systemTimers }: EventStreamOptions,
 ): AsyncIterableIterator<string> {
   const iterator = source[Symbol.asyncIterator]()
   let over = false
@@ -69,11 +75,11 @@ export function eventStream(
         }
         next.then(arrive, arrive)
         while (waiting && !over) {
-          const timer = setTimeout(() => wake(), heartbeat)
+          const timer = timers.setTimeout(() => wake(), heartbeat)
           await new Promise<void>((resolve) => {
             wake = resolve
           })
-          clearTimeout(timer)
+          timers.clearTimeout(timer)
           if (waiting && !over) yield ': keep-alive\n\n'
         }
         if (over) return

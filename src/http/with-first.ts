@@ -1,8 +1,11 @@
+import { systemTimers, type Timers } from './timers.ts'
+
 export interface WithFirstOptions<T> {
   /** Milliseconds after which there is a stream although nothing has come. */
   readonly patience: number
   /** What a failure before the first item is told as, once there is a stream. Nothing follows it. */
   readonly late: (error: unknown) => T
+  readonly timers?: Timers
 }
 
 /**
@@ -11,11 +14,11 @@ export interface WithFirstOptions<T> {
  */
 export async function withFirst<T>(
   source: AsyncIterable<T>,
-  { patience, late }: WithFirstOptions<T>,
+  { patience, late, timers = systemTimers }: WithFirstOptions<T>,
 ): Promise<AsyncIterable<T>> {
   const iterator = source[Symbol.asyncIterator]()
   const coming = iterator.next()
-  let first: Promise<IteratorResult<T>> | undefined = (await isSettled(coming, patience))
+  let first: Promise<IteratorResult<T>> | undefined = (await isSettled(coming, patience, timers))
     ? Promise.resolve(await coming)
     : coming.catch((error): IteratorResult<T> => ({ done: false, value: late(error) }))
 
@@ -36,12 +39,12 @@ export async function withFirst<T>(
 }
 
 /** Whether it is so within that many milliseconds. */
-async function isSettled(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+async function isSettled(promise: Promise<unknown>, milliseconds: number, timers: Timers): Promise<boolean> {
   const { promise: settled, resolve } = Promise.withResolvers<boolean>()
-  const timer = setTimeout(() => resolve(false), milliseconds)
+  const timer = timers.setTimeout(() => resolve(false), milliseconds)
   const settle = () => resolve(true)
   promise.then(settle, settle)
   const result = await settled
-  clearTimeout(timer)
+  timers.clearTimeout(timer)
   return result
 }

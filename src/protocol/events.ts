@@ -82,6 +82,11 @@ export type StreamEvent = (
 ) & {
   /** Nothing follows it in this stream. */
   readonly isLast?: boolean
+  /**
+   * The generation before it that is told in a stream: of the first event, and where others lie between that are not to
+   * be told. So a reader knows whether something is missing.
+   */
+  readonly follows?: number | undefined
 }
 
 export interface TaskRef {

@@ -39,7 +39,7 @@ export async function cancelTask(request: CancelTaskRequest, call: Call, house: 
 /** Waits for the end of a task, for a while. */
 async function ended({ taskId }: TaskHead, after: number, call: Call, house: Acceptance): Promise<void> {
   const { settings, log } = house
-  const { signal, release } = linkSignals([call.signal], settings.cancelGrace + patience)
+  const { signal, release } = linkSignals([call.signal], settings.cancelGrace + patience, settings.clock)
   try {
     for await (const { event } of follow(log, taskId, after, signal)) {
       if (event.type === 'status' && isEnded(event.status.state)) return

@@ -1,3 +1,5 @@
+import { type Clock, systemClock } from '../protocol/clock.ts'
+
 /** A signal that aborts with the first of several, or after a while, and that can be let go of. */
 export interface LinkedSignal {
   readonly signal: AbortSignal
@@ -5,17 +7,17 @@ export interface LinkedSignal {
   release(): void
 }
 
-export function linkSignals(signals: readonly AbortSignal[], after?: number): LinkedSignal {
+export function linkSignals(signals: readonly AbortSignal[], after?: number, clock: Clock = systemClock): LinkedSignal {
   const linked = new AbortController()
   // With a reason of its own, for the default one is an error with a stack.
   const abort = () => linked.abort('released')
-  const timer = after === undefined ? undefined : setTimeout(abort, after)
+  const timer = after === undefined ? undefined : clock.setTimeout(abort, after)
   for (const signal of signals) signal.addEventListener('abort', abort)
   if (signals.some(({ aborted }) => aborted)) abort()
   return {
     signal: linked.signal,
     release() {
-      clearTimeout(timer)
+      clock.clearTimeout(timer)
       for (const signal of signals) signal.removeEventListener('abort', abort)
     },
   }

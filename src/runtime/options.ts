@@ -1,4 +1,5 @@
 import type { Agent, Recovery } from '../agent/agent.ts'
+import { type Clock, systemClock } from '../protocol/clock.ts'
 import { consoleLogger, type Logger } from '../protocol/logger.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Operation } from '../protocol/service.ts'
@@ -31,6 +32,8 @@ export interface RuntimeOptions {
   readonly policy?: Policy
   /** How long ended tasks, and after them their tombstones, are kept, in milliseconds. */
   readonly retention?: { readonly ended: number; readonly tombstones: number }
+  /** For tests. The log must have the same. */
+  readonly clock?: Clock
 }
 
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
@@ -52,6 +55,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     dedupeNewTasks: false,
     holder: crypto.randomUUID(),
     retention: { ended: 30 * day, tombstones: 30 * day },
+    clock: systemClock,
     ...options,
     recovery: readRecovery(options.recovery ?? options.agent.profile.recovery ?? 'fail'),
   }

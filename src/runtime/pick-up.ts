@@ -23,7 +23,7 @@ export const processGone = 'The process that worked on this task stopped before 
 export function pickUp(
   journal: Journal | undefined,
   { policy, attempts }: RecoverySettings,
-  isOrphan: boolean,
+  { isOrphan, now }: { readonly isOrphan: boolean; readonly now: number },
 ): PickUp {
   // It was begun when its agent had no such policy.
   if (!journal) return { type: 'fail', reason: processGone }
@@ -31,7 +31,7 @@ export function pickUp(
   if (journal.isCanceled) return { type: 'cancel' }
   if (pause) {
     const { expiresAt = Number.POSITIVE_INFINITY } = pause
-    return expiresAt <= Date.now()
+    return expiresAt <= now
       ? { type: 'fail', reason: unanswered(expiresAt) }
       : { type: 'rest', wakeAt: pause.expiresAt }
   }

@@ -33,7 +33,8 @@ it('continues exactly after any generation, also when the task has ended since',
   const last = first?.type === 'task' ? first.task.generation + all.length - 1 : 0
   for (let after = 2; after < last; after++) {
     const rest = await collect(service.subscribeToTask({ taskId, after }, callOf()))
-    expect(rest).toEqual(all.slice(after - 1))
+    const [next, ...others] = all.slice(after - 1)
+    expect(rest).toEqual([{ ...next, follows: after }, ...others])
   }
   const past = (after?: number) => service.subscribeToTask({ taskId, after }, callOf()).next()
   await expect(past(last)).rejects.toMatchObject({ code: 'task-ended' })
@@ -114,4 +115,26 @@ it('leaves nothing behind of a thousand subscribers that went away', async () =>
   for (const events of await Promise.all(streams)) expect(events).toHaveLength(1)
   go.resolve()
   await drain(1_000)
+})
+
+it('says which events a stream leaves out, so that a reader knows whether one is missing', async () => {
+  const go = gate()
+  const { service } = houseOf(
+    async (turn) => {
+      await turn.status('working')
+      await go.promise
+      await turn.status('working', 'Still')
+    },
+    { whileBusy: 'queue' },
+  )
+  const { id } = taskOf(await send(service, 'x', { returnImmediately: true }))
+  const events = service.subscribeToTask({ taskId: id }, callOf())
+  const { value: first } = await events.next()
+  const known = first?.type === 'task' ? first.task.generation : 0
+  expect(first?.follows).toBe(known)
+  await send(service, 'and this', { taskId: id, returnImmediately: true })
+  go.resolve()
+  const { value: next } = await events.next()
+  expect(next).toMatchObject({ type: 'status', generation: known + 2, follows: known })
+  await events.return(undefined)
 })

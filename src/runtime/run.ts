@@ -108,7 +108,7 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
     const journal = await readJournal(log, taskId, generation)
     if (!journal && letter) return begin(letter)
     for (const queued of journal?.queued ?? []) inbox.push(queued)
-    const found = pickUp(journal, recovery, letter === undefined)
+    const found = pickUp(journal, recovery, { isOrphan: letter === undefined, now: settings.clock.now() })
     switch (found.type) {
       case 'begin':
         if (found.attempt > (journal?.attempt ?? 0)) note(attemptAt(found))
@@ -187,7 +187,7 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
     while (!signal.aborted) {
       await hear(signal).catch(async (error) => {
         logger.error({ taskId, error }, 'a task could not be watched; it is tried again')
-        await new Promise((resolve) => setTimeout(resolve, watchPause))
+        await new Promise<void>((resolve) => settings.clock.setTimeout(resolve, watchPause))
       })
     }
   }

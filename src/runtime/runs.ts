@@ -1,3 +1,4 @@
+import type { Timer } from '../protocol/clock.ts'
 import type { RuntimeSettings } from './options.ts'
 import { type Run, type RunStart, startRun } from './run.ts'
 
@@ -15,10 +16,10 @@ export interface Runs {
 const watchAfter = 50
 
 export function createRuns(settings: RuntimeSettings): Runs {
-  const { log, logger, leaseTtl } = settings
+  const { log, logger, leaseTtl, clock } = settings
   const runs = new Map<string, { readonly run: Run; readonly fence: number }>()
-  let heartbeat: ReturnType<typeof setInterval> | undefined
-  let watching: ReturnType<typeof setTimeout> | undefined
+  let heartbeat: Timer | undefined
+  let watching: Timer | undefined
   let expected = 0
   let isLate = false
   const draining: (() => void)[] = []
@@ -48,8 +49,8 @@ export function createRuns(settings: RuntimeSettings): Runs {
     runs.delete(taskId)
     onChange()
     if (runs.size > 0) return
-    clearInterval(heartbeat)
-    clearTimeout(watching)
+    clock.clearTimeout(heartbeat)
+    clock.clearTimeout(watching)
     heartbeat = undefined
     watching = undefined
   }
@@ -59,8 +60,8 @@ export function createRuns(settings: RuntimeSettings): Runs {
       const { taskId } = start.task
       const run = startRun(start, settings)
       runs.set(taskId, { run, fence: start.fence })
-      heartbeat ??= setInterval(beat, leaseTtl / 3)
-      watching ??= setTimeout(watchAll, watchAfter)
+      heartbeat ??= clock.setInterval(beat, leaseTtl / 3)
+      watching ??= clock.setTimeout(watchAll, watchAfter)
       void run.done.then(() => finish(taskId))
       if (isLate) run.stop('shutdown')
     },
@@ -73,14 +74,14 @@ export function createRuns(settings: RuntimeSettings): Runs {
       }
     },
     async drain(deadline) {
-      const timer = setTimeout(() => {
+      const timer = clock.setTimeout(() => {
         isLate = true
         for (const { run } of runs.values()) run.stop('shutdown')
       }, deadline)
       while (expected > 0 || runs.size > 0) {
         await new Promise<void>((resolve) => draining.push(resolve))
       }
-      clearTimeout(timer)
+      clock.clearTimeout(timer)
     },
   }
 }

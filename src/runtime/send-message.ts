@@ -1,3 +1,4 @@
+import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StoredEvent } from '../protocol/events.ts'
 import type { Call, Outcome, SendRequest } from '../protocol/service.ts'
@@ -25,15 +26,15 @@ export async function sendMessage(request: SendRequest, call: Call, house: Accep
 async function restOf(
   { task, generation }: Ticket,
   call: Call,
-  { log, runs }: Acceptance,
+  { log, runs, settings: { clock } }: Acceptance,
   blockFor: number | undefined,
 ): Promise<Outcome | undefined> {
   const fold = await foldUntil(log, task, generation)
-  const end = blockFor === undefined ? undefined : performance.now() + blockFor
+  const end = blockFor === undefined ? undefined : clock.now() + blockFor
   for (;;) {
     // A task at work here says itself when it rests, which costs less than to hear of its every event.
     const run = runs.get(task.taskId)
-    if (run) await within(end, run.rested(fold.generation))
+    if (run) await within(end, run.rested(fold.generation), clock)
     const stored = await log.read(task.taskId, fold.generation)
     for (const each of stored) {
       fold.apply(each)
@@ -41,34 +42,39 @@ async function restOf(
       if (outcome) return outcome
     }
     if (stored.length > 0) continue
-    if (end !== undefined && end <= performance.now()) break
+    if (end !== undefined && end <= clock.now()) break
     if (run) continue
     if (call.signal.aborted) break
-    await waitUntil(end, log, { taskId: task.taskId, after: fold.generation, signal: call.signal })
+    await waitUntil(end, log, { taskId: task.taskId, after: fold.generation, signal: call.signal, clock })
   }
   const unrested = fold.task()
   return unrested && { type: 'task', task: unrested }
 }
 
 /** Waits until that moment at the longest. */
-async function within(end: number | undefined, rested: Promise<void>): Promise<void> {
+async function within(end: number | undefined, rested: Promise<void>, clock: Clock): Promise<void> {
   if (end === undefined) return await rested
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, end - performance.now())
+  const timer = clock.setTimeout(resolve, end - clock.now())
   void rested.then(resolve)
   await promise
-  clearTimeout(timer)
+  clock.clearTimeout(timer)
 }
 
 interface Waiting {
   readonly taskId: string
   readonly after: number
   readonly signal: AbortSignal
+  readonly clock: Clock
 }
 
-async function waitUntil(end: number | undefined, log: CallerLog, { taskId, after, signal }: Waiting): Promise<void> {
+async function waitUntil(
+  end: number | undefined,
+  log: CallerLog,
+  { taskId, after, signal, clock }: Waiting,
+): Promise<void> {
   if (end === undefined) return await log.wait(taskId, after, signal)
-  const limit = linkSignals([signal], end - performance.now())
+  const limit = linkSignals([signal], end - clock.now(), clock)
   await log.wait(taskId, after, limit.signal)
   limit.release()
 }

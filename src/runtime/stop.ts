@@ -1,3 +1,4 @@
+import type { Timer } from '../protocol/clock.ts'
 import type { Mutable } from '../tasks/mutable.ts'
 import type { RuntimeSettings } from './options.ts'
 
@@ -18,19 +19,19 @@ export interface Stop {
 
 export type Ended<T> = { readonly value: T } | { readonly error: unknown }
 
-export function createStop({ cancelGrace, turnDeadline }: RuntimeSettings): Stop {
+export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings): Stop {
   const controller = new AbortController()
-  let grace: ReturnType<typeof setTimeout> | undefined
+  let grace: Timer | undefined
   let leaveBehind = () => {}
 
   function stop(why: StopReason): void {
     if (brake.reason || brake.over) return
     brake.reason = why
     // Another writer goes on with the task: there is nothing to wait for.
-    grace = setTimeout(() => leaveBehind(), why === 'lease-lost' ? 0 : cancelGrace)
+    grace = clock.setTimeout(() => leaveBehind(), why === 'lease-lost' ? 0 : cancelGrace)
     controller.abort(new Error(`The turn is stopped: ${why}.`))
   }
-  const deadline = turnDeadline === undefined ? undefined : setTimeout(stop, turnDeadline, 'deadline')
+  const deadline = turnDeadline === undefined ? undefined : clock.setTimeout(() => stop('deadline'), turnDeadline)
 
   const brake: Mutable<Stop> = {
     signal: controller.signal,
@@ -47,8 +48,8 @@ export function createStop({ cancelGrace, turnDeadline }: RuntimeSettings): Stop
       }),
     close() {
       brake.over = true
-      clearTimeout(grace)
-      clearTimeout(deadline)
+      clock.clearTimeout(grace)
+      clock.clearTimeout(deadline)
     },
   }
   return brake

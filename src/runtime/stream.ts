@@ -29,10 +29,13 @@ export async function* streamTask(
   const after = typeof from === 'number' ? from : from.generation
   /** Grows until the task can be told, and is let go then: a reader keeps no artifacts. */
   let untold = typeof from === 'number' ? undefined : from
+  /** The last that was told, unknown before the first. */
+  let told: number | undefined
   const known = untold?.task()
   if (known) {
     const isLast = isEnded(known.status.state)
-    yield { type: 'task', task: known, isLast }
+    yield { type: 'task', task: known, isLast, follows: after }
+    told = after
     if (isLast) return
     untold = undefined
   }
@@ -44,11 +47,14 @@ export async function* streamTask(
       untold?.apply(stored)
       const begun: Task | undefined = untold?.task()
       if (begun) {
-        yield { type: 'task', task: begun, isLast }
+        yield { type: 'task', task: begun, isLast, follows: after }
         untold = undefined
+        told = generation
       } else if (event.type === 'status' || event.type === 'artifact') {
         // Callers' messages and wishes are events of the log, but none that A2A tells in a stream.
-        yield { ...event, taskId, contextId, generation, isLast }
+        const follows = told !== undefined && generation === told + 1 ? undefined : (told ?? after)
+        yield { ...event, taskId, contextId, generation, follows, isLast }
+        told = generation
       }
       if (isLast) return
     }

@@ -26,7 +26,7 @@ export interface TurnStart extends Beginning {
 /** Lets the agent answer one message and stores what its answer means. Gives the reason if it was stopped. */
 export async function runTurn(start: TurnStart, settings: RuntimeSettings): Promise<StopReason | undefined> {
   const { task, letter, attempt, stop, writer, inbox, voice } = start
-  const { log, logger, agent, taskAfter, recovery } = settings
+  const { log, logger, agent, taskAfter, recovery, clock } = settings
   const { received } = letter
   const isFirst = letter.generation === 1
   /** The caller will know it as a task. Ahead of `writer.phase`, which tells what is stored. */
@@ -97,9 +97,9 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
   const turn = createTurn(context(isFirst ? undefined : await foldBefore()))
   const work = perform(agent.run, turn, becomesTask)
   // Most agents have touched the task by now.
-  const slow = isTask ? undefined : setTimeout(becomesTask, taskAfter)
+  const slow = isTask ? undefined : clock.setTimeout(becomesTask, taskAfter)
   const done = await stop.race(work)
-  clearTimeout(slow)
+  clock.clearTimeout(slow)
   stop.close()
   // What the agent emitted without awaiting it comes before its end. Artifacts go together with it; only a status that
   // the agent told has to be stored before we know how the task stands.

@@ -17,7 +17,7 @@ export interface Upkeep {
 }
 
 export function startUpkeep(settings: RuntimeSettings, runs: Runs): Upkeep {
-  const { log, logger, leaseTtl, retention, holder, recovery } = settings
+  const { log, logger, leaseTtl, retention, holder, recovery, clock } = settings
   let isStopped = false
 
   async function recover(): Promise<number> {
@@ -48,7 +48,7 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs): Upkeep {
   }
 
   async function tidy(): Promise<void> {
-    const now = Date.now()
+    const now = clock.now()
     while ((await log.expire(now - retention.ended, batch)) === batch);
     while ((await log.forget(now - retention.ended - retention.tombstones, batch)) === batch);
   }
@@ -56,9 +56,9 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs): Upkeep {
   const every = (milliseconds: number, what: string, job: () => Promise<unknown>) => {
     const attempt = () => job().catch((error) => logger.error({ error }, `${what} failed; it is tried again`))
     void attempt()
-    const timer: { unref?(): void } & ReturnType<typeof setInterval> = setInterval(attempt, milliseconds)
-    timer.unref?.() // housekeeping alone keeps no process alive
-    return () => clearInterval(timer)
+    const timer = clock.setInterval(attempt, milliseconds)
+    if (typeof timer === 'object') timer.unref?.() // housekeeping alone keeps no process alive
+    return () => clock.clearTimeout(timer)
   }
   // What another process hands over shall not wait for long.
   const rhythm = recovery.isKept ? Math.min(leaseTtl / 2, second) : leaseTtl / 2

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../protocol/clock.ts'
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded, isTask } from '../protocol/states.ts'
 import { advance, beginning, type Standing } from './advance.ts'
@@ -21,10 +22,12 @@ import { createWakeups } from './wakeups.ts'
 export interface MemoryLogOptions {
   /** How many ended tasks are kept; beyond that the oldest become tombstones, and as many tombstones are kept. */
   readonly keepEnded?: number
+  /** For tests. */
+  readonly clock?: Clock
 }
 
 /** The reference log: for tests, and for agents whose tasks may die with their process. */
-export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): TaskLog {
+export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: MemoryLogOptions = {}): TaskLog {
   const tasks = new Map<string, Entry>()
   const claims = new Map<string, Claimed>()
   /** In the order of their end: the oldest first. */
@@ -91,7 +94,7 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
   }
 
   function grant(entry: Entry, { ttl }: LeaseRequest): Lease | undefined {
-    const now = Date.now()
+    const now = clock.now()
     if (isOver(entry) || (entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
     entry.fence++
     entry.leaseUntil = now + ttl
@@ -114,7 +117,7 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
       const found = known(task.owner, options.claims)
       if (found) return { type: 'known', claimed: found }
       if (tasks.has(task.taskId)) throw new Error(`task ${task.taskId} exists already`)
-      const created = Date.now()
+      const created = clock.now()
       const entry: Entry = {
         task,
         created,
@@ -193,7 +196,7 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
     },
 
     async renew(leases, ttl) {
-      const until = Date.now() + ttl
+      const until = clock.now() + ttl
       return leases.flatMap(({ taskId, fence }) => {
         const entry = tasks.get(taskId)
         if (!entry || entry.fence !== fence || entry.leaseUntil === undefined) return [taskId]
@@ -211,7 +214,7 @@ export function createMemoryLog({ keepEnded = 10_000 }: MemoryLogOptions = {}): 
     },
 
     async orphans(limit) {
-      const now = Date.now()
+      const now = clock.now()
       const found: TaskHead[] = []
       for (const entry of tasks.values()) {
         if (entry.leaseUntil !== undefined && entry.leaseUntil <= now) found.push(headOf(entry))

@@ -1,5 +1,6 @@
 import type { ClientDialect } from '../dialects/dialect.ts'
 import type { Fetch } from '../http/outbound.ts'
+import { type Clock, systemClock } from '../protocol/clock.ts'
 import type { Call } from '../protocol/service.ts'
 
 export interface AnswerLimits {
@@ -16,6 +17,8 @@ export interface AnswerLimits {
    * 5 minutes by default.
    */
   readonly openWithin?: number
+  /** For tests. */
+  readonly clock?: Clock
 }
 
 export interface WireClientOptions extends AnswerLimits {
@@ -31,8 +34,8 @@ export interface WireClientOptions extends AnswerLimits {
 
 export function answerLimitsOf(limits: AnswerLimits) {
   const { answerLimit = 64 * 2 ** 20, eventLimit = 10 * 2 ** 20, jsonDepth = 64 } = limits
-  const { idle = 45_000, openWithin = 300_000 } = limits
-  return { answerLimit, eventLimit, jsonDepth, idle, openWithin }
+  const { idle = 45_000, openWithin = 300_000, clock = systemClock } = limits
+  return { answerLimit, eventLimit, jsonDepth, idle, openWithin, clock }
 }
 
 /** What is said beside the request, in headers or metadata (A2A 1.0 §3.2.6). */

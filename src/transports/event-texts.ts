@@ -1,6 +1,7 @@
 import type { RequestOf, ServerDialect, StreamOperation } from '../dialects/dialect.ts'
 import { eventText } from '../http/sse.ts'
 import { withFirst } from '../http/with-first.ts'
+import type { Clock } from '../protocol/clock.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { JsonObject } from '../protocol/model.ts'
@@ -22,6 +23,7 @@ export interface EventTextsOptions extends Reporting {
 export interface OpenOptions extends EventTextsOptions {
   /** Milliseconds after which a silent stream says that it is still there. */
   readonly heartbeat: number
+  readonly clock?: Clock
 }
 
 /** Milliseconds within which it is known whether a stream can be continued. */
@@ -33,12 +35,13 @@ const continuing = 100
  */
 export async function openTexts(
   events: AsyncIterable<StreamEvent>,
-  { heartbeat, ...options }: OpenOptions,
+  { heartbeat, clock, ...options }: OpenOptions,
 ): Promise<AsyncIterable<string>> {
   const isContinued = options.request.after !== undefined && !('message' in options.request)
   return await withFirst(eventTexts(events, options), {
     patience: isContinued ? Math.min(continuing, heartbeat) : heartbeat,
     late: (error) => failureText(error, options),
+    ...(clock && { timers: clock }),
   })
 }
 
@@ -59,7 +62,7 @@ export async function* eventTexts(
       for (const [n, wire] of wires.entries()) {
         // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
         const id = n === wires.length - 1 ? generationOf(event) : undefined
-        yield eventText({ id, data: wording.event(wire) })
+        yield eventText({ id, follows: event.follows, data: wording.event(wire) })
         begun = true
       }
       const failure = dialect.errorAfter?.(event)

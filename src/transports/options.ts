@@ -1,5 +1,6 @@
 import type { Speaking } from '../dialects/negotiate.ts'
 import type { Incoming } from '../http/exchange.ts'
+import { type Clock, systemClock } from '../protocol/clock.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Service, TaskAddress } from '../protocol/service.ts'
 
@@ -10,6 +11,8 @@ export interface WireLimits {
   readonly jsonDepth?: number
   /** Milliseconds of silence after which a stream says that it is still there. 15 seconds by default. */
   readonly heartbeat?: number
+  /** For tests. */
+  readonly clock?: Clock
 }
 
 /** What every transport puts a face on, and how. */
@@ -25,6 +28,7 @@ export interface WireOptions extends WireLimits, Speaking {
   readonly onError: (error: unknown) => void
 }
 
-export function limitsOf({ bodyLimit = 10 * 2 ** 20, jsonDepth = 64, heartbeat = 15_000 }: WireLimits) {
-  return { bodyLimit, jsonDepth, heartbeat }
+export function limitsOf(limits: WireLimits) {
+  const { bodyLimit = 10 * 2 ** 20, jsonDepth = 64, heartbeat = 15_000, clock = systemClock } = limits
+  return { bodyLimit, jsonDepth, heartbeat, clock }
 }

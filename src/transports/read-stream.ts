@@ -1,12 +1,14 @@
 import { JsonError, parseJsonText } from '../http/json-text.ts'
 import { isJson } from '../http/media-type.ts'
 import { readEvents } from '../http/read-events.ts'
+import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { type Answer, type ReadAnswerOptions, readAnswer } from './read-answer.ts'
 
 /** One event of a stream, not yet understood. */
 export interface RawEvent {
   readonly id: string | undefined
+  readonly follows?: string | undefined
   readonly data: unknown
   /** It is named as one. */
   readonly isError: boolean
@@ -16,6 +18,7 @@ export interface ReadStreamOptions extends ReadAnswerOptions {
   readonly eventLimit: number
   readonly idle: number
   readonly signal: AbortSignal
+  readonly clock: Clock
 }
 
 /** What answers a call for a stream: a stream, or, whatever it is called, one answer. */
@@ -40,11 +43,16 @@ async function lookInto(body: ReadableStream<Uint8Array>) {
 }
 
 async function* rawEvents(body: ReadableStream<Uint8Array>, options: ReadStreamOptions): AsyncGenerator<RawEvent> {
-  const { eventLimit, jsonDepth, idle, signal, url } = options
-  for await (const { id, event, data, isCut } of readEvents(body, { limit: eventLimit, idle, signal })) {
+  const { eventLimit, jsonDepth, idle, signal, url, clock } = options
+  for await (const { id, follows, event, data, isCut } of readEvents(body, {
+    limit: eventLimit,
+    idle,
+    signal,
+    timers: clock,
+  })) {
     // Some servers keep the stream open with events of nothing.
     if (data.trim() === '') continue
-    yield { id, data: parse(data, jsonDepth, isCut === true, url), isError: event === 'error' }
+    yield { id, follows, data: parse(data, jsonDepth, isCut === true, url), isError: event === 'error' }
   }
 }
 

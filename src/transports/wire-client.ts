@@ -87,7 +87,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     const { after } = request
     const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': `${after}` }) }
     const openWithin = operation === 'streamMessage' ? limits.openWithin : limits.idle
-    const deadline = withDeadline(caller.signal, openWithin, () => silent(url, openWithin))
+    const deadline = withDeadline(caller.signal, openWithin, () => silent(url, openWithin), limits.clock)
     const { signal } = deadline
     const call = { ...caller, signal }
     const open = async (composed: Composed) => {
@@ -99,9 +99,9 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       const opened = await ask(operation, request, open, call)
       if ('result' in opened) return yield dialect.decodeEvent(opened.result, request)
       deadline.extend()
-      for await (const { id, data, isError } of opened.events) {
+      for await (const { id, follows, data, isError } of opened.events) {
         const event = dialect.decodeEvent(speech.eventIn(data, isError), request)
-        yield numbered(event, id)
+        yield numbered(event, id, follows)
         if (event.isLast) return
       }
     } catch (error) {

@@ -102,7 +102,7 @@ describe('a page in Chromium', () => {
     const { told, generations, notices } = await stream(page, { url, options: { ...quick, peerDeduplicates: true } })
     expect(told).toEqual(numbers)
     expect(generations).toEqual(Array.from({ length: chunks + 2 }, (_, index) => index + 3))
-    expect([...new Set(notices)]).toEqual(['resumed'])
+    expect(notices).not.toContain('best-effort')
     expect(asked.filter((each) => each === 'POST /')).toHaveLength(5)
     expect(asked).toContain('OPTIONS /')
   })

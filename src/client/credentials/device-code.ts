@@ -1,3 +1,4 @@
+import { systemClock } from '../../protocol/clock.ts'
 import { pause } from '../pause.ts'
 import { askForm, refusal, tryToken } from './ask-token.ts'
 import { incomplete } from './endpoints.ts'
@@ -44,7 +45,7 @@ async function obtain(start: FlowStart, client: DeviceCodeOptions): Promise<Toke
   })
   const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code }
   for (let interval = Math.max(1, secondsOf(body.interval, 5)); Date.now() < expiresAt; ) {
-    await pause(interval * 1000, never)
+    await pause(interval * 1000, never, systemClock)
     const answer = await tryToken(fetch, tokenUrl, client, grant, ['authorization_pending', 'slow_down'])
     if (typeof answer !== 'string') return answer
     if (answer === 'slow_down') interval += 5

@@ -63,7 +63,9 @@ export function a2aRpcs(
           const wires = dialect.encodeEvent(event, request)
           const last = wires.length - 1
           // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
-          for (const [n, json] of wires.entries()) yield { json, number: n === last ? generationOf(event) : undefined }
+          for (const [n, json] of wires.entries()) {
+            yield n === last ? { json, number: generationOf(event), follows: event.follows } : { json }
+          }
         }
       },
     }

@@ -78,8 +78,8 @@ async function* frames(answers: AsyncIterable<Told>, running: Running): AsyncGen
   const { rpc, deadline } = running
   let begun = false
   try {
-    for await (const { json, number } of answers) {
-      yield encodeFrame(rpc.method.output, json, number)
+    for await (const told of answers) {
+      yield encodeFrame(rpc.method.output, told.json, told)
       begun = true
     }
     requireTime(deadline)

@@ -6,6 +6,7 @@ import {
   type UnaryOperation,
 } from '../../dialects/dialect.ts'
 import { withDeadline } from '../../http/deadline.ts'
+import type { Clock } from '../../protocol/clock.ts'
 import { A2AError, inContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
@@ -27,7 +28,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
   const described = a2aServices.find((each) => each.dialect === dialect.name)
   if (!described) throw new TypeError(`A2A ${dialect.version} has no gRPC binding`)
   const service = serviceNamed(described.name)
-  const { answerLimit, eventLimit, jsonDepth, openWithin, idle } = answerLimitsOf(options)
+  const { answerLimit, eventLimit, jsonDepth, openWithin, idle, clock } = answerLimitsOf(options)
 
   function methodOf(operation: Operation) {
     const name = dialect.methods[operation]
@@ -42,7 +43,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
     const url = `${origin}${pathOf(method)}`
     const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
     const body = encodeFrame(method.input, encode(tenant === undefined ? request : { tenant, ...request }) as Json)
-    const headers = { ...fixed, ...parametersOf(options, call), ...timeoutOf(call), ...more }
+    const headers = { ...fixed, ...parametersOf(options, call), ...timeoutOf(call, clock), ...more }
     const { signal } = call
     const init = { method: 'POST', headers, body: body as Uint8Array<ArrayBuffer>, signal }
     const response = await unlessGivenUp(fetch(url, init), signal)
@@ -63,15 +64,15 @@ export function createGrpcClient(options: WireClientOptions): Service {
   ): AsyncGenerator<StreamEvent> {
     const { after } = request
     const within = operation === 'streamMessage' ? openWithin : idle
-    const deadline = withDeadline(caller.signal, within, () => silent(options.url, within))
+    const deadline = withDeadline(caller.signal, within, () => silent(options.url, within), clock)
     const { signal } = deadline
     const more: Metadata = after === undefined ? {} : { 'last-event-id': `${after}` }
     try {
-      for await (const { json, number } of exchange(operation, request, { ...caller, signal }, more)) {
+      for await (const { json, number, follows } of exchange(operation, request, { ...caller, signal }, more)) {
         // From here on it is the connection that is watched: a stream may have nothing to say for long.
         deadline.extend()
         const event = dialect.decodeEvent(json, request)
-        yield numbered(event, number === undefined ? undefined : `${number}`)
+        yield numbered(event, textOf(number), textOf(follows))
         if (event.isLast) return
       }
     } catch (error) {
@@ -95,6 +96,10 @@ export function createGrpcClient(options: WireClientOptions): Service {
   })
 }
 
+function textOf(number: number | undefined): string | undefined {
+  return number === undefined ? undefined : `${number}`
+}
+
 type Metadata = Readonly<Record<string, string>>
 
 const fixed: Metadata = {
@@ -104,9 +109,9 @@ const fixed: Metadata = {
 }
 
 /** The agent need not go on for longer than its caller waits. At most eight digits. */
-function timeoutOf({ deadline }: Call): Metadata {
+function timeoutOf({ deadline }: Call, clock: Clock): Metadata {
   if (deadline === undefined) return {}
-  const left = Math.max(1, Math.ceil(deadline - Date.now()))
+  const left = Math.max(1, Math.ceil(deadline - clock.now()))
   return { 'grpc-timeout': left < 1e8 ? `${left}m` : `${Math.ceil(left / 1000)}S` }
 }
 

@@ -85,8 +85,8 @@ function field(number: number, content: Uint8Array): Uint8Array<ArrayBuffer> {
 
 test('a number travels beside a message, and those who do not know it see the message alone', () => {
   for (const number of [2, 300, 2 ** 31]) {
-    const bytes = encodeMessage(Part, { text: 'hello' }, 0, number)
-    expect(decodeNumbered(Part, bytes)).toEqual({ json: { text: 'hello' }, number })
+    const bytes = encodeMessage(Part, { text: 'hello' }, 0, { number, follows: 1 })
+    expect(decodeNumbered(Part, bytes)).toEqual({ json: { text: 'hello' }, number, follows: 1 })
     expect(decodeMessage(Part, bytes)).toEqual({ text: 'hello' })
   }
   expect(decodeNumbered(Part, encodeMessage(Part, { text: 'hello' }))).toEqual({ json: { text: 'hello' } })

@@ -21,16 +21,24 @@ export function decodeMessage(type: DescMessage, bytes: Uint8Array): JsonValue {
  */
 const numberField = 15_000
 
+/** The number of the event before it, where that is not to be guessed. */
+const followsField = 15_001
+
+export interface Numbers {
+  readonly number?: number | undefined
+  readonly follows?: number | undefined
+}
+
 /** The same of a message that may be numbered. */
-export function decodeNumbered(
-  type: DescMessage,
-  bytes: Uint8Array,
-): { readonly json: JsonValue; readonly number?: number } {
+export function decodeNumbered(type: DescMessage, bytes: Uint8Array): Numbers & { readonly json: JsonValue } {
   try {
     const message = fromBinary(type, bytes)
-    const field = message.$unknown?.find(({ no, wireType }) => no === numberField && wireType === 0)
+    const numberIn = (wanted: number) => {
+      const field = message.$unknown?.find(({ no, wireType }) => no === wanted && wireType === 0)
+      return field && new BinaryReader(field.data).uint32()
+    }
     const json = toJson(type, message, { registry })
-    return field ? { json, number: new BinaryReader(field.data).uint32() } : { json }
+    return { json, number: numberIn(numberField), follows: numberIn(followsField) }
   } catch (error) {
     throw wrongMessage(type, error)
   }
@@ -43,14 +51,17 @@ function wrongMessage({ typeName }: DescMessage, error: unknown): A2AError {
 
 const writer = new WireWriter()
 
-/** With so many empty bytes before it, and with its number if it has one. */
-export function encodeMessage(type: DescMessage, json: Json, head = 0, number?: number): Uint8Array {
+/** With so many empty bytes before it, and with its numbers if it has any. */
+export function encodeMessage(type: DescMessage, json: Json, head = 0, { number, follows }: Numbers = {}): Uint8Array {
   // What was left of a message that failed is dropped.
   writer.reset()
   messageWriter(type)(json, writer)
-  if (number !== undefined) {
-    writer.varint(numberField << 3)
-    writer.varint(number)
-  }
+  if (number !== undefined) writeNumber(numberField, number)
+  if (follows !== undefined) writeNumber(followsField, follows)
   return writer.take(head)
+}
+
+function writeNumber(field: number, value: number): void {
+  writer.varint(field << 3)
+  writer.varint(value)
 }

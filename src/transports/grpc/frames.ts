@@ -1,7 +1,7 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import { BodyTooLarge } from '../../http/exchange.ts'
 import type { Json } from '../../protocol/model.ts'
-import { encodeMessage } from './codec.ts'
+import { encodeMessage, type Numbers } from './codec.ts'
 import { inflate } from './inflate.ts'
 import type { GrpcIncoming } from './rpc.ts'
 import { StatusError } from './status.ts'
@@ -9,8 +9,8 @@ import { StatusError } from './status.ts'
 /** A message on the wire is a byte that tells whether it is compressed, four bytes of length, and its bytes. */
 const headLength = 5
 
-export function encodeFrame(type: DescMessage, json: Json, number?: number): Uint8Array {
-  const bytes = encodeMessage(type, json, headLength, number)
+export function encodeFrame(type: DescMessage, json: Json, numbers?: Numbers): Uint8Array {
+  const bytes = encodeMessage(type, json, headLength, numbers)
   new DataView(bytes.buffer).setUint32(1, bytes.length - headLength)
   return bytes
 }

@@ -4,7 +4,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { WireClientOptions } from '../client-options.ts'
 import { foreignAnswer } from '../foreign-answer.ts'
 import { readAnswer } from '../read-answer.ts'
-import { decodeNumbered } from './codec.ts'
+import { decodeNumbered, type Numbers } from './codec.ts'
 import { readMessages } from './frames.ts'
 import { StatusError } from './status.ts'
 import { toldStatus } from './told-status.ts'
@@ -19,9 +19,8 @@ export interface ReplyOptions extends Pick<WireClientOptions, 'dialect'> {
 }
 
 /** A message of an answer, as ProtoJSON. */
-export interface ReplyMessage {
+export interface ReplyMessage extends Numbers {
   readonly json: unknown
-  readonly number?: number
 }
 
 /** The messages of an answer as they come. It throws what the end of the answer tells, if that is an error. */

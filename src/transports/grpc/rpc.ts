@@ -1,6 +1,7 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Incoming } from '../../http/exchange.ts'
 import type { Json } from '../../protocol/model.ts'
+import type { Numbers } from './codec.ts'
 import type { ErrorEncoder } from './rpc-status.ts'
 
 /** One gRPC call and its answer, as the core sees them. Rims translate from and to HTTP/2. It never throws. */
@@ -38,7 +39,6 @@ export type Rpc = {
 )
 
 /** One of many answers, and its number if the stream can be gone on with after it. */
-export interface Told {
+export interface Told extends Numbers {
   readonly json: Json
-  readonly number?: number | undefined
 }

@@ -19,7 +19,7 @@ export type JsonRpc = (incoming: Incoming) => Promise<Outgoing>
 
 export function createJsonRpc(options: WireOptions): JsonRpc {
   const { service, principalOf, recall, onError } = options
-  const { bodyLimit, jsonDepth, heartbeat } = limitsOf(options)
+  const { bodyLimit, jsonDepth, heartbeat, clock } = limitsOf(options)
 
   return async (incoming) => {
     let id: RequestId = null
@@ -53,9 +53,9 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
       const { signal } = incoming
       const { request, events } = openStream(service, received, resumePointOf(incoming))
       const wording = wordingOf(id, dialect)
-      const texts = await openTexts(events, { dialect, request, wording, signal, onError, heartbeat })
+      const texts = await openTexts(events, { dialect, request, wording, signal, onError, heartbeat, clock })
       const headers = namingExtensions(sseHeaders, call, dialect)
-      return { status: 200, headers, body: eventStream(texts, { heartbeat, signal }) }
+      return { status: 200, headers, body: eventStream(texts, { heartbeat, signal, timers: clock }) }
     } catch (error) {
       const answer = refusal(id, dialect, callerError(error, { signal: incoming.signal, onError }))
       return awaitsStream && isOld(dialect) ? inStream(answer) : answer

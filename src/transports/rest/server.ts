@@ -48,10 +48,10 @@ export function createRest(options: WireOptions): Rest {
       event: (wire: JsonObject) => JSON.stringify(wrap(wire)),
       failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
     }
-    const { heartbeat } = limits
-    const texts = await openTexts(events, { dialect, request, wording, signal, onError, heartbeat })
+    const { heartbeat, clock } = limits
+    const texts = await openTexts(events, { dialect, request, wording, signal, onError, heartbeat, clock })
     const headers = namingExtensions(sseHeaders, call, dialect)
-    return { status: 200, headers, body: eventStream(texts, { heartbeat, signal }) }
+    return { status: 200, headers, body: eventStream(texts, { heartbeat, signal, timers: clock }) }
   }
 
   return async (incoming) => {
