@@ -7,6 +7,8 @@ export interface LoadOptions {
   readonly body: string
   /** 1.0 unless given. */
   readonly version?: string
+  /** One more header for each connection, in turn: `name: value`. */
+  readonly headers?: readonly string[]
   readonly connections: number
   readonly milliseconds: number
 }
@@ -20,12 +22,14 @@ export interface Load {
  * Sends request after request on each connection for a time. It does less than a real client, so that on a machine of
  * two cores the server is what gets measured.
  */
-export async function load({ port, body, version = '1.0', connections, milliseconds }: LoadOptions): Promise<Load> {
+export async function load(options: LoadOptions): Promise<Load> {
+  const { port, body, version = '1.0', headers = [], connections, milliseconds } = options
+  const more = (n: number) => headers.slice(n % headers.length, (n % headers.length) + 1)
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)))
   const begin = performance.now()
   const end = begin + milliseconds
   const counts = await Promise.all(
-    sockets.map((socket) => repeat(socket, postBytes(body, `a2a-version: ${version}`), end)),
+    sockets.map((socket, n) => repeat(socket, postBytes(body, `a2a-version: ${version}`, ...more(n)), end)),
   )
   const seconds = (performance.now() - begin) / 1_000
   for (const socket of sockets) socket.destroy()

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { auth } from './auth.ts'
 import { blockingSend } from './blocking-send.ts'
 import { dialects } from './dialects.ts'
 import { grpc } from './grpc.ts'
@@ -10,7 +11,7 @@ import { slowReaders } from './slow-readers.ts'
 import { startUp } from './start-up.ts'
 
 /** Asks all questions, or those that are named, of the package as it is built in `dist/`. */
-const all = [blockingSend, dialects, grpc, longTask, slowReaders, startUp]
+const all = [auth, blockingSend, dialects, grpc, longTask, slowReaders, startUp]
 const named = process.argv.slice(2)
 const unknown = named.filter((name) => !all.some((question) => question.name === name))
 if (unknown.length > 0) throw new Error(`no question ${unknown}; there are ${all.map(({ name }) => name).join(', ')}`)

@@ -23,8 +23,8 @@ function believing(name: string): Scheme {
 const one = believing('one')
 const two = believing('two')
 
-function ask(options: AuthOptions, headers: Readonly<Record<string, string>>) {
-  return createAuth(options, { realm: 'Ada', logger: quiet }).principalOf(presented({ headers }))
+async function ask(options: AuthOptions, headers: Readonly<Record<string, string>>) {
+  return await createAuth(options, { realm: 'Ada', logger: quiet }).principalOf(presented({ headers }))
 }
 
 async function refusalOf(options: AuthOptions, headers: Readonly<Record<string, string>>): Promise<A2AError> {
@@ -125,7 +125,9 @@ it('says on cards that nobody needs credentials where that is so', () => {
 
 it('quotes the realm so that it stays one', async () => {
   const { principalOf } = createAuth({ schemes: { one } }, { realm: 'A "B"\\ é\r\nx: y', logger: quiet })
-  await expect(principalOf(presented())).rejects.toMatchObject({ challenge: 'one realm="A \\"B\\"\\\\ ???x: y"' })
+  await expect(async () => await principalOf(presented())).rejects.toMatchObject({
+    challenge: 'one realm="A \\"B\\"\\\\ ???x: y"',
+  })
 })
 
 const issuing = (authority: string): Scheme => ({ ...one, authority })

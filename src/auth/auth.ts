@@ -8,11 +8,11 @@ import { forbidden } from './forbidden.ts'
 import type { AuthOptions } from './options.ts'
 import { faultOf } from './principal.ts'
 import { gapOf } from './requirements.ts'
-import type { Presented, Refused, Scheme, Verdict } from './scheme.ts'
+import { type Presented, type Refused, refused, type Scheme, type Verdict } from './scheme.ts'
 
 export interface Auth {
   /** Who is calling. Throws what the caller is to be told: `unauthenticated` with a challenge, or `forbidden`. */
-  principalOf(presented: Presented): Promise<Principal>
+  principalOf(presented: Presented): Principal | Promise<Principal>
   /** Throws `forbidden`, with what is missing, unless one of the requirements is met. */
   requireFor(skill: string, requirements: readonly SecurityRequirement[], principal: Principal): void
   /** Throws `unauthenticated`. */
@@ -36,26 +36,38 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
   const challenge = challengesOf(options.schemes ?? {}, realm)
   const invalid = challenge(required, 'invalid_token')
   const missing = challenge(required)
-  const names = schemes.map(([name]) => name).join(', ')
+  const names = schemes.map(([name]) => name)
 
-  function report(scheme: string, { refused, cause }: Refused): void {
-    if (cause === undefined) logger.info({ scheme, reason: refused }, 'credentials were refused')
-    else logger.error({ scheme, reason: refused, error: cause }, 'credentials could not be checked')
+  function report(scheme: string, { refused: reason, cause }: Refused): void {
+    if (cause === undefined) logger.info({ scheme, reason }, 'credentials were refused')
+    else logger.error({ scheme, reason, error: cause }, 'credentials could not be checked')
   }
 
-  async function verdictOf(name: string, scheme: Scheme, presented: Presented): Promise<Verdict> {
+  /** A verdict that can be relied upon: a principal that may own things, or the reason that was told to the operator. */
+  function checked(name: string, verdict: Verdict): Verdict {
+    if (verdict === undefined) return undefined
+    const fault = 'principal' in verdict ? faultOf(verdict.principal) : undefined
+    const refusal = fault !== undefined ? refused(fault) : 'refused' in verdict ? verdict : undefined
+    if (refusal) report(name, refusal)
+    return refusal ?? verdict
+  }
+
+  function failed(name: string, error: unknown): Verdict {
+    if (error instanceof A2AError) throw error
+    return checked(name, refused('the scheme failed', error))
+  }
+
+  // Not async: who has been here before is known at once.
+  function verdictOf(name: string, scheme: Scheme, presented: Presented): Verdict | Promise<Verdict> {
     try {
-      const verdict = await scheme.authenticate(presented)
-      const fault = verdict && 'principal' in verdict ? faultOf(verdict.principal) : undefined
-      if (fault === undefined && !(verdict && 'refused' in verdict)) return verdict
-      const refusal = fault === undefined ? (verdict as Refused) : { refused: fault }
-      report(name, refusal)
-      return refusal
+      const verdict = scheme.authenticate(presented)
+      if (!(verdict instanceof Promise)) return checked(name, verdict)
+      return verdict.then(
+        (late) => checked(name, late),
+        (error) => failed(name, error),
+      )
     } catch (error) {
-      if (error instanceof A2AError) throw error
-      const refusal = { refused: 'the scheme failed', cause: error }
-      report(name, refusal)
-      return refusal
+      return failed(name, error)
     }
   }
 
@@ -63,36 +75,41 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
     if (isInvalid) {
       throw new A2AError('unauthenticated', 'The credentials were not accepted.', { challenge: invalid })
     }
-    const text = `This agent asks for credentials (${names}): its card says which and how.`
+    const text = `This agent asks for credentials (${names.join(', ')}): its card says which and how.`
     throw new A2AError('unauthenticated', text, { challenge: missing })
   }
 
+  function decide(verdicts: readonly Verdict[], presented: Presented): Principal {
+    const grants: Record<string, readonly string[]> = {}
+    let first: Principal | undefined
+    let isInvalid = false
+    for (const [at, verdict] of verdicts.entries()) {
+      if (verdict === undefined) continue
+      if ('principal' in verdict) {
+        first ??= verdict.principal
+        grants[names[at] ?? ''] = verdict.principal.scopes ?? []
+      } else isInvalid = true
+    }
+    if (first === undefined) {
+      const isStrange = presented.header('authorization') !== undefined
+      if (isOpen && !isInvalid && !isStrange) return anonymous
+      return refuse(isInvalid || isStrange)
+    }
+    const gap = gapOf(required, grants)
+    if (gap) {
+      // What is missing may have come, and was not accepted.
+      if (isInvalid || gap.schemes.length > 0) return refuse(isInvalid)
+      throw forbidden(gap, challenge(required, 'insufficient_scope', gap.scopes))
+    }
+    return { ...first, scopes: [...new Set(Object.values(grants).flat())], grants }
+  }
+
   return {
-    async principalOf(presented) {
-      const grants: Record<string, readonly string[]> = {}
-      let first: Principal | undefined
-      let isInvalid = false
-      for (const [name, scheme] of schemes) {
-        const verdict = await verdictOf(name, scheme, presented)
-        if (verdict === undefined) continue
-        if ('principal' in verdict) {
-          first ??= verdict.principal
-          grants[name] = verdict.principal.scopes ?? []
-        } else isInvalid = true
-      }
-      if (first === undefined) {
-        const isStrange = presented.header('authorization') !== undefined
-        if (isOpen && !isInvalid && !isStrange) return anonymous
-        return refuse(isInvalid || isStrange)
-      }
-      const gap = gapOf(required, grants)
-      if (gap) {
-        // What is missing may have come, and was not accepted.
-        if (isInvalid || gap.schemes.length > 0) return refuse(isInvalid)
-        throw forbidden(gap, challenge(required, 'insufficient_scope', gap.scopes))
-      }
-      const scopes = [...new Set(Object.values(grants).flat())]
-      return { ...first, scopes, grants }
+    principalOf(presented) {
+      const verdicts = schemes.map(([name, scheme]) => verdictOf(name, scheme, presented))
+      return verdicts.every(isKnown)
+        ? decide(verdicts, presented)
+        : Promise.all(verdicts).then((all) => decide(all, presented))
     },
     requireFor(skill, requirements, { grants = {} }) {
       const gap = gapOf(requirements, grants)
@@ -105,4 +122,8 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
     // An empty requirement is one that everybody meets.
     security: isOpen && schemes.length > 0 ? [...required, {}] : required,
   }
+}
+
+function isKnown(verdict: Verdict | Promise<Verdict>): verdict is Verdict {
+  return !(verdict instanceof Promise)
 }

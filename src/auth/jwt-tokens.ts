@@ -26,7 +26,7 @@ export type KeySource =
   | { readonly secret: Uint8Array }
 
 /** Checks a token and says whom it stands for. */
-export type TokenCheck = (token: string) => Promise<Verdict>
+export type TokenCheck = (token: string) => Verdict | Promise<Verdict>
 
 /** Seconds after which a token is verified again, although it has not expired: its key may have been withdrawn. */
 const rememberFor = 600

@@ -1,9 +1,9 @@
-import { sha256 } from './digest.ts'
+import { sha256 } from './sha256.ts'
 
 /** What was verified before, by the digest of the credentials: they themselves are not kept. */
 export interface Verified<T> {
-  /** What these credentials stand for; `verify` says so if it is not known, and until when (milliseconds). */
-  of(credentials: string, verify: () => Promise<Fresh<T>>): Promise<T>
+  /** What these credentials stand for, at once if it is known; else `verify` says so, and until when. */
+  of(credentials: string, verify: () => Promise<Fresh<T>>): T | Promise<T>
 }
 
 export interface Fresh<T> {
@@ -18,20 +18,24 @@ const limit = 10_000
 export function createVerified<T>(): Verified<T> {
   const known = new Map<string, { readonly value: T; readonly until: number }>()
 
+  async function learn(digest: string, verify: () => Promise<Fresh<T>>): Promise<T> {
+    const { value, until } = await verify()
+    if (until === undefined || until <= Date.now()) return value
+    if (known.size >= limit) {
+      const [oldest] = known.keys()
+      if (oldest !== undefined) known.delete(oldest)
+    }
+    known.set(digest, { value, until })
+    return value
+  }
+
   return {
-    async of(credentials, verify) {
-      const digest = String.fromCharCode(...(await sha256(credentials)))
+    of(credentials, verify) {
+      const digest = String.fromCharCode(...sha256(credentials))
       const before = known.get(digest)
       if (before && before.until > Date.now()) return before.value
-      if (before) known.delete(digest)
-      const { value, until } = await verify()
-      if (until === undefined || until <= Date.now()) return value
-      if (known.size >= limit) {
-        const [oldest] = known.keys()
-        if (oldest !== undefined) known.delete(oldest)
-      }
-      known.set(digest, { value, until })
-      return value
+      known.delete(digest)
+      return learn(digest, verify)
     },
   }
 }

@@ -1,8 +1,9 @@
 import type { Principal } from '../../protocol/model.ts'
 import { challengeOf } from '../challenge.ts'
 import { credentialIn } from '../credentials.ts'
-import { fromHex, isEqual, sha256, toHex } from '../digest.ts'
-import { refused, type Scheme } from '../scheme.ts'
+import { fromHex, isEqual, toHex } from '../digest.ts'
+import { refused, type Scheme, type Verdict } from '../scheme.ts'
+import { sha256 } from '../sha256.ts'
 
 export interface ApiKeyOptions {
   /** Where callers put the key. In a header by default. */
@@ -22,7 +23,7 @@ export interface StoredKey extends Pick<Principal, 'id' | 'tenant' | 'scopes' | 
 
 /** What is stored of a key: its SHA-256. Keys must be random and long (32 bytes, say), as `newApiKey` makes them. */
 export async function hashApiKey(key: string): Promise<string> {
-  return toHex(await sha256(key))
+  return toHex(sha256(key))
 }
 
 export function newApiKey(): string {
@@ -36,18 +37,22 @@ export function apiKey(options: ApiKeyOptions): Scheme {
   return {
     card: { type: 'api-key', name, location, ...(description !== undefined && { description }) },
     challenge: ({ realm }) => challengeOf('ApiKey', { realm, in: location, name }),
-    async authenticate(presented) {
+    authenticate(presented) {
       const key = credentialIn(presented, location, name)
       if (typeof key !== 'string') return key
-      const digest = await sha256(key)
-      const stored = await find(toHex(digest))
-      // How long finding takes tells something of a hash that nobody chose, and nothing of the key.
-      const known = stored && fromHex(stored.hash)
-      if (!stored || !known || !isEqual(known, digest)) return refused('the key is unknown')
-      const { hash: _, ...principal } = stored
-      return { principal }
+      const digest = sha256(key)
+      const found = find(toHex(digest))
+      return found instanceof Promise ? found.then((stored) => verdictOf(stored, digest)) : verdictOf(found, digest)
     },
   }
+}
+
+/** How long finding takes tells something of a hash that nobody chose, and nothing of the key. */
+function verdictOf(stored: StoredKey | undefined, digest: Uint8Array): Verdict {
+  const known = stored && fromHex(stored.hash)
+  if (!stored || !known || !isEqual(known, digest)) return refused('the key is unknown')
+  const { hash: _, ...principal } = stored
+  return { principal }
 }
 
 function indexed(keys: readonly StoredKey[]): (hash: string) => StoredKey | undefined {

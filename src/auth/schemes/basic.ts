@@ -47,12 +47,12 @@ export function basic({ users, description }: BasicOptions): Scheme {
   return {
     card: { type: 'http', scheme: 'basic', ...(description !== undefined && { description }) },
     challenge: ({ realm }) => challengeOf('Basic', { realm, charset: 'UTF-8' }),
-    async authenticate(presented) {
+    authenticate(presented) {
       const credentials = authorizationOf(presented, 'basic')
       if (typeof credentials !== 'string') return credentials
       const pair = decode(credentials)
       if (!pair) return refused('it is not a name and a password')
-      return await verified.of(credentials, async () => {
+      return verified.of(credentials, async () => {
         const value = await check(...pair)
         return value && 'principal' in value ? { value, until: Date.now() + rememberFor } : { value }
       })

@@ -1,0 +1,11 @@
+import { createMemoryLog, serve } from 'parley-a2a'
+import { apiKey, jwt } from 'parley-a2a/auth'
+import { control } from './control.ts'
+import { createBenchAgent } from './parley-agent.ts'
+
+/** Parley with the memory log, for those who bring a token signed by this key, or an API key of this hash. */
+const [key = '', hash = ''] = process.argv.slice(2)
+const token = jwt({ issuer: 'https://issuer.test', audience: 'bench', keys: { jwks: [JSON.parse(key)] } })
+const schemes = { token, key: apiKey({ keys: [{ id: 'bench', hash }] }) }
+const { port } = await serve(createBenchAgent(), { log: createMemoryLog(), auth: { schemes }, signals: false })
+control(port)
