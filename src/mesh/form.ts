@@ -1,5 +1,6 @@
 import { excerpt, Violation, wrongType, wrongValue } from '../dialects/violation.ts'
 import type { Json, JsonObject } from '../protocol/model.ts'
+import { unreadableIn } from './i-json.ts'
 
 /**
  * What a value of the mesh must look like. In contrast to the shapes of `dialects/`, nothing is normalised and nothing
@@ -42,8 +43,8 @@ export function text({
         const length = lengthOf(value)
         if (length < min || length > max) return new Violation(`expected ${limits} characters, got ${length}`)
       }
-      if (form !== undefined && !form.test(value)) return wrongValue(expected, value)
-      return undefined
+      if (form === undefined) return value.isWellFormed() ? undefined : new Violation('is not valid Unicode')
+      return form.test(value) ? undefined : wrongValue(expected, value)
     },
     schema: {
       type: 'string',
@@ -57,10 +58,10 @@ export function text({
 }
 
 export function word<const W extends string>(...words: readonly W[]): Form<W> {
-  const known: ReadonlySet<unknown> = new Set(words)
+  const known: readonly unknown[] = words
   const expected = words.length === 1 ? excerpt(words[0] ?? '') : `one of ${words.join(', ')}`
   return {
-    fault: (value) => (known.has(value) ? undefined : wrongValue(expected, value)),
+    fault: (value) => (known.includes(value) ? undefined : wrongValue(expected, value)),
     schema: words.length === 1 ? { const: words[0] ?? '' } : { type: 'string', enum: [...words] },
   }
 }
@@ -117,9 +118,16 @@ export function list<T>(item: Form<T>, { min = 0, max = Infinity } = {}): Form<r
   }
 }
 
-/** Any object, unread. */
+/** Any object, of which only what every program can read is demanded. */
 export function anyObject(): Form<JsonObject> {
-  return { fault: (value) => (isObject(value) ? undefined : wrongType('an object', value)), schema: { type: 'object' } }
+  return {
+    fault(value) {
+      if (!isObject(value)) return wrongType('an object', value)
+      const unreadable = unreadableIn(value)
+      return unreadable === undefined ? undefined : new Violation(unreadable)
+    },
+    schema: { type: 'object' },
+  }
 }
 
 export function nothing(): Form<null> {

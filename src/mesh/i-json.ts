@@ -3,8 +3,8 @@
  * beyond a double. Neither has a canonical form, so neither can be signed. The depth must be limited before.
  */
 export function unreadableIn(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.isWellFormed() ? undefined : 'a string is not valid Unicode'
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'a number is too great'
+  if (typeof value === 'string') return value.isWellFormed() ? undefined : 'has a string that is not valid Unicode'
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'has a number that is too great'
   if (typeof value !== 'object' || value === null) return undefined
   if (Array.isArray(value)) {
     for (const item of value) {
@@ -13,7 +13,7 @@ export function unreadableIn(value: unknown): string | undefined {
     }
     return undefined
   }
-  for (const key of Object.keys(value)) {
+  for (const key in value) {
     const fault = unreadableIn(key) ?? unreadableIn((value as Readonly<Record<string, unknown>>)[key])
     if (fault !== undefined) return fault
   }

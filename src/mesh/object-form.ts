@@ -1,5 +1,6 @@
 import { excerpt, Violation, wrongType } from '../dialects/violation.ts'
 import { type Form, isObject, type ValueOf, within } from './form.ts'
+import { unreadableIn } from './i-json.ts'
 
 /** A member that need not be there. */
 export interface OptionalMember<T> {
@@ -17,50 +18,56 @@ type ObjectOf<M> = { readonly [K in RequiredNames<M>]: ValueOf<M[K]> } & {
   readonly [K in Exclude<keyof M, RequiredNames<M>>]?: M[K] extends OptionalMember<infer T> ? T : never
 }
 
+interface Member {
+  readonly form: Form<unknown>
+  readonly isRequired: boolean
+}
+
 /** These members and no others; with `open`, others too. */
 export function object<M extends Members>(members: M, { open = false } = {}): Form<ObjectOf<M>> {
-  const all = Object.entries(members).map(([name, member]) => ({
-    name,
-    form: 'optional' in member ? member.optional : member,
-    isRequired: !('optional' in member),
-  }))
-  const names: ReadonlySet<string> = new Set(Object.keys(members))
-  const required = all.filter(({ isRequired }) => isRequired).map(({ name }) => name)
-  return {
-    fault(value) {
-      if (!isObject(value)) return wrongType('an object', value)
-      let known = 0
-      for (const { name, form, isRequired } of all) {
-        const member = Object.hasOwn(value, name) ? value[name] : undefined
-        if (member === undefined) {
-          if (isRequired) return within(new Violation('is required'), name)
-          continue
-        }
-        known++
-        const fault = form.fault(member)
-        if (fault) return within(fault, name)
+  const all: ReadonlyMap<string, Member> = new Map(
+    Object.entries(members).map(([name, member]) => [
+      name,
+      'optional' in member ? { form: member.optional, isRequired: false } : { form: member, isRequired: true },
+    ]),
+  )
+  const required = [...all].filter(([, { isRequired }]) => isRequired).map(([name]) => name)
+
+  /** One pass over what is there: this is the hot path of every message. */
+  function fault(value: unknown): Violation | undefined {
+    if (!isObject(value)) return wrongType('an object', value)
+    let found = 0
+    for (const name in value) {
+      const member = all.get(name)
+      const given = value[name]
+      if (member === undefined) {
+        if (!open) return strange(name)
+        const unreadable = unreadableIn(name) ?? unreadableIn(given)
+        if (unreadable !== undefined) return new Violation(unreadable)
+      } else if (given !== undefined) {
+        const wrong = member.form.fault(given)
+        if (wrong !== undefined) return within(wrong, name)
+        if (member.isRequired) found++
       }
-      return open ? undefined : strangerIn(value, names, known)
-    },
+    }
+    if (found === required.length) return undefined
+    const missing = required.find((name) => !Object.hasOwn(value, name) || value[name] === undefined)
+    return within(new Violation('is required'), missing ?? '')
+  }
+
+  function strange(name: string): Violation {
+    return new Violation(`has an unknown member ${excerpt(name)}: it may have only ${[...all.keys()].join(', ')}`)
+  }
+
+  return {
+    fault,
     schema: {
       type: 'object',
-      properties: Object.fromEntries(all.map(({ name, form }) => [name, form.schema])),
+      properties: Object.fromEntries([...all].map(([name, { form }]) => [name, form.schema])),
       ...(required.length > 0 && { required }),
       ...(!open && { additionalProperties: false }),
     },
   }
-}
-
-function strangerIn(
-  value: Readonly<Record<string, unknown>>,
-  names: ReadonlySet<string>,
-  known: number,
-): Violation | undefined {
-  const keys = Object.keys(value)
-  if (keys.length === known) return undefined
-  const stranger = keys.find((key) => !names.has(key))
-  if (stranger === undefined) return undefined
-  return new Violation(`has an unknown member ${excerpt(stranger)}: it may have only ${[...names].join(', ')}`)
 }
 
 /** One of several objects, told apart by the value of one member: the names of the options are its values as texts. */

@@ -23,8 +23,6 @@ describe('reading an envelope', () => {
 
   it.each([
     ['a byte order mark', `\ufeff${JSON.stringify(request)}`, 'begins with a byte order mark'],
-    ['half a character', JSON.stringify({ ...request, payload: { method: '\ud800' } }), 'not valid Unicode'],
-    ['an infinite number', JSON.stringify(request).replace('"get_price"', '"m","parameters":{"x":1e999}'), 'too great'],
     ['a name twice', JSON.stringify(request).replace('{', '{"payload":{},'), 'duplicate key'],
     [
       '65 levels',
@@ -33,6 +31,15 @@ describe('reading an envelope', () => {
     ],
   ])('refuses %s', (_, text, problem) => {
     expect(read(text).error).toMatchObject({ code: 'INVALID_MESSAGE', message: expect.stringContaining(problem) })
+  })
+
+  it.each([
+    ['half a character', '"\\ud800"', 'has a string that is not valid Unicode'],
+    ['half a character in a name', '{"\\udc00":1}', 'has a string that is not valid Unicode'],
+    ['an infinite number', '[1e999]', 'has a number that is too great'],
+  ])('refuses %s, wherever it is', (_, value, problem) => {
+    const text = JSON.stringify({ ...request, payload: { method: 'm', parameters: { x: [] } } }).replace('[]', value)
+    expect(read(text).error).toMatchObject({ code: 'VALIDATION_FAILED', message: `payload.parameters: ${problem}` })
   })
 
   it('names what is wrong, and does not quote much of it', () => {

@@ -3,7 +3,6 @@ import { JsonError } from '../http/json-text.ts'
 import { type EnvelopeRules, envelopeForms, type MeshEnvelope } from './envelope.ts'
 import { MeshError } from './errors.ts'
 import { isObject } from './form.ts'
-import { unreadableIn } from './i-json.ts'
 import { AgentId, LenientId, MessageId } from './values.ts'
 
 /** 10 MiB, of the whole envelope. */
@@ -62,8 +61,6 @@ export function createCheck(
   const forms = envelopeForms(rules)
   const types = [...forms.keys()].join(', ')
   return (value) => {
-    const unreadable = unreadableIn(value)
-    if (unreadable !== undefined) return new MeshError('INVALID_MESSAGE', `The message cannot be read: ${unreadable}.`)
     if (!Object.hasOwn(value, 'message_type') || !Object.hasOwn(value, 'message_id')) {
       return new MeshError('INVALID_MESSAGE', 'This is not an envelope: it has no message_type, or no message_id.')
     }

@@ -1,0 +1,12 @@
+import type { MeshCard } from 'parley-a2a/mesh'
+
+export function meshCard(agentId: string): MeshCard {
+  return {
+    agent_id: agentId,
+    name: agentId,
+    version: '1.0.0',
+    description: 'An agent of the bench.',
+    capabilities: ['prices'],
+    supported_protocols: ['A2A/1.0'],
+  }
+}

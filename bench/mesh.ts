@@ -1,0 +1,163 @@
+import { generateKeyPairSync, type KeyObject, sign as signBytes, verify } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { configuredKeys, createCheck, createMeshPeer, importSigningKey, type MeshEnvelope, sign } from 'parley-a2a/mesh'
+import { interleave, median } from './measure.ts'
+import { meshCard } from './mesh-card.ts'
+import type { Answer, Question } from './report.ts'
+import { startServer } from './server-process.ts'
+
+const rounds = 9
+const milliseconds = 1_500
+const parameters = { symbol: 'TEA', currency: 'EUR', quantities: [1, 10, 100] }
+
+/** What the envelopes of the mesh cost: to check one, and to exchange signed ones over one connection. */
+export const mesh: Question = {
+  name: 'mesh',
+  async ask(): Promise<Answer> {
+    const pairs = { shop: generateKeyPairSync('ed25519'), price: generateKeyPairSync('ed25519') }
+    const checking = await measureChecking(jwkOf(pairs.shop.privateKey))
+    const server = await startServer(
+      new URL('./servers/mesh.ts', import.meta.url),
+      JSON.stringify(jwkOf(pairs.price.privateKey)),
+      JSON.stringify(jwkOf(pairs.shop.publicKey)),
+    )
+    const echo = await startServer(new URL('./servers/echo.ts', import.meta.url))
+    const shop = createMeshPeer({
+      card: meshCard('shop-agent'),
+      key: await importSigningKey(jwkOf(pairs.shop.privateKey)),
+      keys: await configuredKeys({ 'price-agent': jwkOf(pairs.price.publicKey) }),
+    })
+    const to = { agentId: 'price-agent', endpoint: `http://127.0.0.1:${server.port}/` }
+    const link = shop.link(to)
+    const socket = shop.connect({ agentId: 'price-agent', url: `ws://127.0.0.1:${server.port}/` })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const ask = {
+      http: () => link.request('get_price', parameters),
+      socket: () => socket.request('get_price', parameters),
+    }
+    const bare = () => signedEcho(agent, echo.port, pairs.shop)
+    try {
+      for (const each of [ask.http, ask.socket, bare]) await rate(each, 1, milliseconds)
+      const measured = await interleave(rounds, {
+        http: () => rate(ask.http, 1, milliseconds),
+        socket: () => rate(ask.socket, 1, milliseconds),
+        socketMany: () => rate(ask.socket, 16, milliseconds),
+        bare: () => rate(bare, 1, milliseconds),
+      })
+      const ratios = (name: 'http' | 'socket' | 'socketMany') => measured.map((round) => round[name] / round.bare)
+      const detail = (label: string, name: 'http' | 'socket' | 'socketMany' | 'bare') => ({
+        what: label,
+        'requests/s': Math.round(median(measured.map((round) => round[name]))),
+      })
+      return {
+        title: 'Envelopes of the mesh',
+        verdicts: [
+          { what: 'checking a signed request : parsing its JSON', values: checking, unit: 'x', target: { below: 1 } },
+          {
+            what: 'signed request and response, one WebSocket : sign + verify + HTTP echo',
+            values: ratios('socket'),
+            unit: 'x',
+            target: { atLeast: 1 / 3 },
+          },
+          {
+            what: 'signed request and response, one HTTP connection : sign + verify + HTTP echo',
+            values: ratios('http'),
+            unit: 'x',
+            target: { atLeast: 1 / 3 },
+          },
+          {
+            what: '16 at a time over one WebSocket : sign + verify + HTTP echo',
+            values: ratios('socketMany'),
+            unit: 'x',
+          },
+        ],
+        details: [
+          detail('WebSocket, one at a time', 'socket'),
+          detail('WebSocket, 16 at a time', 'socketMany'),
+          detail('HTTP, one at a time', 'http'),
+          detail('bare Ed25519 sign + verify + HTTP echo', 'bare'),
+        ],
+        notes: [
+          'A request and its response are two signatures and two verifications; the bare peer makes one of each.',
+        ],
+      }
+    } finally {
+      socket.close()
+      agent.destroy()
+      await Promise.all([server.stop(), echo.stop()])
+    }
+  },
+}
+
+function jwkOf(key: KeyObject): JsonWebKey {
+  return key.export({ format: 'jwk' }) as JsonWebKey
+}
+
+async function measureChecking(secret: JsonWebKey): Promise<readonly number[]> {
+  const envelope: MeshEnvelope = {
+    message_id: crypto.randomUUID(),
+    message_type: 'request',
+    sender_id: 'shop-agent',
+    recipient_id: 'price-agent',
+    timestamp: new Date().toISOString(),
+    payload: { method: 'get_price', parameters },
+    correlation_id: null,
+  }
+  const text = JSON.stringify(await sign(envelope, await importSigningKey(secret)))
+  const message = JSON.parse(text)
+  const check = createCheck()
+  if (check(message)) throw new Error('the envelope of the bench is not valid')
+  const candidates = {
+    check: async () => nanoseconds(() => check(message)),
+    parse: async () => nanoseconds(() => JSON.parse(text)),
+  }
+  await interleave(3, candidates)
+  return (await interleave(rounds * 3, candidates)).map((round) => round.check / round.parse)
+}
+
+function nanoseconds(work: () => unknown): number {
+  const count = 20_000
+  const start = performance.now()
+  for (let left = count; left > 0; left--) work()
+  return ((performance.now() - start) * 1e6) / count
+}
+
+/** Calls per second. */
+async function rate(call: () => Promise<unknown>, together: number, duration: number): Promise<number> {
+  const start = performance.now()
+  let calls = 0
+  const work = async () => {
+    while (performance.now() - start < duration) {
+      await call()
+      calls++
+    }
+  }
+  await Promise.all(Array.from({ length: together }, work))
+  return (calls * 1000) / (performance.now() - start)
+}
+
+interface KeyPair {
+  readonly publicKey: KeyObject
+  readonly privateKey: KeyObject
+}
+
+/** As little as can be done about it. */
+async function signedEcho(agent: Agent, port: number, { publicKey, privateKey }: KeyPair): Promise<void> {
+  const text = Buffer.from(JSON.stringify({ id: crypto.randomUUID(), method: 'get_price', parameters }))
+  const signature = signBytes(null, text, privateKey)
+  const echoed = await post(agent, port, text)
+  if (!verify(null, echoed, publicKey, signature)) throw new Error('the echo is not what was sent')
+}
+
+function post(agent: Agent, port: number, body: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': body.length }
+    const asking = request({ agent, port, host: '127.0.0.1', method: 'POST', headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk))
+      response.once('end', () => resolve(Buffer.concat(chunks)))
+    })
+    asking.once('error', reject)
+    asking.end(body)
+  })
+}

@@ -1,0 +1,22 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { toListener } from 'parley-a2a'
+import { configuredKeys, createMeshPeer, importSigningKey } from 'parley-a2a/mesh'
+import { WebSocketServer } from 'ws'
+import { meshCard } from '../mesh-card.ts'
+import { control } from './control.ts'
+
+/** A peer that answers signed requests. Its own key, and the caller's, are its arguments. */
+const [own = '', caller = ''] = process.argv.slice(2)
+
+const peer = createMeshPeer({
+  card: meshCard('price-agent'),
+  key: await importSigningKey(JSON.parse(own)),
+  keys: await configuredKeys({ 'shop-agent': JSON.parse(caller) }),
+  rateLimit: { take: () => 0 },
+  methods: { get_price: ({ symbol }) => ({ symbol: symbol ?? '', price: 4.25, currency: 'EUR' }) },
+})
+
+const server = createServer(toListener(peer.exchange))
+new WebSocketServer({ server }).on('connection', (socket) => peer.accept(socket))
+server.listen(0, '127.0.0.1', () => control((server.address() as AddressInfo).port))
