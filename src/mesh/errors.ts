@@ -22,6 +22,8 @@ export interface MeshErrorDetails {
   /** Seconds after which it may be tried again. */
   readonly retryAfter?: number
   readonly documentationUrl?: string
+  /** The agent that was asked, if the error is about asking one. Never told to others. */
+  readonly asked?: string
   readonly cause?: unknown
 }
 
@@ -33,6 +35,7 @@ export class MeshError extends Error {
   readonly details: JsonObject | undefined
   readonly retryAfter: number | undefined
   readonly documentationUrl: string | undefined
+  readonly asked: string | undefined
 
   constructor(code: string, message: string, more: MeshErrorDetails = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause })
@@ -40,6 +43,7 @@ export class MeshError extends Error {
     this.details = more.details
     this.retryAfter = more.retryAfter
     this.documentationUrl = more.documentationUrl
+    this.asked = more.asked
   }
 }
 

@@ -62,6 +62,8 @@ export function createLink(options: LinkOptions): MeshLink {
       if (answer.message_type === 'error') throw errorOf(answer.payload.error)
       if (answer.message_type !== expected) throw wrong(`it is a ${answer.message_type}`)
       return answer as Extract<MeshEnvelope, { message_type: Type }>
+    } catch (error) {
+      throw error instanceof MeshError ? new MeshError(error.code, error.message, { ...error, asked: agentId }) : error
     } finally {
       deadline.release()
     }

@@ -6,7 +6,7 @@ import { checkFresh, memory } from './freshness.ts'
 import { toHex } from './key-material.ts'
 import type { MeshCall, MeshPeerOptions } from './options.ts'
 import { createRateLimit } from './rate-limit.ts'
-import type { Origin, ReadEnvelope, Reading } from './read-envelope.ts'
+import { defaultMaxBytes, type Origin, type ReadEnvelope, type Reading } from './read-envelope.ts'
 import { createReplayCache, type Sighting } from './replay-cache.ts'
 import type { Draft, WriteEnvelope } from './write-envelope.ts'
 
@@ -22,7 +22,7 @@ export interface MeshReply {
 export interface ReceiveOptions
   extends Pick<
     MeshPeerOptions,
-    'authorize' | 'onMessage' | 'rateLimit' | 'replayCache' | 'maxInFlight' | 'documentationUrl' | 'logger'
+    'authorize' | 'onMessage' | 'rateLimit' | 'replayCache' | 'maxBytes' | 'maxInFlight' | 'documentationUrl' | 'logger'
   > {
   /** The names that are ours. */
   readonly names: readonly string[]
@@ -51,7 +51,7 @@ const forever = new AbortController().signal
 
 export function createReceive(options: ReceiveOptions): Receive {
   const { names, read, write, authenticate, dispatch, now, logger = consoleLogger } = options
-  const { maxInFlight = 1024, rateLimit = createRateLimit({ perSecond: 1000 }) } = options
+  const { maxBytes = defaultMaxBytes, maxInFlight = 1024, rateLimit = createRateLimit({ perSecond: 1000 }) } = options
   const { replayCache = createReplayCache({ now }) } = options
   const working = new Map<string, Promise<MeshReply>>()
 
@@ -111,14 +111,19 @@ export function createReceive(options: ReceiveOptions): Receive {
       await options.onMessage?.(call)
       const draft = await dispatch(call)
       // Who was asked answers, also under its second name.
-      return draft ? { status: 200, text: (await write({ sender_id: recipient_id, ...draft })).text } : { status: 202 }
+      if (!draft) return { status: 202 }
+      const { text } = await write({ sender_id: recipient_id, ...draft })
+      if (text.length > maxBytes) throw new RangeError(`The answer is longer than ${maxBytes} bytes.`)
+      return { status: 200, text }
     } catch (error) {
       return await refuse(error, { messageId: message_id, senderId: sender_id, type: message_type }, recipient_id)
     }
   }
 
   async function refuse(thrown: unknown, origin: Origin | undefined, as?: string): Promise<MeshReply> {
-    const error = thrown instanceof MeshError ? thrown : new MeshError('INTERNAL_ERROR', 'Something broke here.')
+    // What went wrong between us and a third agent is nothing for the caller.
+    const isOurs = thrown instanceof MeshError && thrown.asked === undefined
+    const error = isOurs ? thrown : new MeshError('INTERNAL_ERROR', 'Something broke here.')
     if (error !== thrown) logger.error({ error: thrown }, 'A message of the mesh could not be answered')
     const status = httpStatusOf(error.code)
     const { code, message, details, retryAfter } = error

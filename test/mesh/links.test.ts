@@ -75,6 +75,27 @@ describe('a link by HTTP', () => {
     expect(failure.message).toContain(problem)
   })
 
+  it('keeps what a third agent said from the caller', async () => {
+    const { shop, price } = await meshPair({ methods: {} })
+    const { endpoint } = await meshPlace(price)
+    const failure = await shop
+      .link({ agentId: 'price-agent', endpoint })
+      .request('secret')
+      .catch((error) => error)
+    expect(failure).toMatchObject({ code: 'NOT_FOUND', asked: 'price-agent' })
+    const between = await meshPair({ methods: { forward: () => Promise.reject(failure) } })
+    const place = await meshPlace(between.price)
+    const link = between.shop.link({ agentId: 'price-agent', endpoint: place.endpoint })
+    await expect(link.request('forward')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
+  })
+
+  it('does not get an answer that is too long for an envelope', async () => {
+    const { shop, price } = await meshPair({ maxBytes: 2_000, methods: { much: () => ({ text: 'x'.repeat(2_000) }) } })
+    const { endpoint } = await meshPlace(price)
+    const link = shop.link({ agentId: 'price-agent', endpoint })
+    await expect(link.request('much')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
+  })
+
   it('gives up in time, and when its caller leaves', async () => {
     const { shop } = await meshPair()
     const endpoint = await httpServer(() => {})

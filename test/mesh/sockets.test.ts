@@ -10,6 +10,9 @@ function connect(shop: MeshPeer, url: string, more: Partial<SocketLinkTo> = {}):
   return link
 }
 
+/** The machine may be busy. */
+const patient = { timeout: 10_000 }
+
 const byPackage = (url: string): MeshSocket => new WebSocket(url)
 
 describe.each([
@@ -26,7 +29,7 @@ describe.each([
     expect(answers.map(({ symbol }) => symbol)).toEqual(symbols)
     expect(sockets.size).toBe(1)
     await link.goodbye()
-    await expect.poll(() => price.sessionWith('shop-agent').state).toBe('goodbye')
+    await expect.poll(() => price.sessionWith('shop-agent').state, patient).toBe('goodbye')
   })
 
   it('what had no answer when it broke is asked again, and done once', async () => {
@@ -41,8 +44,8 @@ describe.each([
     const slow = link.request('slow')
     await link.request('fast')
     for (const socket of sockets) socket.terminate()
-    await expect.poll(() => sockets.size).toBe(0)
-    await expect.poll(() => sockets.size).toBe(1)
+    await expect.poll(() => sockets.size, patient).toBe(0)
+    await expect.poll(() => sockets.size, patient).toBe(1)
     resolve()
     expect(await slow).toEqual({ calls: 1 })
   })
@@ -67,11 +70,11 @@ describe('a peer that accepts connections', () => {
     const socket = await opened(socketUrl)
     const texts = await Promise.all(Array.from({ length: 40 }, () => signedRequest(shopKey)))
     for (const text of texts) socket.send(text)
-    await expect.poll(() => [...sockets].map(({ isPaused }) => isPaused)).toEqual([true])
+    await expect.poll(() => [...sockets].map(({ isPaused }) => isPaused), patient).toEqual([true])
     let answers = 0
     socket.on('message', () => answers++)
     gate.resolve()
-    await expect.poll(() => answers).toBe(40)
+    await expect.poll(() => answers, patient).toBe(40)
     expect(most).toBe(4)
     expect([...sockets].map(({ isPaused }) => isPaused)).toEqual([false])
   })
@@ -82,23 +85,23 @@ describe('a peer that accepts connections', () => {
     const socket = await opened(socketUrl)
     socket.pause()
     for (let count = 0; count < 40; count++) socket.send(await signedRequest(shopKey))
-    await expect.poll(() => [...sockets].map(({ isPaused }) => isPaused)).toEqual([true])
+    await expect.poll(() => [...sockets].map(({ isPaused }) => isPaused), patient).toEqual([true])
     const [served] = sockets
     expect(served?.bufferedAmount).toBeLessThan(8 * 2 ** 20)
     let answers = 0
     socket.on('message', () => answers++)
     socket.resume()
-    await expect.poll(() => answers, { timeout: 10_000 }).toBe(40)
+    await expect.poll(() => answers, patient).toBe(40)
   })
 
   it('cuts off who does not answer its pings', async () => {
     const { price } = await meshPair()
-    const { socketUrl, sockets } = await meshPlace(price, { pingInterval: 30 })
+    const { socketUrl, sockets } = await meshPlace(price, { pingInterval: 250 })
     const dead = new WebSocket(socketUrl, { autoPong: false })
     onTestFinished(() => dead.terminate())
     await once(dead, 'open')
     const alive = await opened(socketUrl)
-    await expect.poll(() => dead.readyState).toBe(WebSocket.CLOSED)
+    await expect.poll(() => dead.readyState, patient).toBe(WebSocket.CLOSED)
     expect(alive.readyState).toBe(WebSocket.OPEN)
     expect(sockets.size).toBe(1)
   })

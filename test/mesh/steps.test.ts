@@ -200,7 +200,9 @@ describe('a message that is posted', () => {
     })
     const { endpoint } = await meshPlace(price)
     const first = post(endpoint, await signedRequest(shopKey))
-    await expect.poll(async () => (await post(endpoint, await signedRequest(shopKey))).status).toBe(503)
+    await expect
+      .poll(async () => (await post(endpoint, await signedRequest(shopKey))).status, { timeout: 10_000 })
+      .toBe(503)
     resolve()
     expect((await first).status).toBe(200)
   })
