@@ -112,19 +112,22 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
     const claims = await claimsWithin(head, request, call)
     const { contextId = head.contextId } = request.message
     if (contextId !== head.contextId) {
-      throw invalidParams('message.contextId', `task ${taskId} is of another context; leave it out, or send its own`)
+      throw invalidParams(
+        'message.contextId',
+        `task ${address.taskId} is of another context; leave it out, or send its own`,
+      )
     }
     const before = await claimedBefore(log, head.owner, claims)
     if (before) return before
     if (await isOpening(log, head, request)) return { task: head, generation: 1, isRepeated: true }
-    requireRoom(head, house)
+    requireRoom(head, address.taskId, house)
 
     const received = receive(request, call, head, settings)
     const appended = await log.append(taskId, head.generation, [received], {
       lease: { holder, ttl: leaseTtl },
       claims,
     })
-    if (appended.type === 'gone') throw taskNotFound(taskId)
+    if (appended.type === 'gone') throw taskNotFound(address.taskId)
     if (appended.type !== 'stored') continue // somebody was faster: look again
     const { generation, lease } = appended
     // Without the lease somebody is at work on this task, and hears of the message from the log.
@@ -134,18 +137,18 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
   }
 }
 
-/** Throws unless the task can take one more message. */
-function requireRoom({ taskId, contextId, phase }: VisibleHead, { settings, runs }: Acceptance): void {
+/** Throws unless the task can take one more message. Told by the name that its caller knows. */
+function requireRoom({ taskId, contextId, phase }: VisibleHead, name: string, { settings, runs }: Acceptance): void {
   const { whileBusy, queueLimit } = settings
   if (isEnded(phase)) {
-    const text = `Task ${taskId} is ${phase} and takes no more messages: begin a new one in context ${contextId}.`
+    const text = `Task ${name} is ${phase} and takes no more messages: begin a new one in context ${contextId}.`
     throw new A2AError('task-ended', text)
   }
   if (whileBusy === 'reject' && !isInterrupted(phase)) {
-    throw new A2AError('conflict', `Task ${taskId} still works on an earlier message: send this one when it rests.`)
+    throw new A2AError('conflict', `Task ${name} still works on an earlier message: send this one when it rests.`)
   }
   if ((runs.get(taskId)?.waiting() ?? 0) >= queueLimit) {
-    const text = `Task ${taskId} has ${queueLimit} messages waiting: send this one later.`
+    const text = `Task ${name} has ${queueLimit} messages waiting: send this one later.`
     throw new A2AError('unavailable', text, { retryAfter: 5 })
   }
 }

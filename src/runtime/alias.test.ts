@@ -77,3 +77,15 @@ it('goes on with a task that was begun without a name, by the id that it has', a
   const ended = taskOf(await service.sendMessage({ message: messageOf('y'), alias: id }, callOf()))
   expect(ended).toMatchObject({ id, status: { state: 'completed' } })
 })
+
+it('speaks of a task by the name that its caller knows', async () => {
+  const { service } = houseOf((turn) => turn.status('completed'))
+  const { id } = taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'mine' }, callOf()))
+  const again = service.sendMessage({ message: messageOf('y'), alias: 'mine' }, callOf())
+  const canceled = service.cancelTask({ taskId: 'mine', isAlias: true }, callOf())
+  const followed = collect(service.subscribeToTask({ taskId: 'mine', isAlias: true }, callOf()))
+  for (const refused of await Promise.allSettled([again, canceled, followed])) {
+    expect(refused).toMatchObject({ status: 'rejected', reason: { message: expect.stringContaining('mine') } })
+    expect(JSON.stringify(refused)).not.toContain(id)
+  }
+})

@@ -20,11 +20,14 @@ export async function cancelTask(request: CancelTaskRequest, call: Call, house: 
     const head = await log.task(request)
     const { taskId } = head
     if (isEnded(head.phase)) {
-      throw new A2AError('task-not-cancelable', `Task ${taskId} is ${head.phase} already and cannot be canceled.`)
+      throw new A2AError(
+        'task-not-cancelable',
+        `Task ${request.taskId} is ${head.phase} already and cannot be canceled.`,
+      )
     }
     const wish = [{ type: 'cancel' }] as const
     const appended = await log.append(taskId, head.generation, wish, { lease: { holder, ttl: leaseTtl } })
-    if (appended.type === 'gone') throw taskNotFound(taskId)
+    if (appended.type === 'gone') throw taskNotFound(request.taskId)
     if (appended.type !== 'stored') continue // somebody was faster: look again
     const { generation, lease } = appended
     if (lease) await log.append(taskId, generation, [createVoice(head).status('canceled')], lease)

@@ -55,7 +55,7 @@ async function restOf(
 async function within(end: number | undefined, rested: Promise<void>, clock: Clock): Promise<void> {
   if (end === undefined) return await rested
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = clock.setTimeout(resolve, end - clock.now())
+  const timer = clock.setTimeout(resolve, Math.max(0, end - clock.now()))
   void rested.then(resolve)
   await promise
   clock.clearTimeout(timer)
@@ -74,7 +74,7 @@ async function waitUntil(
   { taskId, after, signal, clock }: Waiting,
 ): Promise<void> {
   if (end === undefined) return await log.wait(taskId, after, signal)
-  const limit = linkSignals([signal], end - clock.now(), clock)
+  const limit = linkSignals([signal], Math.max(0, end - clock.now()), clock)
   await log.wait(taskId, after, limit.signal)
   limit.release()
 }

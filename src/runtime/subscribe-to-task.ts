@@ -14,13 +14,13 @@ export async function* subscribeToTask(
 ): AsyncGenerator<StreamEvent, void> {
   const { after, tellEnded, endOnAuth, holdOnInput } = request
   const head = await log.task(request)
-  const { taskId, phase, generation } = head
+  const { phase, generation } = head
   if (after !== undefined && after > generation) {
-    throw invalidParams('Last-Event-ID', `task ${taskId} is at event ${generation}, and ${after} is beyond it`)
+    throw invalidParams('Last-Event-ID', `task ${request.taskId} is at event ${generation}, and ${after} is beyond it`)
   }
   // Who missed the end may still read it; who has seen it, or never saw the beginning, gets the task instead.
   if (isEnded(phase) && !tellEnded && (after === undefined || after === generation)) {
-    throw new A2AError('task-ended', `Task ${taskId} is ${phase}: there is nothing to follow, get it instead.`)
+    throw new A2AError('task-ended', `Task ${request.taskId} is ${phase}: there is nothing to follow, get it instead.`)
   }
   const seen = after === generation && isEnded(phase) ? undefined : after
   const options = { signal: call.signal, endOnAuth, holdOnInput }

@@ -7,7 +7,7 @@ import { type OriginOptions, originOf } from '../http/forwarded.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { createJsonRpc } from '../transports/jsonrpc/server.ts'
-import type { WireLimits, WireOptions } from '../transports/options.ts'
+import type { EnvelopeOptions, WireLimits, WireOptions } from '../transports/options.ts'
 import { refusalHeaders } from '../transports/refusal-headers.ts'
 import { createRest } from '../transports/rest/server.ts'
 import { WireCall } from '../transports/wire-call.ts'
@@ -17,6 +17,7 @@ import { type AddressOptions, type InterfaceOptions, interfacesAt } from './inte
 
 export interface FaceOptions
   extends WireLimits,
+    EnvelopeOptions,
     OriginOptions,
     DialectChoice,
     InterfaceOptions,

@@ -15,8 +15,13 @@ export interface WireLimits {
   readonly clock?: Clock
 }
 
+export interface EnvelopeOptions {
+  /** Take calls of JSON-RPC that do not say what they are, as in some examples: without `jsonrpc`, or without `id`. */
+  readonly lenientEnvelope?: boolean
+}
+
 /** What every transport puts a face on, and how. */
-export interface WireOptions extends WireLimits, Speaking {
+export interface WireOptions extends WireLimits, EnvelopeOptions, Speaking {
   readonly service: Service
   /** Who is calling. What it throws is the answer. */
   readonly principalOf: (incoming: Incoming) => Principal | Promise<Principal>

@@ -135,6 +135,13 @@ describe('other paths', () => {
     expect(error.message).toContain(`the agent describes itself at ${cardPath}`)
   })
 
+  it('whoever does to a task what cannot be done learns what can', async () => {
+    const { server } = await served(say)
+    const response = await fetch(`${server.url}/tasks`, { method: 'DELETE' })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET'])
+    expect(await response.json()).toMatchObject({ error: { code: 405, message: 'This path takes GET, not DELETE.' } })
+  })
+
   it('the card and the health can only be read', async () => {
     const { server } = await served(say)
     for (const path of [cardPath, '/healthz']) {

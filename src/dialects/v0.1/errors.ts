@@ -16,6 +16,10 @@ export function encodeHttpError(error: A2AError): HttpError {
   return { status: kinds[error.code].http, body: { jsonrpc: '2.0', id: null, error: told } }
 }
 
+/** What the model calls so has another name and place in 0.1. */
+const context = 'message.contextId'
+const session = 'sessionId'
+
 interface ErrorKind {
   /** Of JSON-RPC. */
   readonly code: number
@@ -62,8 +66,13 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
 }
 
 function encodeData({ message, violations, metadata, retryAfter }: A2AError): JsonObject {
-  const data: Draft = { detail: message }
-  if (violations.length > 0) data.violations = violations.map(({ field, description }) => ({ field, description }))
+  const data: Draft = { detail: message.replaceAll(context, session) }
+  if (violations.length > 0) {
+    data.violations = violations.map(({ field, description }) => ({
+      field: field.replace(context, session),
+      description,
+    }))
+  }
   if (Object.keys(metadata).length > 0) data.metadata = metadata
   if (retryAfter !== undefined) data.retryAfter = retryAfter
   return data

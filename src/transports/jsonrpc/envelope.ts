@@ -31,8 +31,8 @@ export interface MethodCall {
   readonly params: unknown
 }
 
-export function readCall({ jsonrpc, method, params }: Envelope): MethodCall {
-  if (jsonrpc !== '2.0') throw invalidRequest('jsonrpc must be "2.0".')
+export function readCall({ jsonrpc, method, params }: Envelope, isLenient = false): MethodCall {
+  if (jsonrpc !== '2.0' && !(isLenient && jsonrpc === undefined)) throw invalidRequest('jsonrpc must be "2.0".')
   if (typeof method !== 'string') throw invalidRequest('method must be a string.')
   return { method, params }
 }

@@ -18,7 +18,7 @@ import { unadmitted } from './unadmitted.ts'
 export type JsonRpc = (incoming: Incoming) => Promise<Outgoing>
 
 export function createJsonRpc(options: WireOptions): JsonRpc {
-  const { service, principalOf, recall, onError } = options
+  const { service, principalOf, recall, onError, lenientEnvelope = false } = options
   const { bodyLimit, jsonDepth, heartbeat, clock } = limitsOf(options)
 
   return async (incoming) => {
@@ -36,11 +36,11 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
       const envelope = readEnvelope(await readBody(incoming, { bodyLimit, jsonDepth }))
       const given = readId(envelope)
       id = given ?? null
-      const { method, params } = readCall(envelope)
+      const { method, params } = readCall(envelope, lenientEnvelope)
       const proposal = { version: versionOf(incoming), method, params, acceptsStream: acceptsStream(incoming) }
       const agreed = negotiate(proposal, options, (address) => recall(address, principal))
       dialect = agreed instanceof Promise ? await agreed : agreed
-      if (given === undefined && !dialect.allowsMissingId) throw missingId()
+      if (given === undefined && !dialect.allowsMissingId && !lenientEnvelope) throw missingId()
       const operation = operationOf(dialect, proposal, options)
       awaitsStream = isStream(operation) && proposal.acceptsStream
       const call = new WireCall(incoming, principal, options)

@@ -70,12 +70,14 @@ export function createRest(options: WireOptions): Rest {
         return await answer(match, incoming, speak)
       }
       const wrong = new A2AError('method-not-found', `This path takes ${match.allow}, not ${method}.`)
-      return { ...refusal(wrong, incoming, spoken, { allow: match.allow }), status: 405 }
+      return refusal(wrong, incoming, spoken, { status: 405, headers: { allow: match.allow } })
     } catch (error) {
       return refusal(callerError(error, { signal: incoming.signal, onError }), incoming, spoken)
     }
   }
 }
+
+type Headers = Readonly<Record<string, string>>
 
 /** Notes the dialect in which an error from here on is told. */
 type Speak = (dialect: ServerDialect) => ServerDialect
@@ -96,9 +98,11 @@ function refusal(
   error: A2AError,
   incoming: Incoming,
   dialect: ServerDialect,
-  extra: Readonly<Record<string, string>> = {},
+  { status: told, headers: more }: { readonly status?: number; readonly headers?: Headers } = {},
 ): Outgoing {
   const { status, body } = dialect.encodeHttpError(error)
-  const headers = { 'content-type': contentTypeFor(incoming, dialect), ...refusalHeaders(error), ...extra }
-  return { status, headers, body: JSON.stringify(body) }
+  const headers = { 'content-type': contentTypeFor(incoming, dialect), ...refusalHeaders(error), ...more }
+  const { error: inner } = body
+  const renumbered = told && isObject(inner) ? { ...body, error: { ...inner, code: told } } : body
+  return { status: told ?? status, headers, body: JSON.stringify(renumbered) }
 }
