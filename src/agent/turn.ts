@@ -1,9 +1,9 @@
-import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
+import type { MessageEvent } from '../protocol/events.ts'
 import type { Logger } from '../protocol/logger.ts'
-import type { Json, JsonObject, Message, Part, Principal, Task, TaskState } from '../protocol/model.ts'
-import { textOf, toBase64 } from '../protocol/parts.ts'
-import { type ArtifactWriter, createArtifactWriter } from './artifact-writer.ts'
+import type { Json, JsonObject, Message, Principal, Task } from '../protocol/model.ts'
+import { type Ask, asAnswer, createAsk, type Inquire } from './ask.ts'
 import type { Content } from './content.ts'
+import { createSpeech, type Mouth, type Speech } from './speech.ts'
 import { createVoice } from './voice.ts'
 
 /**
@@ -11,7 +11,7 @@ import { createVoice } from './voice.ts'
  * requireInput, fail, reject) makes it a task. The promises resolve when the event is stored; awaiting them carries
  * the store's back-pressure to the agent.
  */
-export interface Turn {
+export interface Turn extends Speech {
   readonly taskId: string
   readonly contextId: string
   /** The text of the message. */
@@ -34,37 +34,21 @@ export interface Turn {
   readonly signal: AbortSignal
   readonly log: Logger
 
-  status(state: TaskState, content?: Content): Promise<void>
-  artifact(name: string, options?: ArtifactOptions): ArtifactWriter
-  /** Adds a whole artifact that is one JSON value. */
-  data(value: Json, name?: string): Promise<void>
-  /** Adds a whole artifact that is one file. */
-  file(file: File): Promise<void>
   /** Asks the caller and waits for the answer, within this turn. */
-  ask(question: Content): Promise<Answer>
+  readonly ask: Ask
+  /**
+   * Does a piece of work and gives what it returns, which must be JSON. With the policy `resume` it is stored, and
+   * never done again by a turn that is resumed. What the work has to say meanwhile, it says by what it is given.
+   */
+  step<T>(name: string, work: (within: Speech) => T | Promise<T>): Promise<T>
   /** Asks the caller and leaves it there: the answer begins a new turn. Return after it. */
   requireInput(question: Content): Promise<void>
   fail(reason: Content): Promise<void>
   reject(reason: Content): Promise<void>
 }
 
-export interface ArtifactOptions {
-  readonly description?: string
-  readonly mediaType?: string
-  readonly metadata?: JsonObject
-}
-
-export interface File {
-  readonly name: string
-  readonly mediaType?: string
-  readonly content: Uint8Array | string | URL
-}
-
-/** What the caller said to a question. */
-export type Answer = Pick<Turn, 'text' | 'message' | 'metadata' | 'principal'>
-
 /** What the runtime gives to a turn. */
-export interface TurnContext {
+export interface TurnContext extends Mouth {
   readonly taskId: string
   readonly contextId: string
   readonly received: MessageEvent
@@ -73,26 +57,15 @@ export interface TurnContext {
   readonly history: readonly Message[]
   readonly signal: AbortSignal
   readonly log: Logger
-  readonly newArtifactId: () => string
-  /** Resolves when the event is stored. */
-  readonly emit: (event: TaskEvent) => Promise<void>
-  /** The next message for this task, also if it has come already. */
-  readonly nextMessage: () => Promise<MessageEvent>
+  readonly step: (name: string, work: (within: Mouth) => unknown) => Promise<Json | undefined>
+  readonly ask: Inquire
 }
 
 export function createTurn(context: TurnContext): Turn {
-  const { taskId, contextId, received, emit } = context
+  const { taskId, contextId, received } = context
 
   const voice = createVoice(context)
-  const status = (state: TaskState, content?: Content) => emit(voice.status(state, content))
-
-  function artifact(name: string, { mediaType, ...options }: ArtifactOptions = {}): ArtifactWriter {
-    return createArtifactWriter({
-      artifact: { artifactId: context.newArtifactId(), name, ...options },
-      mediaType,
-      emit,
-    })
-  }
+  const { status, artifact, data, file } = createSpeech(voice, context)
 
   return {
     taskId,
@@ -107,13 +80,13 @@ export function createTurn(context: TurnContext): Turn {
     log: context.log,
     status,
     artifact,
-    // A copy: what is stored does not change when the agent goes on working with its value.
-    data: (value, name = 'data') =>
-      artifact(name).close({ data: structuredClone(value), mediaType: 'application/json' }),
-    file: (file) => artifact(file.name).close(filePart(file)),
-    async ask(question) {
-      await status('input-required', question)
-      return asAnswer(await context.nextMessage())
+    data,
+    file,
+    ask: createAsk(context.ask, voice),
+    async step<T>(name: string, work: (within: Speech) => T | Promise<T>) {
+      requireStep(name, work)
+      // What the work returned, as JSON brings it back.
+      return (await context.step(name, (within) => work(createSpeech(voice, within)))) as T
     },
     requireInput: (question) => status('input-required', question),
     fail: (reason) => status('failed', reason),
@@ -121,12 +94,9 @@ export function createTurn(context: TurnContext): Turn {
   }
 }
 
-function asAnswer({ message, metadata = {}, principal }: MessageEvent): Answer {
-  return { text: textOf(message), message, metadata, principal }
-}
-
-function filePart({ name, mediaType, content }: File): Part {
-  const about = { filename: name, ...(mediaType !== undefined && { mediaType }) }
-  if (content instanceof URL) return { url: content.href, ...about }
-  return { raw: toBase64(typeof content === 'string' ? new TextEncoder().encode(content) : content), ...about }
+function requireStep(name: unknown, work: unknown): void {
+  if (typeof name !== 'string' || name === '') {
+    throw new TypeError(`turn.step(): expected a name that is not empty, got ${JSON.stringify(name)}`)
+  }
+  if (typeof work !== 'function') throw new TypeError(`turn.step(${name}): expected a function, got ${typeof work}`)
 }

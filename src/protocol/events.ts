@@ -31,6 +31,8 @@ export interface StatusEvent {
   readonly metadata?: JsonObject
   /** The runtime told it, and not the agent: a turn that is replayed does not say it again. */
   readonly implied?: true
+  /** Within which step of a durable turn it was told. */
+  readonly step?: string
 }
 
 export interface ArtifactEvent {
@@ -40,6 +42,8 @@ export interface ArtifactEvent {
   readonly append?: boolean
   readonly lastChunk?: boolean
   readonly metadata?: JsonObject
+  /** Within which step of a durable turn it was told. */
+  readonly step?: string
 }
 
 /** What must be remembered to go on with a task in another process. It is in the log only: no reader is told it. */
@@ -55,11 +59,21 @@ export type JournalEntry =
   | { readonly type: 'handed-over' }
   /** The turn is over, and the task rests: messages up to that generation are answered. */
   | { readonly type: 'rested'; readonly answered: number }
-  /** The turn holds nothing until it is answered; after that moment (milliseconds since 1970) nobody has to. */
-  | { readonly type: 'paused'; readonly expiresAt?: number }
-  /** A step was under way when the next event was stored. */
-  | { readonly type: 'begun'; readonly step: string }
-  | { readonly type: 'step'; readonly step: string; readonly result?: Json; readonly failure?: StepFailure }
+  /**
+   * The turn waits for a message beyond that generation, and no process for it; at `expiresAt` (milliseconds since
+   * 1970) it waits no longer.
+   */
+  | { readonly type: 'paused'; readonly answered: number; readonly expiresAt?: number }
+  /** The step of that name, called for so many times, is done. */
+  | StepEntry
+
+export interface StepEntry {
+  readonly type: 'step'
+  readonly step: string
+  readonly call: number
+  readonly result?: Json
+  readonly failure?: StepFailure
+}
 
 export interface StepFailure {
   readonly message: string

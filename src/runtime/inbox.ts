@@ -12,6 +12,8 @@ export interface Inbox {
   /** Whether somebody was waiting for it. */
   push(letter: Letter): boolean
   take(): Letter | undefined
+  /** Holds these, and no others. */
+  fill(letters: readonly Letter[]): void
   /** Waits for the next one; rejects with the signal's reason. */
   next(signal: AbortSignal): Promise<Letter>
   /** The generation of the last one that was taken; 0 if none was. */
@@ -40,6 +42,9 @@ export function createInbox(): Inbox {
       return true
     },
     take,
+    fill(given) {
+      letters.splice(0, letters.length, ...given)
+    },
     taken: () => taken,
     next(signal) {
       const first = take()

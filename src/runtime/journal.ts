@@ -1,4 +1,4 @@
-import type { ArtifactEvent, JournalEntry, StatusEvent, StoredEvent } from '../protocol/events.ts'
+import type { ArtifactEvent, JournalEntry, StatusEvent, StepEntry, StoredEvent } from '../protocol/events.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import type { Mutable } from '../tasks/mutable.ts'
 import type { Letter } from './inbox.ts'
@@ -19,15 +19,23 @@ export interface Journal {
   /** It waits for an answer, and none has come. */
   readonly pause: Pause | undefined
   /** What the agent has said in this turn. */
-  readonly said: readonly Said[]
-  readonly steps: ReadonlyMap<string, Step>
-  /** Steps that were under way when something else was stored. */
-  readonly begun: ReadonlySet<string>
+  readonly said: readonly Stored<Said>[]
+  /** By `stepKey`. */
+  readonly steps: ReadonlyMap<string, Stored<StepEntry>>
+}
+
+export interface Stored<T> {
+  readonly generation: number
+  readonly it: T
 }
 
 export type Said = StatusEvent | ArtifactEvent
-export type Step = Extract<JournalEntry, { readonly type: 'step' }>
 export type Pause = Extract<JournalEntry, { readonly type: 'paused' }>
+
+/** A step is known by its name, and one that is called again by which call of that name it is. */
+export function stepKey({ step, call }: Pick<StepEntry, 'step' | 'call'>): string {
+  return `${call} ${step}`
+}
 
 /** Reads up to a generation; undefined if the task was begun without a journal. */
 export async function readJournal(log: TaskLog, taskId: string, until: number): Promise<Journal | undefined> {
@@ -50,12 +58,7 @@ function createReader() {
   let isCanceled = false
   let isKept = false
 
-  function progress(): void {
-    turn.futile = 0
-    turn.pause = undefined
-  }
-
-  function enter(entry: JournalEntry): void {
+  function enter(entry: JournalEntry, generation: number): void {
     switch (entry.type) {
       case 'attempt':
         if (answered !== undefined || turn.message !== entry.message) turn = newTurn(entry.message)
@@ -77,12 +80,9 @@ function createReader() {
       case 'paused':
         turn.pause = entry
         return
-      case 'begun':
-        turn.begun.add(entry.step)
-        return
       case 'step':
-        progress()
-        turn.steps.set(entry.step, entry)
+        turn.futile = 0
+        turn.steps.set(stepKey(entry), { generation, it: entry })
     }
   }
 
@@ -90,23 +90,20 @@ function createReader() {
     read({ generation, event }: StoredEvent): void {
       switch (event.type) {
         case 'message':
-          turn.pause = undefined
           letters.push({ received: event, generation })
           return
         case 'cancel':
           isCanceled = true
           return
         case 'status':
-          if (event.implied) return
-          progress()
-          turn.said.push(event)
-          return
         case 'artifact':
-          progress()
-          turn.said.push(event)
+          if (event.type === 'status' && event.implied) return
+          turn.futile = 0
+          // What a step says, its result stands for.
+          if (event.step === undefined) turn.said.push({ generation, it: event })
           return
         case 'journal':
-          enter(event.entry)
+          enter(event.entry, generation)
           return
         case 'reply':
           return
@@ -116,16 +113,17 @@ function createReader() {
       if (!isKept) return undefined
       const from = answered === undefined ? turn.message : answered + 1
       const [letter, ...queued] = letters.filter(({ generation }) => generation >= from)
-      return { ...(answered === undefined ? turn : newTurn(0)), letter, queued, isCanceled }
+      const at = answered === undefined ? turn : newTurn(0)
+      const isAnswered = at.pause && (letters.at(-1)?.generation ?? 0) > at.pause.answered
+      return { ...at, pause: isAnswered ? undefined : at.pause, letter, queued, isCanceled }
     },
   }
 }
 
 interface OpenTurn extends Mutable<Omit<Journal, 'letter' | 'queued' | 'isCanceled'>> {
   readonly message: number
-  readonly said: Said[]
-  readonly steps: Map<string, Step>
-  readonly begun: Set<string>
+  readonly said: Stored<Said>[]
+  readonly steps: Map<string, Stored<StepEntry>>
 }
 
 function newTurn(message: number): OpenTurn {
@@ -138,6 +136,5 @@ function newTurn(message: number): OpenTurn {
     pause: undefined,
     said: [],
     steps: new Map(),
-    begun: new Set(),
   }
 }

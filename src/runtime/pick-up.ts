@@ -43,7 +43,7 @@ export function pickUp(
   return { type: 'begin', letter, attempt: attempt + 1, replay }
 }
 
-function unanswered(expiresAt: number): string {
+export function unanswered(expiresAt: number): string {
   return `The question was not answered by ${new Date(expiresAt).toISOString()}, so the task ends here.`
 }
 

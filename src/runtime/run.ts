@@ -6,6 +6,7 @@ import { createInbox, type Letter } from './inbox.ts'
 import { readJournal } from './journal.ts'
 import type { RuntimeSettings } from './options.ts'
 import { type Beginning, pickUp } from './pick-up.ts'
+import type { PausedTurn } from './stage.ts'
 import { createStop, type Stop, type StopReason, stopText } from './stop.ts'
 import { runTurn } from './turn.ts'
 import { createWriter, LeaseLost } from './writer.ts'
@@ -71,7 +72,8 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
       if (event.type === 'cancel') stop('canceled')
       if (event.type !== 'message') return
       const answersQuestion = inbox.push({ received: event, generation: at })
-      if (!answersQuestion && settings.whileBusy === 'interrupt') turn?.stop('interrupted')
+      const isAnswer = answersQuestion || writer.phase === 'input-required'
+      if (!isAnswer && settings.whileBusy === 'interrupt') turn?.stop('interrupted')
     },
     onStored() {
       if (!isEnded(writer.phase) && !isInterrupted(writer.phase)) return
@@ -90,31 +92,33 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
   async function work(): Promise<void> {
     // The first message has nothing before it, and who keeps no journal has nothing to look up.
     const isNew = letter && (letter.generation === 1 || !recovery.isKept)
-    let next: Beginning | undefined = isNew ? { letter, attempt: 1 } : await resume()
-    for (; next; next = following() ?? (await rest())) {
+    let next: Beginning | undefined = isNew ? { letter, attempt: 1 } : await resume(letter === undefined)
+    while (next) {
       turn = createStop(settings)
       if (halted) turn.stop(halted)
       const stopped = await runTurn({ task, ...next, stop: turn, writer, inbox, voice }, settings)
       turn = undefined
       if (isEnded(writer.phase)) return
-      const reason = halted ?? (stopped === 'interrupted' ? undefined : stopped)
+      const pause = typeof stopped === 'object' ? stopped : undefined
+      const reason = halted ?? (typeof stopped === 'object' || stopped === 'interrupted' ? undefined : stopped)
       if (reason) return await end(reason)
       answered = Math.max(next.letter.generation, inbox.taken())
+      next = pause ? await release(pause) : (following() ?? (await rest()))
     }
   }
 
   /** Where an earlier process, or an earlier run, has left the task. */
-  async function resume(): Promise<Beginning | undefined> {
-    const journal = await readJournal(log, taskId, generation)
+  async function resume(isOrphan: boolean): Promise<Beginning | undefined> {
+    const journal = await readJournal(log, taskId, writer.generation)
     if (!journal && letter) return begin(letter)
-    for (const queued of journal?.queued ?? []) inbox.push(queued)
-    const found = pickUp(journal, recovery, { isOrphan: letter === undefined, now: settings.clock.now() })
+    inbox.fill(journal?.queued ?? [])
+    const found = pickUp(journal, recovery, { isOrphan, now: settings.clock.now() })
     switch (found.type) {
       case 'begin':
         if (found.attempt > (journal?.attempt ?? 0)) note(attemptAt(found))
         return found
       case 'rest':
-        return await release()
+        return await release(found)
       case 'cancel':
         await end('canceled')
         return undefined
@@ -147,18 +151,18 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
   }
 
   /** Gives the lease back, unless something has come meanwhile: then that is what to do next. */
-  async function release(): Promise<Beginning | undefined> {
-    await writer.settled()
-    while (!(await log.release(taskId, fence, writer.generation))) {
-      await writer.sync()
+  async function release(pause?: PausedTurn): Promise<Beginning | undefined> {
+    for (;;) {
+      await writer.settled()
       if (halted) {
         await end(halted)
         return undefined
       }
-      const next = following()
-      if (next) return next
+      // An answer goes to the turn that asked.
+      if (inbox.size() > 0) return pause ? await resume(false) : following()
+      if (await log.release(taskId, fence, writer.generation, pause?.wakeAt)) return undefined
+      await writer.sync()
     }
-    return undefined
   }
 
   async function end(reason: StopReason): Promise<void> {

@@ -3,7 +3,19 @@ import type { Mutable } from '../tasks/mutable.ts'
 import type { RuntimeSettings } from './options.ts'
 
 /** Why a turn is stopped from outside. */
-export type StopReason = 'canceled' | 'interrupted' | 'deadline' | 'shutdown' | 'flooded' | 'lease-lost'
+export type StopReason =
+  | 'canceled'
+  | 'interrupted'
+  | 'deadline'
+  | 'shutdown'
+  | 'flooded'
+  | 'lease-lost'
+  /** A question was not answered in time. */
+  | 'unanswered'
+  /** Its code does not fit its journal. */
+  | 'differs'
+  /** It waits for an answer, and no process does. */
+  | 'paused'
 
 /** The brake of one turn. */
 export interface Stop {
@@ -12,12 +24,17 @@ export interface Stop {
   /** Nothing that this turn emits is stored any more. */
   readonly over: boolean
   stop(reason: StopReason): void
+  /** Leaves the work where it is, without telling it. */
+  leave(reason: StopReason): void
   /** How the work ended; undefined if it ignores the signal until the end of the grace period. */
   race<T>(work: Promise<T>): Promise<Ended<T> | undefined>
   close(): void
 }
 
 export type Ended<T> = { readonly value: T } | { readonly error: unknown }
+
+/** Nothing that the work may still do is of use to anybody. */
+const hopeless: readonly StopReason[] = ['lease-lost', 'differs', 'unanswered']
 
 export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings): Stop {
   const controller = new AbortController()
@@ -27,8 +44,7 @@ export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings
   function stop(why: StopReason): void {
     if (brake.reason || brake.over) return
     brake.reason = why
-    // Another writer goes on with the task: there is nothing to wait for.
-    grace = clock.setTimeout(() => leaveBehind(), why === 'lease-lost' ? 0 : cancelGrace)
+    grace = clock.setTimeout(() => leaveBehind(), hopeless.includes(why) ? 0 : cancelGrace)
     controller.abort(new Error(`The turn is stopped: ${why}.`))
   }
   const deadline = turnDeadline === undefined ? undefined : clock.setTimeout(() => stop('deadline'), turnDeadline)
@@ -38,6 +54,11 @@ export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings
     reason: undefined,
     over: false,
     stop,
+    leave(why) {
+      if (brake.reason || brake.over) return
+      brake.reason = why
+      grace = clock.setTimeout(() => leaveBehind(), 0)
+    },
     race: (work) =>
       new Promise((resolve) => {
         leaveBehind = () => resolve(undefined)
@@ -67,6 +88,9 @@ export function stopText(reason: StopReason, { turnDeadline }: RuntimeSettings):
     case 'canceled':
     case 'interrupted':
     case 'lease-lost':
+    case 'unanswered':
+    case 'differs':
+    case 'paused':
       return 'The turn was stopped.'
   }
 }

@@ -1,16 +1,21 @@
 import type { Content } from '../agent/content.ts'
 import { perform } from '../agent/perform.ts'
 import { refused } from '../agent/refused.ts'
+import type { Mouth } from '../agent/speech.ts'
 import { createTurn, type TurnContext } from '../agent/turn.ts'
 import type { Voice } from '../agent/voice.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { Fold } from '../tasks/fold.ts'
 import { loadFold } from '../tasks/load.ts'
 import type { NewTask } from '../tasks/log.ts'
+import { createDurableStage } from './durable-stage.ts'
 import { describeFailure } from './failure.ts'
 import type { Inbox } from './inbox.ts'
+import type { Said } from './journal.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Beginning } from './pick-up.ts'
+import { createPlainStage } from './plain-stage.ts'
+import type { PausedTurn } from './stage.ts'
 import type { Stop, StopReason } from './stop.ts'
 import { foldUntil } from './stream.ts'
 import type { Writer } from './writer.ts'
@@ -23,9 +28,12 @@ export interface TurnStart extends Beginning {
   readonly voice: Voice
 }
 
-/** Lets the agent answer one message and stores what its answer means. Gives the reason if it was stopped. */
-export async function runTurn(start: TurnStart, settings: RuntimeSettings): Promise<StopReason | undefined> {
-  const { task, letter, attempt, stop, writer, inbox, voice } = start
+/** Lets the agent answer one message and stores what its answer means. Tells if it was stopped, or paused. */
+export async function runTurn(
+  start: TurnStart,
+  settings: RuntimeSettings,
+): Promise<StopReason | PausedTurn | undefined> {
+  const { task, letter, attempt, replay, stop, writer, inbox, voice } = start
   const { log, logger, agent, taskAfter, recovery, clock } = settings
   const { received } = letter
   const isFirst = letter.generation === 1
@@ -44,6 +52,29 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
     isTask = true
   }
 
+  const acting = { writer, inbox, stop, clock, tellWorking }
+  const stage =
+    recovery.policy === 'resume' ? createDurableStage({ ...acting, letter, journal: replay }) : createPlainStage(acting)
+
+  const newArtifactId = recovery.isKept ? artifactIds(`${letter.generation}`) : randomId
+
+  function emit(event: Said): Promise<void> {
+    if (stop.over) return refused(over())
+    if (event.type === 'status') isTask = toldStatus = true
+    else becomesTask()
+    return stage.emit(event)
+  }
+
+  function over(): string {
+    return `This turn of task ${task.taskId} is over (${stop.reason ?? 'it has returned'}).`
+  }
+
+  /** For the work of a step that is stored as a whole. */
+  function within(step: string): Mouth {
+    const place = `${letter.generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
+    return { emit: (event) => emit({ ...event, step }), newArtifactId: artifactIds(place) }
+  }
+
   function context(fold: Fold | undefined): TurnContext {
     const said = fold?.messages() ?? []
     return {
@@ -58,17 +89,13 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
       ),
       signal: stop.signal,
       log: logger,
-      newArtifactId: recovery.isKept ? artifactIds(letter.generation) : () => crypto.randomUUID(),
-      emit(event) {
-        if (stop.over) return refused(`This turn of task ${task.taskId} is over (${stop.reason ?? 'it has returned'}).`)
-        if (event.type === 'status') isTask = toldStatus = true
-        else becomesTask()
-        return writer.emit(event)
-      },
-      async nextMessage() {
-        const next = await inbox.next(stop.signal)
-        if (writer.phase === 'input-required') tellWorking()
-        return next.received
+      newArtifactId,
+      emit,
+      step: (name, work) => stage.step(name, (key) => work(key === undefined ? { emit, newArtifactId } : within(key))),
+      ask(question, expiresAt) {
+        if (stop.over) return refused(over())
+        isTask = toldStatus = true
+        return stage.ask(question, expiresAt)
       },
     }
   }
@@ -93,25 +120,36 @@ export async function runTurn(start: TurnStart, settings: RuntimeSettings): Prom
   }
 
   // An attempt that follows another finds the task at work, unless that one was waiting for its caller.
-  if (attempt > 1 || isFirst ? isInterrupted(writer.phase) : true) tellWorking()
+  if (!replay && (attempt > 1 || isFirst ? isInterrupted(writer.phase) : true)) tellWorking()
   const turn = createTurn(context(isFirst ? undefined : await foldBefore()))
   const work = perform(agent.run, turn, becomesTask)
   // Most agents have touched the task by now.
   const slow = isTask ? undefined : clock.setTimeout(becomesTask, taskAfter)
   const done = await stop.race(work)
   clock.clearTimeout(slow)
+  if (done && 'value' in done) stage.close()
   stop.close()
   // What the agent emitted without awaiting it comes before its end. Artifacts go together with it; only a status that
   // the agent told has to be stored before we know how the task stands.
   const pending = toldStatus || stop.reason || !done ? writer.settled() : undefined
   if (pending) await pending
-  if (stop.reason || !done) return stop.reason
+  const failure = stage.failure()
+  if (failure !== undefined) {
+    logger.error({ taskId: task.taskId }, failure)
+    if (!isEnded(writer.phase)) await writer.emit(voice.status('failed', failure))
+    return undefined
+  }
+  if (stop.reason || !done) return stop.reason === 'paused' ? stage.pause() : stop.reason
   await ('error' in done ? fail(done.error) : conclude(done.value))
   return undefined
 }
 
 /** The same for every attempt, so that what an attempt writes takes the place of what an earlier one has written. */
-function artifactIds(message: number): () => string {
+function artifactIds(place: string): () => string {
   let made = 0
-  return () => `artifact-${message}-${++made}`
+  return () => `artifact-${place}-${++made}`
+}
+
+function randomId(): string {
+  return crypto.randomUUID()
 }

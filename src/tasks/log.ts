@@ -41,9 +41,12 @@ export interface TaskLog {
   acquire(taskId: string, lease: LeaseRequest): Promise<Lease | undefined>
   /** Prolongs leases; answers the ids of those tasks whose lease is lost. */
   renew(leases: readonly HeldLease[], ttl: number): Promise<readonly string[]>
-  /** Gives the lease back, unless something beyond `after` was stored meanwhile: then `false`, and it is kept. */
-  release(taskId: string, fence: number, after: number): Promise<boolean>
-  /** Tasks whose lease has run out: whoever worked on them is gone. */
+  /**
+   * Gives the lease back, unless something beyond `after` was stored meanwhile: then `false`, and it is kept. Whoever
+   * wants it can take it at once; if nobody has until `wakeAt` (milliseconds since 1970), the task is an orphan then.
+   */
+  release(taskId: string, fence: number, after: number, wakeAt?: number): Promise<boolean>
+  /** Tasks whose lease has run out, or whose moment has come: nobody works on them, and somebody should. */
   orphans(limit: number): Promise<readonly TaskHead[]>
 
   /** Removes the content of what ended before that moment, leaving tombstones; answers how many. */

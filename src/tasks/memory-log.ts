@@ -95,8 +95,9 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
 
   function grant(entry: Entry, { ttl }: LeaseRequest): Lease | undefined {
     const now = clock.now()
-    if (isOver(entry) || (entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
+    if (isOver(entry) || (entry.isHeld && entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
     entry.fence++
+    entry.isHeld = true
     entry.leaseUntil = now + ttl
     return { fence: entry.fence }
   }
@@ -126,6 +127,7 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
         claims: [],
         key: ++lastKey,
         fence: 1,
+        isHeld: true,
         leaseUntil: created + options.lease.ttl,
       }
       tasks.set(task.taskId, entry)
@@ -199,17 +201,18 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
       const until = clock.now() + ttl
       return leases.flatMap(({ taskId, fence }) => {
         const entry = tasks.get(taskId)
-        if (!entry || entry.fence !== fence || entry.leaseUntil === undefined) return [taskId]
+        if (entry?.fence !== fence || !entry.isHeld || entry.leaseUntil === undefined) return [taskId]
         entry.leaseUntil = until
         return []
       })
     },
 
-    async release(taskId, fence, after) {
+    async release(taskId, fence, after, wakeAt) {
       const entry = tasks.get(taskId)
       if (!entry || entry.fence !== fence) return true
       if (entry.standing.generation !== after) return false
-      entry.leaseUntil = undefined
+      entry.isHeld = false
+      entry.leaseUntil = isOver(entry) ? undefined : wakeAt
       return true
     },
 
@@ -251,7 +254,9 @@ interface Entry {
   /** Orders tasks whose status changed in the same millisecond. */
   readonly key: number
   fence: number
+  /** Until when it is leased; if nobody holds it, when it shall be an orphan. */
   leaseUntil?: number
+  isHeld: boolean
 }
 
 function headOf({ task, standing, created }: Entry): TaskHead {

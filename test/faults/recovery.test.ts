@@ -4,7 +4,14 @@ import type { StoredEvent } from '../../src/protocol/events.ts'
 import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
 import { readAll } from '../contracts/task-log/samples.ts'
 import { collect } from '../support/house.ts'
-import { eventually, type ProcessOptions, type ServerProcess, startProcess } from '../support/process.ts'
+import {
+  eventually,
+  ledgerOf,
+  type ProcessOptions,
+  release,
+  type ServerProcess,
+  startProcess,
+} from '../support/process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 const leaseTtl = 1_000
@@ -83,5 +90,67 @@ describe('SIGTERM', () => {
     expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'attempt 2' }] } })
     expect(await a.ended).toBe(0)
     expect(writersIn(await eventsOf(directory, id))).toEqual([a.pid, b.pid])
+  })
+})
+
+describe('a durable turn', () => {
+  const recovery = 'resume'
+  const textIn = (parts: readonly { readonly text?: string }[] = []) => parts.map(({ text }) => text).join('')
+
+  it('goes on where it was, from process to process: no step and no event twice', async () => {
+    const directory = await temporaryDirectory()
+    const start = () => startProcess(directory, { leaseTtl, recovery })
+    const notes = async () => (await ledgerOf(directory)).map(({ text }) => text).filter((text) => !/^order/.test(text))
+    const first = await start()
+    const { id } = await first.wire.sendTask('order gate', immediately)
+    await eventually(async () => (await notes()).includes('confirm begins'))
+    first.signal('SIGKILL')
+    await first.ended
+
+    const second = await start()
+    await eventually(async () => (await notes()).filter((text) => text === 'confirm begins').length === 2)
+    await release(directory, 'gate')
+    await eventually(async () => (await second.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
+    second.signal('SIGKILL')
+    await second.ended
+
+    const third = await start()
+    // It waits for days if it must, and no process does: only the answer makes it go on.
+    const done = await third.wire.sendTask('card', { taskId: id })
+    expect([done.status.state, textIn(done.status.message?.parts)]).toEqual(['TASK_STATE_COMPLETED', 'Paid by card'])
+    expect(await notes()).toEqual(['reserve', 'confirm begins', 'confirm begins', 'confirm', 'pay by card'])
+    expect(done.artifacts?.map(({ parts }) => textIn(parts))).toEqual(['one two'])
+    const events = (await eventsOf(directory, id)).map(({ event }) => event)
+    const statuses = events.flatMap((event) => (event.type === 'status' && !event.implied ? [event.status.state] : []))
+    expect(statuses).toEqual(['working', 'input-required', 'completed'])
+  })
+
+  it('is gone on with by another process when its own was stopped, which stores nothing more then', async () => {
+    const { directory, a, b } = await startPair({ recovery })
+    const { id } = await a.wire.sendTask('order gate', immediately)
+    await eventually(async () => (await ledgerOf(directory)).some(({ text }) => text === 'confirm begins'))
+    a.signal('SIGSTOP')
+    await eventually(async () => (await ledgerOf(directory)).some(({ pid }) => pid === b.pid))
+    await release(directory, 'gate')
+    await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
+    const before = await eventsOf(directory, id)
+    a.signal('SIGCONT')
+    // Its step comes to its end too, for which nobody can do anything; its result is not stored.
+    await eventually(() => a.complaints().includes('was lost to another process'))
+    expect(await eventsOf(directory, id)).toEqual(before)
+    const done = await a.wire.sendTask('cash', { taskId: id })
+    expect(textIn(done.status.message?.parts)).toBe('Paid by cash')
+  })
+
+  it('is handed over at once when its server goes', async () => {
+    const { directory, a, b } = await startPair({ recovery, leaseTtl: 60_000, drainDeadline: 50 })
+    const { id } = await a.wire.sendTask('order gate', immediately)
+    await eventually(async () => (await ledgerOf(directory)).some(({ text }) => text === 'confirm begins'))
+    a.signal('SIGTERM')
+    await eventually(async () => (await ledgerOf(directory)).some(({ pid }) => pid === b.pid))
+    expect(await a.ended).toBe(0)
+    await release(directory, 'gate')
+    await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
+    expect((await ledgerOf(directory)).filter(({ text }) => text === 'reserve')).toHaveLength(1)
   })
 })

@@ -32,6 +32,23 @@ async function run(turn: Turn): Promise<string | undefined> {
       }
       return undefined
     }
+    case 'order': {
+      const note = (what: string) => appendFile(join(directory, 'ledger'), `${process.pid} ${what}\n`)
+      await turn.step('reserve', () => note('reserve'))
+      await turn.status('working', 'Reserved')
+      const list = turn.artifact('list')
+      await list.write('one ')
+      await turn.step('confirm', async () => {
+        await note('confirm begins')
+        while (!existsSync(join(directory, name)) && !turn.signal.aborted) await pause(5)
+        turn.signal.throwIfAborted()
+        await note('confirm')
+      })
+      await list.close('two')
+      const { text } = await turn.ask('Pay how?')
+      await turn.step('pay', () => note(`pay by ${text}`))
+      return `Paid by ${text}`
+    }
     case 'tick': {
       const ticks = turn.artifact('ticks')
       // The first attempt never ends by itself; a later one does.

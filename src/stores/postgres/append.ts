@@ -1,7 +1,7 @@
 import type { Appended, LeaseRequest } from '../../tasks/log.ts'
 import { type ClaimedRow, decodeClaimed } from './claims.ts'
 import type { Database } from './database.ts'
-import { leaseEnd } from './leases.ts'
+import { isFree, leaseEnd } from './leases.ts'
 import { array, lines } from './text.ts'
 import { Mismatch } from './trouble.ts'
 import { changeBy, claimColumns, eventColumns, skipped, type Write } from './write.ts'
@@ -33,7 +33,7 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
     ),
     locked AS MATERIALIZED (
       SELECT key, task_id, owner, generation, phase, fence,
-        NOT ended AND (lease_until IS NULL OR lease_until <= clock_timestamp()) AS is_free
+        NOT ended AND ${isFree} AS is_free
       FROM ${tasks} WHERE task_id = ANY (string_to_array($1, E'\\n'))
       ORDER BY key FOR NO KEY UPDATE
     ),

@@ -7,9 +7,12 @@ import { array, decodeText, encodeText, lines } from './text.ts'
 export interface Leases {
   acquire(taskId: string, request: LeaseRequest): Promise<Lease | undefined>
   renew(leases: readonly HeldLease[], ttl: number): Promise<readonly string[]>
-  release(taskId: string, fence: number, after: number): Promise<boolean>
+  release(taskId: string, fence: number, after: number, wakeAt?: number): Promise<boolean>
   orphans(limit: number): Promise<readonly TaskHead[]>
 }
+
+/** Nobody holds it, or nobody any more; until a moment that was set, nobody has to. */
+export const isFree = '(lease_until IS NULL OR lease_until <= clock_timestamp() OR lease_holder IS NULL)'
 
 /** When a lease ends that begins now, given its milliseconds. */
 export function leaseEnd(ttl: string): string {
@@ -20,7 +23,7 @@ export function createLeases(db: Database): Leases {
   const tasks = db.name('tasks')
   const take = db.prepare<Lease>(`
     UPDATE ${tasks} SET fence = fence + 1, lease_until = ${leaseEnd('$2::float8')}, lease_holder = $3
-    WHERE task_id = $1 AND NOT ended AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+    WHERE task_id = $1 AND NOT ended AND ${isFree}
     RETURNING fence`)
   // Locked in one order by all, so that no two wait for each other.
   const prolong = db.prepare<HeldRow>(`
@@ -28,7 +31,7 @@ export function createLeases(db: Database): Leases {
       SELECT task.key, task.task_id, task.fence FROM ${tasks} AS task
       JOIN unnest(string_to_array($1, E'\\n'), $2::int[]) AS lease (task_id, fence)
         ON task.task_id = lease.task_id AND task.fence = lease.fence
-      WHERE task.lease_until IS NOT NULL
+      WHERE task.lease_holder IS NOT NULL
       ORDER BY task.key FOR NO KEY UPDATE OF task
     )
     UPDATE ${tasks} AS task SET lease_until = ${leaseEnd('$3::float8')}
@@ -36,7 +39,8 @@ export function createLeases(db: Database): Leases {
     RETURNING held.task_id, held.fence`)
   const giveBack = db.prepare<{ readonly released: boolean }>(`
     WITH given AS (
-      UPDATE ${tasks} SET lease_until = NULL, lease_holder = NULL
+      UPDATE ${tasks}
+      SET lease_until = CASE WHEN ended THEN NULL ELSE to_timestamp($4::float8 / 1000) END, lease_holder = NULL
       WHERE task_id = $1 AND fence = $2 AND generation = $3 RETURNING key
     )
     SELECT EXISTS (SELECT FROM given) OR NOT EXISTS (SELECT FROM ${tasks} WHERE task_id = $1 AND fence = $2) AS released`)
@@ -55,8 +59,8 @@ export function createLeases(db: Database): Leases {
       const held = new Set(rows.map(({ task_id, fence }) => `${fence} ${decodeText(task_id)}`))
       return leases.flatMap(({ taskId, fence }) => (held.has(`${fence} ${taskId}`) ? [] : [taskId]))
     },
-    async release(taskId, fence, after) {
-      const [row] = await giveBack(encodeText(taskId), fence, after)
+    async release(taskId, fence, after, wakeAt) {
+      const [row] = await giveBack(encodeText(taskId), fence, after, wakeAt ?? null)
       return row?.released === true
     },
     orphans: async (limit) => (await runOut(limit)).map(decodeHead),

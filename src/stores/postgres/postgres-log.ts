@@ -173,7 +173,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Ta
     claimed: (owner, key) => look(() => findClaim(owner, key)),
     acquire: (taskId, lease) => look(() => leases.acquire(taskId, lease)),
     renew: (held, ttl) => look(() => leases.renew(held, ttl)),
-    release: (taskId, fence, after) => look(() => leases.release(taskId, fence, after)),
+    release: (taskId, fence, after, wakeAt) => look(() => leases.release(taskId, fence, after, wakeAt)),
     orphans: (limit) => look(() => leases.orphans(limit)),
     expire: async (endedBefore, limit) => dropTails(await look(() => retention.expire(endedBefore, limit))),
     forget: async (endedBefore, limit) => dropTails(await look(() => retention.forget(endedBefore, limit))),

@@ -138,7 +138,7 @@ export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions)
     claimed: (owner, key) => look(() => claims.find(owner, key)),
     acquire: (taskId, lease) => write(() => leases.acquire(taskId, lease)),
     renew: (held, ttl) => write(() => leases.renew(held, ttl)),
-    release: (taskId, fence, after) => write(() => leases.release(taskId, fence, after)),
+    release: (taskId, fence, after, wakeAt) => write(() => leases.release(taskId, fence, after, wakeAt)),
     orphans: (limit) => look(() => leases.orphans(limit)),
     expire: async (endedBefore, limit) => dropTails(await write(() => retention.expire(endedBefore, limit))),
     forget: async (endedBefore, limit) => dropTails(await write(() => retention.forget(endedBefore, limit))),

@@ -130,6 +130,31 @@ export function leasesContract(open: OpenLog): void {
     expect(await log.append(taskId, 2, [chunk('late')], { fence: 1 })).toEqual({ type: 'fenced' })
   })
 
+  test('a lease that was given back until a moment can be taken at once, and makes an orphan at that moment', async () => {
+    const log = await openForTest(open)
+    const [answered, forgotten] = [await begin(log), await begin(log)]
+    const wakeAt = Date.now() + 60
+    for (const taskId of [answered, forgotten]) expect(await log.release(taskId, 1, 1, wakeAt)).toBe(true)
+    expect(await log.renew([{ taskId: answered, fence: 1 }], 10_000)).toEqual([answered])
+    expect(await log.orphans(10)).toEqual([])
+    const taken = await log.append(answered, 1, [message()], { lease })
+    expect(taken).toMatchObject({ type: 'stored', lease: { fence: 2 } })
+    await sleep(80)
+    expect(await log.orphans(10)).toMatchObject([{ taskId: forgotten }])
+    expect(await log.acquire(forgotten, lease)).toEqual({ fence: 2 })
+    expect(await log.orphans(10)).toEqual([])
+  })
+
+  test('who holds a lease for no time and gives it back leaves no orphan', async () => {
+    const log = await openForTest(open)
+    const taskId = await begin(log)
+    await log.release(taskId, 1, 1, Date.now() - 1)
+    expect(await log.orphans(10)).toMatchObject([{ taskId }])
+    expect(await log.acquire(taskId, lease)).toEqual({ fence: 2 })
+    expect(await log.release(taskId, 2, 1)).toBe(true)
+    expect(await log.orphans(10)).toEqual([])
+  })
+
   test('the lease ends with the task, and nobody gets it then', async () => {
     const log = await openForTest(open)
     const done = await begin(log, {}, status('completed'))

@@ -23,7 +23,10 @@ export function chunk(text: string): ArtifactEvent {
   return { type: 'artifact', artifact: { artifactId: 'a', parts: [{ text }] }, append: true }
 }
 
-export const step: TaskEvent = { type: 'journal', entry: { type: 'step', step: 'pay', result: { paid: true } } }
+export const step: TaskEvent = {
+  type: 'journal',
+  entry: { type: 'step', step: 'pay', call: 1, result: { paid: true } },
+}
 
 export const reply: TaskEvent = {
   type: 'reply',

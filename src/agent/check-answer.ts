@@ -1,0 +1,44 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Message } from '../protocol/model.ts'
+import { textOf } from '../protocol/parts.ts'
+
+export type Checked<T> = { readonly value: T } | { readonly problem: string }
+
+/**
+ * What a schema makes of an answer: of its data, if it has a part of that kind, else of its text, as it is or as the
+ * JSON that it may be.
+ */
+export async function checkAnswer<S extends StandardSchemaV1>(
+  schema: S,
+  message: Message,
+): Promise<Checked<StandardSchemaV1.InferOutput<S>>> {
+  let problem = 'it is empty'
+  for (const candidate of candidatesIn(message)) {
+    const result = await schema['~standard'].validate(candidate)
+    if (!result.issues) return { value: result.value as StandardSchemaV1.InferOutput<S> }
+    problem = result.issues.map(describeIssue).join('; ') || 'it does not fit'
+  }
+  return { problem }
+}
+
+/** The last of them is the one whose problem is told. */
+function candidatesIn(message: Message): readonly unknown[] {
+  const data = message.parts.flatMap((part) => ('data' in part ? [part.data] : []))
+  if (data.length > 0) return data.slice(0, 1)
+  const text = textOf(message)
+  const parsed = parse(text)
+  return parsed === undefined ? [text] : [text, parsed]
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function describeIssue({ message, path = [] }: StandardSchemaV1.Issue): string {
+  const place = path.map((segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.')
+  return place ? `${place}: ${message}` : message
+}

@@ -1,0 +1,147 @@
+import { toJson } from '../agent/json-value.ts'
+import { refused } from '../agent/refused.ts'
+import type { Clock } from '../protocol/clock.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { JournalEntry, StepEntry, StepFailure } from '../protocol/events.ts'
+import type { Inbox, Letter } from './inbox.ts'
+import { type Journal, stepKey } from './journal.ts'
+import { createReplay, describe, describeStep } from './replay.ts'
+import { never, type PausedTurn, type Stage } from './stage.ts'
+import type { Stop } from './stop.ts'
+import type { Writer } from './writer.ts'
+
+export interface DurableStageOptions {
+  /** What an earlier run of this turn has left. */
+  readonly journal: Journal | undefined
+  readonly letter: Letter
+  readonly writer: Writer
+  readonly inbox: Inbox
+  readonly stop: Stop
+  readonly clock: Clock
+  readonly tellWorking: () => void
+}
+
+/** A step that failed, now or before a restart: in both cases this is all that is known of it. */
+export class StepFailed extends Error {
+  override readonly name = 'StepFailed'
+}
+
+/** A turn that can be left at any time and gone on with elsewhere. */
+export function createDurableStage(options: DurableStageOptions): Stage {
+  const { journal, letter, writer, inbox, stop, clock, tellWorking } = options
+  let difference: string | undefined
+  let pause: PausedTurn | undefined
+  let isAsking = false
+  let underWay = 0
+
+  const replay = createReplay(journal, clock, (text) => {
+    difference ??= text
+    stop.stop('differs')
+  })
+
+  /** What comes now comes too late: another run will do it. */
+  const isLeft = () => difference !== undefined || pause !== undefined
+
+  function store(entry: JournalEntry): Promise<void> {
+    if (stop.over) return refused(`This turn is over (${stop.reason ?? 'it has returned'}).`)
+    return writer.emit({ type: 'journal', entry })
+  }
+
+  function whenDone(what: string): Promise<void> | undefined {
+    return replay.isDone() ? undefined : new Promise((resolve) => replay.whenDone(what, resolve))
+  }
+
+  /** Steps that are under way are stored first: they must not be done twice. */
+  function leave(): void {
+    if (pause && underWay === 0) stop.leave('paused')
+  }
+
+  async function perform(step: Pick<StepEntry, 'step' | 'call'>, work: (key: string) => unknown) {
+    underWay++
+    try {
+      const done = await settle(() => work(stepKey(step)))
+      const entry = { type: 'step', ...step } as const
+      if ('value' in done) {
+        const result = toJson(done.value, `What the step "${step.step}" returns`)
+        await store(result === undefined ? entry : { ...entry, result })
+        return result
+      }
+      // Whoever is stopped fails for that reason alone, and may succeed next time.
+      if (stop.signal.aborted) throw done.error
+      const failure = failureOf(done.error)
+      await store({ ...entry, failure })
+      throw revive(failure, done.error)
+    } finally {
+      underWay--
+      leave()
+    }
+  }
+
+  return {
+    emit(event) {
+      if (isLeft()) return never()
+      // A step is only done when all was replayed, and what it says is not compared.
+      if (replay.isDone()) return writer.emit(event)
+      if (replay.said(event)) return Promise.resolve()
+      if (isLeft()) return never()
+      return new Promise((resolve, reject) =>
+        replay.whenDone(describe(event), () => writer.emit(event).then(resolve, reject)),
+      )
+    },
+    async step(name, work) {
+      if (isLeft()) return await never()
+      const { stored, ...step } = replay.step(name)
+      if (stored?.failure) throw revive(stored.failure)
+      if (stored) return stored.result
+      await whenDone(describeStep(step))
+      if (isLeft()) return await never()
+      stop.signal.throwIfAborted()
+      const result = await perform(step, work)
+      return isLeft() ? await never() : result
+    },
+    async ask(question, expiresAt) {
+      if (isLeft()) return await never()
+      if (isAsking) throw new Error('This turn waits for an answer already: ask one question at a time.')
+      isAsking = true
+      const wasAsked = replay.said(question)
+      if (!wasAsked) await whenDone(describe(question))
+      if (isLeft()) return await never()
+      if (!wasAsked || (replay.isDone() && inbox.size() === 0)) {
+        const answered = Math.max(letter.generation, inbox.taken())
+        const asked = wasAsked ? undefined : writer.emit(question)
+        await store({ type: 'paused', answered, ...(expiresAt !== undefined && { expiresAt }) })
+        await asked
+      }
+      isAsking = false
+      const next = inbox.take()
+      if (next) {
+        if (replay.isDone() && writer.phase === 'input-required') tellWorking()
+        return next.received
+      }
+      pause = { wakeAt: expiresAt }
+      leave()
+      return await never()
+    },
+    close: replay.close,
+    failure: () => difference,
+    pause: () => (difference === undefined ? pause : undefined),
+  }
+}
+
+async function settle(work: () => unknown): Promise<{ readonly value: unknown } | { readonly error: unknown }> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function failureOf(error: unknown): StepFailure {
+  if (error instanceof A2AError) return { message: error.message, code: error.code }
+  return { message: error instanceof Error ? error.message : String(error) }
+}
+
+/** The same error whether it was stored meanwhile or not, so that code which catches it goes the same way. */
+function revive({ message, code }: StepFailure, cause?: unknown): Error {
+  return code ? new A2AError(code, message, { cause }) : new StepFailed(message, { cause })
+}

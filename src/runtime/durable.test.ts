@@ -1,0 +1,380 @@
+import { expect, it } from 'vitest'
+import { callOf, collect, gate, send, taskOf, until } from '../../test/support/house.ts'
+import { begin, hang, processes, textIn } from '../../test/support/mortal-processes.ts'
+import type { Run } from '../agent/agent.ts'
+import { A2AError } from '../protocol/errors.ts'
+
+it('never does a step again that was stored, and gives what it returned', async () => {
+  const { log, start, ended } = processes()
+  const done: string[] = []
+  const reached = gate()
+  const code =
+    (after: () => unknown): Run =>
+    async (turn) => {
+      const paid = await turn.step('pay', () => {
+        done.push('pay')
+        return { id: 7, note: undefined }
+      })
+      await turn.step('mail', () => void done.push('mail'))
+      await turn.status('working', `paid ${paid.id}`)
+      await turn.step('slow', after)
+      return `${JSON.stringify(paid)} in attempt ${turn.attempt}`
+    }
+  const first = start(
+    code(() => {
+      reached.resolve()
+      return hang()
+    }),
+  )
+  const id = await begin(first)
+  await reached.promise
+  first.kill()
+  start(code(() => done.push('slow')))
+  const task = await ended(id)
+  expect(textIn(task)).toBe('{"id":7} in attempt 2')
+  expect(done).toEqual(['pay', 'mail', 'slow'])
+  const said = (await log.read(id, 0)).filter(({ event }) => JSON.stringify(event).includes('paid 7'))
+  expect(said).toHaveLength(1)
+})
+
+it('emits nothing again that is stored, whatever it is', async () => {
+  const { log, start, ended } = processes()
+  const code = (end: () => unknown): Run =>
+    async function* (turn) {
+      await turn.status('working', 'Reading')
+      const out = turn.artifact('report.md', { description: 'of sales' })
+      await out.write('# Report')
+      await out.write('text')
+      await turn.data({ n: 1 })
+      await turn.file({ name: 'a.txt', content: 'bytes' })
+      yield 'streamed'
+      await turn.step('wait', end)
+      await out.close('the end')
+      yield ' more'
+      return 'done'
+    }
+  const reached = gate()
+  const first = start(
+    code(() => {
+      reached.resolve()
+      return hang()
+    }),
+  )
+  const id = await begin(first)
+  await reached.promise
+  first.kill()
+  start(code(() => 1))
+  const task = await ended(id)
+  expect(textIn(task)).toBe('done')
+  expect(task.artifacts.map(({ name, parts }) => [name, parts.map((part) => Object.values(part)[0])])).toEqual([
+    ['report.md', ['# Report', 'text', 'the end']],
+    ['data', [{ n: 1 }]],
+    ['a.txt', ['Ynl0ZXM=']],
+    ['response', ['streamed', ' more']],
+  ])
+  const events = (await log.read(id, 0)).map(({ event }) => event)
+  expect(events.filter(({ type }) => type === 'artifact')).toHaveLength(8)
+  expect(events.filter((event) => event.type === 'status' && !event.implied)).toHaveLength(2)
+})
+
+it('stores what a step says as one with the step: done again it takes the place of the half, and done it stays', async () => {
+  const { start, ended } = processes()
+  const texts = [['a', 'b'], ['c', 'd', 'e'], ['never']]
+  const reached = [gate(), gate()]
+  let runs = 0
+  const code: Run = async (turn) => {
+    const words = await turn.step('write', async (within) => {
+      const run = runs++
+      const out = within.artifact('poem')
+      for (const text of texts[run] ?? []) await out.write(text)
+      reached[run]?.resolve()
+      if (run === 0) await hang()
+      await out.close()
+      return texts[run]?.length
+    })
+    await turn.data({ words: words ?? 0 })
+    const { text } = await turn.ask('Good?')
+    return text
+  }
+  const first = start(code)
+  const id = await begin(first)
+  await reached[0]?.promise
+  first.kill()
+  const second = start(code)
+  const isAsked = async () => (await second.service.getTask({ taskId: id }, callOf())).status.state === 'input-required'
+  await until(isAsked)
+  void send(second.service, 'yes', { taskId: id })
+  const task = await ended(id)
+  expect(textIn(task)).toBe('yes')
+  expect(task.artifacts.map(({ name, parts }) => [name, parts.map((part) => Object.values(part)[0])])).toEqual([
+    ['poem', ['c', 'd', 'e']],
+    ['data', [{ words: 3 }]],
+  ])
+  expect(runs).toBe(2)
+})
+
+it('holds nothing while it asks, and goes on in another process with the answer', async () => {
+  const { log, start } = processes({ leaseTtl: 60_000 })
+  /** The lease of that fence is given back. */
+  const released = (taskId: string, fence: number) =>
+    until(async () => (await log.renew([{ taskId, fence }], 60_000)).length > 0)
+  let runs = 0
+  const code: Run = async (turn) => {
+    runs++
+    const price = await turn.step('price', () => 5)
+    const { text } = await turn.ask(`${price} for which colour?`)
+    const size = await turn.ask('Which size?')
+    return `${text} ${size.text} ${turn.attempt}`
+  }
+  const first = start(code)
+  const asked = taskOf(await send(first.service, 'buy'))
+  expect([asked.status.state, textIn(asked)]).toEqual(['input-required', '5 for which colour?'])
+  await released(asked.id, 1)
+  first.kill()
+
+  const second = start(code)
+  const again = taskOf(await send(second.service, 'red', { taskId: asked.id }))
+  expect([again.status.state, textIn(again)]).toEqual(['input-required', 'Which size?'])
+  await released(asked.id, 2)
+  second.kill()
+  const done = taskOf(await send(start(code).service, 'large', { taskId: asked.id }))
+  expect([done.status.state, textIn(done)]).toEqual(['completed', 'red large 1'])
+  expect(runs).toBe(3)
+  expect(done.history.map(({ parts }) => Object.values(parts[0] ?? {})[0])).toEqual([
+    'buy',
+    '5 for which colour?',
+    'red',
+    'Which size?',
+    'large',
+  ])
+})
+
+it('gives an answer to a turn whose process dies with it', async () => {
+  const { start, ended } = processes()
+  const reached = gate()
+  const code =
+    (work: () => unknown): Run =>
+    async (turn) => {
+      const { text } = await turn.ask('Sure?')
+      await turn.step('work', work)
+      return text
+    }
+  const first = start(
+    code(() => {
+      reached.resolve()
+      return hang()
+    }),
+  )
+  const { id } = taskOf(await send(first.service, 'go'))
+  void send(first.service, 'yes', { taskId: id })
+  await reached.promise
+  first.kill()
+  start(code(() => 1))
+  expect(textIn(await ended(id))).toBe('yes')
+})
+
+it('ends a task whose question nobody answers in time, whoever is alive then', async () => {
+  const { start, ended } = processes()
+  const expiresAt = new Date(Date.now() + 150)
+  const code: Run = async (turn) => {
+    await turn.ask('Sure?', { expiresAt })
+    return 'never'
+  }
+  const first = start(code)
+  const { id, status } = taskOf(await send(first.service, 'go'))
+  expect(status.state).toBe('input-required')
+  first.kill()
+  start(code)
+  const task = await ended(id)
+  expect([task.status.state, textIn(task)]).toEqual([
+    'failed',
+    `The question was not answered by ${expiresAt.toISOString()}, so the task ends here.`,
+  ])
+})
+
+it('takes an answer in time, and the question does not expire then', async () => {
+  const { start } = processes()
+  const first = start(async (turn) => {
+    const { text } = await turn.ask('Sure?', { expiresAt: Date.now() + 300 })
+    await turn.step('wait', () => new Promise((resolve) => setTimeout(resolve, 500, 1)))
+    return text
+  })
+  const { id } = taskOf(await send(first.service, 'go'))
+  expect(textIn(taskOf(await send(first.service, 'yes', { taskId: id })))).toBe('yes')
+})
+
+it('waits for steps that are under way before it pauses', async () => {
+  const { start } = processes()
+  let runs = 0
+  const slow = gate<number>()
+  const code: Run = async (turn) => {
+    const [answer, found] = await Promise.all([
+      turn.ask('Which?'),
+      turn.step('search', () => {
+        runs++
+        return slow.promise
+      }),
+    ])
+    return `${answer.text} ${found}`
+  }
+  const first = start(code)
+  const { id } = taskOf(await send(first.service, 'go'))
+  const answered = send(first.service, 'this', { taskId: id })
+  setTimeout(slow.resolve, 50, 3)
+  expect(textIn(taskOf(await answered))).toBe('this 3')
+  expect(runs).toBe(1)
+})
+
+it('replays steps that ran side by side, in whatever order they were done', async () => {
+  const { start, ended } = processes()
+  const ran: string[] = []
+  const stuck = gate()
+  const code = (isFirst: boolean): Run =>
+    async function run(turn) {
+      const step = (name: string, milliseconds: number) =>
+        turn.step(name, async () => {
+          if (isFirst && name === 'b2') {
+            stuck.resolve()
+            return await hang()
+          }
+          await new Promise((resolve) => setTimeout(resolve, isFirst ? milliseconds : 0))
+          ran.push(name)
+          return name
+        })
+      const [a, b] = await Promise.all([
+        (async () => [await step('a1', 30), await step('a2', 30)])(),
+        (async () => [await step('b1', 1), await step('b2', 1)])(),
+      ])
+      return [...a, ...b].join()
+    }
+  const first = start(code(true))
+  const id = await begin(first)
+  await stuck.promise
+  await until(() => ran.includes('a2'))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  first.kill()
+  start(code(false))
+  expect(textIn(await ended(id))).toBe('a1,a2,b1,b2')
+  expect(ran).toEqual(['b1', 'a1', 'a2', 'b2'])
+})
+
+it('gives a failed step the same failure again', async () => {
+  const { start, ended } = processes()
+  let tries = 0
+  const reached = gate()
+  const code =
+    (end: () => unknown): Run =>
+    async (turn) => {
+      const problems: string[] = []
+      const note = (error: Error) => void problems.push(`${error.name}: ${error.message}`)
+      const failing = (error: Error) => () => {
+        tries++
+        throw error
+      }
+      await turn.step('one', failing(new RangeError('too far'))).catch(note)
+      await turn.step('two', failing(new A2AError('invalid-params', 'No such place.'))).catch(note)
+      await turn.step('end', end)
+      return problems.join()
+    }
+  const first = start(
+    code(() => {
+      reached.resolve()
+      return hang()
+    }),
+  )
+  const id = await begin(first)
+  await reached.promise
+  first.kill()
+  start(code(() => 1))
+  expect(textIn(await ended(id))).toBe('StepFailed: too far,A2AError: No such place.')
+  expect(tries).toBe(2)
+})
+
+it('makes no more attempts once they bring nothing new', async () => {
+  const { start, ended } = processes({ recovery: { policy: 'resume', attempts: 2 } })
+  let attempts = 0
+  const reached = [gate(), gate()]
+  const code: Run = async (turn) => {
+    await turn.step('fine', () => 1)
+    await turn.step('deadly', () => {
+      reached[attempts++]?.resolve()
+      return hang()
+    })
+  }
+  const first = start(code)
+  const id = await begin(first)
+  await reached[0]?.promise
+  first.kill()
+  const second = start(code)
+  await reached[1]?.promise
+  second.kill()
+  start(code)
+  const task = await ended(id)
+  expect(task.status.state).toBe('failed')
+  expect(textIn(task)).toContain('stopped 2 times')
+  expect(attempts).toBe(2)
+})
+
+it('refuses to store what JSON cannot hold, and says where it is', async () => {
+  const { start } = processes()
+  let problem: unknown
+  const { service } = start(async (turn) => {
+    await turn
+      .step('when', () => ({ list: [new Date(0)] }))
+      .catch((error) => {
+        problem = error
+      })
+    return 'x'
+  })
+  await send(service, 'go')
+  expect(problem).toEqual(
+    new TypeError(
+      'What the step "when" returns.list[0]: expected a value that JSON can hold, got a Date. Return plain objects, lists and texts.',
+    ),
+  )
+})
+
+it('tells nobody of its journal', async () => {
+  const { start } = processes()
+  const { service } = start(async (turn) => {
+    await turn.step('secret', () => 'hunter2')
+    await turn.status('working', 'half')
+    await turn.step('secret', () => 'hunter2')
+    return 'done'
+  })
+  const stream = service.streamMessage({ message: { messageId: 'm', role: 'user', parts: [{ text: 'go' }] } }, callOf())
+  const told = JSON.stringify(await collect(stream))
+  expect(told).not.toContain('hunter2')
+  expect(told).not.toContain('journal')
+})
+
+it('can be canceled while it waits for an answer', async () => {
+  const { start } = processes()
+  const { service } = start(async (turn) => `${(await turn.ask('Sure?')).text}`)
+  const { id } = taskOf(await send(service, 'go'))
+  const canceled = await service.cancelTask({ taskId: id }, callOf())
+  expect(canceled.status.state).toBe('canceled')
+})
+
+it('keeps what it left to its caller, although its process died before the turn was over', async () => {
+  const { log, start } = processes()
+  const reached = gate()
+  const code =
+    (end: () => unknown): Run =>
+    async (turn) => {
+      await turn.requireInput('Which?')
+      await end()
+    }
+  const first = start(
+    code(() => {
+      reached.resolve()
+      return hang()
+    }),
+  )
+  const id = await begin(first)
+  await reached.promise
+  first.kill()
+  const second = start(code(() => 1))
+  await until(async () => JSON.stringify(await log.read(id, 0)).includes('"rested"'))
+  expect((await second.service.getTask({ taskId: id }, callOf())).status.state).toBe('input-required')
+})

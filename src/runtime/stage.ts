@@ -1,0 +1,24 @@
+import type { TurnContext } from '../agent/turn.ts'
+import type { Json } from '../protocol/model.ts'
+
+/** Where the acts of a turn go: straight to the log, or past the journal of what was done before. */
+export interface Stage extends Pick<TurnContext, 'emit' | 'ask'> {
+  /** The work is told by which key what it says is marked, if it must be. */
+  step(name: string, work: (key?: string) => unknown): Promise<Json | undefined>
+  /** The turn has returned. */
+  close(): void
+  /** Why the task must end here, if it must. */
+  failure(): string | undefined
+  /** The turn is left for now: nobody waits for its answer but the log. */
+  pause(): PausedTurn | undefined
+}
+
+export interface PausedTurn {
+  /** Milliseconds since 1970. */
+  readonly wakeAt?: number
+}
+
+/** For whom nothing more will happen in this process. */
+export function never(): Promise<never> {
+  return new Promise(() => {})
+}

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import { expect, it, onTestFinished } from 'vitest'
+import { createHandler } from '../../src/index.ts'
+import { textOf } from '../../src/protocol/parts.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { callOf, messageOf, quiet, send, taskOf } from '../support/house.ts'
+import { orders } from './durable-turns/order.ts'
+import { poems } from './durable-turns/poem.ts'
+import { reports } from './durable-turns/retry.ts'
+import { calls } from './durable-turns/shop.ts'
+import { size } from './durable-turns/typebox.ts'
+
+const page = await readFile(new URL('../../docs/durable-turns.md', import.meta.url), 'utf8')
+
+it('every snippet of the guide is code that is tested here', async () => {
+  const snippets = Array.from(page.matchAll(/```ts\n(.*?)```/gs), ([, code]) => code)
+  const files = await Promise.all(
+    ['retry', 'order', 'poem', 'typebox'].map(async (name) => {
+      const code = await readFile(new URL(`./durable-turns/${name}.ts`, import.meta.url), 'utf8')
+      return code.replace("'../../../src/index.ts'", "'parley-a2a'")
+    }),
+  )
+  expect(snippets).toEqual(files)
+})
+
+it('the agent of the guide reserves once, asks until the answer fits, and charges once, across a restart', async () => {
+  const log = createMemoryLog()
+  const start = () => {
+    const handler = createHandler(orders, { log, logger: quiet })
+    onTestFinished(() => handler.drain(0))
+    return handler
+  }
+  const before = start()
+  const asked = taskOf(await send(before.service, 'two chairs'))
+  expect(asked.status.state).toBe('input-required')
+  await before.drain(0)
+
+  const { service } = start()
+  const again = taskOf(await send(service, 'with a smile', { taskId: asked.id }))
+  expect(again.status.state).toBe('input-required')
+  const done = taskOf(await send(service, 'invoice', { taskId: asked.id }))
+  expect(done.status.message?.parts).toEqual([{ text: 'Ordered, and paid by invoice' }])
+  expect(calls).toEqual(['reserve two chairs', 'charge r-1 by invoice'])
+})
+
+it('the agent of the guide that retries writes its report', async () => {
+  const handler = createHandler(reports, { logger: quiet })
+  onTestFinished(() => handler.drain(0))
+  const outcome = await handler.service.sendMessage({ message: messageOf('Sales') }, callOf())
+  expect(taskOf(outcome).artifacts).toMatchObject([{ name: 'report.md', parts: [{ text: '# Sales' }] }])
+})
+
+it('the agent of the guide that streams from a model stores its poem once', async () => {
+  const handler = createHandler(poems, { logger: quiet })
+  onTestFinished(() => handler.drain(0))
+  const task = taskOf(await send(handler.service, 'rain'))
+  expect(task.artifacts.map(({ parts }) => textOf({ parts }))).toEqual(['a\npoem\nabout\nrain'])
+  const done = taskOf(await send(handler.service, 'yes', { taskId: task.id }))
+  expect(done.status.message?.parts).toEqual([{ text: 'Published 4 words' }])
+  expect(done.artifacts).toEqual(task.artifacts)
+})
+
+it('the schema of the guide fits its sizes only', () => {
+  expect(size['~standard'].validate('small')).toEqual({ value: 'small' })
+  expect(size['~standard'].validate('huge')).toMatchObject({
+    issues: expect.arrayContaining([expect.objectContaining({ message: expect.any(String) })]),
+  })
+})
