@@ -1,3 +1,4 @@
+export { ownerOf } from '../protocol/owner.ts'
 export type { IntrospectionOptions } from './introspection.ts'
 export type { JwtRules, KeySource } from './jwt-tokens.ts'
 export type { AnonymousOptions, AuthOptions } from './options.ts'

@@ -12,6 +12,8 @@ export interface OidcServer {
 }
 
 export const confidential = { clientId: 'program', clientSecret: 'program-secret' }
+/** An agent that looks tokens up. */
+export const lookingUp = { clientId: 'agent', clientSecret: 'agent-secret' }
 export const inBrowser = { clientId: 'browser', redirectUri: 'http://127.0.0.1:1/callback' }
 export const onDevice = { clientId: 'device' }
 
@@ -57,6 +59,13 @@ const configuration = {
       response_types: [],
     },
     {
+      client_id: lookingUp.clientId,
+      client_secret: lookingUp.clientSecret,
+      grant_types: ['client_credentials'],
+      redirect_uris: [],
+      response_types: [],
+    },
+    {
       client_id: inBrowser.clientId,
       token_endpoint_auth_method: 'none',
       application_type: 'native',
@@ -78,6 +87,18 @@ const configuration = {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
     deviceFlow: { enabled: true },
+    introspection: { enabled: true },
+    // Who names what a token is for gets one that can be read there (RFC 8707, RFC 9068); others get one that cannot.
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => undefined,
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_: unknown, resource: string) => ({
+        scope: 'read',
+        audience: resource,
+        accessTokenFormat: 'jwt',
+      }),
+    },
   },
   interactions: { url: (_: unknown, { uid }: { readonly uid: string }) => `/interaction/${uid}` },
   findAccount: (_: unknown, accountId: string) => ({ accountId, claims: async () => ({ sub: accountId }) }),

@@ -1,0 +1,79 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { AuthOptions, Scheme } from '../../src/auth/index.ts'
+import { jwt, oauth2, openId } from '../../src/auth/index.ts'
+import { connect } from '../../src/client/connect.ts'
+import { clientCredentials } from '../../src/client/credentials/index.ts'
+import type { ConnectOptions } from '../../src/client/options.ts'
+import { grpc } from '../../src/node/grpc-client/index.ts'
+import { confidential, lookingUp, type OidcServer, oidcServer } from '../support/oidc.ts'
+import { served } from '../support/served.ts'
+
+const resource = 'https://agent.test/'
+
+function open(scheme: Scheme, more: AuthOptions = {}) {
+  return served(async (turn) => `${turn.principal.id}: ${turn.principal.scopes?.join(' ')}`, {
+    auth: { schemes: { corp: scheme }, ...more },
+    grpc: true,
+  })
+}
+
+/** Our own client, which reads on the card where to get a token. */
+async function call(url: string, { origin }: OidcServer, options: ConnectOptions = {}): Promise<string> {
+  const program = clientCredentials({ ...confidential, issuer: origin, scopes: ['read'], parameters: { resource } })
+  return (await (await connect(url, { auth: [program], ...options })).send('who am I?')).text
+}
+
+/** A token as any other client would get it. */
+async function tokenOf({ origin }: OidcServer, parameters: Readonly<Record<string, string>> = {}): Promise<string> {
+  const { clientId, clientSecret } = confidential
+  const response = await fetch(`${origin}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'read', ...parameters }),
+  })
+  return (await response.json()).access_token
+}
+
+async function statusFor(url: string, token: string): Promise<number> {
+  return (await fetch(`${url}/tasks`, { headers: { authorization: `Bearer ${token}` } })).status
+}
+
+describe('with a real provider', () => {
+  it('OpenID Connect needs its issuer and an audience', async () => {
+    const provider = await oidcServer()
+    const { server } = await open(openId({ issuer: provider.origin, audience: resource }), {
+      require: [{ corp: ['read'] }],
+    })
+    expect(await call(server.url, provider)).toBe('program: read')
+    expect(await call(server.url, provider, { bindings: ['HTTP+JSON'], dialects: ['v0.3'] })).toBe('program: read')
+    const transport = grpc({ loopback: 'allow' })
+    onTestFinished(() => transport.close())
+    expect(await call(server.url, provider, { bindings: [transport] })).toBe('program: read')
+    expect(await statusFor(server.url, await tokenOf(provider, { resource: 'https://other.test/' }))).toBe(401)
+    expect(await statusFor(server.url, await tokenOf(provider))).toBe(401)
+  })
+
+  it('a JWT needs the address of the keys', async () => {
+    const provider = await oidcServer()
+    const keys = { url: `${provider.origin}/jwks` }
+    const { server } = await open(jwt({ issuer: provider.origin, audience: resource, keys, typ: 'at+jwt' }))
+    expect(await statusFor(server.url, await tokenOf(provider, { resource }))).toBe(200)
+  })
+
+  it('OAuth2 with introspection takes tokens that only the provider can read', async () => {
+    const provider = await oidcServer()
+    const flow = {
+      type: 'client-credentials',
+      tokenUrl: `${provider.origin}/token`,
+      scopes: { read: 'Reads reports' },
+    } as const
+    const introspection = { url: `${provider.origin}/token/introspection`, ...lookingUp }
+    const { server } = await open(oauth2({ flow, introspection }), { require: [{ corp: ['read'] }] })
+    const opaque = await tokenOf(provider)
+    expect(opaque).not.toContain('.')
+    expect(await statusFor(server.url, opaque)).toBe(200)
+    expect(await statusFor(server.url, `${opaque.slice(0, -1)}x`)).toBe(401)
+    const program = clientCredentials({ ...confidential, tokenUrl: flow.tokenUrl })
+    expect((await (await connect(server.url, { auth: [program] })).send('who?')).text).toBe('program: read')
+  })
+})
