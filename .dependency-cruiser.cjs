@@ -16,6 +16,7 @@ const mayImport = {
   registry: ['protocol', 'client', 'mesh', 'auth', 'http'],
   gateway: ['protocol', 'client', 'mesh', 'registry', 'server', 'auth', 'http'],
   stores: ['protocol', 'tasks'],
+  testing: ['protocol', 'tasks', 'agent', 'client', 'server'],
   node: ['server', 'client', 'transports', 'http'],
 }
 

@@ -16,6 +16,7 @@ export default defineConfig({
     'mesh/index': 'src/mesh/index.ts',
     'server/index': 'src/server/index.ts',
     'stores/postgres/index': 'src/stores/postgres/index.ts',
+    'testing/index': 'src/testing/index.ts',
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },
   platform: 'neutral',

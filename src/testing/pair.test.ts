@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { generationOf } from '../../test/contracts/service/story.ts'
+import { collect } from '../../test/support/house.ts'
+import type { Notice } from '../client/notice.ts'
+import type { StreamEvent } from '../protocol/events.ts'
+import { cut, delay, drop, duplicate, end, type Fault, lose, refuse, reorder, silence } from './fault.ts'
+import { pair } from './pair.ts'
+import { scripted } from './scripted.ts'
+import { createClock } from './virtual-clock.ts'
+
+const letters = ['a', 'b', 'c', 'd', 'e', 'f']
+const writing = scripted([{ status: 'working' }, { artifact: 'letters', chunks: letters }])
+
+/** The task, its letters, the mark that closes them, and its end. */
+const whole = letters.length + 3
+
+function lettersIn(events: readonly StreamEvent[]): readonly string[] {
+  const parts = events.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
+  return parts.map((part) => ('text' in part ? part.text : '')).filter((text) => text !== '')
+}
+
+type Trouble = readonly [string, readonly (Fault | readonly Fault[])[]]
+
+const every = <T extends Fault>(fault: (n: number) => T, name: string, from = 1): readonly Trouble[] =>
+  Array.from({ length: whole - from }, (_, n): Trouble => [`${name} ${from + n}`, [fault(from + n)]])
+
+const troubles: readonly Trouble[] = [
+  ...every(cut, 'a connection that is cut after event'),
+  ...every(end, 'a stream that ends after event'),
+  ...every(silence, 'a connection that is dead after event'),
+  ...every(drop, 'the loss of event', 2),
+  ...every(duplicate, 'a second copy of event'),
+  ...every(reorder, 'another place of event', 2),
+  ['a delay of event 1', [delay(1, 30_000)]],
+  ...every((n) => delay(n, 600_000), 'a delay of event', 2),
+  [
+    'all of it at once',
+    [[duplicate(2), drop(3)], cut(1), [reorder(1), cut(3)], silence(0), [delay(1, 90_000), end(2)]],
+  ],
+  ['streams that cannot be opened again', [cut(2), refuse(), lose(), refuse()]],
+]
+
+describe.each(['JSONRPC', 'HTTP+JSON'] as const)('a stream over %s', (binding) => {
+  it.each(troubles)('survives %s: every event comes once, in order', async (_, faults) => {
+    const clock = createClock()
+    const notices: Notice[] = []
+    const connect = { bindings: [binding], onNotice: (notice: Notice) => void notices.push(notice) }
+    await using opened = await pair(writing, { clock, faults, connect })
+    const events = await clock.run(collect(opened.client.stream('go')))
+    expect(lettersIn(events)).toEqual(letters)
+    expect(events.map(generationOf)).toEqual(Array.from({ length: whole }, (_, n) => n + 2))
+    expect(events.at(-1)).toMatchObject({ type: 'status', status: { state: 'completed' }, isLast: true })
+    expect(notices.filter(({ type }) => type === 'best-effort')).toEqual([])
+  })
+})
+
+describe('a pair', () => {
+  it('speaks any dialect over any binding', async () => {
+    await using opened = await pair(writing, { connect: { dialects: ['v0.3'], bindings: ['HTTP+JSON'] } })
+    expect((await opened.client.send('go')).text).toBe('abcdef')
+    expect(opened.client.explain().door).toMatchObject({ dialect: 'v0.3', binding: 'HTTP+JSON' })
+  })
+
+  it('tries calls again that fail on the wire, if that is safe', async () => {
+    const clock = createClock()
+    await using opened = await pair(scripted([{ say: 'hi' }]), { clock })
+    const { client, wire } = opened
+    wire.fail(refuse(), refuse())
+    expect((await clock.run(client.send('hello'))).text).toBe('hi')
+    expect(wire.asked).toHaveLength(3)
+    wire.fail(lose())
+    await expect(clock.run(client.send('hello'))).rejects.toMatchObject({ reason: 'may-have-run' })
+  })
+
+  it('has one time on both sides: deadlines, leases and retention go by it', async () => {
+    const clock = createClock()
+    const hanging = scripted([{ status: 'working' }, { hang: true }])
+    const serve = { turnDeadline: 60_000, cancelGrace: 1_000, retention: { ended: 3_600_000, tombstones: 3_600_000 } }
+    await using opened = await pair(hanging, { clock, serve })
+    const { task } = await clock.run(opened.client.send('go', { returnImmediately: true }))
+    const handle = opened.client.task(task?.id ?? '')
+    await clock.advance(59_000)
+    expect((await clock.run(handle.get())).status.state).toBe('working')
+    await clock.advance(2_000)
+    expect((await clock.run(handle.get())).status.state).toBe('failed')
+    await clock.advance(3 * 3_600_000)
+    await expect(clock.run(handle.get())).rejects.toMatchObject({ code: 'task-not-found' })
+  })
+
+  it('has as many clients as are wanted', async () => {
+    await using opened = await pair(writing)
+    const { task } = await opened.client.send('go')
+    const other = await opened.connect({ dialects: ['v0.3'] })
+    expect((await other.task(task?.id ?? '').get()).status.state).toBe('completed')
+  })
+})

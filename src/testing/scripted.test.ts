@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { wordsOf } from '../../test/contracts/service/story.ts'
+import { collect } from '../../test/support/house.ts'
+import { pair } from './pair.ts'
+import { type Step, scripted } from './scripted.ts'
+import { createClock } from './virtual-clock.ts'
+
+const open = async (...script: readonly Step[]) => await pair(scripted(script))
+
+describe('a scripted agent', () => {
+  it('says, tells, writes and gives', async () => {
+    await using said = await open({ say: 'hello' })
+    expect(await said.client.send('hi')).toMatchObject({ type: 'message', text: 'hello' })
+    await using told = await open(
+      { status: 'working', text: 'Reading' },
+      { artifact: 'report', chunks: ['a', 'b'] },
+      { data: { pages: 2 }, name: 'facts' },
+      { say: 'Done' },
+    )
+    const words = (await collect(told.client.stream('go'))).map(wordsOf)
+    expect(words).toEqual([
+      'task working',
+      'artifact a',
+      'artifact b, more',
+      'artifact , more, last',
+      expect.stringMatching(/^artifact .*"pages":2.*, last$/),
+      'status completed: Done',
+    ])
+  })
+
+  it('asks, goes on when it is answered, and has heard all of it', async () => {
+    const asking = scripted([{ ask: 'Which one?' }, { artifact: 'answer', chunks: ['yes'] }])
+    await using opened = await pair(asking)
+    const talk = opened.client.conversation()
+    expect((await talk.send('go')).task?.status.state).toBe('input-required')
+    expect((await talk.send('this one')).text).toBe('yes')
+    expect(asking.heard.map(({ parts }) => parts[0])).toEqual([{ text: 'go' }, { text: 'this one' }])
+  })
+
+  it.each<[string, Step, string, string]>([
+    ['fails', { fail: 'No paper' }, 'failed', 'No paper'],
+    ['rejects', { reject: 'Not me' }, 'rejected', 'Not me'],
+  ])('%s', async (_, step, state, text) => {
+    await using opened = await open(step)
+    expect(await opened.client.send('go')).toMatchObject({ text, task: { status: { state } } })
+  })
+
+  it('throws as an agent with a bug does, and the caller sees nothing of it', async () => {
+    await using opened = await open({ throw: new Error('secret') })
+    const { text, task } = await opened.client.send('go')
+    expect(task?.status.state).toBe('failed')
+    expect(text).not.toContain('secret')
+  })
+
+  it('hangs until it is canceled', async () => {
+    await using opened = await open({ status: 'working' }, { hang: true })
+    const { task } = await opened.client.send('go', { returnImmediately: true })
+    expect((await opened.client.task(task?.id ?? '').cancel()).status.state).toBe('canceled')
+  })
+
+  it('waits for time, and for whatever it is told to', async () => {
+    const clock = createClock()
+    const go = Promise.withResolvers<void>()
+    const waiting = scripted([{ wait: 3_600_000 }, { wait: go.promise }, { say: 'Done' }], { clock })
+    await using opened = await pair(waiting, { clock, connect: { timeout: 86_400_000 } })
+    const reply = opened.client.send('go')
+    await clock.advance(3_600_000)
+    go.resolve()
+    expect((await clock.run(reply)).text).toBe('Done')
+  })
+
+  it('may answer differently', async () => {
+    const clever = scripted(({ text }) => [{ say: text === 'hello' ? 'hi' : 'pardon?' }], { name: 'Clever' })
+    await using opened = await pair(clever)
+    expect(opened.client.card.name).toBe('Clever')
+    expect((await opened.client.send('hello')).text).toBe('hi')
+    expect((await opened.client.send('olleh')).text).toBe('pardon?')
+  })
+})

@@ -1,0 +1,56 @@
+import type { Clock } from '../protocol/clock.ts'
+import type { Handler } from '../server/handler.ts'
+import type { CallFault, Fault } from './fault.ts'
+import { connectionFailure, spoil } from './spoil.ts'
+
+/** What is between a client and its agent. */
+export interface Wire {
+  readonly fetch: Handler['fetch']
+  /** What was asked, as `POST /`, without questions for the card. */
+  readonly asked: readonly string[]
+  /** The next call, whatever it is, goes wrong so. More of them are for the calls after it. */
+  fail(...faults: readonly CallFault[]): void
+  /** The next stream goes wrong in all these ways. */
+  spoil(...faults: readonly Fault[]): void
+}
+
+export interface WireOptions {
+  readonly clock: Clock
+  /** What goes wrong with each stream, the first one first; with those beyond nothing does. */
+  readonly faults: readonly (Fault | readonly Fault[])[]
+}
+
+export function createWire({ fetch }: Pick<Handler, 'fetch'>, { clock, faults }: WireOptions): Wire {
+  const asked: string[] = []
+  const ofStreams = faults.map((each) => [each].flat())
+  const ofCalls: CallFault[] = []
+
+  /** Breaks the call, before or after the agent has had it. */
+  async function sendThrough(request: Request, fault: Fault | undefined): Promise<Response> {
+    if (fault?.type === 'refuse') throw connectionFailure('ECONNREFUSED')
+    const response = await fetch(request)
+    if (fault?.type !== 'lose') return response
+    await response.body?.cancel()
+    throw connectionFailure('ECONNRESET')
+  }
+
+  return {
+    asked,
+    async fetch(request) {
+      const { pathname } = new URL(request.url)
+      if (pathname.startsWith('/.well-known/')) return await fetch(request)
+      asked.push(`${request.method} ${pathname}`)
+      const isStream = request.headers.get('accept')?.includes('text/event-stream') ?? false
+      const wrong = isStream ? (ofStreams.shift() ?? []) : []
+      const response = await sendThrough(request, ofCalls.shift() ?? wrong.find(isOfCall))
+      if (!isStream || !response.body || wrong.length === 0) return response
+      return new Response(spoil(response.body, wrong, clock), response)
+    },
+    fail: (...more) => void ofCalls.push(...more),
+    spoil: (...more) => void ofStreams.push([...more]),
+  }
+}
+
+function isOfCall({ type }: Fault): boolean {
+  return type === 'refuse' || type === 'lose'
+}

@@ -1,0 +1,17 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, it } from 'vitest'
+import { snippetsOf } from './support/snippets.ts'
+import { temporaryDirectory } from './support/temporary.ts'
+
+describe.each(['testing.md'])('docs/%s', async (page) => {
+  const snippets = await snippetsOf(page)
+
+  it.each(snippets.map((code, index) => [index + 1, code] as const))('has a snippet %d that runs', async (_, code) => {
+    const file = join(await temporaryDirectory(), 'snippet.ts')
+    await writeFile(file, code)
+    await promisify(execFile)(process.execPath, [file], { timeout: 30_000 })
+  })
+})
