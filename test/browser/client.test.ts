@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type * as ClientModule from '../../src/client/index.ts'
@@ -23,12 +22,9 @@ beforeAll(async () => {
 
 afterAll(() => browser?.close())
 
-const packages = fileURLToPath(new URL('../../node_modules/', import.meta.url))
 const types: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.html': 'text/html' }
-const html = `<!doctype html><script type="importmap">
-{"imports":{"parley-a2a/client":"/client/index.js","eventsource-parser":"/packages/eventsource-parser/dist/index.js"}}
-</script><script type="module">
-import * as client from 'parley-a2a/client'
+const html = `<!doctype html><script type="module">
+import * as client from '/client/index.js'
 globalThis.parley = client
 </script>`
 
@@ -41,8 +37,7 @@ async function open(): Promise<{ readonly page: Page; readonly origin: string }>
   await buildInto(folder)
   const origin = await httpServer(async (request, response) => {
     const path = request.url ?? '/'
-    const file = path.startsWith('/packages/') ? join(packages, path.slice('/packages/'.length)) : join(folder, path)
-    const content = path === '/' ? html : await readFile(file).catch(() => undefined)
+    const content = path === '/' ? html : await readFile(join(folder, path)).catch(() => undefined)
     response.writeHead(content === undefined ? 404 : 200, { 'content-type': types[extname(path)] ?? 'text/html' })
     response.end(content)
   })
