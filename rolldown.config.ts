@@ -14,6 +14,7 @@ export default defineConfig({
     'client/index': 'src/client/index.ts',
     'client/v1.0/index': 'src/client/v1.0/index.ts',
     'mesh/index': 'src/mesh/index.ts',
+    'push/index': 'src/push/index.ts',
     'server/index': 'src/server/index.ts',
     'stores/postgres/index': 'src/stores/postgres/index.ts',
     'testing/index': 'src/testing/index.ts',

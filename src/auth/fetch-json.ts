@@ -1,4 +1,5 @@
 import { isLoopback } from '../http/loopback.ts'
+import type { Fetch } from '../http/outbound.ts'
 import { readLimited } from '../http/read-limited.ts'
 import type { JsonObject } from '../protocol/model.ts'
 
@@ -7,7 +8,11 @@ const timeout = 5_000
 const maxBytes = 1024 * 1024
 
 /** A JSON object from a party that the operator trusts. It is not followed elsewhere, and not waited for long. */
-export async function fetchJson(url: string, init: RequestInit = {}): Promise<JsonObject> {
+export async function fetchJson(
+  url: string,
+  init: RequestInit = {},
+  fetch: Fetch = globalThis.fetch,
+): Promise<JsonObject> {
   const response = await fetch(url, {
     redirect: 'error',
     signal: AbortSignal.timeout(timeout),

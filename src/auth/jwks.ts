@@ -1,4 +1,5 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
+import type { Fetch } from '../http/outbound.ts'
 import { fetchJson } from './fetch-json.ts'
 
 /** The keys of an issuer. */
@@ -13,10 +14,13 @@ export interface RemoteKeysOptions {
   readonly staleFor?: number
   /** Seconds between two attempts, so that callers who name keys that do not exist do not make us ask without end. */
   readonly cooldown?: number
+  /** The global one by default. */
+  readonly fetch?: Fetch
 }
 
 /** The keys at an address, fetched again when they are old, and when a token names one that is not among them. */
-export function remoteKeys({ url, cacheFor = 600, staleFor = 3600, cooldown = 30 }: RemoteKeysOptions): Keys {
+export function remoteKeys(options: RemoteKeysOptions): Keys {
+  const { url, cacheFor = 600, staleFor = 3600, cooldown = 30 } = options
   let keys: { readonly find: Keys; readonly fetched: number } | undefined
   let tried = Number.NEGATIVE_INFINITY
   let failure: unknown
@@ -26,7 +30,7 @@ export function remoteKeys({ url, cacheFor = 600, staleFor = 3600, cooldown = 30
     tried = now()
     try {
       const { createLocalJWKSet } = await import('jose')
-      const set = await fetchJson(await url())
+      const set = await fetchJson(await url(), {}, options.fetch)
       keys = { find: createLocalJWKSet(set as unknown as JSONWebKeySet), fetched: now() }
       failure = undefined
     } catch (error) {

@@ -50,7 +50,7 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
   }
 
   async function check(token: string) {
-    const payload = await verify(token, keys, expected)
+    const payload = await verifyJwt(token, keys, expected)
     const value = principalOf(payload as JWTPayload & JsonObject, rules)
     if (!value || 'refused' in value) return { value }
     const expires = ((payload.exp ?? 0) + clockSkew) * 1000
@@ -68,7 +68,8 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
     })
 }
 
-async function verify(token: string, keys: JWTVerifyGetKey, expected: JWTVerifyOptions): Promise<JWTPayload> {
+/** Throws unless one of the keys has signed it, and it says what is expected. */
+export async function verifyJwt(token: string, keys: JWTVerifyGetKey, expected: JWTVerifyOptions): Promise<JWTPayload> {
   const { jwtVerify, errors } = await import('jose')
   try {
     return (await jwtVerify(token, keys, expected)).payload
@@ -98,7 +99,7 @@ function defaultAlgorithms(source: KeySource | JWTVerifyGetKey): readonly string
   return typeof source === 'object' && 'secret' in source ? ['HS256'] : asymmetric
 }
 
-function keysOf(source: KeySource): JWTVerifyGetKey {
+export function keysOf(source: KeySource): JWTVerifyGetKey {
   if ('url' in source) {
     const url = requireSafe('keys.url', source.url)
     return remoteKeys({ ...source, url: () => url })

@@ -16,8 +16,8 @@ export interface SendOptions extends CallOptions {
   /** Media types that the caller can use. */
   readonly acceptedOutputModes?: readonly string[]
   readonly historyLength?: number
-  /** Where the agent calls when something happens. */
-  readonly push?: PushConfig
+  /** Where the agent calls when something happens: an address, or a receiver, which gives out a token of its own. */
+  readonly push?: PushConfig | PushReceiver
   /** Do not wait for the task to rest. */
   readonly returnImmediately?: boolean
   /** The same message under the same id is the same message, to agents that deduplicate. */
@@ -26,9 +26,15 @@ export interface SendOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
+/** Takes what agents tell, as `receive()` of `parley-a2a/push` does. */
+export interface PushReceiver {
+  register(): PushConfig | Promise<PushConfig>
+}
+
 export async function toRequest(input: Input, options: SendOptions): Promise<SendRequest> {
   const { contextId, taskId, referenceTaskIds, messageId = newId(), metadata } = options
-  const { acceptedOutputModes, historyLength, push, returnImmediately } = options
+  const { acceptedOutputModes, historyLength, returnImmediately } = options
+  const push = options.push && (await toConfig(options.push))
   const message: Message = {
     messageId,
     role: 'user',
@@ -41,6 +47,11 @@ export async function toRequest(input: Input, options: SendOptions): Promise<Sen
     ...(Object.keys(configuration).length > 0 && { configuration }),
     ...given({ metadata }),
   }
+}
+
+/** A receiver is registered anew each time: who knows one token can tell nothing in another one's name. */
+export function toConfig(push: PushConfig | PushReceiver): PushConfig | Promise<PushConfig> {
+  return 'register' in push ? push.register() : push
 }
 
 /** Only the members that have a value. */

@@ -6,6 +6,7 @@ import { type ClientEvent, withNeeds } from './auth-required.ts'
 import { callOf } from './call.ts'
 import type { CallOptions } from './options.ts'
 import { type Output, type Reply, toOutput, toReply } from './reply.ts'
+import { type PushReceiver, toConfig } from './sending.ts'
 
 /** A task at the agent, by its id. Nothing is asked before one of these is called. */
 export interface TaskHandle {
@@ -22,11 +23,13 @@ export interface TaskHandle {
 }
 
 export interface PushHandle {
-  create(config: Omit<PushConfig, 'taskId' | 'isAlias' | 'tenant'>, options?: CallOptions): Promise<PushConfig>
+  create(push: NewPushConfig | PushReceiver, options?: CallOptions): Promise<PushConfig>
   get(id: string, options?: CallOptions): Promise<PushConfig>
   list(options?: CallOptions): AsyncGenerator<PushConfig>
   delete(id: string, options?: CallOptions): Promise<void>
 }
+
+export type NewPushConfig = Omit<PushConfig, 'taskId' | 'isAlias' | 'tenant'>
 
 export function createTaskHandle(service: Service, taskId: string): TaskHandle {
   const get: TaskHandle['get'] = ({ historyLength, ...options } = {}) =>
@@ -51,7 +54,8 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
       return artifacts.map(toOutput)
     },
     push: {
-      create: (config, options) => service.createPushConfig({ ...config, taskId }, callOf(options)),
+      create: async (push, options) =>
+        await service.createPushConfig({ ...(await toConfig(push)), taskId }, callOf(options)),
       get: (id, options) => service.getPushConfig({ taskId, id }, callOf(options)),
       async *list(options) {
         for (let pageToken: string | undefined; pageToken !== ''; ) {

@@ -8,9 +8,15 @@ export const pushHeaders = {
   deliveryId: 'x-a2a-delivery-id',
   /** Which event of the task it tells. They come in this order, and those that are not told leave holes. */
   generation: 'x-a2a-generation',
+  /** The one that was told before it, or 0: so the holes are known that are none. */
+  previous: 'x-a2a-previous-generation',
   taskId: 'x-a2a-task-id',
   /** From 1. */
   attempt: 'x-a2a-attempt',
+  /** A token that signs the delivery, where `authorization` has something else. */
+  signature: 'x-a2a-signature',
+  /** At registration: a text that the owner of the address answers with. */
+  challenge: 'x-a2a-challenge',
   /** Of W3C Trace Context. */
   traceparent: 'traceparent',
 } as const

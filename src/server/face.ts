@@ -1,3 +1,4 @@
+import type { KeyRing } from '../auth/key-ring.ts'
 import { type DialectChoice, houseSpeakers, speakers } from '../dialects/all.ts'
 import { encodeCardAs } from '../dialects/cards.ts'
 import type { Speaking } from '../dialects/negotiate.ts'
@@ -14,6 +15,7 @@ import { WireCall } from '../transports/wire-call.ts'
 import { jsonAnswer, problem } from './answers.ts'
 import { type CardForm, cardPaths, createCardPage } from './card-page.ts'
 import { type AddressOptions, type InterfaceOptions, interfacesAt } from './interfaces.ts'
+import { createJwksPage, jwksPath } from './jwks-page.ts'
 
 export interface FaceOptions
   extends WireLimits,
@@ -29,6 +31,8 @@ export interface FaceOptions
    * not for its card: an agent may be one of a network that its pages reach and their authors do not.
    */
   readonly cors?: Cors
+  /** The keys with which cards and pushed events are signed; the public ones are at `/.well-known/jwks.json`. */
+  readonly keys?: Pick<KeyRing, 'published'>
 }
 
 /** Where 0.2 has the extended card, beside the agent's URL; later dialects have an operation for it. */
@@ -61,6 +65,7 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
     (origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }),
     options,
   )
+  const answerKeys = options.keys && createJwksPage(options.keys)
   const hintFor = ({ base }: Incoming) =>
     `JSON-RPC is at ${base}${path}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
 
@@ -80,13 +85,15 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
     if (asked === path || asked === housePath) {
       return problem(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
     }
-    const isPage = asked === '/healthz' || asked === extendedCardPath || cardPaths.includes(asked)
+    const isKeys = answerKeys !== undefined && asked === jwksPath
+    const isPage = isKeys || asked === '/healthz' || asked === extendedCardPath || cardPaths.includes(asked)
     if (isPage && method !== 'GET' && method !== 'HEAD') {
       return problem(405, 'This page can only be read.', { allow: 'GET, HEAD' })
     }
     if (asked === '/healthz')
       return isDraining() ? jsonAnswer(503, { status: 'draining' }) : jsonAnswer(200, { status: 'ok' })
     if (asked === extendedCardPath) return await answerExtendedCard(incoming)
+    if (isKeys) return await answerKeys(incoming)
     if (isPage) return answerCard(incoming)
     const answer = await answerRest(incoming)
     return answer ?? problem(404, `There is nothing at this path. ${hintFor(incoming)}`)

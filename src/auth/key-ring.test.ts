@@ -1,0 +1,49 @@
+import { generateKeyPair } from 'jose'
+import { expect, it } from 'vitest'
+import { keyRing, newSigningKey } from './key-ring.ts'
+
+it('a key that was rotated out stays published for a while', async () => {
+  let now = 0
+  const ring = keyRing(await newSigningKey('ES256', 'old'), { keepFor: 60, now: () => now })
+  ring.rotate(await newSigningKey('EdDSA', 'new'))
+  expect(ring.current().kid).toBe('new')
+  const kids = async () => (await ring.published()).map(({ kid }) => kid)
+  expect(await kids()).toEqual(['new', 'old'])
+  now = 59_999
+  expect(await kids()).toEqual(['new', 'old'])
+  now = 60_000
+  expect(await kids()).toEqual(['new'])
+})
+
+it('nothing private is published, whatever form the key has', async () => {
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+  const hidden = await generateKeyPair('EdDSA')
+  const ring = keyRing([
+    await newSigningKey('ES256', 'one'),
+    { key: privateKey, kid: 'two', alg: 'ES256' },
+    { key: privateKey, publicKey, kid: 'three', alg: 'ES256' },
+    { key: hidden.privateKey, publicKey: hidden.publicKey, kid: 'four', alg: 'EdDSA' },
+  ])
+  const published = await ring.published()
+  expect(published.map(({ kid, alg, use }) => `${kid} ${alg} ${use}`)).toEqual([
+    'one ES256 sig',
+    'two ES256 sig',
+    'three ES256 sig',
+    'four EdDSA sig',
+  ])
+  expect(published.every((key) => typeof key.x === 'string' && !('d' in key))).toBe(true)
+})
+
+it('a key that cannot be published is refused at once, and so are no key and the same again', async () => {
+  const { privateKey } = await generateKeyPair('ES256')
+  expect(() => keyRing({ key: privateKey, kid: 'k', alg: 'ES256' })).toThrow('needs its `publicKey` beside it')
+  expect(() => keyRing([])).toThrow('at least one key')
+  const key = await newSigningKey('ES256', 'k')
+  expect(() => keyRing(key).rotate(key)).toThrow('"k" is at work already')
+})
+
+it('only so many keys are published at once', async () => {
+  const ring = keyRing(await newSigningKey())
+  for (let n = 0; n < 20; n++) ring.rotate(await newSigningKey())
+  expect(await ring.published()).toHaveLength(16)
+})
