@@ -120,7 +120,7 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
     const before = await claimedBefore(log, head.owner, claims)
     if (before) return before
     if (await isOpening(log, head, request)) return { task: head, generation: 1, isRepeated: true }
-    requireRoom(head, address.taskId, house)
+    await requireRoom(head, address.taskId, house)
 
     const received = receive(request, call, head, settings)
     const appended = await log.append(taskId, head.generation, [received], {
@@ -138,7 +138,8 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
 }
 
 /** Throws unless the task can take one more message. Told by the name that its caller knows. */
-function requireRoom({ taskId, contextId, phase }: VisibleHead, name: string, { settings, runs }: Acceptance): void {
+async function requireRoom(head: VisibleHead, name: string, { settings, runs, log }: Acceptance): Promise<void> {
+  const { taskId, contextId, phase } = head
   const { whileBusy, queueLimit } = settings
   if (isEnded(phase)) {
     const text = `Task ${name} is ${phase} and takes no more messages: begin a new one in context ${contextId}.`
@@ -147,10 +148,26 @@ function requireRoom({ taskId, contextId, phase }: VisibleHead, name: string, { 
   if (whileBusy === 'reject' && !isInterrupted(phase)) {
     throw new A2AError('conflict', `Task ${name} still works on an earlier message: send this one when it rests.`)
   }
-  if ((runs.get(taskId)?.waiting() ?? 0) >= queueLimit) {
+  const run = runs.get(taskId)
+  const isFull = run ? run.waiting() >= queueLimit : await isFullElsewhere(head, queueLimit, log)
+  if (isFull) {
     const text = `Task ${name} has ${queueLimit} messages waiting: send this one later.`
     throw new A2AError('unavailable', text, { retryAfter: 5 })
   }
+}
+
+/** A task at work in another process has so many messages waiting at least if nothing else was stored since. */
+async function isFullElsewhere({ taskId, generation }: VisibleHead, limit: number, log: CallerLog): Promise<boolean> {
+  if (generation <= limit) return false
+  let waiting = 0
+  for (let after = generation - limit; after < generation; ) {
+    const page = await log.read(taskId, after)
+    const last = page.at(-1)
+    if (!last || page.some(({ event }) => event.type !== 'message')) return false
+    waiting += page.length
+    after = last.generation
+  }
+  return waiting >= limit
 }
 
 function receive(

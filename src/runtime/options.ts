@@ -18,6 +18,13 @@ export interface RuntimeOptions {
   readonly cancelGrace?: number
   /** How long a turn may take, in milliseconds. Without it, as long as it wants. */
   readonly turnDeadline?: number
+  /** How long a turn may give no sign of life (an event, a step), in milliseconds. Waiting for its caller is none. */
+  readonly inactivityTimeout?: number
+  /**
+   * How long a blocking send waits, in milliseconds; then it is answered with the task as it is. Set it below the limit
+   * of a proxy that cuts long requests, such as 55,000. Without it, until the task rests.
+   */
+  readonly blockFor?: number
   /** A turn that has neither answered nor touched its task after so many milliseconds becomes a task. */
   readonly taskAfter?: number
   /** How long a silent writer is trusted, in milliseconds. Tasks of a dead process are found after that time. */
@@ -38,25 +45,27 @@ export interface RuntimeOptions {
 
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
 
-type Unset = 'turnDeadline' | 'policy'
+type Unset = 'turnDeadline' | 'inactivityTimeout' | 'blockFor' | 'policy'
 export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery'>> &
   Pick<RuntimeOptions, Unset> & { readonly recovery: RecoverySettings }
 
 const day = 24 * 60 * 60 * 1000
 
 export function withDefaults(options: RuntimeOptions): RuntimeSettings {
+  const { taskAfter = 10_000, blockFor = Number.POSITIVE_INFINITY } = options
   return {
     logger: consoleLogger,
     whileBusy: 'queue',
     queueLimit: 100,
     cancelGrace: 5_000,
-    taskAfter: 10_000,
     leaseTtl: 15_000,
     dedupeNewTasks: false,
     holder: crypto.randomUUID(),
     retention: { ended: 30 * day, tombstones: 30 * day },
     clock: systemClock,
     ...options,
+    // Who stops waiting must be told a task.
+    taskAfter: Math.min(taskAfter, blockFor / 2),
     recovery: readRecovery(options.recovery ?? options.agent.profile.recovery ?? 'fail'),
   }
 }

@@ -13,12 +13,12 @@ import { foldUntil, streamTask } from './stream.ts'
 
 /** The answer to a message: the stream of its task, folded to where it rests. */
 export async function sendMessage(request: SendRequest, call: Call, house: Acceptance): Promise<Outcome> {
-  const { log } = house
+  const { log, settings } = house
   const ticket = await accept(request, call, house)
   const { historyLength, returnImmediately, blockFor } = request.configuration ?? {}
   const outcome = returnImmediately
     ? await firstOf(log, ticket, call.signal)
-    : await restOf(ticket, call, house, blockFor)
+    : await restOf(ticket, call, house, shorter(blockFor, settings.blockFor))
   if (!outcome) throw new A2AError('unavailable', 'The call was given up before there was an answer.')
   return outcome.type === 'task' ? { ...outcome, task: limitHistory(outcome.task, historyLength) } : outcome
 }
@@ -41,14 +41,18 @@ async function restOf(
       const outcome = outcomeAt(each, fold)
       if (outcome) return outcome
     }
-    if (stored.length > 0) continue
     if (end !== undefined && end <= clock.now()) break
+    if (stored.length > 0) continue
     if (run) continue
     if (call.signal.aborted) break
     await waitUntil(end, log, { taskId: task.taskId, after: fold.generation, signal: call.signal, clock })
   }
   const unrested = fold.task()
   return unrested && { type: 'task', task: unrested }
+}
+
+function shorter(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
 
 /** Waits until that moment at the longest. */

@@ -7,6 +7,7 @@ export type StopReason =
   | 'canceled'
   | 'interrupted'
   | 'deadline'
+  | 'inactive'
   | 'shutdown'
   | 'flooded'
   | 'lease-lost'
@@ -77,10 +78,12 @@ export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings
 }
 
 /** What the caller reads when the task fails for that reason. */
-export function stopText(reason: StopReason, { turnDeadline }: RuntimeSettings): string {
+export function stopText(reason: StopReason, { turnDeadline, inactivityTimeout }: RuntimeSettings): string {
   switch (reason) {
     case 'deadline':
       return `The agent did not finish within its deadline of ${turnDeadline} ms.`
+    case 'inactive':
+      return `The agent gave no sign of life for ${inactivityTimeout} ms.`
     case 'shutdown':
       return 'The server shut down before the agent had finished. Please send it again.'
     case 'flooded':

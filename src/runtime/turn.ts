@@ -10,6 +10,7 @@ import { loadFold } from '../tasks/load.ts'
 import type { NewTask } from '../tasks/log.ts'
 import { createDurableStage } from './durable-stage.ts'
 import { describeFailure } from './failure.ts'
+import { watchIdle } from './idle.ts'
 import type { Inbox } from './inbox.ts'
 import type { Said } from './journal.ts'
 import type { RuntimeSettings } from './options.ts'
@@ -34,7 +35,7 @@ export async function runTurn(
   settings: RuntimeSettings,
 ): Promise<StopReason | PausedTurn | undefined> {
   const { task, letter, attempt, replay, stop, writer, inbox, voice } = start
-  const { log, logger, agent, taskAfter, recovery, clock } = settings
+  const { log, logger, agent, taskAfter, recovery, clock, inactivityTimeout } = settings
   const { received } = letter
   const isFirst = letter.generation === 1
   /** The caller will know it as a task. Ahead of `writer.phase`, which tells what is stored. */
@@ -58,8 +59,12 @@ export async function runTurn(
 
   const newArtifactId = recovery.isKept ? artifactIds(`${letter.generation}`) : randomId
 
+  const idle =
+    inactivityTimeout === undefined ? undefined : watchIdle(clock, inactivityTimeout, () => stop.stop('inactive'))
+
   function emit(event: Said): Promise<void> {
     if (stop.over) return refused(over())
+    idle?.touch()
     if (event.type === 'status') isTask = toldStatus = true
     else becomesTask()
     return stage.emit(event)
@@ -91,11 +96,19 @@ export async function runTurn(
       log: logger,
       newArtifactId,
       emit,
-      step: (name, work) => stage.step(name, (key) => work(key === undefined ? { emit, newArtifactId } : within(key))),
-      ask(question, expiresAt) {
-        if (stop.over) return refused(over())
+      async step(name, work) {
+        idle?.touch()
+        const done = await stage.step(name, (key) => work(key === undefined ? { emit, newArtifactId } : within(key)))
+        idle?.touch()
+        return done
+      },
+      async ask(question, expiresAt) {
+        if (stop.over) return await refused(over())
         isTask = toldStatus = true
-        return stage.ask(question, expiresAt)
+        idle?.hold()
+        const answer = await stage.ask(question, expiresAt)
+        idle?.touch()
+        return answer
       },
     }
   }
@@ -127,6 +140,7 @@ export async function runTurn(
   const slow = isTask ? undefined : clock.setTimeout(becomesTask, taskAfter)
   const done = await stop.race(work)
   clock.clearTimeout(slow)
+  idle?.close()
   if (done && 'value' in done) stage.close()
   stop.close()
   // What the agent emitted without awaiting it comes before its end. Artifacts go together with it; only a status that
