@@ -8,7 +8,9 @@ import { onTestFinished, vi } from 'vitest'
 export async function expressServer(mount: (app: Express, origin: string) => void): Promise<string> {
   const app = express()
   // The SDKs tell there what they tell our client, too.
-  const spies = (['error', 'warn', 'log'] as const).map((name) => vi.spyOn(console, name).mockImplementation(() => {}))
+  const spies = (['error', 'warn', 'info', 'log'] as const).map((name) =>
+    vi.spyOn(console, name).mockImplementation(() => {}),
+  )
   const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {

@@ -83,7 +83,7 @@ describe('a signed delivery', () => {
 })
 
 describe('RFC 9421 and RFC 9530', () => {
-  it('give the text of the example B.2.6', () => {
+  it('give the text and the signature of the example B.2.6', async () => {
     const parameters =
       '("date" "@method" "@path" "@authority" "content-type" "content-length");created=1618884473;keyid="test-key-ed25519"'
     const given = new Map([
@@ -98,7 +98,8 @@ describe('RFC 9421 and RFC 9530', () => {
       url: 'https://example.com/foo?param=Value&Pet=dog',
       header: (name: string) => given.get(name),
     }
-    expect(signatureBase(message, input?.components ?? [], parameters)).toBe(
+    const base = signatureBase(message, input?.components ?? [], parameters) ?? ''
+    expect(base).toBe(
       [
         '"date": Tue, 20 Apr 2021 02:07:55 GMT',
         '"@method": POST',
@@ -109,6 +110,11 @@ describe('RFC 9421 and RFC 9530', () => {
         `"@signature-params": ${parameters}`,
       ].join('\n'),
     )
+    const header = 'sig-b26=:wqcAqbmYJ2ji2glfAMaRy4gruYYnx2nEFN2HN6jrnDnQCK1u02Gb04v9EDgwUPiu4A0w6vuQv5lIp5WPpBKRCw==:'
+    const signature = Buffer.from(signatureOf(header, 'sig-b26') ?? '', 'base64')
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: 'JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs' }
+    const key = await crypto.subtle.importKey('jwk', jwk, { name: 'Ed25519' }, false, ['verify'])
+    expect(await crypto.subtle.verify({ name: 'Ed25519' }, key, signature, new TextEncoder().encode(base))).toBe(true)
   })
 
   it('know a digest that is right, in both algorithms, and none that is wrong or unknown', async () => {

@@ -1,0 +1,91 @@
+import { createServer } from 'node:http'
+import * as sdk1 from '@a2a-js/sdk/server'
+import * as express1 from '@a2a-js/sdk/server/express'
+import * as sdk03 from 'a2a-sdk-0-3-last/server'
+import * as express03 from 'a2a-sdk-0-3-last/server/express'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ConnectOptions } from '../../src/client/options.ts'
+import { connect } from '../../src/node/client.ts'
+import { toListener } from '../../src/node/listener.ts'
+import type { PushDelivery } from '../../src/push/receiver/delivery.ts'
+import { type Receiver, receive } from '../../src/push/receiver/receive.ts'
+import { expressServer } from '../support/express-server.ts'
+import { portOf } from '../support/http-server.ts'
+import { kindAgent, kindCard } from '../support/kind-agent.ts'
+import { protoAgent, protoCard } from '../support/proto-agent.ts'
+
+/** On a port of this machine, with what it was told. */
+async function listeningReceiver(): Promise<{ receiver: Receiver; told: PushDelivery[] }> {
+  const told: PushDelivery[] = []
+  const server = createServer((request, response) => toListener(receiver.exchange)(request, response))
+  const url = `http://127.0.0.1:${await portOf(server)}/hook`
+  const receiver = receive({ url, onEvent: (delivery) => void told.push(delivery) })
+  onTestFinished(() => {
+    receiver.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  return { receiver, told }
+}
+
+function start10(): Promise<string> {
+  return expressServer((app, origin) => {
+    const store = new sdk1.InMemoryPushNotificationStore()
+    const requestHandler = new sdk1.DefaultRequestHandler(
+      protoCard(origin),
+      new sdk1.InMemoryTaskStore(),
+      protoAgent(),
+      undefined,
+      store,
+    )
+    const options = {
+      requestHandler,
+      userBuilder: express1.UserBuilder.noAuthentication,
+      legacyCompat: { enabled: true },
+    }
+    app.use('/.well-known/agent-card.json', express1.agentCardHandler({ agentCardProvider: requestHandler }))
+    app.use('/rpc', express1.jsonRpcHandler(options))
+    app.use('/rest', express1.restHandler(options))
+  })
+}
+
+function start03(): Promise<string> {
+  return expressServer((app, origin) => {
+    const store = new sdk03.InMemoryPushNotificationStore()
+    const requestHandler = new sdk03.DefaultRequestHandler(
+      kindCard(origin),
+      new sdk03.InMemoryTaskStore(),
+      kindAgent(),
+      undefined,
+      store,
+    )
+    app.use('/.well-known/agent-card.json', express03.agentCardHandler({ agentCardProvider: requestHandler }))
+    app.use('/', express03.jsonRpcHandler({ requestHandler, userBuilder: express03.UserBuilder.noAuthentication }))
+  })
+}
+
+const senders: readonly (readonly [string, () => Promise<string>, ConnectOptions, readonly string[]])[] = [
+  ['@a2a-js/sdk 1.3.0 in 1.0', start10, { dialects: ['v1.0'] }, ['v1.0']],
+  ['@a2a-js/sdk 1.3.0 in 0.3', start10, { dialects: ['v0.3'], bindings: ['JSONRPC'] }, ['v0.3', 'v1.0']],
+  ['@a2a-js/sdk 0.3.14', start03, {}, ['v0.3']],
+]
+
+describe.each(senders)('a server of %s', (_, start, options, dialects) => {
+  it.each(['send', 'stream'] as const)('posts to the receiver with which a client says something: %s', async (how) => {
+    const { receiver, told } = await listeningReceiver()
+    const client = await connect(await start(), options)
+    if (how === 'send') await client.send('count', { push: receiver })
+    else for await (const _event of client.stream('count', { push: receiver }));
+    await expect.poll(() => told.at(-1) && stateOf(told.at(-1)), { timeout: 10_000 }).toBe('completed')
+    expect(told.every(({ dialect }) => dialects.includes(dialect))).toBe(true)
+    expect(new Set(told.map(({ taskId }) => taskId)).size).toBe(1)
+    expect(new Set(told.map(({ registration }) => registration)).size).toBe(1)
+    expect(told[0]?.registration).toMatch(/^[\w-]{22}$/)
+  })
+})
+
+function stateOf(delivery: PushDelivery | undefined): string | undefined {
+  const { event } = delivery ?? {}
+  if (event?.type === 'task') return event.task.status.state
+  return event?.type === 'status' ? event.status.state : undefined
+}
