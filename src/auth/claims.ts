@@ -12,18 +12,19 @@ export interface ClaimsOptions {
 }
 
 /** Whom a token stands for: `sub`, or the client itself where nobody is behind it. */
-export function principalOf(claims: JsonObject, options: ClaimsOptions): Verdict {
+export function verdictOn(claims: JsonObject, options: ClaimsOptions): Verdict {
   const { tenantClaim, idPrefix = '' } = options
+  const bound = claims.cnf === undefined ? {} : { confirmation: claims.cnf }
   if (options.principal) {
     const principal = options.principal(claims)
-    return principal ? { principal } : refused('the claims are of nobody who may call')
+    return principal ? { principal, ...bound } : refused('the claims are of nobody who may call')
   }
   const id = textOf(claims.sub) ?? textOf(claims.client_id) ?? textOf(claims.azp)
   if (id === undefined) return refused('the token is of nobody: it has no sub and no client_id')
   const tenant = tenantClaim === undefined ? undefined : textOf(claims[tenantClaim])
   if (tenantClaim !== undefined && tenant === undefined) return refused(`the token has no ${tenantClaim}`)
   const scopes = [...new Set([...wordsOf(claims.scope), ...wordsOf(claims.scp)])]
-  return { principal: { id: `${idPrefix}${id}`, scopes, claims, ...(tenant !== undefined && { tenant }) } }
+  return { principal: { id: `${idPrefix}${id}`, scopes, claims, ...(tenant !== undefined && { tenant }) }, ...bound }
 }
 
 /** Of RFC 8693 §4.2 it is a text; some issuers have a list. */

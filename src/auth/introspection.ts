@@ -1,4 +1,4 @@
-import { type ClaimsOptions, principalOf } from './claims.ts'
+import { type ClaimsOptions, verdictOn } from './claims.ts'
 import { fetchJson, requireSafe } from './fetch-json.ts'
 import type { TokenCheck } from './jwt-tokens.ts'
 import { refused, type Verdict } from './scheme.ts'
@@ -41,7 +41,7 @@ export function introspectedTokens(options: IntrospectionOptions): TokenCheck {
     if (audience !== undefined && ![audience].flat().some((each) => audiences.includes(each))) {
       return { value: refused('the token is for another audience') }
     }
-    const value = principalOf(claims, options)
+    const value = verdictOn(claims, options)
     if (!value || 'refused' in value) return { value }
     const until = now + cacheFor * 1000
     return { value, until: typeof exp === 'number' ? Math.min(until, exp * 1000) : until }

@@ -69,6 +69,14 @@ describe('a token', () => {
     expect(await verdict(issuer, forged)).toHaveProperty('refused')
   })
 
+  it('that is bound to a key is refused without it, also when it is remembered', async () => {
+    const issuer = await startIssuer()
+    const scheme = schemeOf(issuer)
+    const bound = bearing(await issuer.token({ cnf: { jkt: 'x' } }))
+    expect(await scheme.authenticate(bound)).toHaveProperty('refused')
+    expect(await scheme.authenticate(bound)).toHaveProperty('refused')
+  })
+
   it('may be late by as much as clocks differ', async () => {
     const issuer = await startIssuer()
     const token = await issuer.token({ exp: now() - 50 })

@@ -1,6 +1,6 @@
 import type { JWK, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import type { JsonObject } from '../protocol/model.ts'
-import { type ClaimsOptions, principalOf } from './claims.ts'
+import { type ClaimsOptions, verdictOn } from './claims.ts'
 import { requireSafe } from './fetch-json.ts'
 import { KeysUnavailable, type RemoteKeysOptions, remoteKeys } from './jwks.ts'
 import { refused, type Verdict } from './scheme.ts'
@@ -51,7 +51,7 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
 
   async function check(token: string) {
     const payload = await verifyJwt(token, keys, expected)
-    const value = principalOf(payload as JWTPayload & JsonObject, rules)
+    const value = verdictOn(payload as JWTPayload & JsonObject, rules)
     if (!value || 'refused' in value) return { value }
     const expires = ((payload.exp ?? 0) + clockSkew) * 1000
     return { value, until: Math.min(expires, Date.now() + rememberFor * 1000) }

@@ -1,5 +1,5 @@
 import type { Incoming } from '../http/exchange.ts'
-import type { Principal } from '../protocol/model.ts'
+import type { Json, Principal } from '../protocol/model.ts'
 import type { SecurityScheme } from '../protocol/security.ts'
 
 /** What of a request can hold credentials. */
@@ -31,6 +31,8 @@ export type Verdict = Proven | Refused | undefined
 
 export interface Proven {
   readonly principal: Principal
+  /** The key to which the credentials are bound, as `cnf` says it. */
+  readonly confirmation?: Json
 }
 
 export interface Refused {

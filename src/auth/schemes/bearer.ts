@@ -1,5 +1,6 @@
 import type { SecurityScheme } from '../../protocol/security.ts'
 import { bearerChallenge } from '../challenge.ts'
+import { confirmed } from '../confirmation.ts'
 import { authorizationOf } from '../credentials.ts'
 import type { TokenCheck } from '../jwt-tokens.ts'
 import type { Scheme } from '../scheme.ts'
@@ -12,7 +13,11 @@ export function bearer(card: SecurityScheme, check: TokenCheck, authority: strin
     ...(authority !== undefined && { authority }),
     authenticate(presented) {
       const token = authorizationOf(presented, 'bearer')
-      return typeof token === 'string' ? check(token) : token
+      if (typeof token !== 'string') return token
+      const verdict = check(token)
+      return verdict instanceof Promise
+        ? verdict.then((late) => confirmed(late, presented))
+        : confirmed(verdict, presented)
     },
   }
 }

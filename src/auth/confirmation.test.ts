@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { presented } from '../../test/support/presented.ts'
+import type { Json } from '../protocol/model.ts'
+import { confirmed } from './confirmation.ts'
+
+const certificate = Buffer.from('a certificate')
+const digest = createHash('sha256').update(certificate)
+const fingerprint = digest.copy().digest('hex')
+const thumbprint = digest.copy().digest('base64url')
+const shown = { isTrusted: true, subject: 'CN=x', names: {}, fingerprint }
+
+function ask(confirmation: Json | undefined, certificates: typeof shown | undefined) {
+  const verdict = { principal: { id: 'alice' }, ...(confirmation !== undefined && { confirmation }) }
+  return confirmed(verdict, presented({ certificate: () => certificates }))
+}
+
+it('takes a token that is bound to nothing from everybody', () => {
+  expect(ask(undefined, undefined)).toHaveProperty('principal')
+})
+
+it('takes a token that is bound to a certificate from who has shown it', () => {
+  expect(ask({ 'x5t#S256': thumbprint }, shown)).toHaveProperty('principal')
+})
+
+it.each<[string, Json, typeof shown | undefined]>([
+  ['a certificate that was not shown', { 'x5t#S256': thumbprint }, undefined],
+  ['another certificate', { 'x5t#S256': thumbprint }, { ...shown, fingerprint: 'ab'.repeat(32) }],
+  ['a key that is proven by DPoP', { jkt: 'x' }, shown],
+  ['a certificate and something else', { 'x5t#S256': thumbprint, jkt: 'x' }, shown],
+  ['nothing that can be read', 'x', shown],
+])('refuses a token that is bound to %s', (_, confirmation, certificates) => {
+  expect(ask(confirmation, certificates)).toHaveProperty('refused')
+})
+
+it('leaves other verdicts as they are', () => {
+  expect(confirmed(undefined, presented())).toBeUndefined()
+  expect(confirmed({ refused: 'x' }, presented())).toEqual({ refused: 'x' })
+})
