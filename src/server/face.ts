@@ -14,6 +14,7 @@ import { createRest } from '../transports/rest/server.ts'
 import { WireCall } from '../transports/wire-call.ts'
 import { jsonAnswer, problem } from './answers.ts'
 import { type CardForm, cardPaths, createCardPage } from './card-page.ts'
+import type { CardSigner } from './card-signer.ts'
 import { type AddressOptions, type InterfaceOptions, interfacesAt } from './interfaces.ts'
 import { createJwksPage, jwksPath } from './jwks-page.ts'
 
@@ -32,7 +33,7 @@ export interface FaceOptions
    */
   readonly cors?: Cors
   /** The keys with which cards and pushed events are signed; the public ones are at `/.well-known/jwks.json`. */
-  readonly keys?: Pick<KeyRing, 'published'>
+  readonly keys?: Pick<KeyRing, 'current' | 'published'>
 }
 
 /** Where 0.2 has the extended card, beside the agent's URL; later dialects have an operation for it. */
@@ -50,21 +51,22 @@ export interface Behind extends Pick<WireOptions, 'service' | 'principalOf' | 'r
   /** The card, but for where the agent is found. */
   readonly card: Omit<AgentCard, 'interfaces'>
   readonly isDraining: () => boolean
+  readonly signer?: CardSigner | undefined
 }
 
 /** The HTTP face of a service: JSON-RPC and REST in every dialect, cards, health. */
 export function createFace(behind: Behind, options: FaceOptions & AddressOptions): Exchange {
   const { path = '/', housePath = '/api/a2a' } = options
-  const atOrigin: WireOptions['originOf'] = (incoming) => originOf(incoming, options)
-  const { card, isDraining, ...wire } = { ...options, ...behind, originOf: atOrigin }
+  const atOrigin: NonNullable<WireOptions['originOf']> = (incoming) => originOf(incoming, options)
+  const { card, isDraining, signer, ...wire } = { ...options, ...behind, originOf: atOrigin }
   const dialects = speakers(options)
   const answerRpc = createJsonRpc({ ...wire, dialects })
   const answerHouse = createJsonRpc({ ...wire, dialects: houseSpeakers(options) })
   const answerRest = createRest({ ...wire, dialects })
-  const answerCard = createCardPage(
-    (origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }),
-    options,
-  )
+  const answerCard = createCardPage((origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }), {
+    ...options,
+    signer,
+  })
   const answerKeys = options.keys && createJwksPage(options.keys)
   const hintFor = ({ base }: Incoming) =>
     `JSON-RPC is at ${base}${path}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
@@ -73,7 +75,9 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
     try {
       const principal = await behind.principalOf(incoming)
       const extended = await behind.service.getExtendedCard({}, new WireCall(incoming, principal, wire))
-      return jsonAnswer(200, encodeCardAs('hybrid', extended), { 'cache-control': 'private, no-store' })
+      const plain = encodeCardAs('hybrid', extended)
+      const told = signer ? await signer.signWire(plain, atOrigin(incoming)) : plain
+      return jsonAnswer(200, told, { 'cache-control': 'private, no-store' })
     } catch (error) {
       if (!(error instanceof A2AError)) throw error
       return problem(pageStatus[error.code] ?? 404, error.message, refusalHeaders(error))
@@ -94,7 +98,7 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
       return isDraining() ? jsonAnswer(503, { status: 'draining' }) : jsonAnswer(200, { status: 'ok' })
     if (asked === extendedCardPath) return await answerExtendedCard(incoming)
     if (isKeys) return await answerKeys(incoming)
-    if (isPage) return answerCard(incoming)
+    if (isPage) return await answerCard(incoming)
     const answer = await answerRest(incoming)
     return answer ?? problem(404, `There is nothing at this path. ${hintFor(incoming)}`)
   }

@@ -7,6 +7,7 @@ import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { type Admission, type AuthChoice, createAdmission } from './admission.ts'
 import { cardOf } from './card.ts'
+import { type CardSigner, createCardSigner } from './card-signer.ts'
 import type { Behind, FaceOptions } from './face.ts'
 import { guarded } from './guarded.ts'
 import { type AddressOptions, interfacesAt } from './interfaces.ts'
@@ -30,14 +31,17 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   const { profile } = agent
   const admission = createAdmission(options.auth, { profile, logger })
   const { policy } = admission.settings
+  const { keys, publicUrl } = options
+  const signer = keys && createCardSigner({ keys, publicUrl, logger })
   const runtime = createRuntime({ ...options, ...(policy && { policy }), logger, log, agent })
-  const service = withExtendedCard(runtime.service, admission, agent, options)
+  const service = withExtendedCard(runtime.service, admission, agent, { ...options, signer })
   let isDraining = false
   return {
     ...runtime,
     service: guarded(service, admission, profile),
     principalOf: admission.principalOf,
     options,
+    signer,
     card: { ...cardOf(profile, options.extendedCard !== undefined), ...admission.card },
     isDraining: () => isDraining,
     onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
@@ -52,16 +56,17 @@ function withExtendedCard(
   service: Service,
   admission: Admission,
   { profile }: Agent,
-  options: ResidentOptions,
+  options: ResidentOptions & { readonly signer: CardSigner | undefined },
 ): Service {
-  const { extendedCard, publicUrl = 'http://localhost' } = options
+  const { extendedCard, publicUrl = 'http://localhost', signer } = options
   if (extendedCard === undefined) return service
   const card = { ...cardOf({ ...profile, ...extendedCard }, true), ...admission.card }
   const dialects = speakers(options)
   return {
     ...service,
     async getExtendedCard(_request, { origin = publicUrl }) {
-      return { ...card, interfaces: interfacesAt(origin, dialects, options) }
+      const told = { ...card, interfaces: interfacesAt(origin, dialects, options) }
+      return signer ? await signer.signCard(told, origin) : told
     },
   }
 }

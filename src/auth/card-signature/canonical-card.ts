@@ -38,6 +38,11 @@ export function wholeForm({ signatures: _, ...card }: JsonObject): CanonicalForm
   return formOf(card)
 }
 
+/** Whether a card has nothing, but what is empty, that 1.0 does not have in that place. */
+export function isOf1_0({ signatures: _, ...card }: JsonObject): boolean {
+  return canonicalize(clean(card)) === cleanedForm(card).text
+}
+
 function formOf(covered: JsonObject): CanonicalForm {
   return { covered, text: canonicalize(covered) ?? '' }
 }

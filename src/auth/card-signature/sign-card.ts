@@ -1,6 +1,6 @@
 import { type CryptoKey, FlattenedSign, type JWK } from 'jose'
 import type { JsonObject } from '../../protocol/model.ts'
-import { cleanedForm, pythonForm, schemelessForm, specifiedForm } from './canonical-card.ts'
+import { cleanedForm, isOf1_0, pythonForm, schemelessForm, specifiedForm, wholeForm } from './canonical-card.ts'
 
 /** A JSON Web Signature without its payload, as it is in a card. */
 export type DetachedSignature = Readonly<Record<'protected' | 'signature', string>>
@@ -22,23 +22,28 @@ export interface CardKey {
  */
 export const partialMark = 'a2a-partial'
 
-/** The card of A2A 1.0 with a signature by each key: during a rotation by the old and the new one. */
+/** The card with a signature by each key: during a rotation by the old and the new one. */
 export async function signCard(card: JsonObject, keys: CardKey | readonly CardKey[]): Promise<JsonObject> {
   const { signatures: _, ...bare } = card
   return { ...bare, signatures: await cardSignatures(bare, keys) }
 }
 
-/** Only the signatures of a card of A2A 1.0, for whoever puts it together. */
+/** Only the signatures of a card, for whoever puts it together. */
 export async function cardSignatures(
   card: JsonObject,
   keys: CardKey | readonly CardKey[],
 ): Promise<readonly DetachedSignature[]> {
   const all = 'kid' in keys ? [keys] : keys
-  const [whole, ...partial] = new Set(
-    [specifiedForm, cleanedForm, pythonForm, schemelessForm].map((formOf) => formOf(card).text),
-  )
+  const [whole, ...partial] = new Set(formsFor(card).map((formOf) => formOf(card).text))
   if (whole === undefined) return []
   return await Promise.all(all.flatMap((key) => [sign(whole, key), ...partial.map((text) => sign(text, key, true))]))
+}
+
+/** The first covers all of the card. One that also says what older versions read is signed as it is. */
+function formsFor(card: JsonObject) {
+  if (card.supportedInterfaces === undefined) return [wholeForm]
+  const of1_0 = [specifiedForm, cleanedForm, pythonForm, schemelessForm]
+  return isOf1_0(card) ? of1_0 : [wholeForm, ...of1_0]
 }
 
 async function sign(text: string, { key, kid, alg, jku }: CardKey, isPartial = false): Promise<DetachedSignature> {
