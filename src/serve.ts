@@ -1,8 +1,11 @@
 import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
 import { isLoopback } from './http/loopback.ts'
+import type { PushFetchOptions } from './node/guard/push-fetch.ts'
 import { type Listening, type ListenOptions, listen } from './node/listen.ts'
-import { consoleLogger } from './protocol/logger.ts'
+import { consoleLogger, type Logger } from './protocol/logger.ts'
+import type { PushControl } from './push/control.ts'
+import type { PushFetch, PushOptions } from './push/options.ts'
 import type { AuthChoice } from './server/admission.ts'
 import { slug } from './server/card.ts'
 import type { GrpcKit } from './server/grpc-desk.ts'
@@ -12,7 +15,11 @@ import type { Resident } from './server/resident.ts'
 import { createSqliteLog } from './stores/sqlite/index.ts'
 import type { TaskLog } from './tasks/log.ts'
 
-export interface ServeOptions extends HandlerOptions, Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate'>> {
+export interface ServeOptions
+  extends Omit<HandlerOptions, 'push'>,
+    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate'>> {
+  /** Tells webhooks what happens to tasks: by a `fetch` that is handed in, or by a guarded one with these options. */
+  readonly push?: ServePushOptions
   /** The folder of the durable task logs. Not used where a `log` is handed in. */
   readonly directory?: string
   /** On SIGTERM and SIGINT: how long running turns may take to finish, in milliseconds. */
@@ -21,10 +28,16 @@ export interface ServeOptions extends HandlerOptions, Partial<Omit<ListenOptions
   readonly signals?: boolean
 }
 
+export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushFetchOptions, 'timeout' | 'logger'> {
+  readonly fetch?: PushFetch
+}
+
 export interface Server {
   readonly url: string
   readonly cardUrl: string
   readonly port: number
+  /** What the first agent pushes, if anything. */
+  readonly push: PushControl | undefined
   /** Serves one more agent, at a place of its own, with the options of the server unless it has others. */
   add(agent: Agent, options?: HandlerOptions & Place): Resident
   /** From now on nobody finds it; its turns may finish. */
@@ -49,19 +62,21 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   requireOwnLogs(agents, options)
   const auth = admitted(options)
   const asksCertificate = options.tls !== undefined && needsCertificate(auth)
+  const push = options.push && (await readPush(options.push, logger))
   const draining = new AbortController()
   const host = createHost(options.grpc ? { grpc: await loadGrpc(draining.signal) } : {})
   /** Those that we have opened, to be closed by us. */
   const logs = new Map<Resident, TaskLog>()
+  let first: Resident | undefined
 
   function add(agent: Agent, place: HandlerOptions & Place): Resident {
-    const { log: _, ...shared } = { ...options, auth }
+    const { log: _, push: __, ...shared } = { ...options, auth }
     if (needsCertificate(place.auth ?? auth) && !asksCertificate) {
       throw new TypeError('serve(): a scheme asks for certificates: give `tls` to serve, and the scheme in its `auth`.')
     }
     const own = place.log ? undefined : createSqliteLog({ file: join(directory, fileOf(agent, place)) })
     try {
-      const resident = host.add(agent, { ...shared, logger, ...place, ...(own && { log: own }) })
+      const resident = host.add(agent, { ...shared, ...(push && { push }), logger, ...place, ...(own && { log: own }) })
       if (own) logs.set(resident, own)
       return resident
     } catch (error) {
@@ -77,7 +92,10 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
 
   async function open(): Promise<Listening> {
     const { log } = options
-    for (const [at, agent] of Object.entries(agents)) add(agent, log ? { at, log } : { at })
+    for (const [at, agent] of Object.entries(agents)) {
+      const resident = add(agent, log ? { at, log } : { at })
+      first ??= resident
+    }
     return await listen(host.exchange, { port: 0, ...options, asksCertificate, grpc: host.grpc })
   }
 
@@ -108,6 +126,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
     url: listening.url,
     cardUrl: `${listening.url}${pathOf(agents)}/.well-known/agent-card.json`,
     port: listening.port,
+    push: first?.push,
     add: (agent, place = {}) => add(agent, place),
     async remove(resident) {
       await host.remove(resident, drainDeadline)
@@ -161,6 +180,16 @@ function fileOf({ profile }: Agent, { at = '', name, tenant }: HandlerOptions & 
   const path = at.replace(/^\/+|\/+$/g, '')
   const place = [name, path, tenant && `~${tenant}`].filter((part) => part).join('/')
   return place === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(place)}.db`
+}
+
+/** Who hands in no `fetch` gets one that keeps out of private networks. Only those who push pay for it. */
+async function readPush(options: ServePushOptions, logger: Logger): Promise<PushOptions> {
+  const { schemes, allow, loopback, redirects, tls, resolve, ...rest } = options
+  if (rest.fetch) return { ...rest, fetch: rest.fetch }
+  const { createPushFetch } = await import('./node/guard/push-fetch.ts')
+  const { timeout } = rest
+  const given = { schemes, allow, loopback, redirects, tls, resolve, timeout }
+  return { ...rest, fetch: createPushFetch({ ...given, logger }) }
 }
 
 /** Only those who switch it on pay for it. */

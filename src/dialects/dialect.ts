@@ -3,6 +3,7 @@ import type { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Json, JsonObject } from '../protocol/model.ts'
 import type { Operation, Service } from '../protocol/service.ts'
+import type { PushForm } from './push-form.ts'
 
 export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
 
@@ -49,6 +50,8 @@ export interface ServerDialect extends Dialect {
   encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
   /** What a stream is broken off with behind an event, although the event tells it, too. */
   errorAfter?(event: StreamEvent): A2AError | undefined
+  /** How webhooks that were registered in it are told. */
+  readonly pushForm: PushForm
   encodeError(error: A2AError): WireError
   /** How the same error looks where HTTP itself carries it. */
   encodeHttpError(error: A2AError): HttpError

@@ -128,6 +128,8 @@ export interface PushConfig extends Partial<Omit<TaskAddress, 'metadata'>> {
   readonly url: string
   readonly token?: string
   readonly authentication?: { readonly scheme: string; readonly credentials?: string }
+  /** In which dialect it came, and so is told. */
+  readonly dialect?: string
 }
 
 export interface PushConfigRef extends TaskAddress {

@@ -3,6 +3,7 @@ import { A2AError, invalidParams, taskNotFound } from '../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
 import type { Call, SendRequest, TaskAddress } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
+import type { Push } from '../push/push.ts'
 import type { NewTask } from '../tasks/log.ts'
 import type { CallerLog, VisibleHead } from './caller-log.ts'
 import {
@@ -24,6 +25,8 @@ import type { Runs } from './runs.ts'
 export interface Acceptance {
   readonly settings: Omit<RuntimeSettings, 'log'>
   readonly runs: Runs
+  /** Undefined if the agent tells no webhooks. */
+  readonly push: Push | undefined
   readonly log: CallerLog
 }
 
@@ -31,18 +34,37 @@ export interface Acceptance {
 export async function accept(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const decided = house.runs.expect()
   try {
-    return await admit(request, call, house)
+    return request.configuration?.push ? await admitWithPush(request, call, house) : await admit(request, call, house)
   } finally {
     decided()
   }
 }
 
+/** A webhook that may not be called is refused before anything is stored, and one that may is there before the answer. */
+async function admitWithPush(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
+  const { push, log } = house
+  const config = request.configuration?.push
+  if (!config) return await admit(request, call, house)
+  if (!push) {
+    throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
+  }
+  await push.check(config, 'configuration.push.url')
+  const ticket = await admit(request, call, house)
+  const { dialect, alias, tenant } = request
+  await push.register({
+    task: ticket.task,
+    owner: log.owner,
+    config: { ...config, ...(dialect !== undefined && { dialect }), ...(tenant !== undefined && { tenant }) },
+    after: ticket.generation,
+    isInline: true,
+    ...(alias !== undefined && { alias }),
+  })
+  return ticket
+}
+
 function admit(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const { extensions } = house.settings.agent.profile
   if (extensions) activateExtensions(extensions, call)
-  if (request.configuration?.push) {
-    throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
-  }
   const { referenceTaskIds } = request.message
   if (!referenceTaskIds) return place(request, call, house)
   return requireKnown(referenceTaskIds, house.log).then(() => place(request, call, house))

@@ -44,6 +44,11 @@ export class CallerLog implements Pick<TaskLog, 'read' | 'wait' | 'snapshot' | '
     return { ...head, phase }
   }
 
+  /** Whether what belongs to this owner is the caller's to see. */
+  sees(owner: string): boolean {
+    return isWithin(this.#scope, owner)
+  }
+
   list(query: Omit<ListQuery, keyof Scope>) {
     return this.#log.list({ ...query, ...this.#scope })
   }

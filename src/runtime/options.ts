@@ -3,12 +3,14 @@ import { type Clock, systemClock } from '../protocol/clock.ts'
 import { consoleLogger, type Logger } from '../protocol/logger.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Operation } from '../protocol/service.ts'
-import type { Others, TaskLog } from '../tasks/log.ts'
+import type { PushOptions } from '../push/options.ts'
+import type { PushingLog } from '../push/push.ts'
+import type { Others } from '../tasks/log.ts'
 import { type RecoverySettings, readRecovery } from './recovery.ts'
 
 export interface RuntimeOptions {
   readonly agent: Agent
-  readonly log: TaskLog
+  readonly log: PushingLog
   readonly logger?: Logger
   /** A message for a task that is at work: run it next (default), refuse it, or stop the turn and run it now. */
   readonly whileBusy?: 'queue' | 'reject' | 'interrupt'
@@ -37,6 +39,8 @@ export interface RuntimeOptions {
   readonly holder?: string
   /** Lets a caller see more than its own tasks: of a team, of a tenant, or of everyone. Asked for every call. */
   readonly policy?: Policy
+  /** Tells webhooks what happens to tasks. Without it there are none. */
+  readonly push?: PushOptions
   /** How long ended tasks, and after them their tombstones, are kept, in milliseconds. */
   readonly retention?: { readonly ended: number; readonly tombstones: number }
   /** For tests. The log must have the same. */
@@ -45,7 +49,7 @@ export interface RuntimeOptions {
 
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
 
-type Unset = 'turnDeadline' | 'inactivityTimeout' | 'blockFor' | 'policy'
+type Unset = 'turnDeadline' | 'inactivityTimeout' | 'blockFor' | 'policy' | 'push'
 export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery'>> &
   Pick<RuntimeOptions, Unset> & { readonly recovery: RecoverySettings }
 

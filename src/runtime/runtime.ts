@@ -3,6 +3,8 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Principal } from '../protocol/model.ts'
 import { ownerOf } from '../protocol/owner.ts'
 import type { Call, Operation, Service, TaskAddress } from '../protocol/service.ts'
+import type { PushControl } from '../push/control.ts'
+import { createPush } from '../push/push.ts'
 import type { Acceptance } from './accept.ts'
 import { CallerLog } from './caller-log.ts'
 import { cancelTask } from './cancel-task.ts'
@@ -10,6 +12,7 @@ import { getTask } from './get-task.ts'
 import { linkSignals } from './linked-signal.ts'
 import { listTasks } from './list-tasks.ts'
 import { type RuntimeOptions, withDefaults } from './options.ts'
+import { createPushOperations } from './push-configs.ts'
 import { createRuns } from './runs.ts'
 import { sendMessage } from './send-message.ts'
 import { streamMessage } from './stream-message.ts'
@@ -21,15 +24,21 @@ export interface Runtime {
   readonly service: Service
   /** The dialect in which the owner of a task last wrote to it. */
   readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
+  /** What is pushed, if anything is. */
+  readonly push: PushControl | undefined
   /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
   drain(deadline: number): Promise<void>
 }
 
+/** How long requests to webhooks may take to finish when the server goes, in milliseconds. */
+const lastRequests = 2_000
+
 export function createRuntime(options: RuntimeOptions): Runtime {
   const settings = withDefaults(options)
-  const { log, policy } = settings
+  const { log, policy, logger, holder } = settings
   const runs = createRuns(settings)
-  const upkeep = startUpkeep(settings, runs)
+  const push = settings.push && createPush({ log, options: settings.push, logger, holder })
+  const upkeep = startUpkeep(settings, runs, push)
 
   function logOf(principal: Principal, operation: Operation): CallerLog {
     const owner = ownerOf(principal)
@@ -38,7 +47,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   }
 
   function houseOf({ principal }: Call, operation: Operation): Acceptance {
-    return { settings, runs, log: logOf(principal, operation) }
+    return { settings, runs, push, log: logOf(principal, operation) }
   }
 
   const closing = new AbortController()
@@ -58,10 +67,6 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     }
   }
 
-  const withoutPush = async () => {
-    throw new A2AError('push-not-supported', 'This agent sends no push notifications.')
-  }
-
   const service: Service = {
     async sendMessage(request, call) {
       if (isDraining) throw closed()
@@ -78,10 +83,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       const log = logOf(call.principal, 'subscribeToTask')
       yield* until(call, (linked) => subscribeToTask(request, linked, log))
     },
-    createPushConfig: withoutPush,
-    getPushConfig: withoutPush,
-    listPushConfigs: withoutPush,
-    deletePushConfig: withoutPush,
+    ...createPushOperations(push, (call, operation) => logOf(call.principal, operation)),
     async getExtendedCard() {
       throw new A2AError('unsupported-operation', 'This agent has no extended card: its public card says it all.')
     },
@@ -89,6 +91,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
 
   return {
     service,
+    push: push?.control,
     async recall(address, principal) {
       const head = await logOf(principal, 'getTask').find(address)
       return head?.dialect
@@ -98,6 +101,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       upkeep.stop()
       await runs.drain(deadline)
       closing.abort('closing')
+      await push?.close(Math.min(deadline, lastRequests))
     },
   }
 }

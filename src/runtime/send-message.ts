@@ -4,12 +4,13 @@ import type { StoredEvent } from '../protocol/events.ts'
 import type { Call, Outcome, SendRequest } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { Fold } from '../tasks/fold.ts'
+import { foldUntil } from '../tasks/load.ts'
 import { type Acceptance, accept } from './accept.ts'
 import type { CallerLog } from './caller-log.ts'
 import type { Ticket } from './claims.ts'
 import { linkSignals } from './linked-signal.ts'
 import { limitHistory } from './present.ts'
-import { foldUntil, streamTask } from './stream.ts'
+import { streamTask } from './stream.ts'
 
 /** The answer to a message: the stream of its task, folded to where it rests. */
 export async function sendMessage(request: SendRequest, call: Call, house: Acceptance): Promise<Outcome> {

@@ -1,8 +1,9 @@
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, SendRequest } from '../protocol/service.ts'
+import { foldUntil } from '../tasks/load.ts'
 import { type Acceptance, accept } from './accept.ts'
 import { limitHistory } from './present.ts'
-import { foldUntil, streamTask } from './stream.ts'
+import { streamTask } from './stream.ts'
 import { subscribeToTask } from './subscribe-to-task.ts'
 
 /** Stores a message and tells everything that comes of it. Whoever stops reading stops nothing else. */

@@ -1,7 +1,7 @@
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Task, TaskState } from '../protocol/model.ts'
 import { isEnded } from '../protocol/states.ts'
-import { createFold, type Fold } from '../tasks/fold.ts'
+import type { Fold } from '../tasks/fold.ts'
 import { followPages } from '../tasks/follow.ts'
 import type { FoldedLog } from '../tasks/load.ts'
 import type { NewTask } from '../tasks/log.ts'
@@ -65,20 +65,4 @@ export async function* streamTask(
 function closesStream(state: TaskState, { endOnAuth, holdOnInput }: StreamOptions): boolean {
   if (state === 'input-required') return !holdOnInput
   return isEnded(state) || (endOnAuth === true && state === 'auth-required')
-}
-
-/**
- * The fold to read the answer to a message from: everything up to the message. The first message of a task has
- * nothing before it, so that reading may as well begin there.
- */
-export async function foldUntil(log: FoldedLog, task: NewTask, message: number): Promise<Fold> {
-  if (message === 1) return createFold(task)
-  const snapshot = await log.snapshot(task.taskId)
-  const fold = createFold(task, snapshot && snapshot.generation <= message ? snapshot : undefined)
-  while (fold.generation < message) {
-    const stored = await log.read(task.taskId, fold.generation)
-    if (stored.length === 0) break
-    for (const event of stored) if (event.generation <= message) fold.apply(event)
-  }
-  return fold
 }

@@ -1,4 +1,5 @@
 import { createVoice } from '../agent/voice.ts'
+import type { Push } from '../push/push.ts'
 import type { TaskHead } from '../tasks/log.ts'
 import type { RuntimeSettings } from './options.ts'
 import { processGone } from './pick-up.ts'
@@ -16,7 +17,7 @@ export interface Upkeep {
   stop(): void
 }
 
-export function startUpkeep(settings: RuntimeSettings, runs: Runs): Upkeep {
+export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Push, 'expire'> | undefined): Upkeep {
   const { log, logger, leaseTtl, retention, holder, recovery, clock } = settings
   let isStopped = false
 
@@ -50,6 +51,7 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs): Upkeep {
   async function tidy(): Promise<void> {
     const now = clock.now()
     while ((await log.expire(now - retention.ended, batch)) === batch);
+    await push?.expire(now - retention.ended)
     while ((await log.forget(now - retention.ended - retention.tombstones, batch)) === batch);
   }
 

@@ -4,14 +4,17 @@ import type { AgentCard, AgentSkill } from '../protocol/card.ts'
 const text = ['text/plain']
 
 /** What an agent's card says wherever it is mounted. */
-export function cardOf(profile: AgentProfile, extendedCard = false): Omit<AgentCard, 'interfaces'> {
+export function cardOf(
+  profile: AgentProfile,
+  { extendedCard = false, pushNotifications = false } = {},
+): Omit<AgentCard, 'interfaces'> {
   const { name, description = name, version = '1.0.0', inputModes = text, outputModes = text, extensions } = profile
   const skills = profile.skills ?? []
   return {
     name,
     description,
     version,
-    capabilities: { streaming: true, pushNotifications: false, ...(extendedCard && { extendedCard }), extensions },
+    capabilities: { streaming: true, pushNotifications, ...(extendedCard && { extendedCard }), extensions },
     defaultInputModes: inputModes,
     defaultOutputModes: outputModes,
     // A card must name a skill. An agent that names none has one: being itself.

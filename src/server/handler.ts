@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { Service } from '../protocol/service.ts'
+import type { PushControl } from '../push/control.ts'
 import { belowTenant } from './below.ts'
 import { createFace } from './face.ts'
 import { createResident, type HandlerOptions } from './resident.ts'
@@ -15,6 +16,8 @@ export interface Handler {
   /** The same, for rims that need no `Request` and `Response`. */
   readonly exchange: Exchange
   readonly service: Service
+  /** What is pushed, if anything is. */
+  readonly push: PushControl | undefined
   /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
   drain(deadline: number): Promise<void>
 }
@@ -27,5 +30,5 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
   const face = createFace({ ...resident, service }, options)
   const { tenant } = options
   const exchange = tenant === undefined ? face : belowTenant(tenant, face)
-  return { exchange, fetch: toFetch(exchange), service, drain: resident.drain }
+  return { exchange, fetch: toFetch(exchange), service, push: resident.push, drain: resident.drain }
 }

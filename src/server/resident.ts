@@ -42,7 +42,7 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
     principalOf: admission.principalOf,
     options,
     signer,
-    card: { ...cardOf(profile, options.extendedCard !== undefined), ...admission.card },
+    card: { ...cardOf(profile, capabilitiesOf(options)), ...admission.card },
     isDraining: () => isDraining,
     onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
     async drain(deadline) {
@@ -50,6 +50,10 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
       await runtime.drain(deadline)
     },
   }
+}
+
+function capabilitiesOf({ extendedCard, push }: ResidentOptions) {
+  return { extendedCard: extendedCard !== undefined, pushNotifications: push !== undefined }
 }
 
 function withExtendedCard(
@@ -60,7 +64,7 @@ function withExtendedCard(
 ): Service {
   const { extendedCard, publicUrl = 'http://localhost', signer } = options
   if (extendedCard === undefined) return service
-  const card = { ...cardOf({ ...profile, ...extendedCard }, true), ...admission.card }
+  const card = { ...cardOf({ ...profile, ...extendedCard }, capabilitiesOf(options)), ...admission.card }
   const dialects = speakers(options)
   return {
     ...service,

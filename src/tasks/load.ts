@@ -21,3 +21,19 @@ export async function loadFold(log: FoldedLog, task: NewTask): Promise<Fold> {
   if (folded >= worthKeeping && folded >= (snapshot?.generation ?? 0)) await log.keepSnapshot(fold.snapshot())
   return fold
 }
+
+/**
+ * Everything up to a generation, as what comes after it is read on. The first event of a task has nothing before it, so
+ * that reading may as well begin there.
+ */
+export async function foldUntil(log: FoldedLog, task: NewTask, last: number): Promise<Fold> {
+  if (last === 1) return createFold(task)
+  const snapshot = await log.snapshot(task.taskId)
+  const fold = createFold(task, snapshot && snapshot.generation <= last ? snapshot : undefined)
+  while (fold.generation < last) {
+    const stored = await log.read(task.taskId, fold.generation)
+    if (stored.length === 0) break
+    for (const event of stored) if (event.generation <= last) fold.apply(event)
+  }
+  return fold
+}

@@ -32,7 +32,8 @@ export function openStream<O extends StreamOperation>(
 
 function requestOf<O extends Operation>({ dialect, operation, params }: Received<O>): RequestOf<O> {
   const request = dialect.decodeRequest[operation](params)
-  return 'message' in request ? { ...request, dialect: dialect.name } : request
+  // What is told later is told in the same.
+  return 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
 }
 
 /** The same as `Service`, seen so that the compiler follows an operation from its request to its result. */

@@ -20,7 +20,9 @@ test('processes that start together migrate once', async () => {
   const taskId = await begin(logs[0] ?? expect.fail())
   for (const log of logs) expect(await readGenerations(log, taskId)).toEqual([1])
   for (const log of logs) await log.close()
-  expect((await pool.query('SELECT format, oldest FROM parley.format')).rows).toEqual([{ format: 1, oldest: 1 }])
+  expect((await pool.query('SELECT format, oldest FROM parley.format')).rows).toEqual([
+    { format: migrations.length, oldest: 1 },
+  ])
 })
 
 test('two new versions that start together, and an old one at work: all go on', async () => {
@@ -49,8 +51,10 @@ test('two new versions that start together, and an old one at work: all go on', 
 test('a version that cannot work with a newer schema says so and changes nothing', async () => {
   const pool = await openPool()
   await migrate(pool, 'parley', [...migrations, { ...additive, breaksOlder: true }])
-  await expect(createPostgresLog({ pool })).rejects.toThrow(/format 2 of a newer parley-a2a.*update parley-a2a/)
-  expect((await pool.query('SELECT format FROM parley.format')).rows).toEqual([{ format: 2 }])
+  await expect(createPostgresLog({ pool })).rejects.toThrow(
+    new RegExp(`format ${migrations.length + 1} of a newer parley-a2a.*update parley-a2a`),
+  )
+  expect((await pool.query('SELECT format FROM parley.format')).rows).toEqual([{ format: migrations.length + 1 }])
 })
 
 test('a migration that fails leaves nothing behind', async () => {

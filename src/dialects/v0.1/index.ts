@@ -4,6 +4,7 @@ import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
+import { pushForm } from './push-form.ts'
 
 export { v0_1Client } from './client.ts'
 
@@ -19,6 +20,7 @@ export const v0_1: ServerDialect = {
   // Its artifacts are numbered within a stream.
   startsOver: true,
   encodeEvent,
+  pushForm,
   encodeError,
   encodeHttpError,
   encodeCard,

@@ -1,6 +1,8 @@
 import type { ServerDialect } from '../dialect.ts'
+import { bareTaskForm } from '../push-form.ts'
 import { decodeRequest, decodeRequestStrictly } from '../v0.3/decode.ts'
 import { encodeEvent, encodeResult } from '../v0.3/encode.ts'
+import { encodeTask } from '../v0.3/encode-objects.ts'
 import { encodeCard } from './encode-card.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
@@ -21,6 +23,7 @@ export const v0_2: ServerDialect = {
   decodeRequest,
   encodeResult: { ...encodeResult, getExtendedCard: encodeCard },
   encodeEvent,
+  pushForm: bareTaskForm(encodeTask),
   encodeError,
   encodeHttpError,
   encodeCard,

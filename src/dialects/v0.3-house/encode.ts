@@ -1,5 +1,5 @@
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { JsonObject } from '../../protocol/model.ts'
+import type { JsonObject, Task } from '../../protocol/model.ts'
 import type { RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
 import * as v0_3 from '../v0.3/encode.ts'
 import type { HouseSubscribeRequest } from './decode.ts'
@@ -10,9 +10,13 @@ const standard = v0_3.encodeResult
 export const encodeResult: ServerDialect['encodeResult'] = {
   ...standard,
   sendMessage: (outcome) => toHouse(standard.sendMessage(lower(outcome))),
-  getTask: (task) => toHouse(standard.getTask(lower(task))),
+  getTask: encodeTask,
   listTasks: (page) => toHouse(standard.listTasks(lower(page))),
-  cancelTask: (task) => toHouse(standard.cancelTask(lower(task))),
+  cancelTask: encodeTask,
+}
+
+export function encodeTask(task: Task): JsonObject {
+  return toHouse(standard.getTask(lower(task)))
 }
 
 export function encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[] {

@@ -1,11 +1,12 @@
 import { decodeHttpError } from '../decode-error.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
+import { bareTaskForm } from '../push-form.ts'
 import { decodeCard } from '../v0.3/decode-card.ts'
 import { encodeCard } from '../v0.3/encode-card.ts'
 import { encodeHttpError } from '../v0.3/errors.ts'
 import { decodeRequest, decodeRequestStrictly, holding } from './decode.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
-import { encodeEvent, encodeResult } from './encode.ts'
+import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
 import { encodeRequest } from './encode-request.ts'
 import { decodeError, encodeError, encodeLegacyError, encodeLegacyHttpError } from './errors.ts'
 import { inputTimeoutIn } from './input-timeout.ts'
@@ -43,6 +44,7 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     decodeRequest: holdStreamOnInput ? holding(decode) : decode,
     encodeResult,
     encodeEvent,
+    pushForm: bareTaskForm(encodeTask),
     ...(timeoutAsError && { errorAfter: inputTimeoutIn }),
     encodeError: legacyCodes ? encodeLegacyError : encodeError,
     encodeHttpError: legacyCodes ? encodeLegacyHttpError : encodeHttpError,

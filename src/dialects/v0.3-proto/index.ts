@@ -1,8 +1,10 @@
 import type { ServerDialect } from '../dialect.ts'
+import { bareTaskForm } from '../push-form.ts'
 import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
+import { encodeTask } from './encode-objects.ts'
 import { methods, operations } from './methods.ts'
 import { rest } from './rest.ts'
 
@@ -17,6 +19,7 @@ export const v0_3Proto: ServerDialect = {
   decodeRequest,
   encodeResult,
   encodeEvent,
+  pushForm: bareTaskForm(encodeTask),
   encodeError,
   encodeHttpError,
   rest,

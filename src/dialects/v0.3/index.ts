@@ -1,7 +1,9 @@
 import type { ServerDialect } from '../dialect.ts'
+import { bareTaskForm } from '../push-form.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
+import { encodeTask } from './encode-objects.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 import { rest } from './rest.ts'
@@ -17,6 +19,7 @@ export const v0_3: ServerDialect = {
   decodeRequest,
   encodeResult,
   encodeEvent,
+  pushForm: bareTaskForm(encodeTask),
   encodeError,
   encodeHttpError,
   rest,

@@ -4,6 +4,7 @@ import { encodeEvent, encodeResult } from './encode.ts'
 import { encodeCard } from './encode-card.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
+import { pushForm } from './push-form.ts'
 import { rest } from './rest.ts'
 
 export { v1_0Client } from './client.ts'
@@ -17,6 +18,7 @@ export const v1_0: ServerDialect = {
   decodeRequest,
   encodeResult,
   encodeEvent,
+  pushForm,
   encodeError,
   encodeHttpError,
   rest,

@@ -28,3 +28,8 @@ export class RequestRefused extends Error {
     this.reason = reason
   }
 }
+
+/** Also of another copy of this module, as in another bundle. */
+export function isRefused(error: unknown): error is RequestRefused {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_REQUEST_REFUSED' && 'reason' in error
+}

@@ -1,7 +1,8 @@
 import { type IncomingMessage, Agent as PlainAgent } from 'node:http'
 import { Agent as TlsAgent } from 'node:https'
 import type { SecureContextOptions } from 'node:tls'
-import { createGuard, type GuardOptions } from '../../http/guard/guard.ts'
+import { parseAddress } from '../../http/guard/address-range.ts'
+import { createGuard, type GuardOptions, hostOf } from '../../http/guard/guard.ts'
 import { type Hop, nextHop, redirectStatuses } from '../../http/guard/redirect.ts'
 import { RequestRefused } from '../../http/guard/request-refused.ts'
 import { type AnswerBodyOptions, answerBody } from './answer-body.ts'
@@ -25,6 +26,8 @@ export interface GuardedFetchOptions extends Omit<GuardOptions, 'warn'>, GuardLi
 /** As `fetch`, for addresses that somebody else chose. */
 export interface GuardedFetch {
   (url: string | URL, init?: RequestInit): Promise<Response>
+  /** Rejects if the address, or where its name leads, may not be asked. Nothing is sent. */
+  check(url: string | URL): Promise<void>
   /** Ends the connections that are kept open. */
   close(): void
 }
@@ -85,6 +88,13 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   }
 
   return Object.assign(guarded, {
+    async check(address: string | URL) {
+      if (!URL.canParse(`${address}`)) throw new RequestRefused('bad-url', 'what is to be asked is no address')
+      const url = new URL(address)
+      guard.checkUrl(url)
+      const host = hostOf(url)
+      if (!parseAddress(host)) for (const found of await resolve(host)) guard.checkAddress(host, found.address)
+    },
     close() {
       sender.plain.destroy()
       sender.tls.destroy()

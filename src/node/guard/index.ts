@@ -2,3 +2,4 @@ export { type Refusal, RequestRefused } from '../../http/guard/request-refused.t
 export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
 export type { GuardLimits } from './limits.ts'
 export type { Resolve, ResolvedAddress } from './pinned-lookup.ts'
+export { createPushFetch, type PushFetchOptions } from './push-fetch.ts'

@@ -70,6 +70,26 @@ export const migrations: readonly Migration[] = [
     CREATE INDEX claims_of_task ON $.claims (task);
     `,
   },
+  {
+    sql: `
+    CREATE TABLE $.webhooks (
+      place bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      task_id text COLLATE "C" NOT NULL,
+      owner text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL,
+      revision int NOT NULL,
+      due float8,
+      webhook text NOT NULL,
+      touched float8 NOT NULL,
+      lease_holder text,
+      lease_until timestamptz,
+      UNIQUE (task_id, owner, id)
+    ) WITH (fillfactor = 60);
+    COMMENT ON COLUMN $.webhooks.due IS 'From when on somebody has to see to it; NULL if nobody has to.';
+    CREATE INDEX webhooks_due ON $.webhooks (due) WHERE due IS NOT NULL;
+    CREATE INDEX webhooks_idle ON $.webhooks (touched) WHERE due IS NULL;
+    `,
+  },
 ]
 
 /** Brings the schema to the newest format. Processes that start together do it once, one after the other. */

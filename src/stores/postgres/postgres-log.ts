@@ -1,3 +1,4 @@
+import type { PushStore } from '../../push/store.ts'
 import type { Appended, Created, TaskLog } from '../../tasks/log.ts'
 import { type EventBatch, encodeSingly } from '../event-batch.ts'
 import { createTails } from '../tails.ts'
@@ -14,6 +15,7 @@ import { createListener } from './listener.ts'
 import { createListing } from './listing.ts'
 import { migrate } from './migrations.ts'
 import { decodeNotice, encodeNotice } from './notice.ts'
+import { createPostgresPushStore } from './push-store.ts'
 import { createReads } from './reads.ts'
 import { createRetention } from './retention.ts'
 import { createSnapshots } from './snapshots.ts'
@@ -33,8 +35,13 @@ export interface PostgresLogOptions {
   readonly pollInterval?: { readonly listening: number; readonly deaf: number }
 }
 
+/** A log that also keeps the webhooks of its tasks. */
+export interface PostgresLog extends TaskLog {
+  readonly webhooks: PushStore
+}
+
 /** The log in PostgreSQL, from version 13 on: any number of processes share it, on any number of machines. */
-export async function createPostgresLog(options: PostgresLogOptions): Promise<TaskLog> {
+export async function createPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
   const { pool, schema = 'parley', patience = 15_000, statementTimeout = 10_000 } = options
   const { pollInterval = { listening: 1_000, deaf: 100 } } = options
   if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
@@ -133,6 +140,8 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Ta
   }
 
   return {
+    webhooks: createPostgresPushStore(db, look),
+
     async create(task, given, options) {
       mustBeOpen()
       const { taskId } = task

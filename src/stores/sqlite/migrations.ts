@@ -56,6 +56,25 @@ const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX claims_of_task ON claims (task);
   `,
+  `
+  -- The webhooks of tasks: each is a JSON document. Its place is never used again.
+  CREATE TABLE webhooks (
+    place INTEGER PRIMARY KEY AUTOINCREMENT,
+    task_id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    -- From when on somebody has to see to it; NULL if nobody has to.
+    due REAL,
+    webhook TEXT NOT NULL,
+    touched INTEGER NOT NULL,
+    lease_holder TEXT,
+    lease_until REAL,
+    UNIQUE (task_id, owner, id)
+  ) STRICT;
+  CREATE INDEX webhooks_due ON webhooks (due) WHERE due IS NOT NULL;
+  CREATE INDEX webhooks_idle ON webhooks (touched) WHERE due IS NULL;
+  `,
 ]
 
 /** Brings a database to the newest format. Processes that start together do it once, one after the other. */

@@ -1,3 +1,4 @@
+import type { PushStore } from '../../push/store.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import { createWakeups } from '../../tasks/wakeups.ts'
 import { type EventBatch, encodeBatch } from '../event-batch.ts'
@@ -11,6 +12,7 @@ import { createLeases } from './leases.ts'
 import { createListing } from './listing.ts'
 import { createNeighbours } from './neighbours.ts'
 import { openDatabase } from './open.ts'
+import { createSqlitePushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
 import { createSnapshots } from './snapshots.ts'
 import { explainTrouble } from './trouble.ts'
@@ -23,8 +25,13 @@ export interface SqliteLogOptions {
   readonly driver?: SqliteDriver
 }
 
+/** A log that also keeps the webhooks of its tasks. */
+export interface SqliteLog extends TaskLog {
+  readonly webhooks: PushStore
+}
+
 /** The log in one file: what it has answered survives a crash. */
-export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions): TaskLog {
+export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions): SqliteLog {
   const db = explained(() => openDatabase(file, driver))
   const disk = createWalSync(db, file)
   const commit = createGroupCommit(db, disk)
@@ -95,6 +102,8 @@ export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions)
   }
 
   return {
+    webhooks: createSqlitePushStore(db, { look, write }),
+
     async create(task, given, options) {
       const batch = encodeBatch(given)
       const created = await write(() => events.create(task, batch, options))

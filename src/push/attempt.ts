@@ -1,0 +1,98 @@
+import { readLimited } from '../http/read-limited.ts'
+import { type PushRequest, post, type Sign } from './compose.ts'
+import type { PushFetch } from './options.ts'
+
+/** How one request to a receiver went. */
+export interface Attempted {
+  /** When it was sent, in milliseconds since 1970, and how long the answer took. */
+  readonly at: number
+  readonly latency: number
+  readonly status?: number
+  /** Why it does not count as received; undefined if it does. */
+  readonly problem?: string
+  /** The receiver wants nothing any more (410). */
+  readonly isGone?: boolean
+  /** For how long the receiver wants to be left alone, in milliseconds. */
+  readonly retryAfter?: number
+}
+
+export interface AttemptOptions {
+  readonly fetch: PushFetch
+  readonly sign?: Sign
+  readonly timeout: number
+  /** Gives up early, as when this process stops. */
+  readonly signal: AbortSignal
+}
+
+/** Of an answer, which nobody needs: so much is read that the connection can be used again. */
+const answerLimit = { bytes: 16 * 1024, milliseconds: 500 }
+
+export async function attempt(request: PushRequest, options: AttemptOptions): Promise<Attempted> {
+  const { fetch, sign, timeout, signal } = options
+  const at = Date.now()
+  const started = performance.now()
+  const latency = () => Math.round((performance.now() - started) * 10) / 10
+  const given = new AbortController()
+  const giveUp = () => given.abort(signal.reason)
+  const timer = setTimeout(() => given.abort(new Error(`no answer within ${timeout / 1000} seconds`)), timeout)
+  signal.addEventListener('abort', giveUp)
+  if (signal.aborted) giveUp()
+  try {
+    const response = await post(request, fetch, sign, given.signal)
+    const { status, headers } = response
+    const answered = { at, latency: latency(), status }
+    await finish(response)
+    if (response.ok) return answered
+    const retryAfter = readRetryAfter(headers.get('retry-after'))
+    return {
+      ...answered,
+      problem: `answered with ${status}`,
+      ...(status === 410 && { isGone: true }),
+      ...(retryAfter !== undefined && { retryAfter }),
+    }
+  } catch (error) {
+    return { at, latency: latency(), problem: problemOf(error) }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', giveUp)
+  }
+}
+
+/** Whatever comes of it, the answer counts. */
+async function finish(response: Response): Promise<void> {
+  const { body } = response
+  if (!body) return
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, answerLimit.milliseconds)
+  })
+  const reader = body.getReader()
+  const read = readLimited(chunksOf(reader), answerLimit.bytes).then(
+    () => true,
+    () => false,
+  )
+  const isRead = await Promise.race([read, late])
+  clearTimeout(timer)
+  if (!isRead) await reader.cancel().catch(() => {})
+}
+
+async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+}
+
+/** Seconds or a date (RFC 9110 §10.2.3), as milliseconds from now. */
+export function readRetryAfter(header: string | null, now = Date.now()): number | undefined {
+  if (header === null) return undefined
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+/** For the operator: it names neither credentials nor tokens. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof Error)) return `${error}`
+  const cause = error.cause instanceof Error ? error.cause : error
+  const { code } = cause as { readonly code?: unknown }
+  const text = cause.message || `${code ?? cause.name}`
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}

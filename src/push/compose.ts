@@ -1,0 +1,57 @@
+import type { Fetch } from '../http/outbound.ts'
+import { pushHeaders } from './headers.ts'
+import type { Webhook, WebhookKey } from './store.ts'
+
+/** What is sent to a webhook. */
+export interface PushRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Adds headers that prove who sends it. */
+export type Sign = (request: PushRequest) => Promise<Readonly<Record<string, string>>>
+
+export interface Telling {
+  readonly generation: number
+  /** From 1. */
+  readonly attempt: number
+  readonly contentType: string
+  readonly body: string
+}
+
+/** The id of a delivery: the same for every attempt of it, in whatever process. */
+export function deliveryIdOf({ uid }: Pick<Webhook, 'uid'>, generation: number): string {
+  return `${uid}.${generation}`
+}
+
+export function composeRequest(key: WebhookKey, webhook: Webhook, telling: Telling): PushRequest {
+  const { url, token, authentication } = webhook.config
+  const { generation, attempt, contentType, body } = telling
+  const headers: Record<string, string> = {
+    'content-type': contentType,
+    [pushHeaders.deliveryId]: deliveryIdOf(webhook, generation),
+    [pushHeaders.generation]: `${generation}`,
+    [pushHeaders.taskId]: encodeURI(webhook.alias ?? key.taskId),
+    [pushHeaders.attempt]: `${attempt}`,
+    [pushHeaders.traceparent]: `00-${webhook.traceId}-${randomHex(8)}-00`,
+  }
+  if (token !== undefined) headers[pushHeaders.token] = token
+  if (authentication?.credentials !== undefined) {
+    headers[pushHeaders.authorization] = `${authentication.scheme} ${authentication.credentials}`
+  }
+  return { url, headers, body }
+}
+
+/** Posts it, signed if that is wanted. */
+export async function post(request: PushRequest, send: Fetch, sign: Sign | undefined, signal: AbortSignal) {
+  const { url, headers, body } = request
+  const signed = sign ? { ...headers, ...(await sign(request)) } : headers
+  return await send(url, { method: 'POST', headers: signed, body, signal, redirect: 'follow' })
+}
+
+export function randomHex(bytes: number): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
+}

@@ -1,0 +1,125 @@
+import type { StoredEvent } from '../protocol/events.ts'
+import type { Logger } from '../protocol/logger.ts'
+import { isEnded } from '../protocol/states.ts'
+import type { TaskLog } from '../tasks/log.ts'
+import { type Attempted, attempt } from './attempt.ts'
+import { composeRequest } from './compose.ts'
+import type { Lanes } from './lanes.ts'
+import type { Ledger } from './ledger.ts'
+import type { PushSettings } from './options.ts'
+import { sleep } from './sleep.ts'
+import type { PushStore, StoredWebhook, Webhook } from './store.ts'
+import { endsTelling, type Telling } from './telling.ts'
+import { afterAttempt, moveOn, underWay } from './webhook.ts'
+
+/** What those who carry events to webhooks share. */
+export interface Office {
+  readonly log: TaskLog
+  readonly store: PushStore
+  readonly telling: Telling
+  readonly lanes: Lanes
+  readonly ledger: Ledger
+  readonly settings: PushSettings
+  readonly logger: Logger
+  /** Aborts when requests that are on their way are to be given up. */
+  readonly hurry: AbortSignal
+}
+
+/** Pauses up to here are slept through; for longer ones the webhook is given back until it is due. */
+const longestNap = 10_000
+
+/** Tells one webhook what happens to its task, in order, until there is nothing left or the signal aborts. */
+export async function carry(leased: StoredWebhook, office: Office, signal: AbortSignal): Promise<void> {
+  const { log, store, telling, ledger, settings, logger } = office
+  const { taskId } = leased
+  let webhook = leased.webhook
+
+  function note(changed: Webhook): void {
+    webhook = changed
+    ledger.note(leased, changed)
+  }
+
+  /** Whether the event is dealt with; otherwise the courier has to stop. */
+  async function deliver(stored: StoredEvent): Promise<boolean> {
+    const { generation } = stored
+    const told = await telling.tell({ ...leased, webhook }, stored)
+    if (!told) {
+      note(moveOn(webhook, generation))
+      return true
+    }
+    for (;;) {
+      const before = underWay(webhook, generation)
+      const pause = (before?.nextTry ?? 0) - Date.now()
+      if (pause > longestNap) return false
+      if (pause > 0) await sleep(pause, signal)
+      if (signal.aborted) return false
+      const request = composeRequest(leased, webhook, { generation, attempt: (before?.attempts ?? 0) + 1, ...told })
+      const attempted = await send(request)
+      if (!attempted) return false
+      if (attempted.isGone) {
+        await store.remove(leased)
+        logger.info({ taskId, webhook: leased.id }, 'a webhook was removed because its receiver is gone (410)')
+        return false
+      }
+      note(afterAttempt(webhook, generation, attempted, settings))
+      if (webhook.state === 'paused') {
+        const { problem } = attempted
+        logger.warn({ taskId, webhook: leased.id, problem }, 'a webhook is paused because its receiver keeps failing')
+        return false
+      }
+      if (!underWay(webhook, generation)) return true
+    }
+  }
+
+  async function send(request: Parameters<typeof attempt>[0]): Promise<Attempted | undefined> {
+    const { timeout, fetch, sign } = settings
+    const pass = await office.lanes.enter(new URL(request.url).host, request.url, signal)
+    if (!pass) return undefined
+    try {
+      // Nobody else may take the webhook over while the request is on its way.
+      while (!ledger.isHeld(leased, timeout)) {
+        if (signal.aborted) return undefined
+        await sleep(100, signal)
+      }
+      const attempted = await attempt(request, { fetch, timeout, signal: office.hurry, ...(sign && { sign }) })
+      // What was broken off because we stop is no failure of the receiver's.
+      return attempted.problem !== undefined && office.hurry.aborted ? undefined : attempted
+    } finally {
+      pass.leave()
+    }
+  }
+
+  async function redrive(generation: number): Promise<boolean> {
+    const [stored] = await log.read(taskId, generation - 1)
+    if (stored?.generation === generation) return await deliver(stored)
+    note(moveOn(webhook, generation))
+    return true
+  }
+
+  let isLooked = false
+  while (!signal.aborted) {
+    const [again] = webhook.redriven
+    if (again) {
+      if (!(await redrive(again.generation))) return
+      continue
+    }
+    if (webhook.state !== 'active') return
+    const page = await log.read(taskId, webhook.cursor)
+    for (const stored of page) {
+      if (telling.isTold(webhook, stored.event)) {
+        if (!(await deliver(stored))) return
+      } else webhook = moveOn(webhook, stored.generation)
+      if (endsTelling(stored)) note({ ...webhook, state: 'done' })
+      if (signal.aborted || webhook.state !== 'active') break
+    }
+    if (page.length > 0) continue
+    // Once: later on the events themselves tell that it has ended.
+    if (!isLooked) {
+      const head = await log.head(taskId)
+      if (!head || head.phase === 'expired') return void (await store.remove(leased))
+      if (isEnded(head.phase) && head.generation <= webhook.cursor) return note({ ...webhook, state: 'done' })
+      isLooked = true
+    }
+    await log.wait(taskId, webhook.cursor, signal)
+  }
+}

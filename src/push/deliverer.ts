@@ -1,0 +1,128 @@
+import type { Logger } from '../protocol/logger.ts'
+import type { TaskLog } from '../tasks/log.ts'
+import { carry, type Office } from './courier.ts'
+import { createLanes } from './lanes.ts'
+import { createLedger, nameOf } from './ledger.ts'
+import type { PushSettings } from './options.ts'
+import type { PushLease, PushStore, StoredWebhook, WebhookKey } from './store.ts'
+import type { Telling } from './telling.ts'
+
+/** Sees to all webhooks that this process can get hold of. */
+export interface Deliverer {
+  /** With which webhooks are to be added, so that nobody else takes them first; none if there are enough. */
+  lease(): PushLease | undefined
+  /** Sees to a webhook that was added with the lease. */
+  adopt(stored: StoredWebhook): void
+  /** It was changed: whoever sees to it here begins anew. */
+  reconsider(key: WebhookKey): void
+  /** Lets requests that are on their way finish until the deadline (milliseconds), and gives all webhooks back. */
+  close(deadline: number): Promise<void>
+}
+
+export interface DelivererOptions {
+  readonly log: TaskLog
+  readonly store: PushStore
+  readonly telling: Telling
+  readonly settings: PushSettings
+  readonly logger: Logger
+  readonly holder: string
+}
+
+/** How often to look for webhooks that nobody sees to, in milliseconds. */
+const rhythm = 1_000
+const batch = 500
+
+export function createDeliverer(options: DelivererOptions): Deliverer {
+  const { log, store, telling, settings, logger, holder } = options
+  const { leaseTtl, concurrency } = settings
+  const lease = { holder, ttl: leaseTtl }
+  const ledger = createLedger({ store, lease, logger })
+  const hurry = new AbortController()
+  const lanes = createLanes(concurrency)
+  const office: Office = { log, store, telling, lanes, ledger, settings, logger, hurry: hurry.signal }
+  const couriers = new Map<string, Courier>()
+  let isClosed = false
+  let isLooking = false
+  let isNudged = false
+
+  function start(stored: StoredWebhook): void {
+    const name = nameOf(stored)
+    const leaving = new AbortController()
+    ledger.open(stored, () => leaving.abort())
+    const done = carry(stored, office, leaving.signal)
+      .catch((error) =>
+        logger.error({ taskId: stored.taskId, error }, 'a webhook could not be seen to; it is tried again'),
+      )
+      .then(() => ledger.close(stored))
+      .catch((error) => logger.error({ taskId: stored.taskId, error }, 'a webhook could not be given back'))
+      .finally(() => {
+        couriers.delete(name)
+        if (leaving.signal.aborted) void look()
+      })
+    couriers.set(name, { done, leave: () => leaving.abort() })
+  }
+
+  const room = () => concurrency.webhooks - couriers.size
+
+  async function look(): Promise<void> {
+    if (isLooking || isClosed) {
+      isNudged = true
+      return
+    }
+    isLooking = true
+    try {
+      do {
+        isNudged = false
+        const limit = Math.min(batch, room())
+        const claimed = limit > 0 ? await store.claim(lease, limit) : []
+        for (const stored of claimed) if (!couriers.has(nameOf(stored))) start(stored)
+        if (claimed.length === batch) isNudged = true
+      } while (isNudged && !isClosed)
+    } catch (error) {
+      logger.error({ error }, 'the search for webhooks that are due failed; it is tried again')
+    } finally {
+      isLooking = false
+    }
+  }
+
+  async function renew(): Promise<void> {
+    try {
+      if (ledger.size > 0) await ledger.renew()
+    } catch (error) {
+      logger.error({ error }, 'the leases of webhooks could not be renewed; it is tried again')
+    }
+  }
+
+  const timers: (ReturnType<typeof setInterval> & { unref?(): void })[] = [
+    setInterval(look, rhythm),
+    setInterval(renew, Math.min(leaseTtl / 6, 5_000)),
+  ]
+  for (const timer of timers) timer.unref?.() // others keep the process alive
+  void look()
+
+  return {
+    lease: () => (isClosed || room() <= 0 ? undefined : lease),
+    adopt(stored) {
+      if (!isClosed) start(stored)
+    },
+    reconsider(key) {
+      const courier = couriers.get(nameOf(key))
+      if (courier) courier.leave()
+      else void look()
+    },
+    async close(deadline) {
+      isClosed = true
+      for (const timer of timers) clearInterval(timer)
+      const late = setTimeout(() => hurry.abort(new Error('this process stops')), deadline)
+      const all = [...couriers.values()]
+      for (const { leave } of all) leave()
+      await Promise.all(all.map(({ done }) => done))
+      clearTimeout(late)
+    },
+  }
+}
+
+interface Courier {
+  readonly done: Promise<void>
+  readonly leave: () => void
+}

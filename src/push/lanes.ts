@@ -1,0 +1,124 @@
+import type { ConcurrencyOptions } from './options.ts'
+
+/**
+ * How many requests are on their way at once, in all and to each host. A request that waits long for its answer leaves
+ * its place to others and goes on in the slow lane, which has places of its own: so receivers that hang are in the way
+ * of nobody else. Who was slow last begins in the slow lane.
+ */
+export interface Lanes {
+  /** Resolves when there is a place for a request to this host; undefined if the signal aborts first. */
+  enter(host: string, receiver: string, signal: AbortSignal): Promise<Pass | undefined>
+}
+
+export interface Pass {
+  /** The request is over. */
+  leave(): void
+}
+
+export interface LanesOptions extends Pick<Required<ConcurrencyOptions>, 'total' | 'perHost' | 'slow'> {
+  /** How long a request may take before it is slow, in milliseconds. */
+  readonly slowAfter?: number
+}
+
+/** So many slow receivers are remembered. */
+const maxSuspects = 10_000
+
+export function createLanes({ total, perHost, slow, slowAfter = 500 }: LanesOptions): Lanes {
+  const fast = createLane(total, perHost)
+  const slowLane = createLane(slow, Math.max(perHost, Math.ceil(slow / 8)))
+  const suspects = new Set<string>()
+
+  function suspect(receiver: string): void {
+    suspects.delete(receiver)
+    suspects.add(receiver)
+    for (const oldest of suspects) {
+      if (suspects.size <= maxSuspects) break
+      suspects.delete(oldest)
+    }
+  }
+
+  return {
+    async enter(host, receiver, signal) {
+      let lane = suspects.has(receiver) ? slowLane : fast
+      if (!(await lane.enter(host, signal))) return undefined
+      let isSlow = false
+      const timer = setTimeout(() => {
+        isSlow = true
+        suspect(receiver)
+        if (lane === slowLane || !slowLane.tryEnter(host)) return
+        lane.leave(host)
+        lane = slowLane
+      }, slowAfter)
+      return {
+        leave() {
+          clearTimeout(timer)
+          if (!isSlow) suspects.delete(receiver)
+          lane.leave(host)
+        },
+      }
+    },
+  }
+}
+
+interface Lane {
+  tryEnter(host: string): boolean
+  enter(host: string, signal: AbortSignal): Promise<boolean>
+  leave(host: string): void
+}
+
+function createLane(total: number, perHost: number): Lane {
+  const inside = new Map<string, number>()
+  /** Those who wait, by host; the host that was served last is the last. */
+  const waiting = new Map<string, (() => void)[]>()
+  let all = 0
+
+  function tryEnter(host: string): boolean {
+    const here = inside.get(host) ?? 0
+    if (all >= total || here >= perHost) return false
+    all++
+    inside.set(host, here + 1)
+    return true
+  }
+
+  function admit(): void {
+    for (const [host, queue] of waiting) {
+      if (all >= total) return
+      if (!tryEnter(host)) continue
+      const next = queue.shift()
+      waiting.delete(host)
+      if (queue.length > 0) waiting.set(host, queue)
+      next?.()
+    }
+  }
+
+  return {
+    tryEnter,
+    enter(host, signal) {
+      if (signal.aborted) return Promise.resolve(false)
+      if (!waiting.has(host) && tryEnter(host)) return Promise.resolve(true)
+      return new Promise((resolve) => {
+        const queue = waiting.get(host) ?? []
+        waiting.set(host, queue)
+        const enter = () => {
+          signal.removeEventListener('abort', leave)
+          resolve(true)
+        }
+        const leave = () => {
+          const at = queue.indexOf(enter)
+          if (at >= 0) queue.splice(at, 1)
+          if (queue.length === 0 && waiting.get(host) === queue) waiting.delete(host)
+          resolve(false)
+        }
+        queue.push(enter)
+        signal.addEventListener('abort', leave, { once: true })
+      })
+    },
+    leave(host) {
+      all--
+      const here = (inside.get(host) ?? 1) - 1
+      if (here > 0) inside.set(host, here)
+      else inside.delete(host)
+      admit()
+    },
+  }
+}

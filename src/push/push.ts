@@ -1,0 +1,157 @@
+import { speakers } from '../dialects/all.ts'
+import { invalidParams } from '../protocol/errors.ts'
+import type { Logger } from '../protocol/logger.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import type { PushConfig } from '../protocol/service.ts'
+import { isEnded } from '../protocol/states.ts'
+import type { TaskHead, TaskLog } from '../tasks/log.ts'
+import { randomHex } from './compose.ts'
+import { createPushControl, type PushControl } from './control.ts'
+import { createDeliverer } from './deliverer.ts'
+import { createMemoryPushStore } from './memory-store.ts'
+import { type PushOptions, withPushDefaults } from './options.ts'
+import { type CheckConfig, createCheckConfig } from './registration.ts'
+import type { PushStore, StoredWebhook, Webhook, WebhookKey } from './store.ts'
+import { createTelling } from './telling.ts'
+import { dueOf } from './webhook.ts'
+
+/** Webhooks: their registration, and the delivery that goes on by itself. */
+export interface Push {
+  readonly check: CheckConfig
+  /** Stores a webhook that was checked; everything beyond the generation is told to it. */
+  register(registered: Registration): Promise<PushConfig>
+  get(key: WebhookKey): Promise<PushConfig | undefined>
+  /** Those of a task, oldest first. */
+  list(taskId: string): Promise<readonly RegisteredConfig[]>
+  remove(key: WebhookKey): Promise<void>
+  readonly control: PushControl
+  /** Removes the webhooks of tasks that ended before that moment. */
+  expire(endedBefore: number): Promise<void>
+  close(deadline: number): Promise<void>
+}
+
+/** A log may keep webhooks beside its tasks. */
+export type PushingLog = TaskLog & { readonly webhooks?: PushStore }
+
+export interface Registration {
+  readonly task: Pick<TaskHead, 'taskId' | 'contextId'> & Partial<Pick<TaskHead, 'phase'>>
+  readonly owner: string
+  readonly config: PushConfig
+  readonly after: number
+  readonly alias?: string
+  /** It came with a message: the same webhook again is the same, also if it has no id. */
+  readonly isInline?: boolean
+}
+
+export interface RegisteredConfig extends WebhookKey {
+  readonly place: number
+  readonly config: PushConfig
+}
+
+export interface PushNeeds {
+  readonly log: PushingLog
+  readonly options: PushOptions
+  readonly logger: Logger
+  readonly holder: string
+}
+
+export function createPush({ log, options, logger, holder }: PushNeeds): Push {
+  const settings = withPushDefaults(options)
+  const store = options.store ?? log.webhooks ?? createMemoryPushStore()
+  const telling = createTelling({ log, dialects: speakers({}), ...(options.events && { events: options.events }) })
+  const deliverer = createDeliverer({ log, store, telling, settings, logger, holder })
+
+  async function idOf({ task, owner, config, isInline }: Registration, known: readonly StoredWebhook[]) {
+    if (config.id !== undefined && config.id !== '') return config.id
+    if (telling.formOf(config.dialect).isOnlyUnnamed) return task.taskId
+    const same = isInline && known.find((each) => each.owner === owner && each.webhook.config.url === config.url)
+    return same ? same.id : crypto.randomUUID()
+  }
+
+  async function register(registration: Registration): Promise<PushConfig> {
+    const { task, owner, config, after, alias } = registration
+    const { taskId, contextId, phase } = task
+    const { url, token, authentication, tenant, carry, dialect } = config
+    const told = JSON.parse(JSON.stringify({ url, token, authentication, tenant, carry })) as Webhook['config']
+    const isOver = phase === 'expired' || (phase !== undefined && isEnded(phase))
+    for (;;) {
+      const known = await store.list({ taskId, limit: settings.perTask + 1 })
+      const key = { taskId, owner, id: await idOf(registration, known) }
+      const before = await store.get(key)
+      if (!before && known.length >= settings.perTask) {
+        throw invalidParams(
+          'id',
+          `task ${taskId} has ${known.length} webhooks already: delete one first, or reuse its id`,
+        )
+      }
+      const fresh: Webhook = {
+        uid: crypto.randomUUID(),
+        traceId: randomHex(16),
+        created: Date.now(),
+        recent: [],
+        dead: [],
+        redriven: [],
+        ...before?.webhook,
+        config: told,
+        contextId,
+        ...(dialect !== undefined && { dialect }),
+        ...(alias !== undefined && { alias }),
+        state: isOver ? 'done' : 'active',
+        cursor: before && before.webhook.state !== 'done' ? before.webhook.cursor : after,
+        givenUp: 0,
+      }
+      const { failing: _, ...webhook } = fresh
+      const next = { ...key, webhook, due: dueOf(webhook) }
+      const lease = deliverer.lease()
+      const stored = before
+        ? await store.edit({ ...before, ...next })
+        : await store.add(next, isOver ? undefined : lease)
+      if (!stored) continue // somebody else was faster: look again
+      if (before) deliverer.reconsider(key)
+      else if (lease && !isOver) deliverer.adopt(stored)
+      return visible(stored)
+    }
+  }
+
+  return {
+    check: createCheckConfig(settings),
+    register,
+    async get(key) {
+      const stored = await store.get(key)
+      return stored && visible(stored)
+    },
+    async list(taskId) {
+      const all = await store.list({ taskId, limit: settings.perTask + 1 })
+      return all.map((stored) => ({ ...stored, config: visible(stored) }))
+    },
+    async remove(key) {
+      await store.remove(key)
+      deliverer.reconsider(key)
+    },
+    control: createPushControl(store, deliverer),
+    async expire(endedBefore) {
+      const batch = 100
+      while ((await store.expire(endedBefore, batch)) === batch);
+    },
+    close: (deadline) => deliverer.close(deadline),
+  }
+}
+
+/** The config as its owner gets it back: without what only the receiver may know. */
+function visible({ taskId, id, webhook }: StoredWebhook): PushConfig {
+  const { url, authentication, tenant, carry } = webhook.config
+  return {
+    taskId,
+    id,
+    url,
+    ...(authentication && { authentication: { scheme: authentication.scheme } }),
+    ...(tenant !== undefined && { tenant }),
+    ...(carry !== undefined && { carry: withoutSecrets(carry) }),
+  }
+}
+
+/** A dialect may carry what it has no other place for, credentials included. */
+function withoutSecrets(carried: JsonObject): JsonObject {
+  const text = JSON.stringify(carried, (name, value) => (/^(credentials|token)$/i.test(name) ? undefined : value))
+  return JSON.parse(text) as JsonObject
+}

@@ -1,0 +1,198 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { NewWebhook, PushStore, StoredWebhook, Webhook } from '../../src/push/store.ts'
+import { until } from '../support/house.ts'
+
+/** A store in which nothing is yet. Opened twice, it is the same as in two processes, if it can be. */
+export interface PushPlace {
+  open(): Promise<PushStore>
+  cleanup(): Promise<void>
+}
+
+const alice = { holder: 'alice', ttl: 60_000 }
+const bob = { holder: 'bob', ttl: 60_000 }
+const past = 1_000
+
+const webhook: Webhook = {
+  uid: 'u',
+  config: { url: 'https://example.com/', token: 'tö\n\u0000', carry: { 'v0.3': { schemes: ['a', 'b'] } } },
+  contextId: 'c',
+  traceId: 't',
+  state: 'active',
+  cursor: 0,
+  givenUp: 0,
+  dead: [],
+  redriven: [],
+  recent: [],
+  created: past,
+}
+
+function newWebhook(more: Partial<NewWebhook> = {}): NewWebhook {
+  return { taskId: 't', owner: 'o', id: 'i', due: past, webhook, ...more }
+}
+
+/** What every store of webhooks promises. */
+export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
+  async function openStore(): Promise<PushStore> {
+    const place = await makePlace()
+    onTestFinished(() => place.cleanup())
+    return await place.open()
+  }
+
+  async function added(store: PushStore, more: Partial<NewWebhook> = {}, lease?: typeof alice): Promise<StoredWebhook> {
+    return (await store.add(newWebhook(more), lease)) ?? expect.fail('it was there already')
+  }
+
+  describe('a webhook', () => {
+    it('is kept as it was given, under any names', async () => {
+      const store = await openStore()
+      const strange = { taskId: 't\n\\ \u001f', owner: 'ö\u0000', id: '"é\u2028' }
+      const stored = await added(store, { ...strange, due: undefined })
+      expect(stored).toEqual({ ...strange, due: undefined, webhook, revision: 1, place: stored.place })
+      expect(await store.get(strange)).toEqual(stored)
+      expect(await store.list({ taskId: strange.taskId, limit: 10 })).toEqual([stored])
+    })
+
+    it('is added once for each task, owner and id', async () => {
+      const store = await openStore()
+      const first = await added(store)
+      expect(await store.add(newWebhook({ due: 5 }))).toBeUndefined()
+      expect(await store.get(first)).toEqual(first)
+      await added(store, { owner: 'p' })
+      await added(store, { id: 'j' })
+      await added(store, { taskId: 'u' })
+      expect(await store.list({ taskId: 't', limit: 10 })).toHaveLength(3)
+    })
+
+    it('is changed only by who has seen its last change', async () => {
+      const store = await openStore()
+      const first = await added(store)
+      const second = await store.edit({ ...first, due: undefined, webhook: { ...webhook, cursor: 3 } })
+      expect(second).toMatchObject({ revision: 2, due: undefined, place: first.place, webhook: { cursor: 3 } })
+      expect(await store.edit({ ...first, webhook: { ...webhook, cursor: 9 } })).toBeUndefined()
+      expect(await store.get(first)).toEqual(second)
+    })
+
+    it('is gone once it was removed, and removing it again does nothing', async () => {
+      const store = await openStore()
+      const stored = await added(store)
+      expect(await store.remove(stored)).toBe(true)
+      expect(await store.remove(stored)).toBe(false)
+      expect(await store.get(stored)).toBeUndefined()
+      expect(await store.edit(stored)).toBeUndefined()
+    })
+  })
+
+  it('webhooks are listed in the order in which they were added, page by page', async () => {
+    const store = await openStore()
+    for (const id of ['z', 'a', 'm']) await added(store, { id })
+    await added(store, { taskId: 'other', id: 'x' })
+    const [first, second] = await store.list({ taskId: 't', limit: 2 })
+    expect([first?.id, second?.id]).toEqual(['z', 'a'])
+    const rest = await store.list({ taskId: 't', after: second?.place ?? 0, limit: 2 })
+    expect(rest.map(({ id }) => id)).toEqual(['m'])
+    expect((await store.list({ limit: 10 })).map(({ id }) => id)).toEqual(['z', 'a', 'm', 'x'])
+  })
+
+  describe('leases', () => {
+    it('are for what is due and nobody has, those that have waited longest first', async () => {
+      const store = await openStore()
+      await added(store, { id: 'later', due: Date.now() + 60_000 })
+      await added(store, { id: 'never', due: undefined })
+      await added(store, { id: 'second', due: 2_000 })
+      await added(store, { id: 'first', due: 1_000 })
+      await added(store, { id: 'taken', due: 500 }, bob)
+      expect((await store.claim(alice, 1)).map(({ id }) => id)).toEqual(['first'])
+      expect((await store.claim(alice, 10)).map(({ id }) => id)).toEqual(['second'])
+      expect(await store.claim(bob, 10)).toEqual([])
+    })
+
+    it('are never given to two, whoever asks at once', async () => {
+      const store = await openStore()
+      for (let at = 0; at < 20; at++) await added(store, { id: `${at}` })
+      const claims = await Promise.all([alice, bob, alice, bob].map((lease) => store.claim(lease, 7)))
+      const ids = claims.flat().map(({ id }) => id)
+      expect(new Set(ids).size).toBe(ids.length)
+      expect(ids).toHaveLength(20)
+    })
+
+    it('run out, and then belong to who takes them', async () => {
+      const store = await openStore()
+      const stored = await added(store, {}, { holder: 'alice', ttl: 30 })
+      let taken: readonly StoredWebhook[] = []
+      await until(async () => {
+        taken = await store.claim(bob, 1)
+        return taken.length > 0
+      })
+      expect(taken).toEqual([stored])
+      expect(await store.renew(alice, [stored])).toEqual([expect.objectContaining({ id: 'i' })])
+      expect(await store.settle('alice', [stored])).toHaveLength(1)
+      expect(await store.renew(bob, [stored])).toEqual([])
+    })
+
+    it('are prolonged until they are given back', async () => {
+      const store = await openStore()
+      const stored = await added(store, {}, { holder: 'alice', ttl: 200 })
+      expect(await store.renew(alice, [stored])).toEqual([])
+      await store.release('bob', [stored])
+      await new Promise((resolve) => setTimeout(resolve, 250))
+      expect(await store.claim(bob, 1)).toEqual([])
+      await store.release('alice', [stored])
+      expect(await store.claim(bob, 1)).toEqual([stored])
+    })
+  })
+
+  describe('what the holder has come to', () => {
+    it('is stored for many at once, and answers those that were edited or removed meanwhile', async () => {
+      const store = await openStore()
+      const [one, two, three] = [
+        await added(store, { id: '1' }, alice),
+        await added(store, { id: '2' }, alice),
+        await added(store, { id: '3' }, alice),
+      ]
+      const edited = await store.edit({ ...two, webhook: { ...webhook, givenUp: 7 } })
+      await store.remove(three)
+      const moved = (stored: StoredWebhook) => ({ ...stored, due: 4_000, webhook: { ...webhook, cursor: 5 } })
+      const refused = await store.settle('alice', [moved(one), moved(two), moved(three)])
+      expect(refused.map(({ id }) => id).sort()).toEqual(['2', '3'])
+      expect(await store.get(one)).toEqual({ ...moved(one), revision: 2 })
+      expect(await store.get(two)).toEqual(edited)
+      expect(await store.renew(alice, [two])).toHaveLength(1)
+    })
+
+    it('is stored with the lease kept, or given back', async () => {
+      const store = await openStore()
+      const stored = await added(store, {}, alice)
+      expect(await store.settle('alice', [stored])).toEqual([])
+      expect(await store.claim(bob, 1)).toEqual([])
+      expect(await store.settle('alice', [{ ...stored, revision: 2, isReleased: true }])).toEqual([])
+      expect(await store.claim(bob, 1)).toHaveLength(1)
+    })
+  })
+
+  it('those with nothing to do are removed after a while', async () => {
+    const store = await openStore()
+    await added(store, { id: 'busy' })
+    for (const id of ['1', '2', '3']) await added(store, { id, due: undefined })
+    expect(await store.expire(Date.now() - 60_000, 10)).toBe(0)
+    expect(await store.expire(Date.now() + 60_000, 2)).toBe(2)
+    expect(await store.expire(Date.now() + 60_000, 2)).toBe(1)
+    expect((await store.list({ limit: 10 })).map(({ id }) => id)).toEqual(['busy'])
+  })
+}
+
+/** What it promises beyond that if several processes share it. */
+export function sharedPushStoreContract(makePlace: () => Promise<PushPlace>): void {
+  it('several processes see the same webhooks, and each of them is worked on by one', async () => {
+    const place = await makePlace()
+    onTestFinished(() => place.cleanup())
+    const [one, other] = [await place.open(), await place.open()]
+    const stored = (await one.add(newWebhook())) ?? expect.fail()
+    expect(await other.get(stored)).toEqual(stored)
+    const claims = await Promise.all([one.claim(alice, 1), other.claim(bob, 1)])
+    expect(claims.flat()).toEqual([stored])
+    const [holder, another] = claims[0].length > 0 ? ['alice', 'bob'] : ['bob', 'alice']
+    expect(await other.settle(another, [stored])).toHaveLength(1)
+    expect(await other.settle(holder, [stored])).toEqual([])
+    expect(await one.get(stored)).toMatchObject({ revision: 2 })
+  })
+}
