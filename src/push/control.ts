@@ -45,7 +45,7 @@ export interface DeliveryState extends Delivery, WebhookKey {
 
 const pageSize = 100
 
-export function createPushControl(store: PushStore, deliverer: Pick<Deliverer, 'reconsider'>): PushControl {
+export function createPushControl(store: PushStore, deliverer: Pick<Deliverer, 'flush' | 'reconsider'>): PushControl {
   async function* chosen({ taskId, id }: WebhookChoice): AsyncGenerator<StoredWebhook> {
     for (let after = 0; ; ) {
       const page = await store.list({ after, limit: pageSize, ...(taskId !== undefined && { taskId }) })
@@ -59,6 +59,7 @@ export function createPushControl(store: PushStore, deliverer: Pick<Deliverer, '
   /** Changes it whatever else happens to it; answers whether there was something to change. */
   async function change(key: WebhookKey, to: (webhook: Webhook) => Webhook | undefined): Promise<boolean> {
     for (;;) {
+      await deliverer.flush()
       const stored = await store.get(key)
       const webhook = stored && to(stored.webhook)
       if (!webhook) return false

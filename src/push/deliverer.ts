@@ -13,6 +13,8 @@ export interface Deliverer {
   lease(): PushLease | undefined
   /** Sees to a webhook that was added with the lease. */
   adopt(stored: StoredWebhook): void
+  /** Before a webhook is changed: what was delivered so far is written down, so as not to be sent once more. */
+  flush(): Promise<void>
   /** It was changed: whoever sees to it here begins anew. */
   reconsider(key: WebhookKey): void
   /** Lets requests that are on their way finish until the deadline (milliseconds), and gives all webhooks back. */
@@ -105,6 +107,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     adopt(stored) {
       if (!isClosed) start(stored)
     },
+    flush: ledger.flush,
     reconsider(key) {
       const courier = couriers.get(nameOf(key))
       if (courier) courier.leave()

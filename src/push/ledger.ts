@@ -11,6 +11,8 @@ export interface Ledger {
   open(stored: StoredWebhook, onLost: () => void): void
   /** Notes how far it has come. */
   note(key: WebhookKey, webhook: Webhook): void
+  /** Writes down all that is noted. */
+  flush(): Promise<void>
   /** Writes down what is noted of it and gives the lease back. */
   close(key: WebhookKey): Promise<void>
   /** Whether the lease lasts for so many milliseconds more. */
@@ -127,6 +129,7 @@ export function createLedger({ store, lease, logger }: LedgerOptions): Ledger {
         if (refused.length > 0) await store.release(holder, [key])
       })
     },
+    flush: () => (noted.size > 0 ? inTurn(write) : Promise.resolve()),
     renew: () => inTurn(renewAll),
   }
 }

@@ -77,6 +77,7 @@ export function createPush({ log, options, logger, holder }: PushNeeds): Push {
     for (;;) {
       const known = await store.list({ taskId, limit: settings.perTask + 1 })
       const key = { taskId, owner, id: await idOf(registration, known) }
+      if (known.some((each) => each.owner === owner && each.id === key.id)) await deliverer.flush()
       const before = await store.get(key)
       if (!before && known.length >= settings.perTask) {
         throw invalidParams(

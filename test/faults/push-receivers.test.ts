@@ -1,0 +1,186 @@
+import { expect, it } from 'vitest'
+import type { Run } from '../../src/agent/agent.ts'
+import type { ServePushOptions } from '../../src/serve.ts'
+import { collect, until } from '../support/house.ts'
+import { served } from '../support/served.ts'
+import { type Answer, type Receiver, receiver } from '../support/webhook-receiver.ts'
+
+const retry = { attempts: 5, first: 20, longest: 100 }
+const ok: Answer = (_, response) => response.writeHead(204).end()
+
+/** A task of four events that are told: of the generations 2 to 5. */
+const work: Run = async (turn) => {
+  await turn.status('working', 'on it')
+  for (const text of ['a', 'b']) await turn.artifact(text).write(text)
+  return 'done'
+}
+const told = [2, 3, 4, 5]
+
+async function pushing(push: ServePushOptions = {}, run: Run = work) {
+  const { wire, server } = await served(run, { push: { retry, timeout: 300, ...push } })
+  const { push: control } = server
+  if (!control) throw new Error('it should push')
+  const send = ({ url }: Pick<Receiver, 'url'>) =>
+    wire.sendTask('go', { configuration: { taskPushNotificationConfig: { url } } })
+  return { wire, server, control, send }
+}
+
+/** Answers the first requests as it is told, and the others as receivers should. */
+function failingFirst(times: number, fail: Answer): Answer {
+  let failed = 0
+  return (got, response, request) => (failed++ < times ? fail(got, response, request) : ok(got, response, request))
+}
+
+/** Of the requests that were answered well: which events arrived, in the order in which they did. */
+function generationsOf({ got }: Receiver): readonly number[] {
+  return [...new Set(got.map(({ generation }) => generation))]
+}
+
+const faults: readonly (readonly [string, Answer, RegExp])[] = [
+  ['answers with 500', (_, response) => response.writeHead(500).end('no'), /answered with 500/],
+  ['hangs', () => {}, /no answer within|was not complete|there was no answer/],
+  ['closes the connection', (_, __, request) => request.socket.destroy(), /./],
+  [
+    'redirects to a private address',
+    (_, response) => response.writeHead(307, { location: 'http://169.254.169.254/latest/' }).end(),
+    /redirects/,
+  ],
+  ['answers with what is no HTTP', (_, __, request) => request.socket.end('SSH-2.0-OpenSSH_9.6\r\n\r\n'), /./],
+]
+
+for (const [what, fail, problem] of faults) {
+  it(`a receiver that ${what} gets every event in order as soon as it is well`, async () => {
+    const ill = await receiver(failingFirst(2, fail))
+    const { send, control } = await pushing()
+    const { id: taskId } = await send(ill)
+    let failing: string | undefined
+    await until(async () => {
+      const [retrying] = await collect(control.deliveries({ taskId, outcome: 'retrying' }))
+      failing ??= retrying?.problem
+      return generationsOf(ill).length === told.length
+    })
+    expect(ill.got.map(({ generation }) => generation)).toEqual([2, 2, 2, 3, 4, 5])
+    expect(ill.got.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 1, 1])
+    expect(new Set(ill.got.slice(0, 3).map(({ headers }) => headers['x-a2a-delivery-id'])).size).toBe(1)
+    if (failing) expect(failing).toMatch(problem)
+    await until(async () => (await collect(control.webhooks({ taskId })))[0]?.state === 'done')
+    const deliveries = await collect(control.deliveries({ taskId }))
+    expect(deliveries.map(({ generation, outcome, attempts }) => [generation, outcome, attempts])).toEqual([
+      [2, 'delivered', 3],
+      [3, 'delivered', 1],
+      [4, 'delivered', 1],
+      [5, 'delivered', 1],
+    ])
+    for (const { latency } of deliveries) expect(latency).toBeGreaterThan(0)
+  })
+}
+
+it('an answer without end counts by its head, and little of it is read', async () => {
+  let written = 0
+  const endless = await receiver((_, response) => {
+    response.writeHead(200)
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(16 * 1024))) written += 16 * 1024
+      if (!response.destroyed) response.once('drain', more)
+    }
+    more()
+  })
+  const { send } = await pushing()
+  await send(endless)
+  await until(() => generationsOf(endless).length === told.length)
+  expect(endless.got.map(({ generation }) => generation)).toEqual(told)
+  expect(written).toBeLessThan(told.length * 8 * 1024 * 1024)
+})
+
+it('what a receiver asks for by Retry-After it gets', async () => {
+  const busy = await receiver(failingFirst(1, (_, response) => response.writeHead(429, { 'retry-after': '1' }).end()))
+  const { send } = await pushing({ retry: { ...retry, longest: 5_000 } })
+  await send(busy)
+  await until(() => busy.got.length > 1)
+  const [first, second] = busy.got
+  expect((second?.from ?? 0) - (first?.from ?? 0)).toBeGreaterThan(900)
+})
+
+it('a receiver that is gone is asked once, and its webhook is removed', async () => {
+  const gone = await receiver((_, response) => response.writeHead(410).end())
+  const { send, wire, control } = await pushing()
+  const { id: taskId } = await send(gone)
+  await until(async () => (await collect(control.webhooks({ taskId }))).length === 0)
+  expect(gone.got).toHaveLength(1)
+  expect(await wire.result('ListTaskPushNotificationConfigs', { taskId })).toEqual({})
+})
+
+it('after the last attempt a delivery is dead, after several the webhook pauses, and both can be undone', async () => {
+  let isWell = false
+  const ill = await receiver((got, response, request) =>
+    isWell ? ok(got, response, request) : response.writeHead(503).end(),
+  )
+  const { send, control } = await pushing({ retry: { ...retry, attempts: 2 }, pauseAfter: 2 })
+  const { id: taskId } = await send(ill)
+  await until(async () => (await collect(control.webhooks({ taskId })))[0]?.state === 'paused')
+  expect((await collect(control.webhooks({ taskId })))[0]).toMatchObject({ dead: 2, problem: 'answered with 503' })
+  const dead = await collect(control.deliveries({ taskId, outcome: 'dead' }))
+  expect(dead.map(({ generation, attempts, status }) => [generation, attempts, status])).toEqual([
+    [2, 2, 503],
+    [3, 2, 503],
+  ])
+  const asked = ill.got.length
+  expect(asked).toBe(4)
+
+  isWell = true
+  expect(await control.resume({ taskId })).toBe(1)
+  await until(() => generationsOf(ill).includes(5))
+  expect(ill.got.slice(asked).map(({ generation }) => generation)).toEqual([4, 5])
+
+  expect(await control.redrive({ taskId, generation: 3 })).toBe(1)
+  expect(await control.redrive({ taskId })).toBe(1)
+  await until(async () => (await collect(control.deliveries({ taskId, outcome: 'delivered' }))).length === 4)
+  expect(
+    ill.got
+      .slice(asked + 2)
+      .map(({ generation }) => generation)
+      .sort(),
+  ).toEqual([2, 3])
+  expect(await collect(control.deliveries({ taskId, outcome: 'dead' }))).toEqual([])
+  expect(await control.redrive({ taskId })).toBe(0)
+})
+
+it('receivers that hang are in the way of nobody else, whether of the same host or not', async () => {
+  const { got, url } = await receiver((one, response, request) =>
+    one.path.includes('hang') ? undefined : ok(one, response, request),
+  )
+  const { send } = await pushing({ timeout: 30_000, concurrency: { total: 4, perHost: 4 } })
+  for (let at = 0; at < 20; at++) await send({ url: `${url}/hang/${at}` })
+  const started = performance.now()
+  await send({ url: `${url}/well` })
+  await until(() => got.filter(({ path }) => path.endsWith('/well')).length === told.length, 20_000)
+  expect(performance.now() - started).toBeLessThan(15_000)
+})
+
+it('a task ends as fast as ever while its receiver hangs', async () => {
+  const hanging = await receiver(() => {})
+  const { send } = await pushing({ timeout: 30_000 })
+  const started = performance.now()
+  expect((await send(hanging)).status.state).toBe('TASK_STATE_COMPLETED')
+  expect(performance.now() - started).toBeLessThan(5_000)
+})
+
+it('a webhook that is deleted or replaced is told nothing more, or elsewhere', async () => {
+  const [first, second] = [await receiver(), await receiver()]
+  const { wire } = await pushing({}, async (turn) => {
+    if (turn.text !== 'end') await turn.requireInput('More?')
+    return turn.text === 'end' ? 'done' : undefined
+  })
+  const config = { id: 'one', url: first.url }
+  const { id: taskId } = await wire.sendTask('go', { configuration: { taskPushNotificationConfig: config } })
+  await until(() => first.got.length === 1 && Number.isFinite(first.got[0]?.to))
+  await wire.result('CreateTaskPushNotificationConfig', { taskId, id: 'one', url: second.url })
+  await wire.sendTask('go on', { taskId })
+  await until(() => second.got.length >= 2)
+  await wire.result('DeleteTaskPushNotificationConfig', { taskId, id: 'one' })
+  await wire.sendTask('end', { taskId })
+  expect(first.got.map(({ generation }) => generation)).toEqual([2])
+  expect([...new Set(second.got.map(({ generation }) => generation))].filter((generation) => generation > 2)).toEqual([
+    4, 5,
+  ])
+})
