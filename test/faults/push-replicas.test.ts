@@ -1,0 +1,142 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { expect, it, onTestFailed, onTestFinished } from 'vitest'
+import type { PushingLog } from '../../src/push/push.ts'
+import { createPostgresLog } from '../../src/stores/postgres/index.ts'
+import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
+import { eventually, type ProcessOptions, startProcess } from '../support/process.ts'
+import { createRandom, type Random } from '../support/random.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import { type Receiver, receiver } from '../support/webhook-receiver.ts'
+import type { Wire } from '../support/wire.ts'
+
+startServerFirst()
+
+const options: ProcessOptions = {
+  leaseTtl: 1_000,
+  push: { timeout: 500, leaseTtl: 1_500, retry: { attempts: 50, first: 10, longest: 100 } },
+}
+
+/** Where processes keep their tasks, and how to look at them from outside. */
+interface Place {
+  readonly start: () => ReturnType<typeof startProcess>
+  readonly open: () => Promise<PushingLog>
+}
+
+async function onSqlite(): Promise<Place> {
+  const directory = await temporaryDirectory()
+  return {
+    start: () => startProcess(directory, options),
+    open: async () => createSqliteLog({ file: join(directory, 'scripted.db') }),
+  }
+}
+
+async function onPostgres(): Promise<Place> {
+  const [directory, { url, drop }] = [await temporaryDirectory(), await createDatabase()]
+  onTestFinished(drop)
+  return {
+    start: () => startProcess(directory, { ...options, postgres: { url } }),
+    async open() {
+      const pool = new pg.Pool({ connectionString: url })
+      onTestFinished(() => pool.end())
+      return await createPostgresLog({ pool })
+    },
+  }
+}
+
+/** Another run each time; what it was is told if it fails. */
+function chance(): Random {
+  const seed = Date.now() % 1_000_000
+  onTestFailed(() => console.error(`The seed was ${seed}.`))
+  return createRandom(seed)
+}
+
+/** Now and then slow, and now and then wrong. */
+function moody(random: Random): Promise<Receiver> {
+  return receiver(async (_, response) => {
+    await sleep(random.below(20))
+    response.writeHead(random.below(20) === 0 ? 500 : 204).end()
+  })
+}
+
+/** Begins a task that its process may not live to see; whether it was heard is all the same. */
+async function begin(wire: Wire, { url }: Receiver, events: number): Promise<void> {
+  const configuration = { returnImmediately: true, taskPushNotificationConfig: { url } }
+  await wire.send(`count ${events}`, { configuration }).catch(() => {})
+}
+
+/** Every event of every task arrived, each for the first time in its turn, and no two of a task at once. */
+async function expectAllTold(log: PushingLog, { got }: Receiver): Promise<number> {
+  const webhooks = (await log.webhooks?.list({ limit: 10_000 })) ?? []
+  for (const { taskId, webhook } of webhooks) {
+    const stored = []
+    for (
+      let page = await log.read(taskId, 0);
+      page.length > 0;
+      page = await log.read(taskId, page.at(-1)?.generation ?? 0)
+    ) {
+      stored.push(...page)
+    }
+    const due = stored.filter(({ event: { type } }) => type === 'status' || type === 'artifact')
+    const requests = got.filter((one) => one.taskId === taskId)
+    const arrived = [...new Set(requests.map(({ generation }) => generation))]
+    expect({ taskId, arrived }).toEqual({ taskId, arrived: due.map(({ generation }) => generation) })
+    expect(webhook).toMatchObject({ state: 'done', dead: [] })
+    for (const [at, request] of requests.entries()) {
+      const next = requests[at + 1]
+      if (next && next.from < request.to) expect.fail(`two requests of task ${taskId} were on their way at once`)
+    }
+  }
+  return webhooks.length
+}
+
+async function isAllDone(log: PushingLog): Promise<boolean> {
+  const webhooks = (await log.webhooks?.list({ limit: 10_000 })) ?? []
+  return webhooks.every(({ webhook }) => webhook.state === 'done')
+}
+
+it('a sender that is killed at any moment loses no event and keeps their order', { timeout: 120_000 }, async () => {
+  const random = chance()
+  const place = await onSqlite()
+  const hook = await moody(random)
+  for (let round = 0; round < 8; round++) {
+    const { wire, signal, ended } = await place.start()
+    const sends = Array.from({ length: 4 }, () => begin(wire, hook, 10 + random.below(30)))
+    await sleep(random.below(600))
+    signal('SIGKILL')
+    await Promise.all([ended, ...sends])
+  }
+  const log = await place.open()
+  onTestFinished(() => log.close())
+  await place.start()
+  await eventually(() => isAllDone(log))
+  expect(await expectAllTold(log, hook)).toBeGreaterThan(4)
+})
+
+for (const [name, makePlace] of [
+  ['SQLite', onSqlite],
+  ['PostgreSQL', onPostgres],
+] as const) {
+  it(`of two replicas on ${name} one tells each webhook, also if one of them is killed`, {
+    timeout: 120_000,
+  }, async () => {
+    const random = chance()
+    const place = await makePlace()
+    const hook = await moody(random)
+    const replicas = [await place.start(), await place.start()]
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(Array.from({ length: 8 }, () => begin(random.pick(replicas).wire, hook, 10 + random.below(30))))
+      await sleep(random.below(300))
+      const at = random.below(2)
+      replicas[at]?.signal('SIGKILL')
+      await replicas[at]?.ended
+      replicas[at] = await place.start()
+    }
+    const log = await place.open()
+    onTestFinished(() => log.close())
+    await eventually(() => isAllDone(log))
+    expect(await expectAllTold(log, hook)).toBeGreaterThan(8)
+  })
+}
