@@ -16,7 +16,7 @@ const mounts: readonly (readonly [string, Mount])[] = [
     'Express',
     (made) => {
       const app = express()
-      app.post('/hooks/a2a', toListener(made.exchange))
+      app.all('/hooks/a2a', toListener(made.exchange))
       return app
     },
   ],
@@ -24,7 +24,7 @@ const mounts: readonly (readonly [string, Mount])[] = [
     'Hono',
     (made) => {
       const app = new Hono()
-      app.post('/hooks/a2a', (context) => made.fetch(context.req.raw))
+      app.all('/hooks/a2a', (context) => made.fetch(context.req.raw))
       return getRequestListener(app.fetch)
     },
   ],
@@ -61,6 +61,7 @@ describe.each(mounts)('a receiver in %s', (_, mount) => {
         expect((await post({ token: 'wrong' })).status).toBe(401)
         const tampered = new Request(await delivery({ url, token, sign }), { body: '{}' })
         expect((await fetch(tampered)).status).toBe(401)
+        expect(await (await fetch(`${url}?validationToken=abc`)).text()).toBe('abc')
       }
     } finally {
       server.closeAllConnections()

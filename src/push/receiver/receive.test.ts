@@ -233,6 +233,18 @@ describe('the iterable', () => {
     expect((await taken).done).toBe(false)
   })
 
+  it('tells what came from a sender that does not send again, although it has gone', async () => {
+    const made = receiver()
+    const gone = new AbortController()
+    const request = new Request(await delivery({ token: await tokenOf(made) }), { signal: gone.signal })
+    const answer = answerTo(made, request)
+    for (let n = 0; n < 20; n++) await nextTurn()
+    gone.abort()
+    for (let n = 0; n < 20; n++) await nextTurn()
+    expect((await made.events().next()).value).toMatchObject({ taskId: 't-1' })
+    expect(await answer).toBe('204')
+  })
+
   it('is not there beside a callback', () => {
     expect(() => receiver({ onEvent() {} }).events()).toThrow('with `onEvent`, events go there')
   })

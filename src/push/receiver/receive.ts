@@ -27,6 +27,7 @@ export interface Receiver extends AsyncIterable<PushDelivery> {
 }
 
 const taken: Outgoing = { status: 204, headers: {} }
+const never = new AbortController().signal
 
 export function receive(options: ReceiveOptions): Receiver {
   const settings = settingsOf(options)
@@ -84,7 +85,8 @@ export function receive(options: ReceiveOptions): Receiver {
       const claim = sighting ? await memory.claim(sighting) : 'new'
       if (claim === 'done') return
       if (claim !== 'new') throw claimed(claim)
-      const telling = tell(received, incoming.signal)
+      // Who sends without ids does not send again either: what it has sent is told, whether it waits for that or not.
+      const telling = tell(received, received.delivery.deliveryId === undefined ? never : incoming.signal)
       // A callback that takes longer goes on: its delivery still counts as here.
       isLeft = true
       telling.finally(() => present--).catch(() => {})
