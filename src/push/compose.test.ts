@@ -42,3 +42,13 @@ it('what the config does not have is not sent', () => {
   expect(bare.headers).not.toHaveProperty('authorization')
   expect(bare.headers).not.toHaveProperty('x-a2a-notification-token')
 })
+
+it('a delivery names the one before it, be it delivered or given up, and no later one', () => {
+  const at = (generation: number) => ({ generation, attempts: 1, at: 0, latency: 0 })
+  const previous = (more: Partial<Webhook>) =>
+    composeRequest(key, { ...webhook, ...more }, telling).headers['x-a2a-previous-generation']
+  expect(previous({})).toBe('0')
+  expect(previous({ recent: [at(2), at(4)] })).toBe('4')
+  expect(previous({ recent: [at(2)], dead: [at(5)] })).toBe('5')
+  expect(previous({ recent: [at(2), at(7), at(9)] })).toBe('2')
+})

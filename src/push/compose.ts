@@ -32,6 +32,7 @@ export function composeRequest(key: WebhookKey, webhook: Webhook, telling: Telli
     'content-type': contentType,
     [pushHeaders.deliveryId]: deliveryIdOf(webhook, generation),
     [pushHeaders.generation]: `${generation}`,
+    [pushHeaders.previous]: `${previousOf(webhook, generation)}`,
     [pushHeaders.taskId]: encodeURI(webhook.alias ?? key.taskId),
     [pushHeaders.attempt]: `${attempt}`,
     [pushHeaders.traceparent]: `00-${webhook.traceId}-${randomHex(8)}-00`,
@@ -41,6 +42,12 @@ export function composeRequest(key: WebhookKey, webhook: Webhook, telling: Telli
     headers[pushHeaders.authorization] = `${authentication.scheme} ${authentication.credentials}`
   }
   return { url, headers, body }
+}
+
+/** The last event before this one that was delivered or given up, as far as that is remembered; 0 if there is none. */
+function previousOf({ recent, dead }: Webhook, generation: number): number {
+  const told = [...recent, ...dead].map((delivery) => delivery.generation)
+  return Math.max(0, ...told.filter((each) => each < generation))
 }
 
 /** Posts it, signed if that is wanted. */

@@ -1,0 +1,114 @@
+import { createServer } from 'node:http'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Run } from '../../src/agent/agent.ts'
+import { keyRing, newSigningKey } from '../../src/auth/key-ring.ts'
+import type { ConnectOptions } from '../../src/client/options.ts'
+import { connect } from '../../src/node/client.ts'
+import { toListener } from '../../src/node/listener.ts'
+import type { PushDelivery } from '../../src/push/receiver/delivery.ts'
+import type { ReceiveOptions } from '../../src/push/receiver/options.ts'
+import { type Receiver, receive } from '../../src/push/receiver/receive.ts'
+import { pushSigner } from '../../src/push/signing/push-signer.ts'
+import { until } from '../support/house.ts'
+import { portOf } from '../support/http-server.ts'
+import { served } from '../support/served.ts'
+
+const work: Run = async (turn) => {
+  await turn.status('working', 'on it')
+  for (const text of ['a', 'b']) await turn.artifact(text).write(text)
+  return 'done'
+}
+
+/** On a port of this machine, with what it was told. A gap would be waited for longer than a test may take. */
+async function listening(options: Partial<ReceiveOptions> = {}): Promise<{ receiver: Receiver; told: PushDelivery[] }> {
+  const told: PushDelivery[] = []
+  const server = createServer((request, response) => toListener(receiver.exchange)(request, response))
+  const url = `http://127.0.0.1:${await portOf(server)}/hook`
+  const onEvent = (delivery: PushDelivery) => void told.push(delivery)
+  const receiver = receive({ url, onEvent, order: { wait: 120_000 }, ...options })
+  onTestFinished(() => {
+    receiver.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  return { receiver, told }
+}
+
+const isOver = (told: readonly PushDelivery[]) => {
+  const event = told.at(-1)?.event
+  const status = event?.type === 'task' ? event.task.status : event?.type === 'status' ? event.status : undefined
+  return status?.state === 'completed'
+}
+
+const clients: readonly (readonly [string, ConnectOptions, string])[] = [
+  ['1.0 over JSON-RPC', { dialects: ['v1.0'], bindings: ['JSONRPC'] }, 'v1.0'],
+  ['1.0 over REST', { dialects: ['v1.0'], bindings: ['HTTP+JSON'] }, 'v1.0'],
+  ['0.3 over JSON-RPC', { dialects: ['v0.3'], bindings: ['JSONRPC'] }, 'v0.3'],
+  ['0.1', { dialects: ['v0.1'] }, 'v0.1'],
+]
+
+describe.each(clients)('a client of %s', (_, options, dialect) => {
+  it.each(['send', 'stream'] as const)('has the agent tell its receiver all that happens: %s', async (how) => {
+    const { server } = await served(work, { push: { proveOwnership: true } })
+    const { receiver, told } = await listening()
+    const client = await connect(server.url, options)
+    if (how === 'send') await client.send('go', { push: receiver })
+    else for await (const _event of client.stream('go', { push: receiver }));
+    await until(() => isOver(told))
+    expect(told.every((delivery) => delivery.dialect === dialect)).toBe(true)
+    // Before 1.0 only where a task rests.
+    if (dialect !== 'v1.0') expect(told).toHaveLength(1)
+    else expect(told.map(({ generation }) => generation)).toEqual([2, 3, 4, 5])
+    expect(told.some(({ missing, isLate }) => missing || isLate)).toBe(false)
+  })
+})
+
+describe.each(['jwt', 'http-signature', 'both'] as const)('an agent that signs what it pushes (%s)', (form) => {
+  it('is believed by its published keys, also after they were changed', async () => {
+    const keys = keyRing(await newSigningKey('ES256', 'old'))
+    const issuer = 'https://agent.example.com'
+    const { server } = await served(work, { keys, push: { sign: pushSigner({ keys, issuer, form }) } })
+    const signers = [{ issuer, jwks: `${server.url}/.well-known/jwks.json` }]
+    const { receiver, told } = await listening({ signers, keyCache: { cooldown: 0 } })
+    const client = await connect(server.url)
+    await client.send('go', { push: receiver })
+    await until(() => isOver(told))
+    keys.rotate(await newSigningKey('EdDSA', 'new'))
+    await client.send('go', { push: receiver })
+    await until(() => told.length === 8 && isOver(told))
+    expect(new Set(told.map((delivery) => delivery.issuer))).toEqual(new Set([issuer]))
+    expect(new Set(told.map(({ registration }) => registration)).size).toBe(2)
+  })
+})
+
+it('a receiver that is full and fails at first gets everything once and in order', async () => {
+  let calls = 0
+  const told: PushDelivery[] = []
+  const onEvent = (delivery: PushDelivery) => {
+    if (calls++ % 2 === 0) throw new Error('not now')
+    told.push(delivery)
+  }
+  const retry = { attempts: 10, first: 10, longest: 50 }
+  const { server } = await served(work, { push: { retry } })
+  const { receiver } = await listening({ onEvent })
+  await (await connect(server.url)).send('go', { push: receiver })
+  await until(() => isOver(told))
+  expect(told.map(({ generation, attempt }) => [generation, attempt])).toEqual([2, 3, 4, 5].map((n) => [n, 2]))
+})
+
+it('a task that exists is told to a receiver from then on', async () => {
+  const { server } = await served(
+    async (turn) => {
+      if (turn.text !== 'go on') return await turn.ask('What?').then(() => 'done')
+      return 'done'
+    },
+    { push: {} },
+  )
+  const { receiver, told } = await listening()
+  const client = await connect(server.url)
+  const { task } = await client.send('hello')
+  await client.task(task?.id ?? '').push.create(receiver)
+  await client.send('go on', { taskId: task?.id ?? '' })
+  await until(() => isOver(told))
+  expect(told.every(({ taskId }) => taskId === task?.id)).toBe(true)
+})
