@@ -28,6 +28,9 @@ export interface Office {
 /** Pauses up to here are slept through; for longer ones the webhook is given back until it is due. */
 const longestNap = 10_000
 
+/** So many events are held by those who wait for their turn. */
+const held = 8
+
 /** Tells one webhook what happens to its task, in order, until there is nothing left or the signal aborts. */
 export async function carry(leased: StoredWebhook, office: Office, signal: AbortSignal): Promise<void> {
   const { log, store, telling, ledger, settings, logger } = office
@@ -42,20 +45,18 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
   /** Whether the event is dealt with; otherwise the courier has to stop. */
   async function deliver(stored: StoredEvent): Promise<boolean> {
     const { generation } = stored
-    const told = await telling.tell({ ...leased, webhook }, stored)
-    if (!told) {
-      note(moveOn(webhook, generation))
-      return true
-    }
     for (;;) {
       const before = underWay(webhook, generation)
       const pause = (before?.nextTry ?? 0) - Date.now()
       if (pause > longestNap) return false
       if (pause > 0) await sleep(pause, signal)
       if (signal.aborted) return false
-      const request = composeRequest(leased, webhook, { generation, attempt: (before?.attempts ?? 0) + 1, ...told })
-      const attempted = await send(request)
+      const attempted = await send(stored, (before?.attempts ?? 0) + 1)
       if (!attempted) return false
+      if (attempted === 'untellable') {
+        note(moveOn(webhook, generation))
+        return true
+      }
       if (attempted.isGone) {
         await store.remove(leased)
         logger.info({ taskId, webhook: leased.id }, 'a webhook was removed because its receiver is gone (410)')
@@ -71,9 +72,11 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
     }
   }
 
-  async function send(request: Parameters<typeof attempt>[0]): Promise<Attempted | undefined> {
+  /** Undefined if the courier has to stop. What is sent is made last, so that those who wait hold little. */
+  async function send(stored: StoredEvent, attemptNumber: number): Promise<Attempted | 'untellable' | undefined> {
     const { timeout, fetch, sign } = settings
-    const pass = await office.lanes.enter(new URL(request.url).host, request.url, signal)
+    const { url } = webhook.config
+    const pass = await office.lanes.enter(new URL(url).host, url, signal)
     if (!pass) return undefined
     try {
       // Nobody else may take the webhook over while the request is on its way.
@@ -81,6 +84,10 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
         if (signal.aborted) return undefined
         await sleep(100, signal)
       }
+      const told = await telling.tell({ ...leased, webhook }, stored)
+      if (!told) return 'untellable'
+      const { generation } = stored
+      const request = composeRequest(leased, webhook, { generation, attempt: attemptNumber, ...told })
       const attempted = await attempt(request, { fetch, timeout, signal: office.hurry, ...(sign && { sign }) })
       // What was broken off because we stop is no failure of the receiver's.
       return attempted.problem !== undefined && office.hurry.aborted ? undefined : attempted
@@ -104,7 +111,7 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
       continue
     }
     if (webhook.state !== 'active') return
-    const page = await log.read(taskId, webhook.cursor)
+    const page = (await log.read(taskId, webhook.cursor)).slice(0, held)
     for (const stored of page) {
       if (telling.isTold(webhook, stored.event)) {
         if (!(await deliver(stored))) return

@@ -28,6 +28,7 @@ export interface DelivererOptions {
   readonly settings: PushSettings
   readonly logger: Logger
   readonly holder: string
+  readonly isBusy: () => boolean
 }
 
 /** How often to look for webhooks that nobody sees to, in milliseconds. */
@@ -40,7 +41,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   const lease = { holder, ttl: leaseTtl }
   const ledger = createLedger({ store, lease, logger })
   const hurry = new AbortController()
-  const lanes = createLanes(concurrency)
+  const lanes = createLanes({ ...concurrency, isBusy: options.isBusy })
   const office: Office = { log, store, telling, lanes, ledger, settings, logger, hurry: hurry.signal }
   const couriers = new Map<string, Courier>()
   let isClosed = false

@@ -1,4 +1,5 @@
 import type { ConcurrencyOptions } from './options.ts'
+import { createPace } from './pace.ts'
 
 /**
  * How many requests are on their way at once, in all and to each host. A request that waits long for its answer leaves
@@ -18,14 +19,18 @@ export interface Pass {
 export interface LanesOptions extends Pick<Required<ConcurrencyOptions>, 'total' | 'perHost' | 'slow'> {
   /** How long a request may take before it is slow, in milliseconds. */
   readonly slowAfter?: number
+  /** Whether this process has something to do that comes first. */
+  readonly isBusy?: () => boolean
 }
 
 /** So many slow receivers are remembered. */
 const maxSuspects = 10_000
 
-export function createLanes({ total, perHost, slow, slowAfter = 500 }: LanesOptions): Lanes {
-  const fast = createLane(total, perHost)
-  const slowLane = createLane(slow, Math.max(perHost, Math.ceil(slow / 8)))
+export function createLanes(options: LanesOptions): Lanes {
+  const { total, perHost, slow, slowAfter = 500, isBusy = () => false } = options
+  const pace = createPace({ total, isBusy, onBeat: () => fast.admit() })
+  const fast: Lane = createLane(() => pace.limit, perHost)
+  const slowLane = createLane(() => slow, Math.max(perHost, Math.ceil(slow / 8)))
   const suspects = new Set<string>()
 
   function suspect(receiver: string): void {
@@ -39,6 +44,7 @@ export function createLanes({ total, perHost, slow, slowAfter = 500 }: LanesOpti
 
   return {
     async enter(host, receiver, signal) {
+      pace.begin()
       let lane = suspects.has(receiver) ? slowLane : fast
       if (!(await lane.enter(host, signal))) return undefined
       let isSlow = false
@@ -61,12 +67,14 @@ export function createLanes({ total, perHost, slow, slowAfter = 500 }: LanesOpti
 }
 
 interface Lane {
+  /** Lets in who may; whether anybody is there or waits. */
+  admit(): boolean
   tryEnter(host: string): boolean
   enter(host: string, signal: AbortSignal): Promise<boolean>
   leave(host: string): void
 }
 
-function createLane(total: number, perHost: number): Lane {
+function createLane(total: () => number, perHost: number): Lane {
   const inside = new Map<string, number>()
   /** Those who wait, by host; the host that was served last is the last. */
   const waiting = new Map<string, (() => void)[]>()
@@ -74,24 +82,26 @@ function createLane(total: number, perHost: number): Lane {
 
   function tryEnter(host: string): boolean {
     const here = inside.get(host) ?? 0
-    if (all >= total || here >= perHost) return false
+    if (all >= total() || here >= perHost) return false
     all++
     inside.set(host, here + 1)
     return true
   }
 
-  function admit(): void {
+  function admit(): boolean {
     for (const [host, queue] of waiting) {
-      if (all >= total) return
+      if (all >= total()) break
       if (!tryEnter(host)) continue
       const next = queue.shift()
       waiting.delete(host)
       if (queue.length > 0) waiting.set(host, queue)
       next?.()
     }
+    return all > 0 || waiting.size > 0
   }
 
   return {
+    admit,
     tryEnter,
     enter(host, signal) {
       if (signal.aborted) return Promise.resolve(false)

@@ -41,6 +41,8 @@ export interface Registration {
   readonly alias?: string
   /** It came with a message: the same webhook again is the same, also if it has no id. */
   readonly isInline?: boolean
+  /** The task has just begun, so that it has no other webhooks. */
+  readonly isFirst?: boolean
 }
 
 export interface RegisteredConfig extends WebhookKey {
@@ -53,13 +55,15 @@ export interface PushNeeds {
   readonly options: PushOptions
   readonly logger: Logger
   readonly holder: string
+  /** Whether there are turns at work, which come first. */
+  readonly isBusy: () => boolean
 }
 
-export function createPush({ log, options, logger, holder }: PushNeeds): Push {
+export function createPush({ log, options, logger, holder, isBusy }: PushNeeds): Push {
   const settings = withPushDefaults(options)
   const store = options.store ?? log.webhooks ?? createMemoryPushStore()
   const telling = createTelling({ log, dialects: speakers({}), ...(options.events && { events: options.events }) })
-  const deliverer = createDeliverer({ log, store, telling, settings, logger, holder })
+  const deliverer = createDeliverer({ log, store, telling, settings, logger, holder, isBusy })
 
   async function idOf({ task, owner, config, isInline }: Registration, known: readonly StoredWebhook[]) {
     if (config.id !== undefined && config.id !== '') return config.id
@@ -74,11 +78,13 @@ export function createPush({ log, options, logger, holder }: PushNeeds): Push {
     const { url, token, authentication, tenant, carry, dialect } = config
     const told = JSON.parse(JSON.stringify({ url, token, authentication, tenant, carry })) as Webhook['config']
     const isOver = phase === 'expired' || (phase !== undefined && isEnded(phase))
+    let isFirst = registration.isFirst === true
     for (;;) {
-      const known = await store.list({ taskId, limit: settings.perTask + 1 })
+      const known = isFirst ? [] : await store.list({ taskId, limit: settings.perTask + 1 })
       const key = { taskId, owner, id: await idOf(registration, known) }
-      if (known.some((each) => each.owner === owner && each.id === key.id)) await deliverer.flush()
-      const before = await store.get(key)
+      const isKnown = known.some((each) => each.owner === owner && each.id === key.id)
+      if (isKnown) await deliverer.flush()
+      const before = isKnown ? await store.get(key) : undefined
       if (!before && known.length >= settings.perTask) {
         throw invalidParams(
           'id',
@@ -107,7 +113,10 @@ export function createPush({ log, options, logger, holder }: PushNeeds): Push {
       const stored = before
         ? await store.edit({ ...before, ...next })
         : await store.add(next, isOver ? undefined : lease)
-      if (!stored) continue // somebody else was faster: look again
+      if (!stored) {
+        isFirst = false // somebody else was faster: look again
+        continue
+      }
       if (before) deliverer.reconsider(key)
       else if (lease && !isOver) deliverer.adopt(stored)
       return visible(stored)

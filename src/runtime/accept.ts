@@ -57,6 +57,7 @@ async function admitWithPush(request: SendRequest, call: Call, house: Acceptance
     config: { ...config, ...(dialect !== undefined && { dialect }), ...(tenant !== undefined && { tenant }) },
     after: ticket.generation,
     isInline: true,
+    isFirst: ticket.generation === 1 && !ticket.isRepeated,
     ...(alias !== undefined && { alias }),
   })
   return ticket

@@ -4,6 +4,8 @@ import { type Run, type RunStart, startRun } from './run.ts'
 
 /** The tasks at work in this process, and the heartbeat of their leases. */
 export interface Runs {
+  /** How many are at work. */
+  readonly size: number
   start(start: RunStart): void
   get(taskId: string): Run | undefined
   /** Says that one may be started soon, so that draining waits for it; to be called back when that is decided. */
@@ -56,6 +58,9 @@ export function createRuns(settings: RuntimeSettings): Runs {
   }
 
   return {
+    get size() {
+      return runs.size
+    },
     start(start) {
       const { taskId } = start.task
       const run = startRun(start, settings)

@@ -37,7 +37,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const settings = withDefaults(options)
   const { log, policy, logger, holder } = settings
   const runs = createRuns(settings)
-  const push = settings.push && createPush({ log, options: settings.push, logger, holder })
+  const push = settings.push && createPush({ log, options: settings.push, logger, holder, isBusy: () => runs.size > 0 })
   const upkeep = startUpkeep(settings, runs, push)
 
   function logOf(principal: Principal, operation: Operation): CallerLog {
