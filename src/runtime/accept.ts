@@ -63,16 +63,13 @@ async function admitWithPush(request: SendRequest, call: Call, house: Acceptance
   return ticket
 }
 
+/**
+ * Not async: most messages begin a task, and nothing has to be looked up for them. Nor are the tasks to which a message
+ * refers: they may be those of another agent, as a parent's is, and that one of ours exists is nobody's business.
+ */
 function admit(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const { extensions } = house.settings.agent.profile
   if (extensions) activateExtensions(extensions, call)
-  const { referenceTaskIds } = request.message
-  if (!referenceTaskIds) return place(request, call, house)
-  return requireKnown(referenceTaskIds, house.log).then(() => place(request, call, house))
-}
-
-/** Not async, nor is `admit`: most messages begin a task, and nothing has to be looked up for them. */
-function place(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const { message, alias } = request
   if (message.taskId !== undefined) return goOn({ taskId: message.taskId }, request, call, house)
   // A name that its caller has used before is found when the task is stored; only one of ours may be known by itself.
@@ -86,11 +83,6 @@ async function beginOrGoOn(alias: string, request: SendRequest, call: Call, hous
 
 function aliased(alias: string): TaskAddress {
   return { taskId: alias, isAlias: true }
-}
-
-/** What is referred to is told to the agent, and so must be the caller's to tell. */
-async function requireKnown(taskIds: readonly string[], log: CallerLog): Promise<void> {
-  for (const taskId of new Set(taskIds)) if (!(await log.find({ taskId }))) throw taskNotFound(taskId)
 }
 
 async function begin(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
