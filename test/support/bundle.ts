@@ -18,7 +18,8 @@ export interface Bundle {
 
 /** The package as it is published: the text of each file, by its path. */
 export async function publish(): Promise<ReadonlyMap<string, string>> {
-  const chunks = await build({ ...config, ...quiet }, { format: 'esm', ...config.output })
+  const parts = config.map(({ output, ...input }) => build({ ...input, ...quiet }, { format: 'esm', ...output }))
+  const chunks = (await Promise.all(parts)).flat()
   return new Map(chunks.map(({ fileName, code }) => [join(root, 'dist', fileName), code]))
 }
 

@@ -5,14 +5,17 @@ import config from '../../rolldown.config.ts'
 
 /** What is published, built as `npm run build` does, but into a folder of its own. */
 export async function buildInto(folder: string): Promise<Built> {
-  const { output, ...input } = config
-  const bundle = await rolldown(input)
-  try {
-    const { output: files } = await bundle.write({ ...output, dir: folder })
-    return createBuilt(files.filter((file) => file.type === 'chunk'))
-  } finally {
-    await bundle.close()
+  const built: OutputChunk[] = []
+  for (const { output, ...input } of config) {
+    const bundle = await rolldown(input)
+    try {
+      const { output: files } = await bundle.write({ ...output, dir: folder })
+      built.push(...files.filter((file) => file.type === 'chunk'))
+    } finally {
+      await bundle.close()
+    }
   }
+  return createBuilt(built)
 }
 
 export interface Built {
