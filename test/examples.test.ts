@@ -1,0 +1,15 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+
+const isBuilt = existsSync(new URL('../dist/index.js', import.meta.url))
+
+describe.skipIf(!isBuilt)('the examples', () => {
+  it('webhooks that fail, hang and outlive a restart get all in order', async () => {
+    const script = fileURLToPath(new URL('../examples/push.ts', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [script], { timeout: 50_000 })
+    expect(stdout).toContain('all 12 events have arrived in order')
+  })
+})
