@@ -6,6 +6,7 @@ import { type Listening, type ListenOptions, listen } from './node/listen.ts'
 import { consoleLogger, type Logger } from './protocol/logger.ts'
 import type { PushControl } from './push/control.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
+import type { Erased, EraseRequest } from './runtime/erase.ts'
 import type { AuthChoice } from './server/admission.ts'
 import { slug } from './server/card.ts'
 import type { GrpcKit } from './server/grpc-desk.ts'
@@ -42,6 +43,8 @@ export interface Server {
   add(agent: Agent, options?: HandlerOptions & Place): Resident
   /** From now on nobody finds it; its turns may finish. */
   remove(resident: Resident): Promise<void>
+  /** Removes tasks of every agent, with all that belongs to them, at once and for good; tells what it removed. */
+  erase(request: EraseRequest): Promise<Erased>
   /** Takes no new work, lets turns finish, ends streams so that they can be resumed, and stops. */
   close(): Promise<void>
 }
@@ -128,6 +131,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
     port: listening.port,
     push: first?.push,
     add: (agent, place = {}) => add(agent, place),
+    erase: host.erase,
     async remove(resident) {
       await host.remove(resident, drainDeadline)
       await logs.get(resident)?.close()

@@ -54,6 +54,7 @@ const unnumbered: readonly ErrorCode[] = [
   'timeout',
   'streaming-not-supported',
   'task-ended',
+  'task-expired',
 ]
 
 const names: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([

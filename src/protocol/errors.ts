@@ -6,6 +6,8 @@ export type ErrorCode =
   | 'invalid-params'
   | 'internal'
   | 'task-not-found'
+  /** It was there, has ended, and its time is over: what is left of it is that it was. */
+  | 'task-expired'
   | 'task-not-cancelable'
   | 'task-ended'
   | 'push-not-supported'
@@ -99,6 +101,13 @@ export function inContext(error: A2AError, context: ErrorContext): A2AError {
 
 export function invalidParams(field: string, description: string): A2AError {
   return new A2AError('invalid-params', `${field}: ${description}`, { violations: [{ field, description }] })
+}
+
+/** For the one whose task it was. `ended`: milliseconds since 1970. */
+export function taskExpired(taskId: string, ended: number): A2AError {
+  const metadata = { ended: new Date(ended).toISOString() }
+  const text = `Task ${taskId} has expired: it ended on ${metadata.ended}, and what was in it is removed.`
+  return new A2AError('task-expired', text, { metadata })
 }
 
 export function taskNotFound(taskId: string): A2AError {

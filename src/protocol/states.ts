@@ -6,6 +6,9 @@ import type { TaskState } from './model.ts'
  */
 export type Phase = 'received' | 'answered' | TaskState
 
+/** Those after which nothing follows. */
+export type EndedPhase = 'answered' | 'completed' | 'failed' | 'canceled' | 'rejected'
+
 const open: readonly Phase[] = [
   'submitted',
   'working',

@@ -8,6 +8,7 @@ import type { TaskHead, TaskLog } from '../tasks/log.ts'
 import { randomHex } from './compose.ts'
 import { createPushControl, type PushControl } from './control.ts'
 import { createDeliverer } from './deliverer.ts'
+import { type ErasedOf, eraseWebhooks } from './erase.ts'
 import { createMemoryPushStore } from './memory-store.ts'
 import { type PushOptions, withPushDefaults } from './options.ts'
 import { type CheckConfig, createCheckConfig } from './registration.ts'
@@ -24,6 +25,8 @@ export interface Push {
   /** Those of a task, oldest first. */
   list(taskId: string): Promise<readonly RegisteredConfig[]>
   remove(key: WebhookKey): Promise<void>
+  /** Removes webhooks for good; answers how many. */
+  erase(of: ErasedOf): Promise<number>
   readonly control: PushControl
   /** Removes the webhooks of tasks that ended before that moment. */
   expire(endedBefore: number): Promise<void>
@@ -137,6 +140,11 @@ export function createPush({ log, options, logger, holder, isBusy }: PushNeeds):
     async remove(key) {
       await store.remove(key)
       deliverer.reconsider(key)
+    },
+    async erase(of) {
+      const removed = await eraseWebhooks(store, of)
+      for (const key of removed) deliverer.reconsider(key)
+      return removed.length
     },
     control: createPushControl(store, deliverer),
     async expire(endedBefore) {

@@ -1,4 +1,4 @@
-import { A2AError, taskNotFound } from '../protocol/errors.ts'
+import { taskExpired, taskNotFound } from '../protocol/errors.ts'
 import type { TaskEvent } from '../protocol/events.ts'
 import type { TaskState } from '../protocol/model.ts'
 import type { TaskAddress } from '../protocol/service.ts'
@@ -14,7 +14,7 @@ export interface VisibleHead extends TaskHead {
  * The log as one caller sees it. Operations get nothing else, so that none of them can ask without saying for whom:
  * a task is found within the caller's scope or not at all, and only what was found or begun can be read on.
  */
-export class CallerLog implements Pick<TaskLog, 'read' | 'wait' | 'snapshot' | 'keepSnapshot'> {
+export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snapshot' | 'keepSnapshot'> {
   readonly owner: string
   readonly #log: TaskLog
   readonly #scope: Scope
@@ -39,7 +39,7 @@ export class CallerLog implements Pick<TaskLog, 'read' | 'wait' | 'snapshot' | '
     const head = await this.find(address)
     if (!head) throw taskNotFound(taskId)
     const { phase } = head
-    if (phase === 'expired') throw new A2AError('task-not-found', `Task ${taskId} has ended long ago and was removed.`)
+    if (phase === 'expired') throw taskExpired(taskId, head.changed)
     if (!isTask(phase)) throw taskNotFound(taskId)
     return { ...head, phase }
   }
@@ -64,6 +64,10 @@ export class CallerLog implements Pick<TaskLog, 'read' | 'wait' | 'snapshot' | '
 
   append(taskId: string, after: number, events: readonly TaskEvent[], options: AppendOptions) {
     return this.#log.append(taskId, after, events, options)
+  }
+
+  head(taskId: string) {
+    return this.#log.head(taskId)
   }
 
   read(taskId: string, after: number) {

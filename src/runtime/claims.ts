@@ -1,4 +1,4 @@
-import { A2AError, taskNotFound } from '../protocol/errors.ts'
+import { A2AError, taskExpired, taskNotFound } from '../protocol/errors.ts'
 import { ownerOf } from '../protocol/owner.ts'
 import type { Call, SendRequest } from '../protocol/service.ts'
 import type { Claim, Claimed, NewTask } from '../tasks/log.ts'
@@ -65,7 +65,8 @@ export async function isOpening(log: CallerLog, task: NewTask, { message }: Send
 export async function ticketOf(log: CallerLog, claimed: Claimed, digest: string): Promise<Ticket> {
   if (claimed.digest !== digest) throw conflict()
   const head = await log.find(claimed)
-  if (!head || head.phase === 'expired') throw taskNotFound(claimed.taskId)
+  if (!head) throw taskNotFound(claimed.taskId)
+  if (head.phase === 'expired') throw taskExpired(claimed.taskId, head.changed)
   return { task: head, generation: claimed.generation, isRepeated: true }
 }
 

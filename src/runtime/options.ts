@@ -7,6 +7,7 @@ import type { PushOptions } from '../push/options.ts'
 import type { PushingLog } from '../push/push.ts'
 import type { Others } from '../tasks/log.ts'
 import { type RecoverySettings, readRecovery } from './recovery.ts'
+import { type Retention, type RetentionSettings, readRetention } from './retention.ts'
 
 export interface RuntimeOptions {
   readonly agent: Agent
@@ -41,8 +42,8 @@ export interface RuntimeOptions {
   readonly policy?: Policy
   /** Tells webhooks what happens to tasks. Without it there are none. */
   readonly push?: PushOptions
-  /** How long ended tasks, and after them their tombstones, are kept, in milliseconds. */
-  readonly retention?: { readonly ended: number; readonly tombstones: number }
+  /** How long ended tasks are kept, by their states. */
+  readonly retention?: Retention
   /** For tests. The log must have the same. */
   readonly clock?: Clock
 }
@@ -50,10 +51,8 @@ export interface RuntimeOptions {
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
 
 type Unset = 'turnDeadline' | 'inactivityTimeout' | 'blockFor' | 'policy' | 'push'
-export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery'>> &
-  Pick<RuntimeOptions, Unset> & { readonly recovery: RecoverySettings }
-
-const day = 24 * 60 * 60 * 1000
+export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery' | 'retention'>> &
+  Pick<RuntimeOptions, Unset> & { readonly recovery: RecoverySettings; readonly retention: RetentionSettings }
 
 export function withDefaults(options: RuntimeOptions): RuntimeSettings {
   const { taskAfter = 10_000, blockFor = Number.POSITIVE_INFINITY } = options
@@ -65,11 +64,11 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     leaseTtl: 15_000,
     dedupeNewTasks: false,
     holder: crypto.randomUUID(),
-    retention: { ended: 30 * day, tombstones: 30 * day },
     clock: systemClock,
     ...options,
     // Who stops waiting must be told a task.
     taskAfter: Math.min(taskAfter, blockFor / 2),
+    retention: readRetention(options.retention),
     recovery: readRecovery(options.recovery ?? options.agent.profile.recovery ?? 'fail'),
   }
 }

@@ -8,6 +8,7 @@ import { createPush } from '../push/push.ts'
 import type { Acceptance } from './accept.ts'
 import { CallerLog } from './caller-log.ts'
 import { cancelTask } from './cancel-task.ts'
+import { type Erased, type EraseRequest, erase } from './erase.ts'
 import { getTask } from './get-task.ts'
 import { linkSignals } from './linked-signal.ts'
 import { listTasks } from './list-tasks.ts'
@@ -26,6 +27,8 @@ export interface Runtime {
   readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
   /** What is pushed, if anything is. */
   readonly push: PushControl | undefined
+  /** Removes tasks with all that belongs to them, at once and for good; tells what it removed. */
+  erase(request: EraseRequest): Promise<Erased>
   /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
   drain(deadline: number): Promise<void>
 }
@@ -96,6 +99,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       const head = await logOf(principal, 'getTask').find(address)
       return head?.dialect
     },
+    erase: (request) => erase(request, { log, runs, push }),
     async drain(deadline) {
       isDraining = true
       upkeep.stop()

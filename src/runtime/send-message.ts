@@ -1,5 +1,5 @@
 import type { Clock } from '../protocol/clock.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, taskNotFound } from '../protocol/errors.ts'
 import type { StoredEvent } from '../protocol/events.ts'
 import type { Call, Outcome, SendRequest } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
@@ -32,7 +32,7 @@ async function restOf(
 ): Promise<Outcome | undefined> {
   const fold = await foldUntil(log, task, generation)
   const end = blockFor === undefined ? undefined : clock.now() + blockFor
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     // A task at work here says itself when it rests, which costs less than to hear of its every event.
     const run = runs.get(task.taskId)
     if (run) await within(end, run.rested(fold.generation), clock)
@@ -46,6 +46,7 @@ async function restOf(
     if (stored.length > 0) continue
     if (run) continue
     if (call.signal.aborted) break
+    if (!isFirst && !(await log.head(task.taskId))) throw taskNotFound(task.taskId) // it was erased
     await waitUntil(end, log, { taskId: task.taskId, after: fold.generation, signal: call.signal, clock })
   }
   const unrested = fold.task()

@@ -50,9 +50,11 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Pu
 
   async function tidy(): Promise<void> {
     const now = clock.now()
-    while ((await log.expire(now - retention.ended, batch)) === batch);
-    await push?.expire(now - retention.ended)
-    while ((await log.forget(now - retention.ended - retention.tombstones, batch)) === batch);
+    for (const { age, phases } of retention.groups) {
+      while ((await log.expire(now - age, batch, phases)) === batch);
+    }
+    if (Number.isFinite(retention.longest)) await push?.expire(now - retention.longest)
+    while ((await log.forget(now - retention.forgottenAfter, batch)) === batch);
   }
 
   const every = (milliseconds: number, what: string, job: () => Promise<unknown>) => {
@@ -64,7 +66,9 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Pu
   }
   // What another process hands over shall not wait for long.
   const rhythm = recovery.isKept ? Math.min(leaseTtl / 2, second) : leaseTtl / 2
-  const stops = [every(rhythm, 'the search for abandoned tasks', recover), every(hour, 'tidying up', tidy)]
+  // What is kept for a short time is not kept for much longer.
+  const tidying = Math.max(second, Math.min(hour, ...retention.groups.map(({ age }) => age / 2)))
+  const stops = [every(rhythm, 'the search for abandoned tasks', recover), every(tidying, 'tidying up', tidy)]
 
   return {
     recover,

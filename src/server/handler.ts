@@ -3,6 +3,7 @@ import type { Exchange } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { Service } from '../protocol/service.ts'
 import type { PushControl } from '../push/control.ts'
+import type { Erased, EraseRequest } from '../runtime/erase.ts'
 import { belowTenant } from './below.ts'
 import { createFace } from './face.ts'
 import { createResident, type HandlerOptions } from './resident.ts'
@@ -18,6 +19,8 @@ export interface Handler {
   readonly service: Service
   /** What is pushed, if anything is. */
   readonly push: PushControl | undefined
+  /** Removes tasks with all that belongs to them, at once and for good; tells what it removed. */
+  erase(request: EraseRequest): Promise<Erased>
   /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
   drain(deadline: number): Promise<void>
 }
@@ -30,5 +33,6 @@ export function createHandler(agent: Agent, options: HandlerOptions = {}): Handl
   const face = createFace({ ...resident, service }, options)
   const { tenant } = options
   const exchange = tenant === undefined ? face : belowTenant(tenant, face)
-  return { exchange, fetch: toFetch(exchange), service, push: resident.push, drain: resident.drain }
+  const { push, erase, drain } = resident
+  return { exchange, fetch: toFetch(exchange), service, push, erase, drain }
 }

@@ -1,6 +1,7 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
+import type { Erased, EraseRequest } from '../runtime/erase.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { problem } from './answers.ts'
 import { at } from './below.ts'
@@ -25,6 +26,8 @@ export interface Host {
   add(agent: Agent, options?: HandlerOptions & Place): Resident
   /** From now on nobody finds it; its turns may finish until the deadline (milliseconds). */
   remove(resident: Resident, deadline: number): Promise<void>
+  /** Removes tasks of every agent, with all that belongs to them; tells what it removed. */
+  erase(request: EraseRequest): Promise<Erased>
   drain(deadline: number): Promise<void>
 }
 
@@ -38,6 +41,8 @@ export function createHost({ grpc: kit }: HostOptions = {}): Host {
   /** Where all requests go as long as there is only one agent, and it has no place of its own. */
   let only: Exchange | undefined
   const desk = kit && createGrpcDesk(kit)
+
+  const residents = () => sites.flatMap((site) => [...site.residents])
 
   function siteAt(path: string, name: string | undefined): Site {
     const known = sites.find((each) => each.path === path && each.name === name)
@@ -87,9 +92,15 @@ export function createHost({ grpc: kit }: HostOptions = {}): Host {
       settle()
       await resident.drain(deadline)
     },
+    async erase(request) {
+      const erased = await Promise.all(residents().map((resident) => resident.erase(request)))
+      return {
+        tasks: erased.flatMap(({ tasks }) => tasks),
+        pushConfigs: erased.reduce((sum, { pushConfigs }) => sum + pushConfigs, 0),
+      }
+    },
     async drain(deadline) {
-      const residents = sites.flatMap((site) => [...site.residents])
-      await Promise.all(residents.map((resident) => resident.drain(deadline)))
+      await Promise.all(residents().map((resident) => resident.drain(deadline)))
     },
   }
 }

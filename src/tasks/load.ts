@@ -2,7 +2,7 @@ import { createFold, type Fold } from './fold.ts'
 import type { NewTask, TaskLog } from './log.ts'
 
 /** What of a log is folded. */
-export type FoldedLog = Pick<TaskLog, 'read' | 'wait' | 'snapshot' | 'keepSnapshot'>
+export type FoldedLog = Pick<TaskLog, 'head' | 'read' | 'wait' | 'snapshot' | 'keepSnapshot'>
 
 /** So many events are cheaper to fold again than to keep a snapshot of. */
 const worthKeeping = 512

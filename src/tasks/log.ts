@@ -1,6 +1,6 @@
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import type { Artifact, Message, TaskStatus } from '../protocol/model.ts'
-import type { Phase } from '../protocol/states.ts'
+import type { EndedPhase, Phase } from '../protocol/states.ts'
 
 /**
  * The one source of truth about tasks: an append-only list of numbered events per task.
@@ -49,10 +49,12 @@ export interface TaskLog {
   /** Tasks whose lease has run out, or whose moment has come: nobody works on them, and somebody should. */
   orphans(limit: number): Promise<readonly TaskHead[]>
 
-  /** Removes the content of what ended before that moment, leaving tombstones; answers how many. */
-  expire(endedBefore: number, limit: number): Promise<number>
+  /** Removes the content of what ended before that moment, in one of these phases, leaving tombstones; answers how many. */
+  expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): Promise<number>
   /** Removes the tombstones of what ended before that moment, and the keys they claimed; answers how many. */
   forget(endedBefore: number, limit: number): Promise<number>
+  /** Removes tasks with all that belongs to them, whatever their state, and leaves no tombstones; answers which. */
+  erase(whose: Whose, limit: number): Promise<readonly ErasedTask[]>
 
   close(): Promise<void>
 }
@@ -74,6 +76,16 @@ export interface Scope {
 }
 
 export type Others = 'everyone' | { readonly owners?: readonly string[]; readonly tenants?: readonly string[] }
+
+/** Tasks of an owner, of a context, or both. */
+export type Whose =
+  | { readonly owner: string; readonly contextId?: string }
+  | { readonly owner?: string; readonly contextId: string }
+
+export interface ErasedTask extends NewTask {
+  /** How many events of it were removed. */
+  readonly events: number
+}
 
 export interface TaskHead extends NewTask {
   readonly generation: number

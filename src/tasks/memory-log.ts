@@ -7,6 +7,7 @@ import {
   type AppendOptions,
   type Claim,
   type Claimed,
+  type ErasedTask,
   type Lease,
   type LeaseRequest,
   type ListQuery,
@@ -226,8 +227,10 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
       return found
     },
 
-    async expire(endedBefore, limit) {
-      const old = [...ended].filter(({ standing }) => standing.changed < endedBefore).slice(0, limit)
+    async expire(endedBefore, limit, phases: readonly string[] | undefined) {
+      const isOld = ({ standing: { changed, phase } }: Entry) =>
+        changed < endedBefore && (phases === undefined || phases.includes(phase))
+      const old = [...ended].filter(isOld).slice(0, limit)
       for (const entry of old) bury(entry)
       return old.length
     },
@@ -236,6 +239,21 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
       const old = [...tombstones].filter(({ standing }) => standing.changed < endedBefore).slice(0, limit)
       for (const entry of old) remove(entry)
       return old.length
+    },
+
+    async erase({ owner, contextId }, limit) {
+      const erased: ErasedTask[] = []
+      for (const entry of tasks.values()) {
+        if (erased.length === limit) break
+        const { task } = entry
+        if (owner !== undefined && task.owner !== owner) continue
+        if (contextId !== undefined && task.contextId !== contextId) continue
+        erased.push({ ...task, events: entry.events.length })
+        ended.delete(entry)
+        remove(entry)
+        wakeups.wake(task.taskId)
+      }
+      return erased
     },
 
     async close() {

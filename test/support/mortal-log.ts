@@ -35,6 +35,7 @@ export function mortal(log: TaskLog): MortalLog {
       orphans: until(log.orphans),
       expire: until(log.expire),
       forget: until(log.forget),
+      erase: until(log.erase),
       close: until(log.close),
     },
   }

@@ -43,6 +43,7 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'invalid-params': kind(-32602, 400, 'Invalid parameters'),
   internal: kind(-32603, 500, internal),
   'task-not-found': kind(-32001, 404, 'Task not found'),
+  'task-expired': kind(-32001, 404, 'Task not found'),
   'task-not-cancelable': kind(-32002, 409, 'Task cannot be canceled'),
   'push-not-supported': kind(-32003, 400, 'Push Notification is not supported'),
   'unsupported-operation': kind(-32004, 400, unsupported),

@@ -21,6 +21,7 @@ const houseKinds: Readonly<Partial<Record<ErrorCode, HouseKind>>> = {
   'context-not-found': { code: -32003, words: 'Context not found', reason: 'CONTEXT_NOT_FOUND' },
   // The table of the house has another number for it, its example this one.
   'task-not-found': { code: -32001, words: 'Task not found', reason: 'TASK_NOT_FOUND' },
+  'task-expired': { code: -32001, words: 'Task expired', reason: 'TASK_EXPIRED' },
   forbidden: { code: -32603, words: 'Forbidden', reason: 'FORBIDDEN', isOpen: true },
 }
 

@@ -44,6 +44,7 @@ export const kinds: ErrorKinds = {
   'invalid-params': invalidParams,
   internal,
   'task-not-found': { code: -32001, type: 'TaskNotFoundError' },
+  'task-expired': { code: -32001, type: 'TaskNotFoundError' },
   'task-not-cancelable': { code: -32002, type: 'TaskNotCancelableError' },
   'push-not-supported': { code: -32003, type: 'PushNotificationNotSupportedError' },
   'unsupported-operation': unsupported,

@@ -68,6 +68,7 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'invalid-params': plain(-32602, 400, 'INVALID_ARGUMENT'),
   internal: plain(-32603, 500, 'INTERNAL'),
   'task-not-found': named(-32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'),
+  'task-expired': own(-32001, 404, 'NOT_FOUND', 'TASK_EXPIRED'),
   'task-not-cancelable': named(-32002, 400, precondition, 'TASK_NOT_CANCELABLE'),
   'push-not-supported': named(-32003, 400, precondition, 'PUSH_NOTIFICATION_NOT_SUPPORTED'),
   'unsupported-operation': named(-32004, 400, precondition, 'UNSUPPORTED_OPERATION'),

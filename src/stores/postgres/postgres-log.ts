@@ -184,8 +184,15 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     renew: (held, ttl) => look(() => leases.renew(held, ttl)),
     release: (taskId, fence, after, wakeAt) => look(() => leases.release(taskId, fence, after, wakeAt)),
     orphans: (limit) => look(() => leases.orphans(limit)),
-    expire: async (endedBefore, limit) => dropTails(await look(() => retention.expire(endedBefore, limit))),
+    expire: async (endedBefore, limit, phases) =>
+      dropTails(await look(() => retention.expire(endedBefore, limit, phases))),
     forget: async (endedBefore, limit) => dropTails(await look(() => retention.forget(endedBefore, limit))),
+
+    async erase(whose, limit) {
+      const erased = await look(() => retention.erase(whose, limit))
+      dropTails(erased.map(({ taskId }) => taskId))
+      return erased
+    },
 
     close() {
       ending ??= finish()

@@ -1,10 +1,13 @@
+import type { EndedPhase } from '../../protocol/states.ts'
+import type { ErasedTask, Whose } from '../../tasks/log.ts'
 import type { Database } from './database.ts'
-import { decodeText } from './text.ts'
+import { array, decodeText, encodeText } from './text.ts'
 
-/** Both answer the ids of the tasks they touched. What another replica is removing right now they leave to it. */
+/** They answer which tasks they touched. What another replica is removing right now they leave to it. */
 export interface Retention {
-  expire(endedBefore: number, limit: number): Promise<readonly string[]>
+  expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): Promise<readonly string[]>
   forget(endedBefore: number, limit: number): Promise<readonly string[]>
+  erase(whose: Whose, limit: number): Promise<readonly ErasedTask[]>
 }
 
 export function createRetention(db: Database): Retention {
@@ -15,7 +18,7 @@ export function createRetention(db: Database): Retention {
       ORDER BY changed LIMIT $2 FOR UPDATE SKIP LOCKED
     )`
   const bury = db.prepare<TaskRow>(`
-    WITH ${old("ended AND phase <> 'expired'")},
+    WITH ${old("ended AND phase <> 'expired' AND ($3::text[] IS NULL OR phase = ANY ($3::text[]))")},
     events_gone AS (DELETE FROM ${db.name('events')} WHERE task IN (SELECT key FROM old)),
     snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM old))
     UPDATE ${tasks} AS task SET phase = 'expired', status_generation = NULL FROM old WHERE task.key = old.key
@@ -25,15 +28,43 @@ export function createRetention(db: Database): Retention {
     claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM old))
     DELETE FROM ${tasks} AS task USING old WHERE task.key = old.key
     RETURNING old.task_id`)
+  const drop = db.prepare<OwnedRow>(`
+    WITH erased AS MATERIALIZED (
+      SELECT key FROM ${tasks}
+      WHERE ($1::text IS NULL OR owner = $1) AND ($2::text IS NULL OR context_id = $2) LIMIT $3 FOR UPDATE
+    ),
+    events_gone AS (DELETE FROM ${db.name('events')} WHERE task IN (SELECT key FROM erased)),
+    snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM erased)),
+    claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM erased))
+    DELETE FROM ${tasks} AS task USING erased WHERE task.key = erased.key
+    RETURNING task.task_id, task.context_id, task.owner,
+      CASE WHEN task.phase = 'expired' THEN 0 ELSE task.generation END AS events`)
 
   return {
-    expire: async (endedBefore, limit) => idsOf(await bury(Math.ceil(endedBefore), limit)),
+    expire: async (endedBefore, limit, phases) =>
+      idsOf(await bury(Math.ceil(endedBefore), limit, phases ? array(phases) : null)),
     forget: async (endedBefore, limit) => idsOf(await remove(Math.ceil(endedBefore), limit)),
+    async erase({ owner, contextId }, limit) {
+      const text = (given: string | undefined) => (given === undefined ? null : encodeText(given))
+      const rows = await drop(text(owner), text(contextId), limit)
+      return rows.map((row) => ({
+        taskId: decodeText(row.task_id),
+        contextId: decodeText(row.context_id),
+        owner: decodeText(row.owner),
+        events: Number(row.events),
+      }))
+    },
   }
 }
 
 interface TaskRow {
   readonly task_id: string
+}
+
+interface OwnedRow extends TaskRow {
+  readonly context_id: string
+  readonly owner: string
+  readonly events: number
 }
 
 function idsOf(rows: readonly TaskRow[]): readonly string[] {

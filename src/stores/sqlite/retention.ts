@@ -1,17 +1,25 @@
+import type { EndedPhase } from '../../protocol/states.ts'
+import type { ErasedTask, Whose } from '../../tasks/log.ts'
 import type { SqliteDatabase } from './driver.ts'
 
-/** Both answer the ids of the tasks they touched. */
+/** They answer which tasks they touched. */
 export interface Retention {
-  expire(endedBefore: number, limit: number): readonly string[]
+  expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): readonly string[]
   forget(endedBefore: number, limit: number): readonly string[]
+  erase(whose: Whose, limit: number): readonly ErasedTask[]
 }
 
 export function createRetention(db: SqliteDatabase): Retention {
   const ended = db.prepare(`
-    SELECT key, task_id FROM tasks WHERE ended = 1 AND phase <> 'expired' AND changed < ? ORDER BY changed LIMIT ?`)
+    SELECT key, task_id FROM tasks WHERE ended = 1 AND phase <> 'expired' AND changed < ?1
+      AND (?2 IS NULL OR phase IN (SELECT value FROM json_each(?2)))
+    ORDER BY changed LIMIT ?3`)
   const tombstones = db.prepare(
     `SELECT key, task_id FROM tasks WHERE phase = 'expired' AND changed < ? ORDER BY changed LIMIT ?`,
   )
+  const belonging = db.prepare(`
+    SELECT key, task_id, context_id, owner, iif(phase = 'expired', 0, generation) AS events FROM tasks
+    WHERE owner = coalesce(?, owner) AND context_id = coalesce(?, context_id) LIMIT ?`)
   const bury = db.prepare(`UPDATE tasks SET phase = 'expired', status_row = NULL WHERE key = ?`)
   const dropEvents = db.prepare('DELETE FROM events WHERE task = ?')
   const dropSnapshot = db.prepare('DELETE FROM snapshots WHERE task = ?')
@@ -19,13 +27,15 @@ export function createRetention(db: SqliteDatabase): Retention {
   const dropTask = db.prepare('DELETE FROM tasks WHERE key = ?')
 
   return {
-    expire(endedBefore, limit) {
-      return (ended.all(endedBefore, limit) as TaskRow[]).map(({ key, task_id }) => {
-        dropEvents.run(key)
-        dropSnapshot.run(key)
-        bury.run(key)
-        return task_id
-      })
+    expire(endedBefore, limit, phases) {
+      return (ended.all(endedBefore, phases ? JSON.stringify(phases) : null, limit) as TaskRow[]).map(
+        ({ key, task_id }) => {
+          dropEvents.run(key)
+          dropSnapshot.run(key)
+          bury.run(key)
+          return task_id
+        },
+      )
     },
     forget(endedBefore, limit) {
       return (tombstones.all(endedBefore, limit) as TaskRow[]).map(({ key, task_id }) => {
@@ -34,10 +44,31 @@ export function createRetention(db: SqliteDatabase): Retention {
         return task_id
       })
     },
+    erase({ owner = null, contextId = null }, limit) {
+      const tasks = belonging.all(owner, contextId, limit) as OwnedRow[]
+      // What is erased shall not be readable in the free pages of the file.
+      db.exec('PRAGMA secure_delete = ON')
+      try {
+        for (const { key } of tasks) {
+          for (const drop of [dropEvents, dropSnapshot, dropClaims, dropTask]) drop.run(key)
+        }
+      } finally {
+        db.exec('PRAGMA secure_delete = OFF')
+      }
+      return tasks.map(({ task_id, context_id, owner: of, events }) => {
+        return { taskId: task_id, contextId: context_id, owner: of, events }
+      })
+    },
   }
 }
 
 interface TaskRow {
   readonly key: number
   readonly task_id: string
+}
+
+interface OwnedRow extends TaskRow {
+  readonly context_id: string
+  readonly owner: string
+  readonly events: number
 }

@@ -149,8 +149,18 @@ export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions)
     renew: (held, ttl) => write(() => leases.renew(held, ttl)),
     release: (taskId, fence, after, wakeAt) => write(() => leases.release(taskId, fence, after, wakeAt)),
     orphans: (limit) => look(() => leases.orphans(limit)),
-    expire: async (endedBefore, limit) => dropTails(await write(() => retention.expire(endedBefore, limit))),
+    expire: async (endedBefore, limit, phases) =>
+      dropTails(await write(() => retention.expire(endedBefore, limit, phases))),
     forget: async (endedBefore, limit) => dropTails(await write(() => retention.forget(endedBefore, limit))),
+
+    async erase(whose, limit) {
+      const erased = await write(() => retention.erase(whose, limit))
+      for (const { taskId } of erased) {
+        tails.drop(taskId)
+        wakeups.wake(taskId)
+      }
+      return erased
+    },
 
     close() {
       closing ??= finish()

@@ -8,6 +8,7 @@ export const httpStatus: Readonly<Record<ErrorCode, number>> = {
   'invalid-params': 200,
   internal: 200,
   'task-not-found': 200,
+  'task-expired': 200,
   'task-not-cancelable': 200,
   'task-ended': 200,
   'push-not-supported': 200,

@@ -147,8 +147,13 @@ const forget = describeStep('forget', before, (endedBefore) => async (log, naive
   expect(await log.forget(endedBefore, 100)).toBe(naive.forget(endedBefore))
 })
 
+const erase = describeStep('erase', task, ({ owner, contextId }) => async (log, naive) => {
+  const erased = (await log.erase({ owner, contextId }, 100)).map(({ taskId: id }) => id)
+  expect(erased.sort()).toEqual([...naive.erase(owner, contextId)].sort())
+})
+
 const work = fc.oneof(create, write, send, acquire, renew, release)
-const retention = fc.oneof(expire, forget)
+const retention = fc.oneof(expire, forget, erase)
 
 async function compareAll(log: TaskLog, naive: NaiveLog): Promise<void> {
   for (const { taskId: id } of tasks) {

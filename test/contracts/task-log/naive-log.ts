@@ -82,6 +82,12 @@ export class NaiveLog {
     return old.length
   }
 
+  erase(owner: string, contextId: string): readonly string[] {
+    const gone = this.#tasks.filter(({ task }) => task.owner === owner && task.contextId === contextId)
+    this.#tasks = this.#tasks.filter((facts) => !gone.includes(facts))
+    return gone.map(({ task }) => task.taskId)
+  }
+
   head(taskId: string): Omit<TaskHead, 'created' | 'changed'> | undefined {
     const facts = this.#find(taskId)
     if (!facts) return undefined

@@ -80,4 +80,70 @@ export function retentionContract(open: OpenLog): void {
     expect(await log.forget(2_000, 4)).toBe(4)
     expect(await log.forget(2_000, 4)).toBe(1)
   })
+
+  test('only what ended in one of these phases expires', async () => {
+    const log = await openForTest(open)
+    const failed = await begin(log, {}, status('failed'))
+    const completed = await begin(log, {}, status('completed'))
+    await begin(log, {}, status('working'))
+    expect(await log.expire(2_000, 10, ['failed', 'rejected', 'answered'])).toBe(1)
+    expect(await log.head(failed)).toMatchObject({ phase: 'expired' })
+    expect(await log.head(completed)).toMatchObject({ phase: 'completed' })
+    expect(await log.expire(2_000, 10, [])).toBe(0)
+    expect(await log.expire(2_000, 10, ['completed'])).toBe(1)
+  })
+
+  test('what is erased is gone, whatever its state: events, snapshot, keys, lease, tombstone', async () => {
+    const log = await openForTest(open)
+    const claims = [{ key: 'k', digest: 'd' }]
+    const working = newTask()
+    await log.create(working, [message(), status('working'), chunk('secret')], { lease, claims })
+    await log.keepSnapshot({ ...working, generation: 2, artifacts: [], history: [] })
+    const expired = await begin(log, {}, status('failed'))
+    await log.expire(2_000, 10)
+    const received = await begin(log)
+    const answered = await begin(log, {}, reply)
+    const others = await begin(log, { owner: 'bob' })
+
+    const erased = await log.erase({ owner: 'alice' }, 10)
+    const counts = new Map(erased.map(({ taskId, events }) => [taskId, events]))
+    expect(counts).toEqual(
+      new Map([
+        [working.taskId, 3],
+        [expired, 0],
+        [received, 1],
+        [answered, 2],
+      ]),
+    )
+    expect(erased.every(({ owner, contextId }) => owner === 'alice' && contextId === 'context')).toBe(true)
+    for (const taskId of counts.keys()) {
+      expect(await log.head(taskId)).toBeUndefined()
+      expect(await log.read(taskId, 0)).toEqual([])
+      expect(await log.snapshot(taskId)).toBeUndefined()
+      expect(await log.append(taskId, 3, [chunk('late')], { fence: 1 })).toEqual({ type: 'gone' })
+      expect(await log.acquire(taskId, lease)).toBeUndefined()
+      expect(await log.renew([{ taskId, fence: 1 }], 1_000)).toEqual([taskId])
+    }
+    expect(await log.claimed('alice', 'k')).toBeUndefined()
+    expect(await log.list({ owner: 'alice', limit: 10 })).toMatchObject({ heads: [], total: 0 })
+    expect(await readAll(log, others)).toHaveLength(1)
+    expect(await log.erase({ owner: 'alice' }, 10)).toEqual([])
+  })
+
+  test('erasing goes by context, by owner, or by both', async () => {
+    const log = await openForTest(open)
+    const [one, two] = [await begin(log, { contextId: 'one' }), await begin(log, { contextId: 'two' })]
+    const bob = await begin(log, { contextId: 'one', owner: 'bob' })
+    const ids = async (erased: ReturnType<typeof log.erase>) => (await erased).map(({ taskId }) => taskId)
+    expect(await ids(log.erase({ owner: 'bob', contextId: 'two' }, 10))).toEqual([])
+    expect(await ids(log.erase({ owner: 'alice', contextId: 'two' }, 10))).toEqual([two])
+    expect(new Set(await ids(log.erase({ contextId: 'one' }, 10)))).toEqual(new Set([one, bob]))
+  })
+
+  test('no more is erased at once than asked for', async () => {
+    const log = await openForTest(open)
+    for (const _ of upTo(5)) await begin(log)
+    expect(await log.erase({ owner: 'alice' }, 3)).toHaveLength(3)
+    expect(await log.erase({ owner: 'alice' }, 3)).toHaveLength(2)
+  })
 }

@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest'
+import { connect } from '../../src/node/client.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { jsonRpc } from '../support/json-rpc.ts'
+import { served } from '../support/served.ts'
+
+/** A task of which a tombstone is left. */
+async function expiredTask() {
+  const log = createMemoryLog()
+  const { server, wire } = await served((turn) => turn.status('completed', 'secret'), { log })
+  const { id } = await wire.sendTask('go')
+  await log.expire(Date.now() + 10_000, 10)
+  return { url: server.url, wire, id }
+}
+
+it('a task that has expired is told so in every dialect, under the number of one that is not found', async () => {
+  const { url, wire, id } = await expiredTask()
+  const { error } = await wire.call('GetTask', { id })
+  expect(error).toMatchObject({ code: -32001, message: expect.stringContaining(`Task ${id} has expired`) })
+  expect(error?.data).toMatchObject([{ reason: 'TASK_EXPIRED', domain: 'parley', metadata: { ended: /^2/ } }])
+
+  const v03 = await jsonRpc(url, { 'a2a-version': '0.3' }).call('tasks/get', { id })
+  expect(v03.error).toMatchObject({ code: -32001, message: expect.stringContaining('has expired') })
+  const v01 = await jsonRpc(`${url}/`).call('tasks/get', { id, historyLength: 0 })
+  expect(v01.error).toMatchObject({ code: -32001 })
+  expect(JSON.stringify(v01.error)).toContain('has expired')
+
+  const rest = await fetch(`${url}/tasks/${id}`, { headers: { 'a2a-version': '1.0' } })
+  expect(rest.status).toBe(404)
+  expect(await rest.json()).toMatchObject({ error: { status: 'NOT_FOUND', details: [{ reason: 'TASK_EXPIRED' }] } })
+})
+
+it('our client tells it apart from one that never was', async () => {
+  const { url, id } = await expiredTask()
+  const agent = await connect(url)
+  await expect(agent.task(id).get()).rejects.toMatchObject({ code: 'task-expired' })
+  await expect(agent.task('nobody-knows').get()).rejects.toMatchObject({ code: 'task-not-found' })
+})
