@@ -89,5 +89,5 @@ it('removes what has ended long ago, and says so for a while', async () => {
   houseOf(() => 'x', { log, retention: { ended: -1_000, tombstones: 60_000 } })
   await until(async () => (await log.head(id))?.phase === 'expired')
   const error = await service.getTask({ taskId: id }, callOf()).catch((thrown) => thrown)
-  expect(error).toMatchObject({ code: 'task-not-found', message: expect.stringContaining('was removed') })
+  expect(error).toMatchObject({ code: 'task-expired', message: expect.stringContaining('is removed') })
 })

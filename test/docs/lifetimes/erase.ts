@@ -1,0 +1,6 @@
+import type { Server } from '../../../src/index.ts'
+
+export async function forgetAlice(server: Server) {
+  const { tasks, pushConfigs } = await server.erase({ principal: { id: 'alice', tenant: 'acme' } })
+  return `removed ${tasks.length} tasks and ${pushConfigs} webhooks`
+}
