@@ -16,6 +16,7 @@ const rooms = defineConfig({
     'client/index': 'src/client/index.ts',
     'client/v1.0/index': 'src/client/v1.0/index.ts',
     'mesh/index': 'src/mesh/index.ts',
+    'registry/index': 'src/registry/index.ts',
     'server/index': 'src/server/index.ts',
     'stores/postgres/index': 'src/stores/postgres/index.ts',
     'testing/index': 'src/testing/index.ts',

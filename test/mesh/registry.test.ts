@@ -1,0 +1,189 @@
+import { createServer } from 'node:http'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  configuredKeys,
+  createMeshPeer,
+  firstHandshakeKeys,
+  generateSigningKey,
+  type MeshPeerOptions,
+  sign,
+} from '../../src/mesh/index.ts'
+import { createGuardedFetch } from '../../src/node/guard/index.ts'
+import { createRegistry, type RegistryChange, type RegistryOptions } from '../../src/registry/index.ts'
+import { quiet } from '../support/house.ts'
+import { portOf } from '../support/http-server.ts'
+import { meshCard, meshPlace, meshRequest, post } from '../support/mesh.ts'
+
+describe('the registry of the mesh', () => {
+  it('knows who shook hands with an endpoint, and finds them by what they can do', async () => {
+    const { agent } = await place()
+    const tea = await agent('tea-agent', ['prices', 'tea'])
+    await agent('news-agent', ['news'])
+    const shop = await agent('shop-agent', ['shopping'], { endpoint: undefined })
+    const found = await shop.registry.discover({ capabilities: ['tea', 'prices'] })
+    expect(found).toMatchObject({
+      total_count: 1,
+      agents: [
+        { agent_id: 'tea-agent', status: 'healthy', endpoint: tea.endpoint, last_heartbeat: expect.any(String) },
+      ],
+    })
+    expect(found.query_time_ms).toBeGreaterThanOrEqual(0)
+    expect(await shop.registry.discover({ filters: { max_results: 1 } })).toMatchObject({
+      total_count: 2,
+      agents: [{ agent_id: 'news-agent' }],
+    })
+  })
+
+  it('takes silence for bad health, any message for a sign of life, and forgets who is silent for long', async () => {
+    let time = Date.now()
+    const { agent, registry } = await place({ now: () => time })
+    const tea = await agent('tea-agent', ['tea'], {}, { now: () => time })
+    const healthy = async () => (await registry.discover({ filters: { status: 'healthy' } })).total_count
+    time += 90_000
+    expect(await healthy()).toBe(1)
+    time += 1
+    expect(await healthy()).toBe(0)
+    expect((await registry.discover({ filters: { status: 'unhealthy' } })).total_count).toBe(1)
+    await tea.registry.discover()
+    expect(await healthy()).toBe(1)
+    time += 900_000
+    await registry.upkeep()
+    expect((await registry.discover()).total_count).toBe(1)
+    time += 1
+    await registry.upkeep()
+    expect((await registry.discover()).total_count).toBe(0)
+  })
+
+  it('believes an agent that it is not well, and a heartbeat only of those who registered', async () => {
+    const { agent, registry } = await place()
+    const tea = await agent('tea-agent', ['tea'])
+    await tea.registry.request('registry.heartbeat', { status: 'unhealthy' })
+    expect((await registry.discover()).agents).toMatchObject([{ status: 'unhealthy' }])
+    expect(await tea.registry.request('registry.heartbeat')).toEqual({ status: 'healthy', unhealthy_after: 90 })
+    expect((await registry.discover()).agents).toMatchObject([{ status: 'healthy' }])
+    await expect(tea.registry.request('registry.heartbeat', { status: 'so-so' })).rejects.toMatchObject({
+      code: 'INVALID_STATUS',
+    })
+    const shop = await agent('shop-agent', ['shopping'], { endpoint: undefined })
+    await expect(shop.registry.request('registry.heartbeat')).rejects.toMatchObject({ code: 'NOT_REGISTERED' })
+  })
+
+  it('removes who says goodbye, and tells its followers what changed', async () => {
+    const { agent, registry } = await place()
+    const leaving = new AbortController()
+    const changes = registry.follow(leaving.signal)
+    const tea = await agent('tea-agent', ['tea'])
+    await tea.registry.request('registry.heartbeat', { status: 'unhealthy' })
+    await tea.registry.goodbye()
+    const told: RegistryChange[] = []
+    for await (const change of changes) if (told.push(change) === 3) leaving.abort()
+    expect(told.map(({ type, id }) => `${type} ${id}`)).toEqual([
+      'registered tea-agent',
+      'status tea-agent',
+      'removed tea-agent',
+    ])
+    expect((await registry.discover()).total_count).toBe(0)
+  })
+
+  it('probes agents: who answers lives, who does not is unhealthy', async () => {
+    const { agent, registry } = await place()
+    await agent('tea-agent', ['tea'])
+    await agent('gone-agent', ['tea'], { endpoint: await nowhere() })
+    expect(await registry.probe('tea-agent')).toBe(true)
+    expect(await registry.probe('gone-agent')).toBe(false)
+    expect(await registry.probe('no-agent')).toBe(false)
+    expect((await registry.discover({ filters: { status: 'healthy' } })).agents).toMatchObject([
+      { agent_id: 'tea-agent' },
+    ])
+  })
+
+  it('refuses endpoints that it would not ask itself', async () => {
+    const { agent } = await place({ fetch: guarded({ loopback: 'refuse' }) })
+    await expect(agent('tea-agent', ['tea'])).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    await expect(agent('odd-agent', ['tea'], { endpoint: 'file:///etc/passwd' })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+    })
+  })
+
+  it('refuses a card that shows another key than the one that signed', async () => {
+    const [known, shown] = [await generateSigningKey(), await generateSigningKey()]
+    const { agent, registry } = await place({ keys: await configuredKeys({ 'tea-agent': known.jwk }) })
+    await expect(agent('tea-agent', ['tea'], { public_key: shown.jwk }, { key: known })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+      message: 'metadata.public_key is not the key that signed the handshake.',
+    })
+    expect((await registry.discover()).total_count).toBe(0)
+  })
+
+  it('gives the card with the key of an agent to those who ask', async () => {
+    const { agent } = await place()
+    const tea = await agent('tea-agent', ['tea'])
+    const { agent_card: card } = await tea.registry.request('registry.lookup', { agent_id: 'tea-agent' })
+    expect(card).toMatchObject({ agent_id: 'tea-agent', metadata: { public_key: { x: tea.key.jwk.x } } })
+    await expect(tea.registry.request('registry.lookup', { agent_id: 'no-agent' })).rejects.toMatchObject({
+      code: 'UNKNOWN_AGENT',
+    })
+  })
+
+  it('lets nobody remove or replace an agent by messages that are not signed by it', async () => {
+    const { agent, endpoint, registry } = await place({ requireAuth: false })
+    await agent('tea-agent', ['tea'])
+    const to = { sender_id: 'tea-agent', recipient_id: 'registry' }
+    await post(endpoint, JSON.stringify(meshRequest({ ...to, message_type: 'goodbye', payload: {} })))
+    expect((await registry.discover()).total_count).toBe(1)
+    const metadata = { endpoint: 'http://127.0.0.1:9/mesh' }
+    const payload = { agent_card: meshCard('tea-agent', { metadata }) }
+    const { body } = await post(endpoint, JSON.stringify(meshRequest({ ...to, message_type: 'handshake', payload })))
+    expect(body.payload).toMatchObject({ accepted: false })
+    const thief = await generateSigningKey()
+    const goodbye = await sign(meshRequest({ ...to, message_type: 'goodbye', payload: {} }), thief)
+    expect((await post(endpoint, JSON.stringify(goodbye))).status).toBe(401)
+    expect((await registry.discover()).total_count).toBe(1)
+  })
+})
+
+function guarded(options: Parameters<typeof createGuardedFetch>[0]) {
+  const fetch = createGuardedFetch(options)
+  onTestFinished(() => fetch.close())
+  return fetch
+}
+
+/** An address at which nobody listens. */
+async function nowhere(): Promise<string> {
+  const server = createServer()
+  const port = await portOf(server)
+  server.close()
+  return `http://127.0.0.1:${port}/mesh`
+}
+
+/** A registry on this machine, and a way to add agents. */
+async function place(more: Partial<RegistryOptions> = {}) {
+  const key = await generateSigningKey()
+  const fetch = guarded({ loopback: 'allow' })
+  const registry = createRegistry({ key, firstHandshake: firstHandshakeKeys(), fetch, logger: quiet, ...more })
+  const { endpoint } = await meshPlace(registry.peer)
+
+  async function agent(
+    id: string,
+    capabilities: readonly string[],
+    metadata: { readonly endpoint?: string | undefined; readonly public_key?: JsonWebKey } = {},
+    options: Partial<MeshPeerOptions> = {},
+  ) {
+    const own = await generateSigningKey()
+    let peer = createMeshPeer({ card: meshCard(id), requireAuth: false })
+    const { endpoint: mine } = await meshPlace({ ...peer, exchange: (incoming) => peer.exchange(incoming) })
+    const shown = JSON.parse(JSON.stringify({ endpoint: mine, ...metadata }))
+    peer = createMeshPeer({
+      card: meshCard(id, { capabilities: [...capabilities], metadata: shown }),
+      key: own,
+      keys: await configuredKeys({ registry: key.jwk }),
+      firstHandshake: firstHandshakeKeys(),
+      logger: quiet,
+      ...options,
+    })
+    const link = peer.link({ agentId: 'registry', endpoint })
+    await link.handshake()
+    return { peer, registry: link, endpoint: mine, key: own }
+  }
+  return { registry, endpoint, agent }
+}
