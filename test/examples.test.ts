@@ -12,4 +12,11 @@ describe.skipIf(!isBuilt)('the examples', () => {
     const { stdout } = await promisify(execFile)(process.execPath, [script], { timeout: 50_000 })
     expect(stdout).toContain('all 12 events have arrived in order')
   })
+
+  it('agents of the mesh find each other through the registry, and refuse replays, old requests and strangers', async () => {
+    const script = fileURLToPath(new URL('../examples/mesh-prices.ts', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [script], { timeout: 30_000 })
+    expect(stdout.match(/^✓/gm)).toHaveLength(8)
+    expect(stdout).toContain('the registry is empty')
+  })
 })
