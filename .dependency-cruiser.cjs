@@ -5,6 +5,7 @@ const mayImport = {
   dialects: ['protocol'],
   tasks: ['protocol'],
   auth: ['protocol', 'http'],
+  limits: ['protocol'],
   push: ['protocol', 'tasks', 'dialects', 'http', 'auth'],
   transports: ['protocol', 'dialects', 'http'],
   mesh: ['protocol', 'dialects', 'auth', 'http'],
@@ -12,7 +13,7 @@ const mayImport = {
   runtime: ['protocol', 'tasks', 'push', 'agent'],
   client: ['protocol', 'dialects', 'transports', 'auth', 'http'],
   loop: ['protocol', 'tasks', 'agent', 'client', 'http'],
-  server: ['protocol', 'dialects', 'transports', 'mesh', 'runtime', 'agent', 'auth', 'push', 'tasks', 'http'],
+  server: ['protocol', 'limits', 'dialects', 'transports', 'mesh', 'runtime', 'agent', 'auth', 'push', 'tasks', 'http'],
   registry: ['protocol', 'client', 'mesh', 'auth', 'http'],
   gateway: ['protocol', 'client', 'mesh', 'registry', 'server', 'auth', 'http'],
   stores: ['protocol', 'tasks'],
@@ -22,7 +23,7 @@ const mayImport = {
 
 /** Beyond the arrows above, `import type` only: a store sees these ports and none of their code. */
 const mayImportTypes = {
-  stores: ['push', 'registry'],
+  stores: ['push', 'registry', 'limits'],
 }
 
 /** The rims; everything else speaks `fetch` and runs where there is no Node. */

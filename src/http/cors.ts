@@ -18,7 +18,9 @@ type Headers = Outgoing['headers']
 const methods = 'GET, HEAD, POST, DELETE'
 
 /** What a page may read of an answer beyond what every page may (Fetch §3.3.2). */
-const exposed = 'A2A-Version, A2A-Extensions, ETag, Retry-After, WWW-Authenticate'
+const exposed =
+  'A2A-Version, A2A-Extensions, ETag, Retry-After, WWW-Authenticate, ' +
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy'
 
 /**
  * The same exchange for pages of other origins (Fetch §3.3): it answers their preflights, and lets them read answers,

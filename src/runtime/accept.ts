@@ -19,6 +19,7 @@ import {
 import { activateExtensions, activeExtensions } from './extensions.ts'
 import { isId, newId } from './new-id.ts'
 import type { RuntimeSettings } from './options.ts'
+import type { Run } from './run.ts'
 import type { Runs } from './runs.ts'
 
 /** What an operation works with: the log as its caller sees it, and never the whole one. */
@@ -99,8 +100,11 @@ async function begin(request: SendRequest, call: Call, house: Acceptance): Promi
   const isOnce = call.idempotencyKey !== undefined || dedupeNewTasks
   const claims = isOnce ? await claimsOfNew(request, call, dedupeNewTasks) : claimsOfName(request)
 
-  const created = await log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
+  const release = settings.holdPlace ? await settings.holdPlace('turns', request, call) : undefined
+  const storing = log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
+  const created = await (release ? orRelease(storing, release) : storing)
   if (created.type === 'known') {
+    release?.()
     // There is a task of this name, or this very message was sent before.
     const { alias } = request
     return created.claimed.digest === aliasDigest && alias !== undefined
@@ -114,6 +118,7 @@ async function begin(request: SendRequest, call: Call, house: Acceptance): Promi
     ...lease,
     phase: isTask ? 'working' : 'received',
     letter: { received, generation: 1 },
+    onDone: release,
   })
   return { task, generation: 1 }
 }
@@ -138,17 +143,36 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
     await requireRoom(head, address.taskId, house)
 
     const received = receive(request, call, head, settings)
-    const appended = await log.append(taskId, head.generation, [received], {
-      lease: { holder, ttl: leaseTtl },
-      claims,
-    })
+    const release = await settings.holdPlace?.(isInterrupted(head.phase) ? 'turns' : 'queued', request, call)
+    const storing = log.append(taskId, head.generation, [received], { lease: { holder, ttl: leaseTtl }, claims })
+    const appended = await (release ? orRelease(storing, release) : storing)
+    if (appended.type !== 'stored') release?.()
     if (appended.type === 'gone') throw taskNotFound(address.taskId)
     if (appended.type !== 'stored') continue // somebody was faster: look again
     const { generation, lease } = appended
     // Without the lease somebody is at work on this task, and hears of the message from the log.
-    if (lease) runs.start({ task: head, generation, ...lease, phase: head.phase, letter: { received, generation } })
-    else runs.get(taskId)?.nudge()
+    if (lease) {
+      const letter = { received, generation }
+      runs.start({ task: head, generation, ...lease, phase: head.phase, letter, onDone: release })
+    } else wait(runs.get(taskId), generation, release)
     return { task: head, generation }
+  }
+}
+
+/** A message for a task at work. Its place is counted where the task is; elsewhere, a task takes so many at most. */
+function wait(run: Run | undefined, generation: number, release: (() => void) | undefined): void {
+  run?.nudge()
+  if (!release) return
+  if (run) void run.rested(generation).then(release)
+  else release()
+}
+
+async function orRelease<T>(storing: Promise<T>, release: () => void): Promise<T> {
+  try {
+    return await storing
+  } catch (error) {
+    release()
+    throw error
   }
 }
 

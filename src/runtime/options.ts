@@ -2,7 +2,7 @@ import type { Agent, Recovery } from '../agent/agent.ts'
 import { type Clock, systemClock } from '../protocol/clock.ts'
 import { consoleLogger, type Logger } from '../protocol/logger.ts'
 import type { Principal } from '../protocol/model.ts'
-import type { Operation } from '../protocol/service.ts'
+import type { Call, Operation, SendRequest } from '../protocol/service.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { PushingLog } from '../push/push.ts'
 import type { Others } from '../tasks/log.ts'
@@ -44,13 +44,17 @@ export interface RuntimeOptions {
   readonly push?: PushOptions
   /** How long ended tasks are kept, by their states. */
   readonly retention?: Retention
+  /** Asked before a message begins a turn, or waits for one. Throws if it may not; called back when that is over. */
+  readonly holdPlace?: HoldPlace
   /** For tests. The log must have the same. */
   readonly clock?: Clock
 }
 
+export type HoldPlace = (kind: 'turns' | 'queued', request: SendRequest, call: Call) => Promise<() => void>
+
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
 
-type Unset = 'turnDeadline' | 'inactivityTimeout' | 'blockFor' | 'policy' | 'push'
+type Unset = 'turnDeadline' | 'inactivityTimeout' | 'blockFor' | 'policy' | 'push' | 'holdPlace'
 export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery' | 'retention'>> &
   Pick<RuntimeOptions, Unset> & { readonly recovery: RecoverySettings; readonly retention: RetentionSettings }
 

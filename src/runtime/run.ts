@@ -35,6 +35,8 @@ export interface RunStart {
   readonly phase: Phase
   /** The message to begin with. Without one it is an orphan: its log tells where to go on. */
   readonly letter?: Letter
+  /** Called when it is over. */
+  readonly onDone?: (() => void) | undefined
 }
 
 /** Milliseconds until a store that failed is asked again for what others have said. */

@@ -67,7 +67,10 @@ export function createRuns(settings: RuntimeSettings): Runs {
       runs.set(taskId, { run, fence: start.fence })
       heartbeat ??= clock.setInterval(beat, leaseTtl / 3)
       watching ??= clock.setTimeout(watchAll, watchAfter)
-      void run.done.then(() => finish(taskId))
+      void run.done.then(() => {
+        finish(taskId)
+        start.onDone?.()
+      })
       if (isLate) run.stop('shutdown')
     },
     get: (taskId) => runs.get(taskId)?.run,

@@ -9,6 +9,7 @@ const statusNames: Readonly<Record<number, string>> = {
   403: 'PERMISSION_DENIED',
   404: 'NOT_FOUND',
   405: 'UNIMPLEMENTED',
+  429: 'RESOURCE_EXHAUSTED',
   503: 'UNAVAILABLE',
 }
 

@@ -17,6 +17,7 @@ import { type CardForm, cardPaths, createCardPage } from './card-page.ts'
 import type { CardSigner } from './card-signer.ts'
 import { type AddressOptions, type InterfaceOptions, interfacesAt } from './interfaces.ts'
 import { createJwksPage, jwksPath } from './jwks-page.ts'
+import { type Counts, withRateHeaders } from './limited.ts'
 
 export interface FaceOptions
   extends WireLimits,
@@ -43,6 +44,7 @@ const extendedCardPath = '/agent/authenticatedExtendedCard'
 const pageStatus: Readonly<Partial<Record<ErrorCode, number>>> = {
   unauthenticated: 401,
   forbidden: 403,
+  'rate-limited': 429,
   unavailable: 503,
 }
 
@@ -52,13 +54,15 @@ export interface Behind extends Pick<WireOptions, 'service' | 'principalOf' | 'r
   readonly card: Omit<AgentCard, 'interfaces'>
   readonly isDraining: () => boolean
   readonly signer?: CardSigner | undefined
+  /** What was counted for requests, if there are limits. */
+  readonly counts?: Counts
 }
 
 /** The HTTP face of a service: JSON-RPC and REST in every dialect, cards, health. */
 export function createFace(behind: Behind, options: FaceOptions & AddressOptions): Exchange {
   const { path = '/', housePath = '/api/a2a' } = options
   const atOrigin: NonNullable<WireOptions['originOf']> = (incoming) => originOf(incoming, options)
-  const { card, isDraining, signer, ...wire } = { ...options, ...behind, originOf: atOrigin }
+  const { card, isDraining, signer, counts, ...wire } = { ...options, ...behind, originOf: atOrigin }
   const dialects = speakers(options)
   const answerRpc = createJsonRpc({ ...wire, dialects })
   const answerHouse = createJsonRpc({ ...wire, dialects: houseSpeakers(options) })
@@ -109,5 +113,6 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
     if (method === 'POST' && asked === housePath) return answerHouse(incoming)
     return answerOthers(incoming)
   }
-  return options.cors ? withCors(exchange, options.cors, behind.onError) : exchange
+  const told = counts ? withRateHeaders(exchange, counts) : exchange
+  return options.cors ? withCors(told, options.cors, behind.onError) : told
 }

@@ -54,7 +54,7 @@ export function guarded(service: Service, { auth, settings }: Admission, { skill
   } satisfies Service
 }
 
-function namedSkill({ message, metadata }: SendRequest): string | undefined {
+export function namedSkill({ message, metadata }: SendRequest): string | undefined {
   const said = [message.metadata, metadata].flatMap((each) => [each?.skillId, each?.skill])
   return said.find((each: Json | undefined) => typeof each === 'string') as string | undefined
 }

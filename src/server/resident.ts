@@ -1,5 +1,6 @@
 import type { Agent, AgentProfile } from '../agent/agent.ts'
 import { speakers } from '../dialects/all.ts'
+import { createLimits, type LimitOptions } from '../limits/limits.ts'
 import { consoleLogger } from '../protocol/logger.ts'
 import type { Service } from '../protocol/service.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
@@ -9,12 +10,15 @@ import { type Admission, type AuthChoice, createAdmission } from './admission.ts
 import { cardOf } from './card.ts'
 import { type CardSigner, createCardSigner } from './card-signer.ts'
 import type { Behind, FaceOptions } from './face.ts'
-import { guarded } from './guarded.ts'
+import { guarded, namedSkill } from './guarded.ts'
 import { type AddressOptions, interfacesAt } from './interfaces.ts'
+import { type Counts, countingPrincipal, limited } from './limited.ts'
 
-export interface HandlerOptions extends Partial<Omit<RuntimeOptions, 'agent' | 'policy'>>, FaceOptions {
+export interface HandlerOptions extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace'>>, FaceOptions {
   /** Who may call. Whoever can reach the agent by default, as with `none`. */
   readonly auth?: AuthChoice
+  /** How much callers may use. */
+  readonly limits?: LimitOptions
   /** What the extended card says beyond the public one. Without it there is none. */
   readonly extendedCard?: Partial<AgentProfile>
 }
@@ -33,13 +37,24 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   const { policy } = admission.settings
   const { keys, publicUrl } = options
   const signer = keys && createCardSigner({ keys, publicUrl, logger })
-  const runtime = createRuntime({ ...options, ...(policy && { policy }), logger, log, agent })
+  const { skillOf = namedSkill } = admission.settings
+  const limits = options.limits && createLimits(options.limits, logger)
+  const counts: Counts = new WeakMap()
+  const runtime = createRuntime({
+    ...options,
+    ...(policy && { policy }),
+    ...(limits && { holdPlace: (kind, request, { principal }) => limits.hold(kind, principal, skillOf(request)) }),
+    logger,
+    log,
+    agent,
+  })
   const service = withExtendedCard(runtime.service, admission, agent, { ...options, signer })
   let isDraining = false
   return {
     ...runtime,
-    service: guarded(service, admission, profile),
-    principalOf: admission.principalOf,
+    service: guarded(limits ? limited(service, limits, skillOf) : service, admission, profile),
+    principalOf: limits ? countingPrincipal(admission.principalOf, limits, counts) : admission.principalOf,
+    ...(limits && { counts }),
     options,
     signer,
     card: { ...cardOf(profile, capabilitiesOf(options)), ...admission.card },

@@ -59,7 +59,7 @@ function messageOf({ message, metadata: { skill } }: A2AError): string {
 
 /** Over REST the house has one error. Who may not call hears so from HTTP itself, on which clients act. */
 export function encodeLegacyHttpError(error: A2AError): HttpError {
-  const isUnadmitted = error.code === 'unauthenticated' || error.code === 'forbidden'
+  const isUnadmitted = ['unauthenticated', 'forbidden', 'rate-limited', 'unavailable'].includes(error.code)
   const status = isUnadmitted ? v0_3.encodeHttpError(error).status : 500
   return { status, body: { error: { ...encodeLegacyError(error), code: status } } }
 }

@@ -6,4 +6,5 @@ export type {
   PostgresStatement,
   PostgresValue,
 } from './driver.ts'
+export { createPostgresLimits, type PostgresLimits, type PostgresLimitsOptions } from './postgres-limits.ts'
 export { createPostgresLog, type PostgresLogOptions } from './postgres-log.ts'

@@ -1,0 +1,150 @@
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { custom } from '../../src/auth/index.ts'
+import type { LimitOptions } from '../../src/limits/limits.ts'
+import { createPostgresLimits } from '../../src/stores/postgres/index.ts'
+import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
+import { type ServedOptions, served } from '../support/served.ts'
+
+startServerFirst()
+
+/** Whoever says a name is believed. */
+const auth = {
+  schemes: {
+    name: custom({
+      card: { type: 'api-key', location: 'header', name: 'x-name' },
+      authenticate: ({ header }) => ({ id: header('x-name') ?? 'nobody', tenant: 'acme' }),
+    }),
+  },
+}
+
+async function open(limits: LimitOptions, options: ServedOptions = {}, run = async () => 'hi' as string) {
+  const { server } = await served(run, { auth, limits, ...options })
+  return (
+    name: string,
+    version = '1.0',
+    params: object = {},
+    method = version === '1.0' ? 'SendMessage' : 'message/send',
+  ) =>
+    fetch(server.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': version, 'x-name': name },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...messageFor(version), ...params } }),
+    })
+}
+
+function messageFor(version: string) {
+  const messageId = crypto.randomUUID()
+  return version === '1.0'
+    ? { message: { messageId, role: 'ROLE_USER', parts: [{ text: 'x' }] } }
+    : { message: { kind: 'message', messageId, role: 'user', parts: [{ kind: 'text', text: 'x' }] } }
+}
+
+const two = { requests: { limit: 2, window: 60 } }
+
+describe('requests', () => {
+  it('are so many for each principal, and every answer says how it stands', async () => {
+    const send = await open({ perPrincipal: two })
+    const first = await send('ann')
+    expect(first.status).toBe(200)
+    expect(first.headers.get('x-ratelimit-limit')).toBe('2')
+    expect(first.headers.get('x-ratelimit-remaining')).toBe('1')
+    expect(Number(first.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1000 + 20)
+    expect(first.headers.get('ratelimit-policy')).toBe('"principal";q=2;w=60')
+    expect(first.headers.get('ratelimit')).toMatch(/^"principal";r=1;t=(29|30)$/)
+    expect((await send('ann')).status).toBe(200)
+    const third = await send('ann')
+    expect(third.status).toBe(429)
+    expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(20)
+    expect(third.headers.get('x-ratelimit-remaining')).toBe('0')
+    const { error } = (await third.json()) as { error: { code: number; data: readonly Record<string, string>[] } }
+    expect(error.code).toBe(-32053)
+    expect(error.data.find((each) => each['@type']?.endsWith('RetryInfo'))?.retryDelay).toMatch(/^\d+(\.\d+)?s$/)
+    expect((await send('bob')).status).toBe(200)
+  })
+
+  it('over the limit are told in the words of other dialects', async () => {
+    const send = await open({ perPrincipal: { requests: { limit: 1, window: 60 } } })
+    await send('ann')
+    const refused = await send('ann', '0.3')
+    expect(refused.status).toBe(429)
+    expect(await refused.json()).toMatchObject({ id: 1, error: { code: -32053 } })
+  })
+
+  it('are so many for a tenant, and for a skill, together', async () => {
+    const tenants = await open({ perTenant: two })
+    expect(
+      (await Promise.all(['a', 'b', 'c'].map((name) => tenants(name)))).map(({ status }) => status).sort(),
+    ).toEqual([200, 200, 429])
+    const skills = await open({ perSkill: { dear: two } })
+    const dear = { metadata: { skillId: 'dear' } }
+    for (const status of [200, 200, 429]) expect((await skills('a', '1.0', dear)).status).toBe(status)
+    expect((await skills('a')).status).toBe(200)
+  })
+
+  it('have no headers where there are no limits, and wrong limits are refused at the start', async () => {
+    const send = await open({})
+    expect((await send('ann')).headers.has('x-ratelimit-limit')).toBe(false)
+    await expect(open({ perPrincipal: { turns: 0 } })).rejects.toThrow('expected turns to be a number above 0, got 0')
+  })
+})
+
+describe('places', () => {
+  it('for turns are free again when a turn is over, also if nobody waited for it', async () => {
+    const gate = Promise.withResolvers<string>()
+    const send = await open({ perPrincipal: { turns: 1 } }, {}, () => gate.promise)
+    const background = { configuration: { returnImmediately: true } }
+    expect((await send('ann', '1.0', background)).status).toBe(200)
+    expect((await send('ann', '1.0', background)).status).toBe(429)
+    expect((await send('bob', '1.0', background)).status).toBe(200)
+    gate.resolve('done')
+    await expect.poll(async () => (await send('ann')).status).toBe(200)
+  })
+
+  it('for streams are free again when their reader leaves', async () => {
+    const gate = Promise.withResolvers<string>()
+    const send = await open({ perPrincipal: { streams: 1 } }, { taskAfter: 0 }, () => gate.promise)
+    const open1 = await send('ann', '1.0', {}, 'SendStreamingMessage')
+    expect(open1.status).toBe(200)
+    const refused = await send('ann', '1.0', {}, 'SendStreamingMessage')
+    expect(refused.status).toBe(429)
+    await open1.body?.cancel()
+    await expect
+      .poll(async () => {
+        const again = await send('ann', '1.0', {}, 'SendStreamingMessage')
+        await again.body?.cancel()
+        return again.status
+      })
+      .toBe(200)
+    gate.resolve('done')
+  })
+})
+
+describe('limits in PostgreSQL', () => {
+  it('are those of two replicas together', async () => {
+    const { url, drop } = await createDatabase()
+    const replica = async (limits: LimitOptions, run = async () => 'hi' as string) => {
+      const pool = new pg.Pool({ connectionString: url })
+      const store = createPostgresLimits({ pool })
+      onTestFinished(async () => {
+        await store.close()
+        await pool.end()
+      })
+      return await open({ ...limits, store }, {}, run)
+    }
+    onTestFinished(drop)
+    const gate = Promise.withResolvers<string>()
+    const rules = { perPrincipal: { requests: { limit: 10, window: 600 }, turns: 3 } }
+    const replicas = [await replica(rules, () => gate.promise), await replica(rules, () => gate.promise)] as const
+    const background = { configuration: { returnImmediately: true } }
+    const begun = await Promise.all([0, 1, 0, 1, 0, 1].map((n) => replicas[n === 0 ? 0 : 1]('ann', '1.0', background)))
+    expect(begun.filter(({ status }) => status === 200)).toHaveLength(3)
+    gate.resolve('done')
+    await expect.poll(async () => (await replicas[0]('eve')).status).toBe(200)
+    const rest = await Promise.all([0, 1, 0, 1, 0, 1, 0, 1].map((n) => replicas[n === 0 ? 0 : 1]('ann')))
+    expect(rest.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(4)
+    const last = await replicas[1]('ann')
+    expect(last.status).toBe(429)
+    expect(last.headers.get('x-ratelimit-remaining')).toBe('0')
+  }, 60_000)
+})
