@@ -1,7 +1,7 @@
 import { defineConfig } from 'rolldown'
 
 // Start-up time is the number of files that Node has to find and open: see docs/decisions/0008.
-const external = [/^node:/, /^@bufbuild\//, 'ipaddr.js', 'jose', 'canonicalize']
+const external = [/^node:/, /^@bufbuild\//, 'ipaddr.js', 'jose', 'canonicalize', 'rxjs']
 
 const rooms = defineConfig({
   input: {
@@ -15,6 +15,7 @@ const rooms = defineConfig({
     'node/guard/index': 'src/node/guard/index.ts',
     'client/index': 'src/client/index.ts',
     'client/v1.0/index': 'src/client/v1.0/index.ts',
+    'loop/index': 'src/loop/index.ts',
     'mesh/index': 'src/mesh/index.ts',
     'registry/index': 'src/registry/index.ts',
     'server/index': 'src/server/index.ts',

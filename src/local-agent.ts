@@ -1,4 +1,5 @@
-import { type Agent, type AgentProfile, agent as defineAgent, type Run } from './agent/agent.ts'
+import { type Agent, type AgentProfile, agent as defineAgent } from './agent/agent.ts'
+import type { Work } from './agent/work.ts'
 import { createHandler, type Handler } from './server/handler.ts'
 
 /**
@@ -9,8 +10,8 @@ export interface LocalAgent extends Agent {
   readonly fetch: Handler['fetch']
 }
 
-export function agent(profile: AgentProfile, run: Run): LocalAgent {
-  const defined = defineAgent(profile, run)
+export function agent(profile: AgentProfile, work: Work): LocalAgent {
+  const defined = defineAgent(profile, work)
   let handler: Handler | undefined
   return {
     ...defined,

@@ -1,6 +1,5 @@
 import type { AgentExtension, AgentProvider, AgentSkill } from '../protocol/card.ts'
-import type { Content } from './content.ts'
-import type { Turn } from './turn.ts'
+import { type DirectRun, runOf, type Work } from './work.ts'
 
 /** What an author says of an agent. The rest of its card is derived from how it is served. */
 export interface AgentProfile {
@@ -29,30 +28,21 @@ export type RecoveryPolicy = 'fail' | 'retry' | 'resume'
 
 export type SkillProfile = Pick<AgentSkill, 'id' | 'name'> & Partial<AgentSkill>
 
-/** What a turn ends with: content to answer, or nothing if the task says it all. */
-// biome-ignore lint/suspicious/noConfusingVoidType: an author's function may simply end
-export type Result = Content | undefined | void
-
-/**
- * How an agent answers a message. A function that returns content answers with a message, unless it touched the task.
- * A generator always makes a task: what it yields is streamed as an artifact, what it returns ends the task.
- */
-export type Run = (turn: Turn) => Result | Promise<Result> | AsyncIterable<Result, Result>
+export type { Run } from './work.ts'
 
 export interface Agent {
   readonly profile: AgentProfile
-  readonly run: Run
+  readonly run: DirectRun
 }
 
-export function agent(profile: AgentProfile, run: Run): Agent {
+export function agent(profile: AgentProfile, work: Work): Agent {
   requireText('name', profile.name)
   for (const skill of profile.skills ?? []) {
     requireText('skills[].id', skill.id)
     requireText('skills[].name', skill.name)
   }
   for (const { uri } of profile.extensions ?? []) requireText('extensions[].uri', uri)
-  if (typeof run !== 'function') throw new TypeError(`agent(${profile.name}): expected a function, got ${typeof run}`)
-  return { profile, run }
+  return { profile, run: runOf(work, profile.name) }
 }
 
 function requireText(what: string, value: unknown): void {

@@ -16,7 +16,7 @@ export async function checkAnswer<S extends StandardSchemaV1>(
   for (const candidate of candidatesIn(message)) {
     const result = await schema['~standard'].validate(candidate)
     if (!result.issues) return { value: result.value as StandardSchemaV1.InferOutput<S> }
-    problem = result.issues.map(describeIssue).join('; ') || 'it does not fit'
+    problem = describeIssues(result.issues)
   }
   return { problem }
 }
@@ -36,6 +36,10 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+export function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
+  return issues.map(describeIssue).join('; ') || 'it does not fit'
 }
 
 function describeIssue({ message, path = [] }: StandardSchemaV1.Issue): string {

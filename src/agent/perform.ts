@@ -1,13 +1,26 @@
-import type { Run } from './agent.ts'
 import type { ArtifactWriter } from './artifact-writer.ts'
 import type { Content } from './content.ts'
+import { isSubscribable, iterate } from './subscribable.ts'
 import type { Turn } from './turn.ts'
+import { type Direct, type DirectRun, isAsyncIterable, isEvent, type Result, type Said } from './work.ts'
+
+export interface Stagehands extends Direct {
+  readonly becomesTask: () => void
+}
 
 /** Runs an author's function, of whichever form, to its end, and gives what it returned. */
-export async function perform(run: Run, turn: Turn, becomesTask: () => void): Promise<Content | undefined> {
-  const running = run(turn)
-  if (!isAsyncIterable(running)) return (await running) ?? undefined
+export async function perform(run: DirectRun, turn: Turn, hands: Stagehands): Promise<Content | undefined> {
+  const running = run(turn, hands)
+  if (isSubscribable<Said>(running)) return await tell(iterate(running, turn.signal), turn, hands)
+  if (isAsyncIterable<Said, Result>(running)) return await tell(running, turn, hands)
+  return (await running) ?? undefined
+}
 
+async function tell(
+  running: AsyncIterable<Said, Result>,
+  turn: Turn,
+  { emit, becomesTask }: Stagehands,
+): Promise<Content | undefined> {
   becomesTask()
   let output: ArtifactWriter | undefined
   const steps = running[Symbol.asyncIterator]()
@@ -17,12 +30,13 @@ export async function perform(run: Run, turn: Turn, becomesTask: () => void): Pr
       await output?.close()
       return step.value ?? undefined
     }
-    if (step.value === undefined) continue
+    const said = step.value
+    if (said === undefined) continue
+    if (isEvent(said)) {
+      await emit(said)
+      continue
+    }
     output ??= turn.artifact('response')
-    await output.write(step.value)
+    await output.write(said)
   }
-}
-
-function isAsyncIterable<T>(value: unknown): value is AsyncIterable<T, T> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }

@@ -133,8 +133,8 @@ export async function runTurn(
 
   // An attempt that follows another finds the task at work, unless that one was waiting for its caller.
   if (!replay && (attempt > 1 || isFirst ? isInterrupted(writer.phase) : true)) tellWorking()
-  const turn = createTurn(context(isFirst ? undefined : await foldBefore()))
-  const work = perform(agent.run, turn, becomesTask)
+  const acted = context(isFirst ? undefined : await foldBefore())
+  const work = perform(agent.run, createTurn(acted), { becomesTask, emit, inquire: acted.ask })
   // Most agents have touched the task by now.
   const slow = isTask ? undefined : clock.setTimeout(becomesTask, taskAfter)
   const done = await stop.race(work)

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest'
-import { type AgentProfile, agent, type Run } from '../../src/agent/agent.ts'
+import { type AgentProfile, agent } from '../../src/agent/agent.ts'
+import type { Work } from '../../src/agent/work.ts'
 import { type ServeOptions, type Server, serve } from '../../src/serve.ts'
 import { quiet } from './house.ts'
 import { temporaryDirectory } from './temporary.ts'
@@ -14,7 +15,7 @@ export type ServedOptions = ServeOptions & { readonly profile?: AgentProfile }
 
 /** An agent on a port of this machine, with a durable log in a folder of its own; closed after the test. */
 export async function served(
-  run: Run,
+  run: Work,
   { profile = { name: 'Test' }, ...options }: ServedOptions = {},
 ): Promise<Served> {
   const directory = await temporaryDirectory()

@@ -1,0 +1,86 @@
+import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
+import type { Message, Part } from '../protocol/model.ts'
+import type { Inquire } from './ask.ts'
+import type { Content } from './content.ts'
+import { isSubscribable, iterate, type Subscribable } from './subscribable.ts'
+import type { Turn } from './turn.ts'
+
+/** What a turn ends with: content to answer, or nothing if the task says it all. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an author's function may simply end
+export type Result = Content | undefined | void
+
+/** What a stream of an agent consists of: content, which becomes an artifact, and events, which are told as they are. */
+export type Said = Result | StatusEvent | ArtifactEvent
+
+/**
+ * How an agent answers a message. A function that returns content answers with a message, unless it touched the task.
+ * A stream (a generator, an observable) always makes a task: content in it is streamed as an artifact, what a generator
+ * returns ends the task.
+ */
+export type Run = (turn: Turn) => Performance
+
+export type Performance = Result | Promise<Result> | AsyncIterable<Said, Result> | Subscribable<Said>
+
+/** A `Run` that may also speak in events. */
+export type DirectRun = (turn: Turn, direct: Direct) => Performance
+
+/** What speaks in events, and not in content. */
+export interface Direct {
+  /** Resolves when the event is stored. */
+  readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
+  readonly inquire: Inquire
+}
+
+/** A thing that answers messages with a stream of events, such as an `AgentLoop`. */
+export interface Invocable {
+  invoke(parts: readonly Part[], invocation: Invocation): Subscribable<Said> | AsyncIterable<Said, Result>
+}
+
+export interface Invocation {
+  readonly taskId: string
+  readonly contextId: string
+  /** What was said before, oldest first. */
+  readonly history?: readonly Message[]
+  readonly signal?: AbortSignal
+  /** Gives the message that answers a question, once a status with a message of that id was told. */
+  readonly answerTo?: (messageId: string) => Promise<MessageEvent>
+}
+
+/** Everything that an agent can be made of. */
+export type Work = DirectRun | Invocable | Subscribable<Said> | AsyncIterable<Said, Result>
+
+export function runOf(work: Work, name: string): DirectRun {
+  if (typeof work === 'function') return work
+  if (isInvocable(work)) return (turn, { inquire }) => invoking(work, turn, inquire)
+  if (isSubscribable<Said>(work)) return () => work
+  if (isAsyncIterable<Said, Result>(work)) return () => work
+  throw new TypeError(
+    `agent(${name}): expected a function, a loop, an observable or an async iterable, got ${work === null ? 'null' : typeof work}`,
+  )
+}
+
+/** Questions are asked where they stand in the stream: what was told before is stored before, and what follows waits. */
+async function* invoking(work: Invocable, turn: Turn, inquire: Inquire): AsyncGenerator<Said, undefined> {
+  const { message, taskId, contextId, history, signal } = turn
+  const awaited = new Map<string, (answer: MessageEvent) => void>()
+  const answerTo = (messageId: string) => new Promise<MessageEvent>((resolve) => awaited.set(messageId, resolve))
+  const stream = work.invoke(message.parts, { taskId, contextId, history, signal, answerTo })
+  for await (const said of isSubscribable<Said>(stream) ? iterate(stream, signal) : stream) {
+    const question = said !== undefined && isEvent(said) && said.type === 'status' ? said : undefined
+    const answer = awaited.get(question?.status.message?.messageId ?? '')
+    if (question && answer) answer(await inquire(question))
+    else yield said
+  }
+}
+
+export function isEvent(said: Content | StatusEvent | ArtifactEvent): said is StatusEvent | ArtifactEvent {
+  return typeof said === 'object' && 'type' in said
+}
+
+export function isAsyncIterable<T, R>(value: unknown): value is AsyncIterable<T, R> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+function isInvocable(value: unknown): value is Invocable {
+  return typeof value === 'object' && value !== null && 'invoke' in value && typeof value.invoke === 'function'
+}

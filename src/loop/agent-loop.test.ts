@@ -1,0 +1,207 @@
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
+import { map, of, tap } from 'rxjs'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../local-agent.ts'
+import { clientTools, toolResult } from '../protocol/client-tools.ts'
+import { pair } from '../testing/pair.ts'
+import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
+import type { LoopEvent } from './converse.ts'
+import { clientTool, localTool } from './tool.ts'
+
+type Part = LanguageModelV4StreamPart
+
+const usage = {
+  inputTokens: { total: 10, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 5, text: undefined, reasoning: undefined },
+}
+const finish = (unified: 'stop' | 'tool-calls'): Part => ({
+  type: 'finish',
+  usage,
+  finishReason: { unified, raw: undefined },
+})
+const says = (...deltas: string[]): Part[] => [
+  ...deltas.map((delta): Part => ({ type: 'text-delta', id: '1', delta })),
+  finish('stop'),
+]
+const calls = (...made: [name: string, input: string][]): Part[] => [
+  ...made.map(([toolName, input], at): Part => ({ type: 'tool-call', toolCallId: `call-${at}`, toolName, input })),
+  finish('tool-calls'),
+]
+
+/** A model that says one after the other, and the last again and again. */
+function model(...steps: Part[][]) {
+  let at = 0
+  return new MockLanguageModelV4({
+    doStream: async () => ({
+      stream: simulateReadableStream({ chunks: steps[Math.min(at++, steps.length - 1)] ?? [], chunkDelayInMs: null }),
+    }),
+  })
+}
+
+const add = localTool({
+  name: 'add',
+  description: 'Adds two numbers.',
+  input: z.object({ a: z.number(), b: z.number() }),
+  run: ({ a, b }) => ({ sum: a + b }),
+})
+
+async function talkTo(options: AgentLoopOptions) {
+  return await pair(agent({ name: 'Looping' }, createAgentLoop(options)))
+}
+
+/** What the model was told last of the tools that it called. */
+function toldTo(asked: MockLanguageModelV4): unknown {
+  const last = asked.doStreamCalls.at(-1)?.prompt.at(-1)
+  return last?.role === 'tool' ? last.content.map((part) => ('output' in part ? part.output : part)) : last
+}
+
+const call = { taskId: 'task', contextId: 'context' }
+
+describe('a loop', () => {
+  it('streams what the model says as chunks of one artifact, and sums the usage on the final status', async () => {
+    const asked = model(calls(['add', '{"a":1,"b":2}']), says('It is ', 'three'))
+    await using opened = await talkTo({ model: asked, tools: [add], instructions: 'Count.' })
+    const events = []
+    for await (const event of opened.client.stream('1 and 2?')) events.push(event)
+
+    const chunks = events.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
+    expect(chunks).toEqual([{ text: 'It is ' }, { text: 'three' }, { text: '' }])
+    expect(events.at(-1)).toMatchObject({
+      status: { state: 'completed' },
+      metadata: { usage: { inputTokens: 20, outputTokens: 10, steps: 2, toolCalls: 1 } },
+    })
+    expect(toldTo(asked)).toEqual([{ type: 'json', value: { sum: 3 } }])
+    expect(asked.doStreamCalls[0]?.prompt[0]).toEqual({ role: 'system', content: 'Count.' })
+    expect(asked.doStreamCalls[0]?.tools).toMatchObject([{ name: 'add', inputSchema: { required: ['a', 'b'] } }])
+  })
+
+  it.each([
+    ['a tool that is not there', ['fly', '{}'], 'There is no tool "fly". There are: add.'],
+    ['arguments that do not fit', ['add', '{"a":1,"b":"x"}'], 'The arguments of "add" do not fit: b: '],
+    ['arguments that are no JSON', ['add', '{"a":'], 'The arguments of "add" are no JSON'],
+    ['arguments that are no object', ['add', '[1]'], 'must be a JSON object'],
+  ] as const)('tells the model of %s', async (_, [name, input], problem) => {
+    const asked = model(calls([name, input]), says('Sorry'))
+    const { status } = await createAgentLoop({ model: asked, tools: [add] }).invokeSync([{ text: 'go' }], call)
+    expect(status.state).toBe('completed')
+    expect(toldTo(asked)).toEqual([{ type: 'error-text', value: expect.stringContaining(problem) }])
+  })
+
+  it('tells the model of a tool that fails, and of one that hangs, which is cut', async () => {
+    const input = z.object({})
+    const fails = localTool({ name: 'fails', input, run: () => Promise.reject(new Error('no paper')) })
+    const hangs = localTool({ name: 'hangs', input, timeout: 20, run: () => new Promise(() => {}) })
+    const asked = model(calls(['fails', '{}'], ['hangs', '{}']), says('Sorry'))
+    await createAgentLoop({ model: asked, tools: [fails, hangs] }).invokeSync([{ text: 'go' }], call)
+    expect(toldTo(asked)).toEqual([
+      { type: 'error-text', value: 'The tool "fails" failed: no paper' },
+      { type: 'error-text', value: 'The tool "hangs" failed: it took longer than 0.02 seconds.' },
+    ])
+  })
+
+  it.each([
+    ['calls tools without end', { maxSteps: 3 }, [calls(['add', '{}'])], 'did not finish within 3 steps'],
+    ['calls too many tools', { maxToolCalls: 1 }, [calls(['add', '{}'], ['add', '{}'])], 'more than 1 times'],
+    ['says nothing', {}, [[finish('stop')]], 'empty answer'],
+    ['breaks in the middle', {}, [[...says('Well').slice(0, 1), { type: 'error', error: 'key 123' }]], 'not be asked'],
+  ] as [string, object, Part[][], string][])('fails the task of a model that %s', async (_, limits, steps, reason) => {
+    await using opened = await talkTo({ model: model(...steps), tools: [add], ...limits })
+    const { task } = await opened.client.send('go')
+    expect(task?.status.state).toBe('failed')
+    expect(JSON.stringify(task?.status.message)).toContain(reason)
+    expect(JSON.stringify(task)).not.toContain('key 123')
+  })
+
+  it('has the caller run a tool, and goes on with its result', async () => {
+    const locate = clientTool({ name: 'locate', input: z.object({ precise: z.boolean() }) })
+    const asked = model(calls(['locate', '{"precise":true}']), says('You are in Bern'))
+    await using opened = await talkTo({ model: asked, tools: [locate] })
+    const talk = opened.client.conversation()
+    const { task } = await talk.send('Where am I?')
+    expect(task?.status).toMatchObject({
+      state: 'input-required',
+      message: { metadata: { [clientTools]: { requestId: 'call-0', tool: 'locate' } } },
+    })
+    const answer = { data: { toolUseId: 'call-0', result: { city: 'Bern' } }, mediaType: toolResult }
+    expect((await talk.send(answer)).task?.status.state).toBe('completed')
+    expect(toldTo(asked)).toEqual([{ type: 'text', value: '{"city":"Bern"}' }])
+  })
+
+  it('calls a tool that needs approval only if the caller says yes', async () => {
+    let ran = 0
+    const pay = localTool({ name: 'pay', input: z.object({}), needsApproval: true, run: () => ++ran })
+    for (const word of ['no', 'yes']) {
+      await using opened = await talkTo({ model: model(calls(['pay', '{}']), says('Well')), tools: [pay] })
+      const talk = opened.client.conversation()
+      expect((await talk.send('Pay')).task?.status.state).toBe('input-required')
+      expect((await talk.send(word)).task?.status.state).toBe('completed')
+      expect(ran).toBe(word === 'yes' ? 1 : 0)
+    }
+  })
+
+  it('runs the tools of one step at the same time', async () => {
+    const both = Promise.withResolvers<void>()
+    let inside = 0
+    const meet = localTool({
+      name: 'meet',
+      input: z.object({}),
+      timeout: 2_000,
+      run() {
+        if (++inside === 2) both.resolve()
+        return both.promise
+      },
+    })
+    const asked = model(calls(['meet', '{}'], ['meet', '{}']), says('Met'))
+    await createAgentLoop({ model: asked, tools: [meet] }).invokeSync([{ text: 'go' }], call)
+    expect(toldTo(asked)).toEqual([
+      { type: 'json', value: null },
+      { type: 'json', value: null },
+    ])
+  })
+
+  it('passes its events through the operators of its options', async () => {
+    const seen: string[] = []
+    const marked = map((event: LoopEvent) => ({ ...event, metadata: { marked: true } }))
+    const operators = [tap((event: LoopEvent) => seen.push(event.type)), marked]
+    await using opened = await talkTo({ model: model(says('Hi')), operators })
+    const events = []
+    for await (const event of opened.client.stream('hello')) events.push(event)
+    expect(seen).toEqual(['artifact', 'artifact', 'status'])
+    expect(events.at(-1)).toMatchObject({ metadata: { marked: true } })
+  })
+
+  it('is canceled by the id of its task', async () => {
+    const hangs = localTool({ name: 'hangs', input: z.object({}), run: () => new Promise(() => {}) })
+    const loop = createAgentLoop({ model: model(calls(['hangs', '{}'])), tools: [hangs] })
+    const ended = loop.invokeSync([{ text: 'go' }], call)
+    await expect.poll(() => loop.cancel('task')).toBe(true)
+    expect((await ended).status.state).toBe('canceled')
+    expect(loop.cancel('task')).toBe(false)
+  })
+
+  it('gives the model as much of the history as its budget allows, the newest first', async () => {
+    const asked = model(says('Hi'))
+    const said = (text: string) => ({ messageId: text, role: 'user' as const, parts: [{ text }] })
+    const history = [said('old'.repeat(400)), said('new')]
+    await createAgentLoop({ model: asked, historyTokens: 100 }).invokeSync([{ text: 'now' }], { ...call, history })
+    expect(JSON.stringify(asked.doStreamCalls[0]?.prompt)).toContain('"new"')
+    expect(JSON.stringify(asked.doStreamCalls[0]?.prompt)).not.toContain('oldold')
+  })
+})
+
+describe('an agent', () => {
+  async function* iterable() {
+    yield 'one'
+  }
+  it.each([
+    ['an observable', of('one')],
+    ['an async iterable', iterable()],
+    ['a function that gives an observable', () => of('one')],
+  ])('is made of %s', async (_, work) => {
+    await using opened = await pair(agent({ name: 'Any' }, work))
+    const reply = await opened.client.send('go')
+    expect([reply.text, reply.task?.status.state]).toEqual(['one', 'completed'])
+  })
+})

@@ -1,0 +1,63 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { JsonObject } from '../protocol/model.ts'
+
+/** What a model can have done. */
+export type Tool = LocalTool | ClientTool
+
+interface ToolBase {
+  readonly name: string
+  readonly description?: string
+  /** What it takes, by any library of Standard Schema. Arguments that do not fit never reach the tool. */
+  readonly input: StandardSchemaV1
+  /** What it takes, as the JSON Schema for the model; asked of the library of `input` where that can tell. */
+  readonly inputJsonSchema?: JsonObject
+  /** Milliseconds. Of the loop's options by default. */
+  readonly timeout?: number
+  /** A person, the caller, must say yes before each call. */
+  readonly needsApproval?: boolean
+}
+
+export interface LocalTool extends ToolBase {
+  readonly type: 'local'
+  readonly run: (input: unknown, context: ToolContext) => unknown
+}
+
+/** Done by the caller: the task pauses until it has told the result. */
+export interface ClientTool extends ToolBase {
+  readonly type: 'client'
+  /** What the caller is told, beside the call. */
+  readonly prompt?: string
+}
+
+export interface ToolContext {
+  readonly taskId: string
+  readonly contextId: string
+  readonly toolCallId: string
+  /** Aborts on cancel and when the tool has taken too long. */
+  readonly signal: AbortSignal
+  /** Tells the caller how far it is. */
+  readonly progress: (text: string) => void
+}
+
+export interface LocalToolOptions<S extends StandardSchemaV1> extends Omit<ToolBase, 'input'> {
+  readonly input: S
+  readonly run: (input: StandardSchemaV1.InferOutput<S>, context: ToolContext) => unknown
+}
+
+/** A tool that runs in this process. */
+export function localTool<S extends StandardSchemaV1>({ run, ...options }: LocalToolOptions<S>): LocalTool {
+  requireName(options.name)
+  // Only what the schema has made of the arguments gets here.
+  return { ...options, type: 'local', run: (input, context) => run(input as StandardSchemaV1.InferOutput<S>, context) }
+}
+
+/** A tool that the caller runs. */
+export function clientTool(options: Omit<ClientTool, 'type'>): ClientTool {
+  requireName(options.name)
+  return { ...options, type: 'client' }
+}
+
+function requireName(name: unknown): void {
+  if (typeof name === 'string' && /^[\w-]{1,64}$/.test(name)) return
+  throw new TypeError(`A tool needs a name of 1 to 64 letters, digits, _ and -, got ${JSON.stringify(name)}`)
+}
