@@ -3,7 +3,7 @@ import { A2AError, taskNotFound } from '../protocol/errors.ts'
 import type { StoredEvent } from '../protocol/events.ts'
 import type { Call, Outcome, SendRequest } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
-import type { Fold } from '../tasks/fold.ts'
+import { createFold, type Fold } from '../tasks/fold.ts'
 import { foldUntil } from '../tasks/load.ts'
 import { type Acceptance, accept } from './accept.ts'
 import type { CallerLog } from './caller-log.ts'
@@ -30,12 +30,16 @@ async function restOf(
   { log, runs, settings: { clock } }: Acceptance,
   blockFor: number | undefined,
 ): Promise<Outcome | undefined> {
-  const fold = await foldUntil(log, task, generation)
+  // Nothing lies before the first message of a task, and nothing has to be read.
+  const fold = generation === 1 ? createFold(task) : await foldUntil(log, task, generation)
   const end = blockFor === undefined ? undefined : clock.now() + blockFor
   for (let isFirst = true; ; isFirst = false) {
     // A task at work here says itself when it rests, which costs less than to hear of its every event.
     const run = runs.get(task.taskId)
-    if (run) await within(end, run.rested(fold.generation), clock)
+    if (run) {
+      const rested = run.rested(fold.generation)
+      await (end === undefined ? rested : within(end, rested, clock))
+    }
     const stored = await log.read(task.taskId, fold.generation)
     for (const each of stored) {
       fold.apply(each)
@@ -58,8 +62,7 @@ function shorter(one: number | undefined, other: number | undefined): number | u
 }
 
 /** Waits until that moment at the longest. */
-async function within(end: number | undefined, rested: Promise<void>, clock: Clock): Promise<void> {
-  if (end === undefined) return await rested
+async function within(end: number, rested: Promise<void>, clock: Clock): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = clock.setTimeout(resolve, Math.max(0, end - clock.now()))
   void rested.then(resolve)
