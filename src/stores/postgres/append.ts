@@ -34,7 +34,7 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
     locked AS MATERIALIZED (
       SELECT key, task_id, owner, generation, phase, fence,
         NOT ended AND ${isFree} AS is_free
-      FROM ${tasks} WHERE task_id = ANY (string_to_array($1, E'\\n'))
+      FROM ${tasks} WHERE task_id = ANY ((SELECT string_to_array($1, E'\\n'))::text[])
       ORDER BY key FOR NO KEY UPDATE
     ),
     known AS (

@@ -14,6 +14,7 @@ import { createLeases } from './leases.ts'
 import { createListener } from './listener.ts'
 import { createListing } from './listing.ts'
 import { migrate } from './migrations.ts'
+import { createMoveOnAll, isPlain } from './move-on.ts'
 import { decodeNotice, encodeNotice } from './notice.ts'
 import { createPostgresPushStore } from './push-store.ts'
 import { createReads } from './reads.ts'
@@ -60,6 +61,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
       sender,
       writes.map(({ taskId }) => taskId),
     )
+  const moveOnAll = createMoveOnAll(db, channel)
   const [appendAll, createAll] = [createAppendAll(db, channel), createCreateAll(db, channel)]
   const findClaim = createFindClaim(db)
   const findHead = createFindHead(db)
@@ -87,17 +89,31 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   })
 
   const isStored = ({ type }: Appended | Created | Exists) => type === 'stored'
-  const shared = { isStored, patience, schema, closed }
+  const shared = { patience, schema, closed }
+  const moves = createGroups<Append, boolean>({
+    ...shared,
+    isStored: Boolean,
+    send: (writes) => moveOnAll(writes, notice(writes)),
+    find: (write) => db.patiently(async () => (await events.find(write)) !== undefined),
+  })
   const appends = createGroups<Append, Appended>({
     ...shared,
+    isStored,
     send: (writes) => appendAll(writes, notice(writes)),
     find: (write) => db.patiently(() => findAppended(write)),
   })
   const creates = createGroups<Create, Created | Exists>({
     ...shared,
+    isStored,
     send: (writes) => createAll(writes, notice(writes)),
     find: (write) => db.patiently(() => findCreated(write)),
   })
+
+  async function append(write: Append): Promise<Appended> {
+    const isMoved = isPlain(write) && (await moves.write(write))
+    if (!isMoved) return await appends.write(write)
+    return { type: 'stored', generation: write.after + write.batch.events.length, lease: undefined }
+  }
 
   async function findAppended(write: Append): Promise<Appended | undefined> {
     const found = await events.find(write)
@@ -134,7 +150,8 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   }
 
   async function finish(): Promise<void> {
-    await Promise.all([appends.settled(), creates.settled()])
+    await Promise.all([moves.settled(), creates.settled()])
+    await appends.settled() // also what the others could not do
     closing.abort()
     watch.stop()
   }
@@ -157,7 +174,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
       mustBeOpen()
       const batch = encodeSingly(given)
       const moment = watch.begin(taskId)
-      const appended = await appends.write({ taskId, after, batch, ...options, token: newToken() })
+      const appended = await append({ taskId, after, batch, ...options, token: newToken() })
       if (appended.type === 'stored') tell(taskId, moment, appended.generation, batch)
       return appended
     },
