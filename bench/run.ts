@@ -6,6 +6,9 @@ import { dialects } from './dialects.ts'
 import { grpc } from './grpc.ts'
 import { longTask } from './long-task.ts'
 import { mesh } from './mesh.ts'
+import { postgresAppend } from './postgres-append.ts'
+import { postgresLatency } from './postgres-latency.ts'
+import { postgresLongTask } from './postgres-long-task.ts'
 import { push } from './push.ts'
 import { type Answer, isMet, printAnswer, toMarkdown } from './report.ts'
 import { pinToLoadCore } from './server-process.ts'
@@ -13,7 +16,20 @@ import { slowReaders } from './slow-readers.ts'
 import { startUp } from './start-up.ts'
 
 /** Asks all questions, or those that are named, of the package as it is built in `dist/`. */
-const all = [auth, blockingSend, dialects, grpc, longTask, mesh, push, slowReaders, startUp]
+const all = [
+  auth,
+  blockingSend,
+  dialects,
+  grpc,
+  longTask,
+  mesh,
+  postgresAppend,
+  postgresLatency,
+  postgresLongTask,
+  push,
+  slowReaders,
+  startUp,
+]
 const named = process.argv.slice(2)
 const unknown = named.filter((name) => !all.some((question) => question.name === name))
 if (unknown.length > 0) throw new Error(`no question ${unknown}; there are ${all.map(({ name }) => name).join(', ')}`)

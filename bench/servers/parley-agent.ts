@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Agent, agent, type Turn } from 'parley-a2a'
-import { type Plan, readPlan } from './plan.ts'
+import { chunkOf, type Plan, readPlan } from './plan.ts'
 
 /** For a bench that holds the agent back, and watches how far it has come. */
 export interface Watch {
@@ -24,17 +25,18 @@ export function createBenchAgent(watch?: Watch): Agent {
   })
 }
 
-async function publish(turn: Turn, { chunks, bytes, window = 1 }: Plan, onHalf?: () => void): Promise<void> {
+async function publish(turn: Turn, { chunks, bytes, window = 1, pace }: Plan, onHalf?: () => void): Promise<void> {
   const output = turn.artifact('output')
-  const chunk = 'x'.repeat(bytes)
   const inFlight: Promise<void>[] = []
-  for (let left = chunks; left > 1; left--) {
-    if (left === chunks >> 1) onHalf?.()
+  for (let number = 1; number < chunks; number++) {
+    if (number === chunks - (chunks >> 1) + 1) onHalf?.()
+    if (pace) await sleep(pace)
+    const chunk = pace ? `${performance.timeOrigin + performance.now()}` : chunkOf(number, bytes)
     if (window === 1) await output.write(chunk)
     else {
       inFlight.push(output.write(chunk))
       if (inFlight.length >= window) await inFlight.shift()
     }
   }
-  await output.close(chunk)
+  await output.close(chunkOf(chunks, bytes))
 }

@@ -1,77 +1,11 @@
 import type { AddressInfo } from 'node:net'
-import { type AgentCard, type Part, Role, type Task, TaskState } from '@a2a-js/sdk'
-import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server'
+import { DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server'
 import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express'
 import express from 'express'
 import { control } from './control.ts'
-import { readPlan } from './plan.ts'
+import { card, executor } from './sdk-agent.ts'
 
-/** The official SDK, as its samples set it up, doing what our bench agent does. */
-const executor: AgentExecutor = {
-  async execute({ taskId, contextId, userMessage }, bus) {
-    const { content } = userMessage.parts[0] ?? {}
-    const plan = content?.$case === 'text' ? readPlan(content.value) : undefined
-    const status = (state: TaskState) => ({ state, message: undefined, timestamp: new Date().toISOString() })
-    const task: Task = {
-      id: taskId,
-      contextId,
-      status: status(TaskState.TASK_STATE_WORKING),
-      artifacts: [],
-      history: [{ ...userMessage, role: Role.ROLE_USER, taskId, contextId }],
-      metadata: undefined,
-    }
-    bus.publish(AgentEvent.task(task))
-
-    const { chunks, bytes } = plan ?? { chunks: 1, bytes: 0 }
-    const part = textPart(plan ? 'x'.repeat(bytes) : 'Hello from the bench')
-    const artifactId = crypto.randomUUID()
-    for (let at = 1; at <= chunks; at++) {
-      bus.publish(
-        AgentEvent.artifactUpdate({
-          taskId,
-          contextId,
-          artifact: {
-            artifactId,
-            name: at === 1 ? 'output' : '',
-            description: '',
-            parts: [part],
-            metadata: undefined,
-            extensions: [],
-          },
-          append: at > 1,
-          lastChunk: at === chunks,
-          metadata: undefined,
-        }),
-      )
-      // Its bus has no back-pressure to await; a turn of the loop lets its reader read.
-      if (plan) await new Promise((resolve) => setImmediate(resolve))
-    }
-    const completed = status(TaskState.TASK_STATE_COMPLETED)
-    bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: completed, metadata: undefined }))
-    bus.finished()
-  },
-  async cancelTask() {},
-}
-
-const card: AgentCard = {
-  name: 'Bench',
-  description: '',
-  version: '1.0.0',
-  supportedInterfaces: [{ url: 'http://127.0.0.1/', protocolBinding: 'JSONRPC', tenant: '', protocolVersion: '1.0' }],
-  provider: undefined,
-  capabilities: { streaming: true, pushNotifications: false, extensions: [] },
-  securitySchemes: {},
-  securityRequirements: [],
-  defaultInputModes: ['text/plain'],
-  defaultOutputModes: ['text/plain'],
-  skills: [],
-  signatures: [],
-}
-
-function textPart(text: string): Part {
-  return { content: { $case: 'text', value: text }, metadata: undefined, filename: '', mediaType: '' }
-}
-
+/** The official SDK, as its samples set it up. */
 const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor)
 const app = express()
 app.use('/', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))

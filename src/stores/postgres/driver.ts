@@ -24,7 +24,7 @@ export interface PostgresStatement {
   readonly query_timeout?: number
 }
 
-export type PostgresValue = string | number | null
+export type PostgresValue = string | number | boolean | null
 
 export interface PostgresResult {
   readonly rows: unknown[]

@@ -26,8 +26,8 @@ export interface GroupsOptions<W, A> {
   readonly closed: AbortSignal
 }
 
-/** So many statements are under way at once; more would only make the groups smaller. */
-const maxFlights = 2
+/** So many statements are under way at once. More than one only if groups are full: else they would just be smaller. */
+const maxFlights = 3
 const maxWrites = 200
 const maxBytes = 1024 * 1024
 const maxWaiting = 20_000
@@ -51,7 +51,7 @@ export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): 
 
   function depart() {
     isScheduled = false
-    while (flights < maxFlights) {
+    while (flights === 0 || (flights < maxFlights && waiting.length >= maxWrites)) {
       const group = takeGroup()
       if (group.length === 0) break
       void fly(group)

@@ -25,18 +25,21 @@ export function createLeases(db: Database): Leases {
     UPDATE ${tasks} SET fence = fence + 1, lease_until = ${leaseEnd('$2::float8')}, lease_holder = $3
     WHERE task_id = $1 AND NOT ended AND ${isFree}
     RETURNING fence`)
-  // Locked in one order by all, so that no two wait for each other.
-  const prolong = db.prepare<HeldRow>(`
+  // Many at once never wait for a lock, so that they and others who write many do not wait for each other.
+  const prolongFree = db.prepare<HeldRow>(`
     WITH held AS MATERIALIZED (
       SELECT task.key, task.task_id, task.fence FROM ${tasks} AS task
       JOIN unnest(string_to_array($1, E'\\n'), $2::int[]) AS lease (task_id, fence)
         ON task.task_id = lease.task_id AND task.fence = lease.fence
       WHERE task.lease_holder IS NOT NULL
-      ORDER BY task.key FOR NO KEY UPDATE OF task
+      FOR NO KEY UPDATE OF task SKIP LOCKED
     )
     UPDATE ${tasks} AS task SET lease_until = ${leaseEnd('$3::float8')}
     FROM held WHERE task.key = held.key
     RETURNING held.task_id, held.fence`)
+  const prolong = db.prepare(`
+    UPDATE ${tasks} SET lease_until = ${leaseEnd('$3::float8')}
+    WHERE task_id = $1 AND fence = $2 AND lease_holder IS NOT NULL RETURNING key`)
   const giveBack = db.prepare<{ readonly released: boolean }>(`
     WITH given AS (
       UPDATE ${tasks}
@@ -55,9 +58,15 @@ export function createLeases(db: Database): Leases {
     async renew(leases, ttl) {
       if (leases.length === 0) return []
       const fences = array(leases.map(({ fence }) => fence))
-      const rows = await prolong(lines(leases.map(({ taskId }) => taskId)), fences, ttl)
+      const rows = await prolongFree(lines(leases.map(({ taskId }) => taskId)), fences, ttl)
       const held = new Set(rows.map(({ task_id, fence }) => `${fence} ${decodeText(task_id)}`))
-      return leases.flatMap(({ taskId, fence }) => (held.has(`${fence} ${taskId}`) ? [] : [taskId]))
+      const lost: string[] = []
+      for (const { taskId, fence } of leases) {
+        if (held.has(`${fence} ${taskId}`)) continue
+        const prolonged = await prolong(encodeText(taskId), fence, ttl)
+        if (prolonged.length === 0) lost.push(taskId)
+      }
+      return lost
     },
     async release(taskId, fence, after, wakeAt) {
       const [row] = await giveBack(encodeText(taskId), fence, after, wakeAt ?? null)

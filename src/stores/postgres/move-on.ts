@@ -1,6 +1,6 @@
 import type { Append } from './append.ts'
 import type { Database } from './database.ts'
-import { array, lines } from './text.ts'
+import { array, encodeText, lines } from './text.ts'
 import { changeBy, eventColumns, skipped } from './write.ts'
 
 /**
@@ -16,27 +16,31 @@ export function isPlain({ fence, lease, claims = [] }: Append): boolean {
 
 export function createMoveOnAll(db: Database, channel: string): MoveOnAll {
   const tasks = db.name('tasks')
-  const store = db.prepare<{ readonly at: number }>(`
-    WITH stored AS MATERIALIZED (
+  // What counts is checked by the update, whose row stays as it is from then on. To lock the rows in order first, as the
+  // long way does, would cost a third more; only a group of messages for several of these tasks can get in its way.
+  const store = db.prepare<{ readonly stored: string | null }>(`
+    WITH found AS MATERIALIZED (
       SELECT task.key, write.* FROM unnest(string_to_array($1, E'\\n'), $2::int[], $3::int[], $4::int[], $5::int[],
         $6::bigint[], $7::text[], $8::int[], $9::bool[], $10::bigint[], $11::bool[])
       WITH ORDINALITY AS write (task_id, after, fence, events, skipped, token, phase, status_at, answered, changed,
         is_over, at)
       JOIN ${tasks} AS task ON task.task_id = write.task_id
-      WHERE task.generation = write.after AND task.fence = write.fence AND task.phase <> 'expired'
-      ORDER BY task.key FOR NO KEY UPDATE OF task
+      ORDER BY task.key
     ),
-    moved AS (
+    stored AS (
       UPDATE ${tasks} AS task SET
-        generation = stored.after + stored.events,
-        phase = coalesce(stored.phase, task.phase),
-        status_generation = coalesce(stored.status_at, task.status_generation),
-        status_answered = coalesce(stored.answered, task.status_answered),
-        changed = coalesce(stored.changed, task.changed),
-        ended = task.ended OR stored.is_over,
-        lease_until = CASE WHEN stored.is_over THEN NULL ELSE task.lease_until END,
-        lease_holder = CASE WHEN stored.is_over THEN NULL ELSE task.lease_holder END
-      FROM stored WHERE task.key = stored.key
+        generation = found.after + found.events,
+        phase = coalesce(found.phase, task.phase),
+        status_generation = coalesce(found.status_at, task.status_generation),
+        status_answered = coalesce(found.answered, task.status_answered),
+        changed = coalesce(found.changed, task.changed),
+        ended = task.ended OR found.is_over,
+        lease_until = CASE WHEN found.is_over THEN NULL ELSE task.lease_until END,
+        lease_holder = CASE WHEN found.is_over THEN NULL ELSE task.lease_holder END
+      FROM found
+      WHERE task.key = found.key AND task.generation = found.after AND task.fence = found.fence
+        AND task.phase <> 'expired'
+      RETURNING found.at, found.key, found.after, found.fence, found.skipped, found.token
     ),
     told AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
@@ -45,11 +49,55 @@ export function createMoveOnAll(db: Database, channel: string): MoveOnAll {
       JOIN stored ON stored.at = event.write
     ),
     woken AS MATERIALIZED (SELECT pg_notify($14, $15) FROM stored LIMIT 1)
-    SELECT at::int FROM stored LEFT JOIN woken ON true`)
+    SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN woken ON true`)
+
+  // The same for one task, as most groups are in quiet times; it is almost twice as fast.
+  const storeOne = db.prepare(`
+    WITH stored AS (
+      UPDATE ${tasks} SET
+        generation = generation + $4,
+        phase = coalesce($6, phase),
+        status_generation = coalesce($7, status_generation),
+        status_answered = coalesce($8, status_answered),
+        changed = coalesce($9, changed),
+        ended = ended OR $10,
+        lease_until = CASE WHEN $10 THEN NULL ELSE lease_until END,
+        lease_holder = CASE WHEN $10 THEN NULL ELSE lease_holder END
+      WHERE task_id = $1 AND generation = $2 AND fence = $3 AND phase <> 'expired'
+      RETURNING key
+    ),
+    told AS (
+      INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
+      SELECT stored.key, $2 + event.at::int, event.event, $3, $5
+      FROM stored, unnest(string_to_array($11, E'\\n')) WITH ORDINALITY AS event (event, at)
+    )
+    SELECT pg_notify($12, $13) FROM stored`)
+
+  async function moveOn({ taskId, after, fence = 0, batch, token }: Append, notice: string): Promise<boolean> {
+    const { phase, statusAt, answered, changed, isOver } = changeBy(batch.events, after)
+    const rows = await storeOne(
+      encodeText(taskId),
+      after,
+      fence,
+      batch.events.length,
+      token,
+      phase ?? null,
+      statusAt ?? null,
+      answered ?? null,
+      changed ?? null,
+      isOver,
+      batch.rows.map(({ text }) => text).join('\n'),
+      channel,
+      notice,
+    )
+    return rows.length > 0
+  }
 
   return async (appends, notice) => {
+    const [only, ...others] = appends
+    if (only && others.length === 0) return [await moveOn(only, notice)]
     const changes = appends.map(({ batch, after }) => changeBy(batch.events, after))
-    const rows = await store(
+    const [row] = await store(
       lines(appends.map(({ taskId }) => taskId)),
       array(appends.map(({ after }) => after)),
       array(appends.map(({ fence }) => fence)),
@@ -65,7 +113,7 @@ export function createMoveOnAll(db: Database, channel: string): MoveOnAll {
       channel,
       notice,
     )
-    const stored = new Set(rows.map(({ at }) => at))
+    const stored = new Set(row?.stored?.split(' ').map(Number))
     return appends.map((_, index) => stored.has(index + 1))
   }
 }

@@ -1,0 +1,14 @@
+import { startHostedPostgres } from '../test/support/postgres/hosted.ts'
+
+/** Gives the address of a new PostgreSQL, as it comes but for these settings, which is gone afterwards. */
+export async function withPostgres<T>(
+  work: (url: string) => Promise<T>,
+  settings?: Readonly<Record<string, string>>,
+): Promise<T> {
+  const server = await startHostedPostgres(settings)
+  try {
+    return await work(server.url)
+  } finally {
+    await server.stop()
+  }
+}
