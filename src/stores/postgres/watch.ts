@@ -142,6 +142,7 @@ export function createWatch({ db, interval, patience }: WatchOptions): Watch {
     learn,
     moment: (taskId) => seen.get(taskId)?.toldAt ?? now,
     async wait(taskId, after, signal) {
+      const oldTrouble = trouble
       while (!signal.aborted && !db.closed.aborted) {
         const known = seen.get(taskId)
         if (known && known.generation > after) return
@@ -150,7 +151,7 @@ export function createWatch({ db, interval, patience }: WatchOptions): Watch {
           await sleep(taskId, signal) // Nothing happened since `isCertain`, so nothing is missed.
           if (known.toldAt > toldAt) return // To read costs as much as to look whether there is something to read.
         } else await look([taskId]).catch(() => sleep(taskId, signal))
-        if (trouble) throw db.explain(trouble.error)
+        if (trouble && trouble !== oldTrouble) throw db.explain(trouble.error)
       }
     },
     notice(hashes) {

@@ -6,6 +6,7 @@ import { createDatabase } from './database.ts'
 export async function openPool(options: pg.PoolConfig = {}): Promise<pg.Pool> {
   const database = await createDatabase()
   const pool = new pg.Pool({ connectionString: database.url, ...options })
+  pool.on('error', () => {}) // Dropping the database may come before the goodbyes.
   onTestFinished(async () => {
     await pool.end()
     await database.drop()
