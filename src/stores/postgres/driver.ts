@@ -11,6 +11,8 @@ export interface PostgresClient {
   on(event: 'notification', listener: (notification: PostgresNotification) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
+  /** That it is open shall not keep the process alive. */
+  unref?(): void
   /** Gives it back to its pool, or, with `true`, closes it. */
   release(destroy?: boolean): void
 }

@@ -43,6 +43,7 @@ export function createListener({ pool, channel, onNotice, onListening, closed }:
     connected.on('notification', ({ payload }) => onNotice(payload ?? ''))
     try {
       await connected.query({ text: `LISTEN "${channel}"`, query_timeout: patience })
+      connected.unref?.() // Who only listens has nothing more to do.
       isListening = true
       backoff.reset()
       onListening()
