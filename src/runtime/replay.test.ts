@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { send, taskOf } from '../../test/support/house.ts'
+import { callOf, gate, send, taskOf } from '../../test/support/house.ts'
 import { processes, textIn } from '../../test/support/mortal-processes.ts'
 import type { Run } from '../agent/agent.ts'
 import type { Task } from '../protocol/model.ts'
@@ -79,4 +79,20 @@ it('lets code grow beyond its journal', async () => {
     return 'done, with a receipt'
   })
   expect(textIn(task)).toBe('done, with a receipt')
+})
+
+it('can be canceled while it is replayed, whatever of its journal is left', async () => {
+  const { start } = processes()
+  const first = start(original)
+  const { id } = taskOf(await send(first.service, 'go'))
+  first.kill()
+  const begun = gate()
+  const second = start(async (turn) => {
+    begun.resolve()
+    await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+  })
+  const answered = send(second.service, 'yes', { taskId: id })
+  await begun.promise
+  await second.service.cancelTask({ taskId: id }, callOf())
+  expect(taskOf(await answered).status.state).toBe('canceled')
 })

@@ -18,8 +18,8 @@ export interface Replay {
   /** Calls back when all was replayed, which may be at once. */
   whenDone(what: string, go: () => void): void
   isDone(): boolean
-  /** The turn is over; what was not replayed by now is a difference. */
-  close(): void
+  /** The turn is over; if it is done, what was not replayed by now is a difference. */
+  close(isOver: boolean): void
 }
 
 /** So many milliseconds without progress, while something new waits, mean that there will be none. */
@@ -88,9 +88,9 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
       waiting.push({ what, go })
       if (waiting.length === 1) arm()
     },
-    close() {
+    close(isOver) {
       clock.clearTimeout(timer)
-      if (!isDone()) differ('its end')
+      if (isOver && !isDone()) differ('its end')
     },
   }
 }

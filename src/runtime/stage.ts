@@ -5,8 +5,8 @@ import type { Json } from '../protocol/model.ts'
 export interface Stage extends Pick<TurnContext, 'emit' | 'ask'> {
   /** The work is told by which key what it says is marked, if it must be. */
   step(name: string, work: (key?: string) => unknown): Promise<Json | undefined>
-  /** The turn has returned. */
-  close(): void
+  /** The turn is over, and has come to its end or not. */
+  close(isDone: boolean): void
   /** Why the task must end here, if it must. */
   failure(): string | undefined
   /** The turn is left for now: nobody waits for its answer but the log. */

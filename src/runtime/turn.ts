@@ -16,7 +16,7 @@ import type { Said } from './journal.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Beginning } from './pick-up.ts'
 import { createPlainStage } from './plain-stage.ts'
-import type { PausedTurn } from './stage.ts'
+import type { PausedTurn, Stage } from './stage.ts'
 import type { Stop, StopReason } from './stop.ts'
 import type { Writer } from './writer.ts'
 
@@ -52,9 +52,16 @@ export async function runTurn(
     isTask = true
   }
 
-  const acting = { writer, inbox, stop, clock, tellWorking }
-  const stage =
-    recovery.policy === 'resume' ? createDurableStage({ ...acting, letter, journal: replay }) : createPlainStage(acting)
+  /** Made when it is needed: most turns neither ask nor have steps. */
+  let stage: Stage | undefined =
+    recovery.policy === 'resume'
+      ? createDurableStage({ writer, inbox, stop, clock, tellWorking, letter, journal: replay })
+      : undefined
+
+  function onStage(): Stage {
+    stage ??= createPlainStage({ writer, inbox, stop, clock, tellWorking })
+    return stage
+  }
 
   const newArtifactId = recovery.isKept ? artifactIds(`${letter.generation}`) : randomId
 
@@ -62,15 +69,11 @@ export async function runTurn(
     inactivityTimeout === undefined ? undefined : watchIdle(clock, inactivityTimeout, () => stop.stop('inactive'))
 
   function emit(event: Said): Promise<void> {
-    if (stop.over) return refused(over())
+    if (stop.over) return refused(overText(task, stop))
     idle?.touch()
     if (event.type === 'status') isTask = toldStatus = true
     else becomesTask()
-    return stage.emit(event)
-  }
-
-  function over(): string {
-    return `This turn of task ${task.taskId} is over (${stop.reason ?? 'it has returned'}).`
+    return stage ? stage.emit(event) : writer.emit(event)
   }
 
   /** For the work of a step that is stored as a whole. */
@@ -97,15 +100,17 @@ export async function runTurn(
       emit,
       async step(name, work) {
         idle?.touch()
-        const done = await stage.step(name, (key) => work(key === undefined ? { emit, newArtifactId } : within(key)))
+        const done = await onStage().step(name, (key) =>
+          work(key === undefined ? { emit, newArtifactId } : within(key)),
+        )
         idle?.touch()
         return done
       },
       async ask(question, expiresAt) {
-        if (stop.over) return await refused(over())
+        if (stop.over) return await refused(overText(task, stop))
         isTask = toldStatus = true
         idle?.hold()
-        const answer = await stage.ask(question, expiresAt)
+        const answer = await onStage().ask(question, expiresAt)
         idle?.touch()
         return answer
       },
@@ -140,21 +145,25 @@ export async function runTurn(
   const done = await stop.race(work)
   clock.clearTimeout(slow)
   idle?.close()
-  if (done && 'value' in done) stage.close()
+  stage?.close(done !== undefined && 'value' in done && !stop.reason)
   stop.close()
   // What the agent emitted without awaiting it comes before its end. Artifacts go together with it; only a status that
   // the agent told has to be stored before we know how the task stands.
   const pending = toldStatus || stop.reason || !done ? writer.settled() : undefined
   if (pending) await pending
-  const failure = stage.failure()
+  const failure = stage?.failure()
   if (failure !== undefined) {
     logger.error({ taskId: task.taskId }, failure)
     if (!isEnded(writer.phase)) await writer.emit(voice.status('failed', failure))
     return undefined
   }
-  if (stop.reason || !done) return stop.reason === 'paused' ? stage.pause() : stop.reason
+  if (stop.reason || !done) return stop.reason === 'paused' ? stage?.pause() : stop.reason
   await ('error' in done ? fail(done.error) : conclude(done.value))
   return undefined
+}
+
+function overText({ taskId }: NewTask, { reason }: Stop): string {
+  return `This turn of task ${taskId} is over (${reason ?? 'it has returned'}).`
 }
 
 /** The same for every attempt, so that what an attempt writes takes the place of what an earlier one has written. */
