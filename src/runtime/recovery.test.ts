@@ -170,3 +170,14 @@ it.each([['again'], [{ policy: 'retry', attempts: 0 }]])('refuses the policy %j'
   const wrong = recovery as unknown as 'retry'
   expect(() => houseOf(() => 'x', { recovery: wrong })).toThrow(/^recovery/)
 })
+
+it.each(['fail', 'retry'] as const)('finds all orphans in one go, however many: policy %s', async (recovery) => {
+  const log = createMemoryLog()
+  const ids = Array.from({ length: 350 }, (_, index) => `t-${index}`)
+  for (const taskId of ids) {
+    await log.create({ ...task, taskId }, [message('go'), attempt(1)], { lease: { holder: 'dead', ttl: 0 } })
+  }
+  house(log, (turn) => turn.status('completed'), { recovery, leaseTtl: 60_000 })
+  const end = recovery === 'fail' ? 'failed' : 'completed'
+  await until(async () => (await log.list({ owner: 'anonymous', phase: end, limit: 1 })).total === ids.length)
+})

@@ -24,28 +24,33 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Pu
   async function recover(): Promise<number> {
     const decided = runs.expect()
     try {
-      // Our own are alive: they have only missed a heartbeat.
-      const orphans = (await log.orphans(batch)).filter(({ taskId }) => !runs.get(taskId))
-      for (const orphan of orphans) await takeOver(orphan)
-      return orphans.length
+      for (let found = 0; ; ) {
+        // Our own are alive: they have only missed a heartbeat.
+        const orphans = (await log.orphans(batch)).filter(({ taskId }) => !runs.get(taskId))
+        const taken = await Promise.all(orphans.map(takeOver))
+        found += taken.filter(Boolean).length
+        if (orphans.length < batch || !taken.includes(true)) return found
+      }
     } finally {
       decided()
     }
   }
 
-  async function takeOver(orphan: TaskHead): Promise<void> {
+  /** Whether it was us who got it. */
+  async function takeOver(orphan: TaskHead): Promise<boolean> {
     const { taskId } = orphan
     const lease = isStopped ? undefined : await log.acquire(taskId, { holder, ttl: leaseTtl })
-    if (!lease) return // another process was faster
+    if (!lease) return false // another process was faster
     const task = (await log.head(taskId)) ?? orphan
     const { generation, phase } = task
-    if (phase === 'expired') return
+    if (phase === 'expired') return false
     if (recovery.isKept) {
       runs.start({ task, generation, phase, ...lease })
-      return
+      return true
     }
     await log.append(taskId, generation, [createVoice(task).status('failed', processGone)], lease)
     logger.warn({ taskId }, 'a task was failed because its process is gone')
+    return true
   }
 
   async function tidy(): Promise<void> {

@@ -1,9 +1,12 @@
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { StoredEvent } from '../../src/protocol/events.ts'
+import { createPostgresLog } from '../../src/stores/postgres/index.ts'
 import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
 import { readAll } from '../contracts/task-log/samples.ts'
 import { collect } from '../support/house.ts'
+import { createDatabase } from '../support/postgres/database.ts'
 import {
   eventually,
   ledgerOf,
@@ -17,18 +20,50 @@ import { temporaryDirectory } from '../support/temporary.ts'
 const leaseTtl = 1_000
 const immediately = { configuration: { returnImmediately: true } }
 
-async function startPair(options: ProcessOptions) {
-  const directory = await temporaryDirectory()
-  const start = () => startProcess(directory, { leaseTtl, ...options })
-  const [a, b] = await Promise.all([start(), start()])
-  return { directory, a, b }
+/** Where the tasks of some processes are. */
+interface Place {
+  readonly directory: string
+  start(options: ProcessOptions): Promise<ServerProcess>
+  eventsOf(taskId: string): Promise<readonly StoredEvent[]>
 }
 
-async function eventsOf(directory: string, taskId: string): Promise<readonly StoredEvent[]> {
-  const log = createSqliteLog({ file: join(directory, 'scripted.db') })
-  const events = await readAll(log, taskId)
-  await log.close()
-  return events
+const places: readonly (readonly [string, () => Promise<Place>])[] = [
+  ['SQLite', openSqlite],
+  ['PostgreSQL', openPostgres],
+]
+
+async function openSqlite(): Promise<Place> {
+  const directory = await temporaryDirectory()
+  return {
+    directory,
+    start: (options) => startProcess(directory, { leaseTtl, ...options }),
+    async eventsOf(taskId) {
+      const log = createSqliteLog({ file: join(directory, 'scripted.db') })
+      const events = await readAll(log, taskId)
+      await log.close()
+      return events
+    },
+  }
+}
+
+async function openPostgres(): Promise<Place> {
+  const directory = await temporaryDirectory()
+  const database = await createDatabase()
+  const pool = new pg.Pool({ connectionString: database.url })
+  onTestFinished(async () => {
+    await pool.end()
+    await database.drop()
+  })
+  return {
+    directory,
+    start: (options) => startProcess(directory, { leaseTtl, ...options, postgres: { url: database.url } }),
+    async eventsOf(taskId) {
+      const log = await createPostgresLog({ pool })
+      const events = await readAll(log, taskId)
+      await log.close()
+      return events
+    },
+  }
 }
 
 /** By whom the ticks in the log were written, each writer once per run of ticks. */
@@ -46,111 +81,137 @@ async function tickingIn(a: ServerProcess): Promise<string> {
   return id
 }
 
-describe('a process that is gone', () => {
-  it('loses its turn to another one within two lease times, which tries again and is told so', async () => {
-    const { directory, a, b } = await startPair({ recovery: 'retry' })
-    const id = await tickingIn(a)
-    const followed = collect(b.wire.subscribe(id))
-    a.signal('SIGKILL')
-    const killed = performance.now()
-    await eventually(async () => writersIn(await eventsOf(directory, id)).includes(b.pid))
-    expect(performance.now() - killed).toBeLessThan(2 * leaseTtl + 1_000)
-    const { status } = (await followed).at(-1)?.result?.statusUpdate ?? {}
-    expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'attempt 2' }] } })
-    // What the first attempt wrote is in the log, and in its place in the task is what the second wrote.
-    expect(writersIn(await eventsOf(directory, id))).toEqual([a.pid, b.pid])
-    const { artifacts = [] } = await b.wire.getTask(id)
-    expect(new Set(artifacts.flatMap(({ parts }) => parts.map(({ text }) => Number(text))))).toEqual(new Set([b.pid]))
-  })
-})
+describe.each(places)('on %s', (_, openPlace) => {
+  async function startPair(options: ProcessOptions) {
+    const place = await openPlace()
+    const [a, b] = await Promise.all([place.start(options), place.start(options)])
+    return { ...place, a, b }
+  }
 
-describe.each(['fail', 'retry'] as const)('a process that was stopped and goes on, policy %s', (recovery) => {
-  it('cannot write another event', async () => {
-    const { directory, a, b } = await startPair({ recovery })
-    const id = await tickingIn(a)
-    a.signal('SIGSTOP')
-    const end = recovery === 'fail' ? 'TASK_STATE_FAILED' : 'TASK_STATE_COMPLETED'
-    await eventually(async () => (await b.wire.getTask(id)).status.state === end)
-    const before = await eventsOf(directory, id)
-    a.signal('SIGCONT')
-    // It has heard that its lease is lost.
-    await eventually(() => a.complaints().includes('was lost to another process'))
-    expect((await a.wire.sendTask('work')).status.state).toBe('TASK_STATE_COMPLETED')
-    expect(await eventsOf(directory, id)).toEqual(before)
-    expect(writersIn(before)).toEqual(recovery === 'fail' ? [a.pid] : [a.pid, b.pid])
-  })
-})
-
-describe('SIGTERM', () => {
-  it('hands a running turn over at once, without waiting for its lease to run out', async () => {
-    const { directory, a, b } = await startPair({ recovery: 'retry', leaseTtl: 60_000, drainDeadline: 100 })
-    const id = await tickingIn(a)
-    a.signal('SIGTERM')
-    const { status } = (await collect(b.wire.subscribe(id))).at(-1)?.result?.statusUpdate ?? {}
-    expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'attempt 2' }] } })
-    expect(await a.ended).toBe(0)
-    expect(writersIn(await eventsOf(directory, id))).toEqual([a.pid, b.pid])
-  })
-})
-
-describe('a durable turn', () => {
-  const recovery = 'resume'
-  const textIn = (parts: readonly { readonly text?: string }[] = []) => parts.map(({ text }) => text).join('')
-
-  it('goes on where it was, from process to process: no step and no event twice', async () => {
-    const directory = await temporaryDirectory()
-    const start = () => startProcess(directory, { leaseTtl, recovery })
-    const notes = async () => (await ledgerOf(directory)).map(({ text }) => text).filter((text) => !/^order/.test(text))
-    const first = await start()
-    const { id } = await first.wire.sendTask('order gate', immediately)
-    await eventually(async () => (await notes()).includes('confirm begins'))
-    first.signal('SIGKILL')
-    await first.ended
-
-    const second = await start()
-    await eventually(async () => (await notes()).filter((text) => text === 'confirm begins').length === 2)
-    await release(directory, 'gate')
-    await eventually(async () => (await second.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
-    second.signal('SIGKILL')
-    await second.ended
-
-    const third = await start()
-    // It waits for days if it must, and no process does: only the answer makes it go on.
-    const done = await third.wire.sendTask('card', { taskId: id })
-    expect([done.status.state, textIn(done.status.message?.parts)]).toEqual(['TASK_STATE_COMPLETED', 'Paid by card'])
-    expect(await notes()).toEqual(['reserve', 'confirm begins', 'confirm begins', 'confirm', 'pay by card'])
-    expect(done.artifacts?.map(({ parts }) => textIn(parts))).toEqual(['one two'])
-    const events = (await eventsOf(directory, id)).map(({ event }) => event)
-    const statuses = events.flatMap((event) => (event.type === 'status' && !event.implied ? [event.status.state] : []))
-    expect(statuses).toEqual(['working', 'input-required', 'completed'])
+  describe('a process that is gone', () => {
+    it('loses its turn to another one within two lease times, which tries again and is told so', async () => {
+      const { a, b, eventsOf } = await startPair({ recovery: 'retry' })
+      const id = await tickingIn(a)
+      const followed = collect(b.wire.subscribe(id))
+      a.signal('SIGKILL')
+      const killed = performance.now()
+      await eventually(async () => writersIn(await eventsOf(id)).includes(b.pid))
+      expect(performance.now() - killed).toBeLessThan(2 * leaseTtl + 1_000)
+      const { status } = (await followed).at(-1)?.result?.statusUpdate ?? {}
+      expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'attempt 2' }] } })
+      // What the first attempt wrote is in the log, and in its place in the task is what the second wrote.
+      expect(writersIn(await eventsOf(id))).toEqual([a.pid, b.pid])
+      const { artifacts = [] } = await b.wire.getTask(id)
+      expect(new Set(artifacts.flatMap(({ parts }) => parts.map(({ text }) => Number(text))))).toEqual(new Set([b.pid]))
+    })
   })
 
-  it('is gone on with by another process when its own was stopped, which stores nothing more then', async () => {
-    const { directory, a, b } = await startPair({ recovery })
-    const { id } = await a.wire.sendTask('order gate', immediately)
-    await eventually(async () => (await ledgerOf(directory)).some(({ text }) => text === 'confirm begins'))
-    a.signal('SIGSTOP')
-    await eventually(async () => (await ledgerOf(directory)).some(({ pid }) => pid === b.pid))
-    await release(directory, 'gate')
-    await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
-    const before = await eventsOf(directory, id)
-    a.signal('SIGCONT')
-    // Its step comes to its end too, for which nobody can do anything; its result is not stored.
-    await eventually(() => a.complaints().includes('was lost to another process'))
-    expect(await eventsOf(directory, id)).toEqual(before)
-    const done = await a.wire.sendTask('cash', { taskId: id })
-    expect(textIn(done.status.message?.parts)).toBe('Paid by cash')
+  describe('a process that was stopped and goes on', () => {
+    it.each(['fail', 'retry'] as const)('cannot write another event: policy %s', async (recovery) => {
+      const { a, b, eventsOf } = await startPair({ recovery })
+      const id = await tickingIn(a)
+      a.signal('SIGSTOP')
+      const end = recovery === 'fail' ? 'TASK_STATE_FAILED' : 'TASK_STATE_COMPLETED'
+      await eventually(async () => (await b.wire.getTask(id)).status.state === end)
+      const before = await eventsOf(id)
+      a.signal('SIGCONT')
+      // It has heard that its lease is lost.
+      await eventually(() => a.complaints().includes('was lost to another process'))
+      expect((await a.wire.sendTask('work')).status.state).toBe('TASK_STATE_COMPLETED')
+      expect(await eventsOf(id)).toEqual(before)
+      expect(writersIn(before)).toEqual(recovery === 'fail' ? [a.pid] : [a.pid, b.pid])
+    })
   })
 
-  it('is handed over at once when its server goes', async () => {
-    const { directory, a, b } = await startPair({ recovery, leaseTtl: 60_000, drainDeadline: 50 })
-    const { id } = await a.wire.sendTask('order gate', immediately)
-    await eventually(async () => (await ledgerOf(directory)).some(({ text }) => text === 'confirm begins'))
-    a.signal('SIGTERM')
-    await eventually(async () => (await ledgerOf(directory)).some(({ pid }) => pid === b.pid))
-    expect(await a.ended).toBe(0)
-    await release(directory, 'gate')
-    await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
-    expect((await ledgerOf(directory)).filter(({ text }) => text === 'reserve')).toHaveLength(1)
+  describe('SIGTERM', () => {
+    it('hands a running turn over at once, without waiting for its lease to run out', async () => {
+      const { a, b, eventsOf } = await startPair({ recovery: 'retry', leaseTtl: 60_000, drainDeadline: 100 })
+      const id = await tickingIn(a)
+      a.signal('SIGTERM')
+      const { status } = (await collect(b.wire.subscribe(id))).at(-1)?.result?.statusUpdate ?? {}
+      expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'attempt 2' }] } })
+      expect(await a.ended).toBe(0)
+      expect(writersIn(await eventsOf(id))).toEqual([a.pid, b.pid])
+    })
+  })
+
+  describe('a durable turn', () => {
+    const recovery = 'resume'
+    const textIn = (parts: readonly { readonly text?: string }[] = []) => parts.map(({ text }) => text).join('')
+
+    it('goes on where it was, from process to process: no step and no event twice', async () => {
+      const { directory, start: startWith, eventsOf } = await openPlace()
+      const start = () => startWith({ recovery })
+      const notes = async () =>
+        (await ledgerOf(directory)).map(({ text }) => text).filter((text) => !/^order/.test(text))
+      const first = await start()
+      const { id } = await first.wire.sendTask('order gate', immediately)
+      await eventually(async () => (await notes()).includes('confirm begins'))
+      first.signal('SIGKILL')
+      await first.ended
+
+      const second = await start()
+      await eventually(async () => (await notes()).filter((text) => text === 'confirm begins').length === 2)
+      await release(directory, 'gate')
+      await eventually(async () => (await second.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
+      second.signal('SIGKILL')
+      await second.ended
+
+      const third = await start()
+      // It waits for days if it must, and no process does: only the answer makes it go on.
+      const done = await third.wire.sendTask('card', { taskId: id })
+      expect([done.status.state, textIn(done.status.message?.parts)]).toEqual(['TASK_STATE_COMPLETED', 'Paid by card'])
+      expect(await notes()).toEqual(['reserve', 'confirm begins', 'confirm begins', 'confirm', 'pay by card'])
+      expect(done.artifacts?.map(({ parts }) => textIn(parts))).toEqual(['one two'])
+      const events = (await eventsOf(id)).map(({ event }) => event)
+      const statuses = events.flatMap((event) =>
+        event.type === 'status' && !event.implied ? [event.status.state] : [],
+      )
+      expect(statuses).toEqual(['working', 'input-required', 'completed'])
+    })
+
+    it('is gone on with by another process when its own was stopped, which stores nothing more then', async () => {
+      const { directory, a, b, eventsOf } = await startPair({ recovery })
+      const { id } = await a.wire.sendTask('order gate', immediately)
+      await eventually(async () => (await ledgerOf(directory)).some(({ text }) => text === 'confirm begins'))
+      a.signal('SIGSTOP')
+      await eventually(async () => (await ledgerOf(directory)).some(({ pid }) => pid === b.pid))
+      await release(directory, 'gate')
+      await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
+      const before = await eventsOf(id)
+      a.signal('SIGCONT')
+      // Its step comes to its end too, for which nobody can do anything; its result is not stored.
+      await eventually(() => a.complaints().includes('was lost to another process'))
+      expect(await eventsOf(id)).toEqual(before)
+      const done = await a.wire.sendTask('cash', { taskId: id })
+      expect(textIn(done.status.message?.parts)).toBe('Paid by cash')
+    })
+
+    it('is handed over at once when its server goes', async () => {
+      const { directory, a, b } = await startPair({ recovery, leaseTtl: 60_000, drainDeadline: 50 })
+      const { id } = await a.wire.sendTask('order gate', immediately)
+      await eventually(async () => (await ledgerOf(directory)).some(({ text }) => text === 'confirm begins'))
+      a.signal('SIGTERM')
+      await eventually(async () => (await ledgerOf(directory)).some(({ pid }) => pid === b.pid))
+      expect(await a.ended).toBe(0)
+      await release(directory, 'gate')
+      await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
+      expect((await ledgerOf(directory)).filter(({ text }) => text === 'reserve')).toHaveLength(1)
+    })
+
+    it('whose question nobody answers in time is ended by whoever is alive then', async () => {
+      const { start } = await openPlace()
+      const first = await start({ recovery })
+      const expiresAt = Date.now() + 4_000
+      const { id, status } = await first.wire.sendTask(`ask-until ${expiresAt}`)
+      expect(status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+      first.signal('SIGKILL')
+      await first.ended
+      const { wire } = await start({ recovery })
+      await eventually(async () => (await wire.getTask(id)).status.state === 'TASK_STATE_FAILED')
+      expect(Date.now()).toBeGreaterThanOrEqual(expiresAt)
+      const { message } = (await wire.getTask(id)).status
+      expect(textIn(message?.parts)).toContain(`not answered by ${new Date(expiresAt).toISOString()}`)
+    })
   })
 })

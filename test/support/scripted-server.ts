@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { agent } from '../../src/agent/agent.ts'
 import type { Turn } from '../../src/agent/turn.ts'
-import { type ServeOptions, serve } from '../../src/serve.ts'
+import { serve } from '../../src/serve.ts'
 import { createPostgresLog } from '../../src/stores/postgres/index.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import type { ProcessOptions } from './process.ts'
@@ -49,6 +49,9 @@ async function run(turn: Turn): Promise<string | undefined> {
       await turn.step('pay', () => note(`pay by ${text}`))
       return `Paid by ${text}`
     }
+    case 'ask-until':
+      await turn.ask('Which one?', { expiresAt: Number(name) })
+      return 'answered'
     case 'tick': {
       const ticks = turn.artifact('ticks')
       // The first attempt never ends by itself; a later one does.
@@ -77,12 +80,26 @@ async function run(turn: Turn): Promise<string | undefined> {
   return `Did ${turn.text}`
 }
 
-async function openLog({ postgres }: Started): Promise<{ readonly log?: TaskLog }> {
-  if (!postgres) return {}
+/** Who hands in a log closes it, and what it was made of. */
+async function openLog({ postgres }: Started): Promise<{ readonly log: TaskLog; close(): Promise<void> } | undefined> {
+  if (!postgres) return undefined
   const { url, ...settings } = postgres
-  return { log: await createPostgresLog({ pool: new pg.Pool({ connectionString: url }), ...settings }) }
+  const pool = new pg.Pool({ connectionString: url })
+  const log = await createPostgresLog({ pool, ...settings })
+  return {
+    log,
+    async close() {
+      await log.close()
+      await pool.end()
+    },
+  }
 }
 
-const kept: ServeOptions = await openLog(options)
-const server = await serve(agent({ name: 'Scripted' }, run), { port: 0, ...options, ...kept })
+const opened = await openLog(options)
+const server = await serve(agent({ name: 'Scripted' }, run), {
+  port: 0,
+  ...options,
+  ...(opened && { log: opened.log }),
+})
+if (opened) process.once('SIGTERM', () => void server.close().then(opened.close))
 console.log(server.url)
