@@ -47,6 +47,8 @@ export async function pair(agent: Agent, options: PairOptions = {}): Promise<Pai
     const draining = handler.drain(0)
     await (clock ? clock.run(draining) : draining)
   }
+  // Loaded when something fails, which takes real time; a clock of its own would not wait for it.
+  await import('../client/mistakes.ts')
   return { client: await open(), wire, connect: open, close, [Symbol.asyncDispose]: close }
 }
 

@@ -18,6 +18,11 @@ interface Waiting {
 /** How many turns of the event loop it takes until everything that needs no time has happened. */
 const turns = 50
 
+/** Milliseconds of real time that what is done by other threads, such as a digest, may take before time goes on. */
+const breath = 10
+/** So many steps of time are taken with care: deadlines lie within them. Who waits for days would wait long otherwise. */
+const careful = 30
+
 /** Milliseconds of real time after which nothing is believed to happen any more. */
 const patience = 10_000
 
@@ -69,7 +74,8 @@ export function createClock(start: number = Date.now()): VirtualClock {
       }
       promise.then(finish, finish)
       const begun = Date.now()
-      for (await settle(); !isOver; await settle()) {
+      let steps = 0
+      for (await settle(breath); !isOver; await settle(++steps < careful ? breath : 0)) {
         const next = nextUntil(Number.POSITIVE_INFINITY)
         if (next) fire(next)
         if (Date.now() - begun > patience) throw new Error(`It did not happen, although ${now - start} ms have passed.`)
@@ -79,8 +85,9 @@ export function createClock(start: number = Date.now()): VirtualClock {
   }
 }
 
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => nextTurn(resolve))
+async function settle(atLeast = 0): Promise<void> {
+  const end = Date.now() + atLeast
+  for (let turn = 0; turn < turns || Date.now() < end; turn++) await new Promise<void>((resolve) => nextTurn(resolve))
 }
 
 const nextTurn: (act: () => void) => unknown = globalThis.setImmediate ?? ((act) => setTimeout(act, 0))
