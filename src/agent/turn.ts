@@ -53,6 +53,8 @@ export interface TurnContext extends Mouth {
   readonly contextId: string
   readonly received: MessageEvent
   readonly attempt: number
+  /** Milliseconds since 1970, by the clock of the runtime. */
+  readonly now: () => number
   readonly task: Task | undefined
   readonly history: readonly Message[]
   readonly signal: AbortSignal
@@ -64,7 +66,7 @@ export interface TurnContext extends Mouth {
 export function createTurn(context: TurnContext): Turn {
   const { taskId, contextId, received } = context
 
-  const voice = createVoice(context)
+  const voice = createVoice(context, context.now)
   const { status, artifact, data, file } = createSpeech(voice, context)
 
   return {

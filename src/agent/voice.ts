@@ -9,9 +9,13 @@ export interface Voice {
   status(state: TaskState, content?: Content): StatusEvent
 }
 
-export function createVoice(task: { readonly taskId: string; readonly contextId: string }): Voice {
-  const { taskId, contextId } = task
+/** Whose voice it is, and by which clock it speaks. */
+export interface Speaking {
+  readonly taskId: string
+  readonly contextId: string
+}
 
+export function createVoice({ taskId, contextId }: Speaking, now: () => number = Date.now): Voice {
   function message(content: Content): Message {
     return { messageId: crypto.randomUUID(), role: 'agent', parts: toParts(content), taskId, contextId }
   }
@@ -23,7 +27,7 @@ export function createVoice(task: { readonly taskId: string; readonly contextId:
       status: {
         state,
         message: content === undefined ? undefined : message(content),
-        timestamp: timestampNow(),
+        timestamp: timestampNow(now()),
       },
     }),
   }

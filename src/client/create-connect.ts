@@ -1,5 +1,5 @@
 import type { Binding, KnownDialect } from '../dialects/dialect.ts'
-import { type Door, doorsOf, relativeDoors } from '../dialects/doors.ts'
+import { type Door, doorsOf } from '../dialects/doors.ts'
 import type { ReadCard } from '../dialects/peer-card.ts'
 import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
@@ -16,6 +16,7 @@ import { backoffsOf, type ConnectOptions, type Target, type Transport } from './
 import { createPeer } from './peer.ts'
 import { isLocal, resolveCard } from './resolve-card.ts'
 import { createTalk } from './talk.ts'
+import { verified } from './verified.ts'
 import { findWay } from './way.ts'
 
 /** What a client can speak, and over what. What is not in here is not in the bundle of its user either. */
@@ -64,19 +65,26 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
     })
     card = found.card
     cardUrl = found.cardUrl
-    const doors = doorsOf(card, { dialects, bindings, ...found })
-    if (!doors.some(({ origin }) => origin === 'card')) throw noCommonDoor()
-    const declared = doors.filter(({ origin }) => origin === 'card')
-    const all = cardUrl === undefined ? doors : [...doors, ...relativeDoors(declared, cardUrl)]
+    const among = { dialects, bindings, ...found }
+    const [first, ...others] = doorsOf(card, among)
+    if (!first) throw noCommonDoor()
     const open = async ({ binding, url, dialect, tenant }: Door): Promise<Service> => {
       const own = handedIn.get(binding)
       const create = own?.open ?? abilities.transports.get(binding)
       if (!create) throw noCommonDoor()
       const through = own ? withCredentials(own.fetch) : fetch
       const spoken = await dialect.load()
-      return create({ ...options, fetch: through, url, dialect: spoken, ...(tenant !== undefined && { tenant }) })
+      const { verifyCard } = options
+      return create({
+        ...options,
+        fetch: through,
+        url,
+        dialect: spoken,
+        ...(tenant !== undefined && { tenant }),
+        ...(verifyCard && { believe: (wire: unknown) => verified(wire, url, verifyCard) }),
+      })
     }
-    const way = findWay({ doors: all, open, journal, notify })
+    const way = findWay({ card, doors: [first, ...others], options: among, open, journal, notify })
     const peer = createPeer({ card, door: way.door, deduplicates: options.peerDeduplicates })
     const service = createTalk({
       ...backoffsOf(options),

@@ -3,6 +3,7 @@ import { wordsOf } from '../../test/contracts/service/story.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { TaskState } from '../protocol/model.ts'
 import { type Cursor, createCursor } from './cursor.ts'
+import { createPosition, isAtRest } from './position.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 const task = (generation: number, state: TaskState = 'working', texts: readonly string[] = []): StreamEvent => ({
@@ -34,8 +35,9 @@ const status = (generation: number, state: TaskState): StreamEvent => ({
 
 function open() {
   let gaps = 0
-  const cursor = createCursor({ onGap: () => gaps++ })
-  return { cursor, gaps: () => gaps }
+  const position = createPosition()
+  const cursor = createCursor(position, () => gaps++)
+  return { cursor, position, gaps: () => gaps }
 }
 
 const tell = (cursor: Cursor, ...events: readonly StreamEvent[]) =>
@@ -43,10 +45,10 @@ const tell = (cursor: Cursor, ...events: readonly StreamEvent[]) =>
 
 describe('a reader', () => {
   it('is where its last event was', () => {
-    const { cursor } = open()
-    expect(cursor.taskId).toBeUndefined()
+    const { cursor, position } = open()
+    expect(position.taskId).toBeUndefined()
     tell(cursor, task(2), chunk(3, 'a'))
-    expect(cursor).toMatchObject({ taskId: 't', generation: 3, told: 2 })
+    expect(position).toMatchObject({ taskId: 't', generation: 3, told: 2 })
   })
 
   it('goes on with the next event, and is told none again', () => {
@@ -81,9 +83,9 @@ describe('a reader', () => {
 
   it('does not rely on numbers that each stream begins anew', () => {
     for (const first of [1, 5]) {
-      const { cursor, gaps } = open()
+      const { cursor, position, gaps } = open()
       tell(cursor, task(first), chunk(first + 1, 'a'), chunk(first + 2, 'b'))
-      cursor.reopen(cursor.generation === undefined ? 'snapshot' : 'next')
+      cursor.reopen(position.generation === undefined ? 'snapshot' : 'next')
       expect(tell(cursor, task(1, 'working', ['a', 'b']), chunk(2, 'c'), chunk(3, 'd'))).toEqual([
         'artifact c, more',
         'artifact d, more',
@@ -112,15 +114,15 @@ describe('a stream that ends', () => {
     ['input-required', true, true],
     ['auth-required', true, false],
   ] as const)('at %s has said all: %s; if it broke: %s', (state, ended, broke) => {
-    const { cursor } = open()
+    const { cursor, position } = open()
     tell(cursor, task(2), status(3, state))
-    expect([cursor.isAtRest(false), cursor.isAtRest(true)]).toEqual([ended, broke])
+    expect([isAtRest(position, false), isAtRest(position, true)]).toEqual([ended, broke])
   })
 
   it('may break while the task waits, as it did when the stream began', () => {
-    const { cursor } = open()
+    const { cursor, position } = open()
     tell(cursor, task(2, 'input-required'))
-    expect([cursor.isAtRest(false), cursor.isAtRest(true)]).toEqual([true, false])
+    expect([isAtRest(position, false), isAtRest(position, true)]).toEqual([true, false])
   })
 })
 

@@ -3,8 +3,7 @@ import type { Fetch } from '../http/outbound.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import { answerLimitsOf } from '../transports/client-options.ts'
-import { foreignAnswer } from '../transports/foreign-answer.ts'
-import { lostAnswer } from '../transports/lost-answer.ts'
+import { failureOf, failures } from '../transports/on-failure.ts'
 import { readAnswer } from '../transports/read-answer.ts'
 import type { CardCache } from './card-cache.ts'
 import type { Journal } from './journal.ts'
@@ -40,7 +39,7 @@ export async function findCard(target: string, options: FindCardOptions): Promis
       journal.note({ type: 'card', url: found.url, outcome: isUnchanged ? 'unchanged' : 'found', detail: '' })
       return found
     } catch (error) {
-      const failure = lostAnswer(error, url, options.signal)
+      const failure = await failureOf(error, url, options.signal)
       journal.note({ type: 'card', url, outcome: 'failed', detail: failure.message })
       if (!isElsewhere(failure)) throw failure
       failures.push(failure.message)
@@ -78,7 +77,7 @@ async function fetchCard(url: string, options: FindCardOptions): Promise<FoundCa
     return { wire: await verified(known.wire, url, verify), url, isUnchanged: true }
   }
   const answer = await readAnswer(response, { ...answerLimitsOf({ answerLimit: 2 ** 20 }), url })
-  if (!response.ok || answer.form !== 'json') throw foreignAnswer(answer)
+  if (!response.ok || answer.form !== 'json') throw (await failures()).foreignAnswer(answer)
   const { body: wire } = answer
   if (!isObject(wire) || !isCard(wire)) {
     const problem = `${url} has JSON that is no agent card.`

@@ -12,7 +12,6 @@ import { findCard } from './find-card.ts'
 import { isFile } from './is-file.ts'
 import type { Journal } from './journal.ts'
 import { backoffsOf, type ConnectOptions, type Local, type Target } from './options.ts'
-import { isTransient, retrying } from './retry.ts'
 import { verified } from './verified.ts'
 
 /** Whom a target means. */
@@ -56,7 +55,10 @@ export async function resolveCard(target: Target, options: ResolveOptions): Prom
   const find = () => findCard(addressOf(target), { fetch, cache, journal, signal, version, ...(verify && { verify }) })
   try {
     const { retry } = backoffsOf(options)
-    const { wire, url } = await retrying(find, { backoff: retry, signal, clock, isWorthIt: isTransient })
+    const { wire, url } = await find().catch(async (error) => {
+      const { isTransient, retrying } = await import('./retry.ts')
+      return await retrying(find, error, { backoff: retry, signal, clock, isWorthIt: isTransient })
+    })
     return { ...(await read(wire, options)), cardUrl: url }
   } finally {
     release()

@@ -12,19 +12,24 @@ export interface RetryOptions {
   readonly isWorthIt: (error: A2AError) => boolean
 }
 
-/** Tries until it works, makes no sense, or has been tried often enough. A pause that the agent asks for is kept. */
-export async function retrying<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
+/**
+ * Tries again what has failed, until it works, makes no sense, or has been tried often enough. A pause that the agent
+ * asks for is kept.
+ */
+export async function retrying<T>(attempt: () => Promise<T>, failure: unknown, options: RetryOptions): Promise<T> {
   const { backoff, signal, clock, isWorthIt } = options
+  let error = failure
   for (let failures = 1; ; failures++) {
+    const isOver = failures >= backoff.tries || signal.aborted
+    if (isOver || !(error instanceof A2AError) || !isWorthIt(error)) throw error
+    const { retryAfter = 0 } = error
+    // Nobody waits that long in a call; whoever does knows from the error how long.
+    if (retryAfter * 1000 > longestWait) throw error
+    await pause(Math.max(retryAfter * 1000, delayAfter(failures, backoff)), signal, clock)
     try {
       return await attempt()
-    } catch (error) {
-      const isOver = failures >= backoff.tries || signal.aborted
-      if (isOver || !(error instanceof A2AError) || !isWorthIt(error)) throw error
-      const { retryAfter = 0 } = error
-      // Nobody waits that long in a call; whoever does knows from the error how long.
-      if (retryAfter * 1000 > longestWait) throw error
-      await pause(Math.max(retryAfter * 1000, delayAfter(failures, backoff)), signal, clock)
+    } catch (again) {
+      error = again
     }
   }
 }

@@ -1,11 +1,9 @@
 import type { ArtifactEvent, StreamEvent } from '../protocol/events.ts'
-import type { Artifact, Part, Task, TaskStatus } from '../protocol/model.ts'
+import type { Artifact, Task } from '../protocol/model.ts'
 import { isEnded } from '../protocol/states.ts'
+import { contentOf, createMarks, fingerprint, mark, markOf } from './marks.ts'
 
-/**
- * What a caller has been told of a task, as marks instead of the things themselves: a stream may be longer than
- * memory. It tells what of a task the caller has not seen.
- */
+/** Tells what of a task its caller has not seen. */
 export interface Seen {
   record(event: StreamEvent): void
   /** What a caller who has been told this much must be told to know all of the task. */
@@ -14,20 +12,8 @@ export interface Seen {
   newsOf(event: StreamEvent): StreamEvent | undefined
 }
 
-interface Mark {
-  readonly parts: number
-  readonly digest: number
-}
-
-export function createSeen(): Seen {
-  const artifacts = new Map<string, Mark>()
-  let status: string | undefined
-  let hasTask = false
-
-  function recordArtifact({ artifact, append }: Pick<ArtifactEvent, 'artifact' | 'append'>): void {
-    const before = append ? artifacts.get(artifact.artifactId) : undefined
-    artifacts.set(artifact.artifactId, markOf(contentOf(artifact), before))
-  }
+export function createSeen(marks = createMarks()): Seen {
+  const { artifacts } = marks
 
   /** What is new in an artifact that is told as a whole. */
   function newsOfArtifact(artifact: Artifact): Pick<ArtifactEvent, 'artifact' | 'append'> | undefined {
@@ -40,28 +26,10 @@ export function createSeen(): Seen {
   }
 
   return {
-    record(event) {
-      switch (event.type) {
-        case 'message':
-          return
-        case 'task':
-          hasTask = true
-          status = fingerprint(event.task.status)
-          for (const artifact of event.task.artifacts) recordArtifact({ artifact })
-          return
-        case 'status':
-          hasTask = true
-          status = fingerprint(event.status)
-          return
-        case 'artifact':
-          hasTask = true
-          recordArtifact(event)
-          return
-      }
-    },
+    record: (event) => mark(marks, event),
     missingOf(task) {
       const isLast = isEnded(task.status.state)
-      if (!hasTask) return [{ type: 'task', task, isLast }]
+      if (!marks.hasTask) return [{ type: 'task', task, isLast }]
       const ref = { taskId: task.id, contextId: task.contextId, generation: task.generation }
       const events: StreamEvent[] = []
       for (const artifact of task.artifacts) {
@@ -69,7 +37,7 @@ export function createSeen(): Seen {
         if (news) events.push({ type: 'artifact', ...news, ...ref })
       }
       // A task that has ended is told to have, also to those who knew: nothing else follows.
-      if (isLast || fingerprint(task.status) !== status) {
+      if (isLast || fingerprint(task.status) !== marks.status) {
         events.push({ type: 'status', status: task.status, ...ref, isLast })
       }
       return events
@@ -80,7 +48,7 @@ export function createSeen(): Seen {
         case 'task':
           return event
         case 'status':
-          return event.isLast || fingerprint(event.status) !== status ? event : undefined
+          return event.isLast || fingerprint(event.status) !== marks.status ? event : undefined
         case 'artifact': {
           const news = event.append ? event : newsOfArtifact(event.artifact)
           return news && { ...event, ...news }
@@ -88,32 +56,4 @@ export function createSeen(): Seen {
       }
     },
   }
-}
-
-/** An empty text closes an artifact on some wires, and is no content: not every agent keeps it. */
-function contentOf({ parts }: Artifact): readonly Part[] {
-  return parts.filter((part) => !('text' in part && part.text === ''))
-}
-
-function markOf(parts: readonly Part[], before: Mark = { parts: 0, digest: 0 }): Mark {
-  let { digest } = before
-  for (const part of parts) digest = hash(JSON.stringify(essenceOf(part)), digest)
-  return { parts: before.parts + parts.length, digest }
-}
-
-function fingerprint({ state, timestamp, message }: TaskStatus): string {
-  return JSON.stringify([state, timestamp, message?.parts.map(essenceOf)])
-}
-
-/** What a part says, however its members are ordered; what its dialect keeps for itself may differ between tellings. */
-function essenceOf(part: Part): unknown {
-  const { text, url, raw, data, filename, mediaType, metadata } = { text: 0, url: 0, raw: 0, data: 0, ...part }
-  return [text, url, raw, data, filename, mediaType, metadata]
-}
-
-/** FNV-1a, 32 bits: it finds differences between two tellings of one thing, not forgeries. */
-function hash(text: string, seed: number): number {
-  let digest = (seed ^ 0x811c9dc5) >>> 0
-  for (let at = 0; at < text.length; at++) digest = Math.imul(digest ^ text.charCodeAt(at), 0x01000193)
-  return digest >>> 0
 }

@@ -11,7 +11,6 @@ import type { Notify } from './notice.ts'
 import { createPace } from './pace.ts'
 import type { Peer } from './peer.ts'
 import { type ResumeOptions, resuming } from './resume.ts'
-import { isTransient, isUnsent, mayHaveRun, retrying } from './retry.ts'
 import { operationsOf } from './way.ts'
 
 export interface TalkOptions extends Pick<ResumeOptions, 'polling' | 'clock'> {
@@ -44,12 +43,13 @@ export function createTalk(options: TalkOptions): Service {
     const limit = call.timeout ?? timeout
     const { signal, release } = withDeadline(call.signal, limit, () => expired(limit), clock)
     const asked = { ...keyed(operation, call), signal, ...deadlineIn(limit, clock) }
-    const isWorthIt = (error: A2AError) => isUnsent(error) || (isTransient(error) && mayRepeat(operation, peer))
+    const attempt = () => wire.ask(operation, request, asked)
     try {
-      return await retrying(() => wire.ask(operation, request, asked), { backoff: retry, signal, clock, isWorthIt })
+      return await attempt()
     } catch (error) {
-      const isLost = operation === 'sendMessage' && error instanceof A2AError && isTransient(error) && !isWorthIt(error)
-      throw isLost ? mayHaveRun(error) : error
+      const again = await import('./ask-again.ts').catch(() => undefined)
+      if (!again) throw error
+      return await again.askAgain(attempt, error, { operation, peer, backoff: retry, signal, clock })
     } finally {
       release()
     }
@@ -104,25 +104,6 @@ function keyed(operation: Operation, { principal, signal, idempotencyKey }: Call
   const isSend = operation === 'sendMessage' || operation === 'streamMessage'
   const key = idempotencyKey ?? (isSend ? newId() : undefined)
   return { principal, signal, ...(key !== undefined && { idempotencyKey: key }) }
-}
-
-/** Whether it does no harm if it is done twice. */
-function mayRepeat(operation: UnaryOperation, peer: Peer): boolean {
-  switch (operation) {
-    case 'getTask':
-    case 'listTasks':
-    case 'getPushConfig':
-    case 'listPushConfigs':
-    case 'deletePushConfig':
-    case 'getExtendedCard':
-      return true
-    case 'sendMessage':
-      return peer.deduplicates()
-    // Done already, it would be refused, and a second config may be one more.
-    case 'cancelTask':
-    case 'createPushConfig':
-      return false
-  }
 }
 
 function deadlineIn(milliseconds: number, clock: Clock): Pick<Call, 'deadline'> {

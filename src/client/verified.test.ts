@@ -56,6 +56,39 @@ describe('a client that verifies cards', () => {
     expect(kept).toEqual([])
   })
 
+  it.each(['JSONRPC', 'HTTP+JSON'] as const)(
+    'verifies the extended card as it does the public one, over %s',
+    async (binding) => {
+      const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+      const verifyCard = cardVerifier({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] })
+      const state = { card: {} as JsonObject, extended: {} as JsonObject }
+      const origin = await httpServer((request, response) => {
+        response.setHeader('content-type', 'application/json')
+        if (request.url?.startsWith('/.well-known/')) return void response.end(JSON.stringify(state.card))
+        const answer = binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, result: state.extended } : state.extended
+        response.end(JSON.stringify(answer))
+      })
+      const sign = (card: object) => signCard(card as JsonObject, { key: privateKey, kid: 'one', alg: 'ES256' })
+      const supportedInterfaces = [{ url: `${origin}/a2a`, protocolBinding: binding, protocolVersion: '1.0' }]
+      const plain = { ...rpcCard(origin), supportedInterfaces, capabilities: { extendedAgentCard: true } }
+      state.card = await sign(plain)
+      state.extended = { ...(await sign({ ...plain, name: 'Insider' })), url: 'https://attacker.example' }
+
+      const client = await connect(origin, { verifyCard, cardCache: createCardCache() })
+      expect((await client.extendedCard()).name).toBe('Insider')
+      state.extended = { ...state.extended, name: 'Impostor' }
+      await expect(client.extendedCard()).rejects.toMatchObject({
+        code: 'invalid-agent-response',
+        reason: 'card-not-believed',
+        hint: expect.stringContaining('who signed it'),
+      })
+      state.extended = plain as JsonObject
+      await expect(client.extendedCard()).rejects.toMatchObject({ reason: 'card-not-believed' })
+      const trusting = await connect(origin, { cardCache: createCardCache() })
+      expect((await trusting.extendedCard()).name).toBe('Strange')
+    },
+  )
+
   it('verifies cards that are handed over, too', async () => {
     const { state, verifyCard } = await signedAgent()
     expect((await connect(state.card, { verifyCard })).card.name).toBe('Strange')

@@ -66,14 +66,20 @@ export interface ClientDialect extends Dialect {
   /** Throws `A2AError('invalid-agent-response')` that names the field, what was expected and what came. */
   readonly decodeResult: { readonly [O in UnaryOperation]: (wire: unknown, request: RequestOf<O>) => ResultOf<O> }
   decodeEvent(wire: unknown, request: RequestOf<StreamOperation>): StreamEvent
-  decodeError(error: WireError): A2AError
-  /** Where HTTP itself carries the error. */
-  decodeHttpError(error: HttpError): A2AError
+  /** Loaded when an agent tells an error. */
+  errors(): Promise<ErrorReader>
   /** Only in dialects that have a REST binding. */
   readonly rest?: RestAsking
   /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
   readonly startsOver?: boolean
   decodeCard(wire: unknown): AgentCard
+}
+
+/** How a dialect tells what is wrong. */
+export interface ErrorReader {
+  decodeError(error: WireError): A2AError
+  /** Where HTTP itself carries the error. */
+  decodeHttpError(error: HttpError): A2AError
 }
 
 /** A dialect that a client can speak, as far as it has to be known before anybody speaks it. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard, AgentInterface } from '../protocol/card.ts'
 import { allClients } from './all-clients.ts'
-import { type Door, doorsOf, relativeDoors } from './doors.ts'
+import { type Door, doorsOf } from './doors.ts'
+import { relativeDoors, skewedDoors } from './other-doors.ts'
 
 const options = { dialects: allClients, bindings: ['JSONRPC', 'HTTP+JSON'] as const }
 
@@ -17,7 +18,8 @@ const wordsOf = (doors: readonly Door[]) =>
 describe('the doors of a card', () => {
   it('are in its order, and then those of other versions', () => {
     const card = cardOf(at('https://a.test/rest', 'HTTP+JSON', '0.3'), at('https://a.test/rpc'))
-    expect(wordsOf(doorsOf(card, options))).toEqual([
+    const named = doorsOf(card, options)
+    expect(wordsOf([...named, ...skewedDoors(card, named, options)])).toEqual([
       'card HTTP+JSON v0.3-proto https://a.test/rest',
       'card HTTP+JSON v0.3 https://a.test/rest',
       'card JSONRPC v1.0 https://a.test/rpc',
@@ -39,7 +41,7 @@ describe('the doors of a card', () => {
     const urls = ['json-rpc', 'JsonRpc', 'rest', 'HTTP_JSON', 'http+json'].map((name, n) =>
       at(`https://${n}.test/`, name),
     )
-    const declared = doorsOf(cardOf(...urls), options).filter(({ origin }) => origin === 'card')
+    const declared = doorsOf(cardOf(...urls), options)
     expect(declared.map(({ binding }) => binding)).toEqual([
       'JSONRPC',
       'JSONRPC',

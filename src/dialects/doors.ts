@@ -24,30 +24,34 @@ export interface DoorsOptions {
   readonly cardUrl?: string
 }
 
-/** The doors that a card names, in its order, and then those that are behind it if it is mistaken. */
+/** The doors that a card names, in its order. */
 export function doorsOf({ interfaces }: AgentCard, options: DoorsOptions): readonly Door[] {
-  const { dialects, bindings, orElse, cardUrl } = options
-  const versions = new Set(dialects.map(({ version }) => version))
   const doors: Door[] = []
-  const add = (each: AgentInterface, version: string, origin: Door['origin']) => {
-    const binding = bindings.find((known) => known === bindingOf(each.binding))
-    const url = binding === 'GRPC' ? dialledUrl(each.url, cardUrl) : each.url
-    if (!binding || !URL.canParse(url)) return
-    const { tenant } = each
-    for (const dialect of dialects) {
-      const isKnown = doors.some(
-        (door) => door.url === url && door.binding === binding && isAlike(door, dialect, binding),
-      )
-      if (dialect.version !== version || !dialect.bindings.includes(binding) || isKnown) continue
-      doors.push({ url, binding, dialect, origin, ...(tenant && { tenant }) })
-    }
-  }
   for (const each of interfaces) {
-    add(each, spokenAt(each), 'card')
-    if (orElse) add(each, orElse, 'card')
+    addDoors(doors, each, spokenAt(each), 'card', options)
+    if (options.orElse) addDoors(doors, each, options.orElse, 'card', options)
   }
-  for (const each of interfaces) for (const version of versions) add(each, version, 'skew')
   return doors
+}
+
+/** Adds what is behind an interface if a version is spoken there. */
+export function addDoors(
+  doors: Door[],
+  { binding: named, url: address, tenant }: AgentInterface,
+  version: string,
+  origin: Door['origin'],
+  { dialects, bindings, cardUrl }: DoorsOptions,
+): void {
+  const binding = bindings.find((known) => known === bindingOf(named))
+  const url = binding === 'GRPC' ? dialledUrl(address, cardUrl) : address
+  if (!binding || !URL.canParse(url)) return
+  for (const dialect of dialects) {
+    const isKnown = doors.some(
+      (door) => door.url === url && door.binding === binding && isAlike(door, dialect, binding),
+    )
+    if (dialect.version !== version || !dialect.bindings.includes(binding) || isKnown) continue
+    doors.push({ url, binding, dialect, origin, ...(tenant && { tenant }) })
+  }
 }
 
 /**
@@ -76,22 +80,6 @@ function isAlike(door: Door, dialect: KnownDialect, binding: Binding): boolean {
 function spokenAt({ protocolVersion }: AgentInterface): string {
   const version = parseVersion(protocolVersion) ?? protocolVersion
   return version.startsWith('1.') ? '1.0' : version
-}
-
-/** The same on another origin: that of the card, which was reached. */
-export function relativeDoors(doors: readonly Door[], cardUrl: string): readonly Door[] {
-  const base = new URL(cardUrl.replace(/\/\.well-known\/.*$/s, '/'))
-  const relative = doors.flatMap((door): Door[] => {
-    const { pathname, search } = new URL(door.url)
-    const urls = [new URL(`${pathname}${search}`, base.origin).href, new URL('.', base).href]
-    return urls.map((url) => ({ ...door, url, origin: 'relative' }))
-  })
-  const known = new Set(doors.map(keyOf))
-  return relative.filter((door) => !known.has(keyOf(door)) && known.add(keyOf(door)))
-}
-
-function keyOf({ url, binding, dialect }: Door): string {
-  return `${binding} ${dialect.name} ${new URL(url).href}`
 }
 
 function bindingOf(name: string): string {

@@ -3,8 +3,8 @@
 let written = { milliseconds: 0, text: '' }
 let read = { milliseconds: 0, text: '' }
 
-export function timestampNow(): string {
-  const milliseconds = Date.now()
+/** Of now, or of the moment that a clock of another kind calls so. */
+export function timestampNow(milliseconds: number = Date.now()): string {
   if (milliseconds !== written.milliseconds) written = { milliseconds, text: new Date(milliseconds).toISOString() }
   return written.text
 }

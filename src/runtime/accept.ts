@@ -96,7 +96,7 @@ async function begin(request: SendRequest, call: Call, house: Acceptance): Promi
   const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
   const events: TaskEvent[] = [received]
   if (recovery.isKept) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
-  if (isTask) events.push({ ...createVoice(task).status('working'), implied: true })
+  if (isTask) events.push({ ...createVoice(task, settings.clock.now).status('working'), implied: true })
   const isOnce = call.idempotencyKey !== undefined || dedupeNewTasks
   const claims = isOnce ? await claimsOfNew(request, call, dedupeNewTasks) : claimsOfName(request)
 

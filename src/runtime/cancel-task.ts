@@ -30,7 +30,7 @@ export async function cancelTask(request: CancelTaskRequest, call: Call, house: 
     if (appended.type === 'gone') throw taskNotFound(request.taskId)
     if (appended.type !== 'stored') continue // somebody was faster: look again
     const { generation, lease } = appended
-    if (lease) await log.append(taskId, generation, [createVoice(head).status('canceled')], lease)
+    if (lease) await log.append(taskId, generation, [createVoice(head, settings.clock.now).status('canceled')], lease)
     else {
       runs.get(taskId)?.nudge()
       await ended(head, generation, call, house)

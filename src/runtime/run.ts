@@ -46,7 +46,7 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
   const { taskId } = task
   const { log, logger, recovery } = settings
   const inbox = createInbox()
-  const voice = createVoice(task)
+  const voice = createVoice(task, settings.clock.now)
   /** The turn under way, and why the whole run must stop. */
   let turn: Stop | undefined
   let halted: StopReason | undefined

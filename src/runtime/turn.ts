@@ -96,6 +96,7 @@ export async function runTurn(
       ),
       signal: stop.signal,
       log: logger,
+      now: clock.now,
       newArtifactId,
       emit,
       async step(name, work) {

@@ -48,7 +48,7 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Pu
       runs.start({ task, generation, phase, ...lease })
       return true
     }
-    await log.append(taskId, generation, [createVoice(task).status('failed', processGone)], lease)
+    await log.append(taskId, generation, [createVoice(task, clock.now).status('failed', processGone)], lease)
     logger.warn({ taskId }, 'a task was failed because its process is gone')
     return true
   }

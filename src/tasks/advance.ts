@@ -15,7 +15,7 @@ export interface Standing {
 }
 
 /** Where a task stands after these events: what every log keeps beside them. */
-export function advance(standing: Standing, events: readonly TaskEvent[]): Standing {
+export function advance(standing: Standing, events: readonly TaskEvent[], now: () => number = Date.now): Standing {
   let { phase, status, changed, dialect } = standing
   for (const event of events) {
     if (event.type === 'status') {
@@ -28,7 +28,7 @@ export function advance(standing: Standing, events: readonly TaskEvent[]): Stand
       status = status && withoutMessage(status)
     } else if (event.type === 'reply') {
       phase = 'answered'
-      changed = Date.now()
+      changed = now()
     }
   }
   return { generation: standing.generation + events.length, phase, status, changed, dialect }

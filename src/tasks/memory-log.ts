@@ -59,7 +59,7 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
 
   function store(entry: Entry, events: readonly TaskEvent[]): number {
     for (const event of events) entry.events.push({ generation: entry.events.length + 1, event })
-    entry.standing = advance(entry.standing, events)
+    entry.standing = advance(entry.standing, events, clock.now)
     if (isOver(entry)) retire(entry)
     wakeups.wake(entry.task.taskId)
     return entry.standing.generation

@@ -1,8 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { generationOf } from '../../test/contracts/service/story.ts'
 import { collect } from '../../test/support/house.ts'
 import type { Notice } from '../client/notice.ts'
 import type { StreamEvent } from '../protocol/events.ts'
+import { createSqliteLog } from '../stores/sqlite/sqlite-log.ts'
 import { cut, delay, drop, duplicate, end, type Fault, lose, refuse, reorder, silence } from './fault.ts'
 import { pair } from './pair.ts'
 import { scripted } from './scripted.ts'
@@ -85,6 +89,44 @@ describe('a pair', () => {
     expect((await clock.run(handle.get())).status.state).toBe('failed')
     await clock.advance(3 * 3_600_000)
     await expect(clock.run(handle.get())).rejects.toMatchObject({ code: 'task-not-found' })
+  })
+
+  it('keeps and forgets tasks by its time, wherever that starts', async () => {
+    const clock = createClock(Date.parse('2001-01-01T00:00:00Z'))
+    const retention = { ended: 3_600_000, tombstones: 3_600_000 }
+    await using opened = await pair(scripted([{ status: 'working' }, { say: 'hi' }]), { clock, serve: { retention } })
+    const { task } = await clock.run(opened.client.send('go'))
+    expect(task?.status.timestamp).toMatch(/^2001-01-01T00:00:/)
+    const handle = opened.client.task(task?.id ?? '')
+    await clock.advance(1_800_000)
+    expect((await clock.run(handle.get())).status.state).toBe('completed')
+    await clock.advance(3 * 3_600_000)
+    await expect(clock.run(handle.get())).rejects.toMatchObject({ code: 'task-not-found' })
+  })
+
+  it('drives the leases and the retention of a log in a file', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'parley-pair-'))
+    onTestFinished(() => rm(directory, { recursive: true, force: true }))
+    const file = join(directory, 'tasks.db')
+    const start = Date.parse('2001-01-01T00:00:00Z')
+    // The first process stops with its clock; the second goes on.
+    const dead = createClock(start)
+    const alive = createClock(start)
+    const serve = { leaseTtl: 30_000, retention: { ended: 3_600_000, tombstones: 3_600_000 } }
+    const logs = [dead, alive].map((clock) => createSqliteLog({ file, clock }))
+    onTestFinished(async () => void (await Promise.all(logs.map((log) => log.close()))))
+    const hanging = scripted([{ status: 'working' }, { hang: true }])
+    const [first, second] = logs
+    await using lost = await pair(hanging, { clock: dead, serve: { ...serve, log: first } })
+    const { task } = await dead.run(lost.client.send('go', { returnImmediately: true }))
+    await using opened = await pair(hanging, { clock: alive, serve: { ...serve, log: second } })
+    const handle = opened.client.task(task?.id ?? '')
+    await alive.advance(20_000)
+    expect((await alive.run(handle.get())).status.state).toBe('working')
+    await alive.advance(40_000)
+    expect(await alive.run(handle.get())).toMatchObject({ status: { state: 'failed' } })
+    await alive.advance(3 * 3_600_000)
+    await expect(alive.run(handle.get())).rejects.toMatchObject({ code: 'task-not-found' })
   })
 
   it('has as many clients as are wanted', async () => {

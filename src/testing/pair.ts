@@ -2,6 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
 import type { ConnectOptions } from '../client/options.ts'
+import { preload } from '../client/preload.ts'
 import { type Clock, systemClock } from '../protocol/clock.ts'
 import type { Logger } from '../protocol/logger.ts'
 import { createHandler, type HandlerOptions } from '../server/handler.ts'
@@ -17,7 +18,10 @@ export interface PairOptions {
   readonly faults?: readonly (Fault | readonly Fault[])[]
   /** How the client connects, such as `{ dialects: ['v0.3'], bindings: ['HTTP+JSON'] }`. */
   readonly connect?: ConnectOptions
-  /** How the agent is served, such as `{ cancelGrace: 50 }`. */
+  /**
+   * How the agent is served, such as `{ cancelGrace: 50 }`. A log of your own must have the clock, too:
+   * `createSqliteLog({ file, clock })`.
+   */
   readonly serve?: HandlerOptions
 }
 
@@ -47,8 +51,8 @@ export async function pair(agent: Agent, options: PairOptions = {}): Promise<Pai
     const draining = handler.drain(0)
     await (clock ? clock.run(draining) : draining)
   }
-  // Loaded when something fails, which takes real time; a clock of its own would not wait for it.
-  await import('../client/mistakes.ts')
+  // It takes real time, for which a clock of its own would not wait.
+  await preload()
   return { client: await open(), wire, connect: open, close, [Symbol.asyncDispose]: close }
 }
 

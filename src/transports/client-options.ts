@@ -1,7 +1,7 @@
 import type { ClientDialect } from '../dialects/dialect.ts'
 import type { Fetch } from '../http/outbound.ts'
 import { type Clock, systemClock } from '../protocol/clock.ts'
-import type { Call } from '../protocol/service.ts'
+import type { Call, Operation } from '../protocol/service.ts'
 
 export interface AnswerLimits {
   /** Bytes of an answer. 64 MiB by default. */
@@ -30,12 +30,23 @@ export interface WireClientOptions extends AnswerLimits {
   readonly tenant?: string
   /** Extensions to activate, by their URIs. */
   readonly extensions?: readonly string[]
+  /** Gives what of an extended card is to be believed; throws if nothing is. */
+  readonly believe?: (card: unknown) => Promise<unknown>
 }
 
 export function answerLimitsOf(limits: AnswerLimits) {
   const { answerLimit = 64 * 2 ** 20, eventLimit = 10 * 2 ** 20, jsonDepth = 64 } = limits
   const { idle = 45_000, openWithin = 300_000, clock = systemClock } = limits
   return { answerLimit, eventLimit, jsonDepth, idle, openWithin, clock }
+}
+
+/** A result as far as it is to be believed: cards may have to prove whose they are. */
+export async function believed(
+  operation: Operation,
+  result: unknown,
+  { believe }: WireClientOptions,
+): Promise<unknown> {
+  return believe && operation === 'getExtendedCard' ? await believe(result) : result
 }
 
 /** What is said beside the request, in headers or metadata (A2A 1.0 §3.2.6). */

@@ -3,16 +3,21 @@ import { BodyTooLarge } from '../http/exchange.ts'
 import { type NetworkFailure, networkFailureOf } from '../http/network-failure.ts'
 import { StreamSilent } from '../http/read-events.ts'
 import { A2AError } from '../protocol/errors.ts'
+import type { Operation } from '../protocol/service.ts'
 
-/** What was thrown between a request and the end of its answer, as the one error that callers see. */
-export function lostAnswer(error: unknown, url: string, signal: AbortSignal): A2AError {
+/**
+ * What was thrown between a request and the end of its answer, as the one error that callers see. Whoever aborts may
+ * say why by an error, such as that the time was up.
+ */
+export function lostAnswer(thrown: unknown, url: string, signal: AbortSignal): A2AError {
+  const error = signal.aborted && !(thrown instanceof A2AError) ? signal.reason : thrown
   if (error instanceof A2AError) return error
+  if (error instanceof StreamSilent) return silent(url, error.idle)
   if (signal.aborted) return givenUp(signal)
   if (error instanceof BodyTooLarge || error instanceof EventTooLarge) {
     const problem = `The answer of ${url} is not read: ${error.message}.`
     return new A2AError('payload-too-large', problem, { cause: error, url, reason: 'answer-too-large' })
   }
-  if (error instanceof StreamSilent) return silent(url, error.idle)
   const failure = networkFailureOf(error)
   const problem =
     failure === 'guarded' && error instanceof Error
@@ -25,31 +30,21 @@ export function lostAnswer(error: unknown, url: string, signal: AbortSignal): A2
   })
 }
 
-export function silent(url: string, milliseconds: number): A2AError {
+function silent(url: string, milliseconds: number): A2AError {
   const problem = `The stream of ${url} is silent: nothing came for ${milliseconds / 1000} seconds.`
   return new A2AError('unavailable', problem, { url, reason: 'silent' })
 }
 
-/** Whoever aborts may say why by an error of ours, such as that the time was up. */
 function givenUp({ reason }: AbortSignal): A2AError {
-  if (reason instanceof A2AError) return reason
   return new A2AError('unavailable', 'The call was given up before there was an answer.', {
     cause: reason,
     reason: 'aborted',
   })
 }
 
-/** Not every `fetch` heeds its signal. */
-export async function unlessGivenUp<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: left, reject } = Promise.withResolvers<never>()
-  const leave = () => reject(givenUp(signal))
-  if (signal.aborted) leave()
-  signal.addEventListener('abort', leave)
-  try {
-    return await Promise.race([working, left])
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
+export function notInDialect(operation: Operation, version: string, binding: string): A2AError {
+  const problem = `A2A ${version} has no way to ask for it over ${binding}: ${operation}.`
+  return new A2AError('unsupported-operation', problem, { reason: 'not-in-dialect' })
 }
 
 const sayings: Readonly<Record<NetworkFailure, string>> = {

@@ -1,12 +1,13 @@
 import type { Binding, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
 import { withDeadline } from '../http/deadline.ts'
+import { StreamSilent } from '../http/read-events.ts'
 import { A2AError, inContext } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
-import { answerLimitsOf, parametersOf, type WireClientOptions } from './client-options.ts'
-import { lostAnswer, silent, unlessGivenUp } from './lost-answer.ts'
+import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from './client-options.ts'
 import { numbered } from './numbered.ts'
+import { failureOf, failures, unlessGivenUp } from './on-failure.ts'
 import { type Answer, readAnswer } from './read-answer.ts'
 import { readStream } from './read-stream.ts'
 import { serviceOf } from './service-of.ts'
@@ -31,9 +32,9 @@ export interface Speech {
   /** The requests that may mean the operation, the likeliest first: another one is tried where nobody is. */
   compose(operation: Operation, wire: JsonObject): readonly Composed[]
   /** The result in an answer; throws the error that it is instead. */
-  resultIn(answer: Answer, operation: Operation): unknown
+  resultIn(answer: Answer, operation: Operation): Promise<unknown>
   /** The event in the data of a server-sent event; throws the error that it is instead. */
-  eventIn(data: unknown, isError: boolean): unknown
+  eventIn(data: unknown, isError: boolean): Promise<unknown>
 }
 
 type StreamRequest = RequestOf<StreamOperation>
@@ -60,7 +61,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     attempt: (composed: Composed) => Promise<T>,
     call: Call,
   ) {
-    if (!speech.has(operation)) throw known(notInDialect(operation))
+    if (!speech.has(operation)) throw known((await failures()).notInDialect(operation, dialect.version, speech.binding))
     const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
     const wire = encode(tenant === undefined ? request : { tenant, ...request })
     let failure: A2AError | undefined
@@ -70,7 +71,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
         composed.confirm?.()
         return result
       } catch (error) {
-        const told = lostAnswer(error, composed.url, call.signal)
+        const told = await failureOf(error, composed.url, call.signal)
         failure ??= told
         const isOfForm = composed.hasOtherForm && told.code === 'invalid-params'
         if (told.reason !== 'wrong-path' && !isOfForm) throw known(told)
@@ -87,35 +88,30 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     const { after } = request
     const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': `${after}` }) }
     const openWithin = operation === 'streamMessage' ? limits.openWithin : limits.idle
-    const deadline = withDeadline(caller.signal, openWithin, () => silent(url, openWithin), limits.clock)
+    const deadline = withDeadline(caller.signal, openWithin, () => new StreamSilent(openWithin), limits.clock)
     const { signal } = deadline
     const call = { ...caller, signal }
     const open = async (composed: Composed) => {
       const response = await send(composed, call, headers)
       const stream = await unlessGivenUp(readStream(response, { ...limits, url: composed.url, signal }), signal)
-      return 'answer' in stream ? { result: speech.resultIn(stream.answer, operation) } : stream
+      return 'answer' in stream ? { result: await speech.resultIn(stream.answer, operation) } : stream
     }
     try {
       const opened = await ask(operation, request, open, call)
       if ('result' in opened) return yield dialect.decodeEvent(opened.result, request)
       deadline.extend()
       for await (const { id, follows, data, isError } of opened.events) {
-        const event = dialect.decodeEvent(speech.eventIn(data, isError), request)
+        const event = dialect.decodeEvent(await speech.eventIn(data, isError), request)
         yield numbered(event, id, follows)
         if (event.isLast) return
       }
     } catch (error) {
       // Who has gone hears no more; who is sent away hears why.
-      if (signal.aborted && !(signal.reason instanceof A2AError)) return
-      throw known(lostAnswer(error, url, signal))
+      if (caller.signal.aborted && !(caller.signal.reason instanceof A2AError)) return
+      throw known(await failureOf(error, url, signal))
     } finally {
       deadline.release()
     }
-  }
-
-  function notInDialect(operation: Operation): A2AError {
-    const problem = `A2A ${dialect.version} has no way to ask for it over ${speech.binding}: ${operation}.`
-    return new A2AError('unsupported-operation', problem, { reason: 'not-in-dialect' })
   }
 
   return serviceOf({
@@ -125,13 +121,13 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       const attempt = async (composed: Composed) => {
         const response = await send(composed, call, headers)
         const reading = readAnswer(response, { ...limits, url: composed.url })
-        return speech.resultIn(await unlessGivenUp(reading, call.signal), operation)
+        return await speech.resultIn(await unlessGivenUp(reading, call.signal), operation)
       }
       const result = await ask(operation, request, attempt, call)
       try {
-        return dialect.decodeResult[operation](result, request)
+        return dialect.decodeResult[operation](await believed(operation, result, options), request)
       } catch (error) {
-        throw known(lostAnswer(error, url, call.signal))
+        throw known(await failureOf(error, url, call.signal))
       }
     },
   })

@@ -1,6 +1,5 @@
 import type { ClientDialect } from '../dialect.ts'
 import { decodeCard } from './decode-card.ts'
-import { decodeError, decodeHttpError } from './decode-error.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeRequest } from './encode-request.ts'
 import { methods } from './methods.ts'
@@ -13,8 +12,7 @@ export const v0_1Client: ClientDialect = {
   encodeRequest,
   decodeResult,
   decodeEvent,
-  decodeError,
-  decodeHttpError,
+  errors: () => import('./decode-error.ts'),
   startsOver: true,
   decodeCard,
 }

@@ -1,4 +1,3 @@
-import { decodeError, decodeHttpError } from '../decode-error.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { decodeEvent, decodeResult } from '../v0.3/decode-result.ts'
 import { decodeCard } from './decode-card.ts'
@@ -13,7 +12,6 @@ export const v0_2Client: ClientDialect = {
   encodeRequest,
   decodeResult: { ...decodeResult, getExtendedCard: decodeCard },
   decodeEvent,
-  decodeError,
-  decodeHttpError,
+  errors: () => import('../decode-error.ts'),
   decodeCard,
 }

@@ -40,12 +40,13 @@ it('a client always names the modes that it accepts, since 0.2.5 and older refus
   expect(v0_2Client.encodeRequest.streamMessage({ ...fresh, configuration }).configuration).toEqual(configuration)
 })
 
-it('an extended card that is not there is an operation that is not supported', () => {
+it('an extended card that is not there is an operation that is not supported', async () => {
+  const { decodeError, decodeHttpError } = await v0_2Client.errors()
   expect(v0_2.encodeError(new A2AError('extended-card-not-configured', 'No.')).code).toBe(-32004)
   expect(v0_2.encodeHttpError(new A2AError('extended-card-not-configured', 'No.')).body.code).toBe(-32004)
   // Whoever says it by the number of 0.3 is understood all the same.
-  expect(v0_2Client.decodeError({ code: -32007, message: 'No.' }).code).toBe('extended-card-not-configured')
-  const told = v0_2Client.decodeHttpError({ status: 400, body: { code: -32007, message: 'No.' } })
+  expect(decodeError({ code: -32007, message: 'No.' }).code).toBe('extended-card-not-configured')
+  const told = decodeHttpError({ status: 400, body: { code: -32007, message: 'No.' } })
   expect(told.code).toBe('extended-card-not-configured')
 })
 

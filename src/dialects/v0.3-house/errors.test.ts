@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { createHouseDialect, v0_3House, v0_3HouseClient } from './index.ts'
 
-const { decodeError } = v0_3HouseClient
+const { decodeError } = await v0_3HouseClient.errors()
 const legacy = createHouseDialect({ legacyCodes: true })
 const metadata = { taskId: 't', timeoutSeconds: '300' }
 const timeout = new A2AError('input-timeout', 'Nobody answered for 300 seconds.', { metadata })

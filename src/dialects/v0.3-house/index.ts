@@ -64,7 +64,6 @@ export const v0_3HouseClient: ClientDialect = {
   encodeRequest,
   decodeResult,
   decodeEvent,
-  decodeError,
-  decodeHttpError,
+  errors: async () => ({ decodeError, decodeHttpError }),
   decodeCard,
 }

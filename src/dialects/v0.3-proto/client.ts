@@ -1,4 +1,3 @@
-import { decodeError, decodeHttpError } from '../decode-error.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { decodeCard } from './decode-card.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
@@ -14,8 +13,7 @@ export const v0_3ProtoClient: ClientDialect = {
   encodeRequest,
   decodeResult,
   decodeEvent,
-  decodeError,
-  decodeHttpError,
+  errors: () => import('../decode-error.ts'),
   rest: restAsking,
   decodeCard,
 }

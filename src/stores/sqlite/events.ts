@@ -23,7 +23,7 @@ export interface Events {
   read(taskId: string, after: number): readonly StoredEvent[]
 }
 
-export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases): Events {
+export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases, clock: () => number): Events {
   const insertTask = db.prepare(`
     INSERT INTO tasks (task_id, context_id, owner, generation, phase, status_row, status_answered, dialect,
       created, changed, ended, fence, lease_until, lease_holder)
@@ -43,7 +43,7 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
     WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ?
     ORDER BY generation`)
 
-  const moveOn = createMoveOn(db)
+  const moveOn = createMoveOn(db, clock)
 
   function insertEvents(task: number, after: number, { rows }: EventBatch) {
     let generation = after
@@ -58,8 +58,8 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
       const { events } = batch
       const claimed = claims.findAny(task.owner, wanted)
       if (claimed) return { type: 'known', claimed }
-      const now = Date.now()
-      const { generation, phase, dialect, changed } = advance(beginning(now), events)
+      const now = clock()
+      const { generation, phase, dialect, changed } = advance(beginning(now), events, clock)
       const { changes, lastInsertRowid } = insertTask.run(
         task.taskId,
         task.contextId,
@@ -97,7 +97,7 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases)
       if (fence !== undefined && fence !== task.fence) return { type: 'fenced' }
       if (task.generation !== after) return { type: 'behind', generation: task.generation }
 
-      const { generation, phase, dialect, changed } = advance(task, events)
+      const { generation, phase, dialect, changed } = advance(task, events, clock)
       if (events.every(leavesStanding)) setGeneration.run(generation, task.key)
       else {
         const statusAt = statusRow(batch, after)

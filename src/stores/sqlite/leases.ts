@@ -9,7 +9,7 @@ export interface Leases {
   orphans(limit: number): readonly TaskHead[]
 }
 
-export function createLeases(db: SqliteDatabase): Leases {
+export function createLeases(db: SqliteDatabase, now: () => number): Leases {
   const take = db.prepare(`
     UPDATE tasks SET fence = fence + 1, lease_until = ?, lease_holder = ?
     WHERE task_id = ? AND ended = 0 AND (lease_until IS NULL OR lease_until <= ? OR lease_holder IS NULL)
@@ -25,18 +25,18 @@ export function createLeases(db: SqliteDatabase): Leases {
 
   return {
     acquire(taskId, { holder, ttl }) {
-      const now = Date.now()
-      const row = take.get(now + ttl, holder, taskId, now) as Lease | undefined
+      const moment = now()
+      const row = take.get(moment + ttl, holder, taskId, moment) as Lease | undefined
       return row && { fence: row.fence }
     },
     renew(leases, ttl) {
-      const until = Date.now() + ttl
+      const until = now() + ttl
       return leases.flatMap(({ taskId, fence }) => (prolong.run(until, taskId, fence).changes ? [] : [taskId]))
     },
     release(taskId, fence, after, wakeAt) {
       if (giveBack.run(wakeAt ?? null, taskId, fence, after).changes) return true
       return holds.get(taskId, fence) === undefined
     },
-    orphans: (limit) => (runOut.all(Date.now(), limit) as HeadRow[]).map(decodeHead),
+    orphans: (limit) => (runOut.all(now(), limit) as HeadRow[]).map(decodeHead),
   }
 }

@@ -16,7 +16,7 @@ export interface MoveOn {
 /** Whose rows need no looking up. Who is at work on more tasks at once looks the oldest of them up. */
 const knownTasks = 10_000
 
-export function createMoveOn(db: SqliteDatabase): MoveOn {
+export function createMoveOn(db: SqliteDatabase, now: () => number): MoveOn {
   const select = db.prepare('SELECT key FROM tasks WHERE task_id = ?')
   // The id beside the key: a key may belong to another task once its own is forgotten.
   const asExpected = "WHERE key = ? AND task_id = ? AND generation = ? AND fence = ? AND phase <> 'expired'"
@@ -53,7 +53,7 @@ export function createMoveOn(db: SqliteDatabase): MoveOn {
     if (events.every(leavesStanding)) {
       return count.run(generation, key, taskId, after, fence).changes ? key : gone(taskId)
     }
-    const { phase, changed } = advance(beginning(0), events)
+    const { phase, changed } = advance(beginning(0), events, now)
     const isLast = isOver(phase)
     const { changes } = (isLast ? end : change).run(
       generation,

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../../protocol/clock.ts'
 import type { PushStore } from '../../push/store.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import { createWakeups } from '../../tasks/wakeups.ts'
@@ -23,6 +24,8 @@ export interface SqliteLogOptions {
   readonly file: string
   /** Opens the file; the SQLite of Node unless given. */
   readonly driver?: SqliteDriver
+  /** For tests: leases and retention go by it. The webhooks beside the tasks do not, since receivers do not. */
+  readonly clock?: Clock
 }
 
 /** A log that also keeps the webhooks of its tasks. */
@@ -31,14 +34,14 @@ export interface SqliteLog extends TaskLog {
 }
 
 /** The log in one file: what it has answered survives a crash. */
-export function createSqliteLog({ file, driver = nodeDriver }: SqliteLogOptions): SqliteLog {
+export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock }: SqliteLogOptions): SqliteLog {
   const db = explained(() => openDatabase(file, driver))
   const disk = createWalSync(db, file)
   const commit = createGroupCommit(db, disk)
   const claims = createClaims(db)
   const heads = createHeads(db)
-  const leases = createLeases(db)
-  const events = createEvents(db, claims, leases)
+  const leases = createLeases(db, clock.now)
+  const events = createEvents(db, claims, leases, clock.now)
   const snapshots = createSnapshots(db)
   const listing = createListing(db)
   const retention = createRetention(db)

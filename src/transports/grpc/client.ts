@@ -6,14 +6,16 @@ import {
   type UnaryOperation,
 } from '../../dialects/dialect.ts'
 import { withDeadline } from '../../http/deadline.ts'
+import { StreamSilent } from '../../http/read-events.ts'
 import type { Clock } from '../../protocol/clock.ts'
 import { A2AError, inContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
 import type { Call, Operation, Service } from '../../protocol/service.ts'
-import { answerLimitsOf, parametersOf, type WireClientOptions } from '../client-options.ts'
-import { lostAnswer, silent, unlessGivenUp } from '../lost-answer.ts'
+import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from '../client-options.ts'
+import { lostAnswer, notInDialect } from '../lost-answer.ts'
 import { numbered } from '../numbered.ts'
+import { unlessGivenUp } from '../on-failure.ts'
 import { serviceOf } from '../service-of.ts'
 import { a2aServices } from './a2a-services.ts'
 import { encodeFrame } from './frames.ts'
@@ -33,8 +35,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
   function methodOf(operation: Operation) {
     const name = dialect.methods[operation]
     if (name !== undefined) return methodNamed(service, name)
-    const problem = `A2A ${dialect.version} has no way to ask for it over gRPC: ${operation}.`
-    throw new A2AError('unsupported-operation', problem, { reason: 'not-in-dialect' })
+    throw notInDialect(operation, dialect.version, 'gRPC')
   }
 
   /** The messages of the answer; the call is given up when nobody reads them any more. */
@@ -64,7 +65,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
   ): AsyncGenerator<StreamEvent> {
     const { after } = request
     const within = operation === 'streamMessage' ? openWithin : idle
-    const deadline = withDeadline(caller.signal, within, () => silent(options.url, within), clock)
+    const deadline = withDeadline(caller.signal, within, () => new StreamSilent(within), clock)
     const { signal } = deadline
     const more: Metadata = after === undefined ? {} : { 'last-event-id': `${after}` }
     try {
@@ -77,7 +78,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
       }
     } catch (error) {
       // Who has gone hears no more; who is sent away hears why.
-      if (signal.aborted && !(signal.reason instanceof A2AError)) return
+      if (caller.signal.aborted && !(caller.signal.reason instanceof A2AError)) return
       throw known(error, signal)
     } finally {
       deadline.release()
@@ -88,7 +89,8 @@ export function createGrpcClient(options: WireClientOptions): Service {
     follow,
     async ask<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
       try {
-        return dialect.decodeResult[operation](await onlyOne(exchange(operation, request, call)), request)
+        const result = await onlyOne(exchange(operation, request, call))
+        return dialect.decodeResult[operation](await believed(operation, result, options), request)
       } catch (error) {
         throw known(error, call.signal)
       }

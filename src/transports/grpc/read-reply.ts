@@ -40,7 +40,7 @@ export async function* readReply(response: Response, options: ReplyOptions): Asy
   // Where there is no message, all of the answer is one block of headers.
   const end = response.headers.has('grpc-status') ? response.headers : await trailersOf(response)
   if (!end.has('grpc-status')) throw cutOff(url)
-  const failure = toldStatus(end, dialect)
+  const failure = await toldStatus(end, dialect)
   if (failure) throw failure
 }
 

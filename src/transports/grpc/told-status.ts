@@ -9,13 +9,14 @@ import { messageNamed } from './registry.ts'
 import { type StatusName, statusCodes } from './status.ts'
 
 /** The error that the end of a call tells; undefined if all is well. */
-export function toldStatus(end: Headers, dialect: ClientDialect): A2AError | undefined {
+export async function toldStatus(end: Headers, dialect: ClientDialect): Promise<A2AError | undefined> {
   const code = Number(end.get('grpc-status'))
   if (code === statusCodes.OK) return undefined
   const message = percentDecode(end.get('grpc-message') ?? '')
   const status = names.get(code) ?? 'UNKNOWN'
   const details = detailsIn(end.get('grpc-status-details-bin'))
-  const told = dialect.decodeHttpError({ status: 500, body: { error: { status, message, details } } })
+  const { decodeHttpError } = await dialect.errors()
+  const told = decodeHttpError({ status: 500, body: { error: { status, message, details } } })
   if (readDetails(details).reason !== undefined) return told
   return withoutDetails(told, status, message)
 }

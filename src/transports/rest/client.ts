@@ -1,11 +1,9 @@
-import type { ClientDialect, RestPlace } from '../../dialects/dialect.ts'
+import type { RestPlace } from '../../dialects/dialect.ts'
 import { isObject } from '../../dialects/is-object.ts'
-import { type A2AError, inContext } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
-import type { Operation, Service } from '../../protocol/service.ts'
+import type { Service } from '../../protocol/service.ts'
 import type { WireClientOptions } from '../client-options.ts'
-import { foreignAnswer, toldError } from '../foreign-answer.ts'
-import type { Answer } from '../read-answer.ts'
+import { failures } from '../on-failure.ts'
 import { type Composed, createWireClient, type Speech } from '../wire-client.ts'
 import { possibleBases } from './bases.ts'
 
@@ -46,41 +44,20 @@ export function createRestClient(options: WireClientOptions): Service {
       const methods = operation === 'subscribeToTask' ? subscribeBy : [place.method]
       return bases.flatMap((base) => methods.flatMap((method) => composedAt(base, method, place)))
     },
-    resultIn(answer, operation) {
+    async resultIn(answer, operation) {
       const { status, body, form } = answer
       if (status >= 200 && status < 300 && (form === 'json' || form === 'empty')) return body ?? {}
-      throw failureIn(answer, operation, dialect)
+      throw await (await failures()).readRefusal(answer, operation, dialect)
     },
-    eventIn(data, isError) {
-      if (isObject(data) && (isError || isFailure(data))) throw dialect.decodeHttpError({ status: 500, body: data })
-      return data
+    async eventIn(data, isError) {
+      if (!isObject(data) || !(isError || isFailure(data))) return data
+      throw await (await failures()).readToldRefusal(data, dialect)
     },
   }
   return createWireClient(options, speech)
 }
 
-/** A path that does not exist, and a task that does not, may be told in the same words. */
-function failureIn(answer: Answer, operation: Operation, dialect: ClientDialect): A2AError {
-  const { status, body } = answer
-  const foreign = foreignAnswer(answer)
-  if (!isObject(body)) return foreign
-  const told = toldError(dialect.decodeHttpError({ status, body }), answer)
-  if (isOfA2A(body)) return told
-  if (foreign.reason !== 'wrong-path') return isObject(body.error) ? told : foreign
-  return status === 404 && isAboutTask(operation) ? inContext(told, { reason: 'wrong-path' }) : foreign
-}
-
-function isAboutTask(operation: Operation): boolean {
-  return operation !== 'sendMessage' && operation !== 'streamMessage' && operation !== 'listTasks'
-}
-
-/** Frameworks and proxies also answer in JSON, but not with a reason, a code of JSON-RPC or the type of an error. */
-function isOfA2A({ error, code, type }: JsonObject): boolean {
-  const details = isObject(error) && Array.isArray(error.details) ? error.details : []
-  return details.length > 0 || (typeof code === 'number' && code < 0) || typeof type === 'string'
-}
-
-/** In a stream the agent tells an error in an event, as the body that it would have been before it. */
+/** An event that tells an error has the body that the error would have been before the stream. */
 function isFailure({ error, code, message }: JsonObject): boolean {
   return isObject(error) || (typeof code === 'number' && typeof message === 'string')
 }

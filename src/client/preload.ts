@@ -1,0 +1,15 @@
+import { failures } from '../transports/on-failure.ts'
+
+/**
+ * Loads at once what is otherwise loaded when something fails. For pages that go on where a network comes and goes: it
+ * may be away just when it should bring the code that waits for it.
+ */
+export async function preload(): Promise<void> {
+  await Promise.all([
+    failures(),
+    import('./ask-again.ts'),
+    import('./detours.ts'),
+    import('./heal.ts'),
+    import('./mistakes.ts'),
+  ])
+}
