@@ -1,14 +1,26 @@
+import type { Clock } from '../protocol/clock.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import type { Call, SendRequest } from '../protocol/service.ts'
-import { delayAfter } from './backoff.ts'
+import type { Call, SendRequest, Service } from '../protocol/service.ts'
+import { type Backoff, delayAfter } from './backoff.ts'
 import { createCursor } from './cursor.ts'
-import type { Notice } from './notice.ts'
+import type { Notice, Notify } from './notice.ts'
 import { pause } from './pause.ts'
-import { poll, sendAndPoll } from './poll.ts'
+import type { Peer } from './peer.ts'
+import { type PollOptions, poll, sendAndPoll } from './poll.ts'
 import { isAtRest, type Position } from './position.ts'
-import { type Break, type Open, type ResumeOptions, readOn, type StreamRequest } from './resume.ts'
+import { type Break, type Open, readOn, type StreamRequest } from './read-on.ts'
 import { isTransient, isUnsent, mayHaveRun } from './retry.ts'
+
+export interface ResumeOptions {
+  /** Whose streams break. */
+  readonly service: Service
+  readonly peer: Peer
+  readonly backoff: Backoff
+  readonly polling: PollOptions
+  readonly clock: Clock
+  readonly notify: Notify
+}
 
 export interface BrokenStream extends ResumeOptions {
   readonly request: StreamRequest

@@ -1,30 +1,9 @@
-import type { RequestOf, StreamOperation } from '../dialects/dialect.ts'
-import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import type { Call, Service } from '../protocol/service.ts'
-import type { Backoff } from './backoff.ts'
-import type { Notify } from './notice.ts'
-import type { Peer } from './peer.ts'
-import type { PollOptions } from './poll.ts'
-import { createPosition, isAtRest, isNext, type Position } from './position.ts'
-
-export interface ResumeOptions {
-  /** Whose streams break. */
-  readonly service: Service
-  readonly peer: Peer
-  readonly backoff: Backoff
-  readonly polling: PollOptions
-  readonly clock: Clock
-  readonly notify: Notify
-}
-
-export type StreamRequest = RequestOf<StreamOperation>
-export type Open = () => AsyncGenerator<StreamEvent>
-type Take = (event: StreamEvent) => readonly StreamEvent[]
-
-/** Why a stream is over before its task is: it failed, or just ended. */
-export type Break = A2AError | 'ended'
+import type { Call } from '../protocol/service.ts'
+import type { ResumeOptions } from './heal.ts'
+import { createPosition, isNext, type Position } from './position.ts'
+import { type Open, readOn, type StreamRequest, type Take } from './read-on.ts'
 
 /**
  * Streams that go on by themselves when they break. Who reads them sees each event once, in its order. How they go on
@@ -52,29 +31,6 @@ function nextOf(position: Position): Take {
     if (!isNext(position, event)) return []
     position.told++
     return [event]
-  }
-}
-
-/** Tells what is new in a stream. Returns why it is over before the task is; nothing if it is not. */
-export async function* readOn(
-  open: Open,
-  position: Position,
-  peer: Peer,
-  { signal }: Call,
-  take: Take,
-): AsyncGenerator<StreamEvent, Break | undefined> {
-  try {
-    for await (const event of open()) {
-      for (const news of take(event)) {
-        yield news
-        if (news.isLast) return undefined
-      }
-      if (position.generation !== undefined) peer.learn({ numbersEvents: true })
-    }
-    return signal.aborted || isAtRest(position, false) ? undefined : 'ended'
-  } catch (error) {
-    if (error instanceof A2AError) return error
-    throw error
   }
 }
 

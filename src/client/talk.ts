@@ -6,11 +6,12 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
 import { serviceOf } from '../transports/service-of.ts'
 import type { Backoff } from './backoff.ts'
+import type { ResumeOptions } from './heal.ts'
 import { newId } from './new-id.ts'
 import type { Notify } from './notice.ts'
 import { createPace } from './pace.ts'
 import type { Peer } from './peer.ts'
-import { type ResumeOptions, resuming } from './resume.ts'
+import { resuming } from './resume.ts'
 import { operationsOf } from './way.ts'
 
 export interface TalkOptions extends Pick<ResumeOptions, 'polling' | 'clock'> {
