@@ -3,6 +3,7 @@ import type { Agent } from './agent/agent.ts'
 import { isLoopback } from './http/loopback.ts'
 import type { PushFetchOptions } from './node/guard/push-fetch.ts'
 import { type Listening, type ListenOptions, listen } from './node/listen.ts'
+import { createServerLoad, type OverloadOptions, type ServerLoad } from './node/server-load.ts'
 import { consoleLogger, type Logger } from './protocol/logger.ts'
 import type { PushControl } from './push/control.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
@@ -17,14 +18,16 @@ import { createSqliteLog } from './stores/sqlite/index.ts'
 import type { TaskLog } from './tasks/log.ts'
 
 export interface ServeOptions
-  extends Omit<HandlerOptions, 'push'>,
-    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate'>> {
+  extends Omit<HandlerOptions, 'push' | 'load'>,
+    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'load' | 'maxConnections'>> {
   /** Tells webhooks what happens to tasks: by a `fetch` that is handed in, or by a guarded one with these options. */
   readonly push?: ServePushOptions
   /** The folder of the durable task logs. Not used where a `log` is handed in. */
   readonly directory?: string
   /** On SIGTERM and SIGINT: how long running turns may take to finish, in milliseconds. */
   readonly drainDeadline?: number
+  /** From where on calls are refused because there is too much to do: by default of what V8 may use. `false`: never. */
+  readonly overload?: OverloadOptions | false
   /** Whether SIGTERM and SIGINT close the server. */
   readonly signals?: boolean
 }
@@ -67,7 +70,8 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   const asksCertificate = options.tls !== undefined && needsCertificate(auth)
   const push = options.push && (await readPush(options.push, logger))
   const draining = new AbortController()
-  const host = createHost(options.grpc ? { grpc: await loadGrpc(draining.signal) } : {})
+  const load = options.overload === false ? undefined : loadOf(options.overload, logger)
+  const host = createHost(options.grpc ? { grpc: { ...(await loadGrpc()), draining: draining.signal, load } } : {})
   /** Those that we have opened, to be closed by us. */
   const logs = new Map<Resident, TaskLog>()
   let first: Resident | undefined
@@ -79,7 +83,14 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
     }
     const own = place.log ? undefined : createSqliteLog({ file: join(directory, fileOf(agent, place)) })
     try {
-      const resident = host.add(agent, { ...shared, ...(push && { push }), logger, ...place, ...(own && { log: own }) })
+      const resident = host.add(agent, {
+        ...shared,
+        load,
+        ...(push && { push }),
+        logger,
+        ...place,
+        ...(own && { log: own }),
+      })
       if (own) logs.set(resident, own)
       return resident
     } catch (error) {
@@ -99,10 +110,18 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
       const resident = add(agent, log ? { at, log } : { at })
       first ??= resident
     }
-    return await listen(host.exchange, { port: 0, ...options, asksCertificate, grpc: host.grpc })
+    return await listen(host.exchange, {
+      port: 0,
+      ...options,
+      asksCertificate,
+      grpc: host.grpc,
+      load,
+      ...(load && { maxConnections: load.connections }),
+    })
   }
 
   const listening = await open().catch(async (error) => {
+    load?.stop()
     await host.drain(0)
     await closeLogs()
     throw error
@@ -114,6 +133,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
     draining.abort()
     const drained = host.drain(drainDeadline)
     await Promise.all([drained, listening.close({ deadline: readingTime, drained })])
+    load?.stop()
     await closeLogs()
   }
 
@@ -196,11 +216,20 @@ async function readPush(options: ServePushOptions, logger: Logger): Promise<Push
   return { ...rest, fetch: createPushFetch({ ...given, logger }) }
 }
 
+function loadOf(options: OverloadOptions = {}, logger: Logger): ServerLoad {
+  const load = createServerLoad(options)
+  load.watch((isOver, standing) => {
+    if (isOver) logger.warn(standing, 'overloaded: calls get 503 for a while')
+    else logger.info(standing, 'not overloaded any more')
+  })
+  return load
+}
+
 /** Only those who switch it on pay for it. */
-async function loadGrpc(draining: AbortSignal): Promise<GrpcKit> {
+async function loadGrpc(): Promise<GrpcKit> {
   const [{ createGrpc }, { tenantOf }] = await Promise.all([
     import('./transports/grpc/server.ts'),
     import('./transports/grpc/tenant-of.ts'),
   ])
-  return { createGrpc, tenantOf, draining }
+  return { createGrpc, tenantOf }
 }

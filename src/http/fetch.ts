@@ -1,6 +1,7 @@
 import { answer } from './answer.ts'
 import { BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
 import { readLimited } from './read-limited.ts'
+import { securityHeaders } from './security-headers.ts'
 
 export interface FetchOptions {
   /** The path under which the handler is mounted, without a slash at its end. */
@@ -18,7 +19,8 @@ export function toFetch(
     // Not every host aborts `request.signal` when the caller leaves, but all of them cancel the body of the answer.
     const left = new AbortController()
     const incoming = createIncoming(request, base, AbortSignal.any([request.signal, left.signal]))
-    const { status, headers, body } = await answer(exchange, incoming, onError)
+    const { status, headers: said, body } = await answer(exchange, incoming, onError)
+    const headers = { ...securityHeaders, ...said }
     const hasBody = request.method !== 'HEAD'
     if (typeof body !== 'object') return new Response(hasBody ? body : null, { status, headers })
     const stream = toStream(body, {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { BodyTooLarge } from '../http/exchange.ts'
+import { Overloaded } from '../http/load.ts'
 import { inNextTurn } from './next-turn.ts'
 
 export interface ParsedRequest extends IncomingMessage {
@@ -7,24 +8,31 @@ export interface ParsedRequest extends IncomingMessage {
   readonly body?: unknown
 }
 
-/** The whole body of a request. Past `limit` it stops reading and keeps nothing. */
-export function readBody(request: ParsedRequest, limit: number): Promise<Uint8Array> {
+/** Whether there is room for more bytes. */
+export interface Room {
+  take(bytes: number): boolean
+}
+
+/** The whole body of a request. Past `limit`, or where there is no room, it stops reading and keeps nothing. */
+export function readBody(request: ParsedRequest, limit: number, room: Room): Promise<Uint8Array> {
   if (Number(request.headers['content-length']) > limit) return Promise.reject(new BodyTooLarge(limit))
-  if (!request.readableDidRead) return collect(request, limit)
+  if (!request.readableDidRead) return collect(request, limit, room)
   const bytes = encodeParsed(request.body)
   return bytes.length > limit ? Promise.reject(new BodyTooLarge(limit)) : Promise.resolve(bytes)
 }
 
-function collect(request: IncomingMessage, limit: number): Promise<Uint8Array> {
+function collect(request: IncomingMessage, limit: number, room: Room): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let length = 0
     const take = (chunk: Uint8Array): void => {
       length += chunk.length
       chunks.push(chunk)
-      if (length <= limit) return
+      const hasRoom = room.take(chunk.length)
+      if (length <= limit && hasRoom) return
+      chunks.length = 0
       request.off('data', take).pause()
-      reject(new BodyTooLarge(limit))
+      reject(length > limit ? new BodyTooLarge(limit) : new Overloaded())
     }
     if (request.destroyed) reject(new Error('the caller left before its body had come'))
     request.on('data', take)

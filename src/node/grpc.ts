@@ -7,14 +7,20 @@ export function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc\s*(?:[+;]|$)/i.test(contentType)
 }
 
+export interface GrpcAnswering {
+  readonly exchange: GrpcExchange
+  /** Milliseconds for which a caller may take nothing of a stream. */
+  readonly unreadTimeout: number
+}
+
 /** Answers a stream of HTTP/2 that is a gRPC call. */
 export async function answerGrpc(
   stream: ServerHttp2Stream,
   incoming: Http2Incoming,
-  exchange: GrpcExchange,
+  { exchange, unreadTimeout }: GrpcAnswering,
 ): Promise<void> {
   const outgoing = await exchange(incoming)
-  if ('rest' in outgoing) await sendMessages(stream, outgoing)
+  if ('rest' in outgoing) await sendMessages(stream, outgoing, unreadTimeout)
   else await sendWhole(stream, outgoing)
   dismiss(stream)
 }
@@ -33,13 +39,14 @@ async function sendWhole(stream: ServerHttp2Stream, { headers, message, trailers
   }
 }
 
-async function sendMessages(stream: ServerHttp2Stream, { headers, first, rest }: Streamed): Promise<void> {
+async function sendMessages(stream: ServerHttp2Stream, answer: Streamed, unreadTimeout: number): Promise<void> {
+  const { headers, first, rest } = answer
   let trailers: Metadata = {}
   if (!stream.closed) {
     begin(stream, headers, () => trailers)
     stream.write(first)
   }
-  trailers = (await writeAll(stream, rest)) ?? {}
+  trailers = (await writeAll(stream, rest, unreadTimeout)) ?? {}
   stream.end()
 }
 

@@ -1,14 +1,22 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { answer } from '../http/answer.ts'
 import type { Exchange, Outgoing } from '../http/exchange.ts'
+import { securityHeaders } from '../http/security-headers.ts'
 import type { Http2Incoming } from './http2-incoming.ts'
 import { dismiss, nextTurn, writeAll } from './http2-write.ts'
+
+export interface Http2Answering {
+  readonly exchange: Exchange
+  readonly onError: (error: unknown) => void
+  /** Milliseconds for which a caller may take nothing of a stream. */
+  readonly unreadTimeout: number
+}
 
 /** Answers a request of HTTP/2 that is not gRPC, as the same one of HTTP/1.1 would be. */
 export async function answerHttp2(
   stream: ServerHttp2Stream,
   incoming: Http2Incoming,
-  { exchange, onError }: { readonly exchange: Exchange; readonly onError: (error: unknown) => void },
+  { exchange, onError, unreadTimeout }: Http2Answering,
 ): Promise<void> {
   const outgoing = await answer(exchange, incoming, onError)
   const { body = '' } = outgoing
@@ -18,7 +26,7 @@ export async function answerHttp2(
     if (!stream.closed) sendText(stream, outgoing, body, isHead)
   } else {
     if (!stream.closed) stream.respond(headOf(outgoing), { endStream: isHead })
-    await writeAll(stream, body[Symbol.asyncIterator]())
+    await writeAll(stream, body[Symbol.asyncIterator](), unreadTimeout)
     stream.end()
   }
   dismiss(stream)
@@ -36,7 +44,7 @@ function sendText(stream: ServerHttp2Stream, outgoing: Outgoing, text: string, i
 }
 
 function headOf({ status, headers }: Outgoing) {
-  return { ':status': status, ...headers }
+  return { ':status': status, ...securityHeaders, ...headers }
 }
 
 /** RFC 9110 §8.6: these have no `Content-Length`. */

@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { BodyTooLarge, type PeerCertificate } from '../http/exchange.ts'
+import { type Load, Overloaded } from '../http/load.ts'
 import type { GrpcIncoming } from '../transports/grpc/rpc.ts'
+import type { Room } from './body.ts'
 import { allOf } from './incoming.ts'
 import { certificateOf } from './peer-certificate.ts'
 
 /** A view of a request of HTTP/2, plain or gRPC. A class for the same reason as the one of HTTP/1.1. */
-export class Http2Incoming implements GrpcIncoming {
+export class Http2Incoming implements GrpcIncoming, Room {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -15,9 +17,12 @@ export class Http2Incoming implements GrpcIncoming {
   readonly bytes: GrpcIncoming['bytes']
   readonly chunks: GrpcIncoming['chunks']
   readonly #stream: ServerHttp2Stream
+  readonly #load: Load | undefined
+  /** Bytes of the body that are counted in the load. */
+  taken = 0
   #signal: AbortSignal | undefined
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]) {
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[], load?: Load) {
     const target = headers[':path'] ?? '/'
     const mark = target.indexOf('?')
     this.method = headers[':method'] ?? 'GET'
@@ -30,9 +35,15 @@ export class Http2Incoming implements GrpcIncoming {
       const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
       return Array.isArray(value) ? value.join(', ') : value
     }
-    this.bytes = (limit) => collect(stream, Number(headers['content-length']), limit)
+    this.bytes = (limit) => collect(stream, { announced: Number(headers['content-length']), limit, room: this })
     this.chunks = () => stream.iterator({ destroyOnReturn: false })
     this.#stream = stream
+    this.#load = load
+  }
+
+  take(bytes: number): boolean {
+    this.taken += bytes
+    return this.#load?.take(bytes) ?? true
   }
 
   get signal(): AbortSignal {
@@ -45,7 +56,14 @@ export class Http2Incoming implements GrpcIncoming {
   }
 }
 
-function collect(stream: ServerHttp2Stream, announced: number, limit: number): Promise<Uint8Array> {
+interface Collecting {
+  /** What the caller says of the length, if anything. */
+  readonly announced: number
+  readonly limit: number
+  readonly room: Room
+}
+
+function collect(stream: ServerHttp2Stream, { announced, limit, room }: Collecting): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     if (announced > limit) return reject(new BodyTooLarge(limit))
     const leave = (): void => reject(new Error('the caller left before its body had come'))
@@ -55,9 +73,11 @@ function collect(stream: ServerHttp2Stream, announced: number, limit: number): P
     const take = (chunk: Uint8Array): void => {
       length += chunk.length
       chunks.push(chunk)
-      if (length <= limit) return
+      const hasRoom = room.take(chunk.length)
+      if (length <= limit && hasRoom) return
+      chunks.length = 0
       stream.off('data', take).pause()
-      reject(new BodyTooLarge(limit))
+      reject(length > limit ? new BodyTooLarge(limit) : new Overloaded())
     }
     stream.on('data', take)
     stream.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)))

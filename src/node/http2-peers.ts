@@ -1,4 +1,4 @@
-import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
 /** The connections of HTTP/2 that are open. */
@@ -21,7 +21,7 @@ export function createHttp2Peers(keepAliveTimeout: number): Http2Peers {
 
   return {
     add(session, socket) {
-      const peer: Peer = { session, socket, streams: 0, idleSince: performance.now(), isAsked: false }
+      const peer: Peer = { session, socket, streams: new Set(), idleSince: performance.now(), isAsked: false }
       peers.add(peer)
       session.on('stream', (stream) => count(peer, stream))
       socket.once('close', () => peers.delete(peer))
@@ -40,26 +40,37 @@ export function createHttp2Peers(keepAliveTimeout: number): Http2Peers {
 interface Peer {
   readonly session: ServerHttp2Session
   readonly socket: Socket
-  /** How many are open. */
-  streams: number
+  /** Those that are open. */
+  readonly streams: Set<ServerHttp2Stream>
   idleSince: number
   /** A question is on its way, and has not been answered yet. */
   isAsked: boolean
 }
 
 function count(peer: Peer, stream: ServerHttp2Stream): void {
-  peer.streams++
+  peer.streams.add(stream)
   stream.once('close', () => {
-    peer.streams--
+    peer.streams.delete(stream)
     peer.idleSince = performance.now()
   })
+}
+
+/** How often a whole answer was met that its caller has not read to its end. */
+const unread = new WeakMap<ServerHttp2Stream, number>()
+
+/** A caller that answers our questions may still never read; the answer would be held for as long as it likes. */
+function cutUnread(stream: ServerHttp2Stream): void {
+  const times = (unread.get(stream) ?? 0) + 1
+  unread.set(stream, times)
+  if (times > 2) stream.close(constants.NGHTTP2_CANCEL)
 }
 
 function check(peer: Peer, keepAliveTimeout: number): void {
   const { session, socket, streams, idleSince, isAsked } = peer
   if (isAsked || session.closed || session.destroyed) {
     socket.destroy()
-  } else if (streams > 0) {
+  } else if (streams.size > 0) {
+    for (const stream of streams) if (stream.writableEnded) cutUnread(stream)
     peer.isAsked = session.ping(() => {
       peer.isAsked = false
     })

@@ -7,6 +7,7 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Exchange } from '../http/exchange.ts'
+import type { Load } from '../http/load.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { answerGrpc, isGrpc } from './grpc.ts'
 import { answerHttp2 } from './http2-answer.ts'
@@ -22,6 +23,10 @@ export interface Http2Options {
   /** Milliseconds for which an idle connection stays open. */
   readonly keepAliveTimeout: number
   readonly onError: (error: unknown) => void
+  /** Milliseconds for which a caller may take nothing of what was written to it. */
+  readonly unreadTimeout: number
+  /** Counts what is at work. */
+  readonly load?: Load | undefined
 }
 
 export interface Http2 extends Pick<Http2Peers, 'close' | 'destroy'> {
@@ -35,7 +40,8 @@ const sessionOptions: ServerOptions = {
 }
 
 /** HTTP/2 without a port of its own: gRPC, and everything that HTTP/1.1 has. */
-export function createHttp2({ exchange, grpc, requestTimeout, keepAliveTimeout, onError }: Http2Options): Http2 {
+export function createHttp2(options: Http2Options): Http2 {
+  const { exchange, grpc, requestTimeout, keepAliveTimeout, unreadTimeout, onError, load } = options
   const peers = createHttp2Peers(keepAliveTimeout)
   const slow = createSlowRequests(requestTimeout)
 
@@ -48,14 +54,16 @@ export function createHttp2({ exchange, grpc, requestTimeout, keepAliveTimeout, 
     // A stream that breaks off closes, and that is all there is to know.
     stream.on('error', () => {})
     slow.watch(stream)
-    const incoming = new Http2Incoming(stream, headers, rawHeaders)
+    const incoming = new Http2Incoming(stream, headers, rawHeaders, load)
+    load?.begin()
     try {
-      if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, grpc)
-      else await answerHttp2(stream, incoming, { exchange, onError })
+      if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, { exchange: grpc, unreadTimeout })
+      else await answerHttp2(stream, incoming, { exchange, onError, unreadTimeout })
     } catch (error) {
       if (!stream.closed) onError(error)
       stream.close(constants.NGHTTP2_INTERNAL_ERROR)
     } finally {
+      load?.end(incoming.taken)
       slow.forget(stream)
     }
   }

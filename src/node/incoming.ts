@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import type { Incoming, PeerCertificate } from '../http/exchange.ts'
-import { type ParsedRequest, readBody } from './body.ts'
+import type { Load } from '../http/load.ts'
+import { type ParsedRequest, type Room, readBody } from './body.ts'
 import { certificateOf } from './peer-certificate.ts'
 
 /** A request, also as Express and its kin hand it on. */
@@ -14,7 +15,7 @@ export interface MountedRequest extends ParsedRequest {
  * A view of a Node request: nothing is created before it is asked for. A class, because the getter in an object literal
  * would cost the engine a new hidden class per request, and that a fifth of its time.
  */
-export class NodeIncoming implements Incoming {
+export class NodeIncoming implements Incoming, Room {
   readonly method: string
   readonly path: string
   readonly query: string
@@ -24,10 +25,15 @@ export class NodeIncoming implements Incoming {
   readonly bytes: Incoming['bytes']
   readonly #request: MountedRequest
   readonly #response: ServerResponse
+  readonly #load: Load | undefined
+  /** Bytes of the body that are counted in the load. */
+  taken = 0
   #signal: AbortSignal | undefined
 
-  constructor(request: MountedRequest, response: ServerResponse) {
-    const target = originForm(request.url ?? '/')
+  constructor(request: MountedRequest, response: ServerResponse, load?: Load) {
+    const { url = '/' } = request
+    const host = url.startsWith('/') ? undefined : hostIn(url)
+    const target = originForm(url)
     const mark = target.indexOf('?')
     this.method = request.method ?? 'GET'
     this.path = mark < 0 ? target : target.slice(0, mark)
@@ -37,12 +43,19 @@ export class NodeIncoming implements Incoming {
     this.header = (name) => {
       // Node keeps only the first of several; somebody else may have looked at another one.
       if (name === 'authorization') return allOf(request.rawHeaders, name)
+      if (name === 'host' && host !== undefined) return host
       const value = request.headers[name]
       return Array.isArray(value) ? value.join(', ') : value
     }
-    this.bytes = (limit) => readBody(request, limit)
+    this.bytes = (limit) => readBody(request, limit, this)
     this.#request = request
     this.#response = response
+    this.#load = load
+  }
+
+  take(bytes: number): boolean {
+    this.taken += bytes
+    return this.#load?.take(bytes) ?? true
   }
 
   get signal(): AbortSignal {
@@ -66,6 +79,11 @@ function originForm(target: string): string {
   if (target.startsWith('/')) return target
   const origin = target.replace(/^https?:\/\/[^/?]*/i, '')
   return origin.startsWith('/') ? origin : `/${origin}`
+}
+
+/** The host in it takes the place of the header. */
+function hostIn(target: string): string | undefined {
+  return /^https?:\/\/([^/?]*)/i.exec(target)?.[1]
 }
 
 function signalOf(response: ServerResponse): AbortSignal {

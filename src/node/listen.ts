@@ -4,8 +4,10 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
+import { hasOneHost } from './hosts.ts'
 import { type ListenerOptions, toListener } from './listener.ts'
-import { refuse } from './refuse.ts'
+import { createRefuser, notOneHost, refusalOf } from './refuse.ts'
+import { sendText } from './send-text.ts'
 
 export interface ListenOptions extends ListenerOptions {
   /** 0 takes any free one. */
@@ -20,6 +22,8 @@ export interface ListenOptions extends ListenerOptions {
   readonly tls?: TlsOptions
   /** Asks callers for a certificate, which `tls.ca` must vouch for. Who has none, or another, can still connect. */
   readonly asksCertificate?: boolean
+  /** Connections that may be open at once; more are closed at once. */
+  readonly maxConnections?: number
   /** Answers gRPC at the same port. With it HTTP/2 is spoken, too. */
   readonly grpc?: GrpcExchange
 }
@@ -31,37 +35,45 @@ export interface Listening {
   close(options: { readonly deadline: number; readonly drained?: Promise<unknown> }): Promise<void>
 }
 
+const noHost = refusalOf(notOneHost)
+
 /** Starts a server of our own. */
-export async function listen(
-  exchange: Exchange,
-  {
-    port,
-    host = '127.0.0.1',
-    requestTimeout = 30_000,
-    keepAliveTimeout = 65_000,
-    tls,
-    asksCertificate = false,
-    grpc,
-    onError = console.error,
-  }: ListenOptions,
-): Promise<Listening> {
-  const listener = toListener(exchange, { onError })
+export async function listen(exchange: Exchange, options: ListenOptions): Promise<Listening> {
+  const { port, host = '127.0.0.1', requestTimeout = 30_000, keepAliveTimeout = 65_000, load, maxConnections } = options
+  const { tls, asksCertificate = false, grpc, onError = console.error, unreadTimeout = keepAliveTimeout } = options
+  const listener = toListener(exchange, { onError, load, unreadTimeout })
+  const refuse = createRefuser(exchange, tls !== undefined)
   const headersTimeout = Math.min(requestTimeout, 10_000)
-  const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval: 1_000 }
+  const connectionsCheckingInterval = Math.min(1_000, requestTimeout / 2)
+  const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval }
+  // Checked here, so that the refusal is one of ours.
+  const checks = { requireHostHeader: false }
   let closing = false
   const onRequest: RequestListener = (request, response) => {
-    if (closing) response.setHeader('connection', 'close')
-    listener(request, response)
+    const isFit = hasOneHost(request)
+    if (closing || !isFit) response.setHeader('connection', 'close')
+    if (isFit) listener(request, response)
+    else void sendText(response, noHost, noHost.body)
   }
   const server: Server | TlsServer = tls
     ? await createTlsServer(
-        { ...timeouts, ...tls, ...certificates(asksCertificate), ALPNProtocols: protocols(grpc) },
+        {
+          ...{ ...timeouts, ...checks, handshakeTimeout: headersTimeout, ...tls },
+          ...{ ...certificates(asksCertificate), ALPNProtocols: protocols(grpc) },
+        },
         onRequest,
       )
-    : createServer(timeouts, onRequest)
+    : createServer({ ...timeouts, ...checks }, onRequest)
+  // Their size is bounded. Of more than so many Node would leave out the last, among which could be a second of a kind.
+  server.maxHeadersCount = 0
+  if (maxConnections !== undefined) server.maxConnections = maxConnections
   server.on('clientError', refuse)
   // Loaded when it is needed: those who speak HTTP/1.1 only do not pay for it.
-  const http2 = grpc && (await import('./one-port.ts')).sharePort(server, { exchange, grpc, ...timeouts, onError })
+  const http2 =
+    grpc &&
+    (await import('./one-port.ts')).sharePort(server, {
+      ...{ exchange, grpc, ...timeouts, unreadTimeout, onError, load },
+    })
   const closeUnused = trackUnused(server)
   await bind(server, port, host).catch((error) => {
     http2?.close()

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Outgoing } from '../http/exchange.ts'
+import { securityHeaders } from '../http/security-headers.ts'
+import { mustRead } from './unread.ts'
 
 /** Milliseconds for which a caller that is still sending may go on, so that it gets round to reading its answer. */
 const LINGER = 1_000
@@ -9,13 +11,16 @@ export async function sendText(
   response: ServerResponse,
   { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
   text: string,
+  unreadTimeout?: number,
 ): Promise<void> {
   // Whoever answers without reading the body is faster than the body, which may all be here already.
   if (!response.req.complete) await new Promise(setImmediate)
   if (response.closed) return
-  const sized = isBodiless(status) ? headers : { ...headers, 'content-length': Buffer.byteLength(text) }
+  const safe = { ...securityHeaders, ...headers }
+  const sized = isBodiless(status) ? safe : { ...safe, 'content-length': Buffer.byteLength(text) }
   if (response.req.complete) {
     response.writeHead(status, sized).end(text)
+    mustRead(response.socket, unreadTimeout)
     return
   }
   // RFC 9112 §9.6: closing while the caller still sends would reset the connection, and may take the answer with it.
@@ -23,6 +28,7 @@ export async function sendText(
   response.write(text)
   await drain(response.req)
   response.end()
+  mustRead(response.socket, unreadTimeout)
 }
 
 /** RFC 9110 §8.6: these have no `Content-Length`. */

@@ -5,6 +5,7 @@ import type { Speaking } from '../dialects/negotiate.ts'
 import { type Cors, withCors } from '../http/cors.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { type OriginOptions, originOf } from '../http/forwarded.ts'
+import { retryAfterOverload } from '../http/load.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { createJsonRpc } from '../transports/jsonrpc/server.ts'
@@ -53,6 +54,7 @@ export interface Behind extends Pick<WireOptions, 'service' | 'principalOf' | 'r
   /** The card, but for where the agent is found. */
   readonly card: Omit<AgentCard, 'interfaces'>
   readonly isDraining: () => boolean
+  readonly isOverloaded?: () => boolean
   readonly signer?: CardSigner | undefined
   /** What was counted for requests, if there are limits. */
   readonly counts?: Counts
@@ -62,7 +64,7 @@ export interface Behind extends Pick<WireOptions, 'service' | 'principalOf' | 'r
 export function createFace(behind: Behind, options: FaceOptions & AddressOptions): Exchange {
   const { path = '/', housePath = '/api/a2a' } = options
   const atOrigin: NonNullable<WireOptions['originOf']> = (incoming) => originOf(incoming, options)
-  const { card, isDraining, signer, counts, ...wire } = { ...options, ...behind, originOf: atOrigin }
+  const { card, signer, counts, ...wire } = { ...options, ...behind, originOf: atOrigin }
   const dialects = speakers(options)
   const answerRpc = createJsonRpc({ ...wire, dialects })
   const answerHouse = createJsonRpc({ ...wire, dialects: houseSpeakers(options) })
@@ -98,8 +100,7 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
     if (isPage && method !== 'GET' && method !== 'HEAD') {
       return problem(405, 'This page can only be read.', { allow: 'GET, HEAD' })
     }
-    if (asked === '/healthz')
-      return isDraining() ? jsonAnswer(503, { status: 'draining' }) : jsonAnswer(200, { status: 'ok' })
+    if (asked === '/healthz') return answerHealth(behind)
     if (asked === extendedCardPath) return await answerExtendedCard(incoming)
     if (isKeys) return await answerKeys(incoming)
     if (isPage) return await answerCard(incoming)
@@ -115,4 +116,11 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
   }
   const told = counts ? withRateHeaders(exchange, counts) : exchange
   return options.cors ? withCors(told, options.cors, behind.onError) : told
+}
+
+/** Whoever shares out requests sends none here while it is not `ok`. */
+function answerHealth({ isDraining, isOverloaded }: Behind): Outgoing {
+  if (isDraining()) return jsonAnswer(503, { status: 'draining' })
+  if (isOverloaded?.()) return jsonAnswer(503, { status: 'overloaded' }, { 'retry-after': `${retryAfterOverload}` })
+  return jsonAnswer(200, { status: 'ok' })
 }

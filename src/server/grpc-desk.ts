@@ -1,5 +1,6 @@
 import { speakers } from '../dialects/all.ts'
 import { originOf } from '../http/forwarded.ts'
+import type { Load } from '../http/load.ts'
 import { anonymous } from '../protocol/model.ts'
 import type { GrpcExchange, GrpcIncoming } from '../transports/grpc/rpc.ts'
 import type { GrpcOptions } from '../transports/grpc/server.ts'
@@ -15,6 +16,8 @@ export interface GrpcKit {
   readonly tenantOf: (incoming: GrpcIncoming, limit: number) => Promise<Addressed>
   /** Aborts when the server takes no new work. */
   readonly draining?: AbortSignal
+  /** What the server is doing. */
+  readonly load?: Load | undefined
 }
 
 /** Where calls of gRPC, which have no paths, find the agent that they are for. */
@@ -33,7 +36,7 @@ interface Extension {
   readonly exchange: GrpcExchange
 }
 
-export function createGrpcDesk({ createGrpc, tenantOf, draining }: GrpcKit): GrpcDesk {
+export function createGrpcDesk({ createGrpc, tenantOf, draining, load }: GrpcKit): GrpcDesk {
   let extensions: readonly Extension[] = []
   let bodyLimit = 0
   const nobody = createGrpc({
@@ -42,6 +45,7 @@ export function createGrpcDesk({ createGrpc, tenantOf, draining }: GrpcKit): Grp
     principalOf: () => anonymous,
     dialects: speakers({}),
     onError: () => {},
+    load,
     ...(draining && { draining }),
   })
 

@@ -1,5 +1,6 @@
 import type { Agent, AgentProfile } from '../agent/agent.ts'
 import { speakers } from '../dialects/all.ts'
+import type { Load } from '../http/load.ts'
 import { createLimits, type LimitOptions } from '../limits/limits.ts'
 import { consoleLogger } from '../protocol/logger.ts'
 import type { Service } from '../protocol/service.ts'
@@ -13,12 +14,15 @@ import type { Behind, FaceOptions } from './face.ts'
 import { guarded, namedSkill } from './guarded.ts'
 import { type AddressOptions, interfacesAt } from './interfaces.ts'
 import { type Counts, countingPrincipal, limited } from './limited.ts'
+import { unlessOverloaded } from './unless-overloaded.ts'
 
 export interface HandlerOptions extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace'>>, FaceOptions {
   /** Who may call. Whoever can reach the agent by default, as with `none`. */
   readonly auth?: AuthChoice
   /** How much callers may use. */
   readonly limits?: LimitOptions
+  /** What the server is doing: while that is too much, calls are refused. `serve` brings its own. */
+  readonly load?: Load | undefined
   /** What the extended card says beyond the public one. Without it there is none. */
   readonly extendedCard?: Partial<AgentProfile>
 }
@@ -40,6 +44,8 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   const { skillOf = namedSkill } = admission.settings
   const limits = options.limits && createLimits(options.limits, logger)
   const counts: Counts = new WeakMap()
+  const { principalOf } = admission
+  const counting = limits ? countingPrincipal(principalOf, limits, counts) : principalOf
   const runtime = createRuntime({
     ...options,
     ...(policy && { policy }),
@@ -53,12 +59,13 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   return {
     ...runtime,
     service: guarded(limits ? limited(service, limits, skillOf) : service, admission, profile),
-    principalOf: limits ? countingPrincipal(admission.principalOf, limits, counts) : admission.principalOf,
+    principalOf: options.load ? unlessOverloaded(counting, options.load) : counting,
     ...(limits && { counts }),
     options,
     signer,
     card: { ...cardOf(profile, capabilitiesOf(options)), ...admission.card },
     isDraining: () => isDraining,
+    ...(options.load && { isOverloaded: options.load.isOver }),
     onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
     async drain(deadline) {
       isDraining = true

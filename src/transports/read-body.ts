@@ -1,8 +1,10 @@
 import { BodyTooLarge, type Incoming } from '../http/exchange.ts'
 import { parseJson } from '../http/json.ts'
 import { JsonError } from '../http/json-text.ts'
+import { Overloaded } from '../http/load.ts'
 import { isJson } from '../http/media-type.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { overloaded } from './overloaded.ts'
 
 export interface BodyLimits {
   readonly bodyLimit: number
@@ -16,7 +18,7 @@ export async function readBody(incoming: Incoming, limits: BodyLimits): Promise<
   try {
     bytes = await incoming.bytes(limits.bodyLimit)
   } catch (error) {
-    throw explainSize(error, limits)
+    throw explained(error, limits)
   }
   return parse(bytes, limits)
 }
@@ -29,14 +31,15 @@ export async function readOptionalBody(incoming: Incoming, limits: BodyLimits): 
   try {
     bytes = await incoming.bytes(limits.bodyLimit)
   } catch (error) {
-    throw explainSize(error, limits)
+    throw explained(error, limits)
   }
   if (bytes.length === 0) return undefined
   if (contentType === undefined) throw notJson()
   return parse(bytes, limits)
 }
 
-function explainSize(error: unknown, { bodyLimit }: BodyLimits): unknown {
+function explained(error: unknown, { bodyLimit }: BodyLimits): unknown {
+  if (error instanceof Overloaded) return overloaded(error)
   if (!(error instanceof BodyTooLarge)) return error
   return new A2AError('payload-too-large', `The body is longer than ${bodyLimit} bytes.`, { cause: error })
 }

@@ -29,8 +29,12 @@ export interface ProcessOptions extends Omit<ServeOptions, 'log' | 'logger' | 'd
 const script = fileURLToPath(new URL('./scripted-server.ts', import.meta.url))
 
 /** Starts the scripted server in a process of its own and waits until it listens. It does not outlive the test. */
-export async function startProcess(directory: string, options: ProcessOptions = {}): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [script, JSON.stringify({ ...options, directory })])
+export async function startProcess(
+  directory: string,
+  options: ProcessOptions = {},
+  flags: readonly string[] = [],
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [...flags, script, JSON.stringify({ ...options, directory })])
   onTestFinished(() => kill(child))
   let complaints = ''
   child.stderr.on('data', (chunk) => {

@@ -1,3 +1,4 @@
+import { connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2'
 import { connect } from 'node:net'
 
 /** What a GET with these headers of one name is answered with. No client of HTTP/2 sends them: so, frame by frame. */
@@ -17,6 +18,23 @@ export async function getOverHttp2(port: number, authorizations: readonly string
   }
   socket.destroy()
   return answer
+}
+
+/** The status of a GET by a client of Node, or the code of its error. */
+export function outcomeOverHttp2(url: string, headers: OutgoingHttpHeaders): Promise<string> {
+  return new Promise((resolve) => {
+    const session = connectHttp2(url, { maxSendHeaderBlockLength: 2 ** 24 })
+    const finish = (outcome: string): void => {
+      resolve(outcome)
+      session.destroy()
+    }
+    const fail = (error: NodeJS.ErrnoException): void => finish(`${error.code}`)
+    session.on('error', fail)
+    const stream = session.request({ ':path': '/tasks', ...headers })
+    stream.on('error', fail)
+    stream.on('response', ({ ':status': status }) => finish(`${status}`))
+    stream.on('close', () => finish(`ERR_HTTP2 closed with ${stream.rstCode}`))
+  })
 }
 
 function frame(type: number, flags: number, stream: number, ...payload: readonly Buffer[]): Buffer {

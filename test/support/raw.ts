@@ -39,6 +39,33 @@ export function converse(
   })
 }
 
+/** The same for pieces that come one after the other, in packets of their own, until there is an answer. */
+export function converseSlowly(port: number, pieces: AsyncIterable<string | Uint8Array>): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1').setNoDelay()
+    let text = ''
+    let isOver = false
+    socket.setEncoding('latin1')
+    socket.on('data', (chunk) => {
+      text += chunk
+      if (parseAnswer(text).isWhole) socket.destroy()
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      isOver = true
+      resolve(parseAnswer(text))
+    })
+    async function write(): Promise<void> {
+      for await (const piece of pieces) {
+        if (isOver) return
+        await new Promise((written) => socket.write(piece, written))
+        await new Promise(setImmediate)
+      }
+    }
+    write().catch(reject)
+  })
+}
+
 /** The first answer in a text, as far as it has come. */
 function parseAnswer(text: string): RawAnswer & { readonly isWhole: boolean } {
   const end = text.indexOf('\r\n\r\n')

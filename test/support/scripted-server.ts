@@ -65,6 +65,12 @@ async function run(turn: Turn): Promise<string | undefined> {
       await turn.status('working', 'Holding')
       while (!existsSync(join(directory, name)) && !turn.signal.aborted) await pause(5)
       return turn.signal.aborted ? undefined : 'Released'
+    case 'hoard': {
+      const [, megabytes = '', until = ''] = turn.text.split(' ')
+      const hoard = Array.from({ length: (Number(megabytes) * 2 ** 20) / 8 }, (_, n) => n + 0.5)
+      while (!existsSync(join(directory, until)) && !turn.signal.aborted) await pause(5)
+      return `Let go of ${hoard.length} numbers`
+    }
     case 'ignore':
       await turn.status('working', 'Deaf')
       return await new Promise(() => {})

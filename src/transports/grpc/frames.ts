@@ -1,6 +1,8 @@
 import type { DescMessage } from '@bufbuild/protobuf'
 import { BodyTooLarge } from '../../http/exchange.ts'
+import { Overloaded } from '../../http/load.ts'
 import type { Json } from '../../protocol/model.ts'
+import { overloaded } from '../overloaded.ts'
 import { encodeMessage, type Numbers } from './codec.ts'
 import { inflate } from './inflate.ts'
 import type { GrpcIncoming } from './rpc.ts'
@@ -28,6 +30,7 @@ async function readBody(incoming: GrpcIncoming, limit: number): Promise<Uint8Arr
   try {
     return await incoming.bytes(headLength + limit)
   } catch (error) {
+    if (error instanceof Overloaded) throw overloaded(error)
     throw error instanceof BodyTooLarge ? tooLong(limit) : error
   }
 }

@@ -1,3 +1,4 @@
+import type { Load } from '../../http/load.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import { methodNamed, serviceNamed } from './registry.ts'
 import type { Rpc } from './rpc.ts'
@@ -10,13 +11,16 @@ export interface HealthOptions {
   readonly services: readonly string[]
   /** Aborts when the server takes no new work. */
   readonly draining: AbortSignal
+  /** What the server is doing, if it is counted. */
+  readonly load?: Pick<Load, 'isOver' | 'watch'> | undefined
 }
 
 /** The health checking protocol of gRPC, `grpc.health.v1`. */
-export function healthRpcs({ encodeError, services, draining }: HealthOptions): readonly Rpc[] {
+export function healthRpcs({ encodeError, services, draining, load }: HealthOptions): readonly Rpc[] {
   const health = serviceNamed('grpc.health.v1.Health')
   const known: ReadonlySet<string> = new Set(['', ...services])
-  const status = (): JsonObject => ({ status: draining.aborted ? 'NOT_SERVING' : 'SERVING' })
+  const isServing = (isOver = load?.isOver()): boolean => !draining.aborted && !isOver
+  const status = (serves: boolean): JsonObject => ({ status: serves ? 'SERVING' : 'NOT_SERVING' })
 
   return [
     {
@@ -26,7 +30,7 @@ export function healthRpcs({ encodeError, services, draining }: HealthOptions): 
       async answer(read) {
         const name = serviceOf(await read())
         if (!known.has(name)) throw new StatusError('NOT_FOUND', `There is no service ${name} here.`)
-        return status()
+        return status(isServing())
       },
     },
     {
@@ -35,11 +39,14 @@ export function healthRpcs({ encodeError, services, draining }: HealthOptions): 
       encodeError,
       async *answer(read, { signal }) {
         const isKnown = known.has(serviceOf(await read()))
-        yield { json: isKnown ? status() : { status: 'SERVICE_UNKNOWN' } }
-        if (draining.aborted) return
-        await either(draining, signal)
+        let serves = isServing()
+        yield { json: isKnown ? status(serves) : { status: 'SERVICE_UNKNOWN' } }
         // A watcher would keep its connection, and the server with it, from closing.
-        if (isKnown && draining.aborted) yield { json: status() }
+        while (!draining.aborted && !signal.aborted) {
+          const now = isServing(await change(load, draining, signal))
+          if (isKnown && now !== serves && !signal.aborted) yield { json: status(now) }
+          serves = now
+        }
       },
     },
   ]
@@ -49,13 +56,16 @@ function serviceOf(request: unknown): string {
   return (request as { readonly service?: string }).service ?? ''
 }
 
-/** Resolves when one of them aborts. */
-function either(...signals: readonly AbortSignal[]): Promise<void> {
+/** Resolves when one of them aborts, or the server begins or ceases to be overloaded: to whether it is. */
+function change(load: HealthOptions['load'], ...signals: readonly AbortSignal[]): Promise<boolean> {
   return new Promise((resolve) => {
-    const finish = (): void => {
+    const finish = (): void => settle(false)
+    const settle = (isOver: boolean): void => {
+      unwatch?.()
       for (const signal of signals) signal.removeEventListener('abort', finish)
-      resolve()
+      resolve(isOver)
     }
+    const unwatch = load?.watch(settle)
     for (const signal of signals) {
       if (signal.aborted) return finish()
       signal.addEventListener('abort', finish)

@@ -1,6 +1,7 @@
 import type { ServerDialect } from '../../dialects/dialect.ts'
 import { v1_0 } from '../../dialects/v1.0/index.ts'
 import type { Incoming } from '../../http/exchange.ts'
+import type { Load } from '../../http/load.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { a2aRpcs } from './a2a-rpcs.ts'
 import { a2aServices } from './a2a-services.ts'
@@ -19,6 +20,8 @@ export interface GrpcOptions
   readonly dialects: readonly ServerDialect[]
   /** Aborts when the server takes no new work. Health tells it. */
   readonly draining?: AbortSignal
+  /** What the server is doing. Health tells when it is too much. */
+  readonly load?: Load | undefined
 }
 
 /** For what is not of A2A. */
@@ -26,7 +29,7 @@ const encodeError = errorEncoder(v1_0)
 
 /** A2A over gRPC, with health and reflection beside it. This file costs time to load: do so when it is needed. */
 export function createGrpc(options: GrpcOptions): GrpcExchange {
-  const { dialects, draining = new AbortController().signal, onError } = options
+  const { dialects, draining = new AbortController().signal, load, onError } = options
   const { bodyLimit } = limitsOf(options)
   const rpcs = new Map<string, Rpc>()
   const services: string[] = []
@@ -37,7 +40,7 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
     for (const [path, rpc] of a2aRpcs(described, spoken, options)) rpcs.set(path, rpc)
   }
   const listed = [...services, 'grpc.health.v1.Health', ...reflectionServices]
-  const aside = [...healthRpcs({ encodeError, services, draining }), ...reflectionRpcs(encodeError, listed)]
+  const aside = [...healthRpcs({ encodeError, services, draining, load }), ...reflectionRpcs(encodeError, listed)]
   for (const rpc of aside) rpcs.set(pathOf(rpc.method), rpc)
 
   // Not async: every promise between a call and its answer counts.

@@ -1,0 +1,113 @@
+import { connect as connectHttp2 } from 'node:http2'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { apiKey, hashApiKey } from '../../src/auth/index.ts'
+import { keyRing, newSigningKey } from '../../src/auth/key-ring.ts'
+import { securityHeaders } from '../../src/http/security-headers.ts'
+import { tell } from '../contracts/service/story.ts'
+import { local } from '../support/local.ts'
+import { converse } from '../support/raw.ts'
+import { type ServedOptions, served } from '../support/served.ts'
+
+const json = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'count' }] }
+const rpc = (method: string) => JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } })
+const posted = (body: string) => ({ method: 'POST', headers: json, body })
+
+/** Of every kind: name, path, request, status, and whether it may be kept. */
+const requests: readonly (readonly [string, string, RequestInit, number, string])[] = [
+  ['the card', '/.well-known/agent-card.json', {}, 200, 'public, max-age=300'],
+  ['the older card', '/.well-known/agent.json', {}, 200, 'public, max-age=300'],
+  ['the keys', '/.well-known/jwks.json', {}, 200, 'public, max-age=300'],
+  ['the extended card', '/agent/authenticatedExtendedCard', {}, 404, 'no-store'],
+  ['health', '/healthz', {}, 200, 'no-store'],
+  ['the address of JSON-RPC, opened', '/', {}, 405, 'no-store'],
+  ['JSON-RPC', '/', posted(rpc('SendMessage')), 200, 'no-store'],
+  ['JSON-RPC that is none', '/', posted('{'), 200, 'no-store'],
+  ['a form sent to JSON-RPC', '/', { method: 'POST', body: new URLSearchParams({ a: 'b' }) }, 415, 'no-store'],
+  ['a stream of JSON-RPC', '/', posted(rpc('SendStreamingMessage')), 200, 'no-cache, no-transform'],
+  ['REST', '/message:send', posted(JSON.stringify({ message })), 200, 'no-store'],
+  ['a stream of REST', '/message:stream', posted(JSON.stringify({ message })), 200, 'no-cache, no-transform'],
+  ['a task that is not there', '/tasks/none', { headers: json }, 404, 'no-store'],
+  ['a path that is not there', '/nothing/here', {}, 404, 'no-store'],
+  ['a page that can only be read', '/healthz', { method: 'POST' }, 405, 'no-store'],
+]
+
+const { 'cache-control': _, ...others } = securityHeaders
+
+/** What all of it says, beside for how long it may be kept. */
+function expectSafe(header: (name: string) => string | null | undefined, kept: string): void {
+  for (const [name, value] of Object.entries(others)) expect([name, header(name)]).toEqual([name, value])
+  expect(header('cache-control')).toBe(kept)
+}
+
+async function open(options: ServedOptions = {}) {
+  return await served(tell, { keys: keyRing(await newSigningKey()), grpc: true, ...options })
+}
+
+it('the policy lets nothing be loaded, framed, submitted or sniffed', () => {
+  expect(securityHeaders['content-security-policy']).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
+  expect(securityHeaders['x-content-type-options']).toBe('nosniff')
+})
+
+describe('security headers are on', () => {
+  it.each(requests)('%s', async (_name, path, init, status, kept) => {
+    const { server } = await open()
+    const response = await fetch(`${server.url}${path}`, init)
+    await response.text()
+    expect(response.status).toBe(status)
+    expectSafe((name) => response.headers.get(name), kept)
+  })
+
+  it('what a page of another origin may read, too', async () => {
+    const { server } = await open({ cors: 'https://app.example.com' })
+    for (const headers of [{ origin: 'https://app.example.com' }, { origin: 'https://evil.example.com' }]) {
+      const asked = { ...headers, 'access-control-request-method': 'POST' }
+      const preflight = await fetch(server.url, { method: 'OPTIONS', headers: asked })
+      expectSafe((name) => preflight.headers.get(name), 'no-store')
+      const answer = await fetch(`${server.url}/healthz`, { headers })
+      expectSafe((name) => answer.headers.get(name), 'no-store')
+    }
+  })
+
+  it('a refusal of credentials, and a card that has not changed', async () => {
+    const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-key') }] })
+    const { server } = await open({ auth: { schemes: { key } } })
+    const refused = await fetch(`${server.url}/tasks`, { headers: { 'a2a-version': '1.0' } })
+    expect(refused.status).toBe(401)
+    expectSafe((name) => refused.headers.get(name), 'no-store')
+    const etag = (await fetch(server.cardUrl)).headers.get('etag') ?? ''
+    const same = await fetch(server.cardUrl, { headers: { 'if-none-match': etag } })
+    expect(same.status).toBe(304)
+    expectSafe((name) => same.headers.get(name), 'public, max-age=300')
+  })
+
+  it('what is no request at all, or has too many hosts', async () => {
+    const { server } = await open()
+    for (const text of ['garbage\r\n\r\n', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n']) {
+      const { status, head } = await converse(server.port, [text])
+      expect(status).toBe(400)
+      expectSafe((name) => new RegExp(`^${name}: (.*?)\\r?$`, 'm').exec(head)?.[1], 'no-store')
+    }
+  })
+
+  it('answers over HTTP/2', async () => {
+    const { server } = await open()
+    const session = connectHttp2(server.url)
+    onTestFinished(() => session.destroy())
+    for (const [path, kept] of [
+      ['/healthz', 'no-store'],
+      ['/.well-known/agent-card.json', 'public, max-age=300'],
+    ] as const) {
+      const headers = await new Promise<Readonly<Record<string, unknown>>>((resolve) => {
+        session.request({ ':path': path }).on('response', resolve).resume()
+      })
+      expectSafe((name) => headers[name] as string, kept)
+    }
+  })
+
+  it('answers of a handler without a port', async () => {
+    const { fetch: ask } = local(async () => 'hi')
+    const response = await ask(new Request('http://agent.test/healthz'))
+    expectSafe((name) => response.headers.get(name), 'no-store')
+  })
+})
