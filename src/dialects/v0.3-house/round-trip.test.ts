@@ -22,13 +22,15 @@ const toolPart: JsonObject = {
   oneOf: [marked('kind', 'tool-use', ToolUse), marked('kind', 'tool-result', ToolResult)].map(({ schema }) => schema),
 }
 
+const unknownPart = 'application/vnd.a2a.unknown-part+json'
+
 /** What 0.3 takes for data, and might be mistaken for the part of a tool. */
 const literalPart: JsonObject = {
   type: 'object',
   properties: {
     kind: { const: 'data' },
     data: toolPart,
-    metadata: { enum: [toolUse, toolResult].map((mediaType) => ({ 'a2a.mediaType': mediaType })) },
+    metadata: { enum: [toolUse, toolResult, unknownPart].map((mediaType) => ({ 'a2a.mediaType': mediaType })) },
   },
   required: ['kind', 'data', 'metadata'],
 }

@@ -56,6 +56,19 @@ describe('a caller may', () => {
     expect(v0_3Client.encodeRequest.streamMessage(v0_3.decodeRequest.streamMessage(params))).toEqual(params)
   })
 
+  it('send data that is labelled as such a part, which stays data', () => {
+    const metadata = { 'a2a.mediaType': 'application/vnd.a2a.unknown-part+json' }
+    const labelled = { kind: 'data', data: { kind: 'tool-use', tool: 'search' }, metadata }
+    // The second is read as it stands, the first is not.
+    for (const parts of [[labelled, { kind: 'tool-use', tool: 'search' }], [labelled]]) {
+      const params = { message: { kind: 'message', ...hello, parts } }
+      expect(v0_3Client.encodeRequest.streamMessage(v0_3.decodeRequest.streamMessage(params))).toEqual(params)
+    }
+    const named = { ...labelled, metadata: { ...metadata, 'a2a.filename': 'x.json' } }
+    const params = { message: { kind: 'message', ...hello, parts: [named] } }
+    expect(v0_3Client.encodeRequest.streamMessage(v0_3.decodeRequest.streamMessage(params))).toEqual(params)
+  })
+
   it('have empty ids for none', () => {
     expect(readLeniently({ message: { kind: 'message', ...hello, contextId: '', taskId: '' } })).toEqual(hello)
   })

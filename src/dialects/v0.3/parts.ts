@@ -1,13 +1,14 @@
 import type { JsonObject, Part } from '../../protocol/model.ts'
-import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../compat-metadata.ts'
+import { type Data, decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../compat-metadata.ts'
 import type { Draft } from '../draft.ts'
 import { isObject } from '../is-object.ts'
 import type { TypeOf } from '../shape.ts'
+import { carried, carrying } from './carry.ts'
 import type * as wire from './schemas.ts'
 
 export function decodePart(part: TypeOf<typeof wire.Part>): Part {
   if ('text' in part) return { text: part.text.text, ...decodeAnnotations(part.text.metadata) }
-  if ('data' in part) return unwrapData(part.data)
+  if ('data' in part) return decodeData(part.data)
   const { file, metadata } = part.file
   const content = 'bytes' in file ? { raw: file.bytes } : { url: file.uri }
   return { ...content, filename: file.name, mediaType: file.mimeType, metadata }
@@ -17,7 +18,7 @@ export function encodePart(part: Part): JsonObject {
   if ('text' in part) return withMetadata({ kind: 'text', text: part.text }, encodeAnnotations(part))
   if ('data' in part) {
     const { data, metadata } = wrapData(part.data, part)
-    return isUnknownPart(data, part) ? data : withMetadata({ kind: 'data', data }, metadata)
+    return isWrapped(part) ? data : withMetadata({ kind: 'data', data }, metadata)
   }
   const file: Draft = 'raw' in part ? { bytes: part.raw } : { uri: part.url }
   if (part.filename !== undefined) file.name = part.filename
@@ -34,13 +35,12 @@ function withMetadata(wire: Draft, metadata: JsonObject | undefined): JsonObject
 const unknownPart = 'application/vnd.a2a.unknown-part+json'
 const kinds: ReadonlySet<unknown> = new Set(['text', 'file', 'data'])
 
-function isUnknownPart({ kind }: JsonObject, { mediaType, metadata }: Part): boolean {
-  return mediaType === unknownPart && metadata === undefined && typeof kind === 'string' && !kinds.has(kind)
-}
+/** Known by being this very object, which nobody can send. */
+const ofUnknownPart: JsonObject = encodeAnnotations({ mediaType: unknownPart }) ?? {}
 
 /** The data part that is written as this part again. */
 export function wrapUnknownPart(part: JsonObject): JsonObject {
-  return { kind: 'data', data: part, metadata: encodeAnnotations({ mediaType: unknownPart }) ?? {} }
+  return { kind: 'data', data: part, metadata: ofUnknownPart }
 }
 
 /** The same in the model. */
@@ -48,6 +48,21 @@ export function unknownPartOf(data: JsonObject): Part {
   return { data, mediaType: unknownPart }
 }
 
+/** Whether it is written as the part that its data is. */
 export function isWrapped(part: Part): boolean {
-  return 'data' in part && isObject(part.data) && isUnknownPart(part.data, part)
+  return looksWrapped(part) && carried(part.carry).literal !== true
+}
+
+/** Who sends a data part that looks like one of ours gets a data part back. */
+function decodeData(wire: Data): Part {
+  const part = unwrapData(wire)
+  return wire.metadata !== ofUnknownPart && looksWrapped(part) ? { ...part, ...carrying({ literal: true }) } : part
+}
+
+function looksWrapped(part: Part): boolean {
+  if (!('data' in part) || !isObject(part.data)) return false
+  const { data, mediaType, filename, metadata } = part
+  const { kind } = data
+  const isBare = filename === undefined && metadata === undefined
+  return mediaType === unknownPart && isBare && typeof kind === 'string' && !kinds.has(kind)
 }

@@ -24,6 +24,10 @@ const lentKeys = objectOf({
 /** As of data that is no object. */
 const wrapped = objectOf({ value: [7, null, [], {}], k: [1] })
 
+/** As of a part of another kind, and what data is labelled with that is one. */
+const unknownPart = objectOf({ kind: ['tool-use', 'text', 7], toolUseId: ['u'], name: ['n'] })
+const unknownLabel = objectOf({ 'a2a.mediaType': ['application/vnd.a2a.unknown-part+json'], k: [1] })
+
 function objectOf(members: Readonly<Record<string, readonly Json[]>>): JsonObject {
   const properties = Object.entries(members).map(([name, values]) => [name, { enum: values }])
   return { ...anyObject, properties: Object.fromEntries(properties), required: [] }
@@ -32,6 +36,7 @@ function objectOf(members: Readonly<Record<string, readonly Json[]>>): JsonObjec
 function withLentKeys(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withLentKeys)
   if (!isObject(schema)) return schema
-  if (JSON.stringify(schema) === JSON.stringify(anyObject)) return { oneOf: [anyObject, lentKeys, wrapped] }
+  if (JSON.stringify(schema) === JSON.stringify(anyObject))
+    return { oneOf: [anyObject, lentKeys, wrapped, unknownPart, unknownLabel] }
   return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, withLentKeys(value)]))
 }
