@@ -55,6 +55,13 @@ export interface SendRequest {
   readonly holdOnInput?: boolean
   /** For streams: continue after this generation instead of telling all from the start. */
   readonly after?: number
+  /** For streams: cancel the task if its reader leaves before the stream has come to its end. */
+  readonly cancelOnDisconnect?: boolean
+  /**
+   * If the message brings results of tools: the tasks of which one waits for them. `message.taskId` is the first of
+   * them.
+   */
+  readonly mayAnswer?: readonly string[]
 }
 
 export interface SendConfiguration {

@@ -18,6 +18,7 @@ import {
 } from './claims.ts'
 import { activateExtensions, activeExtensions } from './extensions.ts'
 import { isId, newId } from './new-id.ts'
+import { findAsking, hasResults, refuseResults, requireOpen } from './open-requests.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Run } from './run.ts'
 import type { Runs } from './runs.ts'
@@ -71,15 +72,34 @@ async function admitWithPush(request: SendRequest, call: Call, house: Acceptance
 function admit(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const { extensions } = house.settings.agent.profile
   if (extensions) activateExtensions(extensions, call)
-  const { message, alias } = request
+  const { message, alias, mayAnswer } = request
+  if (mayAnswer) return answer(mayAnswer, request, call, house)
   if (message.taskId !== undefined) return goOn({ taskId: message.taskId }, request, call, house)
+  const isAnswer = hasResults(message)
+  if (isAnswer && alias === undefined) refuseResults(request)
   // A name that its caller has used before is found when the task is stored; only one of ours may be known by itself.
-  return alias !== undefined && isId(alias) ? beginOrGoOn(alias, request, call, house) : begin(request, call, house)
+  return alias !== undefined && (isAnswer || isId(alias))
+    ? beginOrGoOn(alias, request, call, house)
+    : begin(request, call, house)
+}
+
+/** A result that was sent by reference goes to the task that waits for it. */
+async function answer(
+  references: readonly string[],
+  request: SendRequest,
+  call: Call,
+  house: Acceptance,
+): Promise<Ticket> {
+  const [first = ''] = references
+  const taskId = (await findAsking(references, request, house.log)) ?? first
+  return await goOn({ taskId }, request, call, house)
 }
 
 async function beginOrGoOn(alias: string, request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const begun = await house.log.find(aliased(alias))
-  return begun ? await goOn(aliased(alias), request, call, house) : await begin(request, call, house)
+  if (begun) return await goOn(aliased(alias), request, call, house)
+  if (hasResults(request.message)) refuseResults(request)
+  return await begin(request, call, house)
 }
 
 function aliased(alias: string): TaskAddress {
@@ -141,6 +161,7 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
     if (before) return before
     if (await isOpening(log, head, request)) return { task: head, generation: 1, isRepeated: true }
     await requireRoom(head, address.taskId, house)
+    if (hasResults(request.message)) await requireOpen(head, address.taskId, request, log)
 
     const received = receive(request, call, head, settings)
     const release = await settings.holdPlace?.(isInterrupted(head.phase) ? 'turns' : 'queued', request, call)

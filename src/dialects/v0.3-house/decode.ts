@@ -45,7 +45,13 @@ function withId(params: unknown): unknown {
 /** Elsewhere a message that only refers to a task begins a new one. Here, the result of a tool answers that task. */
 function addressed(request: SendRequest): SendRequest {
   const { message, carry } = request
-  const { taskId, parts, referenceTaskIds: [referred] = [] } = message
-  if (taskId !== undefined || referred === undefined || !parts.some(isToolResult)) return request
-  return { ...request, message: { ...message, taskId: referred }, carry: carryingReference(carry) }
+  const { taskId, parts, referenceTaskIds: references = [] } = message
+  const [first] = references
+  if (taskId !== undefined || first === undefined || !parts.some(isToolResult)) return request
+  return {
+    ...request,
+    message: { ...message, taskId: first },
+    carry: carryingReference(carry),
+    ...(references.length > 1 && { mayAnswer: references }),
+  }
 }

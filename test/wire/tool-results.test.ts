@@ -1,0 +1,177 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Turn } from '../../src/agent/turn.ts'
+import { connect } from '../../src/client/connect.ts'
+import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
+import { v0_3HouseClient } from '../../src/dialects/v0.3-house/index.ts'
+import { grpc } from '../../src/node/grpc-client/index.ts'
+import { toolResult, toolUse } from '../../src/protocol/client-tools.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
+import type { Message, Part } from '../../src/protocol/model.ts'
+import type { Service } from '../../src/protocol/service.ts'
+import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
+import { callOf, messageOf, taskOf } from '../support/house.ts'
+import { served } from '../support/served.ts'
+
+const use = (toolUseId: string): Part => ({ data: { toolUseId, name: 'search', arguments: {} }, mediaType: toolUse })
+const result = (toolUseId: string): Part => ({ data: { toolUseId, result: ['Tom'] }, mediaType: toolResult })
+
+/** Asks for what the message names, and again for what it is then told, until it is told to end. */
+async function asking(turn: Turn): Promise<string | undefined> {
+  if (turn.text === 'end') return 'done'
+  const ids = turn.text === '' ? ['next'] : turn.text.split(' ')
+  await turn.requireInput([{ text: 'Please search.' }, ...ids.map(use)])
+  return undefined
+}
+
+async function problemOf(work: Promise<unknown>): Promise<A2AError> {
+  const error = await work.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  )
+  if (error instanceof A2AError) return error
+  throw new Error(`expected a refusal, got ${error}`)
+}
+
+const doors: readonly (readonly [DialectName, Binding])[] = [
+  ['v1.0', 'JSONRPC'],
+  ['v1.0', 'HTTP+JSON'],
+  ['v1.0', 'GRPC'],
+  ['v0.3', 'JSONRPC'],
+  ['v0.3', 'HTTP+JSON'],
+  ['v0.3-proto', 'HTTP+JSON'],
+  ['v0.3-proto', 'GRPC'],
+  ['v0.3-house', 'JSONRPC'],
+  ['v0.2', 'JSONRPC'],
+  ['v0.1', 'JSONRPC'],
+]
+
+async function open(dialect: DialectName, binding: Binding) {
+  const { server } = await served(asking, { grpc: true })
+  async function serviceOf(): Promise<Service> {
+    if (dialect === 'v0.3-house') {
+      return createJsonRpcClient({ url: `${server.url}/api/a2a`, dialect: v0_3HouseClient, fetch })
+    }
+    const transport = binding === 'GRPC' ? grpc({ loopback: 'allow' }) : undefined
+    onTestFinished(() => transport?.close())
+    const bindings = [transport ?? binding]
+    return (await connect(server.url, { dialects: [dialect], bindings, retry: { tries: 1 } })).service
+  }
+  const service = await serviceOf()
+  const send = (message: Message) => {
+    // In 0.1 the task is named by its caller.
+    const alias = dialect === 'v0.1' ? { alias: message.taskId ?? 'mine' } : {}
+    return service.sendMessage({ message, ...alias }, callOf())
+  }
+  const answer = (taskId: string, ...parts: readonly Part[]) => send(messageOf('', { taskId, parts }))
+  return { send, answer }
+}
+
+describe.each(doors)('in %s over %s', (dialect, binding) => {
+  it('a result is taken once, for a request that waits for it, and refused otherwise', async () => {
+    const { send, answer } = await open(dialect, binding)
+    const { id } = taskOf(await send(messageOf('u-1')))
+    const unknown = await problemOf(answer(id, result('u-9')))
+    expect(unknown.code).toBe('invalid-params')
+    expect(unknown.message + JSON.stringify(unknown.cause)).toContain('"u-1')
+    expect(taskOf(await answer(id, result('u-1'))).status.state).toBe('input-required')
+    const again = await problemOf(answer(id, result('u-1')))
+    expect(again.code).toBe('invalid-params')
+  })
+
+  it('a result that belongs to no task is refused, and begins none', async () => {
+    const { send } = await open(dialect, binding)
+    expect((await problemOf(send(messageOf('', { parts: [result('u-1')] })))).code).toBe('invalid-params')
+  })
+})
+
+describe('over JSON-RPC', () => {
+  const part = (toolUseId: string) => ({ data: { toolUseId, result: 1 }, mediaType: toolResult })
+
+  async function rpc() {
+    const { wire } = await served(asking)
+    const answer = (taskId: string, ...parts: readonly object[]) =>
+      wire.call('SendMessage', { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts, taskId } })
+    return { wire, answer }
+  }
+
+  it('the refusal names what is wrong, what is pending and what came', async () => {
+    const { wire, answer } = await rpc()
+    const { id } = await wire.sendTask('u-1 u-2')
+    const refused = async (...parts: readonly object[]) => {
+      const { error } = await answer(id, ...parts)
+      return [error?.code, error?.message]
+    }
+    const expected = 'expected the result of a request that waits for one: toolUseId "u-1" or "u-2"'
+    expect(await refused({ text: 'Here' }, part('u-9'))).toEqual([
+      -32602,
+      `message.parts[1]: ${expected}, got one for "u-9", which nobody asked for`,
+    ])
+    expect(await refused({ data: { result: 1 }, mediaType: toolResult })).toEqual([
+      -32602,
+      `message.parts[0]: ${expected}, got one without a toolUseId`,
+    ])
+    expect(await refused(part('u-1'), part('u-1'))).toEqual([
+      -32602,
+      'message.parts[1]: expected the result of a request that waits for one: toolUseId "u-2", got one for "u-1", which is answered already',
+    ])
+    expect((await refused(part('x'.repeat(10_000)))).join()).toContain('x'.repeat(64))
+    expect((await refused(part('x'.repeat(10_000)))).join()).not.toContain('x'.repeat(65))
+  })
+
+  it('a task that has asked for nothing takes no results', async () => {
+    const { wire } = await served((turn) => turn.requireInput('Which?').then(() => undefined))
+    const { id } = await wire.sendTask('go')
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [part('u-1')], taskId: id }
+    expect((await wire.call('SendMessage', { message })).error?.message).toBe(
+      `message.parts[0]: task ${id} waits for no result of a tool, got one for "u-1", which nobody asked for`,
+    )
+  })
+
+  it('a text answers the oldest request, and the same message sent again is the same answer', async () => {
+    const { wire, answer } = await rpc()
+    const { id } = await wire.sendTask('u-1')
+    await wire.sendTask('u-2 u-3', { taskId: id })
+    expect((await answer(id, part('u-1'))).error?.message).toContain('"u-1", which is answered already')
+    const message = { messageId: 'same', role: 'ROLE_USER', parts: [part('u-3'), part('u-2')], taskId: id }
+    const first = await wire.result('SendMessage', { message })
+    expect(await wire.result('SendMessage', { message })).toMatchObject({ task: { id } })
+    expect(first).toMatchObject({ task: { id } })
+  })
+
+  it('of two who answer at once, one is heard', async () => {
+    const { wire, answer } = await rpc()
+    const { id } = await wire.sendTask('u-1')
+    const answers = await Promise.all([answer(id, part('u-1')), answer(id, part('u-1'))])
+    expect(answers.map(({ error }) => error?.code).sort()).toEqual([-32602, undefined])
+  })
+})
+
+describe('the house variant', () => {
+  const answerTo = (
+    referenceTaskIds: readonly string[],
+    toolUseId: string,
+    messageId: string = crypto.randomUUID(),
+  ) => ({
+    message: {
+      kind: 'message',
+      role: 'user',
+      messageId,
+      parts: [{ kind: 'tool-result', toolUseId, result: 1 }],
+      referenceTaskIds,
+    },
+  })
+
+  it('finds among the tasks that a result refers to the one that waits for it', async () => {
+    const { wire } = await served(asking)
+    const [one, two] = [await wire.sendTask('u-1'), await wire.sendTask('u-2')]
+    const both = [one.id, 'gone', two.id]
+    const ask = (params: object) => wire.call<{ id: string }>('message/send', params, { 'a2a-version': '0.3' })
+    const answered = await ask(answerTo(both, 'u-2', 'same'))
+    expect(answered.result?.id).toBe(two.id)
+    expect((await ask(answerTo(both, 'u-2', 'same'))).result?.id).toBe(two.id)
+    expect((await ask(answerTo(both, 'u-2'))).error).toMatchObject({ code: -32602 })
+    expect((await ask(answerTo(both, 'u-9'))).error?.message).toContain('"u-1"')
+    expect((await ask(answerTo(both, 'u-1'))).result?.id).toBe(one.id)
+    expect((await ask(answerTo(['gone'], 'u-1'))).error).toMatchObject({ code: -32001 })
+  })
+})
