@@ -2,8 +2,8 @@ import type { DialectName, ServerDialect } from './dialect.ts'
 import { v0_1, v0_1Strict } from './v0.1/index.ts'
 import { v0_2, v0_2Strict } from './v0.2/index.ts'
 import { v0_3, v0_3Strict } from './v0.3/index.ts'
-import { wrappedRest } from './v0.3/rest.ts'
-import { createHouseDialect, type RestEnvelope } from './v0.3-house/index.ts'
+import { rest as kindRest, type RestEnvelope, restAs } from './v0.3/rest.ts'
+import { createHouseDialect } from './v0.3-house/index.ts'
 import { v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/index.ts'
 import { encodeFirstHttpError } from './v1.0/errors.ts'
 import { v1_0 } from './v1.0/index.ts'
@@ -21,6 +21,8 @@ export interface DialectChoice {
   readonly holdStreamOnInput?: boolean
   /** Whether answers to the JSON of 0.3 over REST are bare (the default), or wrapped as its text can be understood. */
   readonly restEnvelope?: RestEnvelope
+  /** Cancel a task whose caller leaves its stream: for those who send the JSON of 0.3 over REST. Nobody's by default. */
+  readonly cancelOnDisconnect?: boolean
   /** Tell errors of 1.0 over REST and gRPC by the statuses of 1.0.0, of which 1.0.1 changed some. */
   readonly firstStatuses?: boolean
 }
@@ -33,7 +35,7 @@ export function speakers(choice: DialectChoice): Speakers {
   const newest = firstStatuses ? { ...v1_0, encodeHttpError: encodeFirstHttpError } : v1_0
   const variant = createHouseDialect({ ...house, strict, legacyCodes })
   const own = strict ? v0_3Strict : v0_3
-  const older = house.restEnvelope === 'wrapped' ? { ...own, rest: wrappedRest } : own
+  const older = { ...own, rest: restAs(kindRest, house) }
   const all = strict
     ? [newest, older, variant, v0_3ProtoStrict, v0_2Strict, v0_1Strict]
     : [newest, older, variant, v0_3Proto, v0_2, v0_1]

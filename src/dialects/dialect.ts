@@ -119,6 +119,10 @@ export interface RestSide {
   params(call: RestCall): unknown
   /** What a send answers and a stream tells, if it is not sent as JSON-RPC has it. */
   wrap?(wire: JsonObject): JsonObject
+  /** The extended card is a page, and not found where there is none. */
+  readonly cardIsPage?: boolean
+  /** Who leaves the stream of a message before its end takes the task along. */
+  readonly cancelsOnDisconnect?: boolean
 }
 
 /** How a dialect asks over REST. */

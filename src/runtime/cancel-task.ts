@@ -4,7 +4,7 @@ import type { Task } from '../protocol/model.ts'
 import type { Call, CancelTaskRequest } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
 import { follow } from '../tasks/follow.ts'
-import type { TaskHead } from '../tasks/log.ts'
+import type { NewTask, TaskHead } from '../tasks/log.ts'
 import type { Acceptance } from './accept.ts'
 import { getTask } from './get-task.ts'
 import { linkSignals } from './linked-signal.ts'
@@ -14,29 +14,47 @@ const patience = 2_000
 
 /** Stores the wish. Whoever is at work on the task, here or elsewhere, stops it; nobody at work, we end it ourselves. */
 export async function cancelTask(request: CancelTaskRequest, call: Call, house: Acceptance): Promise<Task> {
-  const { settings, runs, log } = house
-  const { holder, leaseTtl } = settings
   for (;;) {
-    const head = await log.task(request)
-    const { taskId } = head
+    const head = await house.log.task(request)
     if (isEnded(head.phase)) {
       throw new A2AError(
         'task-not-cancelable',
         `Task ${request.taskId} is ${head.phase} already and cannot be canceled.`,
       )
     }
-    const wish = [{ type: 'cancel' }] as const
-    const appended = await log.append(taskId, head.generation, wish, { lease: { holder, ttl: leaseTtl } })
-    if (appended.type === 'gone') throw taskNotFound(request.taskId)
-    if (appended.type !== 'stored') continue // somebody was faster: look again
-    const { generation, lease } = appended
-    if (lease) await log.append(taskId, generation, [createVoice(head, settings.clock.now).status('canceled')], lease)
-    else {
-      runs.get(taskId)?.nudge()
-      await ended(head, generation, call, house)
-    }
-    return await getTask(request, log)
+    const wished = await wish(head, house)
+    if (wished === 'gone') throw taskNotFound(request.taskId)
+    if (wished === 'behind') continue // somebody was faster: look again
+    if (!wished.isEnded) await ended(head, wished.generation, call, house)
+    return await getTask(request, house.log)
   }
+}
+
+/** The same for one whose caller has gone, and wanted it to go along: it need be no task yet, and may be over. */
+export async function cancelAbandoned({ taskId }: NewTask, house: Acceptance): Promise<void> {
+  try {
+    for (;;) {
+      const head = await house.log.head(taskId)
+      if (!head || head.phase === 'expired' || isEnded(head.phase)) return
+      if ((await wish(head, house)) !== 'behind') return
+    }
+  } catch (error) {
+    house.settings.logger.error({ taskId, error }, 'a task could not be canceled although its caller has gone')
+  }
+}
+
+type Wished = 'gone' | 'behind' | { readonly generation: number; readonly isEnded: boolean }
+
+async function wish(head: TaskHead, { settings, runs, log }: Acceptance): Promise<Wished> {
+  const { taskId } = head
+  const lease = { holder: settings.holder, ttl: settings.leaseTtl }
+  const appended = await log.append(taskId, head.generation, [{ type: 'cancel' }], { lease })
+  if (appended.type === 'gone') return 'gone'
+  if (appended.type !== 'stored') return 'behind'
+  const { generation, lease: own } = appended
+  if (own) await log.append(taskId, generation, [createVoice(head, settings.clock.now).status('canceled')], own)
+  else runs.get(taskId)?.nudge()
+  return { generation, isEnded: own !== undefined }
 }
 
 /** Waits for the end of a task, for a while. */

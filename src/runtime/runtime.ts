@@ -38,9 +38,10 @@ const lastRequests = 2_000
 
 export function createRuntime(options: RuntimeOptions): Runtime {
   const settings = withDefaults(options)
-  const { log, policy, logger, holder } = settings
+  const { log, policy, logger, holder, clock } = settings
   const runs = createRuns(settings)
-  const push = settings.push && createPush({ log, options: settings.push, logger, holder, isBusy: () => runs.size > 0 })
+  const push =
+    settings.push && createPush({ log, options: settings.push, logger, holder, clock, isBusy: () => runs.size > 0 })
   const upkeep = startUpkeep(settings, runs, push)
 
   function logOf(principal: Principal, operation: Operation): CallerLog {
@@ -77,7 +78,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     },
     async *streamMessage(request, call) {
       if (isDraining) throw closed()
-      yield* until(call, (linked) => streamMessage(request, linked, houseOf(call, 'streamMessage')))
+      yield* until(call, (linked) => streamMessage(request, linked, houseOf(call, 'streamMessage'), call.signal))
     },
     getTask: async (request, { principal }) => await getTask(request, logOf(principal, 'getTask')),
     listTasks: async (request, { principal }) => await listTasks(request, logOf(principal, 'listTasks')),

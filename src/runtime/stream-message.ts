@@ -2,18 +2,41 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, SendRequest } from '../protocol/service.ts'
 import { foldUntil } from '../tasks/load.ts'
 import { type Acceptance, accept } from './accept.ts'
+import { cancelAbandoned } from './cancel-task.ts'
+import type { Ticket } from './claims.ts'
 import { limitHistory } from './present.ts'
 import { streamTask } from './stream.ts'
 import { subscribeToTask } from './subscribe-to-task.ts'
 
-/** Stores a message and tells everything that comes of it. Whoever stops reading stops nothing else. */
+/**
+ * Stores a message and tells everything that comes of it. Whoever stops reading stops nothing else, unless it was asked
+ * for: then `left` tells of a reader who has gone.
+ */
 export async function* streamMessage(
   request: SendRequest,
   call: Call,
   house: Acceptance,
+  left: AbortSignal = call.signal,
 ): AsyncGenerator<StreamEvent, void> {
-  const { log } = house
-  const { task, generation, isRepeated } = await accept(request, call, house)
+  const ticket = await accept(request, call, house)
+  if (!request.cancelOnDisconnect) return yield* tell(ticket, request, call, house)
+  let isOver = false
+  try {
+    for await (const event of tell(ticket, request, call, house)) {
+      isOver = event.isLast === true
+      yield event
+    }
+  } finally {
+    if (left.aborted && !isOver) await cancelAbandoned(ticket.task, house)
+  }
+}
+
+async function* tell(
+  { task, generation, isRepeated }: Ticket,
+  request: SendRequest,
+  call: Call,
+  { log }: Acceptance,
+): AsyncGenerator<StreamEvent, void> {
   const { after, endOnAuth, holdOnInput } = request
   // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.
   if (isRepeated && after !== undefined && after >= generation) {

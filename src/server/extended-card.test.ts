@@ -24,6 +24,7 @@ function forms(fetch: (request: Request) => Promise<Response>) {
     GetExtendedAgentCard: () => call('GetExtendedAgentCard', '1.0'),
     'agent/getAuthenticatedExtendedCard': () => call('agent/getAuthenticatedExtendedCard', '0.3'),
     'agent/authenticatedExtendedCard': () => call('agent/authenticatedExtendedCard', '0.3'),
+    'agent/authenticatedExtendedCard of 0.2': () => call('agent/authenticatedExtendedCard', '0.2'),
   }
 }
 
@@ -45,12 +46,34 @@ it('is announced on the public card, which says nothing of it', async () => {
   await drain(0)
 })
 
-it('is refused in every form when there is none', async () => {
+it('is refused in every form when there is none: pages are not found, and operations not supported', async () => {
   const { fetch, drain } = createHandler(echo)
+  const refused: Record<string, unknown> = {}
   for (const [form, ask] of Object.entries(forms(fetch))) {
     const { status, card } = await ask()
     expect(card?.name, form).toBeUndefined()
-    expect([400, 404, -32004, -32007], form).toContain(status)
+    refused[form] = status
   }
+  expect(refused).toEqual({
+    'GET /extendedAgentCard': 400,
+    'GET /v1/card': 404,
+    'GET /agent/authenticatedExtendedCard': 404,
+    GetExtendedAgentCard: -32004,
+    'agent/getAuthenticatedExtendedCard': -32004,
+    'agent/authenticatedExtendedCard': -32004,
+    'agent/authenticatedExtendedCard of 0.2': -32004,
+  })
+  await drain(0)
+})
+
+it.each(['v0.3', 'v0.3-proto'] as const)('is not found at /v1/card, and the body says why: %s', async (dialect) => {
+  const { fetch, drain } = createHandler(echo, { dialects: [dialect] })
+  const answer = await fetch(new Request('http://h.test/v1/card'))
+  expect(answer.status).toBe(404)
+  expect(await answer.json()).toMatchObject({
+    code: -32004,
+    type: 'UnsupportedOperationError',
+    error: { code: 404, details: [{ reason: 'UNSUPPORTED_OPERATION' }] },
+  })
   await drain(0)
 })

@@ -19,13 +19,24 @@ export async function operate<O extends UnaryOperation>(service: Service, receiv
   return dialect.encodeResult[operation](result, request)
 }
 
+/** How a stream is read, as the wire tells it. */
+export interface Reading {
+  /** The generation that its reader has seen. */
+  readonly after: number | undefined
+  readonly cancelOnDisconnect?: boolean
+}
+
 /** The request of a stream, continued after the generation that its reader has seen, and the stream itself. */
 export function openStream<O extends StreamOperation>(
   service: Service,
   received: Received<O>,
-  after: number | undefined,
+  { after, ...reading }: Reading,
 ): { readonly request: RequestOf<O>; readonly events: AsyncGenerator<StreamEvent> } {
-  const request: RequestOf<O> = { ...requestOf(received), after: received.dialect.startsOver ? undefined : after }
+  const request: RequestOf<O> = {
+    ...requestOf(received),
+    ...reading,
+    after: received.dialect.startsOver ? undefined : after,
+  }
   const events = (service as Streams)[received.operation](request, received.call)
   return { request, events }
 }

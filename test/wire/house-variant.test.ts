@@ -10,7 +10,7 @@ import { toolResult, toolUse } from '../../src/protocol/client-tools.ts'
 import { anonymous } from '../../src/protocol/model.ts'
 import { createJsonRpc } from '../../src/transports/jsonrpc/server.ts'
 import { createRest } from '../../src/transports/rest/server.ts'
-import { collect, houseOf } from '../support/house.ts'
+import { collect, gate, houseOf, until } from '../support/house.ts'
 import { jsonRpc } from '../support/json-rpc.ts'
 import { served as serveReal } from '../support/served.ts'
 
@@ -139,6 +139,92 @@ describe('options of the house', () => {
     const { server } = await serveReal(search)
     const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', wish))
     expect(events.at(-1)?.result.status.state).toBe('input-required')
+  })
+
+  /** Works until it is told to stop. */
+  async function endless(turn: Turn): Promise<undefined> {
+    await turn.status('working', 'on it')
+    await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+  }
+
+  /** Opens a stream, reads its beginning, and leaves. Gives the id of its task. */
+  async function leave(url: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<string> {
+    const leaving = new AbortController()
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+      signal: leaving.signal,
+    })
+    let text = ''
+    for await (const chunk of response.body ?? []) {
+      text += new TextDecoder().decode(chunk)
+      if (text.includes('\n\n')) break
+    }
+    leaving.abort()
+    const told = JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
+    const { id } = told.result?.task ?? told.result ?? told.task ?? told
+    return id
+  }
+
+  it('cancel a task whose caller leaves its stream over REST, and no other', async () => {
+    const { server, wire } = await serveReal(endless, { cancelOnDisconnect: true })
+    const stateOf = async (id: string) => (await wire.getTask(id)).status.state
+    const taken = await leave(`${server.url}/v1/message:stream`, wish)
+    await until(async () => (await stateOf(taken)) === 'TASK_STATE_CANCELED')
+    const kept = [
+      await leave(`${server.url}/api/a2a`, call('message/stream', wish)),
+      await leave(`${server.url}/message:stream`, {
+        message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] },
+      }),
+    ]
+    const another = await leave(`${server.url}/v1/message:stream`, wish)
+    await until(async () => (await stateOf(another)) === 'TASK_STATE_CANCELED')
+    for (const id of kept) expect(await stateOf(id)).toBe('TASK_STATE_WORKING')
+  })
+
+  it('cancel nothing that has come to the end of its stream, and nothing for those who only watch', async () => {
+    const { server, wire } = await serveReal(
+      async (turn) =>
+        turn.text === 'cats' ? await turn.requireInput('Which?').then(() => undefined) : await endless(turn),
+      { cancelOnDisconnect: true },
+    )
+    const waiting = await leave(`${server.url}/v1/message:stream`, wish)
+    const { id: watched } = await wire.sendTask('dogs', { configuration: { returnImmediately: true } })
+    await leave(`${server.url}/v1/tasks/${watched}:subscribe`, {}, { 'a2a-version': '0.3' })
+    const gone = await leave(`${server.url}/v1/message:stream`, messageOf([{ kind: 'text', text: 'dogs' }]))
+    await until(async () => (await wire.getTask(gone)).status.state === 'TASK_STATE_CANCELED')
+    expect((await wire.getTask(waiting)).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect((await wire.getTask(watched)).status.state).toBe('TASK_STATE_WORKING')
+  })
+
+  it('leave every task alone by default, whoever leaves', async () => {
+    const { server, wire } = await serveReal(endless)
+    const id = await leave(`${server.url}/v1/message:stream`, wish)
+    await wire.sendTask('x', { configuration: { returnImmediately: true } })
+    expect((await wire.getTask(id)).status.state).toBe('TASK_STATE_WORKING')
+  })
+
+  it('cancel also before the agent has said anything', async () => {
+    const stopped = gate()
+    const { server } = await serveReal(
+      async (turn) => {
+        turn.signal.addEventListener('abort', () => stopped.resolve())
+        await stopped.promise
+        return undefined
+      },
+      { cancelOnDisconnect: true, heartbeat: 50 },
+    )
+    const leaving = new AbortController()
+    const response = await fetch(`${server.url}/v1/message:stream`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(wish),
+      signal: leaving.signal,
+    })
+    expect(response.status).toBe(200)
+    leaving.abort()
+    await stopped.promise
   })
 
   it('wrap what REST answers and tells, for speakers of the JSON of 0.3 and of the house', async () => {

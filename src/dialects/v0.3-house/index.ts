@@ -4,6 +4,7 @@ import { bareTaskForm } from '../push-form.ts'
 import { decodeCard } from '../v0.3/decode-card.ts'
 import { encodeCard } from '../v0.3/encode-card.ts'
 import { encodeHttpError } from '../v0.3/errors.ts'
+import { type RestOptions, restAs } from '../v0.3/rest.ts'
 import { decodeRequest, decodeRequestStrictly, holding } from './decode.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
@@ -12,9 +13,9 @@ import { decodeError, encodeError, encodeLegacyError, encodeLegacyHttpError } fr
 import { inputTimeoutIn } from './input-timeout.ts'
 import { clientMethods, methods, operations } from './methods.ts'
 import { operationFor, recognises } from './recognise.ts'
-import { rest, wrappedRest } from './rest.ts'
+import { rest } from './rest.ts'
 
-export interface HouseOptions {
+export interface HouseOptions extends RestOptions {
   /** Tells errors by the numbers of the house, of which some mean something else in 0.3, and any over REST as 500. */
   readonly legacyCodes?: boolean
   /** Refuses what neither 0.3 nor the house has. */
@@ -23,11 +24,7 @@ export interface HouseOptions {
   readonly timeoutAsError?: boolean
   /** Goes on with a stream whose task waits for input, instead of ending it there. */
   readonly holdStreamOnInput?: boolean
-  /** Whether answers over REST are wrapped, as the text of 0.3 can be understood, too. */
-  readonly restEnvelope?: RestEnvelope
 }
-
-export type RestEnvelope = 'bare' | 'wrapped'
 
 /** A2A 0.3 as one house speaks it: with tools of the caller, requests for input, and its own way to follow a task. */
 export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
@@ -48,7 +45,7 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     ...(timeoutAsError && { errorAfter: inputTimeoutIn }),
     encodeError: legacyCodes ? encodeLegacyError : encodeError,
     encodeHttpError: legacyCodes ? encodeLegacyHttpError : encodeHttpError,
-    rest: options.restEnvelope === 'wrapped' ? wrappedRest : rest,
+    rest: restAs(rest, options),
     encodeCard,
   }
 }

@@ -9,6 +9,7 @@ import { configName, taskName } from './names.ts'
 export const rest: RestSide = {
   contentType: 'application/json',
   olderVersion: '0.2',
+  cardIsPage: true,
   recognises: ({ body }) => isObject(body) && (isOurMessage(body.message ?? body.request) || isOurConfig(body)),
   params({ operation, taskId = '', configId = '', query, body }) {
     // Some clients send null to cancel.

@@ -9,6 +9,7 @@ import { isObject } from '../is-object.ts'
 export const rest: RestSide = {
   contentType: 'application/json',
   olderVersion: '0.2',
+  cardIsPage: true,
   recognises: ({ body }) => isObject(body) && (isMessage(body.message) || isConfig(body)),
   params({ operation, taskId, configId, query, body }) {
     const given = isObject(body) ? body : {}
@@ -35,8 +36,27 @@ export const rest: RestSide = {
   },
 }
 
-/** The same as the text of 0.3 can be understood, too: each thing in a member that says what it is. */
-export const wrappedRest: RestSide = { ...rest, wrap: (wire) => ({ [members[`${wire.kind}`] ?? 'result']: wire }) }
+export type RestEnvelope = 'bare' | 'wrapped'
+
+export interface RestOptions {
+  /** Whether answers are wrapped, as the text of 0.3 can be understood, too. */
+  readonly restEnvelope?: RestEnvelope
+  /** Cancels a task whose caller leaves its stream. */
+  readonly cancelOnDisconnect?: boolean
+}
+
+export function restAs(side: RestSide, { restEnvelope, cancelOnDisconnect }: RestOptions): RestSide {
+  return {
+    ...side,
+    ...(restEnvelope === 'wrapped' && { wrap }),
+    ...(cancelOnDisconnect && { cancelsOnDisconnect: true }),
+  }
+}
+
+/** Each thing in a member that says what it is. */
+function wrap(wire: JsonObject): JsonObject {
+  return { [members[`${wire.kind}`] ?? 'result']: wire }
+}
 
 const members: Readonly<Record<string, string>> = {
   task: 'task',

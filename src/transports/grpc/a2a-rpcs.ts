@@ -57,7 +57,7 @@ export function a2aRpcs(
       encodeError,
       async *answer(read, incoming, reply) {
         const received = await receive(operation, read, incoming)
-        const { request, events } = openStream(service, received, resumePointOf(incoming))
+        const { request, events } = openStream(service, received, { after: resumePointOf(incoming) })
         for await (const event of events) {
           reply.headers = namingExtensions(reply.headers, received.call, dialect)
           const wires = dialect.encodeEvent(event, request)

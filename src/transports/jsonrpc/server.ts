@@ -51,7 +51,7 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
       }
       const received = { dialect, operation, params, call }
       const { signal } = incoming
-      const { request, events } = openStream(service, received, resumePointOf(incoming))
+      const { request, events } = openStream(service, received, { after: resumePointOf(incoming) })
       const wording = wordingOf(id, dialect)
       const texts = await openTexts(events, { dialect, request, wording, signal, onError, heartbeat, clock })
       const headers = namingExtensions(sseHeaders, call, dialect)

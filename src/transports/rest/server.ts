@@ -42,7 +42,9 @@ export function createRest(options: WireOptions): Rest {
     }
     const received = { dialect, operation, params, call }
     const { signal } = incoming
-    const { request, events } = openStream(service, received, resumePointOf(incoming))
+    const { cancelsOnDisconnect } = dialect.rest ?? {}
+    const reading = { after: resumePointOf(incoming), ...(cancelsOnDisconnect && { cancelOnDisconnect: true }) }
+    const { request, events } = openStream(service, received, reading)
     const { wrap = (wire: JsonObject) => wire } = dialect.rest ?? {}
     const wording = {
       event: (wire: JsonObject) => JSON.stringify(wrap(wire)),
@@ -57,6 +59,7 @@ export function createRest(options: WireOptions): Rest {
   return async (incoming) => {
     const { method, path } = incoming
     let spoken: ServerDialect = dialects[0]
+    let asked: Operation | undefined
     const speak = (dialect: ServerDialect) => {
       spoken = dialect
       return dialect
@@ -65,6 +68,7 @@ export function createRest(options: WireOptions): Rest {
       const match = matchRoute(method, path)
       if (!match) return undefined
       if ('operation' in match) {
+        asked = match.operation
         // Until it is chosen, errors are told as most callers at this path expect them.
         speak(dialects.find((dialect) => dialect.rest && isAt(dialect, match)) ?? dialects[0])
         return await answer(match, incoming, speak)
@@ -72,7 +76,9 @@ export function createRest(options: WireOptions): Rest {
       const wrong = new A2AError('method-not-found', `This path takes ${match.allow}, not ${method}.`)
       return refusal(wrong, incoming, spoken, { status: 405, headers: { allow: match.allow } })
     } catch (error) {
-      return refusal(callerError(error, { signal: incoming.signal, onError }), incoming, spoken)
+      const told = callerError(error, { signal: incoming.signal, onError })
+      const isNoPage = asked === 'getExtendedCard' && spoken.rest?.cardIsPage && told.code === 'unsupported-operation'
+      return refusal(told, incoming, spoken, isNoPage ? { status: 404 } : {})
     }
   }
 }
