@@ -1,6 +1,8 @@
 import { readLimited } from '../http/read-limited.ts'
-import { type PushRequest, post, type Sign } from './compose.ts'
+import type { Clock } from '../protocol/clock.ts'
+import { post } from './compose.ts'
 import type { PushFetch } from './options.ts'
+import type { PushRequest, SignPush } from './request.ts'
 
 /** How one request to a receiver went. */
 export interface Attempted {
@@ -18,23 +20,24 @@ export interface Attempted {
 
 export interface AttemptOptions {
   readonly fetch: PushFetch
-  readonly sign?: Sign
+  readonly sign?: SignPush
   readonly timeout: number
   /** Gives up early, as when this process stops. */
   readonly signal: AbortSignal
+  readonly clock: Clock
 }
 
 /** Of an answer, which nobody needs: so much is read that the connection can be used again. */
 const answerLimit = { bytes: 16 * 1024, milliseconds: 500 }
 
 export async function attempt(request: PushRequest, options: AttemptOptions): Promise<Attempted> {
-  const { fetch, sign, timeout, signal } = options
-  const at = Date.now()
+  const { fetch, sign, timeout, signal, clock } = options
+  const at = clock.now()
   const started = performance.now()
   const latency = () => Math.round((performance.now() - started) * 10) / 10
   const given = new AbortController()
   const giveUp = () => given.abort(signal.reason)
-  const timer = setTimeout(() => given.abort(new Error(`no answer within ${timeout / 1000} seconds`)), timeout)
+  const timer = clock.setTimeout(() => given.abort(new Error(`no answer within ${timeout / 1000} seconds`)), timeout)
   signal.addEventListener('abort', giveUp)
   if (signal.aborted) giveUp()
   try {
@@ -43,7 +46,7 @@ export async function attempt(request: PushRequest, options: AttemptOptions): Pr
     const answered = { at, latency: latency(), status }
     await finish(response)
     if (response.ok) return answered
-    const retryAfter = readRetryAfter(headers.get('retry-after'))
+    const retryAfter = readRetryAfter(headers.get('retry-after'), clock.now())
     return {
       ...answered,
       problem: `answered with ${status}`,
@@ -53,7 +56,7 @@ export async function attempt(request: PushRequest, options: AttemptOptions): Pr
   } catch (error) {
     return { at, latency: latency(), problem: problemOf(error) }
   } finally {
-    clearTimeout(timer)
+    clock.clearTimeout(timer)
     signal.removeEventListener('abort', giveUp)
   }
 }
@@ -81,7 +84,7 @@ async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): Async
 }
 
 /** Seconds or a date (RFC 9110 §10.2.3), as milliseconds from now. */
-export function readRetryAfter(header: string | null, now = Date.now()): number | undefined {
+export function readRetryAfter(header: string | null, now: number): number | undefined {
   if (header === null) return undefined
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000
   const date = Date.parse(header)

@@ -1,16 +1,7 @@
 import type { Fetch } from '../http/outbound.ts'
 import { pushHeaders } from './headers.ts'
+import type { PushRequest, SignPush } from './request.ts'
 import type { Webhook, WebhookKey } from './store.ts'
-
-/** What is sent to a webhook. */
-export interface PushRequest {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
-
-/** Adds headers that prove who sends it. */
-export type Sign = (request: PushRequest) => Promise<Readonly<Record<string, string>>>
 
 export interface Telling {
   readonly generation: number
@@ -51,7 +42,7 @@ function previousOf({ recent, dead }: Webhook, generation: number): number {
 }
 
 /** Posts it, signed if that is wanted. */
-export async function post(request: PushRequest, send: Fetch, sign: Sign | undefined, signal: AbortSignal) {
+export async function post(request: PushRequest, send: Fetch, sign: SignPush | undefined, signal: AbortSignal) {
   const { url, headers, body } = request
   const signed = sign ? { ...headers, ...(await sign(request)) } : headers
   return await send(url, { method: 'POST', headers: signed, body, signal, redirect: 'follow' })

@@ -1,3 +1,4 @@
+import type { Clock } from '../protocol/clock.ts'
 import type { StoredEvent } from '../protocol/events.ts'
 import type { Logger } from '../protocol/logger.ts'
 import { isEnded } from '../protocol/states.ts'
@@ -21,6 +22,7 @@ export interface Office {
   readonly ledger: Ledger
   readonly settings: PushSettings
   readonly logger: Logger
+  readonly clock: Clock
   /** Aborts when requests that are on their way are to be given up. */
   readonly hurry: AbortSignal
 }
@@ -33,7 +35,7 @@ const held = 8
 
 /** Tells one webhook what happens to its task, in order, until there is nothing left or the signal aborts. */
 export async function carry(leased: StoredWebhook, office: Office, signal: AbortSignal): Promise<void> {
-  const { log, store, telling, ledger, settings, logger } = office
+  const { log, store, telling, ledger, settings, logger, clock } = office
   const { taskId } = leased
   let webhook = leased.webhook
 
@@ -47,9 +49,9 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
     const { generation } = stored
     for (;;) {
       const before = underWay(webhook, generation)
-      const pause = (before?.nextTry ?? 0) - Date.now()
+      const pause = (before?.nextTry ?? 0) - clock.now()
       if (pause > longestNap) return false
-      if (pause > 0) await sleep(pause, signal)
+      if (pause > 0) await sleep(pause, signal, clock)
       if (signal.aborted) return false
       const attempted = await send(stored, (before?.attempts ?? 0) + 1)
       if (!attempted) return false
@@ -62,7 +64,7 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
         logger.info({ taskId, webhook: leased.id }, 'a webhook was removed because its receiver is gone (410)')
         return false
       }
-      note(afterAttempt(webhook, generation, attempted, settings))
+      note(afterAttempt(webhook, generation, attempted, settings, clock.now()))
       if (webhook.state === 'paused') {
         const { problem } = attempted
         logger.warn({ taskId, webhook: leased.id, problem }, 'a webhook is paused because its receiver keeps failing')
@@ -82,13 +84,13 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
       // Nobody else may take the webhook over while the request is on its way.
       while (!ledger.isHeld(leased, timeout)) {
         if (signal.aborted) return undefined
-        await sleep(100, signal)
+        await sleep(100, signal, clock)
       }
       const told = await telling.tell({ ...leased, webhook }, stored)
       if (!told) return 'untellable'
       const { generation } = stored
       const request = composeRequest(leased, webhook, { generation, attempt: attemptNumber, ...told })
-      const attempted = await attempt(request, { fetch, timeout, signal: office.hurry, ...(sign && { sign }) })
+      const attempted = await attempt(request, { fetch, timeout, signal: office.hurry, clock, ...(sign && { sign }) })
       // What was broken off because we stop is no failure of the receiver's.
       return attempted.problem !== undefined && office.hurry.aborted ? undefined : attempted
     } finally {

@@ -1,3 +1,4 @@
+import type { Clock } from '../protocol/clock.ts'
 import type { Logger } from '../protocol/logger.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import { carry, type Office } from './courier.ts'
@@ -28,6 +29,7 @@ export interface DelivererOptions {
   readonly settings: PushSettings
   readonly logger: Logger
   readonly holder: string
+  readonly clock: Clock
   readonly isBusy: () => boolean
 }
 
@@ -36,13 +38,13 @@ const rhythm = 1_000
 const batch = 500
 
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { log, store, telling, settings, logger, holder } = options
+  const { log, store, telling, settings, logger, holder, clock } = options
   const { leaseTtl, concurrency } = settings
   const lease = { holder, ttl: leaseTtl }
-  const ledger = createLedger({ store, lease, logger })
+  const ledger = createLedger({ store, lease, logger, clock })
   const hurry = new AbortController()
   const lanes = createLanes({ ...concurrency, isBusy: options.isBusy })
-  const office: Office = { log, store, telling, lanes, ledger, settings, logger, hurry: hurry.signal }
+  const office: Office = { log, store, telling, lanes, ledger, settings, logger, clock, hurry: hurry.signal }
   const couriers = new Map<string, Courier>()
   let isClosed = false
   let isLooking = false
@@ -96,11 +98,8 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     }
   }
 
-  const timers: (ReturnType<typeof setInterval> & { unref?(): void })[] = [
-    setInterval(look, rhythm),
-    setInterval(renew, Math.min(leaseTtl / 6, 5_000)),
-  ]
-  for (const timer of timers) timer.unref?.() // others keep the process alive
+  const timers = [clock.setInterval(look, rhythm), clock.setInterval(renew, Math.min(leaseTtl / 6, 5_000))]
+  for (const timer of timers) if (typeof timer === 'object') timer.unref?.() // others keep the process alive
   void look()
 
   return {
@@ -116,12 +115,12 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     },
     async close(deadline) {
       isClosed = true
-      for (const timer of timers) clearInterval(timer)
-      const late = setTimeout(() => hurry.abort(new Error('this process stops')), deadline)
+      for (const timer of timers) clock.clearTimeout(timer)
+      const late = clock.setTimeout(() => hurry.abort(new Error('this process stops')), deadline)
       const all = [...couriers.values()]
       for (const { leave } of all) leave()
       await Promise.all(all.map(({ done }) => done))
-      clearTimeout(late)
+      clock.clearTimeout(late)
     },
   }
 }

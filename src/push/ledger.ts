@@ -1,3 +1,4 @@
+import type { Clock } from '../protocol/clock.ts'
 import type { Logger } from '../protocol/logger.ts'
 import type { PushLease, PushStore, StoredWebhook, Webhook, WebhookKey } from './store.ts'
 import { dueOf } from './webhook.ts'
@@ -26,13 +27,14 @@ export interface LedgerOptions {
   readonly store: PushStore
   readonly lease: PushLease
   readonly logger: Logger
+  readonly clock: Clock
 }
 
 /** How long notes are gathered, in milliseconds. */
 const gathering = 50
 const batch = 500
 
-export function createLedger({ store, lease, logger }: LedgerOptions): Ledger {
+export function createLedger({ store, lease, logger, clock }: LedgerOptions): Ledger {
   const { holder, ttl } = lease
   const pages = new Map<string, Page>()
   let noted = new Set<Page>()
@@ -74,13 +76,13 @@ export function createLedger({ store, lease, logger }: LedgerOptions): Ledger {
   function writeSoon(): void {
     if (isGathering) return
     isGathering = true
-    setTimeout(async () => {
+    clock.setTimeout(async () => {
       isGathering = false
       try {
         await inTurn(write)
       } catch (error) {
         logger.error({ error }, 'what was pushed could not be written down; it is tried again')
-        if (noted.size > 0) setTimeout(writeSoon, 1_000)
+        if (noted.size > 0) clock.setTimeout(writeSoon, 1_000)
       }
     }, gathering)
   }
@@ -137,7 +139,7 @@ export function createLedger({ store, lease, logger }: LedgerOptions): Ledger {
 interface Page {
   stored: StoredWebhook
   webhook: Webhook
-  /** When the lease was last taken or prolonged. */
+  /** When the lease was last taken or prolonged, by a clock that nobody sets. */
   since: number
   readonly onLost: () => void
 }

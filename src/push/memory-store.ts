@@ -1,12 +1,13 @@
+import { type Clock, systemClock } from '../protocol/clock.ts'
 import { nameOf } from './ledger.ts'
 import type { NewWebhook, PushStore, StoredWebhook, WebhookKey } from './store.ts'
 
 /** The reference store: for tests, and for agents whose tasks may die with their process. */
-export function createMemoryPushStore(): PushStore {
+export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
   const entries = new Map<string, Entry>()
   let lastPlace = 0
 
-  const isLeased = ({ leaseUntil }: Entry) => leaseUntil > Date.now()
+  const isLeased = ({ leaseUntil }: Entry) => leaseUntil > clock.now()
   const entryOf = (key: WebhookKey) => entries.get(nameOf(key))
 
   /** The entry, if it is still as the writer believes. */
@@ -17,7 +18,7 @@ export function createMemoryPushStore(): PushStore {
 
   function change(entry: Entry, { due, webhook }: NewWebhook): StoredWebhook {
     entry.stored = { ...entry.stored, due, webhook, revision: entry.stored.revision + 1 }
-    entry.touched = Date.now()
+    entry.touched = clock.now()
     return entry.stored
   }
 
@@ -26,7 +27,7 @@ export function createMemoryPushStore(): PushStore {
       if (entryOf(given)) return undefined
       const { taskId, owner, id, due, webhook } = given
       const stored = { taskId, owner, id, due, webhook, revision: 1, place: ++lastPlace }
-      const now = Date.now()
+      const now = clock.now()
       const leased = lease ? { holder: lease.holder, leaseUntil: now + lease.ttl } : { holder: '', leaseUntil: 0 }
       entries.set(nameOf(given), { stored, touched: now, ...leased })
       return stored
@@ -51,7 +52,7 @@ export function createMemoryPushStore(): PushStore {
       return found
     },
     async claim({ holder, ttl }, limit) {
-      const now = Date.now()
+      const now = clock.now()
       const free = [...entries.values()].filter((entry) => (entry.stored.due ?? now + 1) <= now && !isLeased(entry))
       free.sort((one, other) => (one.stored.due ?? 0) - (other.stored.due ?? 0))
       return free.slice(0, limit).map((entry) => {
@@ -63,7 +64,7 @@ export function createMemoryPushStore(): PushStore {
       return held.filter((stored) => {
         const entry = atRevision(stored)
         if (entry?.holder !== holder) return true
-        entry.leaseUntil = Date.now() + ttl
+        entry.leaseUntil = clock.now() + ttl
         return false
       })
     },

@@ -1,6 +1,6 @@
 import type { PushedKind } from '../dialects/push-form.ts'
 import type { Fetch } from '../http/outbound.ts'
-import type { Sign } from './compose.ts'
+import type { SignPush } from './request.ts'
 import type { PushStore } from './store.ts'
 
 /** How webhooks are reached: a `fetch` that only goes where it may, as `createPushFetch` of `parley-a2a/guard` makes. */
@@ -16,7 +16,7 @@ export interface PushOptions {
   /** What is told. By default all that a dialect can, and before 1.0 the statuses at which a task rests. */
   readonly events?: readonly PushedKind[]
   /** Adds headers that prove who sends. */
-  readonly sign?: Sign
+  readonly sign?: SignPush
   /** How long a receiver may take to answer, in milliseconds. */
   readonly timeout?: number
   readonly retry?: RetryOptions

@@ -1,4 +1,5 @@
 import { speakers } from '../dialects/all.ts'
+import type { Clock } from '../protocol/clock.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import type { Logger } from '../protocol/logger.ts'
 import type { JsonObject } from '../protocol/model.ts'
@@ -58,15 +59,16 @@ export interface PushNeeds {
   readonly options: PushOptions
   readonly logger: Logger
   readonly holder: string
+  readonly clock: Clock
   /** Whether there are turns at work, which come first. */
   readonly isBusy: () => boolean
 }
 
-export function createPush({ log, options, logger, holder, isBusy }: PushNeeds): Push {
+export function createPush({ log, options, logger, holder, clock, isBusy }: PushNeeds): Push {
   const settings = withPushDefaults(options)
-  const store = options.store ?? log.webhooks ?? createMemoryPushStore()
+  const store = options.store ?? log.webhooks ?? createMemoryPushStore(clock)
   const telling = createTelling({ log, dialects: speakers({}), ...(options.events && { events: options.events }) })
-  const deliverer = createDeliverer({ log, store, telling, settings, logger, holder, isBusy })
+  const deliverer = createDeliverer({ log, store, telling, settings, logger, holder, clock, isBusy })
 
   async function idOf({ task, owner, config, isInline }: Registration, known: readonly StoredWebhook[]) {
     if (config.id !== undefined && config.id !== '') return config.id
@@ -97,7 +99,7 @@ export function createPush({ log, options, logger, holder, isBusy }: PushNeeds):
       const fresh: Webhook = {
         uid: crypto.randomUUID(),
         traceId: randomHex(16),
-        created: Date.now(),
+        created: clock.now(),
         recent: [],
         dead: [],
         redriven: [],

@@ -1,13 +1,15 @@
+import type { Clock } from '../protocol/clock.ts'
+
 /** Waits, but not longer than the signal lets it. */
-export function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+export function sleep(milliseconds: number, signal: AbortSignal, clock: Clock): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const done = () => {
-      clearTimeout(timer)
+      clock.clearTimeout(timer)
       signal.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, milliseconds)
+    const timer = clock.setTimeout(done, milliseconds)
     signal.addEventListener('abort', done)
   })
 }

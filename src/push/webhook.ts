@@ -12,6 +12,7 @@ export function afterAttempt(
   generation: number,
   attempted: Attempted,
   { retry, pauseAfter: limit }: Pick<PushSettings, 'retry' | 'pauseAfter'>,
+  now: number,
 ): Webhook {
   const before = underWay(webhook, generation)
   const { at, latency, status, problem } = attempted
@@ -21,7 +22,7 @@ export function afterAttempt(
     return { ...moveOn(webhook, generation), givenUp: 0, recent: [...webhook.recent, delivery].slice(-kept.recent) }
   }
   if (attempts < retry.attempts) {
-    const nextTry = Date.now() + pauseAfter(attempts, retry, attempted.retryAfter)
+    const nextTry = now + pauseAfter(attempts, retry, attempted.retryAfter)
     const failing: Delivery = { ...delivery, problem, nextTry }
     const [again, ...others] = webhook.redriven
     return again?.generation === generation ? { ...webhook, redriven: [failing, ...others] } : { ...webhook, failing }

@@ -3,7 +3,8 @@ import { keyRing, newSigningKey, type SigningKey } from '../../src/auth/key-ring
 import type { PushDelivery } from '../../src/push/receiver/delivery.ts'
 import type { ReceiveOptions } from '../../src/push/receiver/options.ts'
 import { type Receiver, receive } from '../../src/push/receiver/receive.ts'
-import { pushSigner, type SignPush } from '../../src/push/signing/push-signer.ts'
+import type { SignPush } from '../../src/push/request.ts'
+import { pushSigner } from '../../src/push/signing/push-signer.ts'
 
 export const hookUrl = 'https://me.example.com/hooks/a2a'
 export const issuer = 'https://agent.example.com'

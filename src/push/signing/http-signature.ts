@@ -1,9 +1,10 @@
 import { type CryptoKey, importJWK, type JWK } from 'jose'
 import type { SigningKey } from '../../auth/key-ring.ts'
+import type { PushRequest } from '../request.ts'
 import { toBase64 } from './base64.ts'
 import { contentDigest } from './content-digest.ts'
 import { signatureBase } from './signature-base.ts'
-import type { PushRequest, Signing } from './signing.ts'
+import type { Signing } from './signing.ts'
 
 /** As RFC 9421 §6.2 names them. */
 export const httpAlgorithms = { 'ecdsa-p256-sha256': 'ES256', ed25519: 'EdDSA' } as const

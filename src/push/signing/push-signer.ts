@@ -2,13 +2,11 @@ import { SignJWT } from 'jose'
 import { toHex } from '../../auth/digest.ts'
 import { type KeyRing, keyRing, type SigningKey } from '../../auth/key-ring.ts'
 import { pushHeaders } from '../headers.ts'
+import type { PushRequest, SignPush } from '../request.ts'
 import { digest } from './content-digest.ts'
 import { httpSignature } from './http-signature.ts'
 import { signedClaims } from './signed-claims.ts'
-import type { PushRequest, Signing } from './signing.ts'
-
-/** Gives the headers by which the receiver knows who sent it. Every attempt is signed anew. */
-export type SignPush = (request: PushRequest) => Promise<Readonly<Record<string, string>>>
+import type { Signing } from './signing.ts'
 
 export interface PushSignerOptions {
   /** Those that are published at `/.well-known/jwks.json` below the issuer. */
@@ -26,7 +24,7 @@ export interface PushSignerOptions {
 }
 
 /** Signs deliveries. */
-export function pushSigner(options: PushSignerOptions): SignPush {
+export function pushSigner(options: PushSignerOptions): SignPush<string | Uint8Array> {
   const { issuer, form = 'jwt', lifetime = 300, now = Date.now } = options
   if (!URL.canParse(issuer)) throw new TypeError(`pushSigner(): issuer: expected an address, got "${issuer}"`)
   const ring = 'kid' in options.keys ? keyRing(options.keys) : options.keys
