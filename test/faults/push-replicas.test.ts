@@ -5,6 +5,7 @@ import { expect, it, onTestFailed, onTestFinished } from 'vitest'
 import type { PushingLog } from '../../src/push/push.ts'
 import { createPostgresLog } from '../../src/stores/postgres/index.ts'
 import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { expectAllTold, isAllDone } from '../support/all-told.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { eventually, type ProcessOptions, startProcess } from '../support/process.ts'
 import { createRandom, type Random } from '../support/random.ts'
@@ -65,36 +66,6 @@ function moody(random: Random): Promise<Receiver> {
 async function begin(wire: Wire, { url }: Receiver, events: number): Promise<void> {
   const configuration = { returnImmediately: true, taskPushNotificationConfig: { url } }
   await wire.send(`count ${events}`, { configuration }).catch(() => {})
-}
-
-/** Every event of every task arrived, each for the first time in its turn, and no two of a task at once. */
-async function expectAllTold(log: PushingLog, { got }: Receiver): Promise<number> {
-  const webhooks = (await log.webhooks?.list({ limit: 10_000 })) ?? []
-  for (const { taskId, webhook } of webhooks) {
-    const stored = []
-    for (
-      let page = await log.read(taskId, 0);
-      page.length > 0;
-      page = await log.read(taskId, page.at(-1)?.generation ?? 0)
-    ) {
-      stored.push(...page)
-    }
-    const due = stored.filter(({ event: { type } }) => type === 'status' || type === 'artifact')
-    const requests = got.filter((one) => one.taskId === taskId)
-    const arrived = [...new Set(requests.map(({ generation }) => generation))]
-    expect({ taskId, arrived }).toEqual({ taskId, arrived: due.map(({ generation }) => generation) })
-    expect(webhook).toMatchObject({ state: 'done', dead: [] })
-    for (const [at, request] of requests.entries()) {
-      const next = requests[at + 1]
-      if (next && next.from < request.to) expect.fail(`two requests of task ${taskId} were on their way at once`)
-    }
-  }
-  return webhooks.length
-}
-
-async function isAllDone(log: PushingLog): Promise<boolean> {
-  const webhooks = (await log.webhooks?.list({ limit: 10_000 })) ?? []
-  return webhooks.every(({ webhook }) => webhook.state === 'done')
 }
 
 it('a sender that is killed at any moment loses no event and keeps their order', { timeout: 120_000 }, async () => {

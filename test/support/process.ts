@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { ServeOptions } from '../../src/serve.ts'
 import type { PostgresLogOptions } from '../../src/stores/postgres/index.ts'
+import type { Death } from './dying-push.ts'
 import { until } from './house.ts'
 import { connect, type Wire } from './wire.ts'
 
@@ -24,6 +25,8 @@ export interface ServerProcess {
 export interface ProcessOptions extends Omit<ServeOptions, 'log' | 'logger' | 'directory'> {
   /** Keeps tasks in PostgreSQL and not in a file of the directory. */
   readonly postgres?: { readonly url: string } & Omit<PostgresLogOptions, 'pool'>
+  /** Kills itself at this step of a delivery. */
+  readonly death?: Death
 }
 
 const script = fileURLToPath(new URL('./scripted-server.ts', import.meta.url))

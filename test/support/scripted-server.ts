@@ -5,9 +5,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { agent } from '../../src/agent/agent.ts'
 import type { Turn } from '../../src/agent/turn.ts'
+import type { PushOptions } from '../../src/push/options.ts'
 import { serve } from '../../src/serve.ts'
 import { createPostgresLog } from '../../src/stores/postgres/index.ts'
+import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
+import { dyingPush } from './dying-push.ts'
 import type { ProcessOptions } from './process.ts'
 
 /** A server to be killed: started by `startProcess` with its options as one JSON argument. */
@@ -87,7 +90,11 @@ async function run(turn: Turn): Promise<string | undefined> {
 }
 
 /** Who hands in a log closes it, and what it was made of. */
-async function openLog({ postgres }: Started): Promise<{ readonly log: TaskLog; close(): Promise<void> } | undefined> {
+async function openLog({ postgres, death }: Started): Promise<Opened | undefined> {
+  if (death) {
+    const log = createSqliteLog({ file: join(directory, 'scripted.db') })
+    return { log, push: dyingPush(log.webhooks, death), close: () => log.close() }
+  }
   if (!postgres) return undefined
   const { url, ...settings } = postgres
   const pool = new pg.Pool({ connectionString: url })
@@ -101,11 +108,18 @@ async function openLog({ postgres }: Started): Promise<{ readonly log: TaskLog; 
   }
 }
 
+interface Opened {
+  readonly log: TaskLog
+  readonly push?: Pick<PushOptions, 'store' | 'fetch'>
+  close(): Promise<void>
+}
+
 const opened = await openLog(options)
 const server = await serve(agent({ name: 'Scripted' }, run), {
   port: 0,
   ...options,
   ...(opened && { log: opened.log }),
+  ...(opened?.push && { push: { ...options.push, ...opened.push } }),
 })
 if (opened) process.once('SIGTERM', () => void server.close().then(opened.close))
 console.log(server.url)
