@@ -2,6 +2,8 @@ export type { Agent, AgentProfile, Recovery, RecoveryPolicy, SkillProfile } from
 export type { ArtifactWriter, Chunk } from './agent/artifact-writer.ts'
 export type { Answer, Ask, AskOptions } from './agent/ask.ts'
 export type { Content } from './agent/content.ts'
+export { type Skill, type SkillOptions, skill } from './agent/skill.ts'
+export { skillTypesOf } from './agent/skill-types.ts'
 export type { ArtifactOptions, File, Speech } from './agent/speech.ts'
 export type { Subscribable } from './agent/subscribable.ts'
 export type { Turn } from './agent/turn.ts'

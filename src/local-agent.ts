@@ -1,16 +1,21 @@
-import { type Agent, type AgentProfile, agent as defineAgent } from './agent/agent.ts'
+import { type Agent, type AgentProfile, agent as defineAgent, type SkillProfile } from './agent/agent.ts'
+import type { SkillTypes } from './agent/skill.ts'
 import type { Work } from './agent/work.ts'
+import type { SkillMap } from './protocol/skills.ts'
 import { createHandler, type Handler } from './server/handler.ts'
 
 /**
  * An agent that can be talked to in this process, as by `connect(agent)`: it speaks `fetch`. Its tasks are in memory;
  * `serve` and `createHandler` give it another log, and everything else that can be chosen.
  */
-export interface LocalAgent extends Agent {
+export interface LocalAgent<Skills extends SkillMap = SkillMap> extends Agent<Skills> {
   readonly fetch: Handler['fetch']
 }
 
-export function agent(profile: AgentProfile, work: Work): LocalAgent {
+export function agent<const S extends readonly SkillProfile[] = readonly []>(
+  profile: AgentProfile<S>,
+  work?: Work,
+): LocalAgent<SkillTypes<S>> {
   const defined = defineAgent(profile, work)
   let handler: Handler | undefined
   return {

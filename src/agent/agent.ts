@@ -1,13 +1,18 @@
-import type { AgentExtension, AgentProvider, AgentSkill } from '../protocol/card.ts'
+import type { AgentExtension, AgentProvider } from '../protocol/card.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import { type SkillMap, typedSkills } from '../protocol/skills.ts'
+import { performSkills, type SkillfulRun } from './perform-skills.ts'
+import { isSkill, type Skill, type SkillProfile, type SkillTypes } from './skill.ts'
 import { type DirectRun, runOf, type Work } from './work.ts'
 
 /** What an author says of an agent. The rest of its card is derived from how it is served. */
-export interface AgentProfile {
+export interface AgentProfile<S extends readonly SkillProfile[] = readonly SkillProfile[]> {
   readonly name: string
   readonly description?: string
   /** The version of the agent itself. */
   readonly version?: string
-  readonly skills?: readonly SkillProfile[]
+  /** Those of `skill(…)` do their work themselves. */
+  readonly skills?: S
   readonly inputModes?: readonly string[]
   readonly outputModes?: readonly string[]
   readonly provider?: AgentProvider
@@ -26,23 +31,70 @@ export type Recovery = RecoveryPolicy | { readonly policy: RecoveryPolicy; reado
 
 export type RecoveryPolicy = 'fail' | 'retry' | 'resume'
 
-export type SkillProfile = Pick<AgentSkill, 'id' | 'name'> & Partial<AgentSkill>
-
+export type { SkillProfile } from './skill.ts'
 export type { Run } from './work.ts'
 
-export interface Agent {
+export interface Agent<Skills extends SkillMap = SkillMap> {
   readonly profile: AgentProfile
   readonly run: DirectRun
+  /** Throws for a message that none of its skills can take, before anything is stored. */
+  readonly check?: SkillfulRun['check']
+  /** Never there: what a client learns from the type of the agent. */
+  readonly skillTypes?: Skills
 }
 
-export function agent(profile: AgentProfile, work: Work): Agent {
+/** Without `work`, it can do what its skills can do. */
+export function agent<const S extends readonly SkillProfile[] = readonly []>(
+  profile: AgentProfile<S>,
+  work?: Work,
+): Agent<SkillTypes<S>> {
   requireText('name', profile.name)
   for (const skill of profile.skills ?? []) {
     requireText('skills[].id', skill.id)
     requireText('skills[].name', skill.name)
   }
   for (const { uri } of profile.extensions ?? []) requireText('extensions[].uri', uri)
-  return { profile, run: runOf(work, profile.name) }
+  const { name } = profile
+  const skills: readonly SkillProfile[] = profile.skills ?? []
+  const typed = skills.filter(isSkill)
+  if (typed.length === 0) return { profile, run: runOf(work, name) }
+  requireDistinct(skills, name)
+  const untyped = skills.find((skill) => !isSkill(skill))
+  if (untyped && work === undefined) {
+    throw new TypeError(
+      `agent(${name}): the skill ${untyped.id} does nothing: make it by skill(…), or give work for it`,
+    )
+  }
+  const extensions = [...(profile.extensions ?? []), extensionOf(typed)]
+  return {
+    profile: { ...profile, skills: skills.map(profileOf), extensions },
+    ...performSkills(skills, work === undefined ? undefined : runOf(work, name)),
+  }
+}
+
+function profileOf(skill: SkillProfile): SkillProfile {
+  if (!isSkill(skill)) return skill
+  const { schemas: _, run: __, types: ___, ...profile } = skill
+  return profile
+}
+
+/** What the card says of what its skills take and give. */
+function extensionOf(skills: readonly Skill[]): AgentExtension {
+  const said = skills.map(({ id, schemas: { input, output } }): [string, JsonObject] => [
+    id,
+    {
+      ...(input?.jsonSchema && { input: input.jsonSchema }),
+      ...(output?.jsonSchema && { output: output.jsonSchema }),
+    },
+  ])
+  const description = 'The JSON Schemas of what skills take and give. Name a skill in metadata.skillId of the message.'
+  return { uri: typedSkills, description, required: false, params: { skills: Object.fromEntries(said) } }
+}
+
+function requireDistinct(skills: readonly SkillProfile[], name: string): void {
+  const ids = skills.map(({ id }) => id)
+  const twice = ids.find((id, at) => ids.indexOf(id) !== at)
+  if (twice !== undefined) throw new TypeError(`agent(${name}): two skills have the id ${twice}`)
 }
 
 function requireText(what: string, value: unknown): void {

@@ -4,22 +4,18 @@ import { isSubscribable, iterate } from './subscribable.ts'
 import type { Turn } from './turn.ts'
 import { type Direct, type DirectRun, isAsyncIterable, isEvent, type Result, type Said } from './work.ts'
 
-export interface Stagehands extends Direct {
-  readonly becomesTask: () => void
-}
-
 /** Runs an author's function, of whichever form, to its end, and gives what it returned. */
-export async function perform(run: DirectRun, turn: Turn, hands: Stagehands): Promise<Content | undefined> {
-  const running = run(turn, hands)
-  if (isSubscribable<Said>(running)) return await tell(iterate(running, turn.signal), turn, hands)
-  if (isAsyncIterable<Said, Result>(running)) return await tell(running, turn, hands)
+export async function perform(run: DirectRun, turn: Turn, direct: Direct): Promise<Content | undefined> {
+  const running = run(turn, direct)
+  if (isSubscribable<Said>(running)) return await tell(iterate(running, turn.signal), turn, direct)
+  if (isAsyncIterable<Said, Result>(running)) return await tell(running, turn, direct)
   return (await running) ?? undefined
 }
 
 async function tell(
   running: AsyncIterable<Said, Result>,
   turn: Turn,
-  { emit, becomesTask }: Stagehands,
+  { emit, becomesTask }: Direct,
 ): Promise<Content | undefined> {
   becomesTask()
   let output: ArtifactWriter | undefined

@@ -29,6 +29,8 @@ export interface Direct {
   /** Resolves when the event is stored. */
   readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
   readonly inquire: Inquire
+  /** From now on the caller knows it as a task. */
+  readonly becomesTask: () => void
 }
 
 /** A thing that answers messages with a stream of events, such as an `AgentLoop`. */
@@ -42,6 +44,8 @@ export interface Invocation {
   /** What was said before, oldest first. */
   readonly history?: readonly Message[]
   readonly signal?: AbortSignal
+  /** The turn that it is invoked for, if it is by an agent. */
+  readonly turn?: Turn
   /** Gives the message that answers a question, once a status with a message of that id was told. */
   readonly answerTo?: (messageId: string) => Promise<MessageEvent>
 }
@@ -49,7 +53,7 @@ export interface Invocation {
 /** Everything that an agent can be made of. */
 export type Work = DirectRun | Invocable | Subscribable<Said> | AsyncIterable<Said, Result>
 
-export function runOf(work: Work, name: string): DirectRun {
+export function runOf(work: Work | undefined, name: string): DirectRun {
   if (typeof work === 'function') return work
   if (isInvocable(work)) return (turn, { inquire }) => invoking(work, turn, inquire)
   if (isSubscribable<Said>(work)) return () => work
@@ -64,7 +68,7 @@ async function* invoking(work: Invocable, turn: Turn, inquire: Inquire): AsyncGe
   const { message, taskId, contextId, history, signal } = turn
   const awaited = new Map<string, (answer: MessageEvent) => void>()
   const answerTo = (messageId: string) => new Promise<MessageEvent>((resolve) => awaited.set(messageId, resolve))
-  const stream = work.invoke(message.parts, { taskId, contextId, history, signal, answerTo })
+  const stream = work.invoke(message.parts, { taskId, contextId, history, signal, turn, answerTo })
   for await (const said of isSubscribable<Said>(stream) ? iterate(stream, signal) : stream) {
     const question = said !== undefined && isEvent(said) && said.type === 'status' ? said : undefined
     const answer = awaited.get(question?.status.message?.messageId ?? '')

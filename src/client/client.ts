@@ -1,6 +1,7 @@
 import type { AgentCard } from '../protocol/card.ts'
 import type { Task } from '../protocol/model.ts'
 import type { ListTasksRequest, Service } from '../protocol/service.ts'
+import type { SkillMap } from '../protocol/skills.ts'
 import { type ClientEvent, withNeeds } from './auth-required.ts'
 import { callOf } from './call.ts'
 import { type Conversation, type ConversationStart, createConversation } from './conversation.ts'
@@ -11,8 +12,8 @@ import { type Reply, toReply } from './reply.ts'
 import { type SendOptions, toRequest } from './sending.ts'
 import { createTaskHandle, isSettled, type TaskHandle } from './task-handle.ts'
 
-/** An agent somewhere else, to be talked to. */
-export interface Client {
+/** An agent somewhere else, to be talked to; with the types of its skills, where they are known. */
+export interface Client<Skills extends SkillMap = SkillMap> {
   readonly card: AgentCard
   /** The operations of A2A as the runtime has them too: what a gateway or a face is put on. */
   readonly service: Service
@@ -20,6 +21,12 @@ export interface Client {
   send(input: Input, options?: SendOptions): Promise<Reply>
   /** Says something and tells everything that comes of it, also if the connection breaks. */
   stream(input: Input, options?: SendOptions): AsyncGenerator<ClientEvent>
+  /** Has a skill do its work, and gives what it returns. Throws if the task ends otherwise, or needs its caller. */
+  skill<Id extends keyof Skills & string>(
+    id: Id,
+    input: Skills[Id]['input'],
+    options?: Omit<SendOptions, 'skill'>,
+  ): Promise<Skills[Id]['output']>
   task(id: string): TaskHandle
   /** The newest first. */
   listTasks(filter?: TaskFilter, options?: CallOptions): AsyncGenerator<Task>
@@ -58,6 +65,10 @@ export function createClient({ card, service, explain }: ClientOptions): Client 
       for await (const event of service.streamMessage(await toRequest(input, options), callFor(options))) {
         yield withNeeds(event)
       }
+    },
+    async skill(id, input, options) {
+      const { callSkill } = await import('./call-skill.ts')
+      return await callSkill(client, id, input, options)
     },
     task: (id) => createTaskHandle(service, id),
     async *listTasks(filter = {}, options) {

@@ -6,13 +6,14 @@ import type { AgentCard } from '../protocol/card.ts'
 import { systemClock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Service } from '../protocol/service.ts'
+import type { SkillMap } from '../protocol/skills.ts'
 import type { WireClientOptions } from '../transports/client-options.ts'
 import { authorizing } from './authorize.ts'
 import { type Client, createClient } from './client.ts'
 import { diagnose } from './diagnose.ts'
 import { createJournal } from './journal.ts'
 import type { Notice } from './notice.ts'
-import { backoffsOf, type ConnectOptions, type Target, type Transport } from './options.ts'
+import { backoffsOf, type ConnectOptions, type Local, type Target, type Transport } from './options.ts'
 import { createPeer } from './peer.ts'
 import { isLocal, resolveCard } from './resolve-card.ts'
 import { createTalk } from './talk.ts'
@@ -28,11 +29,25 @@ export interface Abilities {
   readonly transports: ReadonlyMap<Binding, (options: WireClientOptions) => Service>
 }
 
-/** Finds out what an agent speaks, and where, and gives a client that talks to it. */
-export type Connect = (target: Target, options?: ConnectOptions) => Promise<Client>
+/**
+ * Finds out what an agent speaks, and where, and gives a client that talks to it. With `connect<typeof myAgent>(…)`, or
+ * the types that `skillTypesOf(card)` has written, the client knows what its skills take and give.
+ */
+export interface Connect {
+  <A extends Local>(target: A, options?: ConnectOptions): Promise<Client<SkillsOf<A>>>
+  <A = unknown>(target: Target, options?: ConnectOptions): Promise<Client<SkillsOf<A>>>
+}
+
+/** The skills of an agent, by its type, or the types themselves. */
+export type SkillsOf<A> = A extends { readonly skillTypes?: infer Skills extends SkillMap }
+  ? Skills
+  : A extends SkillMap
+    ? A
+    : SkillMap
 
 export function createConnect(abilities: Abilities): Connect {
-  return (target, options = {}) => connect(abilities, target, options)
+  // What is known of its skills is known to the compiler alone.
+  return (target: Target, options: ConnectOptions = {}) => connect(abilities, target, options) as Promise<Client<never>>
 }
 
 async function connect(abilities: Abilities, target: Target, options: ConnectOptions): Promise<Client> {

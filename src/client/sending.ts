@@ -13,6 +13,8 @@ export interface SendOptions extends CallOptions {
   readonly referenceTaskIds?: readonly string[]
   /** Of the request. */
   readonly metadata?: JsonObject
+  /** The skill that it is for, by its id. */
+  readonly skill?: string
   /** Media types that the caller can use. */
   readonly acceptedOutputModes?: readonly string[]
   readonly historyLength?: number
@@ -33,13 +35,13 @@ export interface PushReceiver {
 
 export async function toRequest(input: Input, options: SendOptions): Promise<SendRequest> {
   const { contextId, taskId, referenceTaskIds, messageId = newId(), metadata } = options
-  const { acceptedOutputModes, historyLength, returnImmediately } = options
+  const { acceptedOutputModes, historyLength, returnImmediately, skill } = options
   const push = options.push && (await toConfig(options.push))
   const message: Message = {
     messageId,
     role: 'user',
     parts: await toParts(input),
-    ...given({ contextId, taskId, referenceTaskIds }),
+    ...given({ contextId, taskId, referenceTaskIds, metadata: skill === undefined ? skill : { skillId: skill } }),
   }
   const configuration = given({ acceptedOutputModes, historyLength, push, returnImmediately })
   return {

@@ -7,12 +7,13 @@ import type { Artifact, Message, Part, TaskStatus } from '../protocol/model.ts'
 import { collect } from './collect.ts'
 import { converse, type LoopEvent } from './converse.ts'
 import type { Tool } from './tool.ts'
+import { createToolbox, type ToolSource } from './toolbox.ts'
 
 export interface AgentLoopOptions {
   /** Of any provider of the AI SDK. */
   readonly model: LanguageModelV4
   readonly instructions?: string
-  readonly tools?: readonly Tool[]
+  readonly tools?: readonly (Tool | ToolSource)[]
   /** Everything that is told goes through them, in this order: handlers (`tap`), transformers (`map`), filters… */
   readonly operators?: readonly MonoTypeOperatorFunction<LoopEvent>[]
   /** What was said before in this context. What was said in the task by default. */
@@ -45,10 +46,9 @@ export interface LoopOutcome {
 
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   const { model, instructions, operators = [], history, onError } = options
-  const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]))
-  if (tools.size < (options.tools ?? []).length) throw new TypeError('createAgentLoop(): two tools have the same name')
   const { maxSteps = 16, maxToolCalls = 64, toolTimeout = 60_000, historyTokens = 8_000 } = options
-  const settings = { model, instructions, tools, maxSteps, maxToolCalls, toolTimeout, historyTokens }
+  const toolbox = createToolbox(options.tools ?? [])
+  const settings = { model, instructions, toolbox, maxSteps, maxToolCalls, toolTimeout, historyTokens }
   const running = new Map<string, AbortController>()
 
   async function run(
@@ -59,7 +59,8 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
     const voice = createVoice(given)
     try {
       const said = history ? await history(given) : (given.history ?? [])
-      await converse(parts, { ...given, history: said }, settings, emit)
+      const report = (error: unknown) => onError?.(error, given)
+      await converse(parts, { ...given, history: said }, { ...settings, report }, emit)
     } catch (error) {
       if (given.signal.aborted) return emit(voice.status('canceled'))
       onError?.(error, given)

@@ -1,10 +1,10 @@
 import type { LanguageModelV4ToolCall, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import { describeIssues } from '../agent/check-answer.ts'
-import { toJson } from '../agent/json-value.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import type { Questions } from './questions.ts'
 import type { Tool, ToolContext } from './tool.ts'
+import { toOutput } from './tool-result.ts'
 
 export type Output = LanguageModelV4ToolResultOutput
 
@@ -82,12 +82,6 @@ async function runWithin(
     clearTimeout(timer)
     signal.removeEventListener('abort', leave)
   }
-}
-
-function toOutput(value: unknown): Output {
-  if (typeof value === 'string') return { type: 'text', value }
-  // What is JSON for us is so for the provider, whose lists may be written to.
-  return { type: 'json', value: structuredClone(toJson(value, 'What the tool returns') ?? null) as never }
 }
 
 function failed(value: string): Output {

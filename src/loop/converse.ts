@@ -9,14 +9,17 @@ import { inputJsonSchema } from './json-schema.ts'
 import { takeStep } from './model-step.ts'
 import { createPrompt } from './prompt.ts'
 import { createQuestions } from './questions.ts'
-import type { Tool } from './tool.ts'
+import type { Tool, ToolContext } from './tool.ts'
+import type { Toolbox } from './toolbox.ts'
 
 export type LoopEvent = StatusEvent | ArtifactEvent
 
 export interface ConverseOptions {
   readonly model: LanguageModelV4
   readonly instructions: string | undefined
-  readonly tools: ReadonlyMap<string, Tool>
+  readonly toolbox: Toolbox
+  /** Told what went wrong although the loop goes on. */
+  readonly report: (error: unknown) => void
   readonly maxSteps: number
   readonly maxToolCalls: number
   readonly toolTimeout: number
@@ -30,20 +33,23 @@ export async function converse(
   options: ConverseOptions,
   emit: (event: LoopEvent) => void,
 ): Promise<void> {
-  const { model, tools, maxSteps, maxToolCalls } = options
-  const { taskId, contextId, history = [], answerTo } = invocation
+  const { model, toolbox, maxSteps, maxToolCalls } = options
+  const { taskId, contextId, turn, history = [], answerTo } = invocation
   const voice = createVoice(invocation)
   const progress = (text: string) => emit(voice.status('working', text))
   const prompt = createPrompt({ ...options, history, parts })
-  const calling = { taskId, contextId, tools, signal, progress, timeout: options.toolTimeout }
+  const artifact: ToolContext['artifact'] = (given) =>
+    emit({ type: 'artifact', artifact: { ...given, artifactId: crypto.randomUUID() }, lastChunk: true })
+  const calling = { taskId, contextId, turn, signal, progress, artifact, timeout: options.toolTimeout }
   const context = { ...calling, questions: createQuestions(voice, answerTo, emit) }
-  const offered = [...tools.values()].map(offer)
   const response = createArtifactWriter({
     artifact: { artifactId: crypto.randomUUID(), name: 'response' },
     emit: async (event) => emit(event),
   })
   const usage = { inputTokens: 0, outputTokens: 0, steps: 0, toolCalls: 0 }
   let hasText = false
+  let known: ReadonlyMap<string, Tool> | undefined
+  let offered: LanguageModelV4FunctionTool[] = []
 
   const listener = {
     onText(delta: string) {
@@ -60,6 +66,9 @@ export async function converse(
 
   while (usage.steps < maxSteps) {
     usage.steps++
+    const tools = await toolbox.tools(signal, options.report)
+    if (tools !== known) offered = [...tools.values()].map(offer)
+    known = tools
     const asked = { prompt, abortSignal: signal, ...(offered.length > 0 && { tools: offered }) }
     const step = await takeStep(model, asked, listener)
     add(usage, step.usage)
@@ -75,7 +84,12 @@ export async function converse(
       step.calls.map(async (call) => {
         progress(`Calling ${call.toolName}`)
         const { toolCallId, toolName } = call
-        return { type: 'tool-result' as const, toolCallId, toolName, output: await callTool(call, context) }
+        return {
+          type: 'tool-result' as const,
+          toolCallId,
+          toolName,
+          output: await callTool(call, { ...context, tools }),
+        }
       }),
     )
     signal.throwIfAborted()

@@ -1,6 +1,7 @@
 export type { Invocation } from '../agent/work.ts'
 export { type AgentLoop, type AgentLoopOptions, createAgentLoop, type LoopOutcome } from './agent-loop.ts'
 export type { LoopEvent } from './converse.ts'
+export { skillTool } from './skill-tool.ts'
 export {
   type ClientTool,
   clientTool,
@@ -10,3 +11,5 @@ export {
   type Tool,
   type ToolContext,
 } from './tool.ts'
+export { partsResult, type ToolResult } from './tool-result.ts'
+export type { ToolSource } from './toolbox.ts'

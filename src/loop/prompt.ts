@@ -1,5 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { Message, Part } from '../protocol/model.ts'
+import { asText, toModelContent } from './model-content.ts'
 
 export interface PromptOptions {
   readonly instructions: string | undefined
@@ -24,21 +25,7 @@ function toModelMessage({ role, parts }: Message): LanguageModelV4Message {
 }
 
 function userMessage(parts: readonly Part[]): LanguageModelV4Message {
-  return { role: 'user', content: parts.map(toContent) }
-}
-
-function toContent(part: Part): Extract<LanguageModelV4Message, { role: 'user' }>['content'][number] {
-  const { mediaType = 'application/octet-stream', filename } = part
-  const about = { type: 'file' as const, mediaType, ...(filename !== undefined && { filename }) }
-  if ('raw' in part) return { ...about, data: { type: 'data', data: part.raw } }
-  if ('url' in part && URL.canParse(part.url)) return { ...about, data: { type: 'url', url: new URL(part.url) } }
-  return { type: 'text', text: asText(part) }
-}
-
-function asText(part: Part): string {
-  if ('text' in part) return part.text
-  if ('data' in part) return JSON.stringify(part.data)
-  return 'url' in part ? part.url : `[${part.filename ?? 'a file'}]`
+  return { role: 'user', content: parts.map(toModelContent) }
 }
 
 /** The oldest are left out first. */

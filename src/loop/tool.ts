@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { JsonObject } from '../protocol/model.ts'
+import type { Turn } from '../agent/turn.ts'
+import type { Artifact, JsonObject } from '../protocol/model.ts'
 
 /** What a model can have done. */
 export type Tool = LocalTool | ClientTool
@@ -37,6 +38,10 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /** Tells the caller how far it is. */
   readonly progress: (text: string) => void
+  /** Gives the caller something beside the answer of the model. */
+  readonly artifact: (artifact: Pick<Artifact, 'name' | 'parts'>) => void
+  /** The turn that the loop works for, if it is the loop of an agent. */
+  readonly turn?: Turn
 }
 
 export interface LocalToolOptions<S extends StandardSchemaV1> extends Omit<ToolBase, 'input'> {

@@ -109,6 +109,7 @@ function aliased(alias: string): TaskAddress {
 async function begin(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
   const { settings, runs, log } = house
   const { holder, leaseTtl, dedupeNewTasks, recovery } = settings
+  if (settings.agent.check) await settings.agent.check(request)
   const contextId = request.message.contextId ?? newId()
   const task = { taskId: newId(), contextId, owner: log.owner }
   const received = receive(request, call, task, settings)

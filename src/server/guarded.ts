@@ -1,9 +1,10 @@
 import type { AgentProfile, SkillProfile } from '../agent/agent.ts'
 import { gapOf } from '../auth/requirements.ts'
 import { invalidParams } from '../protocol/errors.ts'
-import type { Json, Principal } from '../protocol/model.ts'
+import type { Principal } from '../protocol/model.ts'
 import { isAnonymous } from '../protocol/owner.ts'
 import type { ListTasksRequest, SendRequest, Service } from '../protocol/service.ts'
+import { namedSkill } from '../protocol/skills.ts'
 import type { Admission } from './admission.ts'
 
 /** A service that lets callers do only what they may. Operations that everybody may do are those of the service. */
@@ -52,9 +53,4 @@ export function guarded(service: Service, { auth, settings }: Admission, { skill
       },
     }),
   } satisfies Service
-}
-
-export function namedSkill({ message, metadata }: SendRequest): string | undefined {
-  const said = [message.metadata, metadata].flatMap((each) => [each?.skillId, each?.skill])
-  return said.find((each: Json | undefined) => typeof each === 'string') as string | undefined
 }

@@ -1,0 +1,206 @@
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
+import { type Client, connect } from '../client/index.ts'
+import { agent } from '../local-agent.ts'
+import { typedSkills } from '../protocol/skills.ts'
+import { pair } from '../testing/pair.ts'
+import { skill } from './skill.ts'
+
+const forecast = skill({
+  id: 'forecast',
+  name: 'Forecast',
+  description: 'Tells the weather of tomorrow.',
+  input: z.object({ city: z.string().min(2), days: z.number().int().default(1) }),
+  output: z.object({ city: z.string(), degrees: z.number() }),
+  run: ({ city, days }) => ({ city, degrees: 20 + days }),
+})
+const shout = skill({ id: 'shout', name: 'Shout', run: (text) => text.toUpperCase() })
+const weather = agent({ name: 'Weather', skills: [forecast, shout] })
+
+describe('a typed skill', () => {
+  it('is called by its name with what it takes, and gives what it returns', async () => {
+    const client = await connect(weather)
+    expect(await client.skill('forecast', { city: 'Graz', days: 2 })).toEqual({ city: 'Graz', degrees: 22 })
+    expect(await client.skill('shout', 'hello')).toBe('HELLO')
+  })
+
+  it('tells its schemas in the card, and nothing of how it works', async () => {
+    const { card } = await connect(weather)
+    const { params } = card.capabilities.extensions?.find(({ uri }) => uri === typedSkills) ?? {}
+    expect(params).toMatchObject({
+      skills: {
+        forecast: {
+          input: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+          output: { type: 'object', required: ['city', 'degrees'] },
+        },
+        shout: {},
+      },
+    })
+    expect(card.skills[0]).toEqual({
+      id: 'forecast',
+      name: 'Forecast',
+      description: 'Tells the weather of tomorrow.',
+      tags: ['forecast'],
+      inputModes: ['application/json'],
+      outputModes: ['application/json'],
+    })
+  })
+
+  it.each([
+    ['v1.0', 'JSONRPC'],
+    ['v1.0', 'HTTP+JSON'],
+    ['v0.3', 'JSONRPC'],
+    ['v0.3', 'HTTP+JSON'],
+    ['v0.2', 'JSONRPC'],
+    ['v0.1', 'JSONRPC'],
+  ] as const)('refuses input that does not fit in %s over %s, naming the field', async (dialect, binding) => {
+    await using opened = await pair(weather, { connect: { dialects: [dialect], bindings: [binding] } })
+    await expect(opened.client.skill('forecast', { city: 'G', days: 'two' })).rejects.toMatchObject({
+      code: 'invalid-params',
+      message: expect.stringMatching(/message\.parts\[0\]\.data\.city: .*message\.parts\[0\]\.data\.days: /s),
+    })
+    expect(await opened.client.skill('forecast', { city: 'Graz' })).toEqual({ city: 'Graz', degrees: 21 })
+  })
+
+  it('refuses a message without a name where there are several, and one with a name that there is not', async () => {
+    const client: Client = await connect(weather)
+    await expect(client.send('Graz')).rejects.toMatchObject({
+      code: 'invalid-params',
+      message: expect.stringContaining('expected one of the skills forecast, shout, got none'),
+    })
+    await expect(client.skill('rain', {})).rejects.toThrow('expected one of the skills forecast, shout, got "rain"')
+    await expect(client.skill('forecast', undefined)).rejects.toThrow('input: expected what the skill takes')
+  })
+
+  it('is reached without a name where it is the only one, also by JSON in a text', async () => {
+    const client = await connect(agent({ name: 'Weather', skills: [forecast] }))
+    const reply = await client.send('{"city":"Graz"}')
+    expect(reply.message?.parts).toEqual([{ data: { city: 'Graz', degrees: 21 }, mediaType: 'application/json' }])
+    await expect(client.send('Graz')).rejects.toThrow('message.parts[0]')
+  })
+
+  it('leaves messages that name none to the work of the agent', async () => {
+    const client = await connect(agent({ name: 'Weather', skills: [forecast] }, (turn) => `You said ${turn.text}`))
+    expect((await client.send('hello')).text).toBe('You said hello')
+    expect(await client.skill('forecast', { city: 'Graz' })).toEqual({ city: 'Graz', degrees: 21 })
+  })
+
+  it('may ask, tell and stream before it gives its result', async () => {
+    const slow = skill({
+      id: 'slow',
+      name: 'Slow',
+      input: z.object({ of: z.number() }),
+      output: z.object({ sum: z.number() }),
+      async *run({ of }, turn) {
+        yield { text: 'adding' }
+        const more = await turn.ask('How much more?', { schema: z.coerce.number() })
+        return { sum: of + more }
+      },
+    })
+    const client = await connect(agent({ name: 'Slow', skills: [slow] }))
+    const asked = await client.skill('slow', { of: 1 }).catch((error) => error)
+    expect(asked).toMatchObject({ reason: 'task-input-required', message: expect.stringContaining('How much more?') })
+    const reply = await client.send('2', { taskId: asked.metadata.taskId })
+    expect(reply.task).toMatchObject({
+      status: { state: 'completed', message: { parts: [{ data: { sum: 3 } }] } },
+      artifacts: [{ parts: [{ text: 'adding' }] }],
+    })
+  })
+
+  it('fails its task without a word of why where it gives what it should not', async () => {
+    const broken = skill({
+      id: 'broken',
+      name: 'Broken',
+      output: z.object({ secret: z.string() }),
+      run: () => ({ secret: 7 as unknown as string }),
+    })
+    const dated = skill({ id: 'dated', name: 'Dated', output: z.unknown(), run: () => ({ at: new Date() }) })
+    await using opened = await pair(agent({ name: 'Broken', skills: [broken, dated] }))
+    const reply = await opened.client.send('go', { skill: 'broken' })
+    expect(reply.task?.status).toMatchObject({ state: 'failed' })
+    expect(reply.text).toBe('The skill "broken" has failed: what it gave does not fit its own schema.')
+    await expect(opened.client.skill('broken', 'go')).rejects.toMatchObject({
+      code: 'tool-failed',
+      reason: 'task-failed',
+    })
+    expect((await opened.client.send('go', { skill: 'dated' })).text).toMatch(/^The agent failed unexpectedly/)
+  })
+
+  it('asks again for what does not fit when a task goes on with it', async () => {
+    const patient = skill({
+      id: 'patient',
+      name: 'Patient',
+      input: z.object({ city: z.string() }),
+      output: z.object({ city: z.string() }),
+      async run({ city }, turn) {
+        if (city === '') return void (await turn.requireInput('Which city?'))
+        return { city }
+      },
+    })
+    const client = await connect(agent({ name: 'Patient', skills: [patient, shout] }))
+    const first = await client.send({ data: { city: '' } }, { skill: 'patient' })
+    const { taskId = '' } = { taskId: first.task?.id }
+    const second = await client.send('Graz', { taskId })
+    expect(second.task?.status.state).toBe('input-required')
+    expect(second.text).toContain('Please send it again.')
+    const third = await client.send({ data: { city: 'Graz' } }, { taskId })
+    expect(third.task?.status).toMatchObject({ state: 'completed', message: { parts: [{ data: { city: 'Graz' } }] } })
+  })
+
+  it.each([
+    ['zod', z.object({ n: z.number() })],
+    ['valibot', v.object({ n: v.number() })],
+    ['arktype', type({ n: 'number' })],
+  ])('takes a schema of %s', async (_, schema) => {
+    const half = skill({ id: 'half', name: 'Half', input: schema, output: schema, run: ({ n }) => ({ n: n / 2 }) })
+    const client = await connect(agent({ name: 'Half', skills: [half] }))
+    expect(await client.skill('half', { n: 4 })).toEqual({ n: 2 })
+    await expect((client as Client).skill('half', { n: 'four' })).rejects.toThrow('message.parts[0].data.n')
+  })
+
+  it('is refused as an agent without work where it does nothing, or is there twice', () => {
+    expect(() => agent({ name: 'Plain', skills: [forecast, { id: 'plain', name: 'Plain' }] })).toThrow(
+      'the skill plain',
+    )
+    expect(() => agent({ name: 'Twice', skills: [forecast, forecast] })).toThrow('two skills have the id forecast')
+    expect(() => agent({ name: 'Idle' })).toThrow('expected a function, a loop')
+  })
+})
+
+describe('the types of skills', () => {
+  it('come with an agent of this process', () => {
+    const local = () => connect(weather)
+    type Local = Awaited<ReturnType<typeof local>>
+    expectTypeOf<Parameters<Local['skill']>[0]>().toEqualTypeOf<'forecast' | 'shout'>()
+  })
+
+  it('come by the type of an agent elsewhere, or by written ones', () => {
+    const far = (client: Awaited<ReturnType<typeof connect<typeof weather>>>) =>
+      client.skill('forecast', { city: 'Graz' })
+    expectTypeOf(far).returns.resolves.toEqualTypeOf<{ city: string; degrees: number }>()
+
+    type Written = { readonly half: { readonly input: { n: number }; readonly output: { n: number } } }
+    const written = async () => (await connect<Written>('http://127.0.0.1:1')).skill('half', { n: 1 })
+    expectTypeOf(written).returns.resolves.toEqualTypeOf<{ n: number }>()
+  })
+
+  it('refuse what does not fit', () => {
+    const wrong = async () => {
+      const client = await connect<typeof weather>('http://127.0.0.1:1')
+      // @ts-expect-error There is no such skill.
+      await client.skill('rain', {})
+      // @ts-expect-error The city is missing.
+      await client.skill('forecast', {})
+      // @ts-expect-error What it gives has no such member.
+      return (await client.skill('forecast', { city: 'Graz' })).wind
+    }
+    expectTypeOf(wrong).toBeFunction()
+  })
+
+  it('are unknown where nothing is known of an agent', () => {
+    const plain = async () => (await connect('http://127.0.0.1:1')).skill('anything', { n: 1 })
+    expectTypeOf(plain).returns.resolves.toBeUnknown()
+  })
+})
