@@ -66,10 +66,7 @@ export function createClient({ card, service, explain }: ClientOptions): Client 
         yield withNeeds(event)
       }
     },
-    async skill(id, input, options) {
-      const { callSkill } = await import('./call-skill.ts')
-      return await callSkill(client, id, input, options)
-    },
+    skill: async (...call) => (await import('./call-skill.ts')).callSkill(client, ...call),
     task: (id) => createTaskHandle(service, id),
     async *listTasks(filter = {}, options) {
       for (let pageToken: string | undefined; pageToken !== ''; ) {

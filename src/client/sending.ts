@@ -41,7 +41,7 @@ export async function toRequest(input: Input, options: SendOptions): Promise<Sen
     messageId,
     role: 'user',
     parts: await toParts(input),
-    ...given({ contextId, taskId, referenceTaskIds, metadata: skill === undefined ? skill : { skillId: skill } }),
+    ...given({ contextId, taskId, referenceTaskIds, metadata: skill ? { skillId: skill } : undefined }),
   }
   const configuration = given({ acceptedOutputModes, historyLength, push, returnImmediately })
   return {
