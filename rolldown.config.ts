@@ -1,7 +1,7 @@
 import { defineConfig } from 'rolldown'
 
 // Start-up time is the number of files that Node has to find and open: see docs/decisions/0008.
-const external = [/^node:/, /^@bufbuild\//, 'ipaddr.js', 'jose', 'canonicalize', 'rxjs']
+const external = [/^node:/, /^@bufbuild\//, 'ipaddr.js', 'jose', 'canonicalize', 'rxjs', /^@modelcontextprotocol\//]
 
 const rooms = defineConfig({
   input: {

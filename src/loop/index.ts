@@ -1,6 +1,8 @@
 export type { Invocation } from '../agent/work.ts'
 export { type AgentLoop, type AgentLoopOptions, createAgentLoop, type LoopOutcome } from './agent-loop.ts'
 export type { LoopEvent } from './converse.ts'
+export { type McpTools, mcpTools } from './mcp/mcp-tools.ts'
+export type { McpAddress, McpCommand, McpProblem, McpToolsOptions, McpUrl } from './mcp/options.ts'
 export { skillTool } from './skill-tool.ts'
 export {
   type ClientTool,

@@ -1,0 +1,121 @@
+import type { Client, Transport } from '@modelcontextprotocol/client'
+import { limitedFetch } from './limited-fetch.ts'
+import { loadMcp, loadStdio } from './load.ts'
+import { isClient, type McpAddress, type McpToolsOptions } from './options.ts'
+
+/** A way to an MCP server that is opened when it is needed, and again when it broke. */
+export interface Connection {
+  open(): Promise<Client>
+  /** What was opened is of no more use. */
+  drop(client: Client): Promise<void>
+  close(): Promise<void>
+}
+
+type Settings = Pick<McpToolsOptions, 'negotiation'> & { readonly connectTimeout: number; readonly maxMessage: number }
+
+/** Milliseconds after a failure within which nobody tries again: a loop asks for tools before every step. */
+const pause = 1_000
+
+export function createConnection(address: McpAddress, settings: Settings, onListChanged: () => void): Connection {
+  return isClient(address) ? connectionOf(address, onListChanged) : connectionTo(address, settings, onListChanged)
+}
+
+type Remote = Exclude<McpAddress, Client>
+
+function connectionTo(address: Remote, settings: Settings, onListChanged: () => void): Connection {
+  let opening: Promise<Client> | undefined
+  let failed: { readonly at: number; readonly error: unknown } | undefined
+  let isClosed = false
+
+  async function connect(): Promise<Client> {
+    const { Client } = await loadMcp()
+    const { connectTimeout, negotiation = 'url' in address ? 'auto' : 'legacy' } = settings
+    const client = new Client(
+      { name: 'parley', version: '1.0.0' },
+      {
+        versionNegotiation: { mode: negotiation },
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
+      },
+    )
+    client.onclose = () => forget(client)
+    // What goes wrong with a call is told by the call.
+    client.onerror = () => {}
+    await client.connect(await transportTo(address, settings), { timeout: connectTimeout })
+    if (isClosed) await client.close()
+    return client
+  }
+
+  const opened = new WeakMap<Client, Promise<Client>>()
+
+  function forget(client: Client): void {
+    if (opened.get(client) === opening) opening = undefined
+    onListChanged()
+  }
+
+  return {
+    async open() {
+      if (isClosed) throw new Error('the tools of this MCP server were closed.')
+      if (failed && Date.now() - failed.at < pause) throw failed.error
+      const current = opening ?? connect()
+      opening = current
+      try {
+        const client = await current
+        opened.set(client, current)
+        failed = undefined
+        return client
+      } catch (error) {
+        if (opening === current) opening = undefined
+        failed = { at: Date.now(), error }
+        throw error
+      }
+    },
+    async drop(client) {
+      forget(client)
+      await client.close().catch(() => {})
+    },
+    async close() {
+      isClosed = true
+      const client = await opening?.catch(() => undefined)
+      await client?.close()
+    },
+  }
+}
+
+/** It is its owner's to open and to close. */
+function connectionOf(client: Client, onListChanged: () => void): Connection {
+  let isFollowed = false
+  return {
+    async open() {
+      if (!client.transport) throw new Error('the client of MCP that was handed in is not connected.')
+      if (!isFollowed) await follow(client, onListChanged)
+      isFollowed = true
+      return client
+    },
+    async drop() {},
+    async close() {},
+  }
+}
+
+/** Takes the place of a handler that its owner may have set for this notification. */
+async function follow(client: Client, onListChanged: () => void): Promise<void> {
+  if (!client.getServerCapabilities()?.tools?.listChanged) return
+  client.setNotificationHandler('notifications/tools/list_changed', onListChanged)
+  if (client.getProtocolEra() === 'modern' && !client.autoOpenedSubscription) {
+    await client.listen({ toolsListChanged: true })
+  }
+}
+
+async function transportTo(address: Remote, { maxMessage }: Settings): Promise<Transport> {
+  if ('url' in address) {
+    const { StreamableHTTPClientTransport } = await loadMcp()
+    const { url, headers, authProvider, fetch = globalThis.fetch } = address
+    return new StreamableHTTPClientTransport(new URL(url), {
+      fetch: limitedFetch(fetch, maxMessage),
+      ...(headers && { requestInit: { headers } }),
+      ...(authProvider && { authProvider }),
+    })
+  }
+  const { StdioClientTransport } = await loadStdio()
+  const { args = [], stderr = 'ignore', ...server } = address
+  return new StdioClientTransport({ ...server, args: [...args], stderr, maxBufferSize: maxMessage })
+}

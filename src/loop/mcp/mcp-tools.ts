@@ -1,0 +1,190 @@
+import type { JsonSchemaType, Tool as McpTool, Progress } from '@modelcontextprotocol/client'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { A2AError } from '../../protocol/errors.ts'
+import type { JsonObject } from '../../protocol/model.ts'
+import { type LocalTool, localTool, type Tool, type ToolContext } from '../tool.ts'
+import { partsResult } from '../tool-result.ts'
+import type { ToolSource } from '../toolbox.ts'
+import { createConnection } from './connection.ts'
+import { listTools, readTool } from './list-tools.ts'
+import { loadMcp } from './load.ts'
+import { toParts } from './mcp-content.ts'
+import type { McpAddress, McpProblem, McpToolsOptions } from './options.ts'
+
+type FromJsonSchema = typeof import('@modelcontextprotocol/client').fromJsonSchema
+
+/** The tools of an MCP server, as the loop needs them; they are what the server says now. */
+export interface McpTools extends ToolSource, AsyncDisposable {
+  /** Ends the program that was started, or the session. A client that was handed in stays open. */
+  close(): Promise<void>
+}
+
+/** Tools of an MCP server for a loop. It is connected when a model is first asked, and again after it broke. */
+export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): McpTools {
+  requireAddress(address)
+  const { connectTimeout = 30_000, maxTools = 256, maxMessage = 10 * 2 ** 20, required, onProblem } = options
+  const connection = createConnection(address, { ...options, connectTimeout, maxMessage }, () => {
+    isStale = true
+  })
+  let isStale = true
+  let known: readonly Tool[] = []
+  let listing: Promise<void> | undefined
+
+  const problem = (type: McpProblem['type'], message: string, cause?: unknown) => onProblem?.({ type, message, cause })
+
+  async function list(): Promise<void> {
+    const client = await connection.open()
+    if (!isStale) return
+    // A change that is told from here on is not in the list, perhaps.
+    isStale = false
+    try {
+      const { tools, isCut } = await listTools(client, { maxTools, timeout: connectTimeout })
+      if (isCut) problem('too-many-tools', `The MCP server has more than ${maxTools} tools: only the first are used.`)
+      known = await toTools(tools)
+    } catch (error) {
+      isStale = true
+      if (isLost(error)) await connection.drop(client)
+      throw error
+    }
+  }
+
+  async function toTools(found: readonly unknown[]): Promise<readonly Tool[]> {
+    const { fromJsonSchema } = await loadMcp()
+    const tools = new Map<string, Tool>()
+    for (const each of found) {
+      try {
+        const tool = readTool(each)
+        if (options.include && !options.include(tool)) continue
+        const made = toTool(tool, fromJsonSchema)
+        if (tools.has(made.name)) throw new Error(`two tools would be called "${made.name}"`)
+        tools.set(made.name, made)
+      } catch (error) {
+        problem('bad-tool', `A tool of the MCP server is not used: ${reasonOf(error)}.`, error)
+      }
+    }
+    return [...tools.values()]
+  }
+
+  function toTool(tool: McpTool, fromJsonSchema: FromJsonSchema): LocalTool {
+    const { name, description, inputSchema } = tool
+    const { needsApproval = false, timeout } = options
+    return localTool({
+      name: nameOf(name, options.prefix),
+      ...(description !== undefined && { description }),
+      input: compiled(tool, fromJsonSchema),
+      inputJsonSchema: inputSchema as JsonObject,
+      needsApproval: typeof needsApproval === 'function' ? needsApproval(tool) : needsApproval,
+      ...(timeout !== undefined && { timeout }),
+      run: (input, context) => call(tool, input, context),
+    })
+  }
+
+  async function call(tool: McpTool, input: unknown, context: ToolContext, isAgain = false): Promise<unknown> {
+    const client = await connection.open()
+    const { signal, progress } = context
+    try {
+      const given = { name: tool.name, arguments: input as Record<string, unknown> }
+      const onprogress = (told: Progress) => progress(wordsOf(tool, told))
+      const result = await client.callTool(given, { signal, onprogress, timeout: never, toolDefinition: tool })
+      const parts = toParts(result)
+      const files = parts.filter((part) => 'raw' in part || 'url' in part)
+      if (options.artifacts && files.length > 0) context.artifact({ name: tool.name, parts: files })
+      return partsResult(parts, { isError: result.isError === true })
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isLost(error)) throw error
+      await connection.drop(client)
+      // A session that the server does not know any more: nothing was done.
+      if (isForgotten(error) && !isAgain) return await call(tool, input, context, true)
+      throw new Error(`${reasonOf(error)} (the MCP server has gone; it is connected again by the next call)`)
+    }
+  }
+
+  return {
+    type: 'source',
+    async tools(signal) {
+      try {
+        if (isStale) {
+          listing ??= list().finally(() => {
+            listing = undefined
+          })
+          await orLeave(listing, signal)
+        }
+      } catch (error) {
+        signal.throwIfAborted()
+        problem('unreachable', `The MCP server cannot be reached: ${reasonOf(error)}`, error)
+        if (required) throw new A2AError('unavailable', 'A server of tools cannot be reached.', { cause: error })
+      }
+      return known
+    },
+    async close() {
+      known = []
+      await connection.close()
+    },
+    [Symbol.asyncDispose]() {
+      return this.close()
+    },
+  }
+}
+
+/** Whatever it is, it is refused here if nothing can be checked by it. */
+function compiled({ name, inputSchema }: McpTool, fromJsonSchema: FromJsonSchema): StandardSchemaV1 {
+  try {
+    return fromJsonSchema(inputSchema as JsonSchemaType)
+  } catch (error) {
+    throw new Error(`the input schema of the tool "${name}" is wrong: ${reasonOf(error)}`)
+  }
+}
+
+/** The loop cuts calls itself. What a timer can wait at the longest. */
+const never = 2 ** 31 - 1
+
+/** What models may call it: letters, digits, `_` and `-`, 64 at most. */
+function nameOf(name: string, prefix: string | undefined): string {
+  return `${prefix ? `${prefix}_` : ''}${name}`.replace(/[^\w-]/g, '_').slice(0, 64)
+}
+
+function wordsOf({ name }: McpTool, { progress, total, message }: Progress): string {
+  const part = total === undefined ? `${progress}` : `${progress} of ${total}`
+  return `${name}: ${message ? `${message.slice(0, 1_000)} (${part})` : part}`
+}
+
+async function orLeave<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let leave = () => {}
+  const left = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+  })
+  try {
+    return await Promise.race([work, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+/** The connection, and not the call, has failed. */
+function isLost(error: unknown): boolean {
+  if (isForgotten(error)) return true
+  const code = typeof error === 'object' && error && 'code' in error ? error.code : undefined
+  return (
+    code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED' || code === 'SEND_FAILED' || error instanceof TypeError
+  )
+}
+
+function isForgotten(error: unknown): boolean {
+  if (typeof error !== 'object' || !error || !('data' in error)) return false
+  const { data } = error
+  return typeof data === 'object' && data !== null && 'status' in data && data.status === 404
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function requireAddress(address: unknown): void {
+  const isGiven = typeof address === 'object' && address !== null
+  if (isGiven && ('callTool' in address || ('command' in address && typeof address.command === 'string'))) return
+  if (isGiven && 'url' in address && URL.canParse(`${address.url}`)) return
+  throw new TypeError('mcpTools(): expected { command }, { url } or a client of MCP that is connected')
+}

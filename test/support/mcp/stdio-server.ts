@@ -1,0 +1,4 @@
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { testServer } from './test-server.ts'
+
+serveStdio(() => testServer())
