@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
 import { createHandler } from '../../src/server/handler.ts'
+import { grpcClient } from '../support/grpc.ts'
 import { forAll, quiet } from '../support/house.ts'
 import { count } from '../support/interop-agent.ts'
+import { served } from '../support/served.ts'
 import { isStream, readEvents } from '../support/wire.ts'
 
 type Version = string | undefined
@@ -113,6 +115,25 @@ describe.each(['infer', 'strict'] as const)('with missingVersion: %s', (missingV
     const { result } = await rpc('SendMessage', { message: waiting, configuration: { returnImmediately: true } }, '1.0')
     const { id } = result.task
     expect(await rest(`${verb} /tasks/${id}:subscribe`, undefined, '1.0')).toMatchObject({ streamed: { task: { id } } })
+  })
+
+  it.each([
+    [27, 'a2a.v1.A2AService', { request: camel.message }, {}, task03p],
+    [28, 'lf.a2a.v1.A2AService', sent10, { 'a2a-version': '1.0' }, task10],
+  ] as const)('vector %i: over gRPC %s is told by its path', async (_, service, request, metadata, expected) => {
+    const { server } = await served(count, { missingVersion, grpc: true })
+    const { task } = await grpcClient(server.port).unary(`${service}/SendMessage`, request, { metadata })
+    // In gRPC empty members are told, too.
+    expect(task.status).toMatchObject({ state: expected.task.status.state })
+    expect(JSON.stringify(task.status)).toContain('Counted')
+  })
+
+  it('vector 29: an envelope of the mesh is none of A2A, and its sender is told so', async () => {
+    const envelope = { message_id: 'm', message_type: 'request', sender_id: 's', payload: {}, protocol_version: '1.0' }
+    const refused = { id: null, error: { code: -32600, message: expect.stringContaining('mesh') } }
+    for (const path of ['/', '/api/a2a']) {
+      expect(await callerOf(missingVersion).rest(`POST ${path}`, envelope)).toMatchObject(refused)
+    }
   })
 
   it('vector 30: a path may begin with the tenant', async () => {

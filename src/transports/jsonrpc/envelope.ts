@@ -31,10 +31,18 @@ export interface MethodCall {
   readonly params: unknown
 }
 
-export function readCall({ jsonrpc, method, params }: Envelope, isLenient = false): MethodCall {
+export function readCall(envelope: Envelope, isLenient = false): MethodCall {
+  const { jsonrpc, method, params } = envelope
+  if (isOfMesh(envelope)) {
+    throw invalidRequest('This is an envelope of the agent mesh, and here JSON-RPC is spoken: send it to the mesh.')
+  }
   if (jsonrpc !== '2.0' && !(isLenient && jsonrpc === undefined)) throw invalidRequest('jsonrpc must be "2.0".')
   if (typeof method !== 'string') throw invalidRequest('method must be a string.')
   return { method, params }
+}
+
+function isOfMesh({ jsonrpc, message_id, message_type, sender_id }: Envelope): boolean {
+  return jsonrpc === undefined && [message_id, message_type, sender_id].every((member) => typeof member === 'string')
 }
 
 export function successText(id: RequestId, result: Json): string {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { specifiedForm } from '../../../src/auth/card-signature/canonical-card.ts'
 import type { ClientDialect, ServerDialect } from '../../../src/dialects/dialect.ts'
+import { isObject } from '../../../src/dialects/is-object.ts'
 import { v0_1, v0_1Client } from '../../../src/dialects/v0.1/index.ts'
 import { v0_3, v0_3Client } from '../../../src/dialects/v0.3/index.ts'
 import { v0_3Proto, v0_3ProtoClient } from '../../../src/dialects/v0.3-proto/index.ts'
@@ -34,6 +36,10 @@ const d10: Spoken = {
   server: v1_0,
   client: v1_0Client,
   sending: (part) => ({ message: { messageId: 'm', role: 'ROLE_USER', parts: [part] } }),
+}
+
+function sorted(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
 const parts: readonly (readonly [number, Spoken, JsonObject, Spoken, JsonObject])[] = [
@@ -167,6 +173,18 @@ describe('configurations', () => {
     expect(v1_0.encodeCard(v0_3Client.decodeCard(card)).securityRequirements).toEqual([
       { schemes: { a: {}, b: { list: ['s'] } } },
     ])
+  })
+
+  it('vector 16: what is empty and required stays in the canonical card, what is empty and repeated goes', () => {
+    const { text } = specifiedForm({
+      skills: [],
+      description: '',
+      capabilities: { streaming: false, pushNotifications: false, extensions: [] },
+    })
+    const canonical: JsonObject = JSON.parse(text)
+    expect(text).toBe(JSON.stringify(canonical, (_, value) => (isObject(value) ? sorted(value) : value)))
+    expect(canonical).toMatchObject({ description: '', skills: [] })
+    expect(canonical.capabilities).toEqual({ streaming: false, pushNotifications: false })
   })
 
   it('vector 20: what is deleted is answered with null before 1.0', () => {

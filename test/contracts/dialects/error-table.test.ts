@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import type { ServerDialect } from '../../../src/dialects/dialect.ts'
+import { v0_1 } from '../../../src/dialects/v0.1/index.ts'
+import { v0_2 } from '../../../src/dialects/v0.2/index.ts'
+import { v0_3 } from '../../../src/dialects/v0.3/index.ts'
+import { v0_3House } from '../../../src/dialects/v0.3-house/index.ts'
+import { v0_3Proto } from '../../../src/dialects/v0.3-proto/index.ts'
+import { encodeFirstHttpError } from '../../../src/dialects/v1.0/errors.ts'
+import { v1_0 } from '../../../src/dialects/v1.0/index.ts'
+import { A2AError, type ErrorCode } from '../../../src/protocol/errors.ts'
+import { httpStatus } from '../../../src/transports/jsonrpc/http-status.ts'
+
+/**
+ * How every error is told: its number in 0.1, in 0.2 and 0.3, and in 1.0; the status of HTTP and the name of that of gRPC in
+ * 1.0.1; the reason in `ErrorInfo`. The table of our reference of the dialects, with what else we have.
+ */
+type Row = readonly [first: number, older: number, newest: number, http: number, grpc: string, reason?: string]
+
+const table: Readonly<Record<ErrorCode, Row>> = {
+  'parse-error': [-32700, -32700, -32700, 400, 'INVALID_ARGUMENT'],
+  'invalid-request': [-32600, -32600, -32600, 400, 'INVALID_ARGUMENT'],
+  'method-not-found': [-32601, -32601, -32601, 404, 'UNIMPLEMENTED'],
+  'invalid-params': [-32602, -32602, -32602, 400, 'INVALID_ARGUMENT'],
+  internal: [-32603, -32603, -32603, 500, 'INTERNAL'],
+  'task-not-found': [-32001, -32001, -32001, 404, 'NOT_FOUND', 'TASK_NOT_FOUND'],
+  'task-expired': [-32001, -32001, -32001, 404, 'NOT_FOUND', 'TASK_EXPIRED'],
+  'task-not-cancelable': [-32002, -32002, -32002, 400, 'FAILED_PRECONDITION', 'TASK_NOT_CANCELABLE'],
+  'push-not-supported': [-32003, -32003, -32003, 400, 'FAILED_PRECONDITION', 'PUSH_NOTIFICATION_NOT_SUPPORTED'],
+  'streaming-not-supported': [-32006, -32004, -32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  'task-ended': [-32009, -32004, -32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  'unsupported-operation': [-32004, -32004, -32004, 400, 'FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  'content-type-not-supported': [-32005, -32005, -32005, 400, 'INVALID_ARGUMENT', 'CONTENT_TYPE_NOT_SUPPORTED'],
+  'invalid-agent-response': [-32603, -32006, -32006, 500, 'INTERNAL', 'INVALID_AGENT_RESPONSE'],
+  'extended-card-not-configured': [
+    -32004,
+    -32007,
+    -32007,
+    400,
+    'FAILED_PRECONDITION',
+    'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
+  ],
+  'extension-required': [-32004, -32004, -32008, 400, 'FAILED_PRECONDITION', 'EXTENSION_SUPPORT_REQUIRED'],
+  'version-not-supported': [-32004, -32004, -32009, 400, 'FAILED_PRECONDITION', 'VERSION_NOT_SUPPORTED'],
+  conflict: [-32602, -32602, -32602, 409, 'ABORTED', 'CONFLICT'],
+  'payload-too-large': [-32600, -32600, -32600, 413, 'RESOURCE_EXHAUSTED', 'PAYLOAD_TOO_LARGE'],
+  unauthenticated: [-32007, -31401, -31401, 401, 'UNAUTHENTICATED', 'UNAUTHENTICATED'],
+  forbidden: [-32008, -31403, -31403, 403, 'PERMISSION_DENIED', 'FORBIDDEN'],
+  'rate-limited': [-32010, -32053, -32053, 429, 'RESOURCE_EXHAUSTED', 'RATE_LIMITED'],
+  unavailable: [-32011, -32603, -32603, 503, 'UNAVAILABLE', 'UNAVAILABLE'],
+  timeout: [-32011, -32603, -32603, 504, 'DEADLINE_EXCEEDED', 'TIMEOUT'],
+  'input-timeout': [-32050, -32050, -32050, 400, 'DEADLINE_EXCEEDED', 'INPUT_TIMEOUT'],
+  'tool-failed': [-32051, -32051, -32051, 500, 'INTERNAL', 'TOOL_EXECUTION_FAILED'],
+  'context-not-found': [-32052, -32052, -32052, 404, 'NOT_FOUND', 'CONTEXT_NOT_FOUND'],
+}
+
+/** Those of 1.0.0, where they differ: the status of HTTP and that of gRPC. */
+const inFirst: Readonly<Partial<Record<ErrorCode, readonly [number, string]>>> = {
+  'task-not-cancelable': [409, 'FAILED_PRECONDITION'],
+  'push-not-supported': [400, 'UNIMPLEMENTED'],
+  'unsupported-operation': [400, 'UNIMPLEMENTED'],
+  'streaming-not-supported': [400, 'UNIMPLEMENTED'],
+  'task-ended': [400, 'UNIMPLEMENTED'],
+  'content-type-not-supported': [415, 'INVALID_ARGUMENT'],
+  'invalid-agent-response': [502, 'INTERNAL'],
+  'version-not-supported': [400, 'UNIMPLEMENTED'],
+}
+
+/** What HTTP itself acts upon, also where JSON-RPC tells it in the body. */
+const overRpc: Readonly<Partial<Record<ErrorCode, number>>> = {
+  unauthenticated: 401,
+  forbidden: 403,
+  'payload-too-large': 413,
+  'content-type-not-supported': 415,
+  'rate-limited': 429,
+  unavailable: 503,
+}
+
+interface Told {
+  readonly status: number
+  readonly body: { readonly error?: unknown }
+}
+
+function statusesOf({ status, body }: Told): readonly unknown[] {
+  return [status, (body.error as { readonly status?: string }).status]
+}
+
+describe.each(Object.entries(table) as [ErrorCode, Row][])('the error %s', (code, row) => {
+  const [first, older, newest, http, grpc, reason] = row
+  const error = new A2AError(code, 'No.')
+  const numberIn = (dialect: ServerDialect) => dialect.encodeError(error).code
+
+  it('has its number in every dialect', () => {
+    // In 0.2 there is no such card.
+    const in0_2 = code === 'extended-card-not-configured' ? -32004 : older
+    const numbers = [v0_1, v0_2, v0_3, v0_3House, v0_3Proto, v1_0].map(numberIn)
+    expect(numbers).toEqual([first, in0_2, older, older, older, newest])
+  })
+
+  it('has its status over HTTP and gRPC, in 1.0.1 and in 1.0.0', () => {
+    expect(statusesOf(v1_0.encodeHttpError(error))).toEqual([http, grpc])
+    expect(statusesOf(encodeFirstHttpError(error))).toEqual(inFirst[code] ?? [http, grpc])
+    expect(httpStatus[code]).toBe(overRpc[code] ?? 200)
+  })
+
+  it('has its reason in 1.0, and the superset of all SDKs in 0.3 over REST', () => {
+    const [info] = (v1_0.encodeError(error).data ?? []) as readonly { readonly reason?: string }[]
+    expect(info?.reason).toBe(reason)
+    for (const dialect of [v0_3, v0_3Proto]) {
+      const { status, body } = dialect.encodeHttpError(error)
+      expect(status).toBe(http)
+      expect(body).toMatchObject({ code: older, message: 'No.', type: expect.stringMatching(/Error$/) })
+      expect(body.error).toEqual(v1_0.encodeHttpError(error).body.error)
+    }
+  })
+})
