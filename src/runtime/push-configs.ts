@@ -69,8 +69,8 @@ export function createPushOperations(
       const log = logOf(call, 'deletePushConfig')
       const head = await log.task(request)
       if (request.id === undefined) throw taskNotFound(request.taskId)
-      const found = await find(head, request, log)
-      if (found) await push.remove(found)
+      // Who sees the tasks of others sees their webhooks, and removes only its own.
+      await push.remove({ taskId: head.taskId, owner: log.owner, id: request.id })
     },
   }
 }

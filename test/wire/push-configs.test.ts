@@ -1,0 +1,152 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { apiKey, hashApiKey } from '../../src/auth/index.ts'
+import { connect } from '../../src/client/connect.ts'
+import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
+import { v0_3HouseClient } from '../../src/dialects/v0.3-house/index.ts'
+import { grpc } from '../../src/node/grpc-client/index.ts'
+import type { A2AError } from '../../src/protocol/errors.ts'
+import type { Service } from '../../src/protocol/service.ts'
+import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
+import { callOf, collect, messageOf, taskOf, until } from '../support/house.ts'
+import { type ServedOptions, served } from '../support/served.ts'
+import { receiver } from '../support/webhook-receiver.ts'
+
+const keys = await Promise.all(['alice', 'bob'].map(async (id) => ({ id, hash: await hashApiKey(id) })))
+const schemes = { key: apiKey({ keys }) }
+const push = { resolve: async () => [{ address: '93.184.215.14', family: 4 }] }
+type Who = 'alice' | 'bob'
+
+const doors: readonly (readonly [DialectName, Binding])[] = [
+  ['v1.0', 'JSONRPC'],
+  ['v1.0', 'HTTP+JSON'],
+  ['v1.0', 'GRPC'],
+  ['v0.3', 'JSONRPC'],
+  ['v0.3', 'HTTP+JSON'],
+  ['v0.3-proto', 'HTTP+JSON'],
+  ['v0.3-proto', 'GRPC'],
+  ['v0.3-house', 'JSONRPC'],
+  ['v0.2', 'JSONRPC'],
+  ['v0.1', 'JSONRPC'],
+]
+
+describe.each(doors)('in %s over %s', (dialect, binding) => {
+  const isOldest = dialect === 'v0.1'
+  const alias = isOldest ? { alias: 'mine' } : {}
+  const isAlias = isOldest ? { isAlias: true } : {}
+
+  async function open(options: ServedOptions = {}) {
+    const { server } = await served(
+      async (turn) => {
+        if (turn.text === 'end') return 'done'
+        await turn.requireInput('more?')
+        return undefined
+      },
+      { auth: { schemes }, grpc: true, push, ...options },
+    )
+    return async (who: Who): Promise<Service> => {
+      const headers: Record<string, string> = { 'x-api-key': who }
+      if (dialect === 'v0.3-house') {
+        const ask: typeof fetch = (url, init) =>
+          fetch(url, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...headers } })
+        return createJsonRpcClient({ url: `${server.url}/api/a2a`, dialect: v0_3HouseClient, fetch: ask as never })
+      }
+      const transport = binding === 'GRPC' ? grpc({ loopback: 'allow' }) : undefined
+      onTestFinished(() => transport?.close())
+      const bindings = [transport ?? binding]
+      const authorize = () => ({ headers })
+      return (await connect(server.url, { dialects: [dialect], bindings, authorize, retry: { tries: 1 } })).service
+    }
+  }
+
+  async function begin(service: Service) {
+    const { id: taskId } = taskOf(await service.sendMessage({ message: messageOf('go'), ...alias }, callOf()))
+    return { taskId, ...isAlias }
+  }
+
+  /** What a caller is told of a config, as JSON. */
+  const told = async (work: Promise<unknown>) => {
+    const outcome = await work.catch(({ code }: A2AError) => ({ code }))
+    return JSON.stringify(outcome ?? null)
+  }
+
+  it('configs are created, got, listed and deleted, and their secrets never told', async () => {
+    const alice = await (await open())('alice')
+    const task = await begin(alice)
+    const secret = { token: 's3cret', authentication: { scheme: 'Bearer', credentials: 's3cret' } }
+    const create = (id: string, url: string) => alice.createPushConfig({ ...task, id, url, ...secret }, callOf())
+    const answers = [await told(create('one', 'https://example.com/1'))]
+    answers.push(await told(alice.getPushConfig({ ...task, id: 'one' }, callOf())))
+    expect(answers[1]).toContain('https://example.com/1')
+    if (!isOldest) {
+      await create('two', 'https://example.com/2')
+      await create('one', 'https://example.com/3')
+      const listed = await alice.listPushConfigs(task, callOf())
+      answers.push(JSON.stringify(listed))
+      const urls = listed.configs.map(({ id, url }) => [id, url])
+      expect(urls.sort()).toEqual([
+        ['one', 'https://example.com/3'],
+        ['two', 'https://example.com/2'],
+      ])
+      for (const _ of ['is there', 'is gone']) await alice.deletePushConfig({ ...task, id: 'one' }, callOf())
+      expect((await alice.listPushConfigs(task, callOf())).configs.map(({ id }) => id)).toEqual(['two'])
+      expect(await told(alice.getPushConfig({ ...task, id: 'one' }, callOf()))).toContain('task-not-found')
+    }
+    for (const answer of answers) expect(answer).not.toContain('s3cret')
+  })
+
+  it.each(['sendMessage', 'streamMessage'] as const)('a config comes with %s, and its webhook is told', async (how) => {
+    const hook = await receiver()
+    const alice = await (await open())('alice')
+    const request = {
+      message: messageOf('go'),
+      ...alias,
+      configuration: { push: { url: hook.url, token: 't', authentication: { scheme: 'Bearer', credentials: 'c' } } },
+    }
+    if (how === 'sendMessage') await alice.sendMessage(request, callOf())
+    else await collect(alice.streamMessage(request, callOf()))
+    await until(() => hook.got.length > 0)
+    expect(hook.got[0]?.headers).toMatchObject({
+      'x-a2a-notification-token': 't',
+      authorization: 'Bearer c',
+      'x-a2a-attempt': '1',
+      'x-a2a-generation': expect.stringMatching(/^[23]$/),
+      'x-a2a-delivery-id': expect.stringMatching(/^[^.]+\.[23]$/),
+      traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0\d$/),
+    })
+    expect(hook.got[0]?.body).toMatch(/input.required/i)
+  })
+
+  it('configs of alice are nobody else’s to see, to change or to remove', async () => {
+    const speak = await open()
+    const [alice, bob] = [await speak('alice'), await speak('bob')]
+    const task = await begin(alice)
+    await alice.createPushConfig({ ...task, id: 'p', url: 'https://example.com/alice' }, callOf())
+    const attempts = (of: typeof task) => [
+      bob.createPushConfig({ ...of, id: 'p', url: 'https://example.com/bob' }, callOf()),
+      bob.getPushConfig({ ...of, id: 'p' }, callOf()),
+      ...(isOldest ? [] : [bob.listPushConfigs(of, callOf()), bob.deletePushConfig({ ...of, id: 'p' }, callOf())]),
+    ]
+    for (const attempt of attempts(task)) expect(await told(attempt)).toBe('{"code":"task-not-found"}')
+    const kept = await alice.getPushConfig({ ...task, id: 'p' }, callOf())
+    expect(kept.url).toBe('https://example.com/alice')
+  })
+
+  it('who may see the task of somebody else has configs of its own there', async () => {
+    const hooks = { alice: await receiver(), bob: await receiver() }
+    const speak = await open({ auth: { schemes, policy: () => 'everyone' } })
+    const [alice, bob] = [await speak('alice'), await speak('bob')]
+    if (isOldest) return // there every caller has names of its own for tasks
+    const { taskId } = await begin(alice)
+    for (const [service, who] of [
+      [alice, 'alice'],
+      [bob, 'bob'],
+    ] as const) {
+      await service.createPushConfig({ taskId, id: 'p', url: hooks[who].url }, callOf())
+    }
+    for (const _ of ['is his', 'is only hers']) await bob.deletePushConfig({ taskId, id: 'p' }, callOf())
+    expect((await alice.getPushConfig({ taskId, id: 'p' }, callOf())).url).toBe(hooks.alice.url)
+    await alice.sendMessage({ message: messageOf('end', { taskId }) }, callOf())
+    await until(() => hooks.alice.got.some(({ body }) => /completed/i.test(body)))
+    expect(hooks.bob.got).toEqual([])
+  })
+})
