@@ -2,6 +2,7 @@ import { type Agent, type AgentProfile, agent as defineAgent, type SkillProfile 
 import type { SkillTypes } from './agent/skill.ts'
 import type { Work } from './agent/work.ts'
 import type { SkillMap } from './protocol/skills.ts'
+import { reach } from './reach.ts'
 import { createHandler, type Handler } from './server/handler.ts'
 
 /**
@@ -16,7 +17,7 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
   profile: AgentProfile<S>,
   work?: Work,
 ): LocalAgent<SkillTypes<S>> {
-  const defined = defineAgent(profile, work)
+  const defined = { ...defineAgent(profile, work), reach }
   let handler: Handler | undefined
   return {
     ...defined,

@@ -1,6 +1,7 @@
 import type { AgentExtension, AgentProvider } from '../protocol/card.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import { type SkillMap, typedSkills } from '../protocol/skills.ts'
+import type { Reach } from './calling.ts'
 import { performSkills, type SkillfulRun } from './perform-skills.ts'
 import { isSkill, type Skill, type SkillProfile, type SkillTypes } from './skill.ts'
 import { type DirectRun, runOf, type Work } from './work.ts'
@@ -41,6 +42,8 @@ export interface Agent<Skills extends SkillMap = SkillMap> {
   readonly check?: SkillfulRun['check']
   /** Never there: what a client learns from the type of the agent. */
   readonly skillTypes?: Skills
+  /** How it finds other agents, unless its options say otherwise. */
+  readonly reach?: Reach
 }
 
 /** Without `work`, it can do what its skills can do. */

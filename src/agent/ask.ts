@@ -40,7 +40,7 @@ export type Inquire = (question: StatusEvent, expiresAt?: number) => Promise<Mes
 
 export function createAsk(inquire: Inquire, voice: Voice): Ask {
   async function ask(question: Content, { schema, expiresAt }: AskOptions = {}): Promise<unknown> {
-    const moment = expiresAt === undefined ? undefined : readMoment(expiresAt)
+    const moment = expiresAt === undefined ? undefined : readMoment('turn.ask()', expiresAt)
     for (let asked = question; ; ) {
       const answer = asAnswer(await inquire(voice.status('input-required', asked), moment))
       if (!schema) return answer
@@ -57,10 +57,10 @@ export function asAnswer({ message, metadata = {}, principal }: MessageEvent): A
   return { text: textOf(message), message, metadata, principal }
 }
 
-function readMoment(given: Date | string | number): number {
+export function readMoment(where: string, given: Date | string | number): number {
   const moment = new Date(given).getTime()
   if (Number.isNaN(moment)) {
-    throw new TypeError(`turn.ask(): expected expiresAt to be a date, got ${JSON.stringify(given)}`)
+    throw new TypeError(`${where}: expected expiresAt to be a date, got ${JSON.stringify(given)}`)
   }
   return moment
 }

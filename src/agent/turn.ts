@@ -1,8 +1,11 @@
 import type { MessageEvent } from '../protocol/events.ts'
+import type { Lineage } from '../protocol/lineage.ts'
 import type { Logger } from '../protocol/logger.ts'
 import type { Json, JsonObject, Message, Principal, Task } from '../protocol/model.ts'
 import { type Ask, asAnswer, createAsk, type Inquire } from './ask.ts'
+import type { CallAgent, Calls } from './calling.ts'
 import type { Content } from './content.ts'
+import type { RequireAuth } from './require-auth.ts'
 import { createSpeech, type Mouth, type Speech } from './speech.ts'
 import { createVoice } from './voice.ts'
 
@@ -11,7 +14,7 @@ import { createVoice } from './voice.ts'
  * requireInput, fail, reject) makes it a task. The promises resolve when the event is stored; awaiting them carries
  * the store's back-pressure to the agent.
  */
-export interface Turn extends Speech {
+export interface Turn extends Speech, Calls {
   readonly taskId: string
   readonly contextId: string
   /** The text of the message. */
@@ -33,6 +36,21 @@ export interface Turn extends Speech {
   /** Aborts on cancel, deadline, loss of the lease, and shutdown. What is emitted after that may not be stored. */
   readonly signal: AbortSignal
   readonly log: Logger
+  /** Which agents stand behind the caller, and what they allow. */
+  readonly lineage: Lineage
+
+  /**
+   * Asks another agent and gives its answer. With the policy `resume`, a turn that is resumed goes on with the same task
+   * of the other agent. What that one asks for goes to our caller, and the answer to it.
+   */
+  readonly call: CallAgent
+  /** Pauses until there are credentials, and gives them. */
+  readonly requireAuth: RequireAuth
+  /**
+   * A token for another service in the name of the caller, in exchange for the one with which it came (RFC 8693). Never
+   * stored: ask again instead of keeping it.
+   */
+  delegate(audience: string, scopes?: readonly string[]): Promise<string>
 
   /** Asks the caller and waits for the answer, within this turn. */
   readonly ask: Ask
@@ -61,6 +79,11 @@ export interface TurnContext extends Mouth {
   readonly log: Logger
   readonly step: (name: string, work: (within: Mouth) => unknown) => Promise<Json | undefined>
   readonly ask: Inquire
+  readonly lineage: Lineage
+  /** Made when they are needed: most turns ask nobody. */
+  readonly calls: () => Calls
+  readonly requireAuth: RequireAuth
+  readonly delegate: Turn['delegate']
 }
 
 export function createTurn(context: TurnContext): Turn {
@@ -80,6 +103,12 @@ export function createTurn(context: TurnContext): Turn {
     attempt: context.attempt,
     signal: context.signal,
     log: context.log,
+    lineage: context.lineage,
+    call: (agent, message, options) => context.calls().call(agent, message, options),
+    callAll: (calls, options) => context.calls().callAll(calls, options),
+    callFirst: (calls, options) => context.calls().callFirst(calls, options),
+    requireAuth: context.requireAuth,
+    delegate: context.delegate,
     status,
     artifact,
     data,

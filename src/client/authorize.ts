@@ -1,5 +1,6 @@
 import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
+import type { Credentials } from '../protocol/credentials.ts'
 import { A2AError } from '../protocol/errors.ts'
 
 /** What credentials are asked for. */
@@ -11,12 +12,6 @@ export interface Authorization {
   readonly challenge?: string
   /** What was sent before, if anything was, and did not do. */
   readonly refused?: Credentials
-}
-
-export interface Credentials {
-  /** A cookie is one, too. */
-  readonly headers?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string>>
 }
 
 /** Asked before every request, and once more when one is refused with 401. */

@@ -101,10 +101,10 @@ export function createTalk(options: TalkOptions): Service {
 }
 
 /** All tries of a send have one key. */
-function keyed(operation: Operation, { principal, signal, idempotencyKey }: Call): Call {
+function keyed(operation: Operation, { principal, signal, idempotencyKey, headers }: Call): Call {
   const isSend = operation === 'sendMessage' || operation === 'streamMessage'
   const key = idempotencyKey ?? (isSend ? newId() : undefined)
-  return { principal, signal, ...(key !== undefined && { idempotencyKey: key }) }
+  return { principal, signal, ...(key !== undefined && { idempotencyKey: key }), ...(headers && { headers }) }
 }
 
 function deadlineIn(milliseconds: number, clock: Clock): Pick<Call, 'deadline'> {

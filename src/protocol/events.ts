@@ -23,6 +23,8 @@ export interface MessageEvent {
   readonly dialect?: string
   /** The extensions at work, by their URIs. */
   readonly extensions?: readonly string[]
+  /** By which the process that took the message finds what of it must not be stored. */
+  readonly ticket?: string
 }
 
 export interface StatusEvent {

@@ -17,6 +17,8 @@ export interface Call {
   readonly activated?: Set<string>
   /** When the caller stops waiting, in milliseconds since 1970, for wires that tell it to the other side. */
   readonly deadline?: number
+  /** Said beside the request on wires that have headers, such as `traceparent`. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The operations of A2A. The runtime makes them from a task log; clients and gateways make them from a wire. */

@@ -1,6 +1,8 @@
 import { createVoice } from '../agent/voice.ts'
 import { A2AError, invalidParams, taskNotFound } from '../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
+import { type InBand, takeCredentials } from '../protocol/in-band.ts'
+import { lineageExtension, readLineage, requireSound } from '../protocol/lineage.ts'
 import type { Call, SendRequest, TaskAddress } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { Push } from '../push/push.ts'
@@ -30,10 +32,15 @@ export interface Acceptance {
   /** Undefined if the agent tells no webhooks. */
   readonly push: Push | undefined
   readonly log: CallerLog
+  /** Credentials that were taken out of the message. */
+  readonly inBand?: readonly InBand[]
 }
 
 /** Stores a message, at most once, and sees to it that somebody answers it. */
-export async function accept(request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
+export async function accept(given: SendRequest, call: Call, outer: Acceptance): Promise<Ticket> {
+  const taken = takeCredentials(given)
+  const request = taken?.request ?? given
+  const house = taken ? { ...outer, inBand: taken.found } : outer
   const decided = house.runs.expect()
   try {
     return request.configuration?.push ? await admitWithPush(request, call, house) : await admit(request, call, house)
@@ -73,6 +80,10 @@ function admit(request: SendRequest, call: Call, house: Acceptance): Promise<Tic
   const { extensions } = house.settings.agent.profile
   if (extensions) activateExtensions(extensions, call)
   const { message, alias, mayAnswer } = request
+  if (message.metadata?.[lineageExtension] !== undefined) {
+    const { calls, clock } = house.settings
+    requireSound(readLineage(message.metadata, calls.self.ids), calls.self, clock.now())
+  }
   if (mayAnswer) return answer(mayAnswer, request, call, house)
   if (message.taskId !== undefined) return goOn({ taskId: message.taskId }, request, call, house)
   const isAnswer = hasResults(message)
@@ -112,7 +123,7 @@ async function begin(request: SendRequest, call: Call, house: Acceptance): Promi
   if (settings.agent.check) await settings.agent.check(request)
   const contextId = request.message.contextId ?? newId()
   const task = { taskId: newId(), contextId, owner: log.owner }
-  const received = receive(request, call, task, settings)
+  const received = receive(request, call, task, house)
   // Who has named the task knows it as one; who wants an answer at once gets one, for there is no message yet.
   const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
   const events: TaskEvent[] = [received]
@@ -144,12 +155,15 @@ async function begin(request: SendRequest, call: Call, house: Acceptance): Promi
   return { task, generation: 1 }
 }
 
-async function goOn(address: TaskAddress, request: SendRequest, call: Call, house: Acceptance): Promise<Ticket> {
-  const { settings, runs, log } = house
+async function goOn(address: TaskAddress, given: SendRequest, call: Call, outer: Acceptance): Promise<Ticket> {
+  const { settings, runs, log } = outer
   const { holder, leaseTtl } = settings
   for (;;) {
     const head = await log.task(address)
     const { taskId } = head
+    const awaited = head.phase === 'auth-required' ? takeCredentials(given, true) : undefined
+    const request = awaited?.request ?? given
+    const house = awaited ? { ...outer, inBand: [...(outer.inBand ?? []), ...awaited.found] } : outer
     const claims = await claimsWithin(head, request, call)
     const { contextId = head.contextId } = request.message
     if (contextId !== head.contextId) {
@@ -164,7 +178,7 @@ async function goOn(address: TaskAddress, request: SendRequest, call: Call, hous
     await requireRoom(head, address.taskId, house)
     if (hasResults(request.message)) await requireOpen(head, address.taskId, request, log)
 
-    const received = receive(request, call, head, settings)
+    const received = receive(request, call, head, house)
     const release = await settings.holdPlace?.(isInterrupted(head.phase) ? 'turns' : 'queued', request, call)
     const storing = log.append(taskId, head.generation, [received], { lease: { holder, ttl: leaseTtl }, claims })
     const appended = await (release ? orRelease(storing, release) : storing)
@@ -235,8 +249,10 @@ function receive(
   request: SendRequest,
   call: Call,
   { taskId, contextId }: NewTask,
-  { agent }: Acceptance['settings'],
+  { settings: { agent, delegation, vault }, inBand = [] }: Acceptance,
 ): MessageEvent {
+  const token = delegation?.tokenOf(call.principal)
+  const ticket = token !== undefined || inBand.length > 0 ? vault.keep({ token, inBand }) : undefined
   return {
     type: 'message',
     message: { ...request.message, taskId, contextId },
@@ -245,5 +261,6 @@ function receive(
     acceptedOutputModes: request.configuration?.acceptedOutputModes,
     dialect: request.dialect,
     ...(call.extensions && { extensions: activeExtensions(agent.profile.extensions ?? [], call) }),
+    ...(ticket !== undefined && { ticket }),
   }
 }

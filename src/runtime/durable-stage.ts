@@ -3,6 +3,7 @@ import { refused } from '../agent/refused.ts'
 import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JournalEntry, StepEntry, StepFailure } from '../protocol/events.ts'
+import { isInterrupted } from '../protocol/states.ts'
 import type { Inbox, Letter } from './inbox.ts'
 import { type Journal, stepKey } from './journal.ts'
 import { createReplay, describe, describeStep } from './replay.ts'
@@ -68,6 +69,8 @@ export function createDurableStage(options: DurableStageOptions): Stage {
       }
       // Whoever is stopped fails for that reason alone, and may succeed next time.
       if (stop.signal.aborted) throw done.error
+      // What is missing because it is never stored may be there next time.
+      if (isGone(done.error)) throw done.error
       const failure = failureOf(done.error)
       await store({ ...entry, failure })
       throw revive(failure, done.error)
@@ -115,13 +118,14 @@ export function createDurableStage(options: DurableStageOptions): Stage {
       isAsking = false
       const next = inbox.take()
       if (next) {
-        if (replay.isDone() && writer.phase === 'input-required') tellWorking()
+        if (replay.isDone() && isInterrupted(writer.phase)) tellWorking()
         return next.received
       }
       pause = { wakeAt: expiresAt }
       leave()
       return await never()
     },
+    isReplaying: () => !replay.isDone(),
     close: replay.close,
     failure: () => difference,
     pause: () => (difference === undefined ? pause : undefined),
@@ -134,6 +138,10 @@ async function settle(work: () => unknown): Promise<{ readonly value: unknown } 
   } catch (error) {
     return { error }
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof A2AError && (error.reason === 'credentials-gone' || error.reason === 'no-subject-token')
 }
 
 function failureOf(error: unknown): StepFailure {

@@ -1,3 +1,4 @@
+import { CallFailed } from '../agent/call-failed.ts'
 import { A2AError } from '../protocol/errors.ts'
 
 /**
@@ -6,6 +7,10 @@ import { A2AError } from '../protocol/errors.ts'
  */
 export function describeFailure(error: unknown): { readonly text: string; readonly reference: string } {
   const reference = crypto.randomUUID().slice(0, 8)
-  const text = error instanceof A2AError ? error.message : `The agent failed unexpectedly (reference ${reference}).`
-  return { text, reference }
+  return { text: textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`, reference }
+}
+
+function textFor(error: unknown): string | undefined {
+  if (error instanceof CallFailed) return error.callerText
+  return error instanceof A2AError ? error.message : undefined
 }

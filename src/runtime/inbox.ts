@@ -12,9 +12,11 @@ export interface Inbox {
   /** Whether somebody was waiting for it. */
   push(letter: Letter): boolean
   take(): Letter | undefined
+  /** Takes the one of that generation, wherever it stands. */
+  drop(generation: number): Letter | undefined
   /** Holds these, and no others. */
   fill(letters: readonly Letter[]): void
-  /** Waits for the next one; rejects with the signal's reason. */
+  /** Waits for the next one, behind others who wait; rejects with the signal's reason. */
   next(signal: AbortSignal): Promise<Letter>
   /** The generation of the last one that was taken; 0 if none was. */
   taken(): number
@@ -22,7 +24,7 @@ export interface Inbox {
 
 export function createInbox(): Inbox {
   const letters: Letter[] = []
-  let deliver: ((letter: Letter) => void) | undefined
+  const waiting: ((letter: Letter) => void)[] = []
   let taken = 0
 
   function take(): Letter | undefined {
@@ -34,14 +36,17 @@ export function createInbox(): Inbox {
   return {
     size: () => letters.length,
     push(letter) {
-      if (!deliver) {
-        letters.push(letter)
-        return false
-      }
-      deliver(letter)
-      return true
+      const deliver = waiting.shift()
+      if (deliver) deliver(letter)
+      else letters.push(letter)
+      return deliver !== undefined
     },
     take,
+    drop(generation) {
+      const at = letters.findIndex((each) => each.generation === generation)
+      taken = Math.max(taken, generation)
+      return at < 0 ? undefined : letters.splice(at, 1)[0]
+    },
     fill(given) {
       letters.splice(0, letters.length, ...given)
     },
@@ -51,15 +56,15 @@ export function createInbox(): Inbox {
       if (first) return Promise.resolve(first)
       return new Promise((resolve, reject) => {
         const stop = () => {
-          deliver = undefined
+          waiting.splice(waiting.indexOf(deliver) >>> 0, 1)
           reject(signal.reason)
         }
-        deliver = (letter) => {
-          deliver = undefined
+        const deliver = (letter: Letter) => {
           taken = letter.generation
           signal.removeEventListener('abort', stop)
           resolve(letter)
         }
+        waiting.push(deliver)
         signal.addEventListener('abort', stop, { once: true })
         if (signal.aborted) stop()
       })

@@ -6,8 +6,11 @@ import type { Call, Operation, SendRequest } from '../protocol/service.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { PushingLog } from '../push/push.ts'
 import type { Others } from '../tasks/log.ts'
+import { type CallSettings, type CallsOptions, readCalls } from './calls/settings.ts'
+import type { DelegationOptions } from './delegation.ts'
 import { type RecoverySettings, readRecovery } from './recovery.ts'
 import { type Retention, type RetentionSettings, readRetention } from './retention.ts'
+import { createVault, type Vault } from './vault.ts'
 
 export interface RuntimeOptions {
   readonly agent: Agent
@@ -46,6 +49,10 @@ export interface RuntimeOptions {
   readonly retention?: Retention
   /** Asked before a message begins a turn, or waits for one. Throws if it may not; called back when that is over. */
   readonly holdPlace?: HoldPlace
+  /** How the agent asks other agents. */
+  readonly calls?: CallsOptions
+  /** How it gets tokens in the name of its callers. */
+  readonly delegation?: DelegationOptions
   /** For tests. The log must have the same. */
   readonly clock?: Clock
 }
@@ -54,12 +61,17 @@ export type HoldPlace = (kind: 'turns' | 'queued', request: SendRequest, call: C
 
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
 
-type Unset = 'turnDeadline' | 'inactivityTimeout' | 'blockFor' | 'policy' | 'push' | 'holdPlace'
-export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery' | 'retention'>> &
-  Pick<RuntimeOptions, Unset> & { readonly recovery: RecoverySettings; readonly retention: RetentionSettings }
+type Unset = 'turnDeadline' | 'inactivityTimeout' | 'blockFor' | 'policy' | 'push' | 'holdPlace' | 'delegation'
+export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery' | 'retention' | 'calls'>> &
+  Pick<RuntimeOptions, Unset> & {
+    readonly recovery: RecoverySettings
+    readonly retention: RetentionSettings
+    readonly calls: CallSettings
+    readonly vault: Vault
+  }
 
 export function withDefaults(options: RuntimeOptions): RuntimeSettings {
-  const { taskAfter = 10_000, blockFor = Number.POSITIVE_INFINITY } = options
+  const { agent, clock = systemClock, taskAfter = 10_000, blockFor = Number.POSITIVE_INFINITY } = options
   return {
     logger: consoleLogger,
     whileBusy: 'queue',
@@ -68,11 +80,13 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     leaseTtl: 15_000,
     dedupeNewTasks: false,
     holder: crypto.randomUUID(),
-    clock: systemClock,
     ...options,
+    clock,
     // Who stops waiting must be told a task.
     taskAfter: Math.min(taskAfter, blockFor / 2),
     retention: readRetention(options.retention),
-    recovery: readRecovery(options.recovery ?? options.agent.profile.recovery ?? 'fail'),
+    recovery: readRecovery(options.recovery ?? agent.profile.recovery ?? 'fail'),
+    calls: readCalls(agent, options.calls),
+    vault: createVault(clock),
   }
 }

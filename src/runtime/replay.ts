@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../protocol/clock.ts'
 import type { StepEntry } from '../protocol/events.ts'
 import type { Message } from '../protocol/model.ts'
 import { textOf } from '../protocol/parts.ts'
+import { isInterrupted } from '../protocol/states.ts'
 import { type Journal, type Said, stepKey } from './journal.ts'
 import { sameJson } from './same-json.ts'
 
@@ -104,7 +105,7 @@ function isSame(stored: Said, now: Said): boolean {
     )
   }
   if (now.type !== 'status') return false
-  const rests = now.status.state === 'completed' || now.status.state === 'input-required'
+  const rests = now.status.state === 'completed' || isInterrupted(now.status.state)
   const isState = stored.status.state === now.status.state || (rests && stored.status.state === 'working')
   return isState && sameJson(stored.status.message?.parts, now.status.message?.parts)
 }

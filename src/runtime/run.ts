@@ -1,5 +1,6 @@
 import { createVoice } from '../agent/voice.ts'
 import type { JournalEntry, TaskEvent } from '../protocol/events.ts'
+import { lineageExtension, readLineage } from '../protocol/lineage.ts'
 import { isEnded, isInterrupted, type Phase } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
 import { createInbox, type Letter } from './inbox.ts'
@@ -67,14 +68,14 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
     phase,
     /** A task that has input does not wait for any, and is not complete: what was queued runs first. */
     adjust(event) {
-      const rests = event.type === 'status' && ['completed', 'input-required'].includes(event.status.state)
+      const rests = event.type === 'status' && (event.status.state === 'completed' || isInterrupted(event.status.state))
       return rests && inbox.size() > 0 ? { ...event, status: { ...event.status, state: 'working' } } : event
     },
     onForeign(event: TaskEvent, at: number) {
       if (event.type === 'cancel') stop('canceled')
       if (event.type !== 'message') return
       const answersQuestion = inbox.push({ received: event, generation: at })
-      const isAnswer = answersQuestion || writer.phase === 'input-required'
+      const isAnswer = answersQuestion || isInterrupted(writer.phase)
       if (!isAnswer && settings.whileBusy === 'interrupt') turn?.stop('interrupted')
     },
     onStored() {
@@ -96,7 +97,7 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
     const isNew = letter && (letter.generation === 1 || !recovery.isKept)
     let next: Beginning | undefined = isNew ? { letter, attempt: 1 } : await resume(letter === undefined)
     while (next) {
-      turn = createStop(settings)
+      turn = createStop(settings, deadlineOf(next.letter, settings))
       if (halted) turn.stop(halted)
       const stopped = await runTurn({ task, ...next, stop: turn, writer, inbox, voice }, settings)
       turn = undefined
@@ -235,6 +236,12 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
     rested: (after) => (restedAt > after ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
     done: run(),
   }
+}
+
+/** Until when an answer is of use to whoever sent the message. */
+function deadlineOf({ received }: Letter, { calls }: RuntimeSettings): number | undefined {
+  const { metadata } = received.message
+  return metadata?.[lineageExtension] === undefined ? undefined : readLineage(metadata, calls.self.ids).deadline
 }
 
 function attemptAt({ letter, attempt }: Beginning): JournalEntry {

@@ -1,10 +1,15 @@
 import type { TurnContext } from '../agent/turn.ts'
+import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Json } from '../protocol/model.ts'
 
 /** Where the acts of a turn go: straight to the log, or past the journal of what was done before. */
-export interface Stage extends Pick<TurnContext, 'emit' | 'ask'> {
+export interface Stage extends Pick<TurnContext, 'emit'> {
+  /** A turn that lives in this process gives up the question when the signal says so. */
+  ask(question: StatusEvent, expiresAt?: number, signal?: AbortSignal): Promise<MessageEvent>
   /** The work is told by which key what it says is marked, if it must be. */
   step(name: string, work: (key?: string) => unknown): Promise<Json | undefined>
+  /** What was done before is gone through again, and there is more of it. */
+  isReplaying(): boolean
   /** The turn is over, and has come to its end or not. */
   close(isDone: boolean): void
   /** Why the task must end here, if it must. */

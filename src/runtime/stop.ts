@@ -1,5 +1,6 @@
 import type { Timer } from '../protocol/clock.ts'
 import type { Mutable } from '../tasks/mutable.ts'
+import { setAlarm } from './alarm.ts'
 import type { RuntimeSettings } from './options.ts'
 
 /** Why a turn is stopped from outside. */
@@ -7,6 +8,8 @@ export type StopReason =
   | 'canceled'
   | 'interrupted'
   | 'deadline'
+  /** The one that its caller has set. */
+  | 'expired'
   | 'inactive'
   | 'shutdown'
   | 'flooded'
@@ -37,7 +40,7 @@ export type Ended<T> = { readonly value: T } | { readonly error: unknown }
 /** Nothing that the work may still do is of use to anybody. */
 const hopeless: readonly StopReason[] = ['lease-lost', 'differs', 'unanswered']
 
-export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings): Stop {
+export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings, until?: number): Stop {
   const controller = new AbortController()
   let grace: Timer | undefined
   let leaveBehind = () => {}
@@ -49,6 +52,8 @@ export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings
     controller.abort(new Error(`The turn is stopped: ${why}.`))
   }
   const deadline = turnDeadline === undefined ? undefined : clock.setTimeout(() => stop('deadline'), turnDeadline)
+
+  const unset = until === undefined ? undefined : setAlarm(clock, until, () => stop('expired'))
 
   const brake: Mutable<Stop> = {
     signal: controller.signal,
@@ -72,6 +77,7 @@ export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings
       brake.over = true
       clock.clearTimeout(grace)
       clock.clearTimeout(deadline)
+      unset?.()
     },
   }
   return brake
@@ -82,6 +88,8 @@ export function stopText(reason: StopReason, { turnDeadline, inactivityTimeout }
   switch (reason) {
     case 'deadline':
       return `The agent did not finish within its deadline of ${turnDeadline} ms.`
+    case 'expired':
+      return 'The time that the caller gave for this has passed.'
     case 'inactive':
       return `The agent gave no sign of life for ${inactivityTimeout} ms.`
     case 'shutdown':

@@ -1,13 +1,18 @@
 import type { Content } from '../agent/content.ts'
 import { perform } from '../agent/perform.ts'
 import { refused } from '../agent/refused.ts'
+import type { RequireAuth } from '../agent/require-auth.ts'
 import type { Mouth } from '../agent/speech.ts'
 import { createTurn, type TurnContext } from '../agent/turn.ts'
 import type { Voice } from '../agent/voice.ts'
+import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
+import { noLineage, readLineage } from '../protocol/lineage.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { Fold } from '../tasks/fold.ts'
 import { foldUntil, loadFold } from '../tasks/load.ts'
 import type { NewTask } from '../tasks/log.ts'
+import { createCalls, type TurnCalls } from './calls/calls.ts'
+import { createDelegate } from './delegate.ts'
 import { createDurableStage } from './durable-stage.ts'
 import { describeFailure } from './failure.ts'
 import { watchIdle } from './idle.ts'
@@ -16,6 +21,9 @@ import type { Said } from './journal.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Beginning } from './pick-up.ts'
 import { createPlainStage } from './plain-stage.ts'
+import { createRequireAuth } from './require-auth.ts'
+import type { Scene } from './scene.ts'
+import { createTurnSecrets, type TurnSecrets } from './scrub.ts'
 import type { PausedTurn, Stage } from './stage.ts'
 import type { Stop, StopReason } from './stop.ts'
 import type { Writer } from './writer.ts'
@@ -63,6 +71,12 @@ export async function runTurn(
     return stage
   }
 
+  /** As the stage, made when they are needed: most turns know no secrets. */
+  let secrets: TurnSecrets | undefined
+  const heard: MessageEvent[] = []
+  let scene: Scene | undefined
+  let calls: TurnCalls | undefined
+  let requireAuth: RequireAuth | undefined
   const newArtifactId = recovery.isKept ? artifactIds(`${letter.generation}`) : randomId
 
   const idle =
@@ -73,7 +87,8 @@ export async function runTurn(
     idle?.touch()
     if (event.type === 'status') isTask = toldStatus = true
     else becomesTask()
-    return stage ? stage.emit(event) : writer.emit(event)
+    const told = secrets ? secrets.scrub(event) : event
+    return stage ? stage.emit(told) : writer.emit(told)
   }
 
   /** For the work of a step that is stored as a whole. */
@@ -81,6 +96,54 @@ export async function runTurn(
     const place = `${letter.generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
     return { emit: (event) => emit({ ...event, step }), newArtifactId: artifactIds(place) }
   }
+
+  async function step(name: string, work: (within: Mouth) => unknown) {
+    idle?.touch()
+    const done = await onStage().step(name, async (key) => {
+      const given = await work(key === undefined ? { emit, newArtifactId } : within(key))
+      if (secrets?.isIn(given)) throw new TypeError(secretInStep(name))
+      return given
+    })
+    idle?.touch()
+    return done
+  }
+
+  async function ask(question: StatusEvent, expiresAt?: number, signal?: AbortSignal): Promise<MessageEvent> {
+    if (stop.over) return await refused(overText(task, stop))
+    isTask = toldStatus = true
+    idle?.hold()
+    const answer = await onStage().ask(secrets ? secrets.scrub(question) : question, expiresAt, signal)
+    heard.push(answer)
+    idle?.touch()
+    return answer
+  }
+
+  /** Made when it is needed, as the stage. */
+  function onScene(): Scene {
+    secrets ??= createTurnSecrets()
+    scene ??= {
+      task,
+      received,
+      lineage,
+      voice,
+      stop,
+      inbox,
+      secrets,
+      settings,
+      emit,
+      step,
+      ask,
+      isReplaying: () => onStage().isReplaying(),
+      goOn() {
+        if (isInterrupted(writer.phase)) tellWorking()
+      },
+      heard: (message) => void heard.push(message),
+    }
+    return scene
+  }
+
+  const { metadata: told } = received.message
+  const lineage = told ? readLineage(told, settings.calls.self.ids) : noLineage
 
   function context(fold: Fold | undefined): TurnContext {
     const said = fold?.messages() ?? []
@@ -99,22 +162,18 @@ export async function runTurn(
       now: clock.now,
       newArtifactId,
       emit,
-      async step(name, work) {
-        idle?.touch()
-        const done = await onStage().step(name, (key) =>
-          work(key === undefined ? { emit, newArtifactId } : within(key)),
-        )
-        idle?.touch()
-        return done
+      step,
+      ask,
+      lineage,
+      calls() {
+        calls ??= createCalls(onScene())
+        return calls
       },
-      async ask(question, expiresAt) {
-        if (stop.over) return await refused(overText(task, stop))
-        isTask = toldStatus = true
-        idle?.hold()
-        const answer = await onStage().ask(question, expiresAt)
-        idle?.touch()
-        return answer
+      requireAuth(need, options) {
+        requireAuth ??= createRequireAuth(onScene())
+        return requireAuth(need, options)
       },
+      delegate: (audience, scopes) => createDelegate(onScene(), heard)(audience, scopes),
     }
   }
 
@@ -126,15 +185,19 @@ export async function runTurn(
   /** What a returned value means, given what the turn has already told. */
   function conclude(result: Content | undefined): Promise<void> | undefined {
     if (isEnded(writer.phase) || (result === undefined && isInterrupted(writer.phase))) return undefined
-    if (isTask || result === undefined) return writer.emit(voice.status('completed', result))
-    const { taskId: _, ...reply } = voice.message(result)
+    const said = secrets ? secrets.scrub(result) : result
+    if (isTask || said === undefined) return writer.emit(voice.status('completed', said))
+    const { taskId: _, ...reply } = voice.message(said)
     return writer.emit({ type: 'reply', message: reply })
   }
 
   function fail(error: unknown): Promise<void> | undefined {
     const { text, reference } = describeFailure(error)
-    logger.error({ taskId: task.taskId, reference, error }, 'the agent failed')
-    return isEnded(writer.phase) ? undefined : writer.emit(voice.status('failed', text))
+    logger.error(
+      { taskId: task.taskId, reference, error: secrets ? cleaned(error, secrets) : error },
+      'the agent failed',
+    )
+    return isEnded(writer.phase) ? undefined : writer.emit(voice.status('failed', secrets ? secrets.scrub(text) : text))
   }
 
   // An attempt that follows another finds the task at work, unless that one was waiting for its caller.
@@ -146,6 +209,10 @@ export async function runTurn(
   const done = await stop.race(work)
   clock.clearTimeout(slow)
   idle?.close()
+  if (!stop.reason) {
+    calls?.close()
+    settings.vault.forget(received.ticket)
+  }
   stage?.close(done !== undefined && 'value' in done && !stop.reason)
   stop.close()
   // What the agent emitted without awaiting it comes before its end. Artifacts go together with it; only a status that
@@ -161,6 +228,15 @@ export async function runTurn(
   if (stop.reason || !done) return stop.reason === 'paused' ? stage?.pause() : stop.reason
   await ('error' in done ? fail(done.error) : conclude(done.value))
   return undefined
+}
+
+function cleaned(error: unknown, secrets: TurnSecrets): unknown {
+  if (!(error instanceof Error)) return secrets.scrub(error)
+  return { name: error.name, message: secrets.scrub(error.message), stack: secrets.scrub(error.stack) }
+}
+
+function secretInStep(name: string): string {
+  return `What the step "${name}" returns has a secret in it, and would be stored. Use the secret within the step.`
 }
 
 function overText({ taskId }: NewTask, { reason }: Stop): string {

@@ -1,10 +1,14 @@
 import type { AgentProfile } from '../agent/agent.ts'
 import { type Auth, createAuth } from '../auth/auth.ts'
+import { authorizationOf } from '../auth/credentials.ts'
 import type { AuthOptions } from '../auth/options.ts'
 import type { AgentCard } from '../protocol/card.ts'
+import type { TokenExchange } from '../protocol/credentials.ts'
 import type { Logger } from '../protocol/logger.ts'
-import { anonymous } from '../protocol/model.ts'
+import { anonymous, type Principal } from '../protocol/model.ts'
+import type { SecurityScheme } from '../protocol/security.ts'
 import type { SendRequest } from '../protocol/service.ts'
+import type { DelegationOptions } from '../runtime/delegation.ts'
 import type { Policy } from '../runtime/options.ts'
 import type { WireOptions } from '../transports/options.ts'
 
@@ -12,6 +16,8 @@ import type { WireOptions } from '../transports/options.ts'
 export interface AuthSettings extends AuthOptions {
   /** Lets a caller see more than its own tasks: of a team, of a tenant, or of everyone. Asked for every call. */
   readonly policy?: Policy
+  /** Gives agents tokens in the name of their callers, for `turn.delegate`, as by `tokenExchange(…)`. */
+  readonly exchange?: TokenExchange
   /** Which skill a message asks for. By default what its metadata says as `skillId` or `skill`. */
   readonly skillOf?: (request: SendRequest) => string | undefined
 }
@@ -25,6 +31,7 @@ export interface Admission extends Pick<WireOptions, 'principalOf'> {
   readonly auth: Auth | undefined
   /** What the card says of it. */
   readonly card: Pick<AgentCard, 'securitySchemes' | 'security'>
+  readonly delegation?: DelegationOptions
 }
 
 export function createAdmission(
@@ -37,7 +44,32 @@ export function createAdmission(
   requireDeclared(profile, securitySchemes)
   // Nothing to ask and nothing to wait for.
   if (security.length === 0) return { settings, auth: undefined, card: {}, principalOf: () => anonymous }
-  return { settings, auth, card: { securitySchemes, security }, principalOf: auth.principalOf }
+  const { exchange } = settings
+  const card = { securitySchemes, security }
+  if (!exchange) return { settings, auth, card, principalOf: auth.principalOf }
+  const { principalOf, tokenOf } = rememberingTokens(auth)
+  return { settings, auth, card, principalOf, delegation: { exchange, tokenOf } }
+}
+
+/** The token of a caller is known as long as what it has proved is in memory, and is not part of it. */
+function rememberingTokens({ principalOf, securitySchemes }: Auth) {
+  const tokens = new WeakMap<Principal, string>()
+  const schemes = Object.keys(securitySchemes).filter((name) => takesTokens(securitySchemes[name]))
+
+  const remembering: Admission['principalOf'] = async (incoming) => {
+    const principal = await principalOf(incoming)
+    const token = authorizationOf(incoming, 'bearer')
+    // One that was not accepted proves nothing, whatever else did.
+    const isAccepted = schemes.some((name) => principal.grants?.[name] !== undefined)
+    if (isAccepted && typeof token === 'string') tokens.set(principal, token)
+    return principal
+  }
+  return { principalOf: remembering, tokenOf: (principal: Principal) => tokens.get(principal) }
+}
+
+function takesTokens(scheme: SecurityScheme | undefined): boolean {
+  if (scheme?.type === 'http') return scheme.scheme.toLowerCase() === 'bearer'
+  return scheme?.type === 'oauth2' || scheme?.type === 'openid'
 }
 
 /** What a card says of a skill is what is checked, and so must be something that can be. */

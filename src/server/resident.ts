@@ -17,7 +17,9 @@ import { type AddressOptions, interfacesAt } from './interfaces.ts'
 import { type Counts, countingPrincipal, limited } from './limited.ts'
 import { unlessOverloaded } from './unless-overloaded.ts'
 
-export interface HandlerOptions extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace'>>, FaceOptions {
+export interface HandlerOptions
+  extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace' | 'delegation'>>,
+    FaceOptions {
   /** Who may call. Whoever can reach the agent by default, as with `none`. */
   readonly auth?: AuthChoice
   /** How much callers may use. */
@@ -50,6 +52,7 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   const runtime = createRuntime({
     ...options,
     ...(policy && { policy }),
+    ...(admission.delegation && { delegation: admission.delegation }),
     ...(limits && { holdPlace: (kind, request, { principal }) => limits.hold(kind, principal, skillOf(request)) }),
     logger,
     log,

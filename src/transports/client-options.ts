@@ -52,10 +52,11 @@ export async function believed(
 /** What is said beside the request, in headers or metadata (A2A 1.0 §3.2.6). */
 export function parametersOf(
   { dialect, extensions = [] }: WireClientOptions,
-  { idempotencyKey }: Pick<Call, 'idempotencyKey'>,
+  { idempotencyKey, headers }: Pick<Call, 'idempotencyKey' | 'headers'>,
 ): Readonly<Record<string, string>> {
   const activated = extensions.join(', ')
   return {
+    ...headers,
     'a2a-version': dialect.version,
     // The header lost its prefix with 1.0; a server reads the one that it knows.
     ...(activated !== '' && { 'a2a-extensions': activated, 'x-a2a-extensions': activated }),

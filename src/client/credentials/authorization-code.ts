@@ -1,8 +1,8 @@
+import type { CredentialProvider } from '../../protocol/credentials.ts'
 import { askToken, refusal } from './ask-token.ts'
 import { incomplete } from './endpoints.ts'
 import { bare, type OAuthClient, requireSecure } from './oauth-client.ts'
 import { type FlowStart, oauthProvider } from './oauth-provider.ts'
-import type { CredentialProvider } from './provider.ts'
 import type { Token } from './token-store.ts'
 import { noCredentials } from './trouble.ts'
 

@@ -1,8 +1,8 @@
 import type { Fetch } from '../../http/outbound.ts'
 import type { AgentCard } from '../../protocol/card.ts'
+import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
 import type { SecurityRequirement, SecurityScheme } from '../../protocol/security.ts'
-import type { Authorize, Credentials } from '../authorize.ts'
-import type { CredentialProvider } from './provider.ts'
+import type { Authorize } from '../authorize.ts'
 import { noCredentials } from './trouble.ts'
 
 /** One scheme that is to be met, and who meets it. */

@@ -1,10 +1,10 @@
 import { systemClock } from '../../protocol/clock.ts'
+import type { CredentialProvider } from '../../protocol/credentials.ts'
 import { pause } from '../pause.ts'
 import { askForm, refusal, tryToken } from './ask-token.ts'
 import { incomplete } from './endpoints.ts'
 import { bare, type OAuthClient } from './oauth-client.ts'
 import { type FlowStart, oauthProvider } from './oauth-provider.ts'
-import type { CredentialProvider } from './provider.ts'
 import type { Token } from './token-store.ts'
 
 /** What somebody has to do somewhere else. */

@@ -1,9 +1,9 @@
 import type { Fetch } from '../../http/outbound.ts'
+import type { CredentialProvider } from '../../protocol/credentials.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/security.ts'
 import { tryToken } from './ask-token.ts'
 import { type Endpoints, endpointsOf } from './endpoints.ts'
 import { checkClient, discoveryUrl, fitsClient, type OAuthClient } from './oauth-client.ts'
-import type { CredentialProvider } from './provider.ts'
 import { createTokenStore, type Token } from './token-store.ts'
 
 export interface FlowStart {

@@ -1,6 +1,6 @@
+import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
 import type { SecurityScheme } from '../../protocol/security.ts'
-import type { Credentials } from '../authorize.ts'
-import { type CredentialProvider, reveal, type Secret } from './provider.ts'
+import { reveal, type Secret } from './provider.ts'
 import { noCredentials } from './trouble.ts'
 
 export interface ApiKeyOptions {

@@ -1,0 +1,130 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { callOf, gate, quiet, send, taskOf, until } from '../../../test/support/house.ts'
+import { begin, hang, processes, textIn } from '../../../test/support/mortal-processes.ts'
+import { type Agent, agent, type Run } from '../../agent/agent.ts'
+import { type Client, connect } from '../../client/index.ts'
+import { createHandler } from '../../server/handler.ts'
+
+/** Another agent, which outlives the process that asks it. */
+async function other(name: string, run: Run): Promise<Client> {
+  const made: Agent = agent({ name }, run)
+  const handler = createHandler(made, { logger: quiet, cancelGrace: 20, auth: { anonymous: { listAll: true } } })
+  onTestFinished(() => handler.drain(0))
+  return await connect(handler)
+}
+
+it('goes on with the same task of the other agent after a restart', async () => {
+  const { start, ended } = processes()
+  const working = gate()
+  const finish = gate()
+  let runs = 0
+  const writer = await other('Writer', async (turn) => {
+    runs++
+    await turn.status('working', 'Writing')
+    working.resolve()
+    await finish.promise
+    await turn.artifact('text').close('A text')
+  })
+  const code: Run = async (turn) => {
+    const { text } = await turn.call(writer, 'write')
+    return `${text} in attempt ${turn.attempt}`
+  }
+  const first = start(code)
+  const id = await begin(first)
+  await working.promise
+  await until(async () => JSON.stringify(await first.service.getTask({ taskId: id }, callOf())).includes('Writing'))
+  first.kill()
+  start(code)
+  finish.resolve()
+  const task = await ended(id)
+  expect(textIn(task)).toBe('A text in attempt 2')
+  expect(runs).toBe(1)
+})
+
+it('begins no second task when it dies before it knows the first one', async () => {
+  const { start, ended } = processes()
+  let runs = 0
+  let kill = () => {}
+  const writer = await other('Writer', async (turn) => {
+    runs++
+    kill()
+    await turn.status('working', 'Writing')
+    return 'A text'
+  })
+  const code: Run = async (turn) => (await turn.call(writer, 'write')).text
+  const first = start(code)
+  kill = first.kill
+  const id = await begin(first)
+  await until(() => runs === 1)
+  start(code)
+  expect(textIn(await ended(id))).toBe('A text')
+  expect(runs).toBe(1)
+})
+
+it('waits for answers to two agents across restarts, and gives each its own', async () => {
+  const { start, ended } = processes({ leaseTtl: 500 })
+  let runs = 0
+  const asking = (name: string) =>
+    other(name, async (turn) => {
+      runs++
+      const one = await turn.ask(`${name}: first?`)
+      const two = await turn.ask(`${name}: second?`)
+      return `${name} has ${one.text} and ${two.text}`
+    })
+  const agents = [await asking('Ann'), await asking('Bob')]
+  const code: Run = async (turn) => {
+    const answers = await Promise.all(agents.map((each) => turn.call(each, 'go')))
+    return answers.map(({ text }) => text).join(', ')
+  }
+  let task = taskOf(await send(start(code).service, 'go'))
+  for (let round = 0; round < 4; round++) {
+    expect(task.status.state).toBe('input-required')
+    const question = textIn(task) ?? ''
+    const process = start(code)
+    const answer = question.replace(/\W+/g, '-').toLowerCase()
+    await send(process.service, answer, { taskId: task.id, returnImmediately: round === 3 })
+    if (round < 3) task = await process.service.getTask({ taskId: task.id }, callOf())
+    process.kill()
+  }
+  start(code)
+  const text = textIn(await ended(task.id))
+  expect(text).toBe('Ann has ann-first- and ann-second-, Bob has bob-first- and bob-second-')
+  expect(runs).toBe(2)
+})
+
+it('has the same winner again after a restart, and the losers are canceled', async () => {
+  const { start, ended } = processes()
+  const won: string[] = []
+  const reached = gate()
+  const canceled: string[] = []
+  const fast = await other('Fast', async () => 'fast')
+  const slow = await other('Slow', async (turn) => {
+    await turn.status('working', 'Slowly')
+    await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
+    canceled.push('slow')
+  })
+  const code =
+    (after: () => unknown): Run =>
+    async (turn) => {
+      const { text } = await turn.callFirst([
+        [slow, 'go'],
+        [fast, 'go'],
+      ])
+      won.push(text)
+      await turn.step('then', after)
+      return text
+    }
+  const first = start(
+    code(() => {
+      reached.resolve()
+      return hang()
+    }),
+  )
+  const id = await begin(first)
+  await reached.promise
+  await until(() => canceled.length === 1)
+  first.kill()
+  start(code(() => 1))
+  expect(textIn(await ended(id))).toBe('fast')
+  expect(won).toEqual(['fast', 'fast'])
+})
