@@ -1,4 +1,4 @@
-import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import type { ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
 /** The connections of HTTP/2 that are open. */
@@ -62,7 +62,8 @@ const unread = new WeakMap<ServerHttp2Stream, number>()
 function cutUnread(stream: ServerHttp2Stream): void {
   const times = (unread.get(stream) ?? 0) + 1
   unread.set(stream, times)
-  if (times > 2) stream.close(constants.NGHTTP2_CANCEL)
+  // It may be closing already, when all is read.
+  if (times > 2) stream.destroy()
 }
 
 function check(peer: Peer, keepAliveTimeout: number): void {

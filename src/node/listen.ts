@@ -4,10 +4,10 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
-import { hasOneHost } from './hosts.ts'
 import { type ListenerOptions, toListener } from './listener.ts'
-import { createRefuser, notOneHost, refusalOf } from './refuse.ts'
+import { createRefuser, refusalOf } from './refuse.ts'
 import { sendText } from './send-text.ts'
+import { faultIn } from './unfit.ts'
 
 export interface ListenOptions extends ListenerOptions {
   /** 0 takes any free one. */
@@ -35,8 +35,6 @@ export interface Listening {
   close(options: { readonly deadline: number; readonly drained?: Promise<unknown> }): Promise<void>
 }
 
-const noHost = refusalOf(notOneHost)
-
 /** Starts a server of our own. */
 export async function listen(exchange: Exchange, options: ListenOptions): Promise<Listening> {
   const { port, host = '127.0.0.1', requestTimeout = 30_000, keepAliveTimeout = 65_000, load, maxConnections } = options
@@ -50,10 +48,11 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   const checks = { requireHostHeader: false }
   let closing = false
   const onRequest: RequestListener = (request, response) => {
-    const isFit = hasOneHost(request)
-    if (closing || !isFit) response.setHeader('connection', 'close')
-    if (isFit) listener(request, response)
-    else void sendText(response, noHost, noHost.body)
+    const fault = faultIn(request)
+    if (closing || fault) response.setHeader('connection', 'close')
+    if (!fault) return listener(request, response)
+    const refusal = refusalOf(fault)
+    void sendText(response, refusal, refusal.body)
   }
   const server: Server | TlsServer = tls
     ? await createTlsServer(

@@ -14,8 +14,6 @@ export interface Fault {
   readonly rawPacket?: Uint8Array
 }
 
-export const notOneHost: Fault = { code: 'NOT_ONE_HOST' }
-
 /** Answers what is not HTTP, so that it never becomes a request: Node itself would close without a word of JSON. */
 export function createRefuser(exchange: Exchange, secure: boolean): (fault: Fault, socket: Duplex) => void {
   return async (fault, socket) => {
@@ -49,6 +47,9 @@ const refusals: Readonly<Record<string, { readonly code: number; readonly messag
   HPE_HEADER_OVERFLOW: { code: 431, message: `The headers are longer than ${maxHeaderSize} bytes.` },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { code: 413, message: 'The extensions of a chunk are too long.' },
   ERR_HTTP_REQUEST_TIMEOUT: { code: 408, message: 'The request did not come in whole in time.' },
+  OLD_TRANSFER_ENCODING: { code: 400, message: 'HTTP/1.0 has no Transfer-Encoding.' },
+  OTHER_TRANSFER_ENCODING: { code: 501, message: 'The only Transfer-Encoding that is read here is chunked.' },
+  OTHER_VERSION: { code: 505, message: 'This is neither HTTP/1.1 nor the beginning of HTTP/2.' },
   NOT_ONE_HOST: { code: 400, message: 'A request of HTTP/1.1 has exactly one Host header.' },
 }
 

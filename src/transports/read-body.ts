@@ -11,8 +11,9 @@ export interface BodyLimits {
   readonly jsonDepth: number
 }
 
-/** The JSON of a body. One that is not declared as JSON is not even read. */
+/** The JSON of a body. One that is not declared as JSON, or is compressed, is not even read. */
 export async function readBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
+  requirePlain(incoming)
   if (!isJson(incoming.header('content-type'))) throw notJson()
   let bytes: Uint8Array
   try {
@@ -25,6 +26,7 @@ export async function readBody(incoming: Incoming, limits: BodyLimits): Promise<
 
 /** The same where a body may be left out. */
 export async function readOptionalBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
+  requirePlain(incoming)
   const contentType = incoming.header('content-type')
   if (contentType !== undefined && !isJson(contentType)) throw notJson()
   let bytes: Uint8Array
@@ -51,6 +53,13 @@ function parse(bytes: Uint8Array, { jsonDepth }: BodyLimits): unknown {
     if (!(error instanceof JsonError)) throw error
     throw new A2AError('parse-error', `Invalid JSON: ${error.message}.`, { cause: error })
   }
+}
+
+/** A small body could unfold into a giant one; those of A2A are small as they are. */
+function requirePlain({ header }: Incoming): void {
+  const coding = header('content-encoding')
+  if (coding === undefined || coding.toLowerCase() === 'identity') return
+  throw new A2AError('content-type-not-supported', 'The body must not be compressed: send it without Content-Encoding.')
 }
 
 function notJson(): A2AError {

@@ -16,9 +16,12 @@ const inside = [
   /\b(?:Type|Range|Syntax|Reference)Error\b/,
 ]
 
+/** HTTP has no other number for codings and versions of it that nobody speaks here. */
+const unspoken: ReadonlySet<number> = new Set([501, 505])
+
 /** The fault of an answer, if it has one. Whatever was asked, an answer is JSON or events, and never an accident. */
 export function indecency({ status, type, body }: RawOutcome): string | undefined {
-  if (!(status >= 200 && status < 500)) return `the status ${status}`
+  if (!(status >= 200 && status < 500) && !unspoken.has(status)) return `the status ${status}`
   for (const secret of inside) {
     if (typeof secret === 'string' ? body.includes(secret) : secret.test(body))
       return `words from the inside: ${secret}`

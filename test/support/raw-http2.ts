@@ -37,7 +37,7 @@ export function outcomeOverHttp2(url: string, headers: OutgoingHttpHeaders): Pro
   })
 }
 
-function frame(type: number, flags: number, stream: number, ...payload: readonly Buffer[]): Buffer {
+export function frame(type: number, flags: number, stream: number, ...payload: readonly Buffer[]): Buffer {
   const content = Buffer.concat(payload)
   const head = Buffer.alloc(9)
   head.writeUIntBE(content.length, 0, 3)
@@ -47,7 +47,7 @@ function frame(type: number, flags: number, stream: number, ...payload: readonly
 }
 
 /** A text behind its length, which has seven bits in the first byte and seven in each further one (§5.1). */
-function literal(text: string): Buffer {
+export function literal(text: string): Buffer {
   const length = text.length < 127 ? [text.length] : [127, ...sevens(text.length - 127)]
   return Buffer.concat([Buffer.from(length), Buffer.from(text)])
 }

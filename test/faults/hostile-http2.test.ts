@@ -1,0 +1,319 @@
+import { once } from 'node:events'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
+import { connect, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { status } from '@grpc/grpc-js'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { frame, literal } from '../support/raw-http2.ts'
+import { type ServedOptions, served } from '../support/served.ts'
+
+async function open(options: ServedOptions = {}, run: (text: string) => Promise<string> = async () => 'hi') {
+  const heard: string[] = []
+  const errors: unknown[] = []
+  const { server, wire } = await served(
+    async ({ text }) => {
+      heard.push(text)
+      return await run(text)
+    },
+    { grpc: true, onError: (error) => errors.push(error), ...options },
+  )
+  return {
+    server,
+    heard,
+    /** Whatever was tried: the next caller is served, over either version, and nobody had to be told of it. */
+    async stands() {
+      expect((await wire.send('still there?')).message?.parts).toEqual([{ text: 'hi' }])
+      const session = client(server.url)
+      expect((await answerTo(session.request({ ':path': '/healthz' }))).status).toBe(200)
+      expect(errors).toEqual([])
+    },
+  }
+}
+
+function client(url: string): ClientHttp2Session {
+  const session = connectHttp2(url)
+  session.on('error', () => {})
+  onTestFinished(() => session.destroy())
+  return session
+}
+
+/** However it came to it. */
+function closed(stream: { once(event: 'close', listener: () => void): unknown }): Promise<void> {
+  return new Promise((resolve) => stream.once('close', resolve))
+}
+
+async function answerTo(stream: ClientHttp2Stream) {
+  let text = ''
+  stream.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  stream.on('error', () => {})
+  const headers = new Promise<number>((resolve) => {
+    stream.once('response', ({ ':status': code = 0 }) => resolve(code))
+    stream.once('close', () => resolve(0))
+  })
+  await closed(stream)
+  return { status: await headers, reset: stream.rstCode, text }
+}
+
+const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0)])
+const types = { data: 0, headers: 1, reset: 3, settings: 4, ping: 6, windowUpdate: 8, continuation: 9 }
+const endHeaders = 4
+const endStream = 1
+
+/** A block of headers, of which the receiver keeps nothing. */
+function block(fields: readonly string[]): Buffer {
+  return Buffer.concat(fields.map((field, n) => Buffer.concat([n % 2 ? Buffer.of() : Buffer.of(0), literal(field)])))
+}
+
+const get = block([':method', 'GET', ':scheme', 'http', ':path', '/healthz', ':authority', 'x'])
+const post = block([
+  ':method',
+  'POST',
+  ':scheme',
+  'http',
+  ':path',
+  '/',
+  ':authority',
+  'x',
+  'content-type',
+  'application/json',
+])
+
+interface Peer extends Socket {
+  /** Everything that came. */
+  bytes(): Buffer
+  /** Writes until it is done, or the other side has had enough. Tells which. */
+  flood(pieces: Iterable<Buffer>): Promise<'done' | 'closed'>
+}
+
+function dial(port: number): Peer {
+  const socket = connect(port, '127.0.0.1')
+  const chunks: Buffer[] = []
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  socket.on('data', (chunk) => chunks.push(chunk))
+  socket.write(preface)
+  return Object.assign(socket, {
+    bytes: () => Buffer.concat(chunks),
+    async flood(pieces: Iterable<Buffer>) {
+      for (const piece of pieces) {
+        if (socket.destroyed || socket.readableEnded) return 'closed' as const
+        if (socket.write(piece)) continue
+        await new Promise((resolve) => socket.once('drain', resolve).once('close', resolve))
+      }
+      return 'done' as const
+    },
+  })
+}
+
+/** The types of the frames that came. */
+function framesIn(bytes: Buffer): readonly { readonly type: number; readonly payload: Buffer }[] {
+  const frames = []
+  for (let at = 0; at + 9 <= bytes.length; ) {
+    const end = at + 9 + bytes.readUIntBE(at, 3)
+    frames.push({ type: bytes[at + 3] ?? -1, payload: bytes.subarray(at + 9, end) })
+    at = end
+  }
+  return frames
+}
+
+const goAway = 7
+async function isSentAway(peer: Peer): Promise<void> {
+  await expect
+    .poll(() => peer.destroyed || framesIn(peer.bytes()).some(({ type }) => type === goAway), { timeout: 10_000 })
+    .toBe(true)
+}
+
+describe('over HTTP/2', () => {
+  it('a connection that opens and resets streams without end is ended', async () => {
+    const { server, heard, stands } = await open()
+    const peer = dial(server.port)
+    function* resets() {
+      for (let stream = 1; stream < 40_000; stream += 2) {
+        const cancel = Buffer.from([0, 0, 0, 8])
+        yield Buffer.concat([frame(types.headers, endHeaders, stream, post), frame(types.reset, 0, stream, cancel)])
+      }
+    }
+    await peer.flood(resets())
+    await isSentAway(peer)
+    expect(heard).toEqual([])
+    await stands()
+  })
+
+  it('headers that never end are ended', async () => {
+    const { server, stands } = await open()
+    const peer = dial(server.port)
+    function* continuations() {
+      yield frame(types.headers, endStream, 1, get)
+      for (let n = 0; n < 20_000; n++) yield frame(types.continuation, 0, 1, block([`x-${n}`, 'a'.repeat(500)]))
+    }
+    await peer.flood(continuations())
+    await isSentAway(peer)
+    await stands()
+  })
+
+  it('empty continuations, too', async () => {
+    const { server, stands } = await open()
+    const peer = dial(server.port)
+    function* continuations() {
+      yield frame(types.headers, endStream, 1, get)
+      for (let n = 0; n < 200_000; n++) yield frame(types.continuation, 0, 1)
+    }
+    await peer.flood(continuations())
+    await isSentAway(peer)
+    await stands()
+  })
+
+  it('small headers that unfold into giant ones are refused', async () => {
+    const { server, stands } = await open()
+    const peer = dial(server.port)
+    // RFC 7541 §6.2.1: kept by the receiver, and then named by one byte each.
+    const kept = Buffer.concat([Buffer.of(0x40), literal('x-bomb'), literal('a'.repeat(4_000))])
+    const bomb = Buffer.concat([get, kept, Buffer.alloc(12_000, 0x80 | 62)])
+    const before = process.memoryUsage().rss
+    for (let stream = 1; stream < 40; stream += 2)
+      peer.write(frame(types.headers, endHeaders | endStream, stream, bomb))
+    await expect
+      .poll(() => framesIn(peer.bytes()).some(({ type }) => type === types.reset || type === goAway))
+      .toBe(true)
+    expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 28)
+    await stands()
+  })
+
+  it('more headers, or longer ones, than there may be are refused, and the connection lives on', async () => {
+    const { server, stands } = await open()
+    const session = connectHttp2(server.url, { maxSendHeaderBlockLength: 2 ** 20 })
+    onTestFinished(() => session.destroy())
+    session.on('error', () => {})
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`x-${n}`, 'a']))
+    const refused = await answerTo(session.request({ ':path': '/healthz', ...many }))
+    expect(refused.status).toBe(0)
+    expect(refused.reset).not.toBe(0)
+    await stands()
+  })
+
+  it('questions and settings without end do not fill the memory', async () => {
+    const { server, stands } = await open()
+    for (const asking of [frame(types.ping, 0, 0, Buffer.alloc(8)), frame(types.settings, 0, 0)]) {
+      const peer = dial(server.port)
+      peer.pause()
+      function* questions() {
+        for (let n = 0; n < 200_000; n++) yield asking
+      }
+      await Promise.race([peer.flood(questions()), new Promise((resolve) => setTimeout(resolve, 3_000))])
+      await stands()
+      peer.destroy()
+    }
+  })
+
+  it('so many streams are open on one connection, the others are refused and may come again', async () => {
+    const gate = Promise.withResolvers<string>()
+    const { server, stands } = await open({}, (text) => (text === 'wait' ? gate.promise : Promise.resolve('hi')))
+    const session = client(server.url)
+    await once(session, 'remoteSettings')
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(1_000)
+    const peer = dial(server.port)
+    for (let stream = 1; stream < 2 * 1_200; stream += 2) peer.write(frame(types.headers, endHeaders, stream, post))
+    const refusals = () =>
+      framesIn(peer.bytes()).filter(({ type, payload }) => type === types.reset && payload.readUInt32BE() === 7)
+    await expect.poll(() => refusals().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(190)
+    await stands()
+    gate.resolve('hi')
+  })
+
+  it('a body that does not come to its end is cut off, and so is one that comes byte by byte', async () => {
+    const { server, heard, stands } = await open({ requestTimeout: 300 })
+    const session = client(server.url)
+    for (const isDripping of [false, true]) {
+      const stream = session.request({ ':method': 'POST', ':path': '/', 'content-type': 'application/json' })
+      stream.write('{')
+      const dripping = setInterval(() => isDripping && !stream.destroyed && stream.write(' '), 20)
+      const { status: code, reset } = await answerTo(stream)
+      clearInterval(dripping)
+      expect([code, reset]).toEqual([0, 8])
+    }
+    expect(heard).toEqual([])
+    await stands()
+  })
+
+  it('who never reads an answer is cut off, also if it answers questions', async () => {
+    const { server, stands } = await open({ keepAliveTimeout: 300, bodyLimit: 2 ** 23 })
+    const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } })
+    onTestFinished(() => session.destroy())
+    session.on('error', () => {})
+    const stream = session.request({ ':path': '/.well-known/agent-card.json' })
+    // What is read is credited to the window; here that is nothing.
+    stream.on('error', () => {}).resume()
+    await once(stream, 'response')
+    const begun = performance.now()
+    await closed(stream)
+    expect(performance.now() - begun).toBeLessThan(10_000)
+    await stands()
+  })
+
+  it('a stream of events whose reader takes nothing is cut off', async () => {
+    const much = (text: string) => Promise.resolve(text === 'much' ? 'x'.repeat(200_000) : 'hi')
+    const { server, stands } = await open({ unreadTimeout: 300 }, much)
+    const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } })
+    onTestFinished(() => session.destroy())
+    session.on('error', () => {})
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', accept: 'text/event-stream' }
+    const stream = session.request({ ':method': 'POST', ':path': '/message:stream', ...headers })
+    stream.on('error', () => {}).resume()
+    stream.end(JSON.stringify({ message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'much' }] } }))
+    await once(stream, 'response')
+    await closed(stream)
+    expect(stream.rstCode).toBe(8)
+    await stands()
+  })
+})
+
+describe('over gRPC', () => {
+  const headers = {
+    ':method': 'POST',
+    ':path': '/lf.a2a.v1.A2AService/SendMessage',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  }
+
+  async function send(url: string, message: Buffer, more: Readonly<Record<string, string>> = {}, isCompressed = true) {
+    const stream = client(url).request({ ...headers, ...more })
+    stream.on('error', () => {})
+    const head = Buffer.from([isCompressed ? 1 : 0, 0, 0, 0, 0])
+    head.writeUInt32BE(message.length, 1)
+    const told = Promise.race([once(stream, 'response'), once(stream, 'trailers')])
+    stream.resume().end(Buffer.concat([head, message]))
+    const [answer] = await told
+    return Number(answer['grpc-status'])
+  }
+
+  it('a message that unfolds into a giant one is refused before it has', async () => {
+    const { server, heard, stands } = await open()
+    const bomb = gzipSync(Buffer.alloc(200 * 2 ** 20))
+    expect(bomb.length).toBeLessThan(2 ** 18)
+    const before = process.memoryUsage().rss
+    const statuses = await Promise.all(
+      Array.from({ length: 8 }, () => send(server.url, bomb, { 'grpc-encoding': 'gzip' })),
+    )
+    expect(new Set(statuses)).toEqual(new Set([status.RESOURCE_EXHAUSTED]))
+    expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 29)
+    expect(heard).toEqual([])
+    await stands()
+  })
+
+  it('a length that lies, a compression that nobody knows, and rubbish are refused', async () => {
+    const { server, heard, stands } = await open()
+    const rubbish = Buffer.from('rubbish')
+    expect(await send(server.url, rubbish, { 'grpc-encoding': 'snappy' })).toBe(status.UNIMPLEMENTED)
+    expect(await send(server.url, rubbish, { 'grpc-encoding': 'gzip' })).toBe(status.INTERNAL)
+    expect(await send(server.url, rubbish)).toBe(status.INTERNAL)
+    const stream = client(server.url).request(headers)
+    const told = once(stream, 'response')
+    stream.on('error', () => {})
+    stream.resume().end(Buffer.from([0, 255, 255, 255, 255, 1]))
+    expect(Number((await told)[0]['grpc-status'])).toBe(status.RESOURCE_EXHAUSTED)
+    expect(heard).toEqual([])
+    await stands()
+  })
+})
