@@ -1,5 +1,6 @@
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded } from '../protocol/states.ts'
+import { readLimit } from '../tasks/log.ts'
 import type { EventBatch } from './event-batch.ts'
 import { takePage } from './page.ts'
 
@@ -15,8 +16,12 @@ export interface Tails {
   drop(taskId: string): void
 }
 
-const tailBytes = 1024 * 1024
-const allBytes = 8 * tailBytes
+/**
+ * Enough for who keeps up. More would be alive at most collections of young objects, whereupon V8 makes all events in
+ * the old generation, from where they are collected late: memory grew by 130 MB under a stream of large chunks.
+ */
+const tailBytes = 64 * 1024
+const allBytes = 8 * 1024 * 1024
 /** So many tasks that have ended: those who follow one read its end at once, and nobody follows it later. */
 const endedTasks = 64
 /** What an event weighs beside its text. */
@@ -77,6 +82,7 @@ function weight({ bytes }: Kept): number {
 }
 
 function extend(tail: Tail, after: number, { events, rows }: EventBatch): void {
+  const before = tail.bytes
   let at = 0
   for (const { count, text } of rows) {
     const bytes = text.length / count + eventBytes
@@ -86,8 +92,9 @@ function extend(tail: Tail, after: number, { events, rows }: EventBatch): void {
     tail.bytes += bytes * count
   }
   if (tail.bytes <= tailBytes) return
-  // Down to the half, so that the rest is not moved with every event.
+  // Down to the half, so that the rest is not moved with every event; but who follows shall find what has just come.
+  const rest = Math.max(tailBytes / 2, Math.min(tail.bytes - before, readLimit.bytes))
   let cut = 0
-  for (; tail.bytes > tailBytes / 2; cut++) tail.bytes -= tail.events[cut]?.bytes ?? 0
+  for (; tail.bytes > rest; cut++) tail.bytes -= tail.events[cut]?.bytes ?? 0
   tail.events.splice(0, cut)
 }
