@@ -18,12 +18,12 @@ const mayImport = {
   gateway: ['protocol', 'client', 'mesh', 'registry', 'server', 'auth', 'http'],
   stores: ['protocol', 'tasks'],
   testing: ['protocol', 'tasks', 'agent', 'client', 'server'],
-  node: ['server', 'client', 'transports', 'http'],
+  node: ['server', 'client', 'transports', 'registry', 'auth', 'protocol', 'http'],
 }
 
 /** Beyond the arrows above, `import type` only: a store sees these ports and none of their code. */
 const mayImportTypes = {
-  stores: ['push', 'registry', 'limits'],
+  stores: ['push', 'registry', 'limits', 'mesh'],
 }
 
 /** The rims; everything else speaks `fetch` and runs where there is no Node. */

@@ -18,6 +18,7 @@ const rooms = defineConfig({
     'loop/index': 'src/loop/index.ts',
     'mesh/index': 'src/mesh/index.ts',
     'registry/index': 'src/registry/index.ts',
+    'node/registry': 'src/node/registry.ts',
     'server/index': 'src/server/index.ts',
     'stores/postgres/index': 'src/stores/postgres/index.ts',
     'testing/index': 'src/testing/index.ts',

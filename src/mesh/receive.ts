@@ -66,7 +66,7 @@ export function createReceive(options: ReceiveOptions): Receive {
     if (claim === 'new')
       return await workOn(sighting, { envelope, from: envelope.sender_id, identity, signal: forever })
     if (claim === 'replay') throw replayed()
-    if (claim !== 'pending') return JSON.parse(claim.reply)
+    if (claim !== 'pending') return 'reply' in claim ? JSON.parse(claim.reply) : forgetful(claim.retryAfter)
     const other = working.get(envelope.message_id)
     if (other) return await other
     throw new MeshError('SERVICE_UNAVAILABLE', 'This message is being worked on.', { retryAfter: 1 })
@@ -172,6 +172,12 @@ async function sightingOf(
   }
   const digest = await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes))
   return { ...seen, digest: toHex(new Uint8Array(digest)) }
+}
+
+/** To forget what was seen would let it in again. */
+function forgetful(retryAfter: number): never {
+  const message = 'Too many messages were received lately: try again later.'
+  throw new MeshError('SERVICE_UNAVAILABLE', message, { retryAfter })
 }
 
 function replayed(): MeshError {

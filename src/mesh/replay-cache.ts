@@ -1,5 +1,3 @@
-import { MeshError } from './errors.ts'
-
 /** A message as it is remembered. */
 export interface Sighting {
   readonly messageId: string
@@ -11,8 +9,8 @@ export interface Sighting {
   readonly until: number
 }
 
-/** `pending`: the same message is being worked on. */
-export type Claim = 'new' | 'replay' | 'pending' | { readonly reply: string }
+/** `pending`: the same message is being worked on. `retryAfter`: nothing more can be remembered for so many seconds. */
+export type Claim = 'new' | 'replay' | 'pending' | { readonly reply: string } | { readonly retryAfter: number }
 
 /** Knows what was seen, so that nothing is done twice. Replicas that serve one agent share one. */
 export interface ReplayCache {
@@ -78,7 +76,7 @@ export function createReplayCache({
         return seen.isSettled ? 'replay' : 'pending'
       }
       if (nonce !== undefined && nonces.has(nonce)) return 'replay'
-      if (entries.size >= capacity) throw full(entries, moment)
+      if (entries.size >= capacity) return { retryAfter: roomAfter(entries, moment) }
       entries.set(messageId, { nonce, digest, until, isSettled: false })
       if (nonce !== undefined) nonces.add(nonce)
       return 'new'
@@ -101,10 +99,7 @@ export function createReplayCache({
   }
 }
 
-function full(entries: ReadonlyMap<string, Entry>, moment: number): MeshError {
+function roomAfter(entries: ReadonlyMap<string, Entry>, moment: number): number {
   const [oldest] = entries.values()
-  const retryAfter = Math.max(1, Math.ceil(((oldest?.until ?? moment) - moment) / 1000))
-  return new MeshError('SERVICE_UNAVAILABLE', 'Too many messages were received lately: try again later.', {
-    retryAfter,
-  })
+  return Math.max(1, Math.ceil(((oldest?.until ?? moment) - moment) / 1000))
 }

@@ -1,80 +1,168 @@
-import type { EntryQuery, EntryStore, RegistryEntry } from './entry-store.ts'
+import type { RegistryEntry } from './entry.ts'
+import type { ChangeType, EntryIndex, EntryQuery, EntryStore, StoredChange } from './entry-store.ts'
 
 export interface MemoryEntriesOptions {
   /** 100,000 unless it is given. */
   readonly capacity?: number
+  /** How many changes are remembered for those who follow. 10,000 unless it is given. */
+  readonly changesKept?: number
+}
+
+interface Kept extends EntryIndex {
+  readonly entry: RegistryEntry
 }
 
 /** Entries that are gone with the process. */
-export function createMemoryEntries({ capacity = 100_000 }: MemoryEntriesOptions = {}): EntryStore {
-  const entries = new Map<string, RegistryEntry>()
-  const byCapability = new Map<string, Set<string>>()
+export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntryStore {
+  const { capacity = 100_000, changesKept = 10_000 } = options
+  const all = new Map<string, Kept>()
+  const byTerm = new Map<string, Set<string>>()
+  const changes: StoredChange[] = []
+  const waiting = new Set<() => void>()
+  /** Begins with the time, so that numbers of another process are never taken for ours. */
+  let latest = Date.now()
 
-  function drop(id: string): boolean {
-    for (const capability of entries.get(id)?.card.capabilities ?? []) {
-      const offering = byCapability.get(capability)
-      offering?.delete(id)
-      if (offering?.size === 0) byCapability.delete(capability)
-    }
-    return entries.delete(id)
+  function tell(type: ChangeType, id: string): void {
+    changes.push({ number: ++latest, type, id })
+    if (changes.length > changesKept) changes.shift()
+    for (const wake of [...waiting]) wake()
   }
 
-  /** Those with the rarest of the capabilities: nobody else needs to be looked at. */
-  function* candidates(capabilities: readonly string[]): Generator<RegistryEntry> {
-    if (capabilities.length === 0) return yield* entries.values()
-    const offering = capabilities.map((capability) => byCapability.get(capability) ?? new Set<string>())
-    const rarest = offering.reduce((one, other) => (other.size < one.size ? other : one))
+  function keep(kept: Kept): void {
+    const { id } = kept.entry
+    drop(id)
+    all.set(id, kept)
+    for (const term of kept.terms) byTerm.set(term, (byTerm.get(term) ?? new Set()).add(id))
+  }
+
+  function drop(id: string): boolean {
+    for (const term of all.get(id)?.terms ?? []) {
+      const having = byTerm.get(term)
+      having?.delete(id)
+      if (having?.size === 0) byTerm.delete(term)
+    }
+    return all.delete(id)
+  }
+
+  /** Those with the rarest of the terms: nobody else needs to be looked at. */
+  function* candidates(terms: readonly string[]): Generator<Kept> {
+    if (terms.length === 0) return yield* all.values()
+    const having = terms.map((term) => byTerm.get(term) ?? new Set<string>())
+    const rarest = having.reduce((one, other) => (other.size < one.size ? other : one))
     for (const id of rarest) {
-      const entry = entries.get(id)
-      if (entry && offering.every((ids) => ids.has(id))) yield entry
+      const kept = all.get(id)
+      if (kept && having.every((ids) => ids.has(id))) yield kept
     }
   }
 
   return {
-    async put(entry) {
-      if (!entries.has(entry.id) && entries.size >= capacity) return false
-      drop(entry.id)
-      entries.set(entry.id, entry)
-      for (const capability of entry.card.capabilities) {
-        const offering = byCapability.get(capability) ?? new Set()
-        byCapability.set(capability, offering.add(entry.id))
-      }
+    async put(entry, index) {
+      const known = all.get(entry.id)
+      if (known && known.entry.owner !== entry.owner) return 'taken'
+      if (!known && all.size >= capacity) return 'full'
+      keep({ ...index, entry })
+      tell(known ? 'updated' : 'registered', entry.id)
+      return known ? 'replaced' : 'added'
+    },
+    async note({ owner: _, ...entry }, index, change) {
+      const known = all.get(entry.id)
+      if (!known) return false
+      const { owner } = known.entry
+      keep({ ...index, entry: { ...entry, ...(owner !== undefined && { owner }) } })
+      if (change) tell(change, entry.id)
       return true
     },
-    get: async (id) => entries.get(id),
+    get: async (id) => all.get(id)?.entry,
     async touch(id, seen, trouble) {
-      const entry = entries.get(id)
-      if (!entry) return undefined
-      const { trouble: before, ...rest } = entry
+      const kept = all.get(id)
+      if (!kept) return undefined
+      const { trouble: before, ...rest } = kept.entry
       const now = trouble === undefined ? before : (trouble ?? undefined)
-      const touched = { ...rest, seen: Math.max(seen, entry.seen), ...(now && { trouble: now }) }
-      entries.set(id, touched)
+      const touched = { ...rest, seen: Math.max(seen, rest.seen), ...(now && { trouble: now }) }
+      all.set(id, { ...kept, entry: touched })
+      if (now !== before) tell('status', id)
       return touched
     },
-    remove: async (id) => drop(id),
-    async find({ capabilities = [], health, limit }) {
-      const found = [...candidates(capabilities)].filter((entry) => isIn(entry, health))
-      return { entries: found.sort(byName).slice(0, limit), total: found.length }
+    async remove(id) {
+      if (!drop(id)) return false
+      tell('removed', id)
+      return true
     },
-    async expire(seenBefore, limit) {
+    async find({ terms = [], limit, after, order = 'name', uncounted = false, ...query }) {
+      const found = [...candidates(terms)].filter((kept) => isMeant(kept, query))
+      const sorted = found.sort(order === 'best' ? byRank : byName).map(({ entry }) => entry)
+      const beyond = after ? sorted.filter((entry) => compareNames(entry, after) > 0) : sorted
+      return { entries: beyond.slice(0, limit), total: uncounted ? 0 : found.length }
+    },
+    async expire(kind, seenBefore, limit) {
       const old: string[] = []
-      for (const { id, seen } of entries.values()) {
+      for (const { entry } of all.values()) {
         if (old.length >= limit) break
-        if (seen < seenBefore) old.push(id)
+        if (entry.kind === kind && entry.seen < seenBefore) old.push(entry.id)
       }
-      for (const id of old) drop(id)
+      for (const id of old) {
+        drop(id)
+        tell('removed', id)
+      }
       return old
     },
-    async close() {},
+    async due(by, limit) {
+      const due = [...all.values()].filter(({ due = Number.POSITIVE_INFINITY }) => due <= by)
+      const sorted = due.sort((one, other) => (one.due ?? 0) - (other.due ?? 0))
+      return sorted.slice(0, limit).map(({ entry }) => entry)
+    },
+    async schedule(id, due) {
+      const kept = all.get(id)
+      if (kept) all.set(id, { ...kept, due })
+    },
+    async changes(after, limit) {
+      const first = changes[0]?.number ?? latest + 1
+      if (after > latest || after < first - 1) return { changes: undefined, latest }
+      return { changes: changes.slice(after - first + 1, after - first + 1 + limit), latest }
+    },
+    wait(after, signal) {
+      if (latest > after || signal.aborted) return Promise.resolve()
+      return new Promise((resolve) => {
+        const wake = () => {
+          waiting.delete(wake)
+          signal.removeEventListener('abort', wake)
+          resolve()
+        }
+        waiting.add(wake)
+        signal.addEventListener('abort', wake)
+      })
+    },
+    lease: async () => true,
+    async close() {
+      for (const wake of [...waiting]) wake()
+    },
   }
 }
 
-function isIn({ seen, trouble }: RegistryEntry, health: EntryQuery['health']): boolean {
-  return health === undefined || health.isHealthy === (trouble === undefined && seen >= health.since)
+function isMeant({ entry, terms }: Kept, { kind, health, prefixes = [] }: Omit<EntryQuery, 'limit'>): boolean {
+  if (kind !== undefined && entry.kind !== kind) return false
+  if (!prefixes.every((prefix) => terms.some((term) => term.startsWith(prefix)))) return false
+  if (!health) return true
+  const isFresh = entry.kind === 'a2a' || entry.seen >= health.since
+  return health.isHealthy === (entry.trouble === undefined && isFresh)
 }
 
-function byName(one: RegistryEntry, other: RegistryEntry): number {
-  return compare(one.card.name, other.card.name) || compare(one.id, other.id)
+function byName({ entry: one }: Kept, { entry: other }: Kept): number {
+  return compareNames(one, other)
+}
+
+function byRank(one: Kept, other: Kept): number {
+  const troubled = Number(one.entry.trouble !== undefined) - Number(other.entry.trouble !== undefined)
+  return troubled || one.rank - other.rank || byName(one, other)
+}
+
+interface Named {
+  readonly name: string
+  readonly id: string
+}
+
+function compareNames(one: Named, other: Named): number {
+  return compare(one.name, other.name) || compare(one.id, other.id)
 }
 
 function compare(one: string, other: string): number {

@@ -1,12 +1,12 @@
 import type { MeshCard } from '../mesh/envelope.ts'
 import { importPublicKey } from '../mesh/keys.ts'
 import type { MeshCall } from '../mesh/options.ts'
-import type { RegistryEntry } from './entry-store.ts'
+import type { MeshEntry } from './entry.ts'
 
 /** Rejects if the address may not be asked, as `createGuardedFetch().check` does. */
 export type CheckEndpoint = (url: string) => Promise<void>
 
-export type Registration = { readonly entry?: RegistryEntry } | { readonly refusal: string }
+export type Registration = { readonly entry?: MeshEntry } | { readonly refusal: string }
 
 /** What a handshake asks for. One without an endpoint registers nobody: it comes from somebody who only searches. */
 export async function registrationOf(
@@ -29,7 +29,7 @@ export async function registrationOf(
     return { refusal: 'metadata.public_key is not the key that signed the handshake.' }
   }
   const proof = identity && { fingerprint: identity.fingerprint }
-  return { entry: { id: card.agent_id, card, endpoint, seen: now, ...proof } }
+  return { entry: { kind: 'mesh', id: card.agent_id, name: card.name, card, endpoint, seen: now, ...proof } }
 }
 
 /** Others take keys from here, so a wrong one must not get in. */

@@ -1,10 +1,14 @@
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createMemoryEntries } from '../../src/registry/index.ts'
+import { createPostgresEntries, type PostgresEntriesOptions } from '../../src/stores/postgres/index.ts'
 import { createSqliteEntries } from '../../src/stores/sqlite/index.ts'
-import { meshCard } from '../support/mesh.ts'
+import { startServerFirst } from '../support/postgres/database.ts'
+import { openPool, secondPool } from '../support/postgres/place.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
-import { registryEntriesContract } from './registry-entries.ts'
+import { entryOf, latestOf, put, registryEntriesContract } from './registry-entries.ts'
+
+startServerFirst()
 
 describe('registry entries: memory', () => registryEntriesContract(async (options) => createMemoryEntries(options)))
 
@@ -13,13 +17,71 @@ describe('registry entries: SQLite', () => {
     createSqliteEntries({ file: join(await temporaryDirectory(), 'made', 'registry.db'), ...options }),
   )
 
-  it('survive the process', async () => {
+  it('survive the process, and are shared by two', async () => {
     const file = join(await temporaryDirectory(), 'registry.db')
     const first = createSqliteEntries({ file })
-    await first.put({ id: 'tea-agent', card: meshCard('tea-agent'), endpoint: 'https://tea.example.com/', seen: 1 })
+    await put(first, entryOf('tea-agent'))
     await first.close()
-    const second = createSqliteEntries({ file })
-    expect((await second.find({ capabilities: ['prices'], limit: 1 })).total).toBe(1)
+    const [second, third] = [createSqliteEntries({ file }), createSqliteEntries({ file })]
+    expect((await second.find({ terms: ['c:prices'], limit: 1 })).total).toBe(1)
+    const before = await latestOf(second)
+    const waiting = second.wait(before, AbortSignal.timeout(5_000))
+    await third.remove('tea-agent')
+    await waiting
+    expect((await second.changes(before, 1)).changes).toMatchObject([{ type: 'removed' }])
+    expect(await second.lease('upkeep', 'second', 60_000)).toBe(true)
+    expect(await third.lease('upkeep', 'third', 60_000)).toBe(false)
+    expect(await second.lease('upkeep', 'second', -1)).toBe(true)
+    expect(await third.lease('upkeep', 'third', 60_000)).toBe(true)
     await second.close()
+    await third.close()
   })
 })
+
+describe('registry entries: PostgreSQL', () => {
+  registryEntriesContract(async (options) => await createPostgresEntries({ pool: await openPool(), ...options }))
+
+  it('are one registry for two replicas, who hear of each other at once', async () => {
+    const pool = await openPool()
+    const [one, two] = [await opened({ pool }), await opened({ pool: secondPool(pool) })]
+    const begun = performance.now()
+    const before = await latestOf(two)
+    const waiting = two.wait(before, AbortSignal.timeout(10_000))
+    await put(one, entryOf('tea-agent'))
+    await waiting
+    expect(performance.now() - begun).toBeLessThan(5_000)
+    expect(await two.get('tea-agent')).toEqual(entryOf('tea-agent'))
+    expect(await two.changes(before, 10)).toMatchObject({
+      changes: [{ number: before + 1, type: 'registered' }],
+      latest: before + 1,
+    })
+  })
+
+  it('number what replicas change at once without a gap', async () => {
+    const pool = await openPool()
+    const [one, two] = [await opened({ pool }), await opened({ pool: secondPool(pool) })]
+    const before = await latestOf(one)
+    const ids = Array.from({ length: 40 }, (_, at) => `agent-${at}`)
+    await Promise.all(ids.map((id, at) => put(at % 2 ? one : two, entryOf(id))))
+    await Promise.all(ids.flatMap((id) => [one.touch(id, 2, 'said'), put(two, entryOf(id))]))
+    const { changes = [], latest } = await one.changes(before, 1_000)
+    expect(changes.map(({ number }) => number - before)).toEqual(changes.map((_, at) => at + 1))
+    expect(changes.at(-1)?.number).toBe(latest)
+    expect((await two.find({ limit: 1 })).total).toBe(40)
+  })
+
+  it('let one replica at a time hold what only one may', async () => {
+    const pool = await openPool()
+    const [one, two] = [await opened({ pool }), await opened({ pool: secondPool(pool) })]
+    expect(await one.lease('upkeep', 'one', 60_000)).toBe(true)
+    expect(await two.lease('upkeep', 'two', 60_000)).toBe(false)
+    expect(await one.lease('upkeep', 'one', -1)).toBe(true)
+    expect(await two.lease('upkeep', 'two', 60_000)).toBe(true)
+  })
+})
+
+async function opened(options: PostgresEntriesOptions) {
+  const entries = await createPostgresEntries(options)
+  onTestFinished(() => entries.close())
+  return entries
+}

@@ -1,12 +1,16 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { EntryStore, RegistryEntry } from '../../src/registry/index.ts'
+import type { A2AEntry, EntryStore, MeshEntry, RegistryEntry } from '../../src/registry/index.ts'
 import { meshCard } from '../support/mesh.ts'
 
-export type OpenEntries = (options: { readonly capacity?: number }) => Promise<EntryStore>
+export interface OpenOptions {
+  readonly capacity?: number
+  readonly changesKept?: number
+}
+export type OpenEntries = (options: OpenOptions) => Promise<EntryStore>
 
 /** What every store of registry entries does. */
 export function registryEntriesContract(open: OpenEntries): void {
-  async function opened(options: { readonly capacity?: number } = {}): Promise<EntryStore> {
+  async function opened(options: OpenOptions = {}): Promise<EntryStore> {
     const entries = await open(options)
     onTestFinished(() => entries.close())
     return entries
@@ -14,86 +18,253 @@ export function registryEntriesContract(open: OpenEntries): void {
 
   it('gives back what was put, until it is removed', async () => {
     const entries = await opened()
-    const entry = entryOf('tea-agent', { fingerprint: 'sha256:ab', trouble: 'said' })
-    expect(await entries.put(entry)).toBe(true)
+    const entry = entryOf('tea-agent', { fingerprint: 'sha256:ab', trouble: 'said', owner: 'alice' })
+    expect(await put(entries, entry)).toBe('added')
     expect(await entries.get('tea-agent')).toEqual(entry)
     expect(await entries.remove('tea-agent')).toBe(true)
     expect(await entries.remove('tea-agent')).toBe(false)
     expect(await entries.get('tea-agent')).toBeUndefined()
-    expect(await entries.find({ capabilities: ['prices'], limit: 10 })).toEqual({ entries: [], total: 0 })
+    expect(await entries.find({ terms: ['c:prices'], limit: 10 })).toEqual({ entries: [], total: 0 })
+    expect(await entries.find({ limit: 10 })).toEqual({ entries: [], total: 0 })
+  })
+
+  it('keeps any text', async () => {
+    const entries = await opened()
+    const name = 'odd \u0000\n\ud800 \\ 名前 \u{1f375}'
+    const entry = { ...a2aEntry('https://odd.example/card.json'), name, owner: `o${name}` }
+    await put(entries, entry, [`t:${name}`])
+    const found = await entries.find({ terms: [`t:${name}`], limit: 10 })
+    expect(found.total).toBe(1)
+    expect(found.entries[0]).toMatchObject({ id: entry.id, kind: 'a2a' })
+    expect(await entries.remove(entry.id)).toBe(true)
   })
 
   it('forgets what an agent no longer offers when it registers again', async () => {
     const entries = await opened()
-    await entries.put(entryOf('tea-agent', {}, ['prices', 'news']))
-    await entries.put(entryOf('tea-agent', {}, ['weather']))
-    expect((await entries.find({ capabilities: ['news'], limit: 10 })).total).toBe(0)
-    expect((await entries.find({ capabilities: ['weather'], limit: 10 })).total).toBe(1)
+    await put(entries, entryOf('tea-agent'), ['c:prices', 'c:news'])
+    expect(await put(entries, entryOf('tea-agent', { name: 'Renamed' }), ['c:weather'])).toBe('replaced')
+    expect((await entries.find({ terms: ['c:news'], limit: 10 })).total).toBe(0)
+    expect((await entries.find({ terms: ['c:weather'], limit: 10 })).total).toBe(1)
     expect((await entries.find({ limit: 10 })).total).toBe(1)
   })
 
-  it('finds those that have all of the capabilities, written exactly so', async () => {
+  it('finds those that have all of the terms, written exactly so', async () => {
     const entries = await opened()
-    await entries.put(entryOf('both-agent', {}, ['prices', 'news']))
-    await entries.put(entryOf('news-agent', {}, ['news', 'Prices']))
-    expect(idsOf(await entries.find({ capabilities: ['news', 'prices'], limit: 10 }))).toEqual(['both-agent'])
-    expect(idsOf(await entries.find({ capabilities: ['news', 'tea'], limit: 10 }))).toEqual([])
-    expect(idsOf(await entries.find({ capabilities: [], limit: 10 }))).toEqual(['both-agent', 'news-agent'])
+    await put(entries, entryOf('both-agent'), ['c:prices', 'c:news'])
+    await put(entries, entryOf('news-agent'), ['c:news', 'c:Prices'])
+    expect(idsOf(await entries.find({ terms: ['c:news', 'c:prices'], limit: 10 }))).toEqual(['both-agent'])
+    expect(idsOf(await entries.find({ terms: ['c:news', 'c:tea'], limit: 10 }))).toEqual([])
+    expect(idsOf(await entries.find({ terms: [], limit: 10 }))).toEqual(['both-agent', 'news-agent'])
   })
 
-  it('tells them by name and then by id, and counts what is beyond the limit', async () => {
+  it('finds by how terms begin, each entry once', async () => {
+    const entries = await opened()
+    await put(entries, entryOf('tea-agent'), ['w:price', 'w:prices', 'w:tea', 'c:x'])
+    await put(entries, entryOf('toy-agent'), ['w:price', 'w:toys'])
+    expect(await entries.find({ prefixes: ['w:pri'], limit: 10 })).toMatchObject({ total: 2 })
+    expect(idsOf(await entries.find({ prefixes: ['w:pri', 'w:te'], limit: 10 }))).toEqual(['tea-agent'])
+    expect(idsOf(await entries.find({ terms: ['c:x'], prefixes: ['w:t'], limit: 10 }))).toEqual(['tea-agent'])
+    expect(await entries.find({ terms: ['c:x'], prefixes: ['w:z'], limit: 10 })).toEqual({ entries: [], total: 0 })
+  })
+
+  it('tells them by name and then by id, page by page, and counts what is beyond', async () => {
     const entries = await opened()
     for (const id of ['c-agent', 'a-agent', 'b-agent']) {
-      await entries.put({ ...entryOf(id), card: meshCard(id, { name: id === 'c-agent' ? 'A' : 'B' }) })
+      await put(entries, entryOf(id, { name: id === 'c-agent' ? 'A' : 'B' }))
     }
-    const found = await entries.find({ limit: 2 })
-    expect(idsOf(found)).toEqual(['c-agent', 'a-agent'])
-    expect(found.total).toBe(3)
+    for (const query of [{}, { terms: ['c:prices'] }, { prefixes: ['c:p'] }, { kind: 'mesh' as const }]) {
+      const found = await entries.find({ ...query, limit: 2 })
+      expect(idsOf(found)).toEqual(['c-agent', 'a-agent'])
+      expect(found.total).toBe(3)
+      const next = await entries.find({ ...query, after: { name: 'B', id: 'a-agent' }, limit: 2 })
+      expect(idsOf(next)).toEqual(['b-agent'])
+      expect(next.total).toBe(3)
+    }
   })
 
-  it('tells the healthy from the others by when they were seen, and by their trouble', async () => {
+  it('tells kinds apart', async () => {
     const entries = await opened()
-    await entries.put(entryOf('fresh-agent', { seen: 100 }))
-    await entries.put(entryOf('old-agent', { seen: 99 }))
-    await entries.put(entryOf('sick-agent', { seen: 200, trouble: 'unreachable' }))
+    await put(entries, entryOf('tea-agent'))
+    await put(entries, a2aEntry('https://tea.example/card.json'), ['c:prices'])
+    const found = await entries.find({ kind: 'a2a', terms: ['c:prices'], limit: 10 })
+    expect(idsOf(found)).toEqual(['https://tea.example/card.json'])
+    expect(found.total).toBe(1)
+    expect((await entries.find({ terms: ['c:prices'], limit: 10 })).total).toBe(2)
+  })
+
+  it('tells the healthy from the others: by trouble and, in the mesh, by when they were seen', async () => {
+    const entries = await opened()
+    await put(entries, entryOf('fresh-agent', { seen: 100 }))
+    await put(entries, entryOf('old-agent', { seen: 99 }))
+    await put(entries, entryOf('sick-agent', { seen: 200, trouble: 'unreachable' }))
+    await put(entries, { ...a2aEntry('https://tea.example/'), seen: 1 }, ['c:prices'])
     const healthy = await entries.find({ health: { isHealthy: true, since: 100 }, limit: 10 })
-    expect(idsOf(healthy)).toEqual(['fresh-agent'])
-    const others = await entries.find({ capabilities: ['prices'], health: { isHealthy: false, since: 100 }, limit: 1 })
+    expect(idsOf(healthy)).toEqual(['fresh-agent', 'https://tea.example/'])
+    const others = await entries.find({ terms: ['c:prices'], health: { isHealthy: false, since: 100 }, limit: 1 })
     expect(idsOf(others)).toEqual(['old-agent'])
     expect(others.total).toBe(2)
   })
 
+  it('tells the best first, and those in trouble last', async () => {
+    const entries = await opened()
+    for (const [id, rank] of [
+      ['a-agent', 30],
+      ['b-agent', 10],
+      ['c-agent', 20],
+    ] as const) {
+      await entries.put(entryOf(id), { terms: ['c:prices'], rank })
+    }
+    await entries.touch('b-agent', 1, 'unreachable')
+    for (const query of [{}, { terms: ['c:prices'] }]) {
+      const found = await entries.find({ ...query, order: 'best', limit: 10 })
+      expect(idsOf(found)).toEqual(['c-agent', 'a-agent', 'b-agent'])
+    }
+  })
+
   it('remembers when an agent was last seen, never earlier, and how it is', async () => {
     const entries = await opened()
-    await entries.put(entryOf('tea-agent', { seen: 100 }))
+    await put(entries, entryOf('tea-agent', { seen: 100 }))
     expect(await entries.touch('tea-agent', 200, 'said')).toMatchObject({ seen: 200, trouble: 'said' })
     expect(await entries.touch('tea-agent', 150)).toMatchObject({ seen: 200, trouble: 'said' })
     expect(await entries.touch('tea-agent', 250, null)).toEqual(entryOf('tea-agent', { seen: 250 }))
     expect(await entries.touch('no-agent', 250)).toBeUndefined()
+    expect(await entries.touch('no-agent', 250, 'said')).toBeUndefined()
   })
 
-  it('removes those of long ago, so many at once', async () => {
+  it('removes those of a kind and of long ago, so many at once', async () => {
     const entries = await opened()
     for (const [index, id] of ['a-agent', 'b-agent', 'c-agent'].entries()) {
-      await entries.put(entryOf(id, { seen: index }))
+      await put(entries, entryOf(id, { seen: index }))
     }
-    expect(await entries.expire(2, 1)).toHaveLength(1)
-    expect(await entries.expire(2, 10)).toHaveLength(1)
-    expect(idsOf(await entries.find({ capabilities: ['prices'], limit: 10 }))).toEqual(['c-agent'])
+    await put(entries, { ...a2aEntry('https://tea.example/'), seen: 0 })
+    expect(await entries.expire('mesh', 2, 1)).toHaveLength(1)
+    expect(await entries.expire('mesh', 2, 10)).toHaveLength(1)
+    expect(await entries.expire('mesh', 2, 10)).toEqual([])
+    expect(idsOf(await entries.find({ terms: ['c:prices'], limit: 10 }))).toEqual(['c-agent', 'https://tea.example/'])
+    expect((await entries.find({ limit: 10 })).total).toBe(2)
   })
 
   it('takes nobody new when it is full, and those that it knows all the same', async () => {
     const entries = await opened({ capacity: 1 })
-    expect(await entries.put(entryOf('a-agent'))).toBe(true)
-    expect(await entries.put(entryOf('b-agent'))).toBe(false)
-    expect(await entries.put(entryOf('a-agent', { seen: 7 }))).toBe(true)
+    expect(await put(entries, entryOf('a-agent'))).toBe('added')
+    expect(await put(entries, entryOf('b-agent'))).toBe('full')
+    expect(await put(entries, entryOf('a-agent', { seen: 7 }))).toBe('replaced')
     expect((await entries.get('a-agent'))?.seen).toBe(7)
+    await entries.remove('a-agent')
+    expect(await put(entries, entryOf('b-agent'))).toBe('added')
+  })
+
+  it('lets nobody replace what belongs to somebody else, also not at the same time', async () => {
+    const entries = await opened()
+    const entry = a2aEntry('https://tea.example/')
+    const puts = await Promise.all(['alice', 'bob'].map((owner) => put(entries, { ...entry, owner })))
+    expect(puts.toSorted()).toEqual(['added', 'taken'])
+    expect(await put(entries, entry)).toBe('taken')
+  })
+
+  it('notes what is known of an entry that is still there, and leaves it to its owner', async () => {
+    const entries = await opened()
+    const entry = a2aEntry('https://tea.example/')
+    expect(await entries.note(entry, { terms: [], rank: 1 })).toBe(false)
+    await put(entries, { ...entry, owner: 'alice' }, ['s:old'])
+    expect(await entries.note({ ...entry, name: 'New' }, { terms: ['s:new'], rank: 1, due: 5 }, 'updated')).toBe(true)
+    expect(await entries.get(entry.id)).toMatchObject({ name: 'New', owner: 'alice' })
+    expect((await entries.find({ terms: ['s:old'], limit: 1 })).total).toBe(0)
+    expect((await entries.find({ terms: ['s:new'], limit: 1 })).total).toBe(1)
+  })
+
+  it('knows who has to be looked at, the most urgent first', async () => {
+    const entries = await opened()
+    for (const [id, due] of [
+      ['a-agent', 30],
+      ['b-agent', 10],
+      ['c-agent', 20],
+    ] as const) {
+      await entries.put(entryOf(id), { terms: [], rank: 0, due })
+    }
+    await put(entries, entryOf('d-agent'))
+    expect((await entries.due(20, 10)).map(({ id }) => id)).toEqual(['b-agent', 'c-agent'])
+    expect((await entries.due(99, 1)).map(({ id }) => id)).toEqual(['b-agent'])
+    await entries.schedule('b-agent', 40)
+    expect((await entries.due(30, 10)).map(({ id }) => id)).toEqual(['c-agent', 'a-agent'])
+  })
+
+  it('numbers what changed, and wakes those who wait for it', async () => {
+    const entries = await opened()
+    const base = await latestOf(entries)
+    const waiting = entries.wait(base, AbortSignal.timeout(5_000))
+    await put(entries, entryOf('tea-agent'))
+    await waiting
+    await put(entries, entryOf('tea-agent'))
+    await entries.touch('tea-agent', 5)
+    await entries.touch('tea-agent', 6, 'said')
+    await entries.touch('tea-agent', 7, 'said')
+    await entries.remove('tea-agent')
+    const { changes, latest } = await entries.changes(base, 10)
+    expect(changes?.map(({ number, type, id }) => `${number - base} ${type} ${id}`)).toEqual([
+      '1 registered tea-agent',
+      '2 updated tea-agent',
+      '3 status tea-agent',
+      '4 removed tea-agent',
+    ])
+    expect(latest).toBe(base + 4)
+    expect((await entries.changes(base + 2, 1)).changes).toMatchObject([{ number: base + 3 }])
+    expect((await entries.changes(latest, 10)).changes).toEqual([])
+    await entries.wait(latest - 1, AbortSignal.timeout(5_000))
+  })
+
+  it('says so when it no longer knows what changed', async () => {
+    const entries = await opened({ changesKept: 2 })
+    const base = await latestOf(entries)
+    for (const id of ['a-agent', 'b-agent', 'c-agent']) await put(entries, entryOf(id))
+    const latest = base + 3
+    expect(await entries.changes(base, 10)).toEqual({ changes: undefined, latest })
+    expect((await entries.changes(base + 1, 10)).changes).toHaveLength(2)
+    expect(await entries.changes(latest + 1, 10)).toEqual({ changes: undefined, latest })
+    expect(await entries.changes(0, 10)).toEqual({ changes: undefined, latest })
+  })
+
+  it('ends the waiting of those who leave, and of all when it closes', async () => {
+    const entries = await opened()
+    const leaving = new AbortController()
+    const base = await latestOf(entries)
+    const [one, other] = [entries.wait(base, leaving.signal), entries.wait(base, new AbortController().signal)]
+    leaving.abort()
+    await one
+    await entries.close()
+    await other
   })
 }
 
-function entryOf(id: string, more: Partial<RegistryEntry> = {}, capabilities = ['prices']): RegistryEntry {
-  const card = meshCard(id, { capabilities })
-  return { id, card, endpoint: `https://${id}.example.com/mesh`, seen: 1, ...more }
+export async function latestOf(entries: EntryStore): Promise<number> {
+  return (await entries.changes(0, 1)).latest
+}
+
+export function put(entries: EntryStore, entry: RegistryEntry, terms: readonly string[] = ['c:prices']) {
+  return entries.put(entry, { terms, rank: 0 })
+}
+
+export function entryOf(id: string, more: Partial<MeshEntry> = {}): MeshEntry {
+  const endpoint = `https://${id}.example.com/mesh`
+  return { kind: 'mesh', id, name: id, card: meshCard(id), endpoint, seen: 1, ...more }
+}
+
+function a2aEntry(id: string, more: Partial<A2AEntry> = {}): A2AEntry {
+  return {
+    kind: 'a2a',
+    id,
+    name: id,
+    card: { name: 'Tea' },
+    about: { description: '', version: '1', skills: [], features: [] },
+    cardUrl: id,
+    endpoint: id,
+    added: 1,
+    changed: 1,
+    failures: 0,
+    seen: 1,
+    sightings: {},
+    ...more,
+  }
 }
 
 function idsOf({ entries }: { readonly entries: readonly RegistryEntry[] }): readonly string[] {

@@ -26,10 +26,12 @@ export interface DatabaseOptions {
   readonly statementTimeout: number
   readonly patience: number
   readonly closed: AbortSignal
+  /** What is kept in it, as errors call it. The task log by default. */
+  readonly what?: string
 }
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const { pool, schema, statementTimeout, patience, closed } = options
+  const { pool, schema, statementTimeout, patience, closed, what } = options
   const name = (thing: string) => `"${schema}".${thing}`
 
   function ask(query: PreparedQuery, values: PostgresValue[]): Promise<{ readonly rows: unknown[] }> {
@@ -39,7 +41,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   return {
     name,
     closed,
-    explain: (error) => explainTrouble(error, schema),
+    explain: (error) => explainTrouble(error, schema, what),
     prepare<Row>(text: string): Query<Row> {
       // Stores of other schemas, and other versions of this one, may share the connection.
       const prepared = { name: `parley_${createHash('sha1').update(text).digest('hex').slice(0, 24)}`, text }
@@ -52,7 +54,8 @@ export function createDatabase(options: DatabaseOptions): Database {
         try {
           return await work()
         } catch (error) {
-          if (!isDisconnected(error) || performance.now() > end || closed.aborted) throw explainTrouble(error, schema)
+          if (!isDisconnected(error) || performance.now() > end || closed.aborted)
+            throw explainTrouble(error, schema, what)
           await backoff.wait()
         }
       }

@@ -90,6 +90,55 @@ export const migrations: readonly Migration[] = [
     CREATE INDEX webhooks_idle ON $.webhooks (touched) WHERE due IS NULL;
     `,
   },
+  {
+    sql: `
+    CREATE TABLE $.registry_agents (
+      id text COLLATE "C" PRIMARY KEY,
+      kind text COLLATE "C" NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      owner text COLLATE "C",
+      seen float8 NOT NULL,
+      trouble text COLLATE "C",
+      rank float8 NOT NULL,
+      due float8,
+      entry text NOT NULL
+    ) WITH (fillfactor = 70);
+    CREATE INDEX registry_by_name ON $.registry_agents (name, id);
+    CREATE INDEX registry_by_rank ON $.registry_agents ((trouble IS NOT NULL), rank, name, id);
+    CREATE INDEX registry_by_age ON $.registry_agents (kind, seen, trouble);
+    CREATE INDEX registry_due ON $.registry_agents (due) WHERE due IS NOT NULL;
+    CREATE TABLE $.registry_terms (
+      term text COLLATE "C" NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL,
+      PRIMARY KEY (term, name, id)
+    );
+    CREATE INDEX registry_terms_of ON $.registry_terms (id, term);
+    CREATE TABLE $.registry_changes (
+      number bigint PRIMARY KEY,
+      type text NOT NULL,
+      id text NOT NULL
+    );
+    CREATE TABLE $.registry_state (number bigint NOT NULL, agents bigint NOT NULL);
+    COMMENT ON TABLE $.registry_state IS
+      'One row. Who changes something locks it until the commit, so changes are numbered in the order of their commits.';
+    INSERT INTO $.registry_state VALUES (floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, 0);
+    CREATE TABLE $.registry_leases (
+      name text COLLATE "C" PRIMARY KEY,
+      holder text NOT NULL,
+      until timestamptz NOT NULL
+    );
+    CREATE TABLE $.mesh_sightings (
+      message_id text COLLATE "C" PRIMARY KEY,
+      nonce text COLLATE "C" UNIQUE,
+      digest text NOT NULL,
+      until float8 NOT NULL,
+      settled bool NOT NULL DEFAULT false,
+      reply text
+    ) WITH (fillfactor = 70);
+    CREATE INDEX mesh_sightings_old ON $.mesh_sightings (until);
+    `,
+  },
 ]
 
 /** Brings the schema to the newest format. Processes that start together do it once, one after the other. */

@@ -5,7 +5,6 @@ import { createTails } from '../tails.ts'
 import { type Append, createAppendAll } from './append.ts'
 import { createFindClaim } from './claims.ts'
 import { type Create, createCreateAll, type Exists } from './create.ts'
-import { createDatabase } from './database.ts'
 import type { PostgresPool } from './driver.ts'
 import { createEvents } from './events.ts'
 import { createGroups } from './groups.ts'
@@ -13,9 +12,9 @@ import { createFindHead } from './heads.ts'
 import { createLeases } from './leases.ts'
 import { createListener } from './listener.ts'
 import { createListing } from './listing.ts'
-import { migrate } from './migrations.ts'
 import { createMoveOnAll, isPlain } from './move-on.ts'
 import { decodeNotice, encodeNotice } from './notice.ts'
+import { openDatabase } from './open.ts'
 import { createPostgresPushStore } from './push-store.ts'
 import { createReads } from './reads.ts'
 import { createRetention } from './retention.ts'
@@ -45,14 +44,9 @@ export interface PostgresLog extends TaskLog {
 export async function createPostgresLog(options: PostgresLogOptions): Promise<PostgresLog> {
   const { pool, schema = 'parley', patience = 15_000, statementTimeout = 10_000 } = options
   const { pollInterval = { listening: 1_000, deaf: 100 } } = options
-  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
-    throw new Error(`The schema must be a word of at most 40 small letters, digits and _, and "${schema}" is not.`)
-  }
   const closing = new AbortController()
   const { signal: closed } = closing
-  const db = createDatabase({ pool, schema, patience, statementTimeout, closed })
-  calm(pool)
-  await db.patiently(() => migrate(pool, schema))
+  const db = await openDatabase({ pool, schema, patience, statementTimeout, closed })
 
   const sender = crypto.randomUUID().slice(0, 8)
   const channel = `parley ${schema}`
@@ -216,13 +210,4 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
       return ending
     },
   }
-}
-
-const calmed = new WeakSet<PostgresPool>()
-
-/** Whoever uses a broken connection next hears of it; that an idle one broke must not end the process. */
-function calm(pool: PostgresPool): void {
-  if (calmed.has(pool)) return
-  calmed.add(pool)
-  pool.on('error', () => {})
 }

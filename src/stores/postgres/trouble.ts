@@ -17,14 +17,10 @@ export function isCollision(error: unknown): boolean {
 }
 
 /** An error for the operator's log: what is wrong, what to do. It tells neither address nor password. */
-export function explainTrouble(error: unknown, schema: string): Error {
+export function explainTrouble(error: unknown, schema: string, what = 'The task log'): Error {
   const advice = advices[sqlState(error) ?? '']
-  return new Error(
-    `The task log in schema ${schema} of PostgreSQL ${advice ?? 'cannot be used'}: ${messageOf(error)}`,
-    {
-      cause: error,
-    },
-  )
+  const where = `${what} in schema ${schema} of PostgreSQL`
+  return new Error(`${where} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
 }
 
 /** Shutting down, crashing, starting up; too many connections; a server that has become a standby. */

@@ -1,109 +1,218 @@
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
-import type { EntryQuery, EntryStore, RegistryEntry } from '../../registry/entry-store.ts'
-import { nodeDriver, type SqliteDriver, type SqliteValue } from './driver.ts'
+import type { RegistryEntry } from '../../registry/entry.ts'
+import type { ChangeType, EntryStore, StoredChange } from '../../registry/entry-store.ts'
+import { createWakeups } from '../../tasks/wakeups.ts'
+import { type EntryStatements, entryStatements } from '../entry-query.ts'
+import { nodeDriver, type SqliteDriver, type SqliteStatement } from './driver.ts'
+import { openDatabase } from './open.ts'
 import { createTransaction } from './transaction.ts'
 
 export interface SqliteEntriesOptions {
-  /** Where it lies; made with its directory if it is not there. */
+  /** Where it lies; made with its directory if it is not there. It may be the file of a task log. */
   readonly file: string
   readonly driver?: SqliteDriver
   /** 100,000 unless it is given. */
   readonly capacity?: number
+  /** How many changes are remembered for those who follow. 10,000 unless it is given. */
+  readonly changesKept?: number
 }
-
-const schema = `
-  CREATE TABLE IF NOT EXISTS registry_entries (
-    id TEXT PRIMARY KEY,
-    name TEXT NOT NULL,
-    seen INTEGER NOT NULL,
-    trouble TEXT,
-    -- What does not change between two registrations, as JSON.
-    entry TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS registry_by_name ON registry_entries (name, id);
-  CREATE INDEX IF NOT EXISTS registry_by_age ON registry_entries (seen);
-  CREATE TABLE IF NOT EXISTS registry_capabilities (
-    capability TEXT NOT NULL,
-    id TEXT NOT NULL REFERENCES registry_entries (id) ON DELETE CASCADE,
-    PRIMARY KEY (capability, id)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS registry_capabilities_of ON registry_capabilities (id);
-`
 
 interface Row {
   readonly id: string
+  readonly owner: string | null
   readonly seen: number
   readonly trouble: RegistryEntry['trouble'] | null
   readonly entry: string
 }
 
-/** The entries of a registry in one file. */
-export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
-  const { file, driver = nodeDriver, capacity = 100_000 } = options
-  mkdirSync(dirname(file), { recursive: true })
-  const db = driver(file)
-  db.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
-  db.exec(schema)
-  const transaction = createTransaction(db)
-  const select = db.prepare('SELECT id, seen, trouble, entry FROM registry_entries WHERE id = ?')
-  const count = db.prepare('SELECT count(*) AS total FROM registry_entries')
-  const drop = db.prepare('DELETE FROM registry_entries WHERE id = ?')
-  const add = db.prepare('INSERT INTO registry_entries (id, name, seen, trouble, entry) VALUES (?, ?, ?, ?, ?)')
-  const offer = db.prepare('INSERT OR IGNORE INTO registry_capabilities (capability, id) VALUES (?, ?)')
-  const see = db.prepare('UPDATE registry_entries SET seen = max(seen, ?) WHERE id = ?')
-  const seeAs = db.prepare('UPDATE registry_entries SET seen = max(seen, ?), trouble = ? WHERE id = ?')
-  const expire = db.prepare(
-    'DELETE FROM registry_entries WHERE id IN (SELECT id FROM registry_entries WHERE seen < ? LIMIT ?) RETURNING id',
-  )
+const tables = { agents: 'registry_agents', terms: 'registry_terms', place: () => '?', join: 'CROSS JOIN' }
+const columns = 'id, name, kind, owner, seen, trouble, entry'
+/** Milliseconds between two looks for what other processes changed, while somebody follows. */
+const lookInterval = 250
+/** So many different questions are kept prepared. */
+const maxPrepared = 100
 
-  function get(id: string): RegistryEntry | undefined {
+/** The entries of a registry in one file, which several processes may share. */
+export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
+  const { file, driver = nodeDriver, capacity = 100_000, changesKept = 10_000 } = options
+  const db = openDatabase(file, driver)
+  // Agents come again, so the last ones may be lost with the power; the file stays whole.
+  db.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = NORMAL')
+  const transaction = createTransaction(db)
+  const select = db.prepare(`SELECT ${columns} FROM registry_agents WHERE id = ?`)
+  const state = db.prepare('SELECT number, agents FROM registry_state')
+  const count = db.prepare('UPDATE registry_state SET number = number + 1, agents = agents + ? RETURNING number')
+  const log = db.prepare('INSERT INTO registry_changes (number, type, id) VALUES (?, ?, ?)')
+  const forget = db.prepare('DELETE FROM registry_changes WHERE number <= ?')
+  const read = db.prepare('SELECT number, type, id FROM registry_changes WHERE number > ? ORDER BY number LIMIT ?')
+  const drop = db.prepare('DELETE FROM registry_agents WHERE id = ?')
+  const dropTerms = db.prepare('DELETE FROM registry_terms WHERE id = ?')
+  const add = db.prepare(
+    `INSERT OR REPLACE INTO registry_agents (${columns}, rank, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const addTerm = db.prepare('INSERT OR IGNORE INTO registry_terms (term, name, id) VALUES (?, ?, ?)')
+  const see = db.prepare('UPDATE registry_agents SET seen = max(seen, ?) WHERE id = ?')
+  const seeAs = db.prepare('UPDATE registry_agents SET seen = max(seen, ?), trouble = ? WHERE id = ?')
+  const old = db.prepare('SELECT id FROM registry_agents WHERE kind = ? AND seen < ? ORDER BY seen LIMIT ?')
+  const waiting = db.prepare(`SELECT ${columns} FROM registry_agents WHERE due <= ? ORDER BY due LIMIT ?`)
+  const plan = db.prepare('UPDATE registry_agents SET due = ? WHERE id = ?')
+  const take = db.prepare(`
+    INSERT INTO registry_leases (name, holder, until) VALUES (?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
+    WHERE holder = excluded.holder OR until <= ? RETURNING name`)
+  const rarity = db.prepare('SELECT count(*) AS total FROM (SELECT 1 FROM registry_terms WHERE term = ? LIMIT 1000)')
+  const prepared = new Map<string, SqliteStatement>()
+  const wakeups = createWakeups()
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  const get = (id: string) => {
     const row = select.get(id) as Row | undefined
     return row && entryOf(row)
   }
+  const now = () => state.get() as { readonly number: number; readonly agents: number }
+
+  /** To be called in a transaction. */
+  function tell(type: ChangeType, id: string, agents = 0): void {
+    const { number } = count.get(agents) as { readonly number: number }
+    log.run(number, type, id)
+    forget.run(number - changesKept)
+  }
+
+  function write(entry: RegistryEntry, index: Parameters<EntryStore['put']>[1]): void {
+    const { id, name, kind, owner = null, seen, trouble = null } = entry
+    dropTerms.run(id)
+    add.run(id, name, kind, owner, seen, trouble, documentOf(entry), Math.round(index.rank), index.due ?? null)
+    for (const term of index.terms) addTerm.run(term, name, id)
+  }
+
+  function remove(id: string): boolean {
+    if (Number(drop.run(id).changes) === 0) return false
+    dropTerms.run(id)
+    tell('removed', id, -1)
+    return true
+  }
+
+  /** Commits, and wakes those who follow. */
+  function change<T>(work: () => T): T {
+    const result = transaction(work)
+    wakeups.wakeAll()
+    return result
+  }
+
+  function prepare(text: string): SqliteStatement {
+    const known = prepared.get(text)
+    if (known) return known
+    if (prepared.size >= maxPrepared) prepared.clear()
+    const statement = db.prepare(text)
+    prepared.set(text, statement)
+    return statement
+  }
+
+  /** SQLite takes the joins as they are written, so the rarest term has to lead. */
+  function rarestFirst(terms: readonly string[]): readonly string[] {
+    if (terms.length < 2) return terms
+    const counted = terms.map((term) => ({ term, ...(rarity.get(term) as { total: number }) }))
+    return counted.sort((one, other) => one.total - other.total).map(({ term }) => term)
+  }
+
+  function total(counting: EntryStatements['count']): number {
+    if (counting === 'none') return 0
+    if (counting === 'all') return now().agents
+    return (prepare(counting.text).get(...counting.values) as { readonly total: number }).total
+  }
+
+  function keepLooking(): void {
+    timer ??= setInterval(() => {
+      wakeups.wakeAll()
+      if (wakeups.size > 0) return
+      clearInterval(timer)
+      timer = undefined
+    }, lookInterval).unref()
+  }
 
   return {
-    async put({ seen, trouble, ...entry }) {
-      return transaction(() => {
-        const { total } = count.get() as { readonly total: number }
-        if (Number(drop.run(entry.id).changes) === 0 && total >= capacity) return false
-        add.run(entry.id, entry.card.name, seen, trouble ?? null, JSON.stringify(entry))
-        for (const capability of entry.card.capabilities) offer.run(capability, entry.id)
+    async put(entry, index) {
+      return change(() => {
+        const known = get(entry.id)
+        if (known && known.owner !== entry.owner) return 'taken'
+        if (!known && now().agents >= capacity) return 'full'
+        write(entry, index)
+        tell(known ? 'updated' : 'registered', entry.id, known ? 0 : 1)
+        return known ? 'replaced' : 'added'
+      })
+    },
+    async note({ owner: _, ...entry }, index, changed) {
+      return change(() => {
+        const known = get(entry.id)
+        if (!known) return false
+        write({ ...entry, ...(known.owner !== undefined && { owner: known.owner }) }, index)
+        if (changed) tell(changed, entry.id)
         return true
       })
     },
     get: async (id) => get(id),
     async touch(id, seen, trouble) {
-      if (trouble === undefined) see.run(seen, id)
-      else seeAs.run(seen, trouble, id)
-      return get(id)
+      if (trouble === undefined) {
+        see.run(seen, id)
+        return get(id)
+      }
+      return change(() => {
+        const known = get(id)
+        seeAs.run(seen, trouble, id)
+        if (known && (known.trouble ?? null) !== trouble) tell('status', id)
+        return get(id)
+      })
     },
-    remove: async (id) => Number(drop.run(id).changes) > 0,
-    async find({ limit, ...query }) {
-      const { where, values } = conditionOf(query)
-      const counted = db.prepare(`SELECT count(*) AS total FROM registry_entries e ${where}`).get(...values)
-      const rows = db
-        .prepare(`SELECT id, seen, trouble, entry FROM registry_entries e ${where} ORDER BY name, id LIMIT ?`)
-        .all(...values, limit)
-      return { entries: (rows as Row[]).map(entryOf), total: (counted as { readonly total: number }).total }
+    remove: async (id) => change(() => remove(id)),
+    async find(query) {
+      const statements = entryStatements({ ...query, terms: rarestFirst(query.terms ?? []) }, tables)
+      const { page, count: counting } = statements
+      const rows = prepare(page.text).all(...page.values) as Row[]
+      return { entries: rows.map(entryOf), total: total(counting) }
     },
-    expire: async (seenBefore, limit) => (expire.all(seenBefore, limit) as { id: string }[]).map(({ id }) => id),
+    async expire(kind, seenBefore, limit) {
+      return change(() => {
+        const ids = (old.all(kind, seenBefore, limit) as { id: string }[]).map(({ id }) => id)
+        for (const id of ids) remove(id)
+        return ids
+      })
+    },
+    due: async (by, limit) => (waiting.all(by, limit) as Row[]).map(entryOf),
+    async schedule(id, due) {
+      plan.run(due, id)
+    },
+    async changes(after, limit) {
+      const { number: latest } = now()
+      if (after > latest || after < latest - changesKept) return { changes: undefined, latest }
+      const rows = read.all(after, limit) as StoredChange[]
+      // Another process may remember less.
+      const isWhole = after === latest || rows[0]?.number === after + 1
+      return { changes: isWhole ? rows.map((row) => ({ ...row })) : undefined, latest }
+    },
+    async wait(after, signal) {
+      if (isClosed || now().number > after) return
+      keepLooking()
+      await wakeups.wait('', signal)
+    },
+    async lease(name, holder, ttl) {
+      const moment = Date.now()
+      return take.get(name, holder, moment + ttl, moment) !== undefined
+    },
     async close() {
+      if (isClosed) return
+      isClosed = true
+      clearInterval(timer)
+      wakeups.wakeAll()
       db.close()
     },
   }
 }
 
-function conditionOf({ capabilities = [], health }: Omit<EntryQuery, 'limit'>) {
-  const values: SqliteValue[] = [...capabilities]
-  const conditions = capabilities.map(() => 'e.id IN (SELECT id FROM registry_capabilities WHERE capability = ?)')
-  if (health) {
-    conditions.push(`(trouble IS NULL AND seen >= ?) = ${health.isHealthy ? 1 : 0}`)
-    values.push(health.since)
-  }
-  return { where: conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '', values }
+/** What has no column. */
+function documentOf({ owner: _, seen: __, trouble: ___, ...entry }: RegistryEntry): string {
+  return JSON.stringify(entry)
 }
 
-function entryOf({ seen, trouble, entry }: Row): RegistryEntry {
-  return { ...JSON.parse(entry), seen, ...(trouble && { trouble }) }
+function entryOf({ owner, seen, trouble, entry }: Row): RegistryEntry {
+  return { ...JSON.parse(entry), ...(owner !== null && { owner }), seen, ...(trouble && { trouble }) }
 }

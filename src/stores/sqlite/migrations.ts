@@ -75,6 +75,45 @@ const migrations: readonly string[] = [
   CREATE INDEX webhooks_due ON webhooks (due) WHERE due IS NOT NULL;
   CREATE INDEX webhooks_idle ON webhooks (touched) WHERE due IS NULL;
   `,
+  `
+  -- The agents of a registry. What changes often has columns; the rest is a JSON document.
+  CREATE TABLE registry_agents (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    owner TEXT,
+    seen INTEGER NOT NULL,
+    trouble TEXT,
+    rank INTEGER NOT NULL,
+    due INTEGER,
+    entry TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX registry_by_name ON registry_agents (name, id, kind, seen, trouble);
+  CREATE INDEX registry_by_rank ON registry_agents ((trouble IS NOT NULL), rank, name, id);
+  CREATE INDEX registry_by_age ON registry_agents (kind, seen, trouble);
+  CREATE INDEX registry_due ON registry_agents (due) WHERE due IS NOT NULL;
+  CREATE TABLE registry_terms (
+    term TEXT NOT NULL,
+    name TEXT NOT NULL,
+    id TEXT NOT NULL,
+    PRIMARY KEY (term, name, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX registry_terms_of ON registry_terms (id, term);
+  CREATE TABLE registry_changes (
+    number INTEGER PRIMARY KEY,
+    type TEXT NOT NULL,
+    id TEXT NOT NULL
+  ) STRICT;
+  -- One row: the number of the last change, and how many agents there are.
+  CREATE TABLE registry_state (number INTEGER NOT NULL, agents INTEGER NOT NULL) STRICT;
+  -- It begins with the time, so that numbers of another file are never taken for ours.
+  INSERT INTO registry_state VALUES (CAST(strftime('%s', 'now') AS INTEGER) * 1000, 0);
+  CREATE TABLE registry_leases (
+    name TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    until INTEGER NOT NULL
+  ) STRICT;
+  `,
 ]
 
 /** Brings a database to the newest format. Processes that start together do it once, one after the other. */

@@ -13,3 +13,11 @@ export async function openPool(options: pg.PoolConfig = {}): Promise<pg.Pool> {
   })
   return pool
 }
+
+/** Another pool on the same database, as another replica has one. */
+export function secondPool({ options }: pg.Pool): pg.Pool {
+  const pool = new pg.Pool({ ...options })
+  pool.on('error', () => {})
+  onTestFinished(() => pool.end())
+  return pool
+}

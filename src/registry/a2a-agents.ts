@@ -1,0 +1,200 @@
+import type { Client } from '../client/client.ts'
+import type { Clock } from '../protocol/clock.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import { aboutOf } from './about.ts'
+import { isObject } from './conformance.ts'
+import type { A2AEntry, Sighting, Trouble } from './entry.ts'
+import type { EntryStore } from './entry-store.ts'
+import { freshFor } from './freshness.ts'
+import type { A2AOptions, ProbeOptions, RegistryFetch } from './options.ts'
+import { isGuarded, sayProblem } from './problem.ts'
+import { rankOf } from './rank.ts'
+import { type CardReading, type ReadCardOptions, readCard } from './read-card.ts'
+import { termsOf } from './terms.ts'
+
+export interface AddOptions {
+  /** Who may change it later. Without it, only the operator, by the methods of the registry. */
+  readonly owner?: string
+}
+
+/** The agents that speak A2A: their cards, and what was seen of them. */
+export interface A2AAgents {
+  /** Where a card is is enough. Throws `A2AError` if it is not listed. */
+  add(url: string | URL, options?: AddOptions): Promise<A2AEntry>
+  /** A card that came in a catalog, under a name of its own. */
+  addInline(id: string, card: JsonObject, options?: AddOptions): Promise<A2AEntry>
+  /** Reads its card again, and probes it if that is wanted. Answers whether all is well. */
+  look(entry: A2AEntry): Promise<boolean>
+}
+
+export interface A2AAgentsOptions {
+  readonly entries: EntryStore
+  readonly fetch: RegistryFetch
+  readonly clock: Clock
+  readonly a2a?: A2AOptions
+  readonly probe?: ProbeOptions
+}
+
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
+const maxName = 300
+
+export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
+  const { entries, fetch, clock, a2a = {}, probe } = options
+  const ages = { min: a2a.minAge ?? minute, max: a2a.maxAge ?? day, usual: a2a.usualAge ?? hour }
+  const reading: ReadCardOptions = {
+    fetch,
+    clock,
+    requireSignature: a2a.requireSignature ?? false,
+    maxCardBytes: a2a.maxCardBytes ?? 2 ** 18,
+    timeout: a2a.timeout ?? 10_000,
+    ...(a2a.verifyCard && { verifyCard: a2a.verifyCard }),
+  }
+
+  const mayAsk = (url: string) =>
+    fetch.check(url).then(
+      () => true,
+      () => false,
+    )
+
+  /** What is known after a card was read. */
+  async function entryFrom(id: string, read: CardReading, before?: A2AEntry): Promise<A2AEntry> {
+    const { card, cardUrl, etag, reachable, signature } = read
+    const now = clock.now()
+    const endpoint = endpointOf(card)
+    const isOpen = endpoint !== undefined && (await mayAsk(endpoint))
+    const elsewhere = { ok: false, at: now, problem: 'The card names an address that this registry does not ask.' }
+    const conforms = isOpen || endpoint === undefined ? read.conforms : elsewhere
+    const isChanged = before === undefined || JSON.stringify(before.card) !== JSON.stringify(card)
+    const completed = before?.sightings.completed
+    return {
+      kind: 'a2a',
+      id,
+      name: typeof card.name === 'string' ? card.name.slice(0, maxName) : id,
+      card,
+      about: aboutOf(card),
+      endpoint: endpoint ?? id,
+      ...(cardUrl !== undefined && { cardUrl }),
+      ...(etag !== undefined && { etag }),
+      added: before?.added ?? now,
+      changed: isChanged ? now : before.changed,
+      failures: 0,
+      seen: now,
+      ...troubleOf(conforms.ok ? undefined : 'unusable'),
+      sightings: { reachable, conforms, ...(signature && { signature }), ...(completed && { completed }) },
+    }
+  }
+
+  function indexOf(entry: A2AEntry, due: number) {
+    return { terms: termsOf(entry), rank: rankOf(entry), due }
+  }
+
+  /** When to look again: for the card, or to probe before that. */
+  function dueAfter(read: CardReading, { cardUrl }: A2AEntry): number {
+    const now = clock.now()
+    const again = cardUrl === undefined ? day : freshFor(read.headers, now, ages)
+    return now + (probe ? Math.min(again, probe.every ?? 5 * minute) : again)
+  }
+
+  async function put(id: string, read: CardReading, { owner }: AddOptions): Promise<A2AEntry> {
+    const known = await entries.get(id)
+    const before = known?.kind === 'a2a' && known.owner === owner ? known : undefined
+    const made = await entryFrom(id, read, before)
+    if (!(await mayAsk(made.endpoint))) throw notAsked(made.endpoint === id ? id : 'The endpoint in the card')
+    const entry = owner === undefined ? made : { ...made, owner }
+    // Who is new is probed soon, if at all, and not while somebody waits.
+    const isNew = probe?.message !== undefined && made.sightings.completed === undefined
+    switch (await entries.put(entry, indexOf(entry, isNew ? clock.now() : dueAfter(read, entry)))) {
+      case 'taken':
+        throw new A2AError('conflict', `${id} is registered already, and belongs to somebody else.`)
+      case 'full':
+        throw new A2AError('unavailable', 'The registry is full.', { reason: 'registry-full' })
+      case 'added':
+      case 'replaced':
+        return entry
+    }
+  }
+
+  async function tryMessage(client: Client, { message = '', timeout = 30_000 }: ProbeOptions): Promise<Sighting> {
+    const begun = performance.now()
+    const took = () => ({ at: clock.now(), latency: Math.round(performance.now() - begun) })
+    try {
+      const reply = await client.send(message, { timeout })
+      const state = reply.type === 'message' ? 'completed' : reply.task.status.state
+      if (state === 'completed') return { ok: true, ...took() }
+      return { ok: false, ...took(), problem: `The task is ${state}, and not completed.` }
+    } catch (error) {
+      return { ok: false, ...took(), problem: sayProblem(error) }
+    }
+  }
+
+  async function lookAgain(before: A2AEntry): Promise<boolean> {
+    const read = await readCard(before.cardUrl ?? before.card, reading, before)
+    let entry = await entryFrom(before.id, read, before)
+    if (probe?.message !== undefined && read.client && entry.trouble === undefined) {
+      const completed = await tryMessage(read.client, probe)
+      entry = { ...entry, sightings: { ...entry.sightings, completed } }
+    }
+    const isChanged = entry.changed !== before.changed
+    const change = isChanged ? 'updated' : entry.trouble !== before.trouble ? 'status' : undefined
+    await entries.note(entry, indexOf(entry, dueAfter(read, entry)), change)
+    return entry.trouble === undefined && entry.sightings.completed?.ok !== false
+  }
+
+  async function noteFailure(before: A2AEntry, error: unknown): Promise<void> {
+    const { trouble: _, ...rest } = before
+    const [now, failures] = [clock.now(), before.failures + 1]
+    const reachable = { ok: false, at: now, problem: sayProblem(error) }
+    const entry: A2AEntry = { ...rest, failures, trouble: 'unreachable', sightings: { ...rest.sightings, reachable } }
+    const change = before.trouble === 'unreachable' ? undefined : 'status'
+    await entries.note(entry, indexOf(entry, now + Math.min(hour, minute * 2 ** Math.min(failures - 1, 10))), change)
+  }
+
+  return {
+    async add(url, adding = {}) {
+      const address = addressOf(url)
+      if (!(await mayAsk(address))) throw notAsked(address)
+      const read = await readCard(address, reading).catch((error) => {
+        throw isGuarded(error) ? notAsked(address) : error
+      })
+      return await put(read.cardUrl ?? address, read, adding)
+    },
+    async addInline(id, card, adding = {}) {
+      return await put(id, await readCard(card, reading), adding)
+    },
+    async look(entry) {
+      try {
+        return await lookAgain(entry)
+      } catch (error) {
+        await noteFailure(entry, error)
+        return false
+      }
+    },
+  }
+}
+
+function troubleOf(trouble: Trouble | undefined) {
+  return trouble ? { trouble } : {}
+}
+
+/** Without a fragment, which is never sent, so that the same card has one address. */
+function addressOf(given: string | URL): string {
+  const text = `${given}`
+  const url = text.length <= 2_000 && URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new A2AError('invalid-params', 'url: expected the address of an agent or its card, by http or https.')
+  }
+  url.hash = ''
+  return url.href
+}
+
+/** The first way that the card names. */
+function endpointOf({ url, supportedInterfaces }: JsonObject): string | undefined {
+  const [first] = Array.isArray(supportedInterfaces) ? supportedInterfaces : []
+  const named = isObject(first) ? first.url : url
+  return typeof named === 'string' && URL.canParse(named) && /^https?:/i.test(named) ? named : undefined
+}
+
+function notAsked(what: string): A2AError {
+  return new A2AError('forbidden', `${what} is an address that this registry does not ask.`, { reason: 'guarded' })
+}

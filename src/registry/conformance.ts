@@ -1,0 +1,40 @@
+import type { Json, JsonObject } from '../protocol/model.ts'
+
+/** What a card lacks of what its version asks for, in words; undefined if nothing. */
+export function faultOf(card: JsonObject): string | undefined {
+  const isNew = Array.isArray(card.supportedInterfaces)
+  const lacking = [
+    ...texts(card, ['name', 'description', 'version'], ''),
+    ...(isNew ? [] : texts(card, ['url'], '')),
+    ...['capabilities'].filter((name) => !isObject(card[name])),
+    ...['defaultInputModes', 'defaultOutputModes', 'skills'].filter((name) => !Array.isArray(card[name])),
+    ...list(card.skills).flatMap((skill, at) => faultsOfSkill(skill, `skills[${at}]`)),
+    ...(isNew ? list(card.supportedInterfaces).flatMap(faultsOfInterface) : []),
+  ]
+  if (lacking.length === 0) return undefined
+  const more = lacking.length > 5 ? ` and ${lacking.length - 5} more` : ''
+  return `The card lacks, or has in another form: ${lacking.slice(0, 5).join(', ')}${more}.`
+}
+
+function faultsOfSkill(skill: Json, at: string): readonly string[] {
+  if (!isObject(skill)) return [at]
+  const lacking = texts(skill, ['id', 'name', 'description'], `${at}.`)
+  return Array.isArray(skill.tags) ? lacking : [...lacking, `${at}.tags`]
+}
+
+function faultsOfInterface(each: Json, index: number): readonly string[] {
+  const at = `supportedInterfaces[${index}]`
+  return isObject(each) ? texts(each, ['url', 'protocolBinding', 'protocolVersion'], `${at}.`) : [at]
+}
+
+function texts(holder: JsonObject, names: readonly string[], prefix: string): readonly string[] {
+  return names.filter((name) => typeof holder[name] !== 'string').map((name) => `${prefix}${name}`)
+}
+
+function list(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,42 @@
+import type { EntryStore, StoredChange } from './entry-store.ts'
+
+/** What happened to an entry; or `reset`: so much happened that one has to look at everything anew. */
+export type RegistryChange = StoredChange | { readonly number: number; readonly type: 'reset' }
+
+export interface FollowOptions {
+  /** The number of the last change that is known; from now on without it. */
+  readonly after?: number
+  /** Ends it. */
+  readonly signal?: AbortSignal
+}
+
+const atOnce = 100
+
+/**
+ * What changes, as it is read: nothing is kept for who does not read, since the store remembers it for all. Begins when
+ * it is called, not when it is first read.
+ */
+export function follow(entries: EntryStore, { after, signal }: FollowOptions, closed: AbortSignal) {
+  const ending = signal ? AbortSignal.any([signal, closed]) : closed
+  const begin = after === undefined ? entries.changes(0, 1).then(({ latest }) => latest) : Promise.resolve(after)
+  begin.catch(() => {}) // Who reads hears of it.
+  return read(entries, begin, ending)
+}
+
+async function* read(entries: EntryStore, begin: Promise<number>, ending: AbortSignal): AsyncGenerator<RegistryChange> {
+  let after = await begin
+  while (!ending.aborted) {
+    const { changes, latest } = await entries.changes(after, atOnce)
+    if (!changes) {
+      yield { number: latest, type: 'reset' }
+      after = latest
+      continue
+    }
+    for (const change of changes) {
+      if (ending.aborted) return
+      yield change
+      after = change.number
+    }
+    if (changes.length === 0) await entries.wait(after, ending)
+  }
+}

@@ -1,0 +1,101 @@
+import type { EntryQuery } from '../registry/entry-store.ts'
+
+/** The tables as a database calls them, and how it writes the place of a value. */
+export interface EntryTables {
+  readonly agents: string
+  readonly terms: string
+  readonly place: (index: number) => string
+  /** Such that what leads is read first. */
+  readonly join: string
+}
+
+export interface EntryStatement {
+  readonly text: string
+  readonly values: readonly (string | number)[]
+}
+
+export interface EntryStatements {
+  readonly page: EntryStatement
+  readonly count: EntryStatement | 'all' | 'none'
+}
+
+const columns = 'e.id, e.name, e.kind, e.owner, e.seen, e.trouble, e.entry'
+
+/**
+ * What is asked of SQLite and PostgreSQL for a query. It is led by the first term: its part of the index is sorted by
+ * name already, so a page costs what is on it, and a count what it counts.
+ */
+export function entryStatements(query: EntryQuery, tables: EntryTables): EntryStatements {
+  return { page: pageOf(query, tables), count: countOf(query, tables) }
+}
+
+function pageOf(query: EntryQuery, tables: EntryTables): EntryStatement {
+  const { values, value } = collector(tables)
+  const { from, conditions, name, id } = sourceOf(query, tables, value, true)
+  const { after, order = 'name', limit } = query
+  if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)
+  const sorted = order === 'best' ? `(e.trouble IS NOT NULL), e.rank, e.name, e.id` : `${name}, ${id}`
+  return { text: `SELECT ${columns} ${from} ${where(conditions)} ORDER BY ${sorted} LIMIT ${value(limit)}`, values }
+}
+
+function countOf(query: EntryQuery, tables: EntryTables): EntryStatements['count'] {
+  if (query.uncounted) return 'none'
+  const { kind, health, terms = [], prefixes = [] } = query
+  const isNarrowed = kind !== undefined || health !== undefined
+  if (!isNarrowed && terms.length + prefixes.length === 0) return 'all'
+  const { values, value } = collector(tables)
+  const { from, conditions } = sourceOf(query, tables, value, isNarrowed)
+  return { text: `SELECT count(*) AS total ${from} ${where(conditions)}`, values }
+}
+
+type Value = (value: string | number) => string
+
+/** The rows that are meant, with those of the agents beside them where they are needed. */
+function sourceOf(query: EntryQuery, { agents, terms, join }: EntryTables, value: Value, withAgents: boolean) {
+  const { kind, health } = query
+  const [first, ...others] = query.terms ?? []
+  const prefixes = [...(query.prefixes ?? [])]
+  const conditions: string[] = []
+  const beside = withAgents ? `${join} ${agents} e ON e.id = t.id` : ''
+  let [from, name, id] = [`FROM ${agents} e`, 'e.name', 'e.id']
+  if (first !== undefined) {
+    from = `FROM ${terms} t ${beside}`
+    conditions.push(`t.term = ${value(first)}`)
+    name = 't.name'
+    id = 't.id'
+  } else if (prefixes.length > 0) {
+    const [prefix = ''] = prefixes.splice(0, 1)
+    from = `FROM (SELECT DISTINCT p.name, p.id FROM ${terms} p WHERE ${within('p', prefix, value)}) t ${beside}`
+    name = 't.name'
+    id = 't.id'
+  }
+  for (const term of others) {
+    conditions.push(
+      `EXISTS (SELECT 1 FROM ${terms} o WHERE o.term = ${value(term)} AND o.name = ${name} AND o.id = ${id})`,
+    )
+  }
+  for (const prefix of prefixes) {
+    conditions.push(`EXISTS (SELECT 1 FROM ${terms} o WHERE o.id = ${id} AND ${within('o', prefix, value)})`)
+  }
+  if (kind !== undefined) conditions.push(`e.kind = ${value(kind)}`)
+  if (health) {
+    const isHealthy = `(e.trouble IS NULL AND (e.kind = 'a2a' OR e.seen >= ${value(health.since)}))`
+    conditions.push(health.isHealthy ? isHealthy : `NOT ${isHealthy}`)
+  }
+  return { from, conditions, name, id }
+}
+
+/** No text is sorted behind the last code point. */
+function within(table: string, prefix: string, value: Value): string {
+  return `${table}.term >= ${value(prefix)} AND ${table}.term < ${value(`${prefix}\u{10ffff}`)}`
+}
+
+function where(conditions: readonly string[]): string {
+  return conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
+}
+
+function collector({ place }: EntryTables) {
+  const values: (string | number)[] = []
+  const value: Value = (given) => place(values.push(given))
+  return { values, value }
+}

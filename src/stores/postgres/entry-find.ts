@@ -1,0 +1,51 @@
+import type { EntryQuery, FoundEntries } from '../../registry/entry-store.ts'
+import { type EntryStatement, type EntryStatements, entryStatements } from '../entry-query.ts'
+import type { Database, Query } from './database.ts'
+import { type EntryRow, entryOf } from './entry-rows.ts'
+import { encodeText } from './text.ts'
+
+/** So many different questions are kept prepared. */
+const maxPrepared = 100
+
+/** A page and how many there are, each by a statement of its own; they go out together. */
+export function createFindEntries(db: Database): (query: EntryQuery) => Promise<FoundEntries> {
+  const tables = {
+    agents: db.name('registry_agents'),
+    terms: db.name('registry_terms'),
+    place: (index: number) => `$${index}`,
+    join: 'JOIN',
+  }
+  const countAll = { text: `SELECT agents AS total FROM ${db.name('registry_state')}`, values: [] }
+  const prepared = new Map<string, Query<unknown>>()
+
+  function ask<Row>({ text, values }: EntryStatement): Promise<readonly Row[]> {
+    let query = prepared.get(text)
+    if (!query) {
+      if (prepared.size >= maxPrepared) prepared.clear()
+      query = db.prepare(text)
+      prepared.set(text, query)
+    }
+    return query(...values) as Promise<readonly Row[]>
+  }
+
+  async function totalOf(count: EntryStatements['count']): Promise<number> {
+    if (count === 'none') return 0
+    const [counted] = await ask<{ readonly total: string }>(count === 'all' ? countAll : count)
+    return Number(counted?.total ?? 0)
+  }
+
+  return async (query) => {
+    const { page, count } = entryStatements(encoded(query), tables)
+    const [rows, total] = await Promise.all([ask<EntryRow>(page), totalOf(count)])
+    return { entries: rows.map(entryOf), total }
+  }
+}
+
+function encoded({ terms, prefixes, after, ...query }: EntryQuery): EntryQuery {
+  return {
+    ...query,
+    ...(terms && { terms: terms.map(encodeText) }),
+    ...(prefixes && { prefixes: prefixes.map(encodeText) }),
+    ...(after && { after: { name: encodeText(after.name), id: encodeText(after.id) } }),
+  }
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createReplayCache } from '../../src/mesh/index.ts'
+import { createPostgresReplayCache, type PostgresReplayCacheOptions } from '../../src/stores/postgres/index.ts'
+import { startServerFirst } from '../support/postgres/database.ts'
+import { openPool, secondPool } from '../support/postgres/place.ts'
+import { replayCacheContract, sighting } from './replay-cache.ts'
+
+startServerFirst()
+
+describe('the memory of messages: of one process', () => replayCacheContract(createReplayCache))
+
+describe('the memory of messages: PostgreSQL', () => {
+  replayCacheContract(async (options) => await opened({ pool: await openPool(), ...options }))
+
+  it('is one for two replicas, also for what comes to both at once', async () => {
+    const pool = await openPool()
+    const [one, two] = [await opened({ pool }), await opened({ pool: secondPool(pool) })]
+    const until = Date.now() + 60_000
+    const ids = Array.from({ length: 50 }, () => crypto.randomUUID())
+    const claims = await Promise.all(
+      ids.map((id) => Promise.all([one, two].map((cache) => cache.claim(sighting(id, { until }))))),
+    )
+    for (const both of claims) expect(both.toSorted()).toEqual(['new', 'pending'])
+    await one.settle(ids[0] ?? '', 'the answer')
+    expect(await two.claim(sighting(ids[0] ?? '', { until }))).toEqual({ reply: 'the answer' })
+    expect(await two.claim(sighting('other', { nonce: `n-${ids[1]}`, until }))).toBe('replay')
+  })
+})
+
+async function opened(options: PostgresReplayCacheOptions) {
+  const cache = await createPostgresReplayCache(options)
+  onTestFinished(() => cache.close())
+  return cache
+}
