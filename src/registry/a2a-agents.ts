@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts'
 import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { JsonObject } from '../protocol/model.ts'
+import type { Json, JsonObject } from '../protocol/model.ts'
 import { aboutOf } from './about.ts'
 import { isObject } from './conformance.ts'
 import type { A2AEntry, Sighting, Trouble } from './entry.ts'
@@ -188,11 +188,11 @@ function addressOf(given: string | URL): string {
   return url.href
 }
 
-/** The first way that the card names. */
+/** The first way by HTTP that the card names. */
 function endpointOf({ url, supportedInterfaces }: JsonObject): string | undefined {
-  const [first] = Array.isArray(supportedInterfaces) ? supportedInterfaces : []
-  const named = isObject(first) ? first.url : url
-  return typeof named === 'string' && URL.canParse(named) && /^https?:/i.test(named) ? named : undefined
+  const ways: readonly Json[] = Array.isArray(supportedInterfaces) ? supportedInterfaces : []
+  const named = [...ways.map((way) => (isObject(way) ? way.url : undefined)), url]
+  return named.filter((each) => typeof each === 'string').find((each) => /^https?:/i.test(each) && URL.canParse(each))
 }
 
 function notAsked(what: string): A2AError {

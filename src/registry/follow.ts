@@ -16,11 +16,32 @@ const atOnce = 100
  * What changes, as it is read: nothing is kept for who does not read, since the store remembers it for all. Begins when
  * it is called, not when it is first read.
  */
-export function follow(entries: EntryStore, { after, signal }: FollowOptions, closed: AbortSignal) {
-  const ending = signal ? AbortSignal.any([signal, closed]) : closed
+export function follow(
+  entries: EntryStore,
+  { after, signal }: FollowOptions,
+  closed: AbortSignal,
+): AsyncGenerator<RegistryChange> {
   const begin = after === undefined ? entries.changes(0, 1).then(({ latest }) => latest) : Promise.resolve(after)
   begin.catch(() => {}) // Who reads hears of it.
-  return read(entries, begin, ending)
+  return untilEither(signal, closed, (ending) => read(entries, begin, ending))
+}
+
+/** Lets go of both when it is over, unlike `AbortSignal.any`. */
+async function* untilEither(
+  signal: AbortSignal | undefined,
+  closed: AbortSignal,
+  source: (ending: AbortSignal) => AsyncGenerator<RegistryChange>,
+): AsyncGenerator<RegistryChange> {
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  const signals = signal ? [signal, closed] : [closed]
+  for (const each of signals) each.addEventListener('abort', end)
+  if (signals.some(({ aborted }) => aborted)) end()
+  try {
+    yield* source(ending.signal)
+  } finally {
+    for (const each of signals) each.removeEventListener('abort', end)
+  }
 }
 
 async function* read(entries: EntryStore, begin: Promise<number>, ending: AbortSignal): AsyncGenerator<RegistryChange> {

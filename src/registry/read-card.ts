@@ -60,7 +60,7 @@ export async function readCard(
   try {
     client = await connect(target, asking)
   } catch (error) {
-    if (!seen) throw error
+    if (!seen || !isOfA2A(seen.card)) throw error
     problem = sayProblem(error)
   }
   if (!seen) throw new A2AError('internal', 'The card was not seen.')
@@ -123,6 +123,11 @@ async function believe(
     if (requireSignature) throw error
     return { card: wire, signature: { ok: false, at, problem: sayProblem(error) } }
   }
+}
+
+/** Others publish cards, too. */
+function isOfA2A({ name, url, supportedInterfaces }: JsonObject): boolean {
+  return typeof name === 'string' && (typeof url === 'string' || Array.isArray(supportedInterfaces))
 }
 
 function checkSize(card: JsonObject, maxBytes: number): void {

@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest'
+import { keyRing, newSigningKey } from '../../src/auth/card-signature/index.ts'
+import { cardVerifier } from '../../src/auth/card-signature/verify-card.ts'
+import { createClock } from '../../src/testing/index.ts'
+import { closedPort, httpServer } from '../support/http-server.ts'
+import { served } from '../support/served.ts'
+import { cardAt, registryHere, tea } from './place.ts'
+
+const problemOf = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error) => error,
+  )
+
+describe('A2A agents in the registry', () => {
+  it('need no more than an address, and are listed with what was seen', async () => {
+    const { server } = await served(() => 'hot', { profile: tea })
+    const registry = registryHere()
+    const listed = await registry.add(server.url)
+    expect(listed).toMatchObject({
+      id: server.cardUrl,
+      kind: 'a2a',
+      name: 'Tea shop',
+      version: '1.2.3',
+      cardUrl: server.cardUrl,
+      status: 'healthy',
+      skills: [{ id: 'brew', tags: ['Kitchen', 'drinks'] }],
+      seen: { reachable: { ok: true, latency: expect.any(Number) }, conforms: { ok: true } },
+    })
+    expect(listed.endpoint).toContain(server.url)
+    expect(listed.seen).not.toHaveProperty('completed')
+    expect((await registry.add(server.cardUrl)).id).toBe(listed.id)
+    expect((await registry.search()).totalCount).toBe(1)
+  })
+
+  it('are found by skill, tag, text and capability, in pages', async () => {
+    const registry = registryHere()
+    const names = ['Anna', 'Berta', 'Clara']
+    for (const name of names) {
+      const skills = [...tea.skills, { id: `of-${name}`, name, description: '', tags: [] }]
+      const { server } = await served(() => 'hot', { profile: { ...tea, name, skills } })
+      await registry.add(server.url)
+    }
+    const namesOf = async (query: Parameters<typeof registry.search>[0]) =>
+      (await registry.search(query)).agents.map(({ name }) => name)
+    expect(await namesOf({ skill: 'BREW' })).toEqual(names)
+    expect(await namesOf({ skill: 'Brew a pot', tag: ['kitchen', 'DRINKS'] })).toEqual(names)
+    expect(await namesOf({ skill: ['brew', 'of-Berta'] })).toEqual(['Berta'])
+    expect(await namesOf({ text: 'gardens clar' })).toEqual(['Clara'])
+    expect(await namesOf({ text: 'gardens coffee' })).toEqual([])
+    expect(await namesOf({ capability: 'streaming', status: 'healthy', kind: 'a2a' })).toEqual(names)
+    expect(await namesOf({ capability: 'Streaming' })).toEqual([])
+    expect(await namesOf({ kind: 'mesh' })).toEqual([])
+    const first = await registry.search({ limit: 2 })
+    expect(first).toMatchObject({ totalCount: 3, nextCursor: expect.any(String), queryTimeMs: expect.any(Number) })
+    const second = await registry.search({ limit: 2, cursor: first.nextCursor ?? '' })
+    expect(second.agents.map(({ name }) => name)).toEqual(['Clara'])
+    expect(second).not.toHaveProperty('nextCursor')
+    for (const query of [
+      { limit: 0 },
+      { limit: 101 },
+      { cursor: '§' },
+      { text: 'word '.repeat(2) + [...'abcdefghijklmnopqrstuvwxyz'].join(' ') },
+    ]) {
+      await expect(registry.search(query)).rejects.toMatchObject({ code: 'invalid-params' })
+    }
+  })
+
+  it('are given as clients that are connected, the best first, and who is gone is passed over', async () => {
+    const registry = registryHere({ probe: { message: 'Are you there?' } })
+    const agents = await Promise.all(
+      ['Fails', 'Works', 'Gone'].map((name) =>
+        served((turn) => (name === 'Fails' ? turn.status('failed', 'No.') : `${name}: ${turn.text}`), {
+          profile: { ...tea, name },
+        }),
+      ),
+    )
+    for (const { server } of agents) await registry.add(server.url)
+    await registry.upkeep()
+    await agents[2]?.server.close()
+    const found: string[] = []
+    for await (const each of registry.find({ skill: 'brew' })) {
+      if (each.kind === 'a2a') found.push(each.client.card.name)
+    }
+    expect(found).toEqual(['Works', 'Fails'])
+    expect((await registry.search({ status: 'unhealthy' })).agents.map(({ name }) => name)).toEqual(['Gone'])
+    const best = await registry.find({ skill: 'brew' }).first()
+    expect(best?.kind === 'a2a' && (await best.client.send('Hi')).text).toBe('Works: Hi')
+    expect(best?.agent.seen).toMatchObject({ completed: { ok: true, latency: expect.any(Number) } })
+    const { agents: listed } = await registry.search({ text: 'fails' })
+    expect(listed).toMatchObject([
+      { seen: { completed: { ok: false, problem: 'The task is failed, and not completed.' } } },
+    ])
+    expect(await registry.find({ skill: 'fly' }).first()).toBeUndefined()
+  })
+
+  it('have their signatures verified: by keys of their own origin, or by those that are trusted', async () => {
+    const { server } = await served(() => 'hot', { profile: tea, keys: keyRing(await newSigningKey()) })
+    expect((await registryHere().add(server.url)).seen).toMatchObject({ signature: { ok: true } })
+    const trusting = (keys: object[]) =>
+      registryHere({ a2a: { requireSignature: true, verifyCard: cardVerifier({ keys }) } })
+    const jwks = await (await fetch(`${server.url}/.well-known/jwks.json`)).json()
+    expect((await trusting(jwks.keys).add(server.url)).seen).toMatchObject({ signature: { ok: true } })
+    await expect(trusting([{ ...jwks.keys[0], kid: 'other' }]).add(server.url)).rejects.toMatchObject({
+      code: 'invalid-agent-response',
+      reason: 'card-not-believed',
+    })
+    const { server: plain } = await served(() => 'hot', { profile: tea })
+    await expect(trusting(jwks.keys).add(plain.url)).rejects.toThrow(/not signed/)
+  })
+
+  it('are noted if their signature is not good, and nobody asked for one', async () => {
+    const signatures = [{ protected: 'eyJhbGciOiJFUzI1NiIsImtpZCI6IngifQ', signature: 'AAAA' }]
+    const origin = await httpServer((_, response) => response.end(JSON.stringify(cardAt(origin, { signatures }))))
+    expect((await registryHere().add(`${origin}/card.json`)).seen).toMatchObject({
+      conforms: { ok: true },
+      signature: { ok: false, problem: expect.stringContaining('none of its signatures is valid') },
+    })
+  })
+
+  it('are listed although they do not conform, with what is wrong', async () => {
+    const { description: _, ...card } = cardAt('http://127.0.0.1:8081') as Record<string, unknown>
+    const url = await httpServer((_, response) => response.end(JSON.stringify(card)))
+    expect(await registryHere().add(`${url}/card.json`)).toMatchObject({
+      status: 'unhealthy',
+      seen: { reachable: { ok: true }, conforms: { ok: false, problem: expect.stringContaining('description') } },
+    })
+  })
+
+  it('are refused for what is hostile: private addresses, also after redirects and in cards, and what is too large', async () => {
+    const registry = registryHere()
+    const routes: Record<string, object | string> = {
+      '/away.json': 'http://10.1.2.3/card.json',
+      '/metadata.json': 'http://169.254.169.254/latest/meta-data',
+      '/name.json': 'http://inside.example/card.json',
+      '/inside.json': cardAt('http://10.1.2.3'),
+      '/file.json': cardAt('file:///etc/passwd'),
+      '/many.json': cardAt('http://127.0.0.1:8081', { skills: Array(501).fill(tea.skills[0]) }),
+      '/huge.json': cardAt('http://127.0.0.1:8081', { description: 'x'.repeat(300_000) }),
+      '/more.json': cardAt('http://127.0.0.1:8081', { description: 'x'.repeat(2_000_000) }),
+      '/odd.json': [1, 2, 3],
+      '/mesh.json': { agent_id: 'tea-agent', supported_protocols: ['A2A/1.0'] },
+      '/deep.json': { name: 'x', url: 'http://127.0.0.1:8081', a: JSON.parse('['.repeat(100) + ']'.repeat(100)) },
+    }
+    const origin = await httpServer(({ url = '' }, response) => {
+      const route = routes[url]
+      if (typeof route === 'string') response.writeHead(302, { location: route }).end()
+      else response.writeHead(route ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(route))
+    })
+    const refused = [
+      'http://10.0.0.1/',
+      'http://inside.example/',
+      ...['away', 'metadata', 'name', 'inside'].map((each) => `${origin}/${each}.json`),
+    ]
+    for (const url of refused) {
+      const error = await problemOf(registry.add(url))
+      expect(error, url).toMatchObject({ code: 'forbidden' })
+      expect(error.message, url).not.toMatch(/10\.1\.2\.3|169\.254/)
+    }
+    for (const url of ['ftp://x', 'nonsense', `https://x.example/${'x'.repeat(3_000)}`]) {
+      await expect(registry.add(url), url.slice(0, 30)).rejects.toMatchObject({ code: 'invalid-params' })
+    }
+    for (const name of ['many', 'huge', 'more', 'odd', 'mesh', 'deep', 'nothing']) {
+      expect(await problemOf(registry.add(`${origin}/${name}.json`)), name).toMatchObject({ name: 'A2AError' })
+    }
+    expect(await problemOf(registry.add(`http://127.0.0.1:${await closedPort()}`))).toMatchObject({
+      code: 'unavailable',
+    })
+    expect((await registry.search({ status: 'healthy' })).totalCount).toBe(0)
+  })
+
+  it('belong to who added them: nobody else replaces them', async () => {
+    const { server } = await served(() => 'hot', { profile: tea })
+    const registry = registryHere()
+    await registry.add(server.url, { owner: 'alice' })
+    await expect(registry.add(server.url, { owner: 'bob' })).rejects.toMatchObject({ code: 'conflict' })
+    await expect(registry.add(server.url)).rejects.toMatchObject({ code: 'conflict' })
+    expect(await registry.add(server.url, { owner: 'alice' })).toMatchObject({ name: 'Tea shop' })
+    expect(await registry.remove(server.cardUrl)).toBe(true)
+    expect((await registry.add(server.url, { owner: 'bob' })).id).toBe(server.cardUrl)
+  })
+})
+
+describe('the upkeep of the registry', () => {
+  it('reads cards again when their headers say so, and what has not changed is not sent again', async () => {
+    const clock = createClock()
+    const asked: (string | undefined)[] = []
+    let [name, failing] = ['One', false]
+    const origin = await httpServer((request, response) => {
+      asked.push(request.headers['if-none-match'])
+      if (failing) return void response.writeHead(500).end()
+      const headers = { etag: `"${name}"`, 'cache-control': 'max-age=600', 'content-type': 'application/json' }
+      if (request.headers['if-none-match'] === headers.etag) return void response.writeHead(304, headers).end()
+      response.writeHead(200, headers).end(JSON.stringify(cardAt(origin, { name })))
+    })
+    const registry = registryHere({ clock, upkeep: { interval: 10_000 } })
+    const changes = registry.follow()
+    const { id } = await registry.add(`${origin}/card.json`)
+    const pass = async (milliseconds: number) => {
+      await clock.advance(milliseconds)
+      await registry.upkeep()
+    }
+    await pass(590_000)
+    expect(asked).toEqual([undefined])
+    await pass(20_000)
+    expect(asked).toEqual([undefined, '"One"'])
+    name = 'Two'
+    await pass(610_000)
+    expect(await registry.get(id)).toMatchObject({ name: 'Two', failures: 0 })
+    failing = true
+    await pass(610_000)
+    expect(await registry.get(id)).toMatchObject({ name: 'Two', trouble: 'unreachable', failures: 1 })
+    expect((await registry.search({ status: 'unhealthy' })).agents).toMatchObject([
+      { seen: { reachable: { ok: false } } },
+    ])
+    failing = false
+    await pass(70_000)
+    expect(await registry.get(id)).not.toHaveProperty('trouble')
+    const told: string[] = []
+    for await (const { type } of changes) if (told.push(type) === 4) break
+    expect(told).toEqual(['registered', 'updated', 'status', 'status'])
+  })
+
+  it('removes agents whose cards could not be read for long', async () => {
+    const clock = createClock()
+    const { server } = await served(() => 'hot', { profile: tea })
+    const registry = registryHere({ clock, a2a: { removeAfter: 3_600_000 } })
+    await registry.add(server.url)
+    await server.close()
+    for (let hours = 0; hours < 2; hours++) {
+      await clock.advance(3_500_000)
+      await registry.upkeep()
+    }
+    expect((await registry.search()).totalCount).toBe(0)
+  })
+})
