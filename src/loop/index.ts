@@ -3,6 +3,7 @@ export { type AgentLoop, type AgentLoopOptions, createAgentLoop, type LoopOutcom
 export type { LoopEvent } from './converse.ts'
 export { type McpTools, mcpTools } from './mcp/mcp-tools.ts'
 export type { McpAddress, McpCommand, McpProblem, McpToolsOptions, McpUrl } from './mcp/options.ts'
+export { type RemoteAgentOptions, type RemoteTarget, remoteAgent } from './remote-agent.ts'
 export { skillTool } from './skill-tool.ts'
 export {
   type ClientTool,

@@ -1,4 +1,3 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { toParts } from '../agent/content.ts'
 import { checkOutput } from '../agent/perform-skills.ts'
 import type { Skill } from '../agent/skill.ts'
@@ -6,6 +5,7 @@ import { isSubscribable, iterate } from '../agent/subscribable.ts'
 import { isAsyncIterable, isEvent, type Result, type Said } from '../agent/work.ts'
 import type { Part } from '../protocol/model.ts'
 import { textOf } from '../protocol/parts.ts'
+import { type TextInput, textInput, textJsonSchema } from './text-input.ts'
 import { type LocalTool, localTool, type ToolContext } from './tool.ts'
 import { partsResult } from './tool-result.ts'
 
@@ -54,23 +54,4 @@ async function finish(running: unknown, { signal, progress, artifact }: ToolCont
     else if (said.type === 'artifact') parts.push(...said.artifact.parts)
     else if (said.status.message) progress(textOf(said.status.message))
   }
-}
-
-interface TextInput {
-  readonly text: string
-}
-
-const textJsonSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
-
-const textInput: StandardSchemaV1<TextInput> = {
-  '~standard': {
-    version: 1,
-    vendor: 'parley',
-    validate(value) {
-      const text = typeof value === 'object' && value && 'text' in value ? value.text : undefined
-      return typeof text === 'string'
-        ? { value: { text } }
-        : { issues: [{ message: 'expected a text', path: ['text'] }] }
-    },
-  },
 }

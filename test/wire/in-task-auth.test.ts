@@ -1,0 +1,224 @@
+import { expect, it, onTestFinished } from 'vitest'
+import type { Run } from '../../src/agent/agent.ts'
+import { apiKey, hashApiKey, newApiKey } from '../../src/auth/index.ts'
+import { apiKey as ownKey } from '../../src/client/credentials/index.ts'
+import { connect, credentialsPart, data } from '../../src/client/index.ts'
+import { agent } from '../../src/index.ts'
+import { lineageExtension } from '../../src/protocol/lineage.ts'
+import type { Task } from '../../src/protocol/model.ts'
+import { callOf, collect, gate, send, taskOf, until } from '../support/house.ts'
+import { local } from '../support/local.ts'
+import { begin, processes, textIn } from '../support/mortal-processes.ts'
+
+const secret = 'ghp-0123456789abcdef'
+
+const needing: Run = async (turn) => {
+  const {
+    scheme,
+    by,
+    secret: reveal,
+  } = await turn.requireAuth({
+    scheme: 'github',
+    scopes: ['repo'],
+    url: 'https://github.com/login',
+  })
+  return `${scheme} by ${by}, ${reveal().length} characters`
+}
+
+it('pauses with what is needed, and goes on with credentials that a message brings', async () => {
+  const client = await connect(local(needing))
+  const talk = client.conversation()
+  const paused = await talk.send('push it')
+  expect(paused.task?.status.state).toBe('auth-required')
+  expect(paused).toMatchObject({ authRequired: { schemes: ['github'], urls: ['https://github.com/login'] } })
+  const done = await talk.send(credentialsPart({ scheme: 'GitHub', credentials: secret }))
+  expect([done.task?.status.state, done.text]).toEqual(['completed', 'github by message, 20 characters'])
+  const history = done.task?.history ?? []
+  expect(JSON.stringify(done.task)).not.toContain(secret)
+  expect(history.at(-1)?.parts).toMatchObject([{ data: { scheme: 'GitHub', redacted: true } }])
+})
+
+it.each([
+  ['metadata', { metadata: { 'https://parley.dev/ext/credentials/v1': { scheme: 'github', credentials: secret } } }],
+  ['AuthenticationInfo, as older callers send it', { part: data({ schemes: ['github'], credentials: secret }) }],
+])(
+  'takes credentials in the form of %s, and stores none',
+  async (_, { metadata, part }: { metadata?: object; part?: object }) => {
+    const { service } = local(needing)
+    const { id: taskId } = taskOf(await send(service, 'push it'))
+    const parts = part ? [part] : [{ text: 'here' }]
+    const message = { messageId: 'm', role: 'user', taskId, parts, ...(metadata && { metadata }) }
+    const request = { message } as Parameters<typeof service.sendMessage>[0]
+    const task = taskOf(await service.sendMessage(request, callOf()))
+    expect(textIn(task)).toBe('github by message, 20 characters')
+    expect(JSON.stringify(task)).not.toContain(secret)
+  },
+)
+
+it('asks again when a message brings none, and says how to send them', async () => {
+  const { service } = local(needing)
+  const { id: taskId } = taskOf(await send(service, 'push it'))
+  const again = taskOf(await send(service, 'which ones?', { taskId }))
+  expect(again.status.state).toBe('auth-required')
+  expect(textIn(again)).toContain('The last message brought none. Send them in a data part of the type')
+})
+
+it('goes on when a request comes with more than before', async () => {
+  const [little, much] = [newApiKey(), newApiKey()]
+  const keys = [
+    { id: 'alice', scopes: ['read'], hash: await hashApiKey(little) },
+    { id: 'alice', scopes: ['read', 'publish'], hash: await hashApiKey(much) },
+  ]
+  const handler = local(
+    async (turn) => {
+      const { by, principal } = await turn.requireAuth({ scheme: 'key', scopes: ['publish'] })
+      return `by ${by} of ${principal.id}`
+    },
+    { auth: { schemes: { key: apiKey({ keys }) } } },
+  )
+  const before = await connect(handler, { auth: [ownKey(little)] })
+  const paused = await before.send('publish')
+  expect(paused.task?.status.state).toBe('auth-required')
+  const taskId = paused.task?.id ?? ''
+  const after = await connect(handler, { auth: [ownKey(much)] })
+  expect((await after.send('now', { taskId })).text).toBe('by request of alice')
+  expect((await after.send('publish')).text).toBe('by request of alice')
+})
+
+it('goes on by itself, in the stream that is open, when credentials come another way', async () => {
+  const arrived = gate<string>()
+  const client = await connect(
+    local(async (turn) => {
+      const given = await turn.requireAuth('github', { outOfBand: () => arrived.promise })
+      return `${given.by}, ${given.secret().length} characters`
+    }),
+  )
+  const states: string[] = []
+  for await (const event of client.stream('go')) {
+    const state = event.type === 'task' ? event.task.status.state : event.type === 'status' ? event.status.state : ''
+    states.push(state)
+    if (state === 'auth-required') arrived.resolve(secret)
+    if (event.type === 'status' && state === 'completed') {
+      expect(event.status.message?.parts).toEqual([{ text: 'out-of-band, 20 characters' }])
+    }
+  }
+  expect(states).toEqual(['auth-required', 'working', 'completed'])
+})
+
+it('waits across a restart, and has nothing of what was given before it', async () => {
+  const { start, ended, log } = processes({ leaseTtl: 300 })
+  const seen: string[] = []
+  const reached = gate()
+  const code =
+    (after: () => unknown): Run =>
+    async (turn) => {
+      const given = await turn.requireAuth('github')
+      await turn.step('use', () => void seen.push(given.secret()))
+      await turn.step('then', after)
+      return `${given.secret().length} characters`
+    }
+  const first = start(code(() => 1))
+  const { id: taskId } = taskOf(await send(first.service, 'go'))
+  first.kill()
+  const second = start(
+    code(() => {
+      reached.resolve()
+      return new Promise(() => {})
+    }),
+  )
+  const part = credentialsPart({ scheme: 'github', credentials: secret })
+  const message = { messageId: 'm', role: 'user', taskId, parts: [part] } as const
+  void second.service.sendMessage({ message }, callOf()).catch(() => {})
+  await reached.promise
+  second.kill()
+  start(code(() => 1))
+  const task = await ended(taskId)
+  // What was done with it is done; what is gone is said to be gone.
+  expect(seen).toEqual([secret])
+  expect(task.status.state).toBe('failed')
+  expect(textIn(task)).toContain('were given to a process that is gone, and are never stored')
+  expect(JSON.stringify(await log.read(taskId, 0))).not.toContain(secret)
+})
+
+it('keeps a secret out of what is stored, whatever the agent does with it', async () => {
+  const { service } = local(async (turn) => {
+    const given = await turn.requireAuth('github')
+    await turn.status('working', `Using ${given.secret()}`)
+    await turn.data({ key: given.secret() })
+    await turn.step('keep', () => given.secret()).catch((error) => turn.status('working', error.message))
+    return `It was ${given.secret()}`
+  })
+  const { id: taskId } = taskOf(await send(service, 'go'))
+  const part = credentialsPart({ credentials: secret })
+  const message = { messageId: 'm', role: 'user', taskId, parts: [part] } as const
+  const task = taskOf(await service.sendMessage({ message }, callOf()))
+  expect(textIn(task)).toBe('It was [redacted]')
+  const told = JSON.stringify(task)
+  expect(told).not.toContain(secret)
+  expect(told).toContain('has a secret in it, and would be stored')
+})
+
+it('passes a need for credentials up through several agents, and the credentials down', async () => {
+  const seen: string[] = []
+  const bottom = agent({ name: 'Bottom' }, async (turn) => {
+    const given = await turn.requireAuth('github')
+    seen.push(given.secret())
+    return 'Pushed'
+  })
+  const middle = agent({ name: 'Middle' }, async (turn) => (await turn.call(bottom, 'push')).text)
+  const top = agent({ name: 'Top' }, async (turn) => (await turn.call(middle, 'push')).text)
+  const client = await connect(top)
+  const talk = client.conversation()
+  const paused = await talk.send('push it')
+  expect(paused.task?.status.state).toBe('auth-required')
+  expect(paused).toMatchObject({ authRequired: { schemes: ['github'] } })
+  expect(paused.task?.status.message?.metadata?.[lineageExtension]).toMatchObject({
+    children: [{ agent: 'Middle', children: [{ agent: 'Bottom' }] }],
+  })
+  const events = await collect(talk.stream(credentialsPart({ scheme: 'github', credentials: secret })))
+  expect(events.at(-1)).toMatchObject({ status: { state: 'completed', message: { parts: [{ text: 'Pushed' }] } } })
+  expect(seen).toEqual([secret])
+  for (const each of [top, middle, bottom]) {
+    const tasks: Task[] = await collect((await connect(each)).listTasks({ includeArtifacts: true }))
+    expect(tasks).toHaveLength(1)
+    expect(JSON.stringify(tasks)).not.toContain(secret)
+  }
+})
+
+it('goes on when the agent that it asked has got its credentials another way', async () => {
+  const arrived = gate<string>()
+  const bottom = agent({ name: 'Bottom' }, async (turn) => {
+    await turn.requireAuth('github', { outOfBand: () => arrived.promise })
+    return 'Pushed'
+  })
+  const { service } = local(async (turn) => (await turn.call(await connect(bottom), 'push')).text)
+  const paused = taskOf(await send(service, 'go'))
+  expect(paused.status.state).toBe('auth-required')
+  arrived.resolve(secret)
+  const state = async () => (await service.getTask({ taskId: paused.id }, callOf())).status.state
+  await until(async () => (await state()) === 'completed')
+})
+
+it('passes credentials down also in a durable turn that was resumed', async () => {
+  const { start, ended } = processes({ leaseTtl: 300 })
+  const bottom = await connect(
+    agent({ name: 'Bottom' }, async (turn) => {
+      const given = await turn.requireAuth('github')
+      return `Pushed with ${given.secret().length} characters`
+    }),
+  )
+  const code: Run = async (turn) => (await turn.call(bottom, 'push')).text
+  const first = start(code)
+  const taskId = await begin(first)
+  const isPaused = async () => (await first.service.getTask({ taskId }, callOf())).status.state === 'auth-required'
+  await until(isPaused)
+  first.kill()
+  const second = start(code)
+  const part = credentialsPart({ scheme: 'github', credentials: secret })
+  const message = { messageId: 'm', role: 'user', taskId, parts: [part] } as const
+  // Whoever is at work on it takes the message; if that is the one that is gone, the next one does.
+  await second.service.sendMessage({ message, configuration: { returnImmediately: true } }, callOf())
+  const task = await ended(taskId)
+  expect(textIn(task)).toBe('Pushed with 20 characters')
+  onTestFinished(second.kill)
+})
