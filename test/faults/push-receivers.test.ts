@@ -92,6 +92,21 @@ it('an answer without end counts by its head, and little of it is read', async (
   expect(written).toBeLessThan(told.length * 8 * 1024 * 1024)
 })
 
+it('an answer that drips for ever counts by its head, and holds up the next event for a moment only', async () => {
+  const dripping = await receiver((_, response) => {
+    response.writeHead(200).write('.')
+    const drip = setInterval(() => response.write('.'), 20)
+    response.on('close', () => clearInterval(drip))
+  })
+  const { send, control } = await pushing({ timeout: 30_000 })
+  const started = performance.now()
+  const { id: taskId } = await send(dripping)
+  await until(() => generationsOf(dripping).length === told.length, 10_000)
+  expect(performance.now() - started).toBeLessThan(10_000)
+  expect(dripping.got.map(({ generation, attempt }) => [generation, attempt])).toEqual(told.map((n) => [n, 1]))
+  await until(async () => (await collect(control.deliveries({ taskId, outcome: 'delivered' }))).length === told.length)
+})
+
 it('what a receiver asks for by Retry-After it gets', async () => {
   const busy = await receiver(failingFirst(1, (_, response) => response.writeHead(429, { 'retry-after': '1' }).end()))
   const { send } = await pushing({ retry: { ...retry, longest: 5_000 } })

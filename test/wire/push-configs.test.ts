@@ -29,6 +29,16 @@ const doors: readonly (readonly [DialectName, Binding])[] = [
   ['v0.1', 'JSONRPC'],
 ]
 
+/** What a webhook is told of a task that waits for input, by the dialect in which it was registered. */
+const payloads: Readonly<Record<DialectName, object>> = {
+  'v1.0': { statusUpdate: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } } },
+  'v0.3': { kind: 'task', status: { state: 'input-required' } },
+  'v0.3-proto': { status: { state: 'TASK_STATE_INPUT_REQUIRED' } },
+  'v0.3-house': { kind: 'task', status: { state: 'input-required' } },
+  'v0.2': { kind: 'task', status: { state: 'input-required' } },
+  'v0.1': { eventType: 'taskUpdate', taskId: 'mine', status: { state: 'input-required' } },
+}
+
 describe.each(doors)('in %s over %s', (dialect, binding) => {
   const isOldest = dialect === 'v0.1'
   const alias = isOldest ? { alias: 'mine' } : {}
@@ -113,7 +123,20 @@ describe.each(doors)('in %s over %s', (dialect, binding) => {
       'x-a2a-delivery-id': expect.stringMatching(/^[^.]+\.[23]$/),
       traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0\d$/),
     })
-    expect(hook.got[0]?.body).toMatch(/input.required/i)
+    expect(hook.got[0]?.headers['content-type']).toBe(dialect === 'v1.0' ? 'application/a2a+json' : 'application/json')
+    expect(JSON.parse(hook.got[0]?.body ?? '')).toMatchObject(payloads[dialect])
+  })
+
+  it('a config may be registered when all is over, and is told nothing then', async () => {
+    const hook = await receiver()
+    const alice = await (await open())('alice')
+    const message = messageOf('end')
+    const outcome = await alice.sendMessage({ message, ...alias, configuration: { returnImmediately: true } }, callOf())
+    const task = { taskId: taskOf(outcome).id, ...isAlias }
+    await until(async () => (await alice.getTask(task, callOf())).status.state === 'completed')
+    await alice.createPushConfig({ ...task, id: 'late', url: hook.url }, callOf())
+    expect((await alice.getPushConfig({ ...task, id: 'late' }, callOf())).url).toBe(hook.url)
+    expect(hook.got).toEqual([])
   })
 
   it('configs of alice are nobody else’s to see, to change or to remove', async () => {

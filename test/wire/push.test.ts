@@ -33,6 +33,8 @@ it('configs of 1.0 are created, got, listed page by page, replaced by their id a
   expect(new Set([one.id, two.id, three.id]).size).toBe(3)
   expect(await wire.result('GetTaskPushNotificationConfig', { taskId, id: 'one' })).toEqual(one)
 
+  expect(await wire.call('GetTaskPushNotificationConfig', { taskId })).toMatchObject({ error: { code: -32602 } })
+
   expect(await create({ id: 'one', url: `${url}?2` })).toEqual({ taskId, id: 'one', url: `${url}?2` })
   const list = (more: object = {}) =>
     wire.result<{ configs?: WireConfig[]; nextPageToken?: string }>('ListTaskPushNotificationConfigs', {

@@ -46,4 +46,10 @@ const forAnybody: ReadonlySet<string> = new Set([
   'traceparent',
   'tracestate',
   'user-agent',
+  // Which delivery of a webhook it is; what proves who sends it is not among them.
+  'x-a2a-delivery-id',
+  'x-a2a-generation',
+  'x-a2a-previous-generation',
+  'x-a2a-task-id',
+  'x-a2a-attempt',
 ])

@@ -16,6 +16,8 @@ import { sendHop } from './send-hop.ts'
 export interface GuardedFetchOptions extends Omit<GuardOptions, 'warn'>, GuardLimits {
   /** How many redirects are followed. 5 by default; 0 refuses them, as webhooks should. */
   readonly redirects?: number
+  /** Refuses redirects by which a `POST` becomes a `GET` (301, 302, 303): what was sent would be lost, and seem received. */
+  readonly keepMethod?: boolean
   /** Who we are to servers that ask (mutual TLS), and whom we trust besides the authorities of the system. */
   readonly tls?: Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase' | 'ca'>
   readonly logger?: Warner
@@ -79,6 +81,12 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
           throw new RequestRefused('redirect', `${hop.url.host} redirects, which is not followed here`)
         }
         if (followed === redirects) throw new Error(`too many redirects: more than ${redirects}`)
+        if (options.keepMethod && next.method !== hop.method) {
+          throw new RequestRefused(
+            'redirect',
+            `${hop.url.host} redirects by ${answer.statusCode}, which drops the body`,
+          )
+        }
         hop = next
       }
     } catch (error) {

@@ -19,6 +19,7 @@ export function createPushFetch(options: PushFetchOptions = {}): GuardedFetch {
   return createGuardedFetch({
     schemes: schemes ?? (isProduction ? ['https'] : ['https', 'http']),
     redirects,
+    keepMethod: true,
     ...(allow && { allow }),
     ...(loopback && { loopback }),
     ...(tls && { tls }),

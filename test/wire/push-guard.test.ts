@@ -1,0 +1,111 @@
+import { expect, it } from 'vitest'
+import type { Run } from '../../src/agent/agent.ts'
+import { apiKey, hashApiKey } from '../../src/auth/index.ts'
+import type { ServePushOptions } from '../../src/serve.ts'
+import { collect, until } from '../support/house.ts'
+import { served } from '../support/served.ts'
+import { receiver } from '../support/webhook-receiver.ts'
+
+const outside = { address: '93.184.215.14', family: 4 }
+const inside = { address: '10.0.0.7', family: 4 }
+
+async function pushing(push: ServePushOptions) {
+  const work: Run = async (turn) => {
+    await turn.status('working')
+    return 'done'
+  }
+  const { wire, server } = await served(work, {
+    push: { retry: { attempts: 2, first: 10, longest: 20 }, timeout: 500, ...push },
+  })
+  const { push: control } = server
+  if (!control) throw new Error('it should push')
+  const send = (url: string) =>
+    wire.sendTask('go', {
+      configuration: { taskPushNotificationConfig: { url, token: 's3cret', authentication: secret } },
+    })
+  return { wire, control, send }
+}
+
+const secret = { scheme: 'Bearer', credentials: 's3cret' }
+
+it('nobody has a name looked up before it is known who asks, and whether the task is theirs', async () => {
+  const asked: string[] = []
+  const resolve = async (host: string) => {
+    asked.push(host)
+    return [outside]
+  }
+  const keys = [{ id: 'alice', hash: await hashApiKey('alice') }]
+  const { wire } = await served((turn) => turn.requireInput('Which?').then(() => undefined), {
+    auth: { schemes: { key: apiKey({ keys }) } },
+    push: { resolve },
+  })
+  const url = 'https://hooks.example.com/'
+  const create = (taskId: string, headers = {}) =>
+    wire.call('CreateTaskPushNotificationConfig', { taskId, url }, headers)
+  expect((await create('t')).status).toBe(401)
+  const configuration = { taskPushNotificationConfig: { url } }
+  await expect(wire.send('go', { configuration })).rejects.toThrow(/-31401/)
+  expect((await create('t', { 'x-api-key': 'alice' })).error?.code).toBe(-32001)
+  expect(asked).toEqual([])
+  await wire.send('go', { configuration }, { 'x-api-key': 'alice' })
+  expect(asked).toContain('hooks.example.com')
+})
+
+it('a name that leads into a private network when it is told is not called', async () => {
+  const hook = await receiver()
+  const { port } = new URL(hook.url)
+  let lookups = 0
+  // Outside when it is registered, and inside ever after.
+  const resolve = async () => [lookups++ === 0 ? outside : inside]
+  const { send, control } = await pushing({ loopback: 'refuse', resolve })
+  const { id: taskId } = await send(`http://moving.example.com:${port}/hook`)
+  const dead = () => collect(control.deliveries({ taskId, outcome: 'dead' }))
+  await until(async () => (await dead()).length > 0)
+  expect((await dead())[0]?.problem).toContain('private')
+  expect(hook.got).toEqual([])
+})
+
+it('an allow-list opens a private network on purpose', async () => {
+  const hook = await receiver()
+  const url = hook.url.replace('127.0.0.1', 'hooks.internal')
+  const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+  const closed = await pushing({ loopback: 'refuse', resolve })
+  await expect(closed.send(url)).rejects.toThrow(/loopback/)
+  const { send } = await pushing({ loopback: 'refuse', resolve, allow: ['hooks.internal', '127.0.0.0/8'] })
+  await send(url)
+  await until(() => hook.got.length === 2)
+})
+
+it('a redirect is followed only if that is allowed, without the secrets of another origin, and not into a private network', async () => {
+  const target = await receiver()
+  let location = target.url
+  let status = 307
+  const hook = await receiver((_, response) => response.writeHead(status, { location }).end())
+  const none = await pushing({})
+  const { id: taskId } = await none.send(hook.url)
+  await until(async () => (await collect(none.control.deliveries({ taskId, outcome: 'dead' }))).length > 0)
+  expect(target.got).toEqual([])
+
+  const one = await pushing({ redirects: 1 })
+  await one.send(hook.url)
+  await until(() => target.got.length === 2)
+  expect(JSON.stringify(target.got)).not.toContain('s3cret')
+  expect(target.got.map(({ generation, attempt, method }) => [generation, attempt, method])).toEqual([
+    [2, 1, 'POST'],
+    [3, 1, 'POST'],
+  ])
+
+  const problemNow = async () => {
+    const { id } = await one.send(hook.url)
+    const dead = () => collect(one.control.deliveries({ taskId: id, outcome: 'dead' }))
+    await until(async () => (await dead()).length > 0)
+    return (await dead())[0]?.problem
+  }
+  // As browsers follow it, nothing would be left of what is told.
+  status = 302
+  expect(await problemNow()).toContain('302')
+  status = 307
+  location = 'http://169.254.169.254/latest/meta-data/'
+  expect(await problemNow()).toMatch(/169\.254\.169\.254/)
+  expect(target.got).toHaveLength(2)
+})
