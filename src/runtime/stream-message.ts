@@ -3,7 +3,6 @@ import type { Call, SendRequest } from '../protocol/service.ts'
 import { foldUntil } from '../tasks/load.ts'
 import { type Acceptance, accept } from './accept.ts'
 import { cancelAbandoned } from './cancel-task.ts'
-import type { Ticket } from './claims.ts'
 import { limitHistory } from './present.ts'
 import { streamTask } from './stream.ts'
 import { subscribeToTask } from './subscribe-to-task.ts'
@@ -18,33 +17,27 @@ export async function* streamMessage(
   house: Acceptance,
   left: AbortSignal = call.signal,
 ): AsyncGenerator<StreamEvent, void> {
-  const ticket = await accept(request, call, house)
-  if (!request.cancelOnDisconnect) return yield* tell(ticket, request, call, house)
+  const { log } = house
+  const { task, generation, isRepeated } = await accept(request, call, house)
+  const { after, endOnAuth, holdOnInput } = request
   let isOver = false
   try {
-    for await (const event of tell(ticket, request, call, house)) {
+    // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.
+    if (isRepeated && after !== undefined && after >= generation) {
+      const rest = subscribeToTask({ taskId: task.taskId, after, endOnAuth, holdOnInput }, call, log)
+      for await (const event of rest) {
+        isOver = event.isLast === true
+        yield event
+      }
+      return
+    }
+    const historyLength = request.configuration?.historyLength
+    const options = { signal: call.signal, endOnAuth, holdOnInput }
+    for await (const event of streamTask(log, task, await foldUntil(log, task, generation), options)) {
       isOver = event.isLast === true
-      yield event
+      yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
     }
   } finally {
-    if (left.aborted && !isOver) await cancelAbandoned(ticket.task, house)
-  }
-}
-
-async function* tell(
-  { task, generation, isRepeated }: Ticket,
-  request: SendRequest,
-  call: Call,
-  { log }: Acceptance,
-): AsyncGenerator<StreamEvent, void> {
-  const { after, endOnAuth, holdOnInput } = request
-  // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.
-  if (isRepeated && after !== undefined && after >= generation) {
-    return yield* subscribeToTask({ taskId: task.taskId, after, endOnAuth, holdOnInput }, call, log)
-  }
-  const historyLength = request.configuration?.historyLength
-  const options = { signal: call.signal, endOnAuth, holdOnInput }
-  for await (const event of streamTask(log, task, await foldUntil(log, task, generation), options)) {
-    yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
+    if (request.cancelOnDisconnect && left.aborted && !isOver) await cancelAbandoned(task, house)
   }
 }

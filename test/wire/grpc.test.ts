@@ -88,6 +88,19 @@ describe('over gRPC', () => {
     expect(detailsOf(ended.metadata).details[0].reason).toBe('TASK_NOT_FOUND')
   })
 
+  test('the extended card is given by both services, and refused by both if there is none', async () => {
+    const methods = [`${lf}/GetExtendedAgentCard`, 'a2a.v1.A2AService/GetAgentCard'] as const
+    const extendedCard = { skills: [{ id: 'secret', name: 'Secret', description: 'Only for some', tags: ['inner'] }] }
+    const { client } = await open(echo, { extendedCard })
+    for (const method of methods) {
+      expect(await client.unary(method, {})).toMatchObject({ name: 'Test', skills: [{ id: 'secret' }] })
+    }
+    const { client: without } = await open(echo)
+    const refused = await Promise.all(methods.map((method) => failed(without.unary(method, {}))))
+    expect(refused.map(({ code }) => code)).toEqual([status.FAILED_PRECONDITION, status.UNIMPLEMENTED])
+    for (const { metadata } of refused) expect(detailsOf(metadata).details[0].reason).toBe('UNSUPPORTED_OPERATION')
+  })
+
   test('a method that there is not is not implemented', async () => {
     const { server, client } = await open(echo)
     const error = await failed(client.unary('a2a.v1.A2AService/GetTask', { name: 'tasks/x' }))
