@@ -1,5 +1,5 @@
 import type { ConcurrencyOptions } from './options.ts'
-import { createPace } from './pace.ts'
+import { createPace, type Pace } from './pace.ts'
 
 /**
  * How many requests are on their way at once, in all and to each host. A request that waits long for its answer leaves
@@ -29,8 +29,8 @@ const maxSuspects = 10_000
 export function createLanes(options: LanesOptions): Lanes {
   const { total, perHost, slow, slowAfter = 500, isBusy = () => false } = options
   const pace = createPace({ total, isBusy, onBeat: () => fast.admit() })
-  const fast: Lane = createLane(() => pace.limit, perHost)
-  const slowLane = createLane(() => slow, Math.max(perHost, Math.ceil(slow / 8)))
+  const fast: Lane = createLane(total, perHost, pace)
+  const slowLane = createLane(slow, Math.max(perHost, Math.ceil(slow / 8)))
   const suspects = new Set<string>()
 
   function suspect(receiver: string): void {
@@ -74,15 +74,18 @@ interface Lane {
   leave(host: string): void
 }
 
-function createLane(total: () => number, perHost: number): Lane {
+function createLane(total: number, perHost: number, pace?: Pace): Lane {
   const inside = new Map<string, number>()
   /** Those who wait, by host; the host that was served last is the last. */
   const waiting = new Map<string, (() => void)[]>()
   let all = 0
 
+  const isFull = (): boolean => all >= total || pace?.hasStarts === false
+
   function tryEnter(host: string): boolean {
     const here = inside.get(host) ?? 0
-    if (all >= total() || here >= perHost) return false
+    if (isFull() || here >= perHost) return false
+    pace?.take()
     all++
     inside.set(host, here + 1)
     return true
@@ -90,7 +93,7 @@ function createLane(total: () => number, perHost: number): Lane {
 
   function admit(): boolean {
     for (const [host, queue] of waiting) {
-      if (all >= total()) break
+      if (isFull()) break
       if (!tryEnter(host)) continue
       const next = queue.shift()
       waiting.delete(host)

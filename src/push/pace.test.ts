@@ -2,13 +2,28 @@ import { expect, it } from 'vitest'
 import { until } from '../../test/support/house.ts'
 import { createPace } from './pace.ts'
 
+/** A pace, and how many have set out in each beat, taking every start that there is. */
 function paceOf(isBusy: () => boolean) {
   let isAtWork = true
-  const pace = createPace({ total: 16, isBusy, onBeat: () => isAtWork })
+  const beats: number[] = []
+  const takeAll = () => {
+    let taken = 0
+    for (; taken < 100 && pace.hasStarts; taken++) pace.take()
+    return taken
+  }
+  const pace = createPace({
+    total: 16,
+    isBusy,
+    onBeat() {
+      beats.push(takeAll())
+      return isAtWork
+    },
+  })
   const stop = () => {
     isAtWork = false
   }
-  return { pace, stop }
+  pace.begin()
+  return { beats, first: takeAll(), stop }
 }
 
 /** Leaves the event loop no time until it is stopped. */
@@ -25,21 +40,19 @@ function keepBusy(): () => void {
   }
 }
 
-it('where no turn is at work, all places are open', () => {
-  const { pace, stop } = paceOf(() => false)
-  pace.begin()
-  expect(pace.limit).toBe(16)
+it('where no turn is at work, nothing is held back', () => {
+  const { first, stop } = paceOf(() => false)
+  expect(first).toBe(100)
   stop()
 })
 
-it('turns that wait leave all places open, those that keep the loop busy leave few', async () => {
-  const { pace, stop } = paceOf(() => true)
-  pace.begin()
-  expect(pace.limit).toBe(2)
-  await until(() => pace.limit === 16)
+it('beside turns that wait many set out in a beat, beside those that keep the loop busy only a few', async () => {
+  const { beats, first, stop } = paceOf(() => true)
+  expect(first).toBe(2)
+  await until(() => beats.at(-1) === 16)
   const rest = keepBusy()
-  await until(() => pace.limit === 2)
+  await until(() => beats.at(-1) === 2)
   rest()
-  await until(() => pace.limit === 16)
+  await until(() => beats.at(-1) === 16)
   stop()
 })
