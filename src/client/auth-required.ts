@@ -1,4 +1,3 @@
-import type { StreamEvent } from '../protocol/events.ts'
 import type { Json, JsonObject, TaskStatus } from '../protocol/model.ts'
 import { textOf } from '../protocol/parts.ts'
 
@@ -14,17 +13,8 @@ export interface AuthRequired {
   readonly details: readonly JsonObject[]
 }
 
-/** An event of a task, with what is needed where it cannot go on without credentials. */
-export type ClientEvent = StreamEvent & { readonly authRequired?: AuthRequired }
-
-export function withNeeds(event: StreamEvent): ClientEvent {
-  if (event.type === 'message' || event.type === 'artifact') return event
-  const authRequired = needsIn(event.type === 'task' ? event.task.status : event.status)
-  return authRequired ? { ...event, authRequired } : event
-}
-
-export function needsIn({ state, message }: TaskStatus): AuthRequired | undefined {
-  if (state !== 'auth-required') return undefined
+/** What the message of a status asks for that waits for credentials. */
+export function needsIn({ message }: TaskStatus): AuthRequired {
   const parts = message?.parts ?? []
   const details = parts.flatMap((part) => ('data' in part && isObject(part.data) ? [part.data] : []))
   const links = parts.flatMap((part) => ('url' in part ? [part.url] : []))

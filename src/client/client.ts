@@ -2,11 +2,11 @@ import type { AgentCard } from '../protocol/card.ts'
 import type { Task } from '../protocol/model.ts'
 import type { ListTasksRequest, Service } from '../protocol/service.ts'
 import type { SkillMap } from '../protocol/skills.ts'
-import { type ClientEvent, withNeeds } from './auth-required.ts'
 import { callOf } from './call.ts'
 import { type Conversation, type ConversationStart, createConversation } from './conversation.ts'
 import type { Input } from './input.ts'
 import type { Explanation } from './journal.ts'
+import { type ClientEvent, withNeeds } from './needs.ts'
 import type { CallOptions } from './options.ts'
 import { type Reply, toReply } from './reply.ts'
 import { type SendOptions, toRequest } from './sending.ts'
@@ -59,11 +59,11 @@ export function createClient({ card, service, explain }: ClientOptions): Client 
       const outcome = await service.sendMessage(await toRequest(input, options), callFor(options))
       const isWaiting = outcome.type === 'message' || options.returnImmediately || isSettled(outcome.task)
       // Agents may answer before the task rests, whatever they were asked for.
-      return isWaiting ? toReply(outcome) : await client.task(outcome.task.id).wait(options)
+      return isWaiting ? await toReply(outcome) : await client.task(outcome.task.id).wait(options)
     },
     async *stream(input, options = {}) {
       for await (const event of service.streamMessage(await toRequest(input, options), callFor(options))) {
-        yield withNeeds(event)
+        yield await withNeeds(event)
       }
     },
     skill: async (...call) => (await import('./call-skill.ts')).callSkill(client, ...call),

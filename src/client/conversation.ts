@@ -1,7 +1,7 @@
 import type { Task } from '../protocol/model.ts'
 import { isEnded } from '../protocol/states.ts'
-import type { ClientEvent } from './auth-required.ts'
 import type { Input } from './input.ts'
+import type { ClientEvent } from './needs.ts'
 import type { Reply } from './reply.ts'
 import type { SendOptions } from './sending.ts'
 

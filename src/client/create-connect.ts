@@ -8,7 +8,6 @@ import { A2AError } from '../protocol/errors.ts'
 import type { Service } from '../protocol/service.ts'
 import type { SkillMap } from '../protocol/skills.ts'
 import type { WireClientOptions } from '../transports/client-options.ts'
-import { authorizing } from './authorize.ts'
 import { type Client, createClient } from './client.ts'
 import { diagnose } from './diagnose.ts'
 import { createJournal } from './journal.ts'
@@ -52,7 +51,7 @@ export function createConnect(abilities: Abilities): Connect {
 
 async function connect(abilities: Abilities, target: Target, options: ConnectOptions): Promise<Client> {
   const { onNotice, timeout = 60_000, clock = systemClock } = options
-  const authorize = await authorizeOf(options)
+  const credentials = await credentialsOf(options)
   const journal = createJournal()
   const notify = (notice: Notice) => {
     if (notice.type === 'polling') journal.note({ type: 'fallback', detail: notice.message })
@@ -63,15 +62,15 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
   const bindings = names.filter((each) => abilities.transports.has(each) || handedIn.has(each))
   let card: AgentCard | undefined
   let cardUrl: string | undefined
-  const explained = (error: unknown) => diagnose(error, { card, cardUrl, hasCredentials: authorize !== undefined })
+  const explained = (error: unknown) => diagnose(error, { card, cardUrl, hasCredentials: credentials !== undefined })
 
-  const withCredentials = (plain: Fetch) => (authorize ? authorizing(plain, authorize, () => card) : plain)
+  const withCredentials = (plain: Fetch) => credentials?.carriedBy(plain, () => card) ?? plain
   const fetch = withCredentials(fetchOf(target, options))
   try {
     const { dialects: readers, readOlderCard } = abilities
     const found = await resolveCard(target, {
       ...options,
-      authorize,
+      authorize: credentials?.authorize,
       fetch,
       journal,
       clock,
@@ -117,10 +116,12 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
 }
 
 /** Loaded for those who have credentials. */
-async function authorizeOf({ auth, authorize, fetch = globalThis.fetch }: ConnectOptions) {
-  if (authorize || !auth) return authorize
-  const { byCard } = await import('./credentials/by-card.ts')
-  return byCard(auth, (url, init) => fetch(url, init))
+async function credentialsOf({ auth, authorize, fetch = globalThis.fetch }: ConnectOptions) {
+  if (!authorize && !auth) return undefined
+  const { authorizing, byCard } = await import('./credentials/carried.ts')
+  const given = authorize ?? byCard(auth ?? [], (url, init) => fetch(url, init))
+  const carriedBy = (plain: Fetch, card: () => AgentCard | undefined) => authorizing(plain, given, card)
+  return { authorize: given, carriedBy }
 }
 
 /** Undefined names if nothing is said of them. */

@@ -1,8 +1,5 @@
-import { readLimited } from '../http/read-limited.ts'
-import { A2AError, invalidParams } from '../protocol/errors.ts'
+import { invalidParams } from '../protocol/errors.ts'
 import type { Json, Part } from '../protocol/model.ts'
-import { toBase64 } from '../protocol/parts.ts'
-import { isFileUrl } from './is-file.ts'
 
 /** What is said to an agent: text, parts, files and data, or several of them. */
 export type Input = InputItem | readonly InputItem[]
@@ -24,19 +21,11 @@ export interface PathFile {
   readonly mediaType?: string
 }
 
-/** Bytes of a file that is sent along: it is held in memory, and then in the text of the request. */
-const maxFile = 64 * 2 ** 20
-
+/** Text and parts are what they are; what has to be read first is read by code that is loaded for it. */
 export async function toParts(input: Input): Promise<readonly Part[]> {
   const items: readonly InputItem[] = isList(input) ? input : [input]
   if (items.length === 0) throw invalidParams('input', 'expected something to say')
-  try {
-    return await Promise.all(items.map(toPart))
-  } catch (error) {
-    if (error instanceof A2AError) throw error
-    const problem = `The input cannot be read: ${error instanceof Error ? error.message : error}.`
-    throw new A2AError('invalid-params', problem, { cause: error })
-  }
+  return await Promise.all(items.map(toPart))
 }
 
 function isList(input: Input): input is readonly InputItem[] {
@@ -45,48 +34,17 @@ function isList(input: Input): input is readonly InputItem[] {
 
 async function toPart(item: InputItem): Promise<Part> {
   if (typeof item === 'string') return { text: item }
-  if (typeof item !== 'object' || item === null) throw wrongInput(typeof item)
-  if (item instanceof Uint8Array) return { raw: toBase64(item), mediaType: 'application/octet-stream' }
-  if (item instanceof Blob) return await filePart({ name: nameOf(item), content: item })
-  if ('content' in item) return await filePart(item)
-  if ('path' in item) return await pathPart(item)
-  if ('text' in item || 'url' in item || 'raw' in item || 'data' in item) return item
-  throw wrongInput(`an object with ${Object.keys(item as object).join(', ')}`)
+  if (isPart(item)) return item
+  const { readInput } = await import('./read-input.ts')
+  return await readInput(item)
 }
 
-function wrongInput(given: string): A2AError {
-  return invalidParams('input', `expected a text, a part, a file or bytes, got ${given}`)
+/** A file may have a `text()`, which is none. */
+function isPart(item: Exclude<InputItem, string>): item is Part {
+  return typeof item === 'object' && item !== null && !(item instanceof Blob) && members.some((name) => name in item)
 }
 
-async function pathPart({ path, name = lastOf(path), mediaType }: PathFile): Promise<Part> {
-  const { readFile } = await import('./read-file.ts')
-  const content = await readFile(path, maxFile)
-  return await filePart({ name, content, ...(mediaType !== undefined && { mediaType }) })
-}
-
-function lastOf(path: string | URL): string {
-  const name = /[^\\/]*$/.exec(`${path}`)?.[0] ?? ''
-  return isFileUrl(path) ? decodeURIComponent(name) : name
-}
-
-async function filePart({ name, content, mediaType }: InputFile): Promise<Part> {
-  if (content instanceof URL && isFileUrl(content)) return await pathPart({ path: content, name, mediaType })
-  const type = mediaType ?? (content instanceof Blob && content.type !== '' ? content.type : undefined)
-  const about = { ...(name !== '' && { filename: name }), ...(type !== undefined && { mediaType: type }) }
-  return content instanceof URL ? { url: content.href, ...about } : { raw: toBase64(await bytesOf(content)), ...about }
-}
-
-async function bytesOf(content: Exclude<InputFile['content'], URL>): Promise<Uint8Array> {
-  if (typeof content === 'string') return new TextEncoder().encode(content)
-  if (content instanceof Uint8Array) return content
-  if (content instanceof Blob) return new Uint8Array(await content.arrayBuffer())
-  return await readLimited(content, maxFile)
-}
-
-/** Of a `File`, which is a `Blob` with a name. */
-function nameOf(blob: Blob): string {
-  return 'name' in blob && typeof blob.name === 'string' ? blob.name : ''
-}
+const members = ['text', 'url', 'raw', 'data']
 
 /** JSON as a part. */
 export function data(value: Json): Part {

@@ -1,7 +1,8 @@
 import type { Artifact, Json, Message, Part, Task } from '../protocol/model.ts'
 import { fromBase64, textOf } from '../protocol/parts.ts'
 import type { Outcome } from '../protocol/service.ts'
-import { type AuthRequired, needsIn } from './auth-required.ts'
+import type { AuthRequired } from './auth-required.ts'
+import { needsOf } from './needs.ts'
 
 /** What an agent answered: a message, or a task and what has become of it. */
 export type Reply = {
@@ -39,7 +40,7 @@ export interface OutputFile {
   readonly bytes: Uint8Array<ArrayBuffer> | undefined
 }
 
-export function toReply(outcome: Outcome): Reply {
+export async function toReply(outcome: Outcome): Promise<Reply> {
   if (outcome.type === 'message') {
     const { message } = outcome
     return { type: 'message', message, text: textOf(message), artifacts: [], contextId: message.contextId }
@@ -48,8 +49,7 @@ export function toReply(outcome: Outcome): Reply {
   const artifacts = task.artifacts.map(toOutput)
   const written = artifacts.map(({ text }) => text).filter((text) => text !== '')
   const said = task.status.message ? textOf(task.status.message) : ''
-  const authRequired = needsIn(task.status)
-  const needs = authRequired && { authRequired }
+  const needs = await needsOf(task.status)
   return { type: 'task', ...needs, task, text: written.join('\n') || said, artifacts, contextId: task.contextId }
 }
 

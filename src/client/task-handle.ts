@@ -2,8 +2,8 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
-import { type ClientEvent, withNeeds } from './auth-required.ts'
 import { callOf } from './call.ts'
+import { type ClientEvent, withNeeds } from './needs.ts'
 import type { CallOptions } from './options.ts'
 import { type Output, type Reply, toOutput, toReply } from './reply.ts'
 import { type PushReceiver, toConfig } from './sending.ts'
@@ -36,7 +36,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
     service.getTask({ taskId, ...(historyLength !== undefined && { historyLength }) }, callOf(options))
   async function* subscribe(options?: CallOptions): AsyncGenerator<ClientEvent> {
     for await (const event of service.subscribeToTask({ taskId, tellEnded: true }, callOf(options))) {
-      yield withNeeds(event)
+      yield await withNeeds(event)
     }
   }
 
@@ -46,7 +46,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
     subscribe,
     async wait(options) {
       for await (const event of subscribe(options)) if (isAtRest(event)) break
-      return toReply({ type: 'task', task: await get(options) })
+      return await toReply({ type: 'task', task: await get(options) })
     },
     cancel: (options) => service.cancelTask({ taskId }, callOf(options)),
     async artifacts(options) {

@@ -11,7 +11,7 @@ const idForm = /^[^\p{Cc}\p{Cs}]*$/u
 /** The id of a message, a task or a context. */
 export const id: Shape<string> = {
   ...idText,
-  schema: { ...idText.schema, pattern: idForm.source },
+  form: { is: 'text', min: 1, max: 256, pattern: idForm.source },
   read(value) {
     const text = idText.read(value)
     if (!idForm.test(text)) throw new Violation('expected an id, got control characters or half a surrogate pair')

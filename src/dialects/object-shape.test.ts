@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { problemOf } from '../../test/support/problem-of.ts'
+import { schemaOf } from '../../test/support/schema-of.ts'
 import { implicit, object, optional } from './object-shape.ts'
 import { int32 } from './proto-shape.ts'
 import { boolean, json, list, string, type TypeOf } from './shape.ts'
@@ -93,11 +94,11 @@ it('the type of a value comes from its shape', () => {
 })
 
 it('the JSON Schema of a value comes from its shape', () => {
-  expect(Content.schema).toEqual({
+  expect(schemaOf(Content)).toEqual({
     type: 'object',
     properties: { title: { type: 'string' }, text: { type: 'string' }, rawData: {} },
     required: [],
     oneOf: [{ required: ['text'] }, { required: ['rawData'] }],
   })
-  expect(Person.schema).toMatchObject({ required: ['fullName'] })
+  expect(schemaOf(Person)).toMatchObject({ required: ['fullName'] })
 })

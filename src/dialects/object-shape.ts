@@ -1,5 +1,4 @@
-import type { Json } from '../protocol/model.ts'
-import { readObject, type Shape, type TypeOf } from './shape.ts'
+import { type Member, readObject, type Shape, type TypeOf } from './shape.ts'
 import { placed, Violation } from './violation.ts'
 
 /** A member that need not be there. */
@@ -7,6 +6,7 @@ export interface OptionalField<T> {
   readonly shape: Shape<T>
   /** Whether the member, although there, says nothing. */
   isUnset(value: unknown): boolean
+  readonly isImplicit?: boolean
 }
 
 /** Not set when absent or `null`. */
@@ -16,17 +16,8 @@ export function optional<T>(shape: Shape<T>): OptionalField<T> {
 
 /** A proto3 field without presence: not set also when it has the default of its type (`""`, 0, false, `[]`). */
 export function implicit<T>(shape: Shape<T>): OptionalField<T> {
-  const unsaid = defaults.get(shape.schema.type)
-  const schema = unsaid === undefined ? shape.schema : { ...shape.schema, default: unsaid }
-  return { shape: { ...shape, schema }, isUnset: (value) => value === null || shape.isDefault?.(value) === true }
+  return { shape, isUnset: (value) => value === null || shape.isDefault?.(value) === true, isImplicit: true }
 }
-
-const defaults: ReadonlyMap<Json | undefined, Json> = new Map<Json, Json>([
-  ['string', ''],
-  ['boolean', false],
-  ['integer', 0],
-  ['array', []],
-])
 
 type Fields = Readonly<Record<string, Shape<unknown> | OptionalField<unknown>>>
 type Choice = Readonly<Record<string, Shape<unknown>>>
@@ -59,30 +50,16 @@ export function object(fields: Fields, { oneOf = {} }: { readonly oneOf?: Choice
       if (chosen.length !== 1) throw notOne(choices, chosen)
       return target
     },
-    schema: {
-      type: 'object',
-      properties: Object.fromEntries([...members, ...choices].map(({ name, shape }) => [name, shape.schema])),
-      required: members.filter(({ isUnset }) => isUnset === undefined).map(({ name }) => name),
-      ...(hasChoice && { oneOf: choices.map(({ name }) => ({ required: [name] })) }),
-    },
+    form: { is: 'members', members, choices },
   }
-}
-
-interface Member {
-  readonly name: string
-  /** If it is spelled differently there. */
-  readonly protoName: string | undefined
-  readonly shape: Shape<unknown>
-  /** A required member has none. */
-  readonly isUnset: ((value: unknown) => boolean) | undefined
 }
 
 function toMember(name: string, field: Shape<unknown> | OptionalField<unknown>): Member {
   const snakeCase = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const protoName = snakeCase === name ? undefined : snakeCase
-  return 'shape' in field
-    ? { name, protoName, shape: field.shape, isUnset: field.isUnset }
-    : { name, protoName, shape: field, isUnset: undefined }
+  if (!('shape' in field)) return { name, protoName, shape: field, isUnset: undefined, isImplicit: false }
+  const { shape, isUnset, isImplicit = false } = field
+  return { name, protoName, shape, isUnset, isImplicit }
 }
 
 type Source = Readonly<Record<string, unknown>>

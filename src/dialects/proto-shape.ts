@@ -18,7 +18,7 @@ export function int32({ min = -(2 ** 31), max = 2 ** 31 - 1 }: Range = {}): Shap
       }
       return number
     },
-    schema: { type: 'integer', minimum: min, maximum: max },
+    form: { is: 'integer', min, max },
     isDefault: (value) => value === 0 || value === '0',
   }
 }
@@ -42,7 +42,7 @@ export function protoEnum<T extends string>(unspecified: string, names: Readonly
       if (word === undefined) throw wrongValue(`one of ${wireNames.join(', ')}`, value)
       return word
     },
-    schema: { enum: wireNames },
+    form: { is: 'word', words: wireNames },
     isDefault: (value) => value === 0 || value === unspecified,
     names,
     unspecified,
@@ -57,7 +57,7 @@ export function withUnspecified<T extends string, U extends string>(
   const all = { ...names, [word]: unspecified } as ProtoEnum<T | U>['names']
   return {
     read: (value) => (value === 0 || value === unspecified ? word : read(value)),
-    schema: { enum: Object.values(all) },
+    form: { is: 'word', words: Object.values(all) },
     names: all,
     unspecified,
   }
@@ -82,7 +82,7 @@ export function bytes(): Shape<string> {
       const whole = digits.length - excess
       return digits.slice(0, whole) + btoa(atob(digits.slice(whole)))
     },
-    schema: { type: 'string', contentEncoding: 'base64' },
+    form: { is: 'base64' },
   }
 }
 
@@ -118,7 +118,7 @@ export function timestamp({ zone }: TimestampOptions = {}): Shape<string> {
       if (!/^\d{4}-/.test(text)) throw wrongValue(expected, value)
       return text
     },
-    schema: { type: 'string', format: 'date-time' },
+    form: { is: 'time' },
   }
 }
 

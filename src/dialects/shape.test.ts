@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { problemOf } from '../../test/support/problem-of.ts'
+import { schemaOf } from '../../test/support/schema-of.ts'
 import { boolean, hinted, json, list, map, string, struct } from './shape.ts'
 
 describe('a string', () => {
@@ -22,7 +23,7 @@ describe('a string', () => {
     expect(problemOf(short, '')).toBe('expected a string of 1 to 3 characters, got 0')
     expect(problemOf(short, 'abcd')).toBe('expected a string of 1 to 3 characters, got 4')
     expect(problemOf(string({ min: 1 }), '')).toBe('expected a string of 1 or more characters, got 0')
-    expect(short.schema).toEqual({ type: 'string', minLength: 1, maxLength: 3 })
+    expect(schemaOf(short)).toEqual({ type: 'string', minLength: 1, maxLength: 3 })
   })
 })
 
@@ -58,7 +59,7 @@ describe('a list', () => {
     expect(problemOf(pair, [])).toBe('expected a list of 1 to 2 items, got 0')
     expect(problemOf(pair, ['a', 'b', 'c'])).toBe('expected a list of 1 to 2 items, got 3')
     expect(problemOf(pair, {})).toBe('expected a list of 1 to 2 items, got an object')
-    expect(pair.schema).toEqual({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 2 })
+    expect(schemaOf(pair)).toEqual({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 2 })
   })
 })
 
@@ -66,7 +67,7 @@ describe('a map', () => {
   it('takes any key, and names the one whose value is wrong', () => {
     expect(map(string()).read({ a: '1', b: '2' })).toEqual({ a: '1', b: '2' })
     expect(problemOf(map(list(string())), { 'x y': ['a', 1] })).toBe('["x y"][1]: expected a string, got a number')
-    expect(map(boolean()).schema).toEqual({ type: 'object', additionalProperties: { type: 'boolean' } })
+    expect(schemaOf(map(boolean()))).toEqual({ type: 'object', additionalProperties: { type: 'boolean' } })
   })
 
   it('takes __proto__ for a key like any other', () => {

@@ -3,16 +3,43 @@ import { excerpt, placed, Violation, wrongType } from './violation.ts'
 
 /**
  * What a value on the wire looks like: one description from which come the reader, the TypeScript type (`TypeOf`) and
- * the JSON Schema. Reading also normalises, so it accepts more spellings than the schema, which tells the one we write.
+ * the form, of which tests make a JSON Schema. Reading also normalises, so it accepts more spellings than the form, which
+ * tells the one we write.
  */
 export interface Shape<T> {
   /** Throws a `Violation`. */
   read(value: unknown): T
-  readonly schema: JsonObject
+  readonly form: Form
   /** Whether the value is what proto3 takes for "not set". */
   isDefault?(value: unknown): boolean
   /** `null` is a value here; anywhere else it means that a field is not set. */
   readonly takesNull?: true
+}
+
+/** What a shape is made of, as data. */
+export type Form =
+  | ({ readonly is: 'text'; readonly pattern?: string } & Length)
+  | { readonly is: 'boolean' | 'json' | 'object' | 'base64' | 'time' }
+  | { readonly is: 'integer'; readonly min: number; readonly max: number }
+  | { readonly is: 'word'; readonly words: readonly string[] }
+  | ({ readonly is: 'list'; readonly item: Shape<unknown> } & Length)
+  | { readonly is: 'map'; readonly item: Shape<unknown> }
+  | { readonly is: 'members'; readonly members: readonly Member[]; readonly choices: readonly Member[] }
+  | { readonly is: 'any'; readonly of: readonly Shape<unknown>[] }
+  | { readonly is: 'tagged'; readonly tag: string; readonly variants: Readonly<Record<string, Shape<unknown>>> }
+  /** At most one of these members is there. */
+  | { readonly is: 'exclusive'; readonly of: Shape<unknown>; readonly names: readonly string[] }
+
+/** A member of an object. */
+export interface Member {
+  readonly name: string
+  /** If it is spelled differently in the proto. */
+  readonly protoName: string | undefined
+  readonly shape: Shape<unknown>
+  /** Whether the value says nothing; a required member has no such thing. */
+  readonly isUnset: ((value: unknown) => boolean) | undefined
+  /** It is left out if it has the default of its type. */
+  readonly isImplicit: boolean
 }
 
 export type TypeOf<S> = S extends Shape<infer T> ? T : never
@@ -31,7 +58,7 @@ export function string(length: Length = {}): Shape<string> {
       if (value.length < min || value.length > max) throw wrongLength(expected, value.length)
       return value
     },
-    schema: { type: 'string', ...(min > 0 && { minLength: min }), ...(max < Infinity && { maxLength: max }) },
+    form: { is: 'text', ...length },
     isDefault: (value) => value === '',
   }
 }
@@ -42,7 +69,7 @@ export function boolean(): Shape<boolean> {
       if (typeof value !== 'boolean') throw wrongType('true or false', value)
       return value
     },
-    schema: { type: 'boolean' },
+    form: { is: 'boolean' },
     isDefault: (value) => value === false,
   }
 }
@@ -54,14 +81,14 @@ export function json(): Shape<Json> {
       if (value === undefined) throw wrongType('a JSON value', value)
       return value as Json
     },
-    schema: {},
+    form: { is: 'json' },
     takesNull: true,
   }
 }
 
 /** Any JSON object, unread. */
 export function struct(): Shape<JsonObject> {
-  return { read: readObject, schema: { type: 'object' } }
+  return { read: readObject, form: { is: 'object' } }
 }
 
 export function list<T>(item: Shape<T>, length: Length = {}): Shape<readonly T[]> {
@@ -79,12 +106,7 @@ export function list<T>(item: Shape<T>, length: Length = {}): Shape<readonly T[]
       }
       return items
     },
-    schema: {
-      type: 'array',
-      items: item.schema,
-      ...(min > 0 && { minItems: min }),
-      ...(max < Infinity && { maxItems: max }),
-    },
+    form: { is: 'list', item, ...length },
     isDefault: (value) => Array.isArray(value) && value.length === 0,
   }
 }
@@ -100,7 +122,7 @@ export function map<T>(item: Shape<T>): Shape<{ readonly [key: string]: T }> {
   }
   return {
     read: (value) => Object.fromEntries(Object.entries(readObject(value)).map(read)),
-    schema: { type: 'object', additionalProperties: item.schema },
+    form: { is: 'map', item },
   }
 }
 

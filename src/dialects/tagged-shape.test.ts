@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { problemOf } from '../../test/support/problem-of.ts'
+import { schemaOf } from '../../test/support/schema-of.ts'
 import { object, optional } from './object-shape.ts'
 import { list, string, type TypeOf } from './shape.ts'
 import { marked, tagged, word } from './tagged-shape.ts'
@@ -11,7 +12,7 @@ it('a word is one of those that are known', () => {
   expect(word('user', 'agent').read('agent')).toBe('agent')
   expect(problemOf(word('user', 'agent'), 'USER')).toBe('expected one of user, agent, got "USER"')
   expect(problemOf(word('user'), undefined)).toBe('expected "user", got nothing')
-  expect(word('user', 'agent').schema).toEqual({ enum: ['user', 'agent'] })
+  expect(schemaOf(word('user', 'agent'))).toEqual({ enum: ['user', 'agent'] })
 })
 
 describe('a marked object', () => {
@@ -29,7 +30,7 @@ describe('a marked object', () => {
   })
 
   it('has its mark in the JSON Schema', () => {
-    expect(Marked.schema).toEqual({
+    expect(schemaOf(Marked)).toEqual({
       type: 'object',
       properties: { kind: { const: 'circle' }, radius: { type: 'string' } },
       required: ['kind', 'radius'],
@@ -51,7 +52,7 @@ describe('a tagged object', () => {
   })
 
   it('has one JSON Schema for each kind', () => {
-    expect(Figure.schema).toMatchObject({
+    expect(schemaOf(Figure)).toMatchObject({
       oneOf: [
         { properties: { kind: { const: 'circle' } }, required: ['kind', 'radius'] },
         { properties: { kind: { const: 'label' } }, required: ['kind'] },

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../protocol/model.ts'
 import { readObject, type Shape, type TypeOf } from './shape.ts'
 import { wrongValue } from './violation.ts'
 
@@ -13,7 +12,7 @@ export function word<T extends string>(...words: readonly T[]): Shape<T> {
       if (!known.has(value)) throw wrongValue(expected, value)
       return value as T
     },
-    schema: { enum: words },
+    form: { is: 'word', words },
   }
 }
 
@@ -25,7 +24,7 @@ export function marked<T>(tag: string, name: string, shape: Shape<T>): Shape<T> 
       if (given !== name) throw wrongValue(`"${tag}" to be "${name}"`, given)
       return shape.read(value)
     },
-    schema: withTag(tag, name, shape.schema),
+    form: { is: 'tagged', tag, variants: { [name]: shape } },
   }
 }
 
@@ -43,11 +42,6 @@ export function tagged<V extends Variants>(tag: string, variants: V): Shape<OneM
       if (shape === undefined) throw wrongValue(expected, name)
       return { [name as string]: shape.read(value) } as OneMember<V>
     },
-    schema: { oneOf: Object.entries(variants).map(([name, { schema }]) => withTag(tag, name, schema)) },
+    form: { is: 'tagged', tag, variants },
   }
-}
-
-function withTag(tag: string, name: string, schema: JsonObject): JsonObject {
-  const { properties, required } = schema as { readonly properties: JsonObject; readonly required: readonly string[] }
-  return { ...schema, properties: { [tag]: { const: name }, ...properties }, required: [tag, ...required] }
 }

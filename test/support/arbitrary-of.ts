@@ -1,17 +1,17 @@
 import fc, { type Arbitrary } from 'fast-check'
-import type { Shape } from '../../src/dialects/shape.ts'
 import type { Json, JsonObject } from '../../src/protocol/model.ts'
+import { type Described, schemaOf } from './schema-of.ts'
 
 /**
  * Valid values of a shape as they are on the wire, made from its JSON Schema: in the one spelling that we write, and
  * without members that only say their default.
  */
-export function arbitraryOf({ schema }: Pick<Shape<unknown>, 'schema'>): Arbitrary<Json> {
-  return valuesOf(schema as Schema)
+export function arbitraryOf(described: Described): Arbitrary<Json> {
+  return valuesOf(schemaOf(described) as Schema)
 }
 
 /** As `arbitraryOf`, for the shape of an object. */
-export function arbitraryObjectOf(shape: Pick<Shape<unknown>, 'schema'>): Arbitrary<JsonObject> {
+export function arbitraryObjectOf(shape: Described): Arbitrary<JsonObject> {
   return arbitraryOf(shape) as Arbitrary<JsonObject>
 }
 

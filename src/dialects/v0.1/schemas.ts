@@ -2,7 +2,7 @@ import type { Json } from '../../protocol/model.ts'
 import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { bytes, int32, timestamp } from '../proto-shape.ts'
-import { boolean, hinted, list, readObject, type Shape, string, struct, type TypeOf } from '../shape.ts'
+import { boolean, hinted, json, list, readObject, type Shape, string, struct, type TypeOf } from '../shape.ts'
 import { tagged, word } from '../tagged-shape.ts'
 import { Violation, wrongType } from '../violation.ts'
 import { hintForPart, hintForRole } from './other-forms.ts'
@@ -27,12 +27,7 @@ const File: typeof FileContent = {
     if (file.bytes !== undefined && file.uri !== undefined) throw new Violation('expected bytes or uri, got both')
     return file
   },
-  schema: { ...FileContent.schema, oneOf: atMostOne('bytes', 'uri') },
-}
-
-function atMostOne(...names: readonly string[]): Json {
-  const each = names.map((name) => ({ required: [name] }))
-  return [...each, { not: { anyOf: each } }]
+  form: { is: 'exclusive', of: FileContent, names: ['bytes', 'uri'] },
 }
 
 /** Objects; the text of 0.1 also has lists. */
@@ -41,7 +36,7 @@ const Data: Shape<Json> = {
     if (typeof value !== 'object' || value === null) throw wrongType('an object or a list', value)
     return value as Json
   },
-  schema: { oneOf: [{ type: 'object' }, { type: 'array' }] },
+  form: { is: 'any', of: [struct(), list(json())] },
 }
 
 export const Part = hinted(

@@ -21,7 +21,7 @@ export const State: Shape<TaskState | 'unknown'> = {
     if (typeof value !== 'string') throw wrongType(`one of ${words.join(', ')}`, value)
     return spellings.get(value.toLowerCase().replaceAll('_', '-')) ?? 'unknown'
   },
-  schema: { enum: words },
+  form: { is: 'word', words },
 }
 
 /** A state, and the metadata of what is in that state. */

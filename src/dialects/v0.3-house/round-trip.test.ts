@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { wireValuesOf } from '../../../test/contracts/dialects/wire-values-of.ts'
 import { arbitraryObjectOf } from '../../../test/support/arbitrary-of.ts'
 import { expectIdentity } from '../../../test/support/expect-identity.ts'
+import { schemaOf } from '../../../test/support/schema-of.ts'
 import { clientTools, toolResult, toolUse } from '../../protocol/client-tools.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
 import { isObject } from '../is-object.ts'
@@ -17,9 +18,9 @@ import { InputRequest, ToolResult, ToolUse } from './schemas.ts'
 const { encodeResult, encodeEvent, decodeRequest } = v0_3House
 const { encodeRequest, decodeResult, decodeEvent } = v0_3HouseClient
 
-const standardPart = JSON.stringify(wire.Part.schema)
+const standardPart = JSON.stringify(schemaOf(wire.Part))
 const toolPart: JsonObject = {
-  oneOf: [marked('kind', 'tool-use', ToolUse), marked('kind', 'tool-result', ToolResult)].map(({ schema }) => schema),
+  oneOf: [marked('kind', 'tool-use', ToolUse), marked('kind', 'tool-result', ToolResult)].map(schemaOf),
 }
 
 const unknownPart = 'application/vnd.a2a.unknown-part+json'
@@ -51,15 +52,15 @@ function houseSchema(schema: Json): Json {
   if (!isObject(properties) || properties.messageId === undefined) return inside
   const { metadata, extensions, ...members } = properties
   const asking = {
-    inputRequest: InputRequest.schema,
+    inputRequest: schemaOf(InputRequest),
     metadata: { oneOf: [metadata ?? {}, askingMetadata] },
     extensions: { oneOf: [extensions ?? {}, askingExtensions] },
   }
   return { ...inside, properties: { ...members, ...asking } }
 }
 
-function houseValuesOf({ schema }: Shape<unknown>): Arbitrary<JsonObject> {
-  return wireValuesOf({ schema: houseSchema(schema) as JsonObject })
+function houseValuesOf(shape: Shape<unknown>): Arbitrary<JsonObject> {
+  return wireValuesOf({ schema: houseSchema(schemaOf(shape)) as JsonObject })
 }
 
 const sent = decodeRequest.sendMessage({

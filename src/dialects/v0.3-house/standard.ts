@@ -14,7 +14,7 @@ export const Standard: Shape<unknown> = {
     // A task has to be accepted before anything can be said of it.
     state: (state) => (state === 'started' ? 'submitted' : state),
   }),
-  schema: {},
+  form: { is: 'json' },
 }
 
 /** An event of the house, read as 0.3 has it: there chunks of artifacts have an id, and their flags are the event's. */
@@ -27,7 +27,7 @@ export const StandardEvent: Shape<unknown> = {
     const artifact = { artifactId: `artifact-${index}`, parts: [chunk] }
     return Standard.read({ ...update, artifact, ...(append !== undefined && { append }) })
   },
-  schema: {},
+  form: { is: 'json' },
 }
 
 const unchanged: Change = (value) => value

@@ -32,7 +32,7 @@ export const SecurityScheme: Shape<TypeOf<typeof KnownScheme> | { readonly unusa
     const scheme = KnownScheme.read(source)
     return 'oauth2' in scheme && Object.keys(scheme.oauth2.flows).length === 0 ? { unusable: source } : scheme
   },
-  schema: KnownScheme.schema,
+  form: KnownScheme.form,
 }
 
 const requirements = optional(list(map(texts)))

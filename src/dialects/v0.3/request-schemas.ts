@@ -41,7 +41,7 @@ const milliseconds: Shape<number> = {
     if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= latest) return Number(value)
     throw wrongValue('a time in milliseconds since 1970', value)
   },
-  schema: { type: 'integer', minimum: 0, maximum: latest },
+  form: { is: 'integer', min: 0, max: latest },
 }
 
 export const ListTasksParams = object({

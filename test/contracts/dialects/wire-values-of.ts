@@ -1,12 +1,12 @@
 import type { Arbitrary } from 'fast-check'
 import { isObject } from '../../../src/dialects/is-object.ts'
-import type { Shape } from '../../../src/dialects/shape.ts'
 import type { Json, JsonObject } from '../../../src/protocol/model.ts'
 import { arbitraryObjectOf } from '../../support/arbitrary-of.ts'
+import { type Described, schemaOf } from '../../support/schema-of.ts'
 
 /** Valid objects of the shape, also such as have what dialects put into metadata for want of a place. */
-export function wireValuesOf({ schema }: Pick<Shape<unknown>, 'schema'>): Arbitrary<JsonObject> {
-  return arbitraryObjectOf({ schema: withLentKeys(schema) as JsonObject })
+export function wireValuesOf(described: Described): Arbitrary<JsonObject> {
+  return arbitraryObjectOf({ schema: withLentKeys(schemaOf(described)) as JsonObject })
 }
 
 const anyObject: JsonObject = { type: 'object' }

@@ -1,0 +1,63 @@
+import { readLimited } from '../http/read-limited.ts'
+import { A2AError, invalidParams } from '../protocol/errors.ts'
+import type { Part } from '../protocol/model.ts'
+import { toBase64 } from '../protocol/parts.ts'
+import type { InputFile, InputItem, PathFile } from './input.ts'
+import { isFileUrl } from './is-file.ts'
+import { readFile } from './read-file.ts'
+
+/** Bytes of a file that is sent along: it is held in memory, and then in the text of the request. */
+const maxFile = 64 * 2 ** 20
+
+/** A file or bytes as a part. */
+export async function readInput(item: Exclude<InputItem, string>): Promise<Part> {
+  try {
+    return await toPart(item)
+  } catch (error) {
+    if (error instanceof A2AError) throw error
+    const problem = `The input cannot be read: ${error instanceof Error ? error.message : error}.`
+    throw new A2AError('invalid-params', problem, { cause: error })
+  }
+}
+
+async function toPart(item: Exclude<InputItem, string>): Promise<Part> {
+  if (typeof item !== 'object' || item === null) throw wrongInput(typeof item)
+  if (item instanceof Uint8Array) return { raw: toBase64(item), mediaType: 'application/octet-stream' }
+  if (item instanceof Blob) return await filePart({ name: nameOf(item), content: item })
+  if ('content' in item) return await filePart(item)
+  if ('path' in item) return await pathPart(item)
+  throw wrongInput(`an object with ${Object.keys(item).join(', ')}`)
+}
+
+function wrongInput(given: string): A2AError {
+  return invalidParams('input', `expected a text, a part, a file or bytes, got ${given}`)
+}
+
+async function pathPart({ path, name = lastOf(path), mediaType }: PathFile): Promise<Part> {
+  const content = await readFile(path, maxFile)
+  return await filePart({ name, content, ...(mediaType !== undefined && { mediaType }) })
+}
+
+function lastOf(path: string | URL): string {
+  const name = /[^\\/]*$/.exec(`${path}`)?.[0] ?? ''
+  return isFileUrl(path) ? decodeURIComponent(name) : name
+}
+
+async function filePart({ name, content, mediaType }: InputFile): Promise<Part> {
+  if (content instanceof URL && isFileUrl(content)) return await pathPart({ path: content, name, mediaType })
+  const type = mediaType ?? (content instanceof Blob && content.type !== '' ? content.type : undefined)
+  const about = { ...(name !== '' && { filename: name }), ...(type !== undefined && { mediaType: type }) }
+  return content instanceof URL ? { url: content.href, ...about } : { raw: toBase64(await bytesOf(content)), ...about }
+}
+
+async function bytesOf(content: Exclude<InputFile['content'], URL>): Promise<Uint8Array> {
+  if (typeof content === 'string') return new TextEncoder().encode(content)
+  if (content instanceof Uint8Array) return content
+  if (content instanceof Blob) return new Uint8Array(await content.arrayBuffer())
+  return await readLimited(content, maxFile)
+}
+
+/** Of a `File`, which is a `Blob` with a name. */
+function nameOf(blob: Blob): string {
+  return 'name' in blob && typeof blob.name === 'string' ? blob.name : ''
+}
