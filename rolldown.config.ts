@@ -6,15 +6,13 @@ const external = [/^node:/, /^@bufbuild\//, 'ipaddr.js', 'jose', 'canonicalize',
 const rooms = defineConfig({
   input: {
     index: 'src/index.ts',
-    'client/credentials/index': 'src/client/credentials/index.ts',
     'auth/index': 'src/auth/index.ts',
     'auth/card-signature/index': 'src/auth/card-signature/index.ts',
+    'node/client-auth': 'src/client/credentials/index.ts',
     'node/client-1.0': 'src/node/client-1.0.ts',
     'node/client': 'src/node/client.ts',
     'node/grpc-client/index': 'src/node/grpc-client/index.ts',
     'node/guard/index': 'src/node/guard/index.ts',
-    'client/index': 'src/client/index.ts',
-    'client/v1.0/index': 'src/client/v1.0/index.ts',
     'loop/index': 'src/loop/index.ts',
     'mesh/index': 'src/mesh/index.ts',
     'registry/index': 'src/registry/index.ts',
@@ -36,6 +34,18 @@ const rooms = defineConfig({
   },
 })
 
+/** Apart, for browsers: whoever bundles it gets nothing that only servers need, and as few chunks as can be. */
+const web = defineConfig({
+  input: {
+    'client/index': 'src/client/index.ts',
+    'client/v1.0/index': 'src/client/v1.0/index.ts',
+    'client/credentials/index': 'src/client/credentials/index.ts',
+  },
+  platform: 'neutral',
+  external,
+  output: { dir: 'dist', format: 'esm', chunkFileNames: 'client/shared/[name].js', minify: false },
+})
+
 /** Apart, since it has what clients have, but is no part of them: what they share would be cut into chunks for both. */
 const push = defineConfig({
   input: { 'push/index': 'src/push/index.ts' },
@@ -44,4 +54,4 @@ const push = defineConfig({
   output: { dir: 'dist', format: 'esm', chunkFileNames: 'push/[name].js', minify: false },
 })
 
-export default [rooms, push]
+export default [rooms, web, push]

@@ -60,19 +60,25 @@ export interface ServerDialect extends Dialect {
   encodeCard(card: AgentCard): JsonObject
 }
 
-/** The half that a client needs: requests go out, results come in. */
-export interface ClientDialect extends Dialect {
-  readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
+/** How a dialect is read. */
+export interface Reading {
   /** Throws `A2AError('invalid-agent-response')` that names the field, what was expected and what came. */
   readonly decodeResult: { readonly [O in UnaryOperation]: (wire: unknown, request: RequestOf<O>) => ResultOf<O> }
   decodeEvent(wire: unknown, request: RequestOf<StreamOperation>): StreamEvent
+  decodeCard(wire: unknown): AgentCard
+}
+
+/** The half that a client needs: requests go out, results come in. */
+export interface ClientDialect extends Dialect, Reading {
+  readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
+  /** Also reads what agents write although they must not. Loaded when one does. */
+  lenient?(): Promise<Partial<Reading>>
   /** Loaded when an agent tells an error. */
   errors(): Promise<ErrorReader>
   /** Only in dialects that have a REST binding. */
   readonly rest?: RestAsking
   /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
   readonly startsOver?: boolean
-  decodeCard(wire: unknown): AgentCard
 }
 
 /** How a dialect tells what is wrong. */

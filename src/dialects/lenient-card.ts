@@ -1,4 +1,6 @@
 import type { JsonObject } from '../protocol/model.ts'
+import type { Carried, Carrying } from './carry.ts'
+import type { Reading } from './dialect.ts'
 import { isObject } from './is-object.ts'
 
 /**
@@ -24,6 +26,26 @@ export function cleanSecurity(card: unknown, member: 'security' | 'securityRequi
     ...(Array.isArray(card.skills) && { skills: card.skills.map(cleanSkill) }),
   }
   return { card: cleaned, unusable }
+}
+
+type Strict = Pick<Reading, 'decodeCard' | 'decodeResult'>
+interface Keeping {
+  readonly carrying: Carrying
+  readonly carried: Carried
+}
+
+/** Reads cards as the strict do, once they are cleaned. What nobody here knows is kept, to be written again. */
+export function lenientReading(
+  strict: Strict,
+  clean: (card: unknown) => CleanCard,
+  { carrying, carried }: Keeping,
+): Strict {
+  const decodeCard: Reading['decodeCard'] = (given) => {
+    const { card, unusable } = clean(given)
+    const read = strict.decodeCard(card)
+    return Object.keys(unusable).length > 0 ? { ...read, ...carrying({ ...carried(read.carry), unusable }) } : read
+  }
+  return { decodeCard, decodeResult: { ...strict.decodeResult, getExtendedCard: decodeCard } }
 }
 
 export interface CleanCard {

@@ -1,8 +1,9 @@
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
-import type { KnownDialect } from './dialect.ts'
+import type { ClientDialect, KnownDialect } from './dialect.ts'
 import { isObject } from './is-object.ts'
+import { lenientOf } from './or-leniently.ts'
 
 /** A card that was found somewhere, read by the dialect it is written in. */
 export interface PeerCard {
@@ -28,38 +29,16 @@ export async function readPeerCard(
   const { supportedInterfaces, protocolVersion } = wire
   if (Array.isArray(supportedInterfaces) && supportedInterfaces.length > 0) {
     const evidence = 'supportedInterfaces names the versions'
-    return { card: await decodeCardAs(['1.0'], withVersions(wire), dialects), evidence }
+    return { card: await decodeCardAs(['1.0'], wire, dialects), evidence }
   }
   if (typeof wire.url !== 'string') throw notACard('it names no url and no supportedInterfaces')
   if (typeof protocolVersion === 'string' && /^[1-9]/.test(protocolVersion)) {
     const evidence = `protocolVersion is ${protocolVersion}, but there are no supportedInterfaces`
-    return { card: await decodeCardAs(['1.0'], asInterfaces(wire), dialects), evidence }
+    return { card: await decodeCardAs(['1.0'], wire, dialects), evidence }
   }
   if (readOlder) return await readOlder(wire, dialects)
   const problem = 'This is a card from before A2A 1.0, which this client does not speak.'
   throw new A2AError('unsupported-operation', problem, { reason: 'older-card' })
-}
-
-/** The release candidate of 1.0 had the versions beside the interfaces. */
-function withVersions({ supportedInterfaces, protocolVersions, ...card }: JsonObject): JsonObject {
-  const all = Array.isArray(protocolVersions) ? protocolVersions : []
-  const version =
-    all
-      .filter((each) => typeof each === 'string')
-      .toSorted()
-      .at(-1) ?? '1.0'
-  const complete = (each: unknown) => {
-    if (!isObject(each)) return each
-    const { transport = 'JSONRPC', ...rest } = each
-    return { protocolVersion: version, protocolBinding: transport, ...rest }
-  }
-  const interfaces = Array.isArray(supportedInterfaces) ? supportedInterfaces.map(complete) : []
-  return { ...card, supportedInterfaces: interfaces } as JsonObject
-}
-
-function asInterfaces({ url, preferredTransport = 'JSONRPC', protocolVersion, ...card }: JsonObject): JsonObject {
-  const main = { url, protocolBinding: preferredTransport, protocolVersion } as JsonObject
-  return { ...card, supportedInterfaces: [main] }
 }
 
 /** Cards that leave out what they must not may still be of use. */
@@ -68,19 +47,25 @@ export async function decodeCardAs(
   wire: JsonObject,
   dialects: readonly KnownDialect[],
 ): Promise<AgentCard> {
-  const readers = versions.flatMap((version) => dialects.filter((dialect) => dialect.version === version))
-  const lenient = { description: '', version: '', capabilities: {}, skills: [], ...wire }
+  const known = versions.flatMap((version) => dialects.filter((dialect) => dialect.version === version))
+  const readers = await Promise.all(known.map(({ load }) => load()))
   let failure: unknown
-  for (const given of [wire, lenient]) {
-    for (const reader of readers) {
-      const { decodeCard } = await reader.load()
+  const readBy = (some: readonly ClientDialect[], given: JsonObject): AgentCard | undefined => {
+    for (const { decodeCard } of some) {
       try {
         return decodeCard(given)
       } catch (error) {
-        failure ??= error
+        failure = error
       }
     }
+    return undefined
   }
+  const card = readBy(readers, wire)
+  if (card) return card
+  const lenient = await Promise.all(readers.map(lenientOf))
+  const filled = { description: '', version: '', capabilities: {}, skills: [], ...wire }
+  const saved = readBy(lenient, wire) ?? readBy(lenient, filled)
+  if (saved) return saved
   throw notACard(failure instanceof A2AError ? failure.message : 'none of our dialects reads it', failure)
 }
 

@@ -43,7 +43,8 @@ export function schemeOf<F>(flowsOfScheme: Shape<F>) {
 
 export const Scheme = schemeOf(object({}, { oneOf: flows }))
 
-export const Requirement = object({ schemes: assumed(map(object({ list: implicit(list(string())) })), {}) })
+/** Cards of older versions have no `schemes` in between: what is read without a look at it would let anybody call. */
+export const Requirement = object({ schemes: map(object({ list: implicit(list(string())) })) })
 
 export function decodeScheme(wire: TypeOf<typeof Scheme>): SecurityScheme {
   if ('apiKeySecurityScheme' in wire) return { type: 'api-key', ...wire.apiKeySecurityScheme }

@@ -1,4 +1,5 @@
 import type { Binding, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
+import { orLeniently } from '../dialects/or-leniently.ts'
 import { withDeadline } from '../http/deadline.ts'
 import { StreamSilent } from '../http/read-events.ts'
 import { A2AError, inContext } from '../protocol/errors.ts'
@@ -96,12 +97,13 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       const stream = await unlessGivenUp(readStream(response, { ...limits, url: composed.url, signal }), signal)
       return 'answer' in stream ? { result: await speech.resultIn(stream.answer, operation) } : stream
     }
+    const eventOf = (wire: unknown) => orLeniently(dialect, ({ decodeEvent }) => decodeEvent(wire, request))
     try {
       const opened = await ask(operation, request, open, call)
-      if ('result' in opened) return yield dialect.decodeEvent(opened.result, request)
+      if ('result' in opened) return yield await eventOf(opened.result)
       deadline.extend()
       for await (const { id, follows, data, isError } of opened.events) {
-        const event = dialect.decodeEvent(await speech.eventIn(data, isError), request)
+        const event = await eventOf(await speech.eventIn(data, isError))
         yield numbered(event, id, follows)
         if (event.isLast) return
       }
@@ -125,7 +127,8 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       }
       const result = await ask(operation, request, attempt, call)
       try {
-        return dialect.decodeResult[operation](await believed(operation, result, options), request)
+        const wire = await believed(operation, result, options)
+        return await orLeniently(dialect, ({ decodeResult }) => decodeResult[operation](wire, request))
       } catch (error) {
         throw known(await failureOf(error, url, call.signal))
       }

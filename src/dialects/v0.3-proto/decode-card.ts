@@ -1,6 +1,5 @@
 import type { AgentCard, AgentSkill } from '../../protocol/card.ts'
 import type { JsonObject } from '../../protocol/model.ts'
-import { cleanSecurity } from '../lenient-card.ts'
 import { decodeRequirement, decodeScheme, mapValues } from '../proto-security.ts'
 import { readResult } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
@@ -8,10 +7,8 @@ import { interfacesOf } from '../v0.3/interfaces.ts'
 import * as wire from './card-schemas.ts'
 import { carrying } from './carry.ts'
 
-/** Also as the JSON of 0.3 has it, which servers of the Python SDK answer here. */
 export function decodeCard(given: unknown): AgentCard {
-  const { card: cleaned, unusable } = cleanSecurity(given, 'security')
-  const card = readResult(wire.AgentCard, cleaned)
+  const card = readResult(wire.AgentCard, given)
   const addresses = readResult(wire.Addresses, given)
   return {
     name: card.name,
@@ -28,7 +25,7 @@ export function decodeCard(given: unknown): AgentCard {
     securitySchemes: card.securitySchemes && mapValues(card.securitySchemes, decodeScheme),
     security: card.security?.map(decodeRequirement),
     signatures: card.signatures,
-    ...carrying({ addresses: addresses as JsonObject, ...(Object.keys(unusable).length > 0 && { unusable }) }),
+    ...carrying({ addresses: addresses as JsonObject }),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ClientDialect } from '../dialect.ts'
+import * as carry from './carry.ts'
 import { decodeCard } from './decode-card.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeRequest } from './encode-request.ts'
@@ -13,6 +14,10 @@ export const v1_0Client: ClientDialect = {
   encodeRequest,
   decodeResult,
   decodeEvent,
+  async lenient() {
+    const { lenientReading, cleanCard } = await import('./lenient.ts')
+    return lenientReading({ decodeCard, decodeResult }, cleanCard, carry)
+  },
   errors: () => import('../decode-error.ts'),
   rest: restAsking,
   decodeCard,

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { SecurityRequirement, SecurityScheme } from '../../protocol/security.ts'
-import { decodeCard } from './decode-card.ts'
+import { lenientOf } from '../or-leniently.ts'
+import { v1_0Client } from './client.ts'
+import * as strict from './decode-card.ts'
+
+const { decodeCard } = await lenientOf(v1_0Client)
 
 const card = {
   name: 'Echo',
@@ -22,8 +26,9 @@ function schemesOf(securitySchemes: object): Readonly<Record<string, SecuritySch
 }
 
 describe('a card', () => {
-  it('is read', () => {
+  it('is read, also by the book', () => {
     const { supportedInterfaces, capabilities, ...same } = card
+    expect(strict.decodeCard(card)).toEqual(decodeCard(card))
     expect(decodeCard(card)).toEqual({
       ...same,
       interfaces: [{ url: 'https://h/a', binding: 'JSONRPC', protocolVersion: '1.0' }],
@@ -64,6 +69,16 @@ describe('a security requirement', () => {
     expect(
       decodeCard({ ...card, skills: [{ ...skill, security: [{ a: ['s'], b: [] }] }] }).skills[0]?.security,
     ).toEqual(read)
+  })
+
+  it('in other words is never overlooked by who reads by the book', () => {
+    const [skill] = card.skills
+    const odd = [
+      { security: [{ a: ['s'] }] },
+      { securityRequirements: [{ a: ['s'] }] },
+      { skills: [{ ...skill, security: [{ a: ['s'] }] }] },
+    ]
+    for (const members of odd) expect(() => strict.decodeCard({ ...card, ...members })).toThrow('expected')
   })
 
   it('of a card that is old and new at once is the new one', () => {

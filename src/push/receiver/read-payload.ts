@@ -1,5 +1,6 @@
 import { allClients } from '../../dialects/all-clients.ts'
 import type { ClientDialect, DialectName } from '../../dialects/dialect.ts'
+import { orLeniently } from '../../dialects/or-leniently.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task } from '../../protocol/model.ts'
@@ -62,7 +63,7 @@ const nothing = { taskId: '' }
 async function decodeBy(name: DialectName, read: (dialect: ClientDialect) => StreamEvent): Promise<Payload> {
   const known = allClients.find((each) => each.name === name)
   if (!known) throw new Error(`There is no dialect ${name}.`)
-  return { event: read(await known.load()), dialect: name }
+  return { event: await orLeniently(await known.load(), read), dialect: name }
 }
 
 function told(task: Task): StreamEvent {
