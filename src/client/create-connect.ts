@@ -79,7 +79,9 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
     })
     card = found.card
     cardUrl = found.cardUrl
-    const among = { dialects, bindings, ...found }
+    const addressOf = (binding: Binding, address: string) =>
+      handedIn.get(binding)?.addressOf?.(address, cardUrl) ?? address
+    const among = { dialects, bindings, addressOf, ...found }
     const [first, ...others] = doorsOf(card, among)
     if (!first) throw noCommonDoor()
     const open = async ({ binding, url, dialect, tenant }: Door): Promise<Service> => {

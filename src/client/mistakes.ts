@@ -1,5 +1,5 @@
 import type { A2AError, ErrorContext } from '../protocol/errors.ts'
-import type { Answer } from '../transports/read-answer.ts'
+import type { ToldAnswer } from '../transports/tell-answer.ts'
 import { hints, type Misconfiguration, type Situation } from './hints.ts'
 
 /** The mistake that an error is a sign of, and what to do about it, as far as that can be told. */
@@ -54,7 +54,7 @@ function isLocalAddress({ url, reason }: A2AError, { cardUrl }: Situation): bool
   return isLocal && host !== new URL(cardUrl).host
 }
 
-function isAnswer(cause: unknown): cause is Answer {
+function isAnswer(cause: unknown): cause is ToldAnswer {
   return typeof cause === 'object' && cause !== null && 'excerpt' in cause
 }
 

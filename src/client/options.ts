@@ -63,6 +63,8 @@ export interface Transport {
   readonly binding: Binding
   readonly fetch: Fetch
   readonly open: (options: WireClientOptions) => Service
+  /** The URL of what a card has as an address, if that need not be one. `cardUrl` is where the card was found. */
+  readonly addressOf?: (address: string, cardUrl: string | undefined) => string
 }
 
 /** Of one call. */

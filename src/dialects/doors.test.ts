@@ -56,24 +56,6 @@ describe('the doors of a card', () => {
     expect(doorsOf(card, options)).toEqual([])
   })
 
-  it.each([
-    ['https://a.test/grpc', undefined, 'https://a.test/grpc'],
-    ['http://a.test', undefined, 'http://a.test'],
-    ['grpcs://a.test:50051', undefined, 'https://a.test:50051'],
-    ['grpc://a.test:50051', 'https://a.test/card', 'http://a.test:50051'],
-    ['dns:///a.test:50051', undefined, 'https://a.test:50051'],
-    ['a.test:50051', 'http://a.test/card', 'http://a.test:50051'],
-    ['a.test:50051', 'https://a.test/card', 'https://a.test:50051'],
-    ['a.test:443', 'http://a.test/card', 'https://a.test:443'],
-    ['a.test:50051', undefined, 'https://a.test:50051'],
-    ['localhost:50051', undefined, 'http://localhost:50051'],
-    ['[::1]:50051', undefined, 'http://[::1]:50051'],
-  ])('are dialled over gRPC: %s, on a card from %s, is %s', (url, cardUrl, dialled) => {
-    const bindings = ['GRPC'] as const
-    const [door] = doorsOf(cardOf(at(url, 'GRPC')), { dialects: allClients, bindings, ...(cardUrl && { cardUrl }) })
-    expect(door?.url).toBe(dialled)
-  })
-
   it('have the tenant, and a newer minor version is one that knows ours', () => {
     const [door] = doorsOf(cardOf({ ...at('https://a.test/', 'JSONRPC', '1.2.0'), tenant: 't' }), options)
     expect(door).toMatchObject({ tenant: 't', dialect: { name: 'v1.0' } })

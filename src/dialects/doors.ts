@@ -22,6 +22,8 @@ export interface DoorsOptions {
   readonly orElse?: string
   /** Where the card was found. */
   readonly cardUrl?: string
+  /** The URL of what a card has as an address, for bindings that dial something else. */
+  readonly addressOf?: (binding: Binding, address: string) => string
 }
 
 /** The doors that a card names, in its order. */
@@ -40,10 +42,10 @@ export function addDoors(
   { binding: named, url: address, tenant }: AgentInterface,
   version: string,
   origin: Door['origin'],
-  { dialects, bindings, cardUrl }: DoorsOptions,
+  { dialects, bindings, addressOf }: DoorsOptions,
 ): void {
   const binding = bindings.find((known) => known === bindingOf(named))
-  const url = binding === 'GRPC' ? dialledUrl(address, cardUrl) : address
+  const url = binding && addressOf ? addressOf(binding, address) : address
   if (!binding || !URL.canParse(url)) return
   for (const dialect of dialects) {
     const isKnown = doors.some(
@@ -52,22 +54,6 @@ export function addDoors(
     if (dialect.version !== version || !dialect.bindings.includes(binding) || isKnown) continue
     doors.push({ url, binding, dialect, origin, ...(tenant && { tenant }) })
   }
-}
-
-/**
- * What clients of gRPC dial need not be a URL: mostly it is a host and its port. Whether TLS is spoken there is told by
- * the port or by how the card was got; in doubt it is.
- */
-function dialledUrl(address: string, cardUrl: string | undefined): string {
-  if (/^https?:\/\//i.test(address)) return address
-  if (/^grpcs?:\/\//i.test(address)) return address.replace(/^grpc/i, 'http')
-  const bare = address.replace(/^(dns|ipv4|ipv6):\/*/i, '')
-  const isPlain = cardUrl === undefined ? isThisMachine(bare) : cardUrl.startsWith('http:')
-  return `${isPlain && !bare.endsWith(':443') ? 'http' : 'https'}://${bare}`
-}
-
-function isThisMachine(address: string): boolean {
-  return /^(localhost|127\.[\d.]+|\[::1\])(:|$)/i.test(address)
 }
 
 /** Over JSON-RPC, who does not know a method of one version does not know the same one of another. */

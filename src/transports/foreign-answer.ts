@@ -3,9 +3,11 @@ import { codeOfHttpStatus } from '../dialects/rpc-status.ts'
 import { excerpt } from '../dialects/violation.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { Answer } from './read-answer.ts'
+import { type ToldAnswer, tellAnswer } from './tell-answer.ts'
 
 /** An answer that is none of A2A: of a proxy, of another program, or of a page that is in the wrong place. */
-export function foreignAnswer(answer: Answer): A2AError {
+export function foreignAnswer(given: Answer): A2AError {
+  const answer = tellAnswer(given)
   const { status, url, challenge, retryAfter } = answer
   const told = messageIn(answer.body) ?? (answer.excerpt === '' ? undefined : excerpt(answer.excerpt))
   const what = status < 400 ? sayings[answer.form] : `answered with HTTP status ${status}`
@@ -20,7 +22,8 @@ export function foreignAnswer(answer: Answer): A2AError {
 }
 
 /** An error that the agent told, with what HTTP says beside it where the body has no word for it. */
-export function toldError(error: A2AError, { status, url, challenge, retryAfter }: Answer): A2AError {
+export function toldError(error: A2AError, answer: Answer): A2AError {
+  const { status, url, challenge, retryAfter } = tellAnswer(answer)
   const { code, message, violations, metadata } = error
   const isVague = code === 'internal' || code === 'invalid-request'
   return new A2AError(isVague ? (httpCodes.get(status) ?? meantBy(message) ?? code) : code, message, {
@@ -55,21 +58,21 @@ const sentences: readonly (readonly [RegExp, ErrorCode])[] = [
   [/push notifications? (is|are) not supported/i, 'push-not-supported'],
 ]
 
-const sayings: Readonly<Record<Answer['form'], string>> = {
+const sayings: Readonly<Record<ToldAnswer['form'], string>> = {
   json: 'answered with JSON that is no answer of A2A',
   empty: 'answered with nothing',
   html: 'answered with a web page instead of JSON',
   text: 'answered with something that is not JSON',
 }
 
-function codeOf({ status }: Answer): ErrorCode {
+function codeOf({ status }: ToldAnswer): ErrorCode {
   if (status < 400) return 'invalid-agent-response'
   // There may be a task of that name, but nobody who would know.
   if (status === 404 || status === 405 || status === 410) return 'method-not-found'
   return status === 502 ? 'unavailable' : codeOfHttpStatus(status)
 }
 
-function reasonOf({ status, form }: Answer): string {
+function reasonOf({ status, form }: ToldAnswer): string {
   if (status === 404 || status === 405 || status === 410) return 'wrong-path'
   if (status === 502 || status === 503 || status === 504) return 'gateway'
   if (status >= 400) return `http-${status}`

@@ -1,5 +1,4 @@
 import { JsonError, parseJsonText } from '../http/json-text.ts'
-import { isJson } from '../http/media-type.ts'
 import { readEvents } from '../http/read-events.ts'
 import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -25,9 +24,9 @@ export interface ReadStreamOptions extends ReadAnswerOptions {
 export type Stream = { readonly events: AsyncGenerator<RawEvent> } | { readonly answer: Answer }
 
 export async function readStream(response: Response, options: ReadStreamOptions): Promise<Stream> {
-  const type = response.headers.get('content-type') ?? ''
+  const type = response.headers.get('content-type')?.toLowerCase() ?? ''
   const { body } = response
-  const isRead = body !== null && response.ok && !isJson(type) && !type.includes('html')
+  const isRead = body !== null && response.ok && !/json|html/.test(type)
   const opened = isRead && !type.includes('event-stream') ? await lookInto(body) : { body, isStream: isRead }
   if (opened.isStream && opened.body) return { events: rawEvents(opened.body, options) }
   return { answer: await readAnswer(opened.body === body ? response : new Response(opened.body, response), options) }

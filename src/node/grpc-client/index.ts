@@ -1,6 +1,7 @@
 import type { Transport } from '../../client/options.ts'
 import { createGuard, type GuardOptions } from '../../http/guard/guard.ts'
 import { createGrpcClient } from '../../transports/grpc/client.ts'
+import { dialledUrl } from '../../transports/grpc/dialled-url.ts'
 import { loopbackHere, warnOfLoopback } from '../guard/loopback.ts'
 import { pinnedLookup, systemResolve } from '../guard/pinned-lookup.ts'
 import { createHttp2Fetch } from './http2-fetch.ts'
@@ -29,6 +30,7 @@ export function grpc(options: GrpcOptions = {}): Grpc {
     binding: 'GRPC',
     fetch: createHttp2Fetch(sessions, guard.checkUrl),
     open: createGrpcClient,
+    addressOf: dialledUrl,
     close: () => sessions.close(),
   }
 }
