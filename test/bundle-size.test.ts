@@ -5,19 +5,19 @@ import { type Bundle, bundle, publish } from './support/bundle.ts'
 interface Limits {
   /** Of what is loaded at first: all of 1.0 over JSON-RPC and REST. */
   readonly first: number
-  /** Of all that a call can load in which nothing fails: also the dialects before 1.0. */
+  /** Of all that a call can load in which nothing fails: also the dialects before 1.0, and typed skills. */
   readonly healthy: number
   /** Of everything else together. */
   readonly rare: number
 }
 
 const limits: Readonly<Record<string, Limits>> = {
-  'client/index': { first: 18.4, healthy: 30.2, rare: 18.5 },
-  'client/v1.0/index': { first: 18, healthy: 18, rare: 17.5 },
+  'client/index': { first: 18.4, healthy: 31, rare: 18.5 },
+  'client/v1.0/index': { first: 18, healthy: 18.6, rare: 17.5 },
 }
 
 /** What a call loads in which nothing fails, by the card and the agent that it meets. */
-const onHealthyWays = ['older']
+const onHealthyWays = ['older', 'call-skill']
 
 /** What is loaded when something fails, or has what few have; chunks that several of these share have names of their own. */
 const onRareWays = [
@@ -58,7 +58,10 @@ function tableOf(entry: string, found: Bundle): string {
   const { first, onDemand, modules } = found
   const lazy = Object.entries(onDemand).map(([name, size]) => `${kB(size)}  on demand: ${name}`)
   const largest = modules.slice(0, 12).map(([path, length]) => `${kB(length)}  of it, not minified: ${path}`)
-  const sums = [`${kB(first + sumOf(found, onHealthyWays))}  with all dialects`, `${kB(sumOf(found, onRareWays))}  rare`]
+  const sums = [
+    `${kB(first + sumOf(found, onHealthyWays))}  with all dialects`,
+    `${kB(sumOf(found, onRareWays))}  rare`,
+  ]
   return [`${kB(first)}  ${entry}`, ...sums, ...lazy, ...largest].join('\n')
 }
 
