@@ -1,25 +1,11 @@
 import { invalidParams } from '../protocol/errors.ts'
 import type { Json, Part } from '../protocol/model.ts'
+import type { InputFile, PathFile } from './read-input.ts'
 
 /** What is said to an agent: text, parts, files and data, or several of them. */
 export type Input = InputItem | readonly InputItem[]
 
 export type InputItem = string | Part | Blob | Uint8Array | InputFile | PathFile
-
-export interface InputFile {
-  readonly name: string
-  /** A URL is passed on, unless it is of a file; everything else is sent along. */
-  readonly content: string | Uint8Array | Blob | URL | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>
-  readonly mediaType?: string
-}
-
-/** A file of this machine, where there are files. */
-export interface PathFile {
-  readonly path: string | URL
-  /** The last of the path by default. */
-  readonly name?: string
-  readonly mediaType?: string
-}
 
 /** Text and parts are what they are; what has to be read first is read by code that is loaded for it. */
 export async function toParts(input: Input): Promise<readonly Part[]> {

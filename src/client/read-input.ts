@@ -2,15 +2,31 @@ import { readLimited } from '../http/read-limited.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Part } from '../protocol/model.ts'
 import { toBase64 } from '../protocol/parts.ts'
-import type { InputFile, InputItem, PathFile } from './input.ts'
 import { isFileUrl } from './is-file.ts'
 import { readFile } from './read-file.ts'
+
+export interface InputFile {
+  readonly name: string
+  /** A URL is passed on, unless it is of a file; everything else is sent along. */
+  readonly content: string | Uint8Array | Blob | URL | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>
+  readonly mediaType?: string
+}
+
+/** A file of this machine, where there are files. */
+export interface PathFile {
+  readonly path: string | URL
+  /** The last of the path by default. */
+  readonly name?: string
+  readonly mediaType?: string
+}
+
+type Unread = Part | Blob | Uint8Array | InputFile | PathFile
 
 /** Bytes of a file that is sent along: it is held in memory, and then in the text of the request. */
 const maxFile = 64 * 2 ** 20
 
 /** A file or bytes as a part. */
-export async function readInput(item: Exclude<InputItem, string>): Promise<Part> {
+export async function readInput(item: Unread): Promise<Part> {
   try {
     return await toPart(item)
   } catch (error) {
@@ -20,7 +36,7 @@ export async function readInput(item: Exclude<InputItem, string>): Promise<Part>
   }
 }
 
-async function toPart(item: Exclude<InputItem, string>): Promise<Part> {
+async function toPart(item: Unread): Promise<Part> {
   if (typeof item !== 'object' || item === null) throw wrongInput(typeof item)
   if (item instanceof Uint8Array) return { raw: toBase64(item), mediaType: 'application/octet-stream' }
   if (item instanceof Blob) return await filePart({ name: nameOf(item), content: item })
