@@ -82,11 +82,13 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
   function decide(verdicts: readonly Verdict[], presented: Presented): Principal {
     const grants: Record<string, readonly string[]> = {}
     let first: Principal | undefined
+    let expires = Number.POSITIVE_INFINITY
     let isInvalid = false
     for (const [at, verdict] of verdicts.entries()) {
       if (verdict === undefined) continue
       if ('principal' in verdict) {
         first ??= verdict.principal
+        expires = Math.min(expires, verdict.principal.expires ?? expires)
         grants[names[at] ?? ''] = verdict.principal.scopes ?? []
       } else isInvalid = true
     }
@@ -101,7 +103,8 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
       if (isInvalid || gap.schemes.length > 0) return refuse(isInvalid)
       throw forbidden(gap, challenge(required, 'insufficient_scope', gap.scopes))
     }
-    return { ...first, scopes: [...new Set(Object.values(grants).flat())], grants }
+    const scopes = [...new Set(Object.values(grants).flat())]
+    return { ...first, scopes, grants, ...(expires < Number.POSITIVE_INFINITY && { expires }) }
   }
 
   return {

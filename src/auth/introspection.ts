@@ -1,7 +1,7 @@
 import { type ClaimsOptions, verdictOn } from './claims.ts'
 import { fetchJson, requireSafe } from './fetch-json.ts'
 import type { TokenCheck } from './jwt-tokens.ts'
-import { refused, type Verdict } from './scheme.ts'
+import { expiring, refused, type Verdict } from './scheme.ts'
 import { createVerified } from './verified.ts'
 
 export interface IntrospectionOptions extends ClaimsOptions {
@@ -44,7 +44,8 @@ export function introspectedTokens(options: IntrospectionOptions): TokenCheck {
     const value = verdictOn(claims, options)
     if (!value || 'refused' in value) return { value }
     const until = now + cacheFor * 1000
-    return { value, until: typeof exp === 'number' ? Math.min(until, exp * 1000) : until }
+    if (typeof exp !== 'number') return { value, until }
+    return { value: expiring(value, exp * 1000), until: Math.min(until, exp * 1000) }
   }
 
   return (token) =>

@@ -3,7 +3,7 @@ import type { JsonObject } from '../protocol/model.ts'
 import { type ClaimsOptions, verdictOn } from './claims.ts'
 import { requireSafe } from './fetch-json.ts'
 import { KeysUnavailable, type RemoteKeysOptions, remoteKeys } from './jwks.ts'
-import { refused, type Verdict } from './scheme.ts'
+import { expiring, refused, type Verdict } from './scheme.ts'
 import { createVerified } from './verified.ts'
 
 export interface JwtRules extends ClaimsOptions {
@@ -54,7 +54,7 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
     const value = verdictOn(payload as JWTPayload & JsonObject, rules)
     if (!value || 'refused' in value) return { value }
     const expires = ((payload.exp ?? 0) + clockSkew) * 1000
-    return { value, until: Math.min(expires, Date.now() + rememberFor * 1000) }
+    return { value: expiring(value, expires), until: Math.min(expires, Date.now() + rememberFor * 1000) }
   }
 
   return (token) =>

@@ -42,6 +42,11 @@ export interface Refused {
   readonly cause?: unknown
 }
 
+/** The same, of credentials that are good until then: milliseconds since 1970. */
+export function expiring(proven: Proven, expires: number): Proven {
+  return { ...proven, principal: { expires, ...proven.principal } }
+}
+
 export function refused(reason: string, cause?: unknown): Refused {
   return cause === undefined ? { refused: reason } : { refused: reason, cause }
 }

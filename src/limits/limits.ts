@@ -12,7 +12,7 @@ export interface Allowance {
   readonly turns?: number
   /** Streams open at once. */
   readonly streams?: number
-  /** Messages that wait at once for tasks that are at work. */
+  /** Messages at once that were sent to tasks at work, until those rest. */
   readonly queued?: number
 }
 

@@ -93,6 +93,8 @@ export interface Principal {
   readonly scopes?: readonly string[]
   /** What else its credentials say. */
   readonly claims?: JsonObject
+  /** When its credentials expire, in milliseconds since 1970. What it reads then ends. */
+  readonly expires?: number
   /** The schemes by which it proved who it is, and the scopes that each of them granted. */
   readonly grants?: Readonly<Record<string, readonly string[]>>
 }

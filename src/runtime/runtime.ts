@@ -1,3 +1,4 @@
+import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Principal } from '../protocol/model.ts'
@@ -61,9 +62,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     return new A2AError('unavailable', 'The server is shutting down: try again.', { retryAfter: 1 })
   }
 
-  /** A stream that also ends, cleanly, when the server goes; its reader can resume it elsewhere. */
+  /** A stream that also ends, cleanly, when the server goes, or its reader's credentials expire; it can be resumed. */
   async function* until<T extends StreamEvent>(call: Call, open: (call: Call) => AsyncGenerator<T>) {
-    const { signal, release } = linkSignals([call.signal, closing.signal])
+    const { signal, release } = linkSignals([call.signal, closing.signal], timeLeft(call.principal, clock), clock)
     try {
       yield* open({ ...call, signal })
     } finally {
@@ -109,4 +110,10 @@ export function createRuntime(options: RuntimeOptions): Runtime {
       await push?.close(Math.min(deadline, lastRequests))
     },
   }
+}
+
+/** Until its credentials expire, if timers can be set for that: those of many weeks can not. */
+function timeLeft({ expires }: Principal, clock: Clock): number | undefined {
+  const left = expires === undefined ? Number.POSITIVE_INFINITY : expires - clock.now()
+  return left < 2 ** 31 ? Math.max(left, 0) : undefined
 }

@@ -15,6 +15,7 @@ import type { Behind, FaceOptions } from './face.ts'
 import { guarded } from './guarded.ts'
 import { type AddressOptions, interfacesAt } from './interfaces.ts'
 import { type Counts, countingPrincipal, limited } from './limited.ts'
+import { boundToTenant } from './tenant-bound.ts'
 import { unlessOverloaded } from './unless-overloaded.ts'
 
 export interface HandlerOptions
@@ -59,10 +60,13 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
     agent,
   })
   const service = withExtendedCard(runtime.service, admission, agent, { ...options, signer })
+  const allowed = guarded(limits ? limited(service, limits, skillOf) : service, admission, profile)
+  const { tenant } = options
   let isDraining = false
   return {
     ...runtime,
-    service: guarded(limits ? limited(service, limits, skillOf) : service, admission, profile),
+    // Where nobody needs credentials, nobody is of a tenant.
+    service: admission.auth && tenant !== undefined ? boundToTenant(allowed, tenant, policy) : allowed,
     principalOf: options.load ? unlessOverloaded(counting, options.load) : counting,
     ...(limits && { counts }),
     options,

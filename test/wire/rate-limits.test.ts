@@ -1,8 +1,11 @@
+import { type ServiceError, status } from '@grpc/grpc-js'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { custom } from '../../src/auth/index.ts'
 import type { LimitOptions } from '../../src/limits/limits.ts'
 import { createPostgresLimits } from '../../src/stores/postgres/index.ts'
+import { grpcClient } from '../support/grpc.ts'
+import { readDetails } from '../support/grpc-details.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { type ServedOptions, served } from '../support/served.ts'
 
@@ -89,7 +92,96 @@ describe('requests', () => {
   })
 })
 
+describe('a limit', () => {
+  const once = { perPrincipal: { requests: { limit: 1, window: 60 } } }
+  const one = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+  const kind = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'x' }] }
+  const typed = { role: 'user', parts: [{ type: 'text', text: 'x' }] }
+
+  /** Whoever is over it, told in every dialect and binding of HTTP: name, path, version, body, what the error is. */
+  const told: readonly (readonly [string, string, string, object, object])[] = [
+    ['0.1', '/', '', { method: 'tasks/send', params: { id: 't', message: typed } }, { code: -32010 }],
+    ['0.2', '/', '0.2', { method: 'message/send', params: { message: kind } }, { code: -32053 }],
+    ['0.3', '/', '0.3', { method: 'message/send', params: { message: kind } }, { code: -32053 }],
+    ['the house variant', '/api/a2a', '0.3', { method: 'message/send', params: { message: kind } }, { code: -32053 }],
+    ['1.0', '/', '1.0', { method: 'SendMessage', params: { message: one } }, { code: -32053 }],
+    ['REST of 0.3', '/v1/message:send', '0.3', { message: kind }, { code: 429, status: 'RESOURCE_EXHAUSTED' }],
+    ['REST of 1.0', '/message:send', '1.0', { message: one }, { code: 429, status: 'RESOURCE_EXHAUSTED' }],
+  ]
+
+  it.each(told)(
+    'is told to callers of %s by its number, with 429 and all headers',
+    async (_, path, version, call, error) => {
+      const { server } = await served(async () => 'hi', { auth, limits: once })
+      const isRpc = !path.includes('message')
+      const body = JSON.stringify(isRpc ? { jsonrpc: '2.0', id: 7, ...call } : call)
+      const headers = {
+        'content-type': 'application/json',
+        'x-name': 'ann',
+        ...(version && { 'a2a-version': version }),
+      }
+      const send = () => fetch(`${server.url}${path}`, { method: 'POST', headers, body })
+      expect((await send()).status).toBe(200)
+      const refused = await send()
+      expect(refused.status).toBe(429)
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
+      expect(refused.headers.get('x-ratelimit-limit')).toBe('1')
+      expect(refused.headers.get('x-ratelimit-remaining')).toBe('0')
+      expect(refused.headers.get('ratelimit')).toContain('"principal";r=0')
+      expect(await refused.json()).toMatchObject(isRpc ? { id: 7, error } : { error })
+    },
+  )
+
+  it('is told over gRPC as RESOURCE_EXHAUSTED, with when to try again, in both services', async () => {
+    const { server } = await served(async () => 'hi', { auth, limits: once, grpc: true })
+    const client = grpcClient(server.port)
+    const asking = (name: string) => ({ metadata: { 'x-name': name } })
+    const older = { request: { messageId: 'm', role: 'ROLE_USER', content: [{ text: 'x' }] } }
+    for (const [service, request] of [
+      ['lf.a2a.v1', { message: one }],
+      ['a2a.v1', older],
+    ] as const) {
+      const method = `${service}.A2AService/SendMessage`
+      await client.unary(method, request, asking(service))
+      const error: ServiceError = await client.unary(method, request, asking(service)).catch((thrown) => thrown)
+      expect(error.code).toBe(status.RESOURCE_EXHAUSTED)
+      if (service === 'lf.a2a.v1') expect(readDetails(error)).toContain('RetryInfo')
+    }
+  })
+})
+
 describe('places', () => {
+  it('for messages that wait are so many, for all tasks of a principal together, and come back', async () => {
+    let gate = Promise.withResolvers<string>()
+    const send = await open({ perPrincipal: { queued: 2 } }, { taskAfter: 0 }, () => gate.promise)
+    const background = { configuration: { returnImmediately: true } }
+    const begin = async (name: string) => {
+      const { result } = (await (await send(name, '1.0', background)).json()) as { result: { task: { id: string } } }
+      return result.task.id
+    }
+    const more = (name: string, taskId: string) =>
+      send(name, '1.0', { message: { ...messageFor('1.0').message, taskId }, ...background })
+    const [one, two, other] = [await begin('ann'), await begin('ann'), await begin('bob')]
+    expect((await more('ann', one)).status).toBe(200)
+    expect((await more('ann', two)).status).toBe(200)
+    const refused = await more('ann', one)
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(((await refused.json()) as { error: { message: string } }).error.message).toContain('2 waiting messages')
+    expect((await more('bob', other)).status).toBe(200)
+    gate.resolve('done')
+    for (const id of [one, two]) {
+      await expect
+        .poll(async () => await (await send('ann', '1.0', { id }, 'GetTask')).text())
+        .toContain('TASK_STATE_COMPLETED')
+    }
+    gate = Promise.withResolvers()
+    const third = await begin('ann')
+    // The others are answered, so that something may wait for this one, which is at work.
+    await expect.poll(async () => (await more('ann', third)).status).toBe(200)
+    gate.resolve('done')
+  })
+
   it('for turns are free again when a turn is over, also if nobody waited for it', async () => {
     const gate = Promise.withResolvers<string>()
     const send = await open({ perPrincipal: { turns: 1 } }, {}, () => gate.promise)

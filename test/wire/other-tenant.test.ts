@@ -1,0 +1,113 @@
+import { status } from '@grpc/grpc-js'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { agent } from '../../src/agent/agent.ts'
+import { custom } from '../../src/auth/index.ts'
+import { serve } from '../../src/serve.ts'
+import type { AuthSettings } from '../../src/server/admission.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { grpcClient } from '../support/grpc.ts'
+import { quiet } from '../support/house.ts'
+
+/** `ada@acme` is Ada of Acme; `ada` is of no tenant. */
+const name = custom({
+  card: { type: 'api-key', location: 'header', name: 'x-name' },
+  authenticate({ header }) {
+    const [id = 'nobody', tenant] = (header('x-name') ?? '').split('@')
+    return { id, ...(tenant && { tenant }) }
+  },
+})
+
+const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+
+/** One address, two tenants, and Ada's task at Acme. */
+async function open(auth: Partial<AuthSettings> = {}) {
+  const works = (called: string) =>
+    agent({ name: called }, async (turn) => {
+      await turn.status('completed', 'done')
+    })
+  const shared = { auth: { schemes: { name }, ...auth }, logger: quiet, grpc: true, signals: false, drainDeadline: 0 }
+  const options = { ...shared, extendedCard: {}, push: {} }
+  const server = await serve(works('Acme'), { ...options, port: 0, tenant: 'acme', log: createMemoryLog() })
+  onTestFinished(() => server.close())
+  server.add(works('Globex'), { ...shared, tenant: 'globex', log: createMemoryLog() })
+  const { url } = server
+  const headersFor = (who: string, version = '1.0') => ({
+    ...{ 'content-type': 'application/json', 'a2a-version': version, 'x-name': who },
+  })
+  const rpc = async (who: string, method: string, params: object = {}) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { tenant: 'acme', ...params } })
+    const response = await fetch(url, { method: 'POST', headers: headersFor(who), body })
+    return { status: response.status, body: await response.text() }
+  }
+  const rest = async (who: string, method: string, path: string, body?: object, version = '1.0') => {
+    const init = { method, headers: headersFor(who, version), ...(body && { body: JSON.stringify(body) }) }
+    const response = await fetch(`${url}${path}`, init)
+    return { status: response.status, body: await response.text() }
+  }
+  const { body } = await rpc('ada@acme', 'SendMessage', { message })
+  const { id } = JSON.parse(body).result.task
+  return { server, rpc, rest, id: id as string, client: grpcClient(server.port) }
+}
+
+const config = { url: 'https://hook.example.com/' }
+const operations = (id: string): readonly (readonly [string, object])[] => [
+  ['SendMessage', { message }],
+  ['SendStreamingMessage', { message }],
+  ['GetTask', { id }],
+  ['ListTasks', {}],
+  ['CancelTask', { id }],
+  ['SubscribeToTask', { id }],
+  ['CreateTaskPushNotificationConfig', { taskId: id, ...config }],
+  ['GetTaskPushNotificationConfig', { taskId: id, id: 'c' }],
+  ['ListTaskPushNotificationConfigs', { taskId: id }],
+  ['DeleteTaskPushNotificationConfig', { taskId: id, id: 'c' }],
+  ['GetExtendedAgentCard', {}],
+]
+
+describe('somebody of another tenant', () => {
+  it('may do nothing there, whichever operation it tries, over JSON-RPC and gRPC', async () => {
+    const { rpc, client, id } = await open()
+    for (const [method, params] of operations(id)) {
+      const { status: code, body } = await rpc('ada@globex', method, params)
+      expect([method, code]).toEqual([method, 403])
+      expect(body).toContain('These credentials are for another tenant.')
+      if (method.includes('Stream') || method.startsWith('Subscribe')) continue
+      const asking = { metadata: { 'x-name': 'ada@globex' } }
+      const sent = { tenant: 'acme', ...params }
+      const error = await client.unary(`lf.a2a.v1.A2AService/${method}`, sent, asking).catch((thrown) => thrown)
+      expect([method, error.code]).toEqual([method, status.PERMISSION_DENIED])
+    }
+  })
+
+  it('may do nothing there over REST and in older dialects, which name the tenant in their paths', async () => {
+    const { rest, id } = await open()
+    expect((await rest('ada@globex', 'GET', `/acme/tasks/${id}`)).status).toBe(403)
+    expect((await rest('ada@globex', 'GET', `/tasks/${id}?tenant=acme`)).status).toBe(403)
+    expect((await rest('ada@globex', 'GET', `/acme/v1/tasks/${id}`, undefined, '0.3')).status).toBe(403)
+    expect((await rest('ada@globex', 'GET', '/acme/agent/authenticatedExtendedCard')).status).toBe(403)
+    const older = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id } }
+    expect((await rest('ada@globex', 'POST', '/acme', older, '0.3')).status).toBe(403)
+  })
+
+  it('is no matter for those of the tenant, and of none', async () => {
+    const { rpc, rest, id } = await open()
+    expect((await rpc('ada@acme', 'GetTask', { id })).status).toBe(200)
+    expect((await rest('ada@acme', 'GET', `/acme/tasks/${id}`)).status).toBe(200)
+    const { status: code, body } = await rpc('ada', 'ListTasks')
+    expect([code, JSON.parse(body).result.totalSize]).toEqual([200, 0])
+  })
+
+  it('may do what a policy lets it', async () => {
+    const { rpc, id } = await open({
+      policy: ({ id: who }, operation) => {
+        if (who === 'root') return 'everyone'
+        if (who === 'audit' && operation === 'getTask') return { tenants: ['acme'] }
+        return undefined
+      },
+    })
+    expect((await rpc('root@globex', 'GetTask', { id })).body).toContain(id)
+    expect((await rpc('audit@globex', 'GetTask', { id })).body).toContain(id)
+    expect((await rpc('audit@globex', 'CancelTask', { id })).status).toBe(403)
+    expect((await rpc('ada@globex', 'GetTask', { id })).status).toBe(403)
+  })
+})
