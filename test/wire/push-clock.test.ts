@@ -1,10 +1,15 @@
+import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
 import { createPushFetch } from '../../src/node/guard/push-fetch.ts'
+import type { Clock } from '../../src/protocol/clock.ts'
+import type { PushingLog } from '../../src/push/push.ts'
 import { createHandler } from '../../src/server/handler.ts'
+import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { createClock } from '../../src/testing/virtual-clock.ts'
 import { collect, quiet, until } from '../support/house.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
 import { receiver } from '../support/webhook-receiver.ts'
 import { connect } from '../support/wire.ts'
 
@@ -13,58 +18,69 @@ const long = 120_000
 /** Of real time. */
 const patience = 30_000
 
-it('webhooks wait by the clock of the runtime: for the next attempt, Retry-After, and an answer', {
-  timeout: 60_000,
-}, async () => {
-  const hook = await receiver((_, response) => {
-    const { length } = hook.got
-    if (length === 1) response.writeHead(503).end()
-    else if (length === 2) response.writeHead(503, { 'retry-after': `${(5 * long) / 1000}` }).end()
-    else if (length > 3) response.writeHead(204).end()
-  })
-  const clock = createClock(Date.parse('2030-01-01T00:00:00Z'))
-  const handler = createHandler(
-    agent({ name: 'Test' }, (turn) => turn.requireInput('Which?').then(() => undefined)),
-    {
-      clock,
-      log: createMemoryLog({ clock }),
-      logger: quiet,
-      push: {
-        fetch: createPushFetch({ loopback: 'allow', timeout: 600_000 }),
-        timeout: 60_000,
-        retry: { first: long, longest: 10 * long },
-      },
-    },
-  )
-  onTestFinished(() => clock.run(handler.drain(0)))
-  const wire = connect('http://agent.test/', (at, init) => handler.fetch(new Request(at, init)))
-  const push = { taskPushNotificationConfig: { url: hook.url } }
-  const { id: taskId } = await clock.run(wire.sendTask('go', { configuration: push }))
-  const { push: control } = handler
-  if (!control) throw new Error('it should push')
-  const retrying = async () => (await collect(control.deliveries({ taskId, outcome: 'retrying' })))[0]
-  const begun = clock.now()
+const logs: readonly (readonly [string, (clock: Clock) => Promise<PushingLog>])[] = [
+  ['memory', async (clock) => createMemoryLog({ clock })],
+  ['SQLite', async (clock) => createSqliteLog({ file: join(await temporaryDirectory(), 'tasks.db'), clock })],
+]
 
-  /** Lets time pass until so many requests have come and the last was dealt with; gives the moment of the next try. */
-  async function passUntil(requests: number): Promise<number> {
+it.each(logs)(
+  'webhooks in %s wait by the clock of the runtime: for the next attempt, Retry-After, and an answer',
+  {
+    timeout: 60_000,
+  },
+  async (_, openLog) => {
+    const hook = await receiver((_, response) => {
+      const { length } = hook.got
+      if (length === 1) response.writeHead(503).end()
+      else if (length === 2) response.writeHead(503, { 'retry-after': `${(5 * long) / 1000}` }).end()
+      else if (length > 3) response.writeHead(204).end()
+    })
+    const clock = createClock(Date.parse('2030-01-01T00:00:00Z'))
+    const log = await openLog(clock)
+    onTestFinished(() => log.close())
+    const handler = createHandler(
+      agent({ name: 'Test' }, (turn) => turn.requireInput('Which?').then(() => undefined)),
+      {
+        clock,
+        log,
+        logger: quiet,
+        push: {
+          fetch: createPushFetch({ loopback: 'allow', timeout: 600_000 }),
+          timeout: 60_000,
+          retry: { first: long, longest: 10 * long },
+        },
+      },
+    )
+    onTestFinished(() => clock.run(handler.drain(0)))
+    const wire = connect('http://agent.test/', (at, init) => handler.fetch(new Request(at, init)))
+    const push = { taskPushNotificationConfig: { url: hook.url } }
+    const { id: taskId } = await clock.run(wire.sendTask('go', { configuration: push }))
+    const { push: control } = handler
+    if (!control) throw new Error('it should push')
+    const retrying = async () => (await collect(control.deliveries({ taskId, outcome: 'retrying' })))[0]
+    const begun = clock.now()
+
+    /** Lets time pass until so many requests have come and the last was dealt with; gives the moment of the next try. */
+    async function passUntil(requests: number): Promise<number> {
+      await until(async () => {
+        await clock.advance(20_000)
+        return hook.got.length === requests && (await retrying())?.attempts === requests
+      }, patience)
+      return (await retrying())?.nextTry ?? 0
+    }
+
+    const second = await passUntil(1)
+    expect(second).toBeGreaterThan(begun)
+    expect(second).toBeLessThanOrEqual(clock.now() + long)
+    const third = await passUntil(2)
+    expect(third).toBeGreaterThan(begun + 5 * long)
+    await passUntil(3)
+    expect(clock.now()).toBeGreaterThan(third)
+    expect((await retrying())?.problem).toBe('no answer within 60 seconds')
     await until(async () => {
       await clock.advance(20_000)
-      return hook.got.length === requests && (await retrying())?.attempts === requests
+      return hook.got.length === 4
     }, patience)
-    return (await retrying())?.nextTry ?? 0
-  }
-
-  const second = await passUntil(1)
-  expect(second).toBeGreaterThan(begun)
-  expect(second).toBeLessThanOrEqual(clock.now() + long)
-  const third = await passUntil(2)
-  expect(third).toBeGreaterThan(begun + 5 * long)
-  await passUntil(3)
-  expect(clock.now()).toBeGreaterThan(third)
-  expect((await retrying())?.problem).toBe('no answer within 60 seconds')
-  await until(async () => {
-    await clock.advance(20_000)
-    return hook.got.length === 4
-  }, patience)
-  expect(hook.got.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
-})
+    expect(hook.got.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
+  },
+)

@@ -154,11 +154,13 @@ describe.each(doors)('in %s over %s', (dialect, binding) => {
     expect(kept.url).toBe('https://example.com/alice')
   })
 
+  // There every caller has names of its own for tasks.
+  if (isOldest) return
+
   it('who may see the task of somebody else has configs of its own there', async () => {
     const hooks = { alice: await receiver(), bob: await receiver() }
     const speak = await open({ auth: { schemes, policy: () => 'everyone' } })
     const [alice, bob] = [await speak('alice'), await speak('bob')]
-    if (isOldest) return // there every caller has names of its own for tasks
     const { taskId } = await begin(alice)
     for (const [service, who] of [
       [alice, 'alice'],

@@ -9,8 +9,8 @@ export interface Access {
 }
 
 /** Webhooks in the file of the log. */
-export function createSqlitePushStore(db: SqliteDatabase, { look, write }: Access): PushStore {
-  const webhooks = createWebhooks(db)
+export function createSqlitePushStore(db: SqliteDatabase, { look, write }: Access, clock: () => number): PushStore {
+  const webhooks = createWebhooks(db, clock)
   return {
     add(webhook, lease) {
       const text = JSON.stringify(webhook.webhook)

@@ -24,7 +24,7 @@ export interface SqliteLogOptions {
   readonly file: string
   /** Opens the file; the SQLite of Node unless given. */
   readonly driver?: SqliteDriver
-  /** For tests: leases and retention go by it. The webhooks beside the tasks do not, since receivers do not. */
+  /** For tests: leases and retention go by it, also those of webhooks. */
   readonly clock?: Clock
 }
 
@@ -105,7 +105,7 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
   }
 
   return {
-    webhooks: createSqlitePushStore(db, { look, write }),
+    webhooks: createSqlitePushStore(db, { look, write }, clock.now),
 
     async create(task, given, options) {
       const batch = encodeBatch(given)

@@ -16,7 +16,7 @@ export interface Webhooks {
   expire(idleBefore: number, limit: number): number
 }
 
-export function createWebhooks(db: SqliteDatabase): Webhooks {
+export function createWebhooks(db: SqliteDatabase, clock: () => number): Webhooks {
   const columns = 'place, task_id, owner, id, revision, due, webhook'
   const key = 'task_id = ? AND owner = ? AND id = ?'
   const insert = db.prepare(`
@@ -47,14 +47,14 @@ export function createWebhooks(db: SqliteDatabase): Webhooks {
   return {
     add(added, text, lease) {
       const { taskId, owner, id, due, webhook } = added
-      const now = Date.now()
+      const now = clock()
       const leased = lease ? ([lease.holder, now + lease.ttl] as const) : ([null, null] as const)
       const { changes, lastInsertRowid } = insert.run(taskId, owner, id, due ?? null, text, now, ...leased)
       return changes ? { taskId, owner, id, due, webhook, revision: 1, place: Number(lastInsertRowid) } : undefined
     },
     edit(stored, text) {
       const { due = null, taskId, owner, id, revision } = stored
-      const { changes } = update.run(due, text, Date.now(), taskId, owner, id, revision)
+      const { changes } = update.run(due, text, clock(), taskId, owner, id, revision)
       return changes ? { ...stored, revision: revision + 1 } : undefined
     },
     remove: ({ taskId, owner, id }) => drop.run(taskId, owner, id).changes > 0,
@@ -67,15 +67,15 @@ export function createWebhooks(db: SqliteDatabase): Webhooks {
       return (rows as Row[]).map(decode)
     },
     claim({ holder, ttl }, limit) {
-      const now = Date.now()
+      const now = clock()
       return (take.all(holder, now + ttl, now, now, limit) as Row[]).map(decode)
     },
     renew({ holder, ttl }, { taskId, owner, id, revision }) {
-      return prolong.run(Date.now() + ttl, taskId, owner, id, revision, holder).changes > 0
+      return prolong.run(clock() + ttl, taskId, owner, id, revision, holder).changes > 0
     },
     settle(holder, { due = null, taskId, owner, id, revision }, text, isReleased) {
       const released = isReleased ? 1 : 0
-      const { changes } = write.run(due, text, Date.now(), released, released, taskId, owner, id, revision, holder)
+      const { changes } = write.run(due, text, clock(), released, released, taskId, owner, id, revision, holder)
       return changes > 0
     },
     release: (holder, { taskId, owner, id }) => void giveBack.run(taskId, owner, id, holder),
