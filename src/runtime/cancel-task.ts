@@ -6,7 +6,9 @@ import { isEnded } from '../protocol/states.ts'
 import { follow } from '../tasks/follow.ts'
 import type { NewTask, TaskHead } from '../tasks/log.ts'
 import type { Acceptance } from './accept.ts'
+import { hasOpenCalls } from './calls/open-calls.ts'
 import { getTask } from './get-task.ts'
+import { readJournal } from './journal.ts'
 import { linkSignals } from './linked-signal.ts'
 
 /** Over the grace period that an agent has, so that the caller sees the end of it. */
@@ -45,16 +47,28 @@ export async function cancelAbandoned({ taskId }: NewTask, house: Acceptance): P
 
 type Wished = 'gone' | 'behind' | { readonly generation: number; readonly isEnded: boolean }
 
-async function wish(head: TaskHead, { settings, runs, log }: Acceptance): Promise<Wished> {
-  const { taskId } = head
+async function wish(head: TaskHead, house: Acceptance): Promise<Wished> {
+  const { settings, runs, log } = house
+  const { taskId, phase } = head
   const lease = { holder: settings.holder, ttl: settings.leaseTtl }
   const appended = await log.append(taskId, head.generation, [{ type: 'cancel' }], { lease })
   if (appended.type === 'gone') return 'gone'
   if (appended.type !== 'stored') return 'behind'
   const { generation, lease: own } = appended
+  if (own && phase !== 'expired' && (await asksOthers(taskId, generation, house))) {
+    // Its code knows whom it has asked.
+    runs.start({ task: head, generation, ...own, phase })
+    return { generation, isEnded: false }
+  }
   if (own) await log.append(taskId, generation, [createVoice(head, settings.clock.now).status('canceled')], own)
   else runs.get(taskId)?.nudge()
   return { generation, isEnded: own !== undefined }
+}
+
+async function asksOthers(taskId: string, until: number, { settings, log }: Acceptance): Promise<boolean> {
+  if (settings.recovery.policy !== 'resume') return false
+  const journal = await readJournal(log, taskId, until)
+  return journal !== undefined && hasOpenCalls(journal)
 }
 
 /** Waits for the end of a task, for a while. */

@@ -14,6 +14,8 @@ import type { Writer } from './writer.ts'
 export interface DurableStageOptions {
   /** What an earlier run of this turn has left. */
   readonly journal: Journal | undefined
+  /** Nothing new is to be done. */
+  readonly isCanceled?: true | undefined
   readonly letter: Letter
   readonly writer: Writer
   readonly inbox: Inbox
@@ -29,7 +31,7 @@ export class StepFailed extends Error {
 
 /** A turn that can be left at any time and gone on with elsewhere. */
 export function createDurableStage(options: DurableStageOptions): Stage {
-  const { journal, letter, writer, inbox, stop, clock, tellWorking } = options
+  const { journal, isCanceled, letter, writer, inbox, stop, clock, tellWorking } = options
   let difference: string | undefined
   let pause: PausedTurn | undefined
   let isAsking = false
@@ -39,6 +41,8 @@ export function createDurableStage(options: DurableStageOptions): Stage {
     difference ??= text
     stop.stop('differs')
   })
+
+  if (isCanceled) replay.whenDone('its end', () => stop.stop('canceled'))
 
   /** What comes now comes too late: another run will do it. */
   const isLeft = () => difference !== undefined || pause !== undefined

@@ -38,7 +38,11 @@ export function stepKey({ step, call }: Pick<StepEntry, 'step' | 'call'>): strin
 }
 
 /** Reads up to a generation; undefined if the task was begun without a journal. */
-export async function readJournal(log: TaskLog, taskId: string, until: number): Promise<Journal | undefined> {
+export async function readJournal(
+  log: Pick<TaskLog, 'read'>,
+  taskId: string,
+  until: number,
+): Promise<Journal | undefined> {
   const reader = createReader()
   for (let after = 0; after < until; ) {
     const page = await log.read(taskId, after)

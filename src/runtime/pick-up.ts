@@ -1,3 +1,4 @@
+import { hasOpenCalls } from './calls/open-calls.ts'
 import type { Letter } from './inbox.ts'
 import type { Journal } from './journal.ts'
 import type { RecoverySettings } from './recovery.ts'
@@ -8,6 +9,8 @@ export interface Beginning {
   readonly attempt: number
   /** What an earlier process has done of it already. */
   readonly replay?: Journal
+  /** It is only gone through again to cancel what it has asked others for. */
+  readonly isCanceled?: true
 }
 
 /** What is to be done with a task whose log an earlier process has written. */
@@ -28,7 +31,10 @@ export function pickUp(
   // It was begun when its agent had no such policy.
   if (!journal) return { type: 'fail', reason: processGone }
   const { letter, pause, attempt } = journal
-  if (journal.isCanceled) return { type: 'cancel' }
+  if (journal.isCanceled) {
+    const isNeeded = policy === 'resume' && letter && attempt > 0 && hasOpenCalls(journal)
+    return isNeeded ? { type: 'begin', letter, attempt, replay: journal, isCanceled: true } : { type: 'cancel' }
+  }
   if (pause) {
     const { expiresAt = Number.POSITIVE_INFINITY } = pause
     return expiresAt <= now

@@ -41,7 +41,7 @@ export async function runTurn(
   start: TurnStart,
   settings: RuntimeSettings,
 ): Promise<StopReason | PausedTurn | undefined> {
-  const { task, letter, attempt, replay, stop, writer, inbox, voice } = start
+  const { task, letter, attempt, replay, isCanceled, stop, writer, inbox, voice } = start
   const { log, logger, agent, taskAfter, recovery, clock, inactivityTimeout } = settings
   const { received } = letter
   const isFirst = letter.generation === 1
@@ -63,7 +63,7 @@ export async function runTurn(
   /** Made when it is needed: most turns neither ask nor have steps. */
   let stage: Stage | undefined =
     recovery.policy === 'resume'
-      ? createDurableStage({ writer, inbox, stop, clock, tellWorking, letter, journal: replay })
+      ? createDurableStage({ writer, inbox, stop, clock, tellWorking, letter, journal: replay, isCanceled })
       : undefined
 
   function onStage(): Stage {

@@ -153,11 +153,12 @@ export async function conduct(plan: Plan, { scene, questions, progress, over }: 
       questions.saw(told.ticket)
       const { link } = begun
       const waiting = { name, link, scene, contact, brake, relay, progress }
-      const answer: MessageEvent | undefined = await questions.inTurn(told.ticket, () =>
+      const answer: MessageEvent | undefined | 'halted' = await questions.inTurn(told.ticket, () =>
         told.asks === 'auth-required'
           ? awaitCredentials(told, waiting)
-          : scene.ask(relay.question(told, link), undefined, brake.signal),
+          : orHalted(brake, scene.ask(relay.question(told, link), undefined, brake.signal)),
       )
+      if (answer === 'halted') throw new CallFailed(halted().failed)
       last = told.question
       // Otherwise the other agent goes on by itself.
       if (!answer) continue

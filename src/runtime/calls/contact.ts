@@ -81,9 +81,9 @@ export function createContact({ target, options }: Plan, { task, settings, secre
     attach: (callee, taskId) =>
       read(createReader(callee.service.subscribeToTask({ taskId, tellEnded: true }, callWith(callee)))),
     async cancel(known) {
-      const callee = await found
       const taskId = known ?? (await begunId())
-      if (!callee || taskId === undefined) return
+      if (taskId === undefined) return
+      const callee = await (found ?? find())
       const signal = AbortSignal.timeout(patience)
       await callee.service.cancelTask({ taskId }, { ...callWith(callee), signal })
     },

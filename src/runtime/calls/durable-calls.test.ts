@@ -128,3 +128,45 @@ it('has the same winner again after a restart, and the losers are canceled', asy
   expect(textIn(await ended(id))).toBe('fast')
   expect(won).toEqual(['fast', 'fast'])
 })
+
+it('cancels what it has asked for also when it is canceled while nobody is at work on it', async () => {
+  const { start, ended } = processes()
+  const states: string[] = []
+  const asking = await other('Asking', async (turn) => {
+    turn.signal.addEventListener('abort', () => states.push('aborted'))
+    return (await turn.ask('Which?')).text
+  })
+  const code: Run = async (turn) => (await turn.call(asking, 'go')).text
+  const first = start(code)
+  const task = taskOf(await send(first.service, 'go'))
+  expect(task.status.state).toBe('input-required')
+  first.kill()
+  const second = start(code)
+  const canceled = await second.service.cancelTask({ taskId: task.id }, callOf())
+  expect(canceled.status.state).toBe('canceled')
+  await ended(task.id)
+  await until(() => states.length === 1)
+})
+
+it('cancels it, too, when its process dies before it could', async () => {
+  const { log, start, ended } = processes()
+  const working = gate()
+  const aborted = gate()
+  const busy = await other('Busy', async (turn) => {
+    await turn.status('working', 'Busy')
+    working.resolve()
+    await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
+    aborted.resolve()
+  })
+  const code: Run = async (turn) => (await turn.call(busy, 'go')).text
+  const first = start(code)
+  const id = await begin(first)
+  await working.promise
+  await until(async () => JSON.stringify(await log.read(id, 0)).includes('Busy: send'))
+  first.kill()
+  const head = await log.head(id)
+  await log.append(id, head?.generation ?? 0, [{ type: 'cancel' }], {})
+  start(code)
+  expect((await ended(id)).status.state).toBe('canceled')
+  await aborted.promise
+})
