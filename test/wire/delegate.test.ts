@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { jwt, tokenExchange } from '../../src/auth/index.ts'
+import { apiKey, hashApiKey, jwt, newApiKey, tokenExchange } from '../../src/auth/index.ts'
 import { bearer } from '../../src/client/credentials/index.ts'
 import { connect } from '../../src/client/index.ts'
 import { agent, createMemoryLog } from '../../src/index.ts'
@@ -126,4 +126,19 @@ it('says what to configure where there is no token endpoint', async () => {
   await (await connect(made)).send('go')
   expect(errors).toEqual([expect.stringContaining('auth: { exchange: tokenExchange(')])
   expect(() => tokenExchange({ ...agentClient, tokenUrl: 'http://login.example.com/token' })).toThrow('https://')
+})
+
+it('does not exchange a token that was not accepted, whatever else was', async () => {
+  const { issuer, server, auth } = await setUp()
+  const key = newApiKey()
+  const keys = [{ id: 'alice', scopes: [], hash: await hashApiKey(key) }]
+  const handler = createHandler(
+    agent({ name: 'Planner' }, async (turn) => turn.delegate(filesAudience).catch((error) => error.message)),
+    { auth: { ...auth, schemes: { ...auth.schemes, key: apiKey({ keys }) } }, logger: quiet },
+  )
+  const other = await issuer.token({ aud: 'https://other.test' })
+  const credentials = { headers: { 'x-api-key': key, authorization: `Bearer ${other}` } }
+  const client = await connect(handler, { authorize: () => credentials })
+  expect((await client.send('go')).text).toContain('There is no token of the caller')
+  expect(server.asked).toEqual([])
 })
