@@ -29,7 +29,14 @@ const mayImportTypes = {
 /** The rims; everything else speaks `fetch` and runs where there is no Node. */
 const mayImportNode = ['src/node/', 'src/stores/', 'src/cli/', 'src/serve.ts']
 
-/** Users who need them bring them; here they are also among the packages for development. */
+/** Users who need them bring them, and only these rooms may: everything else works without. */
+const mayImportPeers = {
+  '@ai-sdk/provider': ['loop'],
+  '@modelcontextprotocol/client': ['loop'],
+  '@modelcontextprotocol/server': ['mcp'],
+  pg: ['stores'],
+  rxjs: ['loop'],
+}
 const peers = Object.keys(require('./package.json').peerDependencies)
 
 const test = '[.]test[.]ts$'
@@ -56,10 +63,22 @@ const typeArrows = Object.entries(mayImportTypes).map(([room, others]) => ({
   to: { path: inside(others), dependencyTypesNot: ['type-only'] },
 }))
 
+const unlisted = peers.filter((peer) => !mayImportPeers[peer])
+if (unlisted.length > 0) throw new Error(`The rooms that may import ${unlisted.join(', ')} must be listed.`)
+
+const peerArrows = peers.map((peer) => ({
+  name: `rooms-of-${peer}`,
+  comment: `Only these rooms may import ${peer}: ${mayImportPeers[peer].join(', ') || 'none'}.`,
+  severity: 'error',
+  from: production('^src/', ...(mayImportPeers[peer].length > 0 ? [inside(mayImportPeers[peer])] : [])),
+  to: { path: `^node_modules/${peer}/` },
+}))
+
 module.exports = {
   forbidden: [
     ...arrows,
     ...typeArrows,
+    ...peerArrows,
     {
       name: 'arrows-of-cli',
       comment: 'cli may import every room, by its public entry.',

@@ -1,5 +1,5 @@
 import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { cardVerifier, keyRing, newSigningKey } from '../../src/auth/card-signature/index.ts'
 import { createCardCache } from '../../src/client/card-cache.ts'
 import { connect } from '../../src/client/connect.ts'
@@ -26,6 +26,12 @@ async function read(url: string, init: RequestInit = {}): Promise<JsonObject> {
 function trusting(origin: string) {
   return cardVerifier({ trustedOrigins: [origin] })
 }
+
+// The verifier of the SDK prints every signature that is not the one it looks for, and takes no logger.
+beforeEach(() => {
+  const printing = vi.spyOn(console, 'debug').mockImplementation(() => {})
+  onTestFinished(() => printing.mockRestore())
+})
 
 describe.each(['ES256', 'EdDSA'] as const)('a card that is signed with %s', (alg) => {
   it('is believed by our client, which finds the keys by the card', async () => {

@@ -23,3 +23,8 @@ declare module 'oidc-provider' {
     interactionFinished(request: IncomingMessage, response: ServerResponse, result: object): Promise<void>
   }
 }
+
+declare module 'oidc-provider/lib/adapters/memory_adapter.js' {
+  /** Keeps what is given out, for a provider. Its clock may be wrong by so many seconds. */
+  export function createMemoryAdapter(clockTolerance: number): (name: string) => object
+}

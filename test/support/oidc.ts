@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { exportJWK, generateKeyPair } from 'jose'
 import Provider from 'oidc-provider'
+import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js'
 import { httpServer } from './http-server.ts'
 
 export interface OidcServer {
@@ -21,7 +23,10 @@ export const onDevice = { clientId: 'device' }
 export async function oidcServer(): Promise<OidcServer> {
   let answer: (request: IncomingMessage, response: ServerResponse) => void = () => {}
   const origin = await httpServer((request, response) => answer(request, response))
-  const provider = new Provider(origin, configuration)
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+  const jwks = { keys: [{ ...(await exportJWK(privateKey)), kid: 'oidc', alg: 'RS256', use: 'sig' }] }
+  // What it is given it does not warn of.
+  const provider = new Provider(origin, { ...configuration, jwks, adapter: createMemoryAdapter(0) })
   const valid = new Set<string>()
   for (const kind of ['access_token', 'client_credentials'])
     provider.on(`${kind}.saved`, ({ jti }) => void valid.add(jti))
@@ -48,6 +53,18 @@ export async function oidcServer(): Promise<OidcServer> {
 }
 
 const code = ['authorization_code', 'refresh_token']
+
+interface Page {
+  body: string
+}
+
+function showForm(page: Page, form: string): void {
+  page.body = form
+}
+
+function showThanks(page: Page): void {
+  page.body = 'Sign-in Success'
+}
 
 const configuration = {
   clients: [
@@ -86,8 +103,8 @@ const configuration = {
   features: {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
-    deviceFlow: { enabled: true },
-    introspection: { enabled: true },
+    deviceFlow: { enabled: true, userCodeConfirmSource: showForm, successSource: showThanks },
+    introspection: { enabled: true, allowedPolicy: () => true },
     // Who names what a token is for gets one that can be read there (RFC 8707, RFC 9068); others get one that cannot.
     resourceIndicators: {
       enabled: true,
@@ -105,7 +122,16 @@ const configuration = {
   cookies: { keys: ['for tests only'] },
   // Alice is asked for it, as RFC 6749 wants of what works while she is away.
   issueRefreshToken: () => true,
-  ttl: { AccessToken: 60, ClientCredentials: 60, DeviceCode: 60, Grant: 600, Interaction: 60, Session: 60 },
+  ttl: {
+    AccessToken: 60,
+    IdToken: 60,
+    RefreshToken: 600,
+    ClientCredentials: 60,
+    DeviceCode: 60,
+    Grant: 600,
+    Interaction: 60,
+    Session: 60,
+  },
 }
 
 /** Goes where a browser would go, with its cookies; sends every form that is shown; ends where nobody answers. */
