@@ -11,7 +11,7 @@ import { type Answer, type Got, receiver } from '../support/webhook-receiver.ts'
 
 const options: ProcessOptions = {
   leaseTtl: 500,
-  push: { timeout: 300, leaseTtl: 600, retry: { attempts: 50, first: 10, longest: 100 } },
+  push: { timeout: 1_000, leaseTtl: 2_000, retry: { attempts: 50, first: 10, longest: 100 } },
 }
 
 /** One task in a process that dies at some moment of a delivery, and another process that goes on. */
