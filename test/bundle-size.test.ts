@@ -22,7 +22,7 @@ const onHealthyWays = ['older', 'call-skill']
 /** What is loaded when something fails, or has what few have; chunks that several of these share have names of their own. */
 const onRareWays = [
   // Something fails: what it is, whether to try again, other doors, how a stream goes on, reasons and hints.
-  ...['failures', 'decode-error', 'decode-error2', 'rpc-status', 'network-failure'],
+  ...['failures', 'decode-error', 'decode-error2', 'network-failure'],
   ...['ask-again', 'retry', 'detours', 'heal', 'mistakes'],
   // A card that is not as it should be.
   ...['lenient', 'lenient-card'],

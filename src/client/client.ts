@@ -2,6 +2,7 @@ import type { AgentCard } from '../protocol/card.ts'
 import type { Task } from '../protocol/model.ts'
 import type { ListTasksRequest, Service } from '../protocol/service.ts'
 import type { SkillMap } from '../protocol/skills.ts'
+import { allPages } from './all-pages.ts'
 import { callOf } from './call.ts'
 import { type Conversation, type ConversationStart, createConversation } from './conversation.ts'
 import type { Input } from './input.ts'
@@ -68,14 +69,11 @@ export function createClient({ card, service, explain }: ClientOptions): Client 
     },
     skill: async (...call) => (await import('./call-skill.ts')).callSkill(client, ...call),
     task: (id) => createTaskHandle(service, id),
-    async *listTasks(filter = {}, options) {
-      for (let pageToken: string | undefined; pageToken !== ''; ) {
+    listTasks: (filter = {}, options) =>
+      allPages(async (pageToken) => {
         const page = await service.listTasks({ ...filter, ...(pageToken && { pageToken }) }, callOf(options))
-        yield* page.tasks
-        // An agent that gives no token, or the same again, has no more.
-        pageToken = page.nextPageToken === pageToken ? '' : page.nextPageToken
-      }
-    },
+        return { ...page, items: page.tasks }
+      }),
     extendedCard: (options) => service.getExtendedCard({}, callOf(options)),
     conversation: (start = {}) => createConversation(client, start),
   }

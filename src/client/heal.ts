@@ -2,7 +2,7 @@ import type { Clock } from '../protocol/clock.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, SendRequest, Service } from '../protocol/service.ts'
-import { type Backoff, delayAfter } from './backoff.ts'
+import type { Backoff } from './backoff.ts'
 import { createCursor } from './cursor.ts'
 import type { Notice, Notify } from './notice.ts'
 import { pause } from './pause.ts'
@@ -10,7 +10,7 @@ import type { Peer } from './peer.ts'
 import { type PollOptions, poll, sendAndPoll } from './poll.ts'
 import { isAtRest, type Position } from './position.ts'
 import { type Break, type Open, readOn, type StreamRequest } from './read-on.ts'
-import { isTransient, isUnsent, mayHaveRun } from './retry.ts'
+import { asksForTooLong, isTransient, isUnsent, mayHaveRun, pauseAfter } from './retry.ts'
 
 export interface ResumeOptions {
   /** Whose streams break. */
@@ -94,8 +94,8 @@ export async function* heal(stream: BrokenStream): AsyncGenerator<StreamEvent> {
     else {
       if (!isTransient(failure)) throw failure
       if (taskId === undefined && !isUnsent(failure) && !peer.deduplicates()) throw mayHaveRun(failure)
-      if (++failures > backoff.tries) throw failure
-      await pause(Math.max((failure.retryAfter ?? 0) * 1000, delayAfter(failures, backoff)), signal, clock)
+      if (++failures > backoff.tries || asksForTooLong(failure)) throw failure
+      await pause(pauseAfter(failure, failures, backoff), signal, clock)
       if (signal.aborted) return
       if (taskId !== undefined) {
         notify({ type: 'resumed', taskId, tries: failures, message: failure.message })

@@ -22,10 +22,8 @@ export async function retrying<T>(attempt: () => Promise<T>, failure: unknown, o
   for (let failures = 1; ; failures++) {
     const isOver = failures >= backoff.tries || signal.aborted
     if (isOver || !(error instanceof A2AError) || !isWorthIt(error)) throw error
-    const { retryAfter = 0 } = error
-    // Nobody waits that long in a call; whoever does knows from the error how long.
-    if (retryAfter * 1000 > longestWait) throw error
-    await pause(Math.max(retryAfter * 1000, delayAfter(failures, backoff)), signal, clock)
+    if (asksForTooLong(error)) throw error
+    await pause(pauseAfter(error, failures, backoff), signal, clock)
     try {
       return await attempt()
     } catch (again) {
@@ -35,6 +33,16 @@ export async function retrying<T>(attempt: () => Promise<T>, failure: unknown, o
 }
 
 const longestWait = 60_000
+
+/** Nobody waits that long in a call; whoever does knows from the error how long. */
+export function asksForTooLong({ retryAfter = 0 }: A2AError): boolean {
+  return retryAfter * 1000 > longestWait
+}
+
+/** Milliseconds. */
+export function pauseAfter({ retryAfter = 0 }: A2AError, failures: number, backoff: Backoff): number {
+  return Math.max(retryAfter * 1000, delayAfter(failures, backoff))
+}
 
 /** It may work the next time, if the question can be asked twice. */
 export function isTransient({ code, reason }: A2AError): boolean {

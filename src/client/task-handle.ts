@@ -2,6 +2,7 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
+import { allPages } from './all-pages.ts'
 import { callOf } from './call.ts'
 import { type ClientEvent, withNeeds } from './needs.ts'
 import type { CallOptions } from './options.ts'
@@ -57,13 +58,11 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
       create: async (push, options) =>
         await service.createPushConfig({ ...(await toConfig(push)), taskId }, callOf(options)),
       get: (id, options) => service.getPushConfig({ taskId, id }, callOf(options)),
-      async *list(options) {
-        for (let pageToken: string | undefined; pageToken !== ''; ) {
+      list: (options) =>
+        allPages(async (pageToken) => {
           const page = await service.listPushConfigs({ taskId, ...(pageToken && { pageToken }) }, callOf(options))
-          yield* page.configs
-          pageToken = page.nextPageToken
-        }
-      },
+          return { ...page, items: page.configs }
+        }),
       delete: (id, options) => service.deletePushConfig({ taskId, id }, callOf(options)),
     },
   }

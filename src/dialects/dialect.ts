@@ -73,8 +73,8 @@ export interface ClientDialect extends Dialect, Reading {
   readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
   /** Also reads what agents write although they must not. Loaded when one does. */
   lenient?(): Promise<Partial<Reading>>
-  /** Loaded when an agent tells an error. */
-  errors(): Promise<ErrorReader>
+  /** If its errors are not those that all versions since 0.2 have. Loaded when an agent tells one. */
+  errors?(): Promise<ErrorReader>
   /** Only in dialects that have a REST binding. */
   readonly rest?: RestAsking
   /** A stream of it cannot go on after an event: resumed, it begins with all there is. */

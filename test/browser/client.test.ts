@@ -113,6 +113,35 @@ describe('a page in Chromium', () => {
     expect(failure).toMatchObject({ code: 'unavailable', reason: 'blocked', hint: expect.stringContaining('CORS') })
   })
 
+  it('is told of a failure without its reason if that cannot be loaded, and with it if it was before', async () => {
+    const { page, origin } = await open()
+    const { server } = await served(tell, cors(origin))
+    // From here on the page has no more of its own origin than it has already.
+    const ask = async (isPreloaded: boolean) => {
+      await page.reload()
+      await page.waitForFunction(() => 'parley' in globalThis)
+      const client = await page.evaluateHandle(
+        async ({ url, isPreloaded }) => {
+          if (isPreloaded) await parley.preload()
+          return await parley.connect(url, { retry: { tries: 1 } })
+        },
+        { url: server.url, isPreloaded },
+      )
+      await page.route(`${origin}/**`, (route) => route.abort())
+      const failure = await client.evaluate(
+        async (connected) =>
+          await connected
+            .task('none')
+            .get()
+            .catch(({ name, code, reason }) => ({ name, code, reason })),
+      )
+      await page.unroute(`${origin}/**`)
+      return failure
+    }
+    expect(await ask(false)).toEqual({ name: 'A2AError', code: 'unavailable', reason: 'unexplained' })
+    expect(await ask(true)).toMatchObject({ name: 'A2AError', code: 'task-not-found' })
+  })
+
   it('is told that there are no files', async () => {
     const { page } = await open()
     const told = await page.evaluate(async () => {

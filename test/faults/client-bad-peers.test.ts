@@ -105,6 +105,32 @@ describe('an answer', () => {
   })
 })
 
+describe('a list', () => {
+  const lists: readonly (readonly [string, (client: Client) => AsyncIterable<unknown>])[] = [
+    ['tasks', (client) => client.listTasks()],
+    ['push configs', (client) => client.task('t').push.list()],
+  ]
+
+  it.each(lists)('of %s whose pages have nothing, and always a next one, is given up', async (_, list) => {
+    let pages = 0
+    const client = await open((request, response) => {
+      const result = { tasks: [], configs: [], pageSize: 0, totalSize: 0, nextPageToken: `${++pages}` }
+      answering(200, { jsonrpc: '2.0', id: 1, result })(request, response)
+    })
+    await expect(collect(list(client))).rejects.toMatchObject({
+      code: 'invalid-agent-response',
+      reason: 'endless-list',
+      hint: expect.any(String),
+    })
+  })
+
+  it.each(lists)('of %s whose next page is the same page has ended', async (_, list) => {
+    const result = { tasks: [], configs: [], pageSize: 0, totalSize: 0, nextPageToken: 'again' }
+    const client = await open(answering(200, { jsonrpc: '2.0', id: 1, result }))
+    expect(await collect(list(client))).toEqual([])
+  })
+})
+
 describe('a card', () => {
   it('that never ends is not read beyond its limit', async () => {
     const origin = await httpServer((_, response) => pour(response, () => ' '.repeat(65_536)))
@@ -233,6 +259,16 @@ describe('a stream', () => {
     await expect(collect(client.stream('x', { timeout: 100 }))).rejects.toMatchObject({ code: 'timeout' })
   })
 
+  it('whose agent wants to be left alone for an hour is given up, and says so', async () => {
+    let calls = 0
+    const client = await open((request, response) => {
+      if (calls++ > 0) return answering(503, '', { 'retry-after': '3600' })(request, response)
+      streaming(event(task()))(request, response)
+    })
+    await expect(collect(client.stream('x'))).rejects.toMatchObject({ code: 'unavailable', retryAfter: 3600 })
+    expect(calls).toBe(2)
+  })
+
   it('that is empty says that the message may have arrived', async () => {
     const client = await open(streaming(''))
     await expect(collect(client.stream('x'))).rejects.toMatchObject({ reason: 'may-have-run' })
@@ -260,5 +296,69 @@ describe('a stream', () => {
       const client = await open(streaming(`\uFEFFevent: message${end}${lines.join(end)}${end}${end}`))
       expect((await collect(client.stream('x'))).map(wordsOf)).toEqual(['task completed'])
     }
+  })
+})
+
+describe('over REST', () => {
+  const restCard = (origin: string) => ({
+    name: 'Strange',
+    supportedInterfaces: [{ url: `${origin}/a2a`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }],
+    capabilities: { streaming: true },
+  })
+  const openRest = async (answer: NonNullable<PeerRoutes['answer']>) =>
+    await connect(await strangePeer({ card: restCard, answer }), { retry: quick, resume: quick, polling: quick })
+  const told = (result: object, id?: number) =>
+    `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(result)}\n\n`
+
+  it.each([
+    ['noise', Buffer.from([0xff, 0xfe, 0x00, 0x80]).toString('latin1'), 'not-json'],
+    ['half of JSON', '{"task":{"id":"t"', 'not-json'],
+    ['a page', '<html><body>Hi</body></html>', 'html'],
+    ['a list', '[]', undefined],
+    ['nothing', '', undefined],
+  ])('an answer of %s is refused', async (_, body, reason) => {
+    const client = await openRest(answering(200, body))
+    await expect(client.send('x')).rejects.toMatchObject({
+      name: 'A2AError',
+      code: 'invalid-agent-response',
+      ...(reason && { reason }),
+    })
+  })
+
+  it.each([
+    ['noise', 'data: \u0000\u0001\n\n', 'broken-event'],
+    ['half of JSON', 'data: {"task"\n\n', 'broken-event'],
+    ['events in another order', [told(task(), 2), told(chunk('b'), 5), told(chunk('a'), 4)].join(''), 'out-of-order'],
+  ])('a stream with %s is refused', async (_, text, reason) => {
+    const client = await openRest(streaming(text))
+    await expect(collect(client.stream('x'))).rejects.toMatchObject({ code: 'invalid-agent-response', reason })
+  })
+
+  it('a stream with events that come twice tells them once', async () => {
+    const events = [told(task(), 2), told(chunk('a'), 3), told(chunk('a'), 3), told(update('COMPLETED'), 4)]
+    const client = await openRest(streaming(events.join('')))
+    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual([
+      'task working',
+      'artifact a, more',
+      'status completed',
+    ])
+  })
+
+  it('an event of 50 MB is not read beyond its limit', async () => {
+    const client = await openRest((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: "')
+      let left = 50 * 16
+      pour(response, () => {
+        if (left-- <= 0) response.end()
+        return 'x'.repeat(65_536)
+      })
+    })
+    await expect(collect(client.stream('x'))).rejects.toMatchObject(tooMuch)
+  })
+
+  it('a redirect to itself is given up', async () => {
+    const client = await openRest((request, response) => void response.writeHead(308, { location: request.url }).end())
+    await expect(client.send('x')).rejects.toMatchObject({ reason: 'redirect-loop' })
   })
 })

@@ -12,6 +12,5 @@ export const v0_2Client: ClientDialect = {
   encodeRequest,
   decodeResult: { ...decodeResult, getExtendedCard: decodeCard },
   decodeEvent,
-  errors: () => import('../decode-error.ts'),
   decodeCard,
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
+import { decodeError, decodeHttpError } from '../decode-error.ts'
 import { v0_3 } from '../v0.3/index.ts'
 import { v0_2, v0_2Client, v0_2Strict } from './index.ts'
 
@@ -40,8 +41,7 @@ it('a client always names the modes that it accepts, since 0.2.5 and older refus
   expect(v0_2Client.encodeRequest.streamMessage({ ...fresh, configuration }).configuration).toEqual(configuration)
 })
 
-it('an extended card that is not there is an operation that is not supported', async () => {
-  const { decodeError, decodeHttpError } = await v0_2Client.errors()
+it('an extended card that is not there is an operation that is not supported', () => {
   expect(v0_2.encodeError(new A2AError('extended-card-not-configured', 'No.')).code).toBe(-32004)
   expect(v0_2.encodeHttpError(new A2AError('extended-card-not-configured', 'No.')).body.code).toBe(-32004)
   // Whoever says it by the number of 0.3 is understood all the same.

@@ -19,7 +19,6 @@ export const v0_3ProtoClient: ClientDialect = {
     const { lenientReading, cleanSecurity } = await import('../lenient-card.ts')
     return lenientReading({ decodeCard, decodeResult }, (card) => cleanSecurity(card, 'security'), carry)
   },
-  errors: () => import('../decode-error.ts'),
   rest: restAsking,
   decodeCard,
 }

@@ -13,7 +13,6 @@ export const v0_3Client: ClientDialect = {
   encodeRequest,
   decodeResult,
   decodeEvent,
-  errors: () => import('../decode-error.ts'),
   rest: restAsking,
   decodeCard,
 }

@@ -18,7 +18,6 @@ export const v1_0Client: ClientDialect = {
     const { lenientReading, cleanCard } = await import('./lenient.ts')
     return lenientReading({ decodeCard, decodeResult }, cleanCard, carry)
   },
-  errors: () => import('../decode-error.ts'),
   rest: restAsking,
   decodeCard,
 }

@@ -3,6 +3,7 @@ import type { ClientDialect } from '../../dialects/dialect.ts'
 import { readDetails } from '../../dialects/rpc-details.ts'
 import { A2AError, inContext } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
+import { errorsOf } from '../errors-of.ts'
 import { meantBy } from '../foreign-answer.ts'
 import { decodeMessage } from './codec.ts'
 import { messageNamed } from './registry.ts'
@@ -15,7 +16,7 @@ export async function toldStatus(end: Headers, dialect: ClientDialect): Promise<
   const message = percentDecode(end.get('grpc-message') ?? '')
   const status = names.get(code) ?? 'UNKNOWN'
   const details = detailsIn(end.get('grpc-status-details-bin'))
-  const { decodeHttpError } = await dialect.errors()
+  const { decodeHttpError } = await errorsOf(dialect)
   const told = decodeHttpError({ status: 500, body: { error: { status, message, details } } })
   if (readDetails(details).reason !== undefined) return told
   return withoutDetails(told, status, message)

@@ -3,6 +3,7 @@ import { isObject } from '../../dialects/is-object.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
+import { errorsOf } from '../errors-of.ts'
 import { foreignAnswer, toldError } from '../foreign-answer.ts'
 import type { Answer } from '../read-answer.ts'
 
@@ -20,7 +21,7 @@ export async function readOddAnswer(answer: Answer, operation: Operation, dialec
 
 /** Who does not speak our dialect cannot tell us so in it; Parley at least names those that it speaks. */
 async function readError(error: WireError, dialect: ClientDialect): Promise<A2AError> {
-  const { decodeError } = await dialect.errors()
+  const { decodeError } = await errorsOf(dialect)
   const told = decodeError(error)
   if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return told
   return new A2AError('version-not-supported', told.message, { cause: error, metadata: told.metadata })

@@ -3,6 +3,7 @@ import { isObject } from '../../dialects/is-object.ts'
 import { type A2AError, inContext } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
+import { errorsOf } from '../errors-of.ts'
 import { foreignAnswer, toldError } from '../foreign-answer.ts'
 import type { Answer } from '../read-answer.ts'
 
@@ -11,7 +12,7 @@ export async function readRefusal(answer: Answer, operation: Operation, dialect:
   const { status, body } = answer
   const foreign = foreignAnswer(answer)
   if (!isObject(body)) return foreign
-  const { decodeHttpError } = await dialect.errors()
+  const { decodeHttpError } = await errorsOf(dialect)
   const told = toldError(decodeHttpError({ status, body }), answer)
   if (isOfA2A(body)) return told
   if (foreign.reason !== 'wrong-path') return isObject(body.error) ? told : foreign
@@ -20,7 +21,7 @@ export async function readRefusal(answer: Answer, operation: Operation, dialect:
 
 /** In a stream the agent tells an error in an event, as the body that it would have been before it. */
 export async function readToldRefusal(body: JsonObject, dialect: ClientDialect): Promise<A2AError> {
-  const { decodeHttpError } = await dialect.errors()
+  const { decodeHttpError } = await errorsOf(dialect)
   return decodeHttpError({ status: 500, body })
 }
 
