@@ -13,6 +13,7 @@ const mayImport = {
   runtime: ['protocol', 'tasks', 'push', 'agent'],
   client: ['protocol', 'dialects', 'transports', 'auth', 'http'],
   loop: ['protocol', 'tasks', 'agent', 'client', 'http'],
+  mcp: ['protocol', 'client'],
   server: ['protocol', 'limits', 'dialects', 'transports', 'mesh', 'runtime', 'agent', 'auth', 'push', 'tasks', 'http'],
   registry: ['protocol', 'client', 'mesh', 'auth', 'http'],
   gateway: ['protocol', 'client', 'mesh', 'registry', 'server', 'auth', 'http'],

@@ -14,6 +14,7 @@ const rooms = defineConfig({
     'node/grpc-client/index': 'src/node/grpc-client/index.ts',
     'node/guard/index': 'src/node/guard/index.ts',
     'loop/index': 'src/loop/index.ts',
+    'mcp/index': 'src/mcp/index.ts',
     'mesh/index': 'src/mesh/index.ts',
     'registry/index': 'src/registry/index.ts',
     'node/registry': 'src/node/registry.ts',

@@ -23,7 +23,7 @@ function toInput(input: unknown): Input {
 }
 
 /** What a skill has given: the data of its message; or of the last word of its task; or of its last artifact. */
-function outputOf(reply: Reply, id: string): unknown {
+export function outputOf(reply: Reply, id: string): unknown {
   if (reply.type === 'message') return dataIn(reply.message) ?? reply.text
   const { task, text } = reply
   const { state, message } = task.status

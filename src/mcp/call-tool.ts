@@ -1,0 +1,155 @@
+import type {
+  CallToolResult,
+  ClientCapabilities,
+  InputRequiredResult,
+  RequestStateCodec,
+  ServerContext,
+} from '@modelcontextprotocol/server'
+import type { SendOptions } from '../client/sending.ts'
+import type { JsonObject, Task } from '../protocol/model.ts'
+import { textOf } from '../protocol/parts.ts'
+import type { Outcome } from '../protocol/service.ts'
+import { followTask } from './follow-task.ts'
+import { answerOf, type Question, questionIn, textForm } from './question.ts'
+import type { SkillTool } from './skill-tools.ts'
+import { failed, failureOf, toResult } from './to-result.ts'
+
+/** What comes back with the answer to a question. It is signed: who holds it can neither read nor change it unseen. */
+export interface Asked {
+  readonly tool: string
+  readonly taskId: string
+  readonly requestId?: string
+  readonly isForm: boolean
+  /** Of the message that answers: an answer that is sent twice is one. */
+  readonly messageId: string
+}
+
+export interface ToolCall {
+  readonly tool: SkillTool
+  readonly answerTool: string
+  readonly given: JsonObject
+  readonly context: ServerContext
+  readonly capabilities: ClientCapabilities | undefined
+  readonly mcp: typeof import('@modelcontextprotocol/server')
+  readonly state: RequestStateCodec<Asked>
+  readonly maxResult: number
+  readonly onError: (error: unknown) => void
+}
+
+type Result = CallToolResult | InputRequiredResult
+
+/** Has an agent do what a tool of MCP is called for. Whatever goes wrong is a result. */
+export async function callTool(call: ToolCall): Promise<Result> {
+  const { tool, given, context, mcp, onError } = call
+  const { signal } = context.mcpReq
+  try {
+    const asked = context.mcpReq.requestState<Asked>()
+    if (asked) return await goOn(call, asked)
+    const taskId = tool.skill === undefined ? `${given.taskId}` : undefined
+    if (taskId === undefined)
+      return await follow(call, tool.toInput(given), { ...(tool.skill && { skill: tool.skill }) })
+    const { status } = await tool.client.task(taskId).get({ signal })
+    const { requestId } = questionIn(status.message)
+    return await follow(call, answerOf(`${given.answer}`, requestId), { taskId })
+  } catch (error) {
+    if (error instanceof mcp.ProtocolError) throw error
+    onError(error)
+    return failureOf(error)
+  }
+}
+
+/** The person has answered, or not. */
+async function goOn(call: ToolCall, asked: Asked): Promise<Result> {
+  const { tool, context, mcp } = call
+  if (asked.tool !== tool.name) return failed('The answer is for another tool.')
+  const { taskId, requestId, isForm, messageId } = asked
+  const answer = mcp.inputResponse(context.mcpReq.inputResponses, 'answer')
+  if (answer.kind !== 'elicit' || answer.action !== 'accept') {
+    await tool.client
+      .task(taskId)
+      .cancel()
+      .catch(() => {})
+    return failed('The question of the agent was not answered, and its task is canceled.')
+  }
+  const content = (answer.content ?? {}) as JsonObject
+  const said = isForm ? content : (content.answer ?? '')
+  return await follow(call, answerOf(said, requestId), { taskId, messageId })
+}
+
+async function follow(
+  call: ToolCall,
+  input: Parameters<typeof followTask>[0]['input'],
+  options: SendOptions,
+): Promise<Result> {
+  const { tool, context } = call
+  const { signal, notify, _meta } = context.mcpReq
+  const progressToken = _meta?.progressToken
+  let progress = 0
+  const onProgress = (message: string) => {
+    if (progressToken === undefined) return
+    const params = { progressToken, progress: ++progress, message: message.slice(0, 1_000) }
+    // Who has left needs no progress.
+    void notify({ method: 'notifications/progress', params }).catch(() => {})
+  }
+  const outcome = await followTask({ client: tool.client, input, options, signal, onProgress })
+  return outcome.type === 'message' ? await bounded(outcome, call) : await resultOf(outcome.task, call)
+}
+
+async function resultOf(task: Task, call: ToolCall): Promise<Result> {
+  const { state, message } = task.status
+  const said = message ? textOf(message) : ''
+  switch (state) {
+    case 'completed':
+      return await bounded({ type: 'task', task }, call)
+    case 'input-required':
+      return await ask(task, questionIn(message), call)
+    case 'auth-required':
+      return failed(
+        `The agent needs to be authorized first: ${said || 'it does not say how.'}\n` +
+          `Then call ${call.answerTool} with taskId "${task.id}" and the answer "done".`,
+      )
+    case 'failed':
+    case 'rejected':
+    case 'canceled':
+      return failed(said ? `The task is ${state}: ${said}` : `The task is ${state}.`)
+    case 'submitted':
+    case 'working':
+      return failed(`The task ${task.id} is still ${state}.`)
+  }
+}
+
+/** By a form of MCP if the other side can show one, else in words that say how to answer. */
+async function ask({ id: taskId }: Task, question: Question, call: ToolCall): Promise<Result> {
+  const { tool, answerTool, capabilities, context, mcp, state } = call
+  const { text, form, requestId, isSensitive } = question
+  if (isSensitive) {
+    return failed(
+      `The agent asks for something secret, which is not for tools: ${text}\nAnswer it at the agent: its task is ${taskId}.`,
+    )
+  }
+  if (!canElicit(capabilities)) {
+    return failed(`The agent asks: ${text}\nTo answer, call ${answerTool} with taskId "${taskId}" and the answer.`)
+  }
+  const asked: Asked = {
+    tool: tool.name,
+    taskId,
+    ...(requestId !== undefined && { requestId }),
+    isForm: form !== undefined,
+    messageId: crypto.randomUUID(),
+  }
+  const elicit = mcp.inputRequired.elicit({ message: text, requestedSchema: form ?? textForm })
+  return mcp.inputRequired({ inputRequests: { answer: elicit }, requestState: await state.mint(asked, context) })
+}
+
+/** An empty capability means forms (MCP 2025-06-18). */
+function canElicit(capabilities: ClientCapabilities | undefined): boolean {
+  const elicitation = capabilities?.elicitation
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
+}
+
+async function bounded(outcome: Outcome, { tool, maxResult }: ToolCall): Promise<CallToolResult> {
+  const result = await toResult(outcome, tool.skill, tool.output !== undefined)
+  const { length } = JSON.stringify(result)
+  if (length <= maxResult) return result
+  return failed(`The result has ${length} bytes, more than ${maxResult}: ask the agent for less.`)
+}
