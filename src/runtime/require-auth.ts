@@ -38,6 +38,7 @@ export function createRequireAuth(scene: Scene): RequireAuth {
     let live: MessageEvent | undefined
     await scene.emit(question)
     const generation = await stepIn(scene, name, async () => {
+      scene.waits()
       const { stop, inbox } = scene
       const done = new AbortController()
       const { signal, release } = linkSignals([stop.signal, done.signal])

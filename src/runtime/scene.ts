@@ -24,6 +24,8 @@ export interface Scene {
   readonly ask: (question: StatusEvent, expiresAt?: number, signal?: AbortSignal) => Promise<MessageEvent>
   /** What was said and done before is gone through again, and there is more of it. */
   readonly isReplaying: () => boolean
+  /** From now on it waits for its caller, which may take long. */
+  readonly waits: () => void
   /** The task does not wait for its caller any more. */
   readonly goOn: () => void
   /** A message was given to the turn. */

@@ -134,7 +134,9 @@ export async function runTurn(
       step,
       ask,
       isReplaying: () => onStage().isReplaying(),
+      waits: () => idle?.hold(),
       goOn() {
+        idle?.touch()
         if (isInterrupted(writer.phase)) tellWorking()
       },
       heard: (message) => void heard.push(message),
@@ -211,7 +213,7 @@ export async function runTurn(
   idle?.close()
   if (!stop.reason) {
     calls?.close()
-    settings.vault.forget(received.ticket)
+    for (const { ticket } of [received, ...heard]) settings.vault.forget(ticket)
   }
   stage?.close(done !== undefined && 'value' in done && !stop.reason)
   stop.close()

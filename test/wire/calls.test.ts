@@ -1,9 +1,8 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { apiKey, hashApiKey, newApiKey } from '../../src/auth/index.ts'
 import { apiKey as ownKey } from '../../src/client/credentials/index.ts'
 import { connect } from '../../src/client/index.ts'
-import type { LocalAgent } from '../../src/index.ts'
-import { agent, type ServeOptions, serve } from '../../src/index.ts'
+import { agent, createHandler, type LocalAgent, type PlannedCall, type ServeOptions, serve } from '../../src/index.ts'
 import { lineageExtension } from '../../src/protocol/lineage.ts'
 import type { Message, Task } from '../../src/protocol/model.ts'
 import { collect, gate, quiet, until } from '../support/house.ts'
@@ -172,4 +171,133 @@ it('fails with the words of the other agent for its author, and with none of the
   ])
   expect(task?.status.state).toBe('failed')
   expect(text).toBe('The agent "Broken", which was asked for help, gave no answer (failed).')
+})
+
+describe('several calls at once', () => {
+  /** Answers when it is told to, and tells who is at work. */
+  function crew(names: readonly string[]) {
+    const atWork = new Set<string>()
+    const canceled: string[] = []
+    const gates = new Map(names.map((name) => [name, gate<string>()]))
+    let most = 0
+    const agents = names.map((name) =>
+      agent({ name }, async (turn) => {
+        atWork.add(name)
+        most = Math.max(most, atWork.size)
+        await turn.status('working', 'At work')
+        const aborted = new Promise<string>((resolve) => turn.signal.addEventListener('abort', () => resolve('')))
+        const text = await Promise.race([gates.get(name)?.promise ?? '', aborted])
+        atWork.delete(name)
+        if (turn.signal.aborted) canceled.push(name)
+        if (text === 'fail') return await turn.fail(`${name} is tired`)
+        return text
+      }),
+    )
+    const calls = agents.map((each): PlannedCall => [each, 'go'])
+    return {
+      calls,
+      atWork,
+      canceled,
+      finish: (name: string, text: string) => gates.get(name)?.resolve(text),
+      most: () => most,
+    }
+  }
+
+  it('are made within a limit, and all answers and failures are given in their order', async () => {
+    const { calls, finish, most, atWork } = crew(['A', 'B', 'C', 'D'])
+    const planner = agent({ name: 'Planner' }, async (turn) => {
+      const all = await turn.callAll(calls, { concurrency: 2 })
+      return all.map((each) => (each.ok ? each.answer.text : `${each.error.agent} ${each.error.state}`)).join()
+    })
+    const reply = (await connect(planner)).send('go')
+    await until(() => atWork.size === 2)
+    expect([...atWork]).toEqual(['A', 'B'])
+    finish('B', 'b')
+    await until(() => atWork.has('C'))
+    finish('C', 'fail')
+    await until(() => atWork.has('D'))
+    finish('D', 'd')
+    finish('A', 'a')
+    expect((await reply).text).toBe('a,b,C failed,d')
+    expect(most()).toBe(2)
+  })
+
+  it('give the first answer, and the others are canceled', async () => {
+    const { calls, finish, canceled, atWork } = crew(['A', 'B', 'C'])
+    const planner = agent({ name: 'Planner' }, async (turn) => {
+      const { agent: by, text } = await turn.callFirst(calls)
+      await until(() => canceled.length === 1)
+      return `${by}: ${text}`
+    })
+    const reply = (await connect(planner)).send('go')
+    await until(() => atWork.size === 3)
+    finish('A', 'fail')
+    finish('C', 'c')
+    expect((await reply).text).toBe('C: c')
+    expect(canceled).toEqual(['B'])
+  })
+
+  it('fail together when nobody answers, with the reasons of all', async () => {
+    const { calls, finish } = crew(['A', 'B'])
+    finish('A', 'fail')
+    finish('B', 'fail')
+    const errors: string[] = []
+    const planner = agent({ name: 'Planner' }, async (turn) => {
+      await turn.callFirst(calls).catch((error) => errors.push(error.message))
+    })
+    await (await connect(planner)).send('go')
+    expect(errors).toEqual([expect.stringMatching(/Nobody answered.*A is tired.*B is tired/)])
+  })
+})
+
+it('gives up what it has not waited for when it ends', async () => {
+  const canceled = gate()
+  const reached = gate()
+  const slow = agent({ name: 'Slow' }, async (turn) => {
+    turn.signal.addEventListener('abort', () => canceled.resolve())
+    await turn.status('working', 'Slowly')
+    reached.resolve()
+    await canceled.promise
+  })
+  const planner = agent({ name: 'Planner' }, async (turn) => {
+    turn.call(slow, 'go')
+    await reached.promise
+    return 'Done without it'
+  })
+  const { text } = await (await connect(planner)).send('go')
+  expect(text).toBe('Done without it')
+  await canceled.promise
+})
+
+it('takes the headers of a call along, such as those of a trace', async () => {
+  const echo = agent({ name: 'Echo' }, async (turn) => turn.text)
+  const seen: (string | null)[][] = []
+  const noting = {
+    fetch(request: Request) {
+      if (request.method === 'POST') seen.push(['traceparent', 'x-own'].map((name) => request.headers.get(name)))
+      return echo.fetch(request)
+    },
+  }
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const planner = createHandler(
+    agent({ name: 'Planner' }, async (turn) => (await turn.call(noting, 'hi', { headers: { 'x-own': 'x' } })).text),
+    { calls: { headers: ({ agent: name }) => (name === 'Echo' ? { traceparent } : undefined) }, logger: quiet },
+  )
+  expect((await (await connect(planner)).send('go')).text).toBe('hi')
+  expect(seen).toEqual([[traceparent, 'x']])
+})
+
+it('says what is wrong with whom it cannot ask', async () => {
+  const failures: unknown[] = []
+  const planner = agent({ name: 'Planner' }, async (turn) => {
+    for (const target of ['http://127.0.0.1:9/', 'no address', { name: 'no card' }]) {
+      await turn.call(target, 'go').catch((error) => failures.push(error))
+    }
+  })
+  await (await connect(planner)).send('go')
+  expect(failures).toMatchObject([
+    { name: 'CallFailed', agent: 'http://127.0.0.1:9/', code: 'unavailable' },
+    { name: 'CallFailed', code: 'invalid-params', message: expect.stringContaining('is no address of an agent') },
+    { name: 'CallFailed', agent: 'no card' },
+  ])
 })

@@ -222,3 +222,17 @@ it('passes credentials down also in a durable turn that was resumed', async () =
   expect(textIn(task)).toBe('Pushed with 20 characters')
   onTestFinished(second.kill)
 })
+
+it('may wait for credentials for longer than a turn may be silent', async () => {
+  const arrived = gate<string>()
+  const { service } = local(
+    async (turn) => (await turn.requireAuth('github', { outOfBand: () => arrived.promise })).by,
+    { inactivityTimeout: 30 },
+  )
+  const { id: taskId } = taskOf(await send(service, 'go'))
+  const end = Date.now() + 100
+  await until(() => Date.now() > end)
+  arrived.resolve(secret)
+  await until(async () => (await service.getTask({ taskId }, callOf())).status.state !== 'auth-required')
+  await until(async () => (await service.getTask({ taskId }, callOf())).status.state === 'completed')
+})

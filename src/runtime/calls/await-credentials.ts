@@ -30,6 +30,7 @@ export async function awaitCredentials(asked: Asked, waiting: Waiting): Promise<
   await scene.emit(relay.question(asked, link))
   let live: MessageEvent | undefined
   const generation = await stepIn(scene, `${name}: credentials`, async () => {
+    scene.waits()
     const letter = await messageOrProgress(waiting)
     scene.goOn()
     live = letter?.received
