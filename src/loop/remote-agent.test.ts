@@ -4,8 +4,10 @@ import { calls, model, says, toldTo } from '../../test/support/scripted-model.ts
 import { skill } from '../agent/skill.ts'
 import { connect } from '../client/index.ts'
 import { agent, type LocalAgent } from '../local-agent.ts'
+import { toolResult, toolUse } from '../protocol/client-tools.ts'
 import { createAgentLoop } from './agent-loop.ts'
 import { remoteAgent } from './remote-agent.ts'
+import { clientTool } from './tool.ts'
 
 const offered = (asked: ReturnType<typeof model>) => asked.doStreamCalls[0]?.tools ?? []
 
@@ -87,4 +89,20 @@ it('works without an agent behind the loop', async () => {
   const { status } = await loop.invokeSync([{ text: 'go' }], { taskId: 't', contextId: 'c' })
   expect(status.state).toBe('completed')
   expect(toldTo(asked)).toEqual([{ type: 'text', value: 'You said: hi' }])
+})
+
+it('has the caller run the tools that the agent wants its own caller to run', async () => {
+  const inner = model(calls(['location', '{"precise":true}']), says('It is sunny'))
+  const location = clientTool({ name: 'location', input: z.object({ precise: z.boolean() }) })
+  const weather = agent({ name: 'Weather' }, createAgentLoop({ model: inner, tools: [location] }))
+  const asked = model(calls(['Weather', '{"text":"here?"}']), says('Sunny'))
+  const planner = agent({ name: 'Planner' }, createAgentLoop({ model: asked, tools: [remoteAgent(weather)] }))
+  const talk = (await connect(planner)).conversation()
+  const { task } = await talk.send('How is the weather here?')
+  const use = task?.status.message?.parts.find((part) => part.mediaType === toolUse)
+  expect(use).toMatchObject({ data: { name: 'location', arguments: { precise: true } } })
+  const toolUseId = use && 'data' in use ? (use.data as { toolUseId: string }).toolUseId : ''
+  const done = await talk.send({ data: { toolUseId, result: 'Graz' }, mediaType: toolResult })
+  expect(done.task?.status.state).toBe('completed')
+  expect(toldTo(inner)).toEqual([{ type: 'text', value: 'Graz' }])
 })

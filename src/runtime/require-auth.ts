@@ -18,7 +18,8 @@ export function createRequireAuth(scene: Scene): RequireAuth {
     const kept = settings.vault.of(ticket)
     const fitting = kept?.inBand.find((each) => isSame(each.scheme ?? scheme, scheme))
     if (fitting) return handed({ scheme, by: 'message', principal }, fitting.credentials)
-    const granted = principal.grants?.[scheme]
+    const { grants = {} } = principal
+    const granted = Object.hasOwn(grants, scheme) ? grants[scheme] : undefined
     if (granted && scopes.every((scope) => granted.includes(scope))) {
       return handed({ scheme, by: 'request', principal }, kept?.token)
     }

@@ -213,7 +213,8 @@ export async function runTurn(
   idle?.close()
   if (!stop.reason) {
     calls?.close()
-    for (const { ticket } of [received, ...heard]) settings.vault.forget(ticket)
+    settings.vault.forget(received.ticket)
+    for (const { ticket } of heard) settings.vault.forget(ticket)
   }
   stage?.close(done !== undefined && 'value' in done && !stop.reason)
   stop.close()

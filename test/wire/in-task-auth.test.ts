@@ -236,3 +236,9 @@ it('may wait for credentials for longer than a turn may be silent', async () => 
   await until(async () => (await service.getTask({ taskId }, callOf())).status.state !== 'auth-required')
   await until(async () => (await service.getTask({ taskId }, callOf())).status.state === 'completed')
 })
+
+it('ends the task when credentials do not come in time', async () => {
+  const { service } = local(async (turn) => (await turn.requireAuth('github', { expiresAt: Date.now() + 50 })).by)
+  const { id: taskId } = taskOf(await send(service, 'go'))
+  await until(async () => (await service.getTask({ taskId }, callOf())).status.state === 'failed')
+})

@@ -18,7 +18,9 @@ const echo = agent({ name: 'Echo' }, async (turn) => JSON.stringify(turn.lineage
 describe('who is asked', () => {
   it('refuses to be asked for what it waits for itself', async () => {
     const errors: Error[] = []
+    let asked = 0
     const ping: LocalAgent = agent({ name: 'Ping' }, async (turn) => {
+      asked++
       const { text } = await turn.call(pong, turn.text)
       return text
     })
@@ -32,6 +34,7 @@ describe('who is asked', () => {
     const { text } = await (await connect(ping)).send('go')
     expect(text).toContain('This would be a loop: Ping → Pong → Ping.')
     expect(errors).toMatchObject([{ reason: 'loop' }])
+    expect(asked).toBe(1)
   })
 
   it('refuses it also where the one who asks does not look', async () => {
