@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { auth } from './auth.ts'
 import { blockingSend } from './blocking-send.ts'
 import { dialects } from './dialects.ts'
+import { discovery } from './discovery.ts'
 import { grpc } from './grpc.ts'
 import { longTask } from './long-task.ts'
 import { mesh } from './mesh.ts'
@@ -20,6 +21,7 @@ const all = [
   auth,
   blockingSend,
   dialects,
+  discovery,
   grpc,
   longTask,
   mesh,

@@ -4,7 +4,7 @@ import { A2AError } from '../protocol/errors.ts'
 import type { Json, JsonObject } from '../protocol/model.ts'
 import { aboutOf } from './about.ts'
 import { isObject } from './conformance.ts'
-import type { A2AEntry, Sighting, Trouble } from './entry.ts'
+import type { A2AEntry, Sighting } from './entry.ts'
 import type { EntryStore } from './entry-store.ts'
 import { freshFor } from './freshness.ts'
 import type { A2AOptions, ProbeOptions, RegistryFetch } from './options.ts'
@@ -79,9 +79,15 @@ export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
       added: before?.added ?? now,
       changed: isChanged ? now : before.changed,
       failures: 0,
-      seen: now,
-      ...troubleOf(conforms.ok ? undefined : 'unusable'),
-      sightings: { reachable, conforms, ...(signature && { signature }), ...(completed && { completed }) },
+      // Of a card in a catalog, that it lies there is no sign of life.
+      seen: reachable ? now : (before?.seen ?? now),
+      ...(!conforms.ok && { trouble: 'unusable' }),
+      sightings: {
+        ...(reachable && { reachable }),
+        conforms,
+        ...(signature && { signature }),
+        ...(completed && { completed }),
+      },
     }
   }
 
@@ -115,16 +121,24 @@ export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
     }
   }
 
-  async function tryMessage(client: Client, { message = '', timeout = 30_000 }: ProbeOptions): Promise<Sighting> {
+  /** What is known after an agent was sent a message. */
+  async function tried(entry: A2AEntry, client: Client, { message = '', timeout = 30_000 }: ProbeOptions) {
     const begun = performance.now()
     const took = () => ({ at: clock.now(), latency: Math.round(performance.now() - begun) })
+    const { sightings } = entry
     try {
       const reply = await client.send(message, { timeout })
       const state = reply.type === 'message' ? 'completed' : reply.task.status.state
-      if (state === 'completed') return { ok: true, ...took() }
-      return { ok: false, ...took(), problem: `The task is ${state}, and not completed.` }
+      const problem = `The task is ${state}, and not completed.`
+      const completed: Sighting = state === 'completed' ? { ok: true, ...took() } : { ok: false, ...took(), problem }
+      const reachable = sightings.reachable ?? { ok: true, ...took() }
+      return { ...entry, seen: clock.now(), sightings: { ...sightings, reachable, completed } }
     } catch (error) {
-      return { ok: false, ...took(), problem: sayProblem(error) }
+      const completed: Sighting = { ok: false, ...took(), problem: sayProblem(error) }
+      const isOdd = error instanceof A2AError && error.code === 'invalid-agent-response'
+      if (!isOdd) return { ...entry, sightings: { ...sightings, completed } }
+      const conforms = { ok: false, at: completed.at, problem: completed.problem ?? '' }
+      return { ...entry, trouble: 'unusable', sightings: { ...sightings, completed, conforms } } as const
     }
   }
 
@@ -132,8 +146,7 @@ export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
     const read = await readCard(before.cardUrl ?? before.card, reading, before)
     let entry = await entryFrom(before.id, read, before)
     if (probe?.message !== undefined && read.client && entry.trouble === undefined) {
-      const completed = await tryMessage(read.client, probe)
-      entry = { ...entry, sightings: { ...entry.sightings, completed } }
+      entry = await tried(entry, read.client, probe)
     }
     const isChanged = entry.changed !== before.changed
     const change = isChanged ? 'updated' : entry.trouble !== before.trouble ? 'status' : undefined
@@ -171,10 +184,6 @@ export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
       }
     },
   }
-}
-
-function troubleOf(trouble: Trouble | undefined) {
-  return trouble ? { trouble } : {}
 }
 
 /** Without a fragment, which is never sent, so that the same card has one address. */

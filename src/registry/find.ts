@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
 import type { ConnectOptions } from '../client/options.ts'
+import type { VerifyCard } from '../client/verified.ts'
 import type { MeshLink } from '../mesh/link.ts'
 import type { MeshPeer } from '../mesh/peer.ts'
 import type { RegistryEntry } from './entry.ts'
@@ -26,14 +27,18 @@ export interface FindOptions {
   readonly entries: EntryStore
   readonly fetch: RegistryFetch
   readonly peer: MeshPeer | undefined
+  /** Whose signatures are trusted, for cards that were signed when they were listed. */
+  readonly verifyCard?: VerifyCard
   readonly healthySince: () => number
 }
 
-export function createFind({ entries, fetch, peer, healthySince }: FindOptions) {
+export function createFind({ entries, fetch, peer, verifyCard, healthySince }: FindOptions) {
   async function reach(entry: RegistryEntry, options: ConnectOptions): Promise<FoundAgent | undefined> {
     const agent = listingOf(entry, true)
     if (entry.kind === 'a2a') {
-      const client = await connect(entry.cardUrl ?? entry.card, { fetch, ...options })
+      const isTrusted = verifyCard !== undefined && entry.sightings.signature?.ok
+      const asking = { fetch, ...(isTrusted && { verifyCard }), ...options }
+      const client = await connect(entry.cardUrl ?? entry.card, asking)
       return { kind: 'a2a', agent, client }
     }
     if (!peer) return undefined

@@ -17,7 +17,8 @@ export interface CardReading {
   readonly cardUrl?: string
   readonly etag?: string
   readonly headers: Headers
-  readonly reachable: Sighting
+  /** Nothing of an agent was seen if its card came in a catalog. */
+  readonly reachable?: Sighting
   readonly conforms: Sighting
   readonly signature?: Sighting
   /** There is none if the card names no way that we can go. */
@@ -74,7 +75,7 @@ export async function readCard(
     ...(last && { cardUrl: last.url }),
     ...(etag && { etag }),
     headers: last?.headers ?? new Headers(),
-    reachable: { ok: true, at, ...(last && { latency: last.latency }) },
+    ...(last && { reachable: { ok: true, at, latency: last.latency } }),
     conforms: { ok: fault === undefined, at, ...(fault !== undefined && { problem: fault }) },
     ...(signature && { signature }),
     ...(client && { client }),

@@ -2,7 +2,7 @@ import { invalidParams } from '../protocol/errors.ts'
 import type { EntryKind, RegistryEntry } from './entry.ts'
 import type { EntryQuery, EntryStore } from './entry-store.ts'
 import { type AgentListing, listingOf } from './listing.ts'
-import { type AgentQuery, conditionsOf, listOf, maxConditions } from './terms.ts'
+import { type AgentQuery, conditionsOf, maxConditions } from './terms.ts'
 
 export interface SearchQuery extends AgentQuery {
   readonly kind?: EntryKind
@@ -61,10 +61,9 @@ export function entryQueryOf(query: SearchQuery, since: number): EntryQuery {
     throw invalidParams('kind', `expected mesh or a2a, got ${JSON.stringify(kind)}`)
   }
   for (const name of ['skill', 'tag', 'capability'] as const) {
-    if (!listOf(query[name]).every((each) => typeof each === 'string')) {
-      throw invalidParams(name, 'expected a text or a list of them')
-    }
+    if (!isTexts(query[name])) throw invalidParams(name, 'expected a text or a list of them')
   }
+  if (cursor !== undefined && typeof cursor !== 'string') throw invalidParams('cursor', 'expected a text')
   if (query.text !== undefined && typeof query.text !== 'string') throw invalidParams('text', 'expected a text')
   const conditions = conditionsOf(query)
   if (conditions.terms.length + conditions.prefixes.length > maxConditions) {
@@ -77,6 +76,12 @@ export function entryQueryOf(query: SearchQuery, since: number): EntryQuery {
     ...(status !== 'all' && { health: { isHealthy: status === 'healthy', since } }),
     ...(cursor !== undefined && { after: placeOf(cursor) }),
   }
+}
+
+/** Others write queries, too. */
+function isTexts(value: unknown): boolean {
+  if (value === undefined || typeof value === 'string') return true
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
 /** Where the page ends; it stays valid whatever comes and goes. */

@@ -15,7 +15,8 @@ export interface AgentQuery {
 
 /** What one query may ask for together. */
 export const maxConditions = 20
-/** A card with more words is found by the first of them. */
+/** A card with more of them is found by the first: others search here, too. */
+const maxTerms = 2_000
 const maxWords = 500
 const maxLength = 200
 
@@ -38,8 +39,8 @@ export function termsOf(entry: RegistryEntry): readonly string[] {
     }
     texts.push(description, ...skills.flatMap(({ name, description: more, tags }) => [name, more, ...tags]))
   }
-  for (const each of wordsIn(texts.join(' ')).slice(0, maxWords)) terms.add(word(each))
-  return [...terms]
+  const words = wordsIn(texts.join(' ')).slice(0, maxWords).map(word)
+  return [...[...terms].slice(0, maxTerms), ...words]
 }
 
 export function conditionsOf({ skill: skills, tag: tags, capability: capabilities, text = '' }: AgentQuery) {
@@ -63,6 +64,6 @@ function folded(text: string, length = maxLength): string {
   return text.normalize('NFKC').trim().toLowerCase().slice(0, length)
 }
 
-export function listOf(value: string | readonly string[] = []): readonly string[] {
+function listOf(value: string | readonly string[] = []): readonly string[] {
   return typeof value === 'string' ? [value] : value
 }

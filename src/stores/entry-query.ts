@@ -1,3 +1,4 @@
+import type { EntryKind } from '../registry/entry.ts'
 import type { EntryQuery } from '../registry/entry-store.ts'
 
 /** The tables as a database calls them, and how it writes the place of a value. */
@@ -16,7 +17,8 @@ export interface EntryStatement {
 
 export interface EntryStatements {
   readonly page: EntryStatement
-  readonly count: EntryStatement | 'all' | 'none'
+  /** Of all of a kind, or of both, the store knows how many there are without counting them. */
+  readonly count: EntryStatement | { readonly known: EntryKind | 'all' } | 'none'
 }
 
 const columns = 'e.id, e.name, e.kind, e.owner, e.seen, e.trouble, e.entry'
@@ -35,17 +37,27 @@ function pageOf(query: EntryQuery, tables: EntryTables): EntryStatement {
   const { after, order = 'name', limit } = query
   if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)
   const sorted = order === 'best' ? `(e.trouble IS NOT NULL), e.rank, e.name, e.id` : `${name}, ${id}`
-  return { text: `SELECT ${columns} ${from} ${where(conditions)} ORDER BY ${sorted} LIMIT ${value(limit)}`, values }
+  return {
+    text: `SELECT ${columns} ${from} WHERE ${where(conditions)} ORDER BY ${sorted} LIMIT ${value(limit)}`,
+    values,
+  }
 }
 
 function countOf(query: EntryQuery, tables: EntryTables): EntryStatements['count'] {
   if (query.uncounted) return 'none'
   const { kind, health, terms = [], prefixes = [] } = query
   const isNarrowed = kind !== undefined || health !== undefined
-  if (!isNarrowed && terms.length + prefixes.length === 0) return 'all'
   const { values, value } = collector(tables)
+  if (terms.length + prefixes.length === 0) {
+    if (!health) return { known: kind ?? 'all' }
+    // Each kind by its own part of an index.
+    const counts = (kind ? [kind] : kinds).map(
+      (each) => `(SELECT count(*) FROM ${tables.agents} e WHERE ${where(ofKind(each, health, value))})`,
+    )
+    return { text: `SELECT ${counts.join(' + ')} AS total`, values }
+  }
   const { from, conditions } = sourceOf(query, tables, value, isNarrowed)
-  return { text: `SELECT count(*) AS total ${from} ${where(conditions)}`, values }
+  return { text: `SELECT count(*) AS total ${from} WHERE ${where(conditions)}`, values }
 }
 
 type Value = (value: string | number) => string
@@ -77,12 +89,19 @@ function sourceOf(query: EntryQuery, { agents, terms, join }: EntryTables, value
   for (const prefix of prefixes) {
     conditions.push(`EXISTS (SELECT 1 FROM ${terms} o WHERE o.id = ${id} AND ${within('o', prefix, value)})`)
   }
-  if (kind !== undefined) conditions.push(`e.kind = ${value(kind)}`)
-  if (health) {
-    const isHealthy = `(e.trouble IS NULL AND (e.kind = 'a2a' OR e.seen >= ${value(health.since)}))`
-    conditions.push(health.isHealthy ? isHealthy : `NOT ${isHealthy}`)
-  }
+  if (kind !== undefined) conditions.push(...ofKind(kind, health, value))
+  else if (health) conditions.push(`(${kinds.map((each) => where(ofKind(each, health, value))).join(' OR ')})`)
   return { from, conditions, name, id }
+}
+
+const kinds: readonly EntryKind[] = ['mesh', 'a2a']
+
+/** A peer of the mesh has to have been heard of; an agent of A2A is looked at by the registry itself. */
+function ofKind(kind: EntryKind, health: EntryQuery['health'], value: Value): readonly string[] {
+  const isOfKind = `e.kind = ${value(kind)}`
+  if (!health) return [isOfKind]
+  const since = kind === 'mesh' ? `e.seen >= ${value(health.since)}` : '1 = 1'
+  return [isOfKind, health.isHealthy ? `e.trouble IS NULL AND ${since}` : `NOT (e.trouble IS NULL AND ${since})`]
 }
 
 /** No text is sorted behind the last code point. */
@@ -91,7 +110,7 @@ function within(table: string, prefix: string, value: Value): string {
 }
 
 function where(conditions: readonly string[]): string {
-  return conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : ''
+  return conditions.length > 0 ? conditions.join(' AND ') : '1 = 1'
 }
 
 function collector({ place }: EntryTables) {

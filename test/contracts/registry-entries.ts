@@ -90,6 +90,10 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect(idsOf(found)).toEqual(['https://tea.example/card.json'])
     expect(found.total).toBe(1)
     expect((await entries.find({ terms: ['c:prices'], limit: 10 })).total).toBe(2)
+    expect((await entries.find({ kind: 'a2a', limit: 10 })).total).toBe(1)
+    expect((await entries.find({ kind: 'a2a', limit: 10, uncounted: true })).total).toBe(0)
+    await entries.remove('tea-agent')
+    expect((await entries.find({ kind: 'mesh', limit: 10 })).total).toBe(0)
   })
 
   it('tells the healthy from the others: by trouble and, in the mesh, by when they were seen', async () => {
@@ -103,6 +107,16 @@ export function registryEntriesContract(open: OpenEntries): void {
     const others = await entries.find({ terms: ['c:prices'], health: { isHealthy: false, since: 100 }, limit: 1 })
     expect(idsOf(others)).toEqual(['old-agent'])
     expect(others.total).toBe(2)
+    const count = async (isHealthy: boolean, kind?: 'mesh' | 'a2a', terms: string[] = []) =>
+      (await entries.find({ health: { isHealthy, since: 100 }, limit: 1, terms, ...(kind && { kind }) })).total
+    for (const terms of [[], ['c:prices']]) {
+      expect(await count(true, undefined, terms)).toBe(2)
+      expect(await count(false, undefined, terms)).toBe(2)
+      expect(await count(true, 'mesh', terms)).toBe(1)
+      expect(await count(false, 'mesh', terms)).toBe(2)
+      expect(await count(true, 'a2a', terms)).toBe(1)
+      expect(await count(false, 'a2a', terms)).toBe(0)
+    }
   })
 
   it('tells the best first, and those in trouble last', async () => {

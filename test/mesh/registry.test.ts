@@ -95,6 +95,59 @@ describe('the registry of the mesh', () => {
     ])
   })
 
+  it('asks silent peers by itself how they are, if it is told to', async () => {
+    let time = Date.now()
+    const { agent, registry } = await place({ now: () => time, probe: { every: 60_000 }, upkeep: false })
+    await agent('tea-agent', ['tea'], {}, { now: () => time })
+    await agent('gone-agent', ['tea'], { endpoint: await nowhere() }, { now: () => time })
+    time += 80_000
+    await registry.upkeep()
+    const { agents } = await registry.discover()
+    expect(agents).toMatchObject([
+      { agent_id: 'gone-agent', status: 'unhealthy' },
+      { agent_id: 'tea-agent', status: 'healthy', last_heartbeat: new Date(time).toISOString() },
+    ])
+  })
+
+  it('finds agents of both kinds for those who ask in the mesh', async () => {
+    const { agent } = await place()
+    const tea = await agent('tea-agent', ['tea', 'prices'])
+    const query = { skill: 'tea', text: 'agen', max_results: 5 }
+    expect(await tea.registry.request('registry.search', query)).toMatchObject({
+      agents: [{ id: 'tea-agent', kind: 'mesh', status: 'healthy', capabilities: ['tea', 'prices'] }],
+      total_count: 1,
+      query_time_ms: expect.any(Number),
+    })
+    await expect(tea.registry.request('registry.search', { max_results: 0 })).rejects.toMatchObject({
+      code: 'INVALID_QUERY',
+    })
+    await expect(tea.registry.request('registry.search', { skill: { odd: true } })).rejects.toMatchObject({
+      code: 'INVALID_QUERY',
+    })
+  })
+
+  it('gives peers as links that have shaken hands, and passes over who is gone', async () => {
+    const { agent, registry } = await place()
+    await agent('a-agent', ['tea'], { endpoint: await nowhere() })
+    await agent('b-agent', ['tea'], {}, { methods: { pour: () => ({ cups: 2 }) } })
+    const found = await registry.find({ capability: 'tea' }).first()
+    if (found?.kind !== 'mesh') return expect.fail('no peer was found')
+    expect(found.link.session.state).toBe('established')
+    expect(await found.link.request('pour')).toEqual({ cups: 2 })
+    expect((await registry.discover({ filters: { status: 'unhealthy' } })).agents).toMatchObject([
+      { agent_id: 'a-agent' },
+    ])
+  })
+
+  it('lets nobody be the registry itself', async () => {
+    const { endpoint, registry } = await place({ requireAuth: false })
+    const payload = { agent_card: meshCard('registry', { metadata: { endpoint: 'http://127.0.0.1:8081/mesh' } }) }
+    const to = { sender_id: 'registry', recipient_id: 'registry' }
+    const { body } = await post(endpoint, JSON.stringify(meshRequest({ ...to, message_type: 'handshake', payload })))
+    expect(body.payload).toMatchObject({ accepted: false, reason: 'This name is that of the registry itself.' })
+    expect((await registry.discover()).total_count).toBe(0)
+  })
+
   it('refuses endpoints that it would not ask itself', async () => {
     const { agent } = await place({ fetch: guarded({ loopback: 'refuse' }) })
     await expect(agent('tea-agent', ['tea'])).rejects.toMatchObject({ code: 'FORBIDDEN' })

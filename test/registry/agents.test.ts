@@ -94,6 +94,19 @@ describe('A2A agents in the registry', () => {
     expect(await registry.find({ skill: 'fly' }).first()).toBeUndefined()
   })
 
+  it('do not conform if what they answer cannot be read', async () => {
+    const origin = await httpServer(({ method }, response) => {
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify(method === 'GET' ? cardAt(origin) : { jsonrpc: '2.0', id: 1, result: { odd: true } }))
+    })
+    const registry = registryHere({ probe: { message: 'Are you there?', timeout: 5_000 } })
+    const { id } = await registry.add(`${origin}/card.json`)
+    expect(await registry.probe(id)).toBe(false)
+    expect((await registry.search()).agents).toMatchObject([
+      { status: 'unhealthy', seen: { reachable: { ok: true }, conforms: { ok: false }, completed: { ok: false } } },
+    ])
+  })
+
   it('have their signatures verified: by keys of their own origin, or by those that are trusted', async () => {
     const { server } = await served(() => 'hot', { profile: tea, keys: keyRing(await newSigningKey()) })
     expect((await registryHere().add(server.url)).seen).toMatchObject({ signature: { ok: true } })

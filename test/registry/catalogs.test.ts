@@ -51,6 +51,8 @@ describe('catalogs of others', () => {
     )
     expect(await registry.get(inline)).toMatchObject({ name: 'Inline', kind: 'a2a' })
     expect((await registry.search({ skill: 'brew' })).totalCount).toBe(4)
+    expect((await registry.search({ text: 'inline' })).agents).toMatchObject([{ seen: { conforms: { ok: true } } }])
+    expect((await registry.search({ text: 'inline' })).agents[0]?.seen).not.toHaveProperty('reachable')
   })
 
   it('are refused entry by entry for what is wrong, and the rest is taken', async () => {

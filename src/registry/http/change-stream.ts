@@ -23,13 +23,17 @@ export function createChangeStream(registry: Registry, { maxFollowers, heartbeat
   }
 
   /** Counts it for as long as somebody reads. */
-  function counted(source: AsyncIterableIterator<string>): AsyncIterable<string> {
+  function counted(source: AsyncIterableIterator<string>, signal: AbortSignal): AsyncIterable<string> {
     followers++
     let isOver = false
     const leave = () => {
       if (!isOver) followers--
       isOver = true
+      signal.removeEventListener('abort', leave)
     }
+    // Who leaves before it reads is gone as well.
+    signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
     return {
       [Symbol.asyncIterator]: () => ({
         async next() {
@@ -59,6 +63,10 @@ export function createChangeStream(registry: Registry, { maxFollowers, heartbeat
     }
     const { signal } = incoming
     const changes = registry.follow({ signal, ...(given !== undefined && { after: Number(given) }) })
-    return { status: 200, headers: sseHeaders, body: counted(eventStream(texts(changes), { heartbeat, signal })) }
+    return {
+      status: 200,
+      headers: sseHeaders,
+      body: counted(eventStream(texts(changes), { heartbeat, signal }), signal),
+    }
   }
 }

@@ -15,7 +15,8 @@ export function createFindEntries(db: Database): (query: EntryQuery) => Promise<
     place: (index: number) => `$${index}`,
     join: 'JOIN',
   }
-  const countAll = { text: `SELECT agents AS total FROM ${db.name('registry_state')}`, values: [] }
+  const known = { all: 'mesh + a2a', mesh: 'mesh', a2a: 'a2a' }
+  const state = db.name('registry_state')
   const prepared = new Map<string, Query<unknown>>()
 
   function ask<Row>({ text, values }: EntryStatement): Promise<readonly Row[]> {
@@ -30,7 +31,9 @@ export function createFindEntries(db: Database): (query: EntryQuery) => Promise<
 
   async function totalOf(count: EntryStatements['count']): Promise<number> {
     if (count === 'none') return 0
-    const [counted] = await ask<{ readonly total: string }>(count === 'all' ? countAll : count)
+    const counting =
+      'known' in count ? { text: `SELECT ${known[count.known]} AS total FROM ${state}`, values: [] } : count
+    const [counted] = await ask<{ readonly total: string }>(counting)
     return Number(counted?.total ?? 0)
   }
 

@@ -1,4 +1,4 @@
-import type { RegistryEntry } from '../../registry/entry.ts'
+import type { EntryKind, RegistryEntry } from '../../registry/entry.ts'
 import type { ChangeType, EntryIndex, EntryStore, Put, StoredChange } from '../../registry/entry-store.ts'
 import { createWakeups } from '../../tasks/wakeups.ts'
 import type { PostgresPool } from './driver.ts'
@@ -68,7 +68,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
    */
   async function change<T>(work: (ask: Ask, total: number) => Promise<T>): Promise<T> {
     const holding = async (ask: Ask) => {
-      const [held] = await ask<{ total: number }>(`SELECT agents::float8 AS total FROM ${state} FOR UPDATE`)
+      const [held] = await ask<{ total: number }>(`SELECT (mesh + a2a)::float8 AS total FROM ${state} FOR UPDATE`)
       return await work(ask, held?.total ?? 0)
     }
     const result = await db.patiently(() => inTransaction(pool, statementTimeout, holding))
@@ -76,21 +76,22 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
     return result
   }
 
-  async function tell(ask: Ask, type: ChangeType, id: string, more = 0): Promise<void> {
+  async function tell(ask: Ask, type: ChangeType, id: string, mesh = 0, a2a = 0): Promise<void> {
     await ask(
-      `WITH counted AS (UPDATE ${state} SET number = number + 1, agents = agents + $3 RETURNING number),
-       forgotten AS (DELETE FROM ${changes} WHERE number <= (SELECT number FROM ${state}) + 1 - $4::bigint),
+      `WITH counted AS (UPDATE ${state} SET number = number + 1, mesh = mesh + $3, a2a = a2a + $4 RETURNING number),
+       forgotten AS (DELETE FROM ${changes} WHERE number <= (SELECT number FROM ${state}) + 1 - $5::bigint),
        told AS (INSERT INTO ${changes} (number, type, id) SELECT number, $1, $2 FROM counted)
-       SELECT pg_notify($5, number::text) FROM counted`,
+       SELECT pg_notify($6, number::text) FROM counted`,
       type,
       encodeText(id),
-      more,
+      mesh,
+      a2a,
       changesKept,
       channel,
     )
   }
 
-  async function write(ask: Ask, entry: RegistryEntry, index: EntryIndex): Promise<void> {
+  async function write(ask: Ask, entry: RegistryEntry, index: EntryIndex, isNew = false): Promise<void> {
     const id = encodeText(entry.id)
     await ask(
       `INSERT INTO ${agents} (${entryColumns}, rank, due) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
@@ -100,7 +101,8 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
       index.rank,
       index.due ?? null,
     )
-    await ask(`DELETE FROM ${terms} WHERE id = $1`, id)
+    if (!isNew) await ask(`DELETE FROM ${terms} WHERE id = $1`, id)
+    if (index.terms.length === 0) return
     await ask(
       `INSERT INTO ${terms} (term, name, id) SELECT DISTINCT term, $2, $3 FROM unnest(string_to_array($1, E'\\n')) AS term`,
       lines(index.terms),
@@ -118,17 +120,20 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
     const before = await known(ask, entry.id)
     if (before && before.owner !== entry.owner) return 'taken'
     if (!before && total >= capacity) return 'full'
-    await write(ask, entry, index)
-    await tell(ask, before ? 'updated' : 'registered', entry.id, before ? 0 : 1)
+    await write(ask, entry, index, !before)
+    if (before) await tell(ask, 'updated', entry.id)
+    else await tell(ask, 'registered', entry.id, entry.kind === 'mesh' ? 1 : 0, entry.kind === 'a2a' ? 1 : 0)
     return before ? 'replaced' : 'added'
   }
 
   async function drop(ask: Ask, condition: string, ...values: (string | number)[]): Promise<readonly string[]> {
-    const rows = await ask<{ readonly id: string }>(`DELETE FROM ${agents} WHERE ${condition} RETURNING id`, ...values)
+    const rows = await ask<DroppedRow>(`DELETE FROM ${agents} WHERE ${condition} RETURNING id, kind`, ...values)
     if (rows.length === 0) return []
     const ids = rows.map(({ id }) => id)
     await ask(`DELETE FROM ${terms} WHERE id = ANY (string_to_array($1, E'\\n'))`, ids.join('\n'))
-    for (const id of ids) await tell(ask, 'removed', decodeText(id), -1)
+    for (const { id, kind } of rows) {
+      await tell(ask, 'removed', decodeText(id), kind === 'mesh' ? -1 : 0, kind === 'a2a' ? -1 : 0)
+    }
     return ids.map(decodeText)
   }
 
@@ -216,6 +221,11 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
       wakeups.wakeAll()
     },
   }
+}
+
+interface DroppedRow {
+  readonly id: string
+  readonly kind: EntryKind
 }
 
 interface ChangeRow extends Omit<StoredChange, 'number'> {

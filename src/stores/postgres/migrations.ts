@@ -104,8 +104,10 @@ export const migrations: readonly Migration[] = [
       entry text NOT NULL
     ) WITH (fillfactor = 70);
     CREATE INDEX registry_by_name ON $.registry_agents (name, id);
+    CREATE INDEX registry_by_kind ON $.registry_agents (kind, name, id);
     CREATE INDEX registry_by_rank ON $.registry_agents ((trouble IS NOT NULL), rank, name, id);
-    CREATE INDEX registry_by_age ON $.registry_agents (kind, seen, trouble);
+    CREATE INDEX registry_by_health ON $.registry_agents (kind, trouble, seen);
+    CREATE INDEX registry_by_age ON $.registry_agents (kind, seen);
     CREATE INDEX registry_due ON $.registry_agents (due) WHERE due IS NOT NULL;
     CREATE TABLE $.registry_terms (
       term text COLLATE "C" NOT NULL,
@@ -119,10 +121,10 @@ export const migrations: readonly Migration[] = [
       type text NOT NULL,
       id text NOT NULL
     );
-    CREATE TABLE $.registry_state (number bigint NOT NULL, agents bigint NOT NULL);
+    CREATE TABLE $.registry_state (number bigint NOT NULL, mesh bigint NOT NULL, a2a bigint NOT NULL);
     COMMENT ON TABLE $.registry_state IS
       'One row. Who changes something locks it until the commit, so changes are numbered in the order of their commits.';
-    INSERT INTO $.registry_state VALUES (floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, 0);
+    INSERT INTO $.registry_state VALUES (floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, 0, 0);
     CREATE TABLE $.registry_leases (
       name text COLLATE "C" PRIMARY KEY,
       holder text NOT NULL,

@@ -1,4 +1,4 @@
-import type { RegistryEntry } from '../../registry/entry.ts'
+import type { EntryKind, RegistryEntry } from '../../registry/entry.ts'
 import type { ChangeType, EntryStore, StoredChange } from '../../registry/entry-store.ts'
 import { createWakeups } from '../../tasks/wakeups.ts'
 import { type EntryStatements, entryStatements } from '../entry-query.ts'
@@ -39,12 +39,14 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
   db.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = NORMAL')
   const transaction = createTransaction(db)
   const select = db.prepare(`SELECT ${columns} FROM registry_agents WHERE id = ?`)
-  const state = db.prepare('SELECT number, agents FROM registry_state')
-  const count = db.prepare('UPDATE registry_state SET number = number + 1, agents = agents + ? RETURNING number')
+  const state = db.prepare('SELECT number, mesh, a2a, mesh + a2a AS "all" FROM registry_state')
+  const count = db.prepare(
+    'UPDATE registry_state SET number = number + 1, mesh = mesh + ?, a2a = a2a + ? RETURNING number',
+  )
   const log = db.prepare('INSERT INTO registry_changes (number, type, id) VALUES (?, ?, ?)')
   const forget = db.prepare('DELETE FROM registry_changes WHERE number <= ?')
   const read = db.prepare('SELECT number, type, id FROM registry_changes WHERE number > ? ORDER BY number LIMIT ?')
-  const drop = db.prepare('DELETE FROM registry_agents WHERE id = ?')
+  const drop = db.prepare('DELETE FROM registry_agents WHERE id = ? RETURNING kind')
   const dropTerms = db.prepare('DELETE FROM registry_terms WHERE id = ?')
   const add = db.prepare(
     `INSERT OR REPLACE INTO registry_agents (${columns}, rank, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -69,11 +71,11 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
     const row = select.get(id) as Row | undefined
     return row && entryOf(row)
   }
-  const now = () => state.get() as { readonly number: number; readonly agents: number }
+  const now = () => state.get() as Readonly<Record<'number' | EntryKind | 'all', number>>
 
   /** To be called in a transaction. */
-  function tell(type: ChangeType, id: string, agents = 0): void {
-    const { number } = count.get(agents) as { readonly number: number }
+  function tell(type: ChangeType, id: string, mesh = 0, a2a = 0): void {
+    const { number } = count.get(mesh, a2a) as { readonly number: number }
     log.run(number, type, id)
     forget.run(number - changesKept)
   }
@@ -86,9 +88,10 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
   }
 
   function remove(id: string): boolean {
-    if (Number(drop.run(id).changes) === 0) return false
+    const dropped = drop.get(id) as { readonly kind: EntryKind } | undefined
+    if (!dropped) return false
     dropTerms.run(id)
-    tell('removed', id, -1)
+    tell('removed', id, dropped.kind === 'mesh' ? -1 : 0, dropped.kind === 'a2a' ? -1 : 0)
     return true
   }
 
@@ -117,7 +120,7 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
 
   function total(counting: EntryStatements['count']): number {
     if (counting === 'none') return 0
-    if (counting === 'all') return now().agents
+    if ('known' in counting) return now()[counting.known]
     return (prepare(counting.text).get(...counting.values) as { readonly total: number }).total
   }
 
@@ -135,9 +138,10 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
       return change(() => {
         const known = get(entry.id)
         if (known && known.owner !== entry.owner) return 'taken'
-        if (!known && now().agents >= capacity) return 'full'
+        if (!known && now().all >= capacity) return 'full'
         write(entry, index)
-        tell(known ? 'updated' : 'registered', entry.id, known ? 0 : 1)
+        if (known) tell('updated', entry.id)
+        else tell('registered', entry.id, entry.kind === 'mesh' ? 1 : 0, entry.kind === 'a2a' ? 1 : 0)
         return known ? 'replaced' : 'added'
       })
     },

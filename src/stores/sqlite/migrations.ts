@@ -89,8 +89,10 @@ const migrations: readonly string[] = [
     entry TEXT NOT NULL
   ) STRICT;
   CREATE INDEX registry_by_name ON registry_agents (name, id, kind, seen, trouble);
+  CREATE INDEX registry_by_kind ON registry_agents (kind, name, id, seen, trouble);
   CREATE INDEX registry_by_rank ON registry_agents ((trouble IS NOT NULL), rank, name, id);
-  CREATE INDEX registry_by_age ON registry_agents (kind, seen, trouble);
+  CREATE INDEX registry_by_health ON registry_agents (kind, trouble, seen);
+  CREATE INDEX registry_by_age ON registry_agents (kind, seen);
   CREATE INDEX registry_due ON registry_agents (due) WHERE due IS NOT NULL;
   CREATE TABLE registry_terms (
     term TEXT NOT NULL,
@@ -104,10 +106,10 @@ const migrations: readonly string[] = [
     type TEXT NOT NULL,
     id TEXT NOT NULL
   ) STRICT;
-  -- One row: the number of the last change, and how many agents there are.
-  CREATE TABLE registry_state (number INTEGER NOT NULL, agents INTEGER NOT NULL) STRICT;
+  -- One row: the number of the last change, and how many agents of each kind there are.
+  CREATE TABLE registry_state (number INTEGER NOT NULL, mesh INTEGER NOT NULL, a2a INTEGER NOT NULL) STRICT;
   -- It begins with the time, so that numbers of another file are never taken for ours.
-  INSERT INTO registry_state VALUES (CAST(strftime('%s', 'now') AS INTEGER) * 1000, 0);
+  INSERT INTO registry_state VALUES (CAST(strftime('%s', 'now') AS INTEGER) * 1000, 0, 0);
   CREATE TABLE registry_leases (
     name TEXT PRIMARY KEY,
     holder TEXT NOT NULL,

@@ -1,0 +1,33 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { configuredKeys, createMeshPeer, generateSigningKey } from '../../src/mesh/index.ts'
+import { createPostgresReplayCache } from '../../src/stores/postgres/index.ts'
+import { quiet } from '../support/house.ts'
+import { meshCard, meshPlace, post, signedRequest } from '../support/mesh.ts'
+import { openPool, secondPool } from '../support/postgres/place.ts'
+
+it('what one replica of a peer has seen is a replay for the other one, and the same message gets the same answer', async () => {
+  const pool = await openPool()
+  const [key, shopKey] = [await generateSigningKey(), await generateSigningKey()]
+  const keys = await configuredKeys({ 'shop-agent': shopKey.jwk })
+  let asked = 0
+  const replica = async (own: typeof pool) => {
+    const replayCache = await createPostgresReplayCache({ pool: own })
+    onTestFinished(() => replayCache.close())
+    const methods = { get_price: () => ({ price: ++asked }) }
+    const peer = createMeshPeer({ card: meshCard('price-agent'), key, keys, methods, replayCache, logger: quiet })
+    return (await meshPlace(peer)).endpoint
+  }
+  const [one, two] = [await replica(pool), await replica(secondPool(pool))]
+  const text = await signedRequest(shopKey)
+  const first = await post(one, text)
+  expect(first.body).toMatchObject({ payload: { status: 'success', data: { price: 1 } } })
+  expect((await post(two, text)).text).toBe(first.text)
+  const { auth, ...rest } = JSON.parse(text)
+  const copied = { ...rest, auth: { ...auth, signature: `${auth.signature.slice(0, -4)}AA==` } }
+  expect((await post(two, JSON.stringify(copied))).status).toBe(401)
+  const [here, there] = await Promise.all(
+    [one, two].map(async (endpoint) => post(endpoint, await signedRequest(shopKey))),
+  )
+  expect([here?.status, there?.status]).toEqual([200, 200])
+  expect(asked).toBe(3)
+})
