@@ -13,8 +13,8 @@ export interface FollowOptions {
 const atOnce = 100
 
 /**
- * What changes, as it is read: nothing is kept for who does not read, since the store remembers it for all. Begins when
- * it is called, not when it is first read.
+ * What changes, as it is read: nothing is kept for who does not read, since the store remembers it for all. Without
+ * `after` it begins where the store is when it has answered the first question, which is asked at once.
  */
 export function follow(
   entries: EntryStore,

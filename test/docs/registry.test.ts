@@ -35,10 +35,13 @@ it('the replicas of the guide are one registry', async () => {
   const trust = { key, keys: await configuredKeys({}) }
   const [one, two] = [await startReplica(pool, trust), await startReplica(secondPool(pool), trust)]
   onTestFinished(async () => {
-    await one.close()
-    await two.close()
+    for (const replica of [one, two]) {
+      await replica.close()
+      await replica.registry.entries.close()
+    }
   })
-  const changes = two.registry.follow()
+  const { latest } = await two.registry.entries.changes(0, 1)
+  const changes = two.registry.follow({ after: latest })
   await one.registry.entries.put(
     {
       kind: 'mesh',

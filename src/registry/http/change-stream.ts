@@ -53,16 +53,18 @@ export function createChangeStream(registry: Registry, { maxFollowers, heartbeat
     }
   }
 
-  return (incoming: Incoming): Outgoing => {
+  return async (incoming: Incoming): Promise<Outgoing> => {
     const given = incoming.header('last-event-id') ?? new URLSearchParams(incoming.query).get('after') ?? undefined
     if (given !== undefined && !/^\d{1,15}$/.test(given)) {
       return problem(400, 'Last-Event-ID: expected the number of a change. Leave it out to begin now.')
     }
+    // Who has an answer misses nothing from then on.
+    const after = given === undefined ? (await registry.entries.changes(0, 1)).latest : Number(given)
     if (followers >= maxFollowers) {
       return problem(503, `${maxFollowers} readers follow already.`, { 'retry-after': '10' })
     }
     const { signal } = incoming
-    const changes = registry.follow({ signal, ...(given !== undefined && { after: Number(given) }) })
+    const changes = registry.follow({ signal, after })
     return {
       status: 200,
       headers: sseHeaders,

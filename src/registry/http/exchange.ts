@@ -108,7 +108,7 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
       case '/catalogs':
         return await on(method, { POST: () => addCatalog(incoming) })
       case '/changes':
-        return await on(method, { GET: async () => changes(incoming) })
+        return await on(method, { GET: () => changes(incoming) })
       case '/.well-known/ai-catalog.json':
         return await on(method, { GET: () => catalog(incoming) })
       case '/mesh':
