@@ -26,21 +26,41 @@ export function negotiate(
   speaking: Speaking,
   recall: Recall,
 ): ServerDialect | Promise<ServerDialect> {
-  const { version, method } = proposal
-  const { dialects } = speaking
-  const [first] = dialects
-  const asked = spokenVersion(version, speaking)
-  const spoken = dialects.filter(
-    (dialect) => dialect.bindings.includes('JSONRPC') && (asked === undefined || dialect.version === asked),
-  )
-  const [preferred = first] = spoken
-  if (spoken.length === 0) throw versionNotSupported(`A2A ${asked} is not spoken here`, speaking)
-
-  const able = spoken.filter((dialect) => dialect.operations.has(method))
-  const [best = preferred] = able
+  const asked = spokenVersion(proposal.version, speaking)
+  const able = ableTo(proposal.method, asked, speaking)
+  const [best = preferredOf(asked, speaking)] = able
   if (able.length < 2) return best
   const recognised = able.find((dialect) => dialect.recognises?.(proposal))
   return recognised ?? remembered(proposal, able, best, recall)
+}
+
+/** By what is spoken, and then by version and method: there are few of both, and every request asks. */
+const known = new WeakMap<Speaking['dialects'], Map<string, readonly ServerDialect[]>>()
+
+/** Those of this version that have the method. */
+function ableTo(method: string, asked: string | undefined, speaking: Speaking): readonly ServerDialect[] {
+  const { dialects } = speaking
+  const answers = known.get(dialects) ?? new Map<string, readonly ServerDialect[]>()
+  known.set(dialects, answers)
+  const question = `${asked} ${method}`
+  const answer = answers.get(question)
+  if (answer) return answer
+  const able = spokenOf(asked, speaking).filter((dialect) => dialect.operations.has(method))
+  // Methods that nobody has are without number.
+  if (able.length > 0) answers.set(question, able)
+  return able
+}
+
+function preferredOf(asked: string | undefined, speaking: Speaking): ServerDialect {
+  const [preferred] = spokenOf(asked, speaking)
+  if (!preferred) throw versionNotSupported(`A2A ${asked} is not spoken here`, speaking)
+  return preferred
+}
+
+function spokenOf(asked: string | undefined, { dialects }: Speaking): readonly ServerDialect[] {
+  return dialects.filter(
+    (dialect) => dialect.bindings.includes('JSONRPC') && (asked === undefined || dialect.version === asked),
+  )
 }
 
 async function remembered(
@@ -72,9 +92,13 @@ export function operationOf(dialect: ServerDialect, proposal: Proposal, { dialec
   return operation
 }
 
+const plainVersion = /^\d\.\d$/
+
 /** The Major.Minor of an `A2A-Version`, whose patch never counts. Empty is as good as absent. */
 export function parseVersion(text: string | undefined): string | undefined {
-  const given = text?.trim()
+  if (!text) return undefined
+  if (plainVersion.test(text)) return text
+  const given = text.trim()
   if (!given) return undefined
   const [, major, minor = '0'] = /^(\d{1,4})(?:\.(\d{1,4}))?(?:\.\d{1,4})?$/.exec(given) ?? []
   // No version at all is refused like one that is not spoken.

@@ -298,7 +298,7 @@ function matches({ task, standing }: Entry, query: ListQuery): boolean {
 }
 
 function claimKey(owner: string, key: string): string {
-  return JSON.stringify([owner, key])
+  return `${owner.length} ${owner} ${key}`
 }
 
 /**

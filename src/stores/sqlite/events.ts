@@ -118,7 +118,7 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
         const events = decodeRow(text)
         const before = last - events.length
         // The first row may begin before what is asked for.
-        for (let at = Math.max(0, after - before); at < events.length; at++) {
+        for (let at = Math.max(0, after - before); at < events.length && page.length < readLimit.events; at++) {
           page.push({ generation: before + 1 + at, event: events[at] as TaskEvent })
         }
         characters += text.length
