@@ -2,6 +2,7 @@ import type { AgentCard } from '../protocol/card.ts'
 import type { Json, JsonObject } from '../protocol/model.ts'
 import { v0_1 } from './v0.1/index.ts'
 import { v0_3 } from './v0.3/index.ts'
+import { v0_3Proto } from './v0.3-proto/index.ts'
 import { v1_0 } from './v1.0/index.ts'
 
 /**
@@ -26,6 +27,13 @@ export function encodeCardAs(form: CardForm, card: AgentCard): JsonObject {
       return authentication === undefined ? hybrid : { ...hybrid, authentication }
     }
   }
+}
+
+/** Every form in which a card is told as the answer to a call, by the versions that it names. */
+export function answeredForms(card: AgentCard): readonly JsonObject[] {
+  const newest = v1_0.encodeCard(card)
+  if (!speaks(card, '0.3') && !speaks(card, '0.2')) return [newest]
+  return [newest, v0_3.encodeCard(card), v0_3Proto.encodeCard(card)]
 }
 
 function speaks({ interfaces }: AgentCard, version: string): boolean {

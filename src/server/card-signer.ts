@@ -1,6 +1,6 @@
 import type { CardKey, DetachedSignature } from '../auth/card-signature/sign-card.ts'
 import type { KeyRing } from '../auth/key-ring.ts'
-import { encodeCardAs } from '../dialects/cards.ts'
+import { answeredForms } from '../dialects/cards.ts'
 import { isLoopback } from '../http/loopback.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { Logger } from '../protocol/logger.ts'
@@ -57,8 +57,8 @@ export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions)
     },
     async signCard(card, origin) {
       if (!maySign(origin)) return card
-      const forms = (['1.0', '0.3'] as const).map((form) => signaturesOf(encodeCardAs(form, card), origin))
-      return { ...card, signatures: (await Promise.all(forms)).flat() }
+      const signed = await Promise.all(answeredForms(card).map((wire) => signaturesOf(wire, origin)))
+      return { ...card, signatures: signed.flat() }
     },
   }
 }

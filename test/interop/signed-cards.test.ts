@@ -76,6 +76,29 @@ describe('a signed card', () => {
     }
   })
 
+  it.each([
+    ['v1.0', 'JSONRPC'],
+    ['v1.0', 'HTTP+JSON'],
+    ['v0.3', 'JSONRPC'],
+    ['v0.3', 'HTTP+JSON'],
+    ['v0.3-proto', 'HTTP+JSON'],
+  ] as const)('is believed also as the extended one, in %s over %s', async (dialect, binding) => {
+    const extendedCard = { skills: [{ id: 'secret', name: 'Secret' }] }
+    const origin = await open({ keys: keyRing(await newSigningKey()), extendedCard })
+    const verifyCard = trusting(origin)
+    const options = { verifyCard, cardCache: createCardCache(), dialects: [dialect], bindings: [binding] }
+    const client = await connect(origin, options)
+    const { skills } = await client.extendedCard()
+    expect(skills.map(({ id }) => id)).toContain('secret')
+  })
+
+  it('is believed as the extended one of an agent that speaks 1.0 alone', async () => {
+    const extendedCard = { skills: [{ id: 'secret', name: 'Secret' }] }
+    const origin = await open({ keys: keyRing(await newSigningKey()), extendedCard, dialects: ['v1.0'] })
+    const client = await connect(origin, { verifyCard: trusting(origin), cardCache: createCardCache() })
+    expect((await client.extendedCard()).skills.map(({ id }) => id)).toContain('secret')
+  })
+
   it('is refused by our client if somebody on the way has changed it', async () => {
     const origin = await open({ keys: keyRing(await newSigningKey()) })
     const changing = async (input: RequestInfo | URL, init?: RequestInit) => {
