@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import { answer } from '../http/answer.ts'
-import type { Exchange, Outgoing } from '../http/exchange.ts'
-import { securityHeaders } from '../http/security-headers.ts'
+import type { Exchange } from '../http/exchange.ts'
+import { secured } from '../http/security-headers.ts'
 import type { Http2Incoming } from './http2-incoming.ts'
 import { dismiss, nextTurn, writeAll } from './http2-write.ts'
 
@@ -21,30 +21,31 @@ export async function answerHttp2(
   const outgoing = await answer(exchange, incoming, onError)
   const { body = '' } = outgoing
   const isHead = incoming.method === 'HEAD'
+  const head = {
+    ':status': outgoing.status,
+    ...secured(outgoing.headers, incoming.method, incoming.header('content-type')),
+  }
   if (typeof body === 'string') {
     await nextTurn()
-    if (!stream.closed) sendText(stream, outgoing, body, isHead)
+    if (!stream.closed) sendText(stream, head, body, isHead)
   } else {
-    if (!stream.closed) stream.respond(headOf(outgoing), { endStream: isHead })
+    if (!stream.closed) stream.respond(head, { endStream: isHead })
     await writeAll(stream, body[Symbol.asyncIterator](), unreadTimeout)
     stream.end()
   }
   dismiss(stream)
 }
 
-function sendText(stream: ServerHttp2Stream, outgoing: Outgoing, text: string, isHead: boolean): void {
-  const head = headOf(outgoing)
-  const sized = isBodiless(outgoing.status) ? head : { ...head, 'content-length': Buffer.byteLength(text) }
+type Head = { readonly ':status': number } & Readonly<Record<string, string | number>>
+
+function sendText(stream: ServerHttp2Stream, head: Head, text: string, isHead: boolean): void {
+  const sized = isBodiless(head[':status']) ? head : { ...head, 'content-length': Buffer.byteLength(text) }
   if (isHead || text === '') {
     stream.respond(sized, { endStream: true })
   } else {
     stream.respond(sized)
     stream.end(text)
   }
-}
-
-function headOf({ status, headers }: Outgoing) {
-  return { ':status': status, ...securityHeaders, ...headers }
 }
 
 /** RFC 9110 §8.6: these have no `Content-Length`. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Outgoing } from '../http/exchange.ts'
-import { securityHeaders } from '../http/security-headers.ts'
+import { secured } from '../http/security-headers.ts'
 import { mayRest, mustRead } from './unread.ts'
 
 /** Sends a stream as fast as the caller reads it, and releases its source when the caller has gone. */
@@ -17,8 +17,9 @@ export async function sendStream(
   }
   if (response.closed) return release()
   response.once('close', release)
-  response.writeHead(status, { ...securityHeaders, ...headers })
-  if (response.req.method !== 'HEAD') {
+  const { req } = response
+  response.writeHead(status, secured(headers, req.method, req.headers['content-type']))
+  if (req.method !== 'HEAD') {
     response.flushHeaders()
     await pump(iterator, response, unreadTimeout)
   }

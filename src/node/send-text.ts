@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Outgoing } from '../http/exchange.ts'
-import { securityHeaders } from '../http/security-headers.ts'
+import { secured } from '../http/security-headers.ts'
 import { mustRead } from './unread.ts'
 
 /** Milliseconds for which a caller that is still sending may go on, so that it gets round to reading its answer. */
@@ -16,7 +16,8 @@ export async function sendText(
   // Whoever answers without reading the body is faster than the body, which may all be here already.
   if (!response.req.complete) await new Promise(setImmediate)
   if (response.closed) return
-  const safe = { ...securityHeaders, ...headers }
+  const { req } = response
+  const safe = secured(headers, req.method, req.headers['content-type'])
   const sized = isBodiless(status) ? safe : { ...safe, 'content-length': Buffer.byteLength(text) }
   if (response.req.complete) {
     response.writeHead(status, sized).end(text)

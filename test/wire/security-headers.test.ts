@@ -32,6 +32,9 @@ const requests: readonly (readonly [string, string, RequestInit, number, string]
   ['a page that can only be read', '/healthz', { method: 'POST' }, 405, 'no-store'],
 ]
 
+/** What no link, form, frame or tag of a page can ask for. */
+const isCall = ({ method, headers }: RequestInit) => method === 'POST' && headers === json
+
 const { 'cache-control': _, ...others } = securityHeaders
 
 /** What all of it says, beside for how long it may be kept. */
@@ -55,8 +58,25 @@ describe('security headers are on', () => {
     const response = await fetch(`${server.url}${path}`, init)
     await response.text()
     expect(response.status).toBe(status)
-    expectSafe((name) => response.headers.get(name), kept)
+    if (!isCall(init)) return expectSafe((name) => response.headers.get(name), kept)
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    // It is none that a page could open; and what answers a POST is not kept unless it says so.
+    expect(response.headers.get('cache-control')).toBe(kept === 'no-store' ? null : kept)
   })
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', ''])(
+    'whatever a form can send: %s',
+    async (type) => {
+      const { server } = await open()
+      for (const path of ['/', '/message:send', '/message:stream']) {
+        const body = new Uint8Array(Buffer.from(rpc('SendMessage')))
+        const headers = { ...(type && { 'content-type': type }), 'a2a-version': '1.0' }
+        const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body })
+        expect(response.status).toBeGreaterThanOrEqual(400)
+        expectSafe((name) => response.headers.get(name), 'no-store')
+      }
+    },
+  )
 
   it('what a page of another origin may read, too', async () => {
     const { server } = await open({ cors: 'https://app.example.com' })
