@@ -1,10 +1,14 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type } from 'arktype'
+import Type from 'typebox'
+import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
+import { apiKey } from '../auth/index.ts'
 import { type Client, connect } from '../client/index.ts'
 import { agent } from '../local-agent.ts'
-import { typedSkills } from '../protocol/skills.ts'
+import { skillSchemasIn, typedSkills } from '../protocol/skills.ts'
 import { pair } from '../testing/pair.ts'
 import { skill } from './skill.ts'
 
@@ -18,6 +22,21 @@ const forecast = skill({
 })
 const shout = skill({ id: 'shout', name: 'Shout', run: (text) => text.toUpperCase() })
 const weather = agent({ name: 'Weather', skills: [forecast, shout] })
+
+const Numbered = Type.Object({ n: Type.Number() })
+const compiled = Compile(Numbered)
+/** A schema of typebox is its own JSON Schema. */
+const ofTypebox: StandardSchemaV1<{ n: number }> = {
+  ...Numbered,
+  '~standard': {
+    version: 1,
+    vendor: 'typebox',
+    validate: (value) =>
+      compiled.Check(value)
+        ? { value }
+        : { issues: compiled.Errors(value).map(({ message }) => ({ message, path: ['n'] })) },
+  },
+}
 
 describe('a typed skill', () => {
   it('is called by its name with what it takes, and gives what it returns', async () => {
@@ -153,11 +172,32 @@ describe('a typed skill', () => {
     ['zod', z.object({ n: z.number() })],
     ['valibot', v.object({ n: v.number() })],
     ['arktype', type({ n: 'number' })],
-  ])('takes a schema of %s', async (_, schema) => {
+    ['typebox', ofTypebox],
+  ])('takes a schema of %s', async (library, schema) => {
     const half = skill({ id: 'half', name: 'Half', input: schema, output: schema, run: ({ n }) => ({ n: n / 2 }) })
     const client = await connect(agent({ name: 'Half', skills: [half] }))
     expect(await client.skill('half', { n: 4 })).toEqual({ n: 2 })
+    const told = skillSchemasIn(client.card).get('half')?.input
+    if (library !== 'valibot') expect(told).toMatchObject({ type: 'object', required: ['n'] })
     await expect((client as Client).skill('half', { n: 'four' })).rejects.toThrow('message.parts[0].data.n')
+  })
+
+  it.each(['v1.0', 'v0.3', 'v0.2'] as const)('is known with its schemas to clients of %s', async (dialect) => {
+    await using opened = await pair(weather, { connect: { dialects: [dialect] } })
+    expect([...skillSchemasIn(opened.client.card).keys()]).toEqual(['forecast', 'shout'])
+  })
+
+  it('that is protected runs only for those who may use it, named or not', async () => {
+    const open = skill({ id: 'open', name: 'Open', run: () => 'open' })
+    const closed = skill({ id: 'closed', name: 'Closed', security: [{ key: [] }], run: () => 'closed' })
+    const schemes = { key: apiKey({ keys: [] }) }
+    await using opened = await pair(agent({ name: 'Both', skills: [open, closed] }), {
+      serve: { auth: { schemes, anonymous: {} } },
+    })
+    expect(await opened.client.skill('open', 'go')).toBe('open')
+    await expect(opened.client.skill('closed', 'go')).rejects.toMatchObject({ code: 'forbidden' })
+    const sneaking = opened.client.send('go', { skill: 'open', metadata: { skillId: 'closed' } })
+    expect((await sneaking).text).toBe('open')
   })
 
   it('is refused as an agent without work where it does nothing, or is there twice', () => {

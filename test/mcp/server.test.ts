@@ -229,6 +229,9 @@ describe('an MCP server of agents', () => {
     expect((await send('https://evil.example')).status).toBe(403)
     expect((await send('http://localhost:3000')).status).toBe(200)
 
+    const stale = { ...headers, 'mcp-session-id': 'stale', 'mcp-protocol-version': '2025-06-18' }
+    expect((await fetch(url, { method: 'POST', headers: stale, body: JSON.stringify(body) })).status).toBe(404)
+
     const { client } = await overHttp(url, 'auto')
     const forged = { name: 'order', arguments: { item: 'chair' }, requestState: 'forged', inputResponses: {} }
     await expect(client.callTool(forged as never)).rejects.toThrow('Invalid or expired requestState')

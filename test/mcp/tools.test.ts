@@ -47,6 +47,14 @@ async function call(tools: McpTools, name: string, input = '{}', options: Partia
   return { told: Array.isArray(told) ? told[0] : told, outcome, asked }
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 /** A server whose every request is answered by itself, as the newest version of MCP has it. */
 async function modern(events?: Events): Promise<string> {
   const handler = createMcpHandler(() => testServer(events))
@@ -278,9 +286,19 @@ describe('tools of MCP', () => {
 
   it('end their program when they are closed', async () => {
     const tools = mcpTools(stdio)
-    expect(await namesOf(tools)).toContain('add')
+    const { told } = await call(tools, 'pid')
+    const pid = Number((told as { value: string }).value)
+    expect(isAlive(pid)).toBe(true)
     await tools.close()
+    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false)
     expect(await namesOf(tools)).toEqual([])
+  })
+
+  it('of a program that there is not are missed by nobody but the operator', async () => {
+    const problems: McpProblem[] = []
+    const tools = toolsOf({ command: '/no/such/program' }, { onProblem: (problem) => problems.push(problem) })
+    expect((await call(tools, 'add')).outcome.status.state).toBe('completed')
+    expect(problems[0]).toMatchObject({ type: 'unreachable', message: expect.stringContaining('ENOENT') })
   })
 
   it('are refused without an address that can be one', () => {

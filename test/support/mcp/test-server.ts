@@ -56,6 +56,7 @@ export function testServer(events: Events = { canceled: 0 }): McpServer {
   server.registerTool('big', { inputSchema: z.object({ size: z.number() }) }, ({ size }) => ({
     content: [{ type: 'text', text: 'x'.repeat(size) }],
   }))
+  server.registerTool('pid', { inputSchema: none }, () => ({ content: [{ type: 'text', text: `${process.pid}` }] }))
   server.registerTool('die', { inputSchema: none }, () => process.exit(1))
   return server
 }
