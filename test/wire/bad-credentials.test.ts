@@ -1,7 +1,8 @@
+import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { apiKey, hashApiKey, jwt } from '../../src/auth/index.ts'
 import { quiet } from '../support/house.ts'
-import { audience, startIssuer } from '../support/issuer.ts'
+import { audience, type Issuer, startIssuer } from '../support/issuer.ts'
 import { converse, converseSlowly } from '../support/raw.ts'
 import { getOverHttp2, outcomeOverHttp2 } from '../support/raw-http2.ts'
 import { served } from '../support/served.ts'
@@ -14,6 +15,38 @@ describe('bad credentials on the wire', () => {
     const logger = { ...quiet, error: (fields: object) => errors.push(fields) }
     const { server, wire } = await served(async () => 'hi', { auth: { schemes: { corp: scheme } }, grpc: true, logger })
     return { issuer, server, wire, errors }
+  }
+
+  const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const now = () => Math.floor(Date.now() / 1000)
+  const payloadOf = async ({ token }: Issuer) => (await token()).split('.')[1] ?? ''
+
+  it.each<[string, (issuer: Issuer) => Promise<string>]>([
+    ['expired', ({ token }) => token({ exp: now() - 3600 })],
+    ['not good yet', ({ token }) => token({ nbf: now() + 3600 })],
+    ['for another audience', ({ token }) => token({ aud: 'https://other.test' })],
+    ['of another issuer', ({ token }) => token({ iss: 'https://other.test' })],
+    ['without an end', ({ token }) => token({ exp: undefined })],
+    ['not signed', async (issuer) => `${base64({ alg: 'none' })}.${await payloadOf(issuer)}.`],
+    ['signed with the public key as a secret', (issuer) => confused(issuer)],
+    ['of a key that nobody knows', ({ token }) => token({}, { kid: 'nobody' })],
+    ['changed', async ({ token }) => `${(await token()).slice(0, -4)}AAAA`],
+    ['no token at all', async () => 'rubbish'],
+  ])('get a 401 with a challenge, and no word of why: a token that is %s', async (_, make) => {
+    const { issuer, server } = await openJwt()
+    const authorization = `Bearer ${await make(issuer)}`
+    const response = await fetch(`${server.url}/tasks`, { headers: { 'a2a-version': '1.0', authorization } })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="Test", error="invalid_token"')
+    const { error } = (await response.json()) as { error: { message: string } }
+    expect(error.message).toBe('The credentials were not accepted.')
+  })
+
+  async function confused({ keysUrl, url }: Issuer): Promise<string> {
+    const { keys } = (await (await fetch(keysUrl)).json()) as { keys: readonly [object] }
+    const secret = Buffer.from(JSON.stringify(keys[0]).padEnd(64))
+    const claims = { iss: url, aud: audience, sub: 'alice', exp: now() + 60 }
+    return await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'key-1' }).sign(secret)
   }
 
   it('sent twice are refused, over HTTP/1.1 and HTTP/2, in whichever order', async () => {
