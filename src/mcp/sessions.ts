@@ -7,14 +7,16 @@ export interface Sessions {
   close(): Promise<void>
 }
 
-/** How many there are at once; whoever was quiet the longest has to begin anew. */
-const maxSessions = 1_000
-
 /**
  * Serves clients from before MCP 2026-07-28 over HTTP. They need a session to be asked and to cancel, since both go
- * another way than the call; the newest version needs none.
+ * another way than the call; the newest version needs none. If there are too many, whoever was quiet the longest has to
+ * begin anew.
  */
-export function createSessions(mcp: typeof import('@modelcontextprotocol/server'), create: () => McpServer): Sessions {
+export function createSessions(
+  mcp: typeof import('@modelcontextprotocol/server'),
+  create: () => McpServer,
+  maxSessions = 1_000,
+): Sessions {
   const sessions = new Map<string, Transport>()
 
   async function begin(): Promise<Transport> {

@@ -19,6 +19,10 @@ export interface SkillTool {
   readonly toInput: (given: JsonObject) => Input
 }
 
+/** Cards are written by others. */
+const maxSkills = 256
+const maxSchema = 64 * 1024
+
 type Compile = (schema: JsonSchemaType) => StandardSchemaWithJSON
 
 /** The tools of agents. Their schemas are compiled once, and one that cannot be is told and left to the agent. */
@@ -39,6 +43,7 @@ export function skillToolsOf(
 
   function compiled(schema: JsonObject | undefined, what: string): StandardSchemaWithJSON | undefined {
     try {
+      if (schema && JSON.stringify(schema).length > maxSchema) throw new Error(`it has more than ${maxSchema} bytes`)
       return schema && compile(schema as JsonSchemaType)
     } catch (error) {
       onError(new Error(`The schema of ${what} cannot be used: ${error instanceof Error ? error.message : error}`))
@@ -50,7 +55,9 @@ export function skillToolsOf(
     const schemas = skillSchemasIn(client.card)
     // The name of this one is told to models: it is never another.
     const answer = { ...answerTool(client, compile), name: nameOf(`${prefix}answer_task`) }
-    const skills = client.card.skills.map(({ id, name, description, examples = [] }): SkillTool => {
+    const { name: agent, skills: all } = client.card
+    if (all.length > maxSkills) onError(new Error(`${agent} has more than ${maxSkills} skills: the first are used.`))
+    const skills = all.slice(0, maxSkills).map(({ id, name, description, examples = [] }): SkillTool => {
       const { input, output } = schemas.get(id) ?? {}
       const isWrapped = input !== undefined && input.type !== 'object'
       const taken = isWrapped ? { type: 'object', properties: { input }, required: ['input'] } : (input ?? textSchema)

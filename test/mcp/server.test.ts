@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/index.ts'
 import { agent } from '../../src/index.ts'
 import { type McpAgents, type McpServerOptions, mcpServer } from '../../src/mcp/index.ts'
+import { typedSkills } from '../../src/protocol/skills.ts'
 import { httpServer } from '../support/http-server.ts'
 import { askingAgent, testAgent } from '../support/mcp/test-agent.ts'
 import { served } from '../support/served.ts'
@@ -254,6 +255,16 @@ describe('an MCP server of agents', () => {
     expect(textOf(result as never)).toBe('{"degrees":4}')
     const refused = await client.callTool({ name: 'forecast', arguments: {} })
     expect(textOf(refused as never)).toContain('message.parts[0].data.city')
+  })
+
+  it('says so if an agent does not keep to the schema that its card tells', async () => {
+    const { card, service } = await connect(agent({ name: 'Liar' }, () => 'just words'))
+    const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+    const extensions = [{ uri: typedSkills, params: { skills: { liar: { output } } } }]
+    const url = await exposed({ card: { ...card, capabilities: { ...card.capabilities, extensions } }, service })
+    const { client } = await overHttp(url, 'auto')
+    const lied = await client.callTool({ name: 'liar', arguments: { text: 'go' } }).catch((error) => error)
+    expect(JSON.stringify(lied.content ?? lied.message)).toMatch(/schema|structured/i)
   })
 
   it('is refused without an agent', async () => {
