@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+
 const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
 
 /** What the bench looks at in an event. */
@@ -19,12 +22,13 @@ interface WireArtifact {
 
 /** Posts a body and gives the events of the stream that answers it, as they come. */
 export async function* readEvents(port: number, body: string, signal?: AbortSignal): AsyncGenerator<WireEvent> {
-  const init = { method: 'POST', headers, body, ...(signal && { signal }) }
-  const response = await fetch(`http://127.0.0.1:${port}/`, init)
-  const decoder = new TextDecoder()
+  const options = { host: '127.0.0.1', port, method: 'POST', headers, agent: false, ...(signal && { signal }) }
+  const call = request(options)
+  call.end(body)
+  const [response]: IncomingMessage[] = await once(call, 'response')
   let rest = ''
-  for await (const bytes of response.body ?? []) {
-    rest += decoder.decode(bytes, { stream: true })
+  for await (const text of response?.setEncoding('utf8') ?? []) {
+    rest += text
     for (let end = rest.indexOf('\n\n'); end >= 0; end = rest.indexOf('\n\n')) {
       const data = /^data: ?(.*)$/m.exec(rest.slice(0, end))?.[1]
       rest = rest.slice(end + 2)

@@ -26,8 +26,12 @@ export interface GroupsOptions<W, A> {
   readonly closed: AbortSignal
 }
 
-/** So many statements are under way at once. More than one only if groups are full: else they would just be smaller. */
+/**
+ * So many statements are under way at once. More than one only if their groups are worth it: then the database works on
+ * one while the answers to another are dealt with here, and that is why what has waited long is sent in two halves.
+ */
 const maxFlights = 3
+const worthwhile = 16
 const maxWrites = 200
 const maxBytes = 1024 * 1024
 const maxWaiting = 20_000
@@ -51,8 +55,9 @@ export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): 
 
   function depart() {
     isScheduled = false
-    while (flights === 0 || (flights < maxFlights && waiting.length >= maxWrites)) {
-      const group = takeGroup()
+    while (flights === 0 || (flights < maxFlights && waiting.length >= worthwhile)) {
+      const isLarge = flights === 0 && waiting.length >= 2 * worthwhile
+      const group = takeGroup(isLarge ? Math.min(maxWrites, Math.ceil(waiting.length / 2)) : maxWrites)
       if (group.length === 0) break
       void fly(group)
     }
@@ -61,14 +66,14 @@ export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): 
   }
 
   /** The oldest that do not touch what another one touches, so that nothing waits for a lock and order is kept. */
-  function takeGroup(): readonly Queued<W, A>[] {
+  function takeGroup(limit: number): readonly Queued<W, A>[] {
     const group: Queued<W, A>[] = []
     const left: Queued<W, A>[] = []
     const touched = new Set(busy)
     let bytes = 0
     for (const queued of waiting) {
       const isFree = queued.touches.every((key) => !touched.has(key))
-      const isFull = group.length === maxWrites || bytes >= maxBytes || (group.length > 0 && queued.isAlone)
+      const isFull = group.length === limit || bytes >= maxBytes || (group.length > 0 && queued.isAlone)
       for (const key of queued.touches) touched.add(key)
       if (!isFree || isFull || group[0]?.isAlone) left.push(queued)
       else {

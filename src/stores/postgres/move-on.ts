@@ -1,3 +1,4 @@
+import { createAddChunks, isChunk } from './add-chunks.ts'
 import type { Append } from './append.ts'
 import type { Database } from './database.ts'
 import { array, encodeText, lines } from './text.ts'
@@ -51,6 +52,7 @@ export function createMoveOnAll(db: Database, channel: string): MoveOnAll {
     woken AS MATERIALIZED (SELECT pg_notify($14, $15) FROM stored LIMIT 1)
     SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN woken ON true`)
 
+  const addChunks = createAddChunks(db, channel)
   // The same for one task, as most groups are in quiet times; it is almost twice as fast.
   const storeOne = db.prepare(`
     WITH stored AS (
@@ -96,6 +98,7 @@ export function createMoveOnAll(db: Database, channel: string): MoveOnAll {
   return async (appends, notice) => {
     const [only, ...others] = appends
     if (only && others.length === 0) return [await moveOn(only, notice)]
+    if (appends.every(isChunk)) return await addChunks(appends, notice)
     const changes = appends.map(({ batch, after }) => changeBy(batch.events, after))
     const [row] = await store(
       lines(appends.map(({ taskId }) => taskId)),
