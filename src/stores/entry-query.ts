@@ -5,9 +5,13 @@ import type { EntryQuery } from '../registry/entry-store.ts'
 export interface EntryTables {
   readonly agents: string
   readonly terms: string
+  /** With a column for each kind: how many there are. */
+  readonly state: string
   readonly place: (index: number) => string
   /** Such that what leads is read first. */
   readonly join: string
+  /** Before a column by which a page shall not be looked up, since it would have to be sorted then. */
+  readonly unindexed: string
 }
 
 export interface EntryStatement {
@@ -24,7 +28,7 @@ export interface EntryStatements {
 const columns = 'e.id, e.name, e.kind, e.owner, e.seen, e.trouble, e.entry'
 
 /**
- * What is asked of SQLite and PostgreSQL for a query. It is led by the first term: its part of the index is sorted by
+ * What is asked of SQLite and PostgreSQL for a query. It is led by the first term, which should be the rarest: its part of the index is sorted by
  * name already, so a page costs what is on it, and a count what it counts.
  */
 export function entryStatements(query: EntryQuery, tables: EntryTables): EntryStatements {
@@ -33,7 +37,7 @@ export function entryStatements(query: EntryQuery, tables: EntryTables): EntrySt
 
 function pageOf(query: EntryQuery, tables: EntryTables): EntryStatement {
   const { values, value } = collector(tables)
-  const { from, conditions, name, id } = sourceOf(query, tables, value, true)
+  const { from, conditions, name, id } = sourceOf(query, tables, value, true, tables.unindexed)
   const { after, order = 'name', limit } = query
   if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)
   const sorted = order === 'best' ? `(e.trouble IS NOT NULL), e.rank, e.name, e.id` : `${name}, ${id}`
@@ -50,11 +54,7 @@ function countOf(query: EntryQuery, tables: EntryTables): EntryStatements['count
   const { values, value } = collector(tables)
   if (terms.length + prefixes.length === 0) {
     if (!health) return { known: kind ?? 'all' }
-    // Each kind by its own part of an index.
-    const counts = (kind ? [kind] : kinds).map(
-      (each) => `(SELECT count(*) FROM ${tables.agents} e WHERE ${where(ofKind(each, health, value))})`,
-    )
-    return { text: `SELECT ${counts.join(' + ')} AS total`, values }
+    return { text: `SELECT ${countByHealth(kind ? [kind] : kinds, health, tables, value)} AS total`, values }
   }
   const { from, conditions } = sourceOf(query, tables, value, isNarrowed)
   return { text: `SELECT count(*) AS total ${from} WHERE ${where(conditions)}`, values }
@@ -62,8 +62,29 @@ function countOf(query: EntryQuery, tables: EntryTables): EntryStatements['count
 
 type Value = (value: string | number) => string
 
+/** Most are healthy, so the others are counted, each kind by its own part of an index. */
+function countByHealth(
+  counted: readonly EntryKind[],
+  { isHealthy, since }: NonNullable<EntryQuery['health']>,
+  { agents, state }: EntryTables,
+  value: Value,
+): string {
+  const unhealthy = counted.flatMap((kind) => [
+    `e.kind = ${value(kind)} AND e.trouble IS NOT NULL`,
+    ...(kind === 'mesh' ? [`e.kind = ${value(kind)} AND e.trouble IS NULL AND e.seen < ${value(since)}`] : []),
+  ])
+  const counts = unhealthy.map((condition) => `(SELECT count(*) FROM ${agents} e WHERE ${condition})`).join(' + ')
+  return isHealthy ? `(SELECT ${counted.join(' + ')} FROM ${state}) - (${counts})` : counts
+}
+
 /** The rows that are meant, with those of the agents beside them where they are needed. */
-function sourceOf(query: EntryQuery, { agents, terms, join }: EntryTables, value: Value, withAgents: boolean) {
+function sourceOf(
+  query: EntryQuery,
+  { agents, terms, join }: EntryTables,
+  value: Value,
+  withAgents: boolean,
+  unindexed = '',
+) {
   const { kind, health } = query
   const [first, ...others] = query.terms ?? []
   const prefixes = [...(query.prefixes ?? [])]
@@ -81,27 +102,27 @@ function sourceOf(query: EntryQuery, { agents, terms, join }: EntryTables, value
     name = 't.name'
     id = 't.id'
   }
+  // By its limit PostgreSQL asks it of each row that is left, and does not look for all who have the term.
+  const having = (condition: string) => `EXISTS (SELECT 1 FROM ${terms} o WHERE ${condition} LIMIT 1 OFFSET 0)`
   for (const term of others) {
-    conditions.push(
-      `EXISTS (SELECT 1 FROM ${terms} o WHERE o.term = ${value(term)} AND o.name = ${name} AND o.id = ${id})`,
-    )
+    conditions.push(having(`o.term = ${value(term)} AND o.name = ${name} AND o.id = ${id}`))
   }
-  for (const prefix of prefixes) {
-    conditions.push(`EXISTS (SELECT 1 FROM ${terms} o WHERE o.id = ${id} AND ${within('o', prefix, value)})`)
-  }
-  if (kind !== undefined) conditions.push(...ofKind(kind, health, value))
-  else if (health) conditions.push(`(${kinds.map((each) => where(ofKind(each, health, value))).join(' OR ')})`)
+  for (const prefix of prefixes) conditions.push(having(`o.id = ${id} AND ${within('o', prefix, value)}`))
+  if (kind !== undefined) conditions.push(...ofKind(kind, health, value, unindexed))
+  else if (health)
+    conditions.push(`(${kinds.map((each) => where(ofKind(each, health, value, unindexed))).join(' OR ')})`)
   return { from, conditions, name, id }
 }
 
 const kinds: readonly EntryKind[] = ['mesh', 'a2a']
 
 /** A peer of the mesh has to have been heard of; an agent of A2A is looked at by the registry itself. */
-function ofKind(kind: EntryKind, health: EntryQuery['health'], value: Value): readonly string[] {
+function ofKind(kind: EntryKind, health: EntryQuery['health'], value: Value, unindexed = ''): readonly string[] {
   const isOfKind = `e.kind = ${value(kind)}`
   if (!health) return [isOfKind]
-  const since = kind === 'mesh' ? `e.seen >= ${value(health.since)}` : '1 = 1'
-  return [isOfKind, health.isHealthy ? `e.trouble IS NULL AND ${since}` : `NOT (e.trouble IS NULL AND ${since})`]
+  const since = kind === 'mesh' ? `${unindexed}e.seen >= ${value(health.since)}` : '1 = 1'
+  const isHealthy = `${unindexed}e.trouble IS NULL AND ${since}`
+  return [isOfKind, health.isHealthy ? isHealthy : `NOT (${isHealthy})`]
 }
 
 /** No text is sorted behind the last code point. */

@@ -12,11 +12,12 @@ export function createFindEntries(db: Database): (query: EntryQuery) => Promise<
   const tables = {
     agents: db.name('registry_agents'),
     terms: db.name('registry_terms'),
+    state: db.name('registry_state'),
     place: (index: number) => `$${index}`,
     join: 'JOIN',
+    unindexed: '',
   }
   const known = { all: 'mesh + a2a', mesh: 'mesh', a2a: 'a2a' }
-  const state = db.name('registry_state')
   const prepared = new Map<string, Query<unknown>>()
 
   function ask<Row>({ text, values }: EntryStatement): Promise<readonly Row[]> {
@@ -29,16 +30,27 @@ export function createFindEntries(db: Database): (query: EntryQuery) => Promise<
     return query(...values) as Promise<readonly Row[]>
   }
 
+  const rarities = db.prepare<{ readonly term: string }>(`
+    SELECT term FROM unnest(string_to_array($1, E'\\n')) AS wanted (term) ORDER BY (
+      SELECT count(*) FROM (SELECT 1 FROM ${tables.terms} t WHERE t.term = wanted.term LIMIT 1000) AS counted)`)
+
+  /** A plan that is made for any term cannot know which is rare. */
+  async function rarestFirst(query: EntryQuery): Promise<EntryQuery> {
+    const { terms = [] } = query
+    if (terms.length < 2) return query
+    return { ...query, terms: (await rarities(terms.join('\n'))).map(({ term }) => term) }
+  }
+
   async function totalOf(count: EntryStatements['count']): Promise<number> {
     if (count === 'none') return 0
     const counting =
-      'known' in count ? { text: `SELECT ${known[count.known]} AS total FROM ${state}`, values: [] } : count
+      'known' in count ? { text: `SELECT ${known[count.known]} AS total FROM ${tables.state}`, values: [] } : count
     const [counted] = await ask<{ readonly total: string }>(counting)
     return Number(counted?.total ?? 0)
   }
 
   return async (query) => {
-    const { page, count } = entryStatements(encoded(query), tables)
+    const { page, count } = entryStatements(await rarestFirst(encoded(query)), tables)
     const [rows, total] = await Promise.all([ask<EntryRow>(page), totalOf(count)])
     return { entries: rows.map(entryOf), total }
   }

@@ -25,6 +25,9 @@ export interface PostgresEntriesOptions {
   readonly statementTimeout?: number
 }
 
+/** After so many new entries, or a fifth of all, the planner is told how many there are. */
+const fewNew = 200
+
 /** Milliseconds between two looks for what was not notified, while somebody follows. */
 const lookInterval = 1_000
 
@@ -43,6 +46,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   const wakeups = createWakeups()
   const listener = createListener({ pool, channel, closed, onNotice: wakeups.wakeAll, onListening: wakeups.wakeAll })
   let timer: NodeJS.Timeout | undefined
+  let added = 0
 
   const select = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE id = $1`)
   const see = db.prepare<EntryRow>(
@@ -50,6 +54,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   )
   const waiting = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE due <= $1 ORDER BY due LIMIT $2`)
   const plan = db.prepare(`UPDATE ${agents} SET due = $2::float8 WHERE id = $1`)
+  const analyze = db.prepare(`ANALYZE ${agents}, ${terms}`)
   const last = db.prepare<{ readonly latest: number }>(`SELECT number::float8 AS latest FROM ${state}`)
   const read = db.prepare<ChangeRow>(`
     SELECT state.latest, change.number::float8, change.type, change.id
@@ -153,7 +158,18 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   }
 
   return {
-    put: (entry, index) => change((ask, total) => put(ask, total, entry, index)),
+    async put(entry, index) {
+      const { outcome, total } = await change(async (ask, total) => ({
+        outcome: await put(ask, total, entry, index),
+        total,
+      }))
+      if (outcome === 'added' && ++added >= Math.max(fewNew, total / 5)) {
+        added = 0
+        // The server does it by itself, but a minute later. If we may not, that has to do.
+        await analyze().catch(() => {})
+      }
+      return outcome
+    },
     note: ({ owner: _, ...entry }, index, changed) =>
       change(async (ask) => {
         if (!(await known(ask, entry.id))) return false

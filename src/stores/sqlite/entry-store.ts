@@ -24,7 +24,14 @@ interface Row {
   readonly entry: string
 }
 
-const tables = { agents: 'registry_agents', terms: 'registry_terms', place: () => '?', join: 'CROSS JOIN' }
+const tables = {
+  agents: 'registry_agents',
+  terms: 'registry_terms',
+  state: 'registry_state',
+  place: () => '?',
+  join: 'CROSS JOIN',
+  unindexed: '+',
+}
 const columns = 'id, name, kind, owner, seen, trouble, entry'
 /** Milliseconds between two looks for what other processes changed, while somebody follows. */
 const lookInterval = 250
