@@ -1,14 +1,18 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { clientTools, toolResult } from '../protocol/client-tools.ts'
+import { A2AError } from '../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { JsonObject, Message, Principal } from '../protocol/model.ts'
 import { textOf } from '../protocol/parts.ts'
-import { checkAnswer } from './check-answer.ts'
+import { checkAnswer, contentOf } from './check-answer.ts'
 import { type Content, toParts } from './content.ts'
+import { jsonSchemaOf } from './json-schema.ts'
 import type { Voice } from './voice.ts'
 
 /**
  * Asks the caller and gives the answer. With a schema, what the schema makes of it: an answer that does not fit is
- * asked for again. A question that expires ends the task. Turns with the policy `resume` wait across restarts.
+ * asked for again. A question that expires ends the task, or throws `input-timeout`, as `onTimeout` says. Turns with the
+ * policy `resume` wait across restarts.
  */
 export interface Ask {
   (question: Content, options?: AskOptions & { readonly schema?: undefined }): Promise<Answer>
@@ -23,7 +27,18 @@ export interface AskOptions {
   readonly schema?: StandardSchemaV1
   /** Until when: a date, its ISO text, or milliseconds since 1970. */
   readonly expiresAt?: Date | string | number
+  /** For how many milliseconds, instead of `expiresAt`. */
+  readonly timeout?: number
+  /** When nobody answers in time: the task fails (default), or the turn goes on with an error `input-timeout`. */
+  readonly onTimeout?: OnTimeout
+  /**
+   * The answer reaches this turn and nobody else: it is never stored, told or logged. If its process is gone before it
+   * was used, it is asked for again.
+   */
+  readonly sensitive?: boolean
 }
+
+export type OnTimeout = 'fail' | 'continue'
 
 /** What the caller said to a question. */
 export interface Answer {
@@ -35,16 +50,36 @@ export interface Answer {
   readonly principal: Principal
 }
 
-/** Emits a question and gives the message that answers it. */
-export type Inquire = (question: StatusEvent, expiresAt?: number) => Promise<MessageEvent>
+/** How long a question waits for its answer, and what then. */
+export interface Waiting {
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number | undefined
+  /** When the time began; when the question is told unless said. */
+  readonly since?: number | undefined
+  readonly onTimeout?: OnTimeout | undefined
+}
 
-export function createAsk(inquire: Inquire, voice: Voice): Ask {
-  async function ask(question: Content, { schema, expiresAt }: AskOptions = {}): Promise<unknown> {
-    const moment = expiresAt === undefined ? undefined : readMoment('turn.ask()', expiresAt)
+/** Emits a question and gives the message that answers it; with `sensitive` if what it said is gone. */
+export type Inquire = (question: StatusEvent, waiting?: Waiting) => Promise<MessageEvent>
+
+export interface AskContext {
+  readonly ask: Inquire
+  readonly now: () => number
+  /** The same for a turn that is resumed. */
+  readonly newRequestId: () => string
+}
+
+export function createAsk({ ask: inquire, now, newRequestId }: AskContext, voice: Voice): Ask {
+  async function ask(question: Content, options: AskOptions = {}): Promise<unknown> {
+    const { schema, onTimeout } = options
+    const since = now()
+    const waiting = { since, expiresAt: momentOf(options, since), onTimeout }
     for (let asked = question; ; ) {
-      const answer = asAnswer(await inquire(voice.status('input-required', asked), moment))
-      if (!schema) return answer
-      const checked = await checkAnswer(schema, answer.message)
+      const event = await inquire(asQuestion(voice.status('input-required', asked), options, newRequestId), waiting)
+      if (!schema)
+        return event.sensitive ? withoutSecret(event) : { ...asAnswer(event), text: answerText(event.message) }
+      if (event.sensitive) throw answerGone()
+      const checked = await checkAnswer(schema, event.message)
       if ('value' in checked) return checked.value
       asked = [...toParts(question), { text: `The last answer does not fit: ${checked.problem}. Please answer again.` }]
     }
@@ -55,6 +90,74 @@ export function createAsk(inquire: Inquire, voice: Voice): Ask {
 
 export function asAnswer({ message, metadata = {}, principal }: MessageEvent): Answer {
   return { text: textOf(message), message, metadata, principal }
+}
+
+/** A request that is answered by its id has the answer in the result. */
+function answerText(message: Message): string {
+  const text = textOf(message)
+  return text === '' ? message.parts.map(resultText).join('') : text
+}
+
+function resultText(part: Message['parts'][number]): string {
+  const content = 'data' in part && part.mediaType === toolResult ? contentOf(part) : ''
+  return typeof content === 'string' ? content : JSON.stringify(content)
+}
+
+/** The question once more, for the one who has answered it to a process that is gone. */
+export function askedAgain(question: StatusEvent): StatusEvent {
+  const { status, ...event } = question
+  const { message } = status
+  if (!message) return question
+  const parts = [...message.parts, { text: 'Your answer is gone with the process that had it: please give it again.' }]
+  return { ...event, status: { ...status, message: { ...message, messageId: crypto.randomUUID(), parts } } }
+}
+
+/** For whoever needs what is with a process that is gone. */
+export function answerGone(): A2AError {
+  const text = 'The answer was given to a process that is gone, and is never stored: ask for it again.'
+  return new A2AError('unavailable', text, { reason: 'answer-gone' })
+}
+
+/** A turn that goes through what it has done gets by without the answer. If it does not, it is told. */
+function withoutSecret({ metadata = {}, principal }: MessageEvent): Answer {
+  return {
+    metadata,
+    principal,
+    get text(): never {
+      throw answerGone()
+    },
+    get message(): never {
+      throw answerGone()
+    },
+  }
+}
+
+/** What only needs words has no other form. */
+function asQuestion(question: StatusEvent, options: AskOptions, newRequestId: () => string): StatusEvent {
+  const { schema, sensitive = false, expiresAt, timeout } = options
+  const { status, ...event } = question
+  const { message } = status
+  if (!message || (!schema && !sensitive && expiresAt === undefined && timeout === undefined)) return question
+  const expected = schema && jsonSchemaOf(schema, 'input', 'draft-07')
+  const request: JsonObject = {
+    requestId: newRequestId(),
+    prompt: textOf(message),
+    sensitive,
+    ...(expected && { schema: expected }),
+  }
+  const asking = { ...message, metadata: { [clientTools]: request }, extensions: [clientTools] }
+  return { ...event, status: { ...status, message: asking } }
+}
+
+function momentOf({ expiresAt, timeout }: AskOptions, now: number): number | undefined {
+  if (expiresAt !== undefined && timeout !== undefined) {
+    throw new TypeError('turn.ask(): expiresAt and timeout exclude each other: give one of them')
+  }
+  if (timeout !== undefined && !(timeout >= 0)) {
+    throw new TypeError(`turn.ask(): expected timeout to be milliseconds from 0 on, got ${JSON.stringify(timeout)}`)
+  }
+  if (timeout !== undefined) return Number.isFinite(timeout) ? now + timeout : undefined
+  return expiresAt === undefined ? undefined : readMoment('turn.ask()', expiresAt)
 }
 
 export function readMoment(where: string, given: Date | string | number): number {

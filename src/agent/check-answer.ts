@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Message } from '../protocol/model.ts'
+import { toolResult } from '../protocol/client-tools.ts'
+import type { Json, Message, Part } from '../protocol/model.ts'
 import { textOf } from '../protocol/parts.ts'
 
 export type Checked<T> = { readonly value: T } | { readonly problem: string }
@@ -23,11 +24,17 @@ export async function checkAnswer<S extends StandardSchemaV1>(
 
 /** The last of them is the one whose problem is told. */
 function candidatesIn(message: Message): readonly unknown[] {
-  const data = message.parts.flatMap((part) => ('data' in part ? [part.data] : []))
+  const data = message.parts.flatMap((part) => ('data' in part ? [contentOf(part)] : []))
   if (data.length > 0) return data.slice(0, 1)
   const text = textOf(message)
   const parsed = parse(text)
   return parsed === undefined ? [text] : [text, parsed]
+}
+
+/** The answer to a request by its id is within what names the request. */
+export function contentOf({ data, mediaType }: Extract<Part, { data: Json }>): Json {
+  const isResult = mediaType === toolResult && typeof data === 'object' && data !== null && 'result' in data
+  return isResult ? (data.result ?? null) : data
 }
 
 function parse(text: string): unknown {

@@ -79,6 +79,7 @@ export interface TurnContext extends Mouth {
   readonly log: Logger
   readonly step: (name: string, work: (within: Mouth) => unknown) => Promise<Json | undefined>
   readonly ask: Inquire
+  readonly newRequestId: () => string
   readonly lineage: Lineage
   /** Made when they are needed: most turns ask nobody. */
   readonly calls: () => Calls
@@ -113,7 +114,7 @@ export function createTurn(context: TurnContext): Turn {
     artifact,
     data,
     file,
-    ask: createAsk(context.ask, voice),
+    ask: createAsk(context, voice),
     async step<T>(name: string, work: (within: Speech) => T | Promise<T>) {
       requireStep(name, work)
       // What the work returned, as JSON brings it back.

@@ -25,6 +25,8 @@ export interface MessageEvent {
   readonly extensions?: readonly string[]
   /** By which the process that took the message finds what of it must not be stored. */
   readonly ticket?: string
+  /** What it says was taken out of it, and is with the process that took the message, under the ticket. */
+  readonly sensitive?: true
 }
 
 export interface StatusEvent {
@@ -65,9 +67,21 @@ export type JournalEntry =
    * The turn waits for a message beyond that generation, and no process for it; at `expiresAt` (milliseconds since
    * 1970) it waits no longer.
    */
-  | { readonly type: 'paused'; readonly answered: number; readonly expiresAt?: number }
+  | PausedEntry
+  /** The question of that place in the turn was not answered in time, and the turn goes on without an answer. */
+  | { readonly type: 'unanswered'; readonly question: number }
   /** The step of that name, called for so many times, is done. */
   | StepEntry
+
+export interface PausedEntry {
+  readonly type: 'paused'
+  readonly answered: number
+  readonly expiresAt?: number
+  /** When the question was asked: milliseconds since 1970. */
+  readonly since?: number
+  /** What becomes of the turn at `expiresAt`; it fails unless said. */
+  readonly onTimeout?: 'continue'
+}
 
 export interface StepEntry {
   readonly type: 'step'

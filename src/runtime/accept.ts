@@ -1,8 +1,10 @@
 import { createVoice } from '../agent/voice.ts'
+import { asksForSecret } from '../protocol/client-tools.ts'
 import { A2AError, invalidParams, taskNotFound } from '../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
 import { type InBand, takeCredentials } from '../protocol/in-band.ts'
 import { lineageExtension, readLineage, requireSound } from '../protocol/lineage.ts'
+import type { Part } from '../protocol/model.ts'
 import type { Call, SendRequest, TaskAddress } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { Push } from '../push/push.ts'
@@ -24,6 +26,7 @@ import { findAsking, hasResults, refuseResults, requireOpen } from './open-reque
 import type { RuntimeSettings } from './options.ts'
 import type { Run } from './run.ts'
 import type { Runs } from './runs.ts'
+import { withoutContent } from './sensitive.ts'
 
 /** What an operation works with: the log as its caller sees it, and never the whole one. */
 export interface Acceptance {
@@ -34,6 +37,8 @@ export interface Acceptance {
   readonly log: CallerLog
   /** Credentials that were taken out of the message. */
   readonly inBand?: readonly InBand[]
+  /** What a message said that must not be stored. */
+  readonly secret?: readonly Part[]
 }
 
 /** Stores a message, at most once, and sees to it that somebody answers it. */
@@ -162,8 +167,13 @@ async function goOn(address: TaskAddress, given: SendRequest, call: Call, outer:
     const head = await log.task(address)
     const { taskId } = head
     const awaited = head.phase === 'auth-required' ? takeCredentials(given, true) : undefined
-    const request = awaited?.request ?? given
-    const house = awaited ? { ...outer, inBand: [...(outer.inBand ?? []), ...awaited.found] } : outer
+    const isSecret = head.phase === 'input-required' && asksForSecret(head.status?.message)
+    const request = isSecret ? withoutContent(given) : (awaited?.request ?? given)
+    const house: Acceptance = {
+      ...outer,
+      ...(awaited && { inBand: [...(outer.inBand ?? []), ...awaited.found] }),
+      ...(isSecret && { secret: given.message.parts }),
+    }
     const claims = await claimsWithin(head, request, call)
     const { contextId = head.contextId } = request.message
     if (contextId !== head.contextId) {
@@ -172,7 +182,9 @@ async function goOn(address: TaskAddress, given: SendRequest, call: Call, outer:
         `task ${address.taskId} is of another context; leave it out, or send its own`,
       )
     }
-    const before = await claimedBefore(log, head.owner, claims)
+    // What answered a question for a secret was claimed by what is stored of it, and may come once more after that.
+    const others = () => (isSecret ? claims : claimsWithin(head, withoutContent(given), call))
+    const before = await claimedBefore(log, head.owner, claims, others)
     if (before) return before
     if (await isOpening(log, head, request)) return { task: head, generation: 1, isRepeated: true }
     await requireRoom(head, address.taskId, house)
@@ -249,10 +261,11 @@ function receive(
   request: SendRequest,
   call: Call,
   { taskId, contextId }: NewTask,
-  { settings: { agent, delegation, vault }, inBand = [] }: Acceptance,
+  { settings: { agent, delegation, vault }, inBand = [], secret }: Acceptance,
 ): MessageEvent {
   const token = delegation?.tokenOf(call.principal)
-  const ticket = token !== undefined || inBand.length > 0 ? vault.keep({ token, inBand }) : undefined
+  const isKept = token !== undefined || inBand.length > 0 || secret !== undefined
+  const ticket = isKept ? vault.keep({ token, inBand, parts: secret }) : undefined
   return {
     type: 'message',
     message: { ...request.message, taskId, contextId },
@@ -262,5 +275,6 @@ function receive(
     dialect: request.dialect,
     ...(call.extensions && { extensions: activeExtensions(agent.profile.extensions ?? [], call) }),
     ...(ticket !== undefined && { ticket }),
+    ...(secret && { sensitive: true }),
   }
 }

@@ -42,10 +42,14 @@ export async function claimedBefore(
   log: CallerLog,
   owner: string,
   claims: readonly Claim[],
+  /** The same request in the other form in which it may have been stored. */
+  others: () => readonly Claim[] | Promise<readonly Claim[]>,
 ): Promise<Ticket | undefined> {
   for (const { key, digest } of claims) {
     const claimed = await log.claimed(owner, key)
-    if (claimed) return await ticketOf(log, claimed, digest)
+    if (!claimed) continue
+    const known = claimed.digest === digest ? claims : await others()
+    return await ticketOf(log, claimed, known.find((each) => each.key === key)?.digest ?? digest)
   }
   return undefined
 }

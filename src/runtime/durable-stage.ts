@@ -2,12 +2,13 @@ import { toJson } from '../agent/json-value.ts'
 import { refused } from '../agent/refused.ts'
 import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { JournalEntry, StepEntry, StepFailure } from '../protocol/events.ts'
+import type { JournalEntry, MessageEvent, StatusEvent, StepEntry, StepFailure } from '../protocol/events.ts'
 import { isInterrupted } from '../protocol/states.ts'
 import type { Inbox, Letter } from './inbox.ts'
+import { inputTimeout, type Unanswered } from './input-timeout.ts'
 import { type Journal, stepKey } from './journal.ts'
 import { createReplay, describe, describeStep } from './replay.ts'
-import { never, type PausedTurn, type Stage } from './stage.ts'
+import { never, type PausedTurn, type Stage, type StageWaiting } from './stage.ts'
 import type { Stop } from './stop.ts'
 import type { Writer } from './writer.ts'
 
@@ -22,6 +23,8 @@ export interface DurableStageOptions {
   readonly stop: Stop
   readonly clock: Clock
   readonly tellWorking: () => void
+  /** Tells that the turn goes on without an answer. */
+  readonly tellUnanswered: (question: StatusEvent, late: Unanswered) => void
 }
 
 /** A step that failed, now or before a restart: in both cases this is all that is known of it. */
@@ -31,10 +34,11 @@ export class StepFailed extends Error {
 
 /** A turn that can be left at any time and gone on with elsewhere. */
 export function createDurableStage(options: DurableStageOptions): Stage {
-  const { journal, isCanceled, letter, writer, inbox, stop, clock, tellWorking } = options
+  const { journal, isCanceled, letter, writer, inbox, stop, clock, tellWorking, tellUnanswered } = options
   let difference: string | undefined
   let pause: PausedTurn | undefined
   let isAsking = false
+  let questions = 0
   let underWay = 0
 
   const replay = createReplay(journal, clock, (text) => {
@@ -84,6 +88,46 @@ export function createDurableStage(options: DurableStageOptions): Stage {
     }
   }
 
+  async function ask(question: StatusEvent, waiting: StageWaiting): Promise<MessageEvent> {
+    const { expiresAt, since = clock.now(), onTimeout } = waiting
+    if (isLeft()) return await never()
+    if (isAsking) throw new Error('This turn waits for an answer already: ask one question at a time.')
+    isAsking = true
+    const place = ++questions
+    const wasAsked = replay.said(question)
+    if (!wasAsked) await whenDone(describe(question))
+    if (isLeft()) return await never()
+    const late = expiresAt === undefined ? undefined : { since, expiresAt }
+    if (late && journal?.unanswered.has(place)) {
+      isAsking = false
+      throw inputTimeout(late)
+    }
+    const left = wasAsked && replay.isDone() && inbox.size() === 0
+    const over = left ? expired(journal?.pause, clock.now()) : undefined
+    if (over) {
+      await store({ type: 'unanswered', question: place })
+      tellUnanswered(question, over)
+      isAsking = false
+      throw inputTimeout(over)
+    }
+    if (!wasAsked || left) {
+      const answered = Math.max(letter.generation, inbox.taken())
+      const asked = wasAsked ? undefined : writer.emit(question)
+      const policy = onTimeout === 'continue' ? { onTimeout } : {}
+      await store({ type: 'paused', answered, ...(late && { ...late, ...policy }) })
+      await asked
+    }
+    isAsking = false
+    const next = inbox.take()
+    if (next) {
+      if (replay.isDone() && isInterrupted(writer.phase)) tellWorking()
+      return next.received
+    }
+    pause = { wakeAt: expiresAt }
+    leave()
+    return await never()
+  }
+
   return {
     emit(event) {
       if (isLeft()) return never()
@@ -106,34 +150,27 @@ export function createDurableStage(options: DurableStageOptions): Stage {
       const result = await perform(step, work)
       return isLeft() ? await never() : result
     },
-    async ask(question, expiresAt) {
-      if (isLeft()) return await never()
-      if (isAsking) throw new Error('This turn waits for an answer already: ask one question at a time.')
-      isAsking = true
-      const wasAsked = replay.said(question)
-      if (!wasAsked) await whenDone(describe(question))
-      if (isLeft()) return await never()
-      if (!wasAsked || (replay.isDone() && inbox.size() === 0)) {
-        const answered = Math.max(letter.generation, inbox.taken())
-        const asked = wasAsked ? undefined : writer.emit(question)
-        await store({ type: 'paused', answered, ...(expiresAt !== undefined && { expiresAt }) })
-        await asked
+    async ask(question, waiting) {
+      for (let asked = question; ; ) {
+        const answer = await ask(asked, waiting)
+        const again = waiting.again?.(answer)
+        // What was done with an answer is stored, so that who has gone on needs it no more.
+        if (!again || !(replay.isDone() || replay.expects(again))) return answer
+        asked = again
       }
-      isAsking = false
-      const next = inbox.take()
-      if (next) {
-        if (replay.isDone() && isInterrupted(writer.phase)) tellWorking()
-        return next.received
-      }
-      pause = { wakeAt: expiresAt }
-      leave()
-      return await never()
     },
     isReplaying: () => !replay.isDone(),
     close: replay.close,
-    failure: () => difference,
+    failure: () => (difference === undefined ? undefined : { text: difference }),
     pause: () => (difference === undefined ? pause : undefined),
   }
+}
+
+/** The turn was waiting until then, and goes on without an answer. */
+function expired(pause: Journal['pause'], now: number): Unanswered | undefined {
+  const { expiresAt, since = expiresAt, onTimeout } = pause ?? {}
+  if (onTimeout !== 'continue' || expiresAt === undefined || since === undefined || expiresAt > now) return undefined
+  return { since, expiresAt }
 }
 
 async function settle(work: () => unknown): Promise<{ readonly value: unknown } | { readonly error: unknown }> {

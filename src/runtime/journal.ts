@@ -1,4 +1,11 @@
-import type { ArtifactEvent, JournalEntry, StatusEvent, StepEntry, StoredEvent } from '../protocol/events.ts'
+import type {
+  ArtifactEvent,
+  JournalEntry,
+  PausedEntry,
+  StatusEvent,
+  StepEntry,
+  StoredEvent,
+} from '../protocol/events.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import type { Mutable } from '../tasks/mutable.ts'
 import type { Letter } from './inbox.ts'
@@ -17,7 +24,9 @@ export interface Journal {
   readonly isHandedOver: boolean
   readonly isCanceled: boolean
   /** It waits for an answer, and none has come. */
-  readonly pause: Pause | undefined
+  readonly pause: PausedEntry | undefined
+  /** Which of its questions, the first one is 1, were not answered in time. */
+  readonly unanswered: ReadonlySet<number>
   /** What the agent has said in this turn. */
   readonly said: readonly Stored<Said>[]
   /** By `stepKey`. */
@@ -30,7 +39,6 @@ export interface Stored<T> {
 }
 
 export type Said = StatusEvent | ArtifactEvent
-export type Pause = Extract<JournalEntry, { readonly type: 'paused' }>
 
 /** A step is known by its name, and one that is called again by which call of that name it is. */
 export function stepKey({ step, call }: Pick<StepEntry, 'step' | 'call'>): string {
@@ -84,6 +92,11 @@ function createReader() {
       case 'paused':
         turn.pause = entry
         return
+      case 'unanswered':
+        turn.pause = undefined
+        turn.futile = 0
+        turn.unanswered.add(entry.question)
+        return
       case 'step':
         turn.futile = 0
         turn.steps.set(stepKey(entry), { generation, it: entry })
@@ -128,6 +141,7 @@ interface OpenTurn extends Mutable<Omit<Journal, 'letter' | 'queued' | 'isCancel
   readonly message: number
   readonly said: Stored<Said>[]
   readonly steps: Map<string, Stored<StepEntry>>
+  readonly unanswered: Set<number>
 }
 
 function newTurn(message: number): OpenTurn {
@@ -138,6 +152,7 @@ function newTurn(message: number): OpenTurn {
     futile: 0,
     isHandedOver: false,
     pause: undefined,
+    unanswered: new Set(),
     said: [],
     steps: new Map(),
   }

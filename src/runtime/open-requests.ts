@@ -1,4 +1,4 @@
-import { clientTools, toolResult, toolUse } from '../protocol/client-tools.ts'
+import { inputRequestIn, toolResult, toolUse } from '../protocol/client-tools.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import type { Json, JsonObject, Message, Part } from '../protocol/model.ts'
 import type { SendRequest } from '../protocol/service.ts'
@@ -56,7 +56,8 @@ export function openRequests(messages: readonly Message[]): readonly string[] {
   for (const message of messages) {
     if (message.role === 'agent') {
       const asked = requestsIn(message)
-      if (asked.length > 0) open = asked
+      const expired = inputRequestIn(message)?.expired
+      open = asked.length > 0 ? asked : open.filter((id) => id !== expired)
     } else if (hasResults(message)) {
       const answered = message.parts.filter(isResult).map(idIn)
       open = open.filter((id) => !answered.includes(id))
@@ -71,10 +72,9 @@ async function messagesOf(task: NewTask, log: CallerLog): Promise<readonly Messa
   return asking ? [...fold.messages(), asking] : fold.messages()
 }
 
-function requestsIn({ metadata, parts }: Message): readonly string[] {
-  const request = metadata?.[clientTools]
-  const uses = parts.filter(({ mediaType }) => mediaType === toolUse).map(idIn)
-  const ids = [isObject(request) ? request.requestId : undefined, ...uses]
+function requestsIn(message: Message): readonly string[] {
+  const uses = message.parts.filter(({ mediaType }) => mediaType === toolUse).map(idIn)
+  const ids = [inputRequestIn(message)?.requestId, ...uses]
   return [...new Set(ids.filter((id) => typeof id === 'string'))]
 }
 
@@ -99,7 +99,8 @@ function expectation(open: readonly string[], task: string): string {
 function describe(id: string | undefined, messages: readonly Message[]): string {
   if (id === undefined) return 'one without a toolUseId'
   const isKnown = messages.some((message) => message.role === 'agent' && requestsIn(message).includes(id))
-  return `one for ${quoted(id)}, which ${isKnown ? 'is answered already' : 'nobody asked for'}`
+  const isLate = messages.some((message) => inputRequestIn(message)?.expired === id)
+  return `one for ${quoted(id)}, which ${isLate ? 'has expired' : isKnown ? 'is answered already' : 'nobody asked for'}`
 }
 
 function quoted(id: string): string {

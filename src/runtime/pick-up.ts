@@ -1,5 +1,6 @@
 import { hasOpenCalls } from './calls/open-calls.ts'
 import type { Letter } from './inbox.ts'
+import { type Failure, unanswered } from './input-timeout.ts'
 import type { Journal } from './journal.ts'
 import type { RecoverySettings } from './recovery.ts'
 
@@ -19,7 +20,7 @@ export type PickUp =
   /** It waits for its caller. */
   | { readonly type: 'rest'; readonly wakeAt?: number }
   | { readonly type: 'cancel' }
-  | { readonly type: 'fail'; readonly reason: string }
+  | { readonly type: 'fail'; readonly failure: Failure }
 
 export const processGone = 'The process that worked on this task stopped before it had finished. Please send it again.'
 
@@ -29,28 +30,24 @@ export function pickUp(
   { isOrphan, now }: { readonly isOrphan: boolean; readonly now: number },
 ): PickUp {
   // It was begun when its agent had no such policy.
-  if (!journal) return { type: 'fail', reason: processGone }
+  if (!journal) return { type: 'fail', failure: { text: processGone } }
   const { letter, pause, attempt } = journal
   if (journal.isCanceled) {
     const isNeeded = policy === 'resume' && letter && attempt > 0 && hasOpenCalls(journal)
     return isNeeded ? { type: 'begin', letter, attempt, replay: journal, isCanceled: true } : { type: 'cancel' }
   }
   if (pause) {
-    const { expiresAt = Number.POSITIVE_INFINITY } = pause
-    return expiresAt <= now
-      ? { type: 'fail', reason: unanswered(expiresAt) }
-      : { type: 'rest', wakeAt: pause.expiresAt }
+    const { expiresAt = Number.POSITIVE_INFINITY, since = expiresAt, onTimeout } = pause
+    if (expiresAt > now) return { type: 'rest', wakeAt: pause.expiresAt }
+    if (onTimeout !== 'continue' || !letter) return { type: 'fail', failure: unanswered({ since, expiresAt }) }
+    return { type: 'begin', letter, attempt: Math.max(attempt, 1), replay: journal }
   }
   if (!letter) return { type: 'rest' }
   const replay = policy === 'resume' && attempt > 0 ? journal : undefined
   if (!isOrphan) return { type: 'begin', letter, attempt: Math.max(attempt, 1), replay }
   const crashes = (policy === 'resume' ? journal.futile : journal.crashes) + (journal.isHandedOver ? 0 : 1)
-  if (attempt > 0 && crashes >= attempts) return { type: 'fail', reason: givenUp(crashes) }
+  if (attempt > 0 && crashes >= attempts) return { type: 'fail', failure: { text: givenUp(crashes) } }
   return { type: 'begin', letter, attempt: attempt + 1, replay }
-}
-
-export function unanswered(expiresAt: number): string {
-  return `The question was not answered by ${new Date(expiresAt).toISOString()}, so the task ends here.`
 }
 
 function givenUp(crashes: number): string {

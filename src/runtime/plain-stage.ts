@@ -4,9 +4,9 @@ import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import { isInterrupted } from '../protocol/states.ts'
 import { setAlarm } from './alarm.ts'
 import type { Inbox } from './inbox.ts'
+import { type Failure, inputTimeout, type Unanswered, unanswered } from './input-timeout.ts'
 import { linkSignals } from './linked-signal.ts'
-import { unanswered } from './pick-up.ts'
-import type { Stage } from './stage.ts'
+import type { Stage, StageWaiting } from './stage.ts'
 import type { Stop } from './stop.ts'
 import type { Writer } from './writer.ts'
 
@@ -16,20 +16,22 @@ export interface PlainStageOptions {
   readonly stop: Stop
   readonly clock: Clock
   readonly tellWorking: () => void
+  /** Tells that the turn goes on without an answer. */
+  readonly tellUnanswered: (question: StatusEvent, late: Unanswered) => void
 }
 
 /** A turn that lives in this process from its beginning to its end. */
-export function createPlainStage({ writer, inbox, stop, clock, tellWorking }: PlainStageOptions): Stage {
-  let failure: string | undefined
+export function createPlainStage(options: PlainStageOptions): Stage {
+  const { writer, inbox, stop, clock, tellWorking, tellUnanswered } = options
+  let failure: Failure | undefined
   /** One question at a time, also of those who ask side by side. */
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
   return {
     emit: writer.emit,
     step: async (name, work) => toJson(await work(), `What the step "${name}" returns`),
-    ask(question, expiresAt, signal) {
-      const asking =
-        waiting === 0 ? askNow(question, expiresAt, signal) : last.then(() => askNow(question, expiresAt, signal))
+    ask(question, how) {
+      const asking = waiting === 0 ? askUntilKnown(question, how) : last.then(() => askUntilKnown(question, how))
       waiting++
       const answer = asking.finally(() => waiting--)
       last = answer.catch(() => {})
@@ -41,19 +43,37 @@ export function createPlainStage({ writer, inbox, stop, clock, tellWorking }: Pl
     pause: () => undefined,
   }
 
-  async function askNow(question: StatusEvent, expiresAt?: number, signal?: AbortSignal): Promise<MessageEvent> {
+  async function askUntilKnown(question: StatusEvent, how: StageWaiting): Promise<MessageEvent> {
+    for (let asked = question; ; ) {
+      const answer = await askNow(asked, how)
+      const again = how.again?.(answer)
+      if (!again) return answer
+      asked = again
+    }
+  }
+
+  async function askNow(question: StatusEvent, how: StageWaiting): Promise<MessageEvent> {
+    const { expiresAt, since = clock.now(), onTimeout, signal } = how
     signal?.throwIfAborted()
     await writer.emit(question)
+    const late = expiresAt === undefined ? undefined : { since, expiresAt }
+    const tooLate = new AbortController()
     const expire = () => {
-      failure = unanswered(expiresAt ?? 0)
+      if (onTimeout === 'continue') return tooLate.abort('unanswered')
+      failure = unanswered({ since: 0, expiresAt: 0, ...late })
       stop.stop('unanswered')
     }
     const release = expiresAt === undefined ? undefined : setAlarm(clock, expiresAt, expire)
-    const linked = signal && linkSignals([stop.signal, signal])
+    const others = [signal, onTimeout === 'continue' ? tooLate.signal : undefined].filter((each) => each !== undefined)
+    const linked = others.length > 0 ? linkSignals([stop.signal, ...others]) : undefined
     try {
       const next = await inbox.next(linked?.signal ?? stop.signal)
       if (isInterrupted(writer.phase)) tellWorking()
       return next.received
+    } catch (error) {
+      if (!late || !tooLate.signal.aborted || stop.signal.aborted) throw error
+      tellUnanswered(question, late)
+      throw inputTimeout(late)
     } finally {
       release?.()
       linked?.release()

@@ -14,6 +14,8 @@ import { sameJson } from './same-json.ts'
 export interface Replay {
   /** Whether this is stored already. */
   said(event: Said): boolean
+  /** Whether this is what comes next in what is stored. */
+  expects(event: Said): boolean
   /** Which call of a step this is, and what it gave if it is stored. */
   step(name: string): Pick<StepEntry, 'step' | 'call'> & { readonly stored?: StepEntry }
   /** Calls back when all was replayed, which may be at once. */
@@ -75,6 +77,10 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
       saidAgain++
       progress()
       return true
+    },
+    expects(event) {
+      const stored = said[saidAgain]
+      return stored !== undefined && isSame(stored.it, event)
     },
     step(step) {
       const call = (calls.get(step) ?? 0) + 1

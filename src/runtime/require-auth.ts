@@ -75,7 +75,7 @@ export function createRequireAuth(scene: Scene): RequireAuth {
     for (let complaint: string | undefined; ; complaint = again(need)) {
       const question = asQuestion(scene, need, complaint)
       if (!outOfBand) {
-        const given = givenBy(await scene.ask(question, moment), need)
+        const given = givenBy(await scene.ask(question, { expiresAt: moment }), need)
         if (given) return given
         continue
       }

@@ -4,6 +4,7 @@ import { lineageExtension, readLineage } from '../protocol/lineage.ts'
 import { isEnded, isInterrupted, type Phase } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
 import { createInbox, type Letter } from './inbox.ts'
+import { failedStatus } from './input-timeout.ts'
 import { readJournal } from './journal.ts'
 import type { RuntimeSettings } from './options.ts'
 import { type Beginning, pickUp } from './pick-up.ts'
@@ -126,8 +127,8 @@ export function startRun({ task, fence, generation, phase, letter }: RunStart, s
         await end('canceled')
         return undefined
       case 'fail':
-        logger.warn({ taskId }, found.reason)
-        await writer.emit(voice.status('failed', found.reason))
+        logger.warn({ taskId }, found.failure.text)
+        await writer.emit(failedStatus(voice, found.failure))
         return undefined
     }
   }

@@ -7,6 +7,7 @@ import type { NewTask } from '../tasks/log.ts'
 import type { Inbox } from './inbox.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { TurnSecrets } from './scrub.ts'
+import type { StageWaiting } from './stage.ts'
 import type { Stop } from './stop.ts'
 
 /** A turn as those see it who do larger things in its name: ask other agents, wait for credentials. */
@@ -21,7 +22,7 @@ export interface Scene {
   readonly settings: RuntimeSettings
   readonly emit: Mouth['emit']
   readonly step: (name: string, work: (within: Mouth) => unknown) => Promise<Json | undefined>
-  readonly ask: (question: StatusEvent, expiresAt?: number, signal?: AbortSignal) => Promise<MessageEvent>
+  readonly ask: (question: StatusEvent, waiting?: Omit<StageWaiting, 'again'>) => Promise<MessageEvent>
   /** What was said and done before is gone through again, and there is more of it. */
   readonly isReplaying: () => boolean
   /** From now on it waits for its caller, which may take long. */

@@ -11,14 +11,15 @@ export interface TurnSecrets {
 const shortest = 6
 /** A turn that uses more knows only the newest. */
 const limit = 256
-const mark = '[redacted]'
+/** Stands where a secret was. */
+export const redactionMark = '[redacted]'
 
 export function createTurnSecrets(): TurnSecrets {
   const known = new Set<string>()
 
   function clean(text: string): string {
     let cleaned = text
-    for (const secret of known) if (cleaned.includes(secret)) cleaned = cleaned.replaceAll(secret, mark)
+    for (const secret of known) if (cleaned.includes(secret)) cleaned = cleaned.replaceAll(secret, redactionMark)
     return cleaned
   }
 

@@ -1,3 +1,4 @@
+import { askedAgain } from '../agent/ask.ts'
 import type { Content } from '../agent/content.ts'
 import { perform } from '../agent/perform.ts'
 import { refused } from '../agent/refused.ts'
@@ -17,6 +18,7 @@ import { createDurableStage } from './durable-stage.ts'
 import { describeFailure } from './failure.ts'
 import { watchIdle } from './idle.ts'
 import type { Inbox } from './inbox.ts'
+import { factsOfError, failedStatus, goesOn, type Unanswered } from './input-timeout.ts'
 import type { Said } from './journal.ts'
 import type { RuntimeSettings } from './options.ts'
 import type { Beginning } from './pick-up.ts'
@@ -24,7 +26,8 @@ import { createPlainStage } from './plain-stage.ts'
 import { createRequireAuth } from './require-auth.ts'
 import type { Scene } from './scene.ts'
 import { createTurnSecrets, type TurnSecrets } from './scrub.ts'
-import type { PausedTurn, Stage } from './stage.ts'
+import { revealed } from './sensitive.ts'
+import type { PausedTurn, Stage, StageWaiting } from './stage.ts'
 import type { Stop, StopReason } from './stop.ts'
 import type { Writer } from './writer.ts'
 
@@ -43,7 +46,9 @@ export async function runTurn(
 ): Promise<StopReason | PausedTurn | undefined> {
   const { task, letter, attempt, replay, isCanceled, stop, writer, inbox, voice } = start
   const { log, logger, agent, taskAfter, recovery, clock, inactivityTimeout } = settings
-  const { received } = letter
+  /** As the stage, made when they are needed: most turns know no secrets. */
+  let secrets: TurnSecrets | undefined
+  const received = reveal(letter.received)
   const isFirst = letter.generation === 1
   /** The caller will know it as a task. Ahead of `writer.phase`, which tells what is stored. */
   let isTask = writer.phase !== 'received'
@@ -55,29 +60,38 @@ export async function runTurn(
     void writer.emit(recovery.isKept ? { ...working, implied: true } : working)
   }
 
+  function tellUnanswered(question: StatusEvent, late: Unanswered): void {
+    const working = goesOn(voice, question, late)
+    void writer.emit(recovery.isKept ? { ...working, implied: true } : working)
+  }
+
+  function reveal(event: MessageEvent): MessageEvent {
+    if (!event.sensitive) return event
+    secrets ??= createTurnSecrets()
+    return revealed(event, settings.vault, secrets)
+  }
+
   function becomesTask(): void {
     if (!isTask) tellWorking()
     isTask = true
   }
 
+  const staged = { writer, inbox, stop, clock, tellWorking, tellUnanswered }
   /** Made when it is needed: most turns neither ask nor have steps. */
   let stage: Stage | undefined =
-    recovery.policy === 'resume'
-      ? createDurableStage({ writer, inbox, stop, clock, tellWorking, letter, journal: replay, isCanceled })
-      : undefined
+    recovery.policy === 'resume' ? createDurableStage({ ...staged, letter, journal: replay, isCanceled }) : undefined
 
   function onStage(): Stage {
-    stage ??= createPlainStage({ writer, inbox, stop, clock, tellWorking })
+    stage ??= createPlainStage(staged)
     return stage
   }
 
-  /** As the stage, made when they are needed: most turns know no secrets. */
-  let secrets: TurnSecrets | undefined
   const heard: MessageEvent[] = []
   let scene: Scene | undefined
   let calls: TurnCalls | undefined
   let requireAuth: RequireAuth | undefined
-  const newArtifactId = recovery.isKept ? artifactIds(`${letter.generation}`) : randomId
+  const newArtifactId = recovery.isKept ? numbered(`artifact-${letter.generation}`) : randomId
+  const newRequestId = recovery.isKept ? numbered(`input-${letter.generation}`) : randomId
 
   const idle =
     inactivityTimeout === undefined ? undefined : watchIdle(clock, inactivityTimeout, () => stop.stop('inactive'))
@@ -94,7 +108,7 @@ export async function runTurn(
   /** For the work of a step that is stored as a whole. */
   function within(step: string): Mouth {
     const place = `${letter.generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
-    return { emit: (event) => emit({ ...event, step }), newArtifactId: artifactIds(place) }
+    return { emit: (event) => emit({ ...event, step }), newArtifactId: numbered(`artifact-${place}`) }
   }
 
   async function step(name: string, work: (within: Mouth) => unknown) {
@@ -108,14 +122,19 @@ export async function runTurn(
     return done
   }
 
-  async function ask(question: StatusEvent, expiresAt?: number, signal?: AbortSignal): Promise<MessageEvent> {
+  async function ask(question: StatusEvent, waiting: Omit<StageWaiting, 'again'> = {}): Promise<MessageEvent> {
     if (stop.over) return await refused(overText(task, stop))
     isTask = toldStatus = true
     idle?.hold()
-    const answer = await onStage().ask(secrets ? secrets.scrub(question) : question, expiresAt, signal)
-    heard.push(answer)
-    idle?.touch()
-    return answer
+    const asked = secrets ? secrets.scrub(question) : question
+    const again = (answer: MessageEvent) => (reveal(answer).sensitive ? askedAgain(asked) : undefined)
+    try {
+      const answer = await onStage().ask(asked, { ...waiting, again })
+      heard.push(answer)
+      return reveal(answer)
+    } finally {
+      idle?.touch()
+    }
   }
 
   /** Made when it is needed, as the stage. */
@@ -163,6 +182,7 @@ export async function runTurn(
       log: logger,
       now: clock.now,
       newArtifactId,
+      newRequestId,
       emit,
       step,
       ask,
@@ -199,7 +219,9 @@ export async function runTurn(
       { taskId: task.taskId, reference, error: secrets ? cleaned(error, secrets) : error },
       'the agent failed',
     )
-    return isEnded(writer.phase) ? undefined : writer.emit(voice.status('failed', secrets ? secrets.scrub(text) : text))
+    if (isEnded(writer.phase)) return undefined
+    const facts = factsOfError(error)
+    return writer.emit(failedStatus(voice, { text: secrets ? secrets.scrub(text) : text, ...(facts && { facts }) }))
   }
 
   // An attempt that follows another finds the task at work, unless that one was waiting for its caller.
@@ -224,8 +246,8 @@ export async function runTurn(
   if (pending) await pending
   const failure = stage?.failure()
   if (failure !== undefined) {
-    logger.error({ taskId: task.taskId }, failure)
-    if (!isEnded(writer.phase)) await writer.emit(voice.status('failed', failure))
+    logger.error({ taskId: task.taskId }, failure.text)
+    if (!isEnded(writer.phase)) await writer.emit(failedStatus(voice, failure))
     return undefined
   }
   if (stop.reason || !done) return stop.reason === 'paused' ? stage?.pause() : stop.reason
@@ -247,9 +269,9 @@ function overText({ taskId }: NewTask, { reason }: Stop): string {
 }
 
 /** The same for every attempt, so that what an attempt writes takes the place of what an earlier one has written. */
-function artifactIds(place: string): () => string {
+function numbered(place: string): () => string {
   let made = 0
-  return () => `artifact-${place}-${++made}`
+  return () => `${place}-${++made}`
 }
 
 function randomId(): string {

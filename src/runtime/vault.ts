@@ -1,11 +1,14 @@
 import type { Clock } from '../protocol/clock.ts'
 import type { InBand } from '../protocol/in-band.ts'
+import type { Part } from '../protocol/model.ts'
 
 /** What came with a message and must not be stored. */
 export interface Kept {
   /** The token with which the request proved who sends it. */
   readonly token?: string | undefined
   readonly inBand: readonly InBand[]
+  /** What the message said, if that must not be stored. */
+  readonly parts?: readonly Part[] | undefined
 }
 
 /** Secrets of callers, in the memory of this process and nowhere else. The log knows them by tickets. */

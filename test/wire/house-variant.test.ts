@@ -135,6 +135,21 @@ describe('options of the house', () => {
     expect(answered.at(-1)?.result).toEqual(rest.at(-1)?.result)
   })
 
+  it('tell also as an error that nobody answered a request in time', async () => {
+    const impatient = async (turn: Turn) => (await turn.ask('Which one?', { timeout: 100 })).text
+    const { server } = await serveReal(impatient, { holdStreamOnInput: true, timeoutAsError: true })
+    const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', wish))
+    expect(events[0]?.result.status.message.inputRequest).toMatchObject({ prompt: 'Which one?', sensitive: false })
+    expect(events.at(-2)?.result).toMatchObject({
+      final: true,
+      status: { state: 'failed' },
+      metadata: { reason: 'INPUT_TIMEOUT', timeoutSeconds: 0.1 },
+    })
+    const { id: taskId } = events[0]?.result ?? {}
+    const data = { reason: 'INPUT_TIMEOUT', taskId, timeoutSeconds: 0.1 }
+    expect(events.at(-1)?.error).toMatchObject({ code: -32050, data })
+  })
+
   it('end it there otherwise', async () => {
     const { server } = await serveReal(search)
     const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', wish))

@@ -1,3 +1,4 @@
+import { answerGone } from '../../agent/ask.ts'
 import type { MessageEvent } from '../../protocol/events.ts'
 import { credentialsExtension, credentialsPart, isMark } from '../../protocol/in-band.ts'
 import { lineageExtension } from '../../protocol/lineage.ts'
@@ -11,11 +12,12 @@ import type { Keys } from './outcome.ts'
  * process has them; if it has not, the mark does, and the other agent asks again.
  */
 export function answerDown(
-  { message, ticket }: MessageEvent,
+  { message, ticket, sensitive }: MessageEvent,
   { taskId, contextId }: Link,
   { messageId }: Keys,
   { task, settings, secrets }: Scene,
 ): SendRequest {
+  if (sensitive) throw answerGone()
   const inBand = settings.vault.of(ticket)?.inBand ?? []
   for (const { credentials } of inBand) secrets.add(credentials)
   const { [lineageExtension]: _, [credentialsExtension]: __, ...metadata } = message.metadata ?? {}

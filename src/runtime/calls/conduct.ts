@@ -156,7 +156,7 @@ export async function conduct(plan: Plan, { scene, questions, progress, over }: 
       const answer: MessageEvent | undefined | 'halted' = await questions.inTurn(told.ticket, () =>
         told.asks === 'auth-required'
           ? awaitCredentials(told, waiting)
-          : orHalted(brake, scene.ask(relay.question(told, link), undefined, brake.signal)),
+          : orHalted(brake, scene.ask(relay.question(told, link), { signal: brake.signal })),
       )
       if (answer === 'halted') throw new CallFailed(halted().failed)
       last = told.question
