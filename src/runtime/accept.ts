@@ -236,7 +236,7 @@ async function requireRoom(head: VisibleHead, name: string, { settings, runs, lo
     throw new A2AError('conflict', `Task ${name} still works on an earlier message: send this one when it rests.`)
   }
   const run = runs.get(taskId)
-  const isFull = run ? run.waiting() >= queueLimit : await isFullElsewhere(head, queueLimit, log)
+  const isFull = run ? run.waiting >= queueLimit : await isFullElsewhere(head, queueLimit, log)
   if (isFull) {
     const text = `Task ${name} has ${queueLimit} messages waiting: send this one later.`
     throw new A2AError('unavailable', text, { retryAfter: 5 })

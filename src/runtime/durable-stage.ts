@@ -102,7 +102,7 @@ export function createDurableStage(options: DurableStageOptions): Stage {
       isAsking = false
       throw inputTimeout(late)
     }
-    const left = wasAsked && replay.isDone() && inbox.size() === 0
+    const left = wasAsked && replay.isDone() && inbox.size === 0
     const over = left ? expired(journal?.pause, clock.now()) : undefined
     if (over) {
       await store({ type: 'unanswered', question: place })
@@ -111,7 +111,7 @@ export function createDurableStage(options: DurableStageOptions): Stage {
       throw inputTimeout(over)
     }
     if (!wasAsked || left) {
-      const answered = Math.max(letter.generation, inbox.taken())
+      const answered = Math.max(letter.generation, inbox.taken)
       const asked = wasAsked ? undefined : writer.emit(question)
       const policy = onTimeout === 'continue' ? { onTimeout } : {}
       await store({ type: 'paused', answered, ...(late && { ...late, ...policy }) })

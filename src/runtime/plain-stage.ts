@@ -28,7 +28,7 @@ export function createPlainStage(options: PlainStageOptions): Stage {
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
   return {
-    emit: writer.emit,
+    emit: (event) => writer.emit(event),
     step: async (name, work) => toJson(await work(), `What the step "${name}" returns`),
     ask(question, how) {
       const asking = waiting === 0 ? askUntilKnown(question, how) : last.then(() => askUntilKnown(question, how))

@@ -1,34 +1,17 @@
-import { createVoice } from '../agent/voice.ts'
+import { createVoice, type Voice } from '../agent/voice.ts'
 import type { JournalEntry, TaskEvent } from '../protocol/events.ts'
 import { lineageExtension, readLineage } from '../protocol/lineage.ts'
 import { isEnded, isInterrupted, type Phase } from '../protocol/states.ts'
 import type { NewTask } from '../tasks/log.ts'
-import { createInbox, type Letter } from './inbox.ts'
+import { Inbox, type Letter } from './inbox.ts'
 import { failedStatus } from './input-timeout.ts'
 import { readJournal } from './journal.ts'
 import type { RuntimeSettings } from './options.ts'
 import { type Beginning, pickUp } from './pick-up.ts'
 import type { PausedTurn } from './stage.ts'
-import { createStop, type Stop, type StopReason, stopText } from './stop.ts'
+import { Stop, type StopReason, stopText } from './stop.ts'
 import { runTurn } from './turn.ts'
-import { createWriter, LeaseLost } from './writer.ts'
-
-/** A task at work in this process, from the message that woke it until it rests or ends. */
-export interface Run {
-  /** How many messages wait for their turn. */
-  waiting(): number
-  stop(reason: StopReason): void
-  /** It has given its lease to whoever takes it, which must not be prolonged any more. */
-  isLeaving(): boolean
-  /** Somebody in this process has stored a message or a wish for it. */
-  nudge(): void
-  /** From now on it hears also what callers in other processes store. */
-  watch(): void
-  /** Resolves when it has stored, beyond that generation, a state at which callers stop waiting; or when it is over. */
-  rested(after: number): Promise<void>
-  /** Resolves when the lease is given back or lost. Never rejects. */
-  readonly done: Promise<void>
-}
+import { LeaseLost, Writer, type WriterOwner } from './writer.ts'
 
 export interface RunStart {
   readonly task: NewTask
@@ -44,198 +27,252 @@ export interface RunStart {
 /** Milliseconds until a store that failed is asked again for what others have said. */
 const watchPause = 1_000
 
-export function startRun({ task, fence, generation, phase, letter }: RunStart, settings: RuntimeSettings): Run {
-  const { taskId } = task
-  const { log, logger, recovery } = settings
-  const inbox = createInbox()
-  const voice = createVoice(task, settings.clock.now)
+/**
+ * A task at work in this process, from the message that woke it until it rests or ends. A class, because there is one
+ * for every message that begins a task.
+ */
+export class Run implements WriterOwner {
+  readonly #task: NewTask
+  readonly #fence: number
+  readonly #letter: Letter | undefined
+  readonly #settings: RuntimeSettings
+  readonly #inbox = new Inbox()
+  readonly #voice: Voice
+  readonly #writer: Writer
   /** The turn under way, and why the whole run must stop. */
-  let turn: Stop | undefined
-  let halted: StopReason | undefined
+  #turn: Stop | undefined
+  #halted: StopReason | undefined
   /** The last generation at which callers stop waiting, and who waits for the next one. */
-  let restedAt = 0
-  let finished: AbortController | undefined
-  let isOver = false
-  let isLeaving = false
-  const waiters: (() => void)[] = []
+  #restedAt = 0
+  #waiters: (() => void)[] | undefined
+  #finished: AbortController | undefined
+  #isOver = false
+  #isLeaving = false
   /** The last message that was answered. */
-  let answered = 0
+  #answered = 0
+  /** Resolves when the lease is given back or lost. Never rejects. */
+  readonly done: Promise<void>
 
-  const writer = createWriter({
-    log,
-    taskId,
-    fence,
-    generation,
-    phase,
-    /** A task that has input does not wait for any, and is not complete: what was queued runs first. */
-    adjust(event) {
-      const rests = event.type === 'status' && (event.status.state === 'completed' || isInterrupted(event.status.state))
-      return rests && inbox.size() > 0 ? { ...event, status: { ...event.status, state: 'working' } } : event
-    },
-    onForeign(event: TaskEvent, at: number) {
-      if (event.type === 'cancel') stop('canceled')
-      if (event.type !== 'message') return
-      const answersQuestion = inbox.push({ received: event, generation: at })
-      const isAnswer = answersQuestion || isInterrupted(writer.phase)
-      if (!isAnswer && settings.whileBusy === 'interrupt') turn?.stop('interrupted')
-    },
-    onStored() {
-      if (!isEnded(writer.phase) && !isInterrupted(writer.phase)) return
-      restedAt = writer.generation
-      tellRest()
-    },
-    onLost: () => stop('lease-lost'),
-    onFlood: () => stop('flooded'),
-  })
-
-  function stop(reason: StopReason): void {
-    halted ??= reason
-    turn?.stop(reason)
+  constructor(start: RunStart, settings: RuntimeSettings) {
+    const { task, fence, generation, phase, letter } = start
+    this.#task = task
+    this.#fence = fence
+    this.#letter = letter
+    this.#settings = settings
+    this.#voice = createVoice(task, settings.clock.now)
+    this.#writer = new Writer({ log: settings.log, taskId: task.taskId, fence, generation, phase }, this)
+    this.done = this.#run()
   }
 
-  async function work(): Promise<void> {
+  /** How many messages wait for their turn. */
+  get waiting(): number {
+    return this.#inbox.size
+  }
+
+  /** It has given its lease to whoever takes it, which must not be prolonged any more. */
+  get isLeaving(): boolean {
+    return this.#isLeaving
+  }
+
+  stop(reason: StopReason): void {
+    this.#halted ??= reason
+    this.#turn?.stop(reason)
+  }
+
+  /** Somebody in this process has stored a message or a wish for it. */
+  nudge(): void {
+    const { taskId } = this.#task
+    this.#writer.sync().catch((error) => this.#settings.logger.error({ taskId, error }, 'a task could not be read'))
+  }
+
+  /** From now on it hears also what callers in other processes store. */
+  watch(): void {
+    if (this.#finished || this.#isOver) return
+    this.#finished = new AbortController()
+    void this.#follow(this.#finished.signal)
+  }
+
+  /** Resolves when it has stored, beyond that generation, a state at which callers stop waiting; or when it is over. */
+  rested(after: number): Promise<void> {
+    if (this.#restedAt > after) return Promise.resolve()
+    this.#waiters ??= []
+    const waiters = this.#waiters
+    return new Promise((resolve) => waiters.push(resolve))
+  }
+
+  /** A task that has input does not wait for any, and is not complete: what was queued runs first. */
+  adjust(event: TaskEvent): TaskEvent {
+    if (this.#inbox.size === 0 || event.type !== 'status') return event
+    const { state } = event.status
+    const rests = state === 'completed' || isInterrupted(state)
+    return rests ? { ...event, status: { ...event.status, state: 'working' } } : event
+  }
+
+  onForeign(event: TaskEvent, at: number): void {
+    if (event.type === 'cancel') this.stop('canceled')
+    if (event.type !== 'message') return
+    const answersQuestion = this.#inbox.push({ received: event, generation: at })
+    const isAnswer = answersQuestion || isInterrupted(this.#writer.phase)
+    if (!isAnswer && this.#settings.whileBusy === 'interrupt') this.#turn?.stop('interrupted')
+  }
+
+  onStored(): void {
+    const { phase, generation } = this.#writer
+    if (!isEnded(phase) && !isInterrupted(phase)) return
+    this.#restedAt = generation
+    this.#tellRest()
+  }
+
+  onLost(): void {
+    this.stop('lease-lost')
+  }
+
+  onFlood(): void {
+    this.stop('flooded')
+  }
+
+  async #run(): Promise<void> {
+    const { logger } = this.#settings
+    const { taskId } = this.#task
+    try {
+      await this.#work()
+    } catch (error) {
+      if (error instanceof LeaseLost) {
+        logger.warn({ taskId, fence: this.#fence }, 'the lease of a task was lost to another process')
+      } else logger.error({ taskId, error }, 'a task could not be stored; it is failed when its lease has run out')
+    } finally {
+      this.#isOver = true
+      this.#finished?.abort('done')
+      this.#restedAt = Number.POSITIVE_INFINITY
+      this.#tellRest()
+    }
+  }
+
+  async #work(): Promise<void> {
+    const letter = this.#letter
+    const task = this.#task
+    const settings = this.#settings
+    const inbox = this.#inbox
+    const writer = this.#writer
     // The first message has nothing before it, and who keeps no journal has nothing to look up.
-    const isNew = letter && (letter.generation === 1 || !recovery.isKept)
-    let next: Beginning | undefined = isNew ? { letter, attempt: 1 } : await resume(letter === undefined)
+    const isNew = letter && (letter.generation === 1 || !settings.recovery.isKept)
+    let next: Beginning | undefined = isNew ? { letter, attempt: 1 } : await this.#resume(letter === undefined)
     while (next) {
-      turn = createStop(settings, deadlineOf(next.letter, settings))
-      if (halted) turn.stop(halted)
-      const stopped = await runTurn({ task, ...next, stop: turn, writer, inbox, voice }, settings)
-      turn = undefined
+      const stop = new Stop(settings, deadlineOf(next.letter, settings))
+      this.#turn = stop
+      if (this.#halted) stop.stop(this.#halted)
+      const stopped = await runTurn({ task, ...next, stop, writer, inbox, voice: this.#voice }, settings)
+      this.#turn = undefined
       if (isEnded(writer.phase)) return
       const pause = typeof stopped === 'object' ? stopped : undefined
-      const reason = halted ?? (typeof stopped === 'object' || stopped === 'interrupted' ? undefined : stopped)
-      if (reason) return await end(reason)
-      answered = Math.max(next.letter.generation, inbox.taken())
-      next = pause ? await release(pause) : (following() ?? (await rest()))
+      const reason = this.#halted ?? (typeof stopped === 'object' || stopped === 'interrupted' ? undefined : stopped)
+      if (reason) return await this.#end(reason)
+      this.#answered = Math.max(next.letter.generation, inbox.taken)
+      next = pause ? await this.#release(pause) : (this.#following() ?? (await this.#rest()))
     }
   }
 
   /** Where an earlier process, or an earlier run, has left the task. */
-  async function resume(isOrphan: boolean): Promise<Beginning | undefined> {
-    const journal = await readJournal(log, taskId, writer.generation)
-    if (!journal && letter) return begin(letter)
-    inbox.fill(journal?.queued ?? [])
-    const found = pickUp(journal, recovery, { isOrphan, now: settings.clock.now() })
+  async #resume(isOrphan: boolean): Promise<Beginning | undefined> {
+    const { log, logger, recovery, clock } = this.#settings
+    const { taskId } = this.#task
+    const journal = await readJournal(log, taskId, this.#writer.generation)
+    if (!journal && this.#letter) return this.#begin(this.#letter)
+    this.#inbox.fill(journal?.queued ?? [])
+    const found = pickUp(journal, recovery, { isOrphan, now: clock.now() })
     switch (found.type) {
       case 'begin':
-        if (found.attempt > (journal?.attempt ?? 0)) note(attemptAt(found))
+        if (found.attempt > (journal?.attempt ?? 0)) this.#note(attemptAt(found))
         return found
       case 'rest':
-        return await release(found)
+        return await this.#release(found)
       case 'cancel':
-        await end('canceled')
+        await this.#end('canceled')
         return undefined
       case 'fail':
         logger.warn({ taskId }, found.failure.text)
-        await writer.emit(failedStatus(voice, found.failure))
+        await this.#writer.emit(failedStatus(this.#voice, found.failure))
         return undefined
     }
   }
 
-  function following(): Beginning | undefined {
-    const next = inbox.take()
-    return next && begin(next)
+  #following(): Beginning | undefined {
+    const next = this.#inbox.take()
+    return next && this.#begin(next)
   }
 
-  function begin(next: Letter): Beginning {
+  #begin(next: Letter): Beginning {
     const beginning = { letter: next, attempt: 1 }
-    if (recovery.isKept) note(attemptAt(beginning))
+    if (this.#settings.recovery.isKept) this.#note(attemptAt(beginning))
     return beginning
   }
 
   /** Stored together with what follows, and before it. */
-  function note(entry: JournalEntry): void {
-    void writer.emit({ type: 'journal', entry })
+  #note(entry: JournalEntry): void {
+    void this.#writer.emit({ type: 'journal', entry })
   }
 
-  async function rest(): Promise<Beginning | undefined> {
-    if (recovery.isKept) note({ type: 'rested', answered })
-    return await release()
+  async #rest(): Promise<Beginning | undefined> {
+    if (this.#settings.recovery.isKept) this.#note({ type: 'rested', answered: this.#answered })
+    return await this.#release()
   }
 
   /** Gives the lease back, unless something has come meanwhile: then that is what to do next. */
-  async function release(pause?: PausedTurn): Promise<Beginning | undefined> {
+  async #release(pause?: PausedTurn): Promise<Beginning | undefined> {
+    const writer = this.#writer
+    const { log } = this.#settings
     for (;;) {
       await writer.settled()
-      if (halted) {
-        await end(halted)
+      if (this.#halted) {
+        await this.#end(this.#halted)
         return undefined
       }
       // An answer goes to the turn that asked.
-      if (inbox.size() > 0) return pause ? await resume(false) : following()
-      if (await log.release(taskId, fence, writer.generation, pause?.wakeAt)) return undefined
+      if (this.#inbox.size > 0) return pause ? await this.#resume(false) : this.#following()
+      if (await log.release(this.#task.taskId, this.#fence, writer.generation, pause?.wakeAt)) return undefined
       await writer.sync()
     }
   }
 
-  async function end(reason: StopReason): Promise<void> {
-    if (reason === 'lease-lost') throw new LeaseLost(`The lease of task ${taskId} is lost.`)
-    if (reason === 'shutdown' && recovery.isKept) return await handOver()
-    const canceled = reason === 'canceled'
-    await writer.emit(canceled ? voice.status('canceled') : voice.status('failed', stopText(reason, settings)))
+  async #end(reason: StopReason): Promise<void> {
+    if (reason === 'lease-lost') throw new LeaseLost(`The lease of task ${this.#task.taskId} is lost.`)
+    if (reason === 'shutdown' && this.#settings.recovery.isKept) return await this.#handOver()
+    const voice = this.#voice
+    const status =
+      reason === 'canceled' ? voice.status('canceled') : voice.status('failed', stopText(reason, this.#settings))
+    await this.#writer.emit(status)
   }
 
   /** Whoever looks for orphans next finds this one: nobody waits for the lease to run out. */
-  async function handOver(): Promise<void> {
-    isLeaving = true
-    await writer.emit({ type: 'journal', entry: { type: 'handed-over' } })
-    await log.renew([{ taskId, fence }], 0)
+  async #handOver(): Promise<void> {
+    this.#isLeaving = true
+    await this.#writer.emit({ type: 'journal', entry: { type: 'handed-over' } })
+    await this.#settings.log.renew([{ taskId: this.#task.taskId, fence: this.#fence }], 0)
   }
 
-  function tellRest(): void {
-    for (const tell of waiters.splice(0)) tell()
+  #tellRest(): void {
+    const waiters = this.#waiters
+    this.#waiters = undefined
+    for (const tell of waiters ?? []) tell()
   }
 
-  function nudge(): void {
-    writer.sync().catch((error) => logger.error({ taskId, error }, 'a task could not be read'))
-  }
-
-  async function follow(signal: AbortSignal): Promise<void> {
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { logger, clock } = this.#settings
     while (!signal.aborted) {
-      await hear(signal).catch(async (error) => {
-        logger.error({ taskId, error }, 'a task could not be watched; it is tried again')
-        await new Promise<void>((resolve) => settings.clock.setTimeout(resolve, watchPause))
+      await this.#hear(signal).catch(async (error) => {
+        logger.error({ taskId: this.#task.taskId, error }, 'a task could not be watched; it is tried again')
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, watchPause))
       })
     }
   }
 
-  async function hear(signal: AbortSignal): Promise<void> {
+  async #hear(signal: AbortSignal): Promise<void> {
+    const writer = this.#writer
     const seen = writer.generation
-    await log.wait(taskId, seen, signal)
+    await this.#settings.log.wait(this.#task.taskId, seen, signal)
     await writer.settled()
     // What we wrote ourselves needs no reading; and a write that comes after somebody else's reads it first.
     if (writer.generation === seen && !signal.aborted) await writer.sync()
-  }
-
-  function watch(): void {
-    if (finished || isOver) return
-    finished = new AbortController()
-    void follow(finished.signal)
-  }
-
-  async function run(): Promise<void> {
-    try {
-      await work()
-    } catch (error) {
-      if (error instanceof LeaseLost) logger.warn({ taskId, fence }, 'the lease of a task was lost to another process')
-      else logger.error({ taskId, error }, 'a task could not be stored; it is failed when its lease has run out')
-    } finally {
-      isOver = true
-      finished?.abort('done')
-      restedAt = Number.POSITIVE_INFINITY
-      tellRest()
-    }
-  }
-
-  return {
-    waiting: inbox.size,
-    stop,
-    isLeaving: () => isLeaving,
-    nudge,
-    watch,
-    rested: (after) => (restedAt > after ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
-    done: run(),
   }
 }
 

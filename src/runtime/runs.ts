@@ -1,6 +1,6 @@
 import type { Timer } from '../protocol/clock.ts'
 import type { RuntimeSettings } from './options.ts'
-import { type Run, type RunStart, startRun } from './run.ts'
+import { Run, type RunStart } from './run.ts'
 
 /** The tasks at work in this process, and the heartbeat of their leases. */
 export interface Runs {
@@ -37,7 +37,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
 
   async function beat(): Promise<void> {
     const held = []
-    for (const [taskId, { run, fence }] of runs) if (!run.isLeaving()) held.push({ taskId, fence })
+    for (const [taskId, { run, fence }] of runs) if (!run.isLeaving) held.push({ taskId, fence })
     try {
       const lost = await log.renew(held, leaseTtl)
       for (const taskId of lost) runs.get(taskId)?.run.stop('lease-lost')
@@ -63,7 +63,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
     },
     start(start) {
       const { taskId } = start.task
-      const run = startRun(start, settings)
+      const run = new Run(start, settings)
       runs.set(taskId, { run, fence: start.fence })
       heartbeat ??= clock.setInterval(beat, leaseTtl / 3)
       watching ??= clock.setTimeout(watchAll, watchAfter)

@@ -1,5 +1,4 @@
 import type { Timer } from '../protocol/clock.ts'
-import type { Mutable } from '../tasks/mutable.ts'
 import { setAlarm } from './alarm.ts'
 import type { RuntimeSettings } from './options.ts'
 
@@ -21,66 +20,87 @@ export type StopReason =
   /** It waits for an answer, and no process does. */
   | 'paused'
 
-/** The brake of one turn. */
-export interface Stop {
-  readonly signal: AbortSignal
-  readonly reason: StopReason | undefined
-  /** Nothing that this turn emits is stored any more. */
-  readonly over: boolean
-  stop(reason: StopReason): void
-  /** Leaves the work where it is, without telling it. */
-  leave(reason: StopReason): void
-  /** How the work ended; undefined if it ignores the signal until the end of the grace period. */
-  race<T>(work: Promise<T>): Promise<Ended<T> | undefined>
-  close(): void
-}
-
 export type Ended<T> = { readonly value: T } | { readonly error: unknown }
 
 /** Nothing that the work may still do is of use to anybody. */
 const hopeless: readonly StopReason[] = ['lease-lost', 'differs', 'unanswered']
 
-export function createStop({ cancelGrace, turnDeadline, clock }: RuntimeSettings, until?: number): Stop {
-  const controller = new AbortController()
-  let grace: Timer | undefined
-  let leaveBehind = () => {}
+type Limits = Pick<RuntimeSettings, 'cancelGrace' | 'turnDeadline' | 'clock'>
 
-  function stop(why: StopReason): void {
-    if (brake.reason || brake.over) return
-    brake.reason = why
-    grace = clock.setTimeout(() => leaveBehind(), hopeless.includes(why) ? 0 : cancelGrace)
-    controller.abort(new Error(`The turn is stopped: ${why}.`))
+/** The brake of one turn. A class, and its signal made when it is asked for, because every turn has one. */
+export class Stop {
+  readonly #settings: Limits
+  readonly #deadline: Timer | undefined
+  readonly #unset: (() => void) | undefined
+  #controller: AbortController | undefined
+  #grace: Timer | undefined
+  #leaveBehind: (() => void) | undefined
+  #reason: StopReason | undefined
+  #over = false
+
+  constructor(settings: Limits, until?: number) {
+    const { turnDeadline, clock } = settings
+    this.#settings = settings
+    if (turnDeadline !== undefined) this.#deadline = clock.setTimeout(() => this.stop('deadline'), turnDeadline)
+    if (until !== undefined) this.#unset = setAlarm(clock, until, () => this.stop('expired'))
   }
-  const deadline = turnDeadline === undefined ? undefined : clock.setTimeout(() => stop('deadline'), turnDeadline)
 
-  const unset = until === undefined ? undefined : setAlarm(clock, until, () => stop('expired'))
-
-  const brake: Mutable<Stop> = {
-    signal: controller.signal,
-    reason: undefined,
-    over: false,
-    stop,
-    leave(why) {
-      if (brake.reason || brake.over) return
-      brake.reason = why
-      grace = clock.setTimeout(() => leaveBehind(), 0)
-    },
-    race: (work) =>
-      new Promise((resolve) => {
-        leaveBehind = () => resolve(undefined)
-        work.then(
-          (value) => resolve({ value }),
-          (error) => resolve({ error }),
-        )
-      }),
-    close() {
-      brake.over = true
-      clock.clearTimeout(grace)
-      clock.clearTimeout(deadline)
-      unset?.()
-    },
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#reason && this.#reason !== 'paused') this.#abort(this.#reason)
+    }
+    return this.#controller.signal
   }
-  return brake
+
+  get reason(): StopReason | undefined {
+    return this.#reason
+  }
+
+  /** Nothing that this turn emits is stored any more. */
+  get over(): boolean {
+    return this.#over
+  }
+
+  stop(why: StopReason): void {
+    if (this.#reason || this.#over) return
+    this.#leaveAfter(why, hopeless.includes(why) ? 0 : this.#settings.cancelGrace)
+    this.#abort(why)
+  }
+
+  /** Leaves the work where it is, without telling it. */
+  leave(why: 'paused'): void {
+    if (this.#reason || this.#over) return
+    this.#leaveAfter(why, 0)
+  }
+
+  /** How the work ended; undefined if it ignores the signal until the end of the grace period. */
+  race<T>(work: Promise<T>): Promise<Ended<T> | undefined> {
+    return new Promise((resolve) => {
+      this.#leaveBehind = () => resolve(undefined)
+      work.then(
+        (value) => resolve({ value }),
+        (error) => resolve({ error }),
+      )
+    })
+  }
+
+  close(): void {
+    this.#over = true
+    const { clock } = this.#settings
+    clock.clearTimeout(this.#grace)
+    clock.clearTimeout(this.#deadline)
+    this.#unset?.()
+  }
+
+  #leaveAfter(why: StopReason, grace: number): void {
+    this.#reason = why
+    this.#grace = this.#settings.clock.setTimeout(() => this.#leaveBehind?.(), grace)
+  }
+
+  #abort(why: StopReason): void {
+    this.#controller?.abort(new Error(`The turn is stopped: ${why}.`))
+  }
 }
 
 /** What the caller reads when the task fails for that reason. */

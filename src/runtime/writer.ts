@@ -1,18 +1,19 @@
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import { canFollow, type Phase } from '../protocol/states.ts'
 import type { TaskLog } from '../tasks/log.ts'
-import type { Mutable } from '../tasks/mutable.ts'
 
-/** The one writer of a task as long as its lease lasts. Checks the rules, stores, and tells when it is stored. */
-export interface Writer {
-  readonly generation: number
-  readonly phase: Phase
-  /** Resolves when the event is stored. Events that wait together are stored together. */
-  emit(event: TaskEvent): Promise<void>
-  /** Resolves when everything emitted so far is stored or refused; undefined if it is. */
-  settled(): Promise<void> | undefined
-  /** Reads what others have stored since. */
-  sync(): Promise<void>
+/** To whom a writer belongs, and what it tells it. */
+export interface WriterOwner {
+  /** Others may store messages and wishes to cancel; here they arrive, in order. */
+  onForeign(event: TaskEvent, generation: number): void
+  /** The last word on an event before it is stored, given all that has arrived by then. */
+  adjust(event: TaskEvent): TaskEvent
+  /** Called after every append. */
+  onStored(): void
+  /** Somebody else holds the lease now, so nothing more will be stored here. */
+  onLost(): void
+  /** More is emitted without being awaited than can be held; what waited is refused. */
+  onFlood(): void
 }
 
 export interface WriterOptions {
@@ -21,16 +22,6 @@ export interface WriterOptions {
   readonly fence: number
   readonly generation: number
   readonly phase: Phase
-  /** Others may store messages and wishes to cancel; here they arrive, in order. */
-  readonly onForeign: (event: TaskEvent, generation: number) => void
-  /** The last word on an event before it is stored, given all that has arrived by then. */
-  readonly adjust: (event: TaskEvent) => TaskEvent
-  /** Called after every append. */
-  readonly onStored: () => void
-  /** Somebody else holds the lease now, so nothing more will be stored here. */
-  readonly onLost: () => void
-  /** More is emitted without being awaited than can be held; what waited is refused. */
-  readonly onFlood: () => void
 }
 
 /** The lease is gone: another writer has taken over, or the task no longer exists. */
@@ -42,61 +33,116 @@ export class LeaseLost extends Error {
 const maxWaiting = 100_000
 const maxBatch = 1_000
 
-export function createWriter(options: WriterOptions): Writer {
-  const { log, taskId, fence, onForeign, adjust, onStored, onLost, onFlood } = options
-  const waiting: Emission[] = []
-  const syncs: Settle[] = []
-  let lost: LeaseLost | undefined
-  let working: Promise<void> | undefined
+/**
+ * The one writer of a task as long as its lease lasts. Checks the rules, stores, and tells when it is stored. A class,
+ * because there is one for every run.
+ */
+export class Writer {
+  readonly #log: TaskLog
+  readonly #taskId: string
+  readonly #fence: number
+  readonly #owner: WriterOwner
+  readonly #waiting: Emission[] = []
+  #syncs: Settle[] | undefined
+  #lost: LeaseLost | undefined
+  #working: Promise<void> | undefined
+  #generation: number
+  #phase: Phase
 
-  /** One thing at a time: what is emitted while an append is under way goes into the next one. */
-  async function work(): Promise<void> {
-    await undefined // so that what is emitted in one go is stored in one go
-    while (syncs.length > 0 || waiting.length > 0) {
-      if (syncs.length > 0) await catchUpFor(syncs.splice(0))
-      else await store(waiting.splice(0, maxBatch))
-    }
-    working = undefined
+  constructor({ log, taskId, fence, generation, phase }: WriterOptions, owner: WriterOwner) {
+    this.#log = log
+    this.#taskId = taskId
+    this.#fence = fence
+    this.#owner = owner
+    this.#generation = generation
+    this.#phase = phase
   }
 
-  async function catchUpFor(waiters: readonly Settle[]): Promise<void> {
+  get generation(): number {
+    return this.#generation
+  }
+
+  get phase(): Phase {
+    return this.#phase
+  }
+
+  /** Resolves when the event is stored. Events that wait together are stored together. */
+  emit(event: TaskEvent): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiting = this.#waiting
+    waiting.push({ event, promise, resolve, reject })
+    if (waiting.length > maxWaiting) {
+      const problem = `More than ${maxWaiting} events wait to be stored: await what you emit.`
+      this.#refuse(waiting.splice(0), new Error(problem))
+      this.#owner.onFlood()
+    }
+    this.#working ??= this.#work()
+    return promise
+  }
+
+  /** Resolves when everything emitted so far is stored or refused; undefined if it is. */
+  settled(): Promise<void> | undefined {
+    return this.#working
+  }
+
+  /** Reads what others have stored since. */
+  sync(): Promise<void> {
+    this.#syncs ??= []
+    const syncs = this.#syncs
+    const synced = new Promise<void>((resolve, reject) => syncs.push({ resolve, reject }))
+    this.#working ??= this.#work()
+    return synced
+  }
+
+  /** One thing at a time: what is emitted while an append is under way goes into the next one. */
+  async #work(): Promise<void> {
+    await undefined // so that what is emitted in one go is stored in one go
+    for (;;) {
+      if (this.#syncs?.length) await this.#catchUpFor(this.#syncs.splice(0))
+      else if (this.#waiting.length > 0) await this.#store(this.#waiting.splice(0, maxBatch))
+      else break
+    }
+    this.#working = undefined
+  }
+
+  async #catchUpFor(waiters: readonly Settle[]): Promise<void> {
     try {
-      await catchUp()
+      await this.#catchUp()
       for (const { resolve } of waiters) resolve()
     } catch (error) {
       for (const { reject } of waiters) reject(error)
     }
   }
 
-  async function catchUp(): Promise<void> {
+  async #catchUp(): Promise<void> {
     for (;;) {
-      const stored: readonly StoredEvent[] = await log.read(taskId, writer.generation)
+      const stored: readonly StoredEvent[] = await this.#log.read(this.#taskId, this.#generation)
       if (stored.length === 0) return
       for (const { generation, event } of stored) {
-        onForeign(event, generation)
-        writer.generation = generation
+        this.#owner.onForeign(event, generation)
+        this.#generation = generation
       }
     }
   }
 
-  async function store(batch: readonly Emission[]): Promise<void> {
+  async #store(batch: readonly Emission[]): Promise<void> {
     try {
       for (;;) {
-        if (lost) return refuse(batch, lost)
-        const plan = checked(batch)
-        if (plan.events.length === 0) return refuse(plan.forbidden)
-        const appended = await log.append(taskId, writer.generation, plan.events, { fence })
+        if (this.#lost) return this.#refuse(batch, this.#lost)
+        const plan = this.#checked(batch)
+        if (plan.events.length === 0) return this.#refuse(plan.forbidden)
+        const appended = await this.#log.append(this.#taskId, this.#generation, plan.events, { fence: this.#fence })
         if (appended.type === 'behind') {
-          await catchUp()
+          await this.#catchUp()
         } else if (appended.type === 'stored') {
-          writer.generation = appended.generation
-          writer.phase = plan.phase
+          this.#generation = appended.generation
+          this.#phase = plan.phase
           for (const emission of plan.allowed) emission.resolve()
-          onStored()
-          return refuse(plan.forbidden)
+          this.#owner.onStored()
+          return this.#refuse(plan.forbidden)
         } else {
-          lost = new LeaseLost(`The lease of task ${taskId} is lost.`)
-          onLost()
+          this.#lost = new LeaseLost(`The lease of task ${this.#taskId} is lost.`)
+          this.#owner.onLost()
         }
       }
     } catch (error) {
@@ -106,16 +152,16 @@ export function createWriter(options: WriterOptions): Writer {
   }
 
   /** What of a batch may be stored, given where the task stands now. */
-  function checked(batch: readonly Emission[]) {
-    let next = writer.phase
+  #checked(batch: readonly Emission[]) {
+    let next = this.#phase
     const events: TaskEvent[] = []
     const allowed: Emission[] = []
-    const forbidden: Emission[] = []
+    let forbidden: Emission[] = none
     for (const emission of batch) {
-      const event = adjust(emission.event)
+      const event = this.#owner.adjust(emission.event)
       const to = phaseAfter(event, next)
       if (to === undefined) {
-        forbidden.push(emission)
+        forbidden = [...forbidden, emission]
       } else {
         next = to
         events.push(event)
@@ -125,35 +171,15 @@ export function createWriter(options: WriterOptions): Writer {
     return { events, allowed, forbidden, phase: next }
   }
 
-  function refuse(batch: readonly Emission[], reason?: Error): void {
+  #refuse(batch: readonly Emission[], reason?: Error): void {
     for (const emission of batch) {
-      const problem = `"${wish(emission.event)}" cannot follow "${writer.phase}" in task ${taskId}.`
+      const problem = `"${wish(emission.event)}" cannot follow "${this.#phase}" in task ${this.#taskId}.`
       disappoint(emission, reason ?? new Error(problem))
     }
   }
-
-  const writer: Mutable<Writer> = {
-    generation: options.generation,
-    phase: options.phase,
-    emit(event) {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      waiting.push({ event, promise, resolve, reject })
-      if (waiting.length > maxWaiting) {
-        refuse(waiting.splice(0), new Error(`More than ${maxWaiting} events wait to be stored: await what you emit.`))
-        onFlood()
-      }
-      working ??= work()
-      return promise
-    },
-    settled: () => working,
-    sync() {
-      const synced = new Promise<void>((resolve, reject) => syncs.push({ resolve, reject }))
-      working ??= work()
-      return synced
-    },
-  }
-  return writer
 }
+
+const none: Emission[] = []
 
 interface Emission extends Settle {
   readonly event: TaskEvent
