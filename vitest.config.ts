@@ -12,6 +12,8 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/contracts/**/*.test.ts'],
           pool: 'forks',
           maxWorkers: '100%',
+          // Far more than they take: a machine may be busy with other things.
+          testTimeout: 20_000,
         },
       },
       {

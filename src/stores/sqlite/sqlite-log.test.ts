@@ -78,7 +78,7 @@ test('a damaged file is reported as such', async () => {
   )
   await log.close()
   const bytes = readFileSync(file)
-  bytes.fill(0x5a, 4096) // all but the first page, which names the tables
+  for (const { rootpage } of rootPages(file)) bytes.fill(0x5a, (rootpage - 1) * 4096, rootpage * 4096)
   writeFileSync(file, bytes)
   const damaged = open({ file })
   await expect(damaged.read('t', 0)).rejects.toThrow(/is damaged.*backup/)
@@ -139,4 +139,12 @@ function open(options: SqliteLogOptions): TaskLog {
 
 function chunk(text: string): TaskEvent {
   return { type: 'artifact', artifact: { artifactId: 'a', parts: [{ text }] }, append: true }
+}
+
+/** Where the tables of events begin; what names the tables lies elsewhere. */
+function rootPages(file: string): readonly { readonly rootpage: number }[] {
+  const db = new DatabaseSync(file)
+  const rows = db.prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'events'").all()
+  db.close()
+  return rows as unknown as readonly { readonly rootpage: number }[]
 }
