@@ -14,6 +14,7 @@ const mayImport = {
   client: ['protocol', 'dialects', 'transports', 'auth', 'http'],
   loop: ['protocol', 'tasks', 'agent', 'client', 'http'],
   mcp: ['protocol', 'client'],
+  bridge: ['protocol', 'dialects', 'agent', 'client', 'mesh', 'http'],
   server: ['protocol', 'limits', 'dialects', 'transports', 'mesh', 'runtime', 'agent', 'auth', 'push', 'tasks', 'http'],
   registry: ['protocol', 'client', 'mesh', 'auth', 'http'],
   gateway: ['protocol', 'client', 'mesh', 'registry', 'server', 'auth', 'http'],

@@ -16,6 +16,7 @@ const rooms = defineConfig({
     'loop/index': 'src/loop/index.ts',
     'mcp/index': 'src/mcp/index.ts',
     'mesh/index': 'src/mesh/index.ts',
+    'bridge/index': 'src/bridge/index.ts',
     'registry/index': 'src/registry/index.ts',
     'node/registry': 'src/node/registry.ts',
     'server/index': 'src/server/index.ts',

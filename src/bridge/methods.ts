@@ -1,0 +1,97 @@
+import type { Client } from '../client/client.ts'
+import type { RequestOf, ResultOf, UnaryOperation } from '../dialects/dialect.ts'
+import { v1_0 } from '../dialects/v1.0/index.ts'
+import type { MeshCall, MeshMethod } from '../mesh/options.ts'
+import type { AgentCard } from '../protocol/card.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import type { Call, Service } from '../protocol/service.ts'
+import { toMeshError } from './errors.ts'
+import { keptApart } from './kept-apart.ts'
+import { type MeshPrincipalOf, meshPrincipal } from './principal.ts'
+import { skillMethods } from './skill-methods.ts'
+import { sendWithin } from './within.ts'
+
+export type A2AMethodsOptions = BridgeOptions & (ToService | ToClient)
+
+export interface ToService {
+  /** What is called. It must know its callers apart, as that of a handler does. */
+  readonly service: Service
+  /** The agent's card: each of its skills becomes a method, by its id. */
+  readonly card?: Pick<AgentCard, 'skills' | 'capabilities'>
+  readonly client?: undefined
+}
+
+export interface ToClient {
+  /** An agent somewhere else. To that one all peers are whoever the client is, so they are kept apart here. */
+  readonly client: Pick<Client, 'service' | 'card'>
+  readonly service?: undefined
+  readonly card?: undefined
+}
+
+export interface BridgeOptions {
+  /** Who a peer is to the service: by default `mesh:` and its id. */
+  readonly principalOf?: MeshPrincipalOf
+  /** Takes also messages that nobody has signed, where the peer does. */
+  readonly allowsAnonymous?: boolean
+  /**
+   * Milliseconds after which a send is answered with the task as it is: 20 seconds unless it is given, and less than the
+   * `timeout` of the peer.
+   */
+  readonly patience?: number
+}
+
+/** The operations of A2A as methods of the mesh. What they take and give are the objects of A2A 1.0. */
+export const operations = {
+  'a2a.send': 'sendMessage',
+  'a2a.get': 'getTask',
+  'a2a.list': 'listTasks',
+  'a2a.cancel': 'cancelTask',
+} as const satisfies Readonly<Record<string, UnaryOperation>>
+
+export type BridgedMethod = keyof typeof operations
+export type BridgedOperation = (typeof operations)[BridgedMethod]
+
+/** An agent of A2A for the mesh: methods for `createMeshPeer`. */
+export function a2aMethods(options: A2AMethodsOptions): Readonly<Record<string, MeshMethod>> {
+  const { client, card = client?.card, patience = 20_000, allowsAnonymous = false } = options
+  const service = client ? keptApart(client.service) : options.service
+  const { principalOf = meshPrincipal({ allowsAnonymous }) } = options
+  const sending: Service = { ...service, sendMessage: (request, call) => sendWithin(service, request, call, patience) }
+
+  async function callOf(call: MeshCall): Promise<Call> {
+    return { principal: await principalOf(call), signal: call.signal }
+  }
+
+  const bridged = <O extends BridgedOperation>(operation: O): MeshMethod =>
+    translating(async (parameters, call) => {
+      const asked = await callOf(call)
+      const request: RequestOf<O> = v1_0.decodeRequest[operation](parameters)
+      const told = operation === 'sendMessage' ? { ...request, dialect: v1_0.name } : request
+      const result = await (sending as Asked)[operation](told, asked)
+      // Every result of these operations is an object.
+      return v1_0.encodeResult[operation](result, request) as JsonObject
+    })
+
+  const methods = Object.entries(operations).map(([name, operation]) => [name, bridged(operation)])
+  const skills = card ? skillMethods({ card, service: sending, callOf }) : {}
+  const clash = Object.keys(skills).find((id) => Object.hasOwn(operations, id))
+  if (clash !== undefined) throw new TypeError(`a2aMethods(): a skill has the id ${clash}, which is a method already.`)
+  const translated = Object.entries(skills).map(([id, method]) => [id, translating(method)])
+  return Object.fromEntries([...methods, ...translated])
+}
+
+/** The same as `Service`, seen so that the compiler follows an operation from its request to its result. */
+type Asked = { readonly [O in BridgedOperation]: (request: RequestOf<O>, call: Call) => Promise<ResultOf<O>> }
+
+function translating(method: MeshMethod): MeshMethod {
+  return async (parameters, call) => {
+    try {
+      return await method(parameters, call)
+    } catch (error) {
+      // When its time is up, that is the answer.
+      if (call.signal.aborted) throw call.signal.reason
+      throw error instanceof A2AError ? toMeshError(error) : error
+    }
+  }
+}

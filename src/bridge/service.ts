@@ -1,0 +1,94 @@
+import { poll, sendAndPoll } from '../client/poll.ts'
+import type { RequestOf, ResultOf } from '../dialects/dialect.ts'
+import { v1_0Client } from '../dialects/v1.0/client.ts'
+import type { MeshLink } from '../mesh/link.ts'
+import { systemClock } from '../protocol/clock.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { JsonObject, Principal } from '../protocol/model.ts'
+import type { Call, Service } from '../protocol/service.ts'
+import { isEnded } from '../protocol/states.ts'
+import { isOfMesh, toA2AError } from './errors.ts'
+import { type BridgedMethod, type BridgedOperation, operations } from './methods.ts'
+
+/** A way to the peer, or each caller's own: to the peer, whoever signs is who asks. */
+export type LinkOf = MeshLink | ((principal: Principal) => MeshLink)
+
+export interface MeshServiceOptions {
+  readonly link: LinkOf
+  /** Milliseconds between two looks at a task, at first and at last. */
+  readonly minDelay?: number
+  readonly maxDelay?: number
+}
+
+/**
+ * A peer that has the methods of A2A (`a2aMethods`) as a service, as if it were here. The mesh has no streams: they are
+ * told by looking again and again.
+ */
+export function meshService({ link, minDelay = 100, maxDelay = 2_000 }: MeshServiceOptions): Service {
+  const looking = { minDelay, maxDelay, clock: systemClock }
+
+  async function ask<O extends BridgedOperation>(
+    operation: O,
+    request: RequestOf<O>,
+    { principal, signal }: Call,
+  ): Promise<ResultOf<O>> {
+    const data = await requested(linkFor(link, principal), methodOf[operation], {
+      parameters: v1_0Client.encodeRequest[operation](request),
+      signal,
+    })
+    return v1_0Client.decodeResult[operation](data, request)
+  }
+
+  const service: Service = {
+    sendMessage: (request, call) => ask('sendMessage', request, call),
+    getTask: (request, call) => ask('getTask', request, call),
+    listTasks: (request, call) => ask('listTasks', request, call),
+    cancelTask: (request, call) => ask('cancelTask', request, call),
+    streamMessage: (request, call) => sendAndPoll(service, request, call, { ...looking, onAnswer() {}, onPoll() {} }),
+    async *subscribeToTask(request, call) {
+      const task = await service.getTask(request, call)
+      if (isEnded(task.status.state) && !request.tellEnded) {
+        throw new A2AError('unsupported-operation', `Task ${task.id} has ended: get it instead of following it.`)
+      }
+      yield* poll(service, request.taskId, call, looking)
+    },
+    createPushConfig: noPush,
+    getPushConfig: noPush,
+    listPushConfigs: noPush,
+    deletePushConfig: noPush,
+    async getExtendedCard() {
+      throw new A2AError('unsupported-operation', 'The mesh has no extended cards.')
+    },
+  }
+  return service
+}
+
+export function linkFor(link: LinkOf, principal: Principal): MeshLink {
+  return typeof link === 'function' ? link(principal) : link
+}
+
+export interface Requested {
+  readonly parameters: JsonObject
+  readonly signal: AbortSignal
+}
+
+/** What a method gives; why it does not, as A2A says it. */
+export async function requested(
+  link: MeshLink,
+  method: string,
+  { parameters, signal }: Requested,
+): Promise<JsonObject> {
+  try {
+    return await link.request(method, parameters, { signal })
+  } catch (error) {
+    throw isOfMesh(error) ? toA2AError(error) : error
+  }
+}
+
+const methodOf = Object.fromEntries(
+  Object.entries(operations).map(([name, operation]) => [operation, name]),
+) as Readonly<Record<BridgedOperation, BridgedMethod>>
+
+async function noPush(): Promise<never> {
+  throw new A2AError('push-not-supported', 'The mesh has no webhooks: get the task instead.')
+}

@@ -1,0 +1,158 @@
+import { CancelTaskRequest, GetTaskRequest, ListTasksRequest, SendMessageRequest, TaskState } from '@a2a-js/sdk'
+import { ClientFactory, JsonRpcTransportFactory } from '@a2a-js/sdk/client'
+import { DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server'
+import { agentCardHandler, jsonRpcHandler } from '@a2a-js/sdk/server/express'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { apiKey, hashApiKey } from '../../src/auth/index.ts'
+import { meshAgent } from '../../src/bridge/index.ts'
+import { connect } from '../../src/client/connect.ts'
+import type { MeshMethod } from '../../src/mesh/index.ts'
+import { serve } from '../../src/serve.ts'
+import { bridged } from '../support/bridged.ts'
+import { expressServer } from '../support/express-server.ts'
+import { quiet } from '../support/house.ts'
+import { count, profile } from '../support/interop-agent.ts'
+import { meshPair, meshPlace, meshRequest, post } from '../support/mesh.ts'
+import { protoAgent, protoCard } from '../support/proto-agent.ts'
+import { served } from '../support/served.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+async function sdkServer(): Promise<string> {
+  return await expressServer((app, origin) => {
+    const requestHandler = new DefaultRequestHandler(protoCard(origin), new InMemoryTaskStore(), protoAgent())
+    const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })
+    app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
+    app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder }))
+  })
+}
+
+async function parleyServer(): Promise<string> {
+  const { server } = await served(count, { profile, auth: { anonymous: { listAll: true } } })
+  return server.url
+}
+
+function saying(text: string, more: object = {}) {
+  return { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...more } }
+}
+
+describe.each([
+  ['Parley', parleyServer],
+  ['@a2a-js/sdk 1.3.0', sdkServer],
+])('a peer of the mesh and an agent of %s', (_, start) => {
+  it('talk through a bridge, signed all along', async () => {
+    const client = await connect(await start(), { dialects: ['v1.0'] })
+    const { link } = await bridged({ client, patience: 300 })
+
+    expect(await link.request('a2a.send', saying('hello'))).toMatchObject({ message: { parts: [{ text: 'hi' }] } })
+    expect(await link.request('a2a.send', saying('count'))).toMatchObject({
+      task: {
+        status: { state: 'TASK_STATE_COMPLETED' },
+        artifacts: [{ parts: [{ text: 'one' }, { text: 'two' }, { text: 'three' }] }],
+      },
+    })
+    expect(await link.request('a2a.send', saying('ask'))).toMatchObject({
+      task: { status: { state: 'TASK_STATE_INPUT_REQUIRED' } },
+    })
+    const { task } = (await link.request('a2a.send', saying('wait'))) as { task: { id: string; status: object } }
+    expect(task.status).toMatchObject({ state: 'TASK_STATE_WORKING' })
+    const { id } = task
+    expect(await link.request('a2a.get', { id })).toMatchObject({ id, status: { state: 'TASK_STATE_WORKING' } })
+    expect(await link.request('a2a.list', {})).toMatchObject({
+      tasks: expect.arrayContaining([expect.objectContaining({ id })]),
+    })
+    expect(await link.request('a2a.cancel', { id })).toMatchObject({ id, status: { state: 'TASK_STATE_CANCELED' } })
+    expect(await link.request('count', { text: 'count' })).toEqual({
+      text: expect.stringMatching(/one.*three|Counted/s),
+    })
+    await expect(link.request('a2a.get', { id: 'no-such-task' })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      details: { reason: 'TASK_NOT_FOUND', a2a: { code: -32001 } },
+    })
+  })
+
+  it('keep apart who began what, although they are all one to the agent', async () => {
+    const client = await connect(await start(), { dialects: ['v1.0'] })
+    const { link, other } = await bridged({ client, patience: 300 })
+    const { task } = (await link.request('a2a.send', saying('ask'))) as { task: { id: string; contextId: string } }
+    const { id, contextId } = task
+    for (const method of ['a2a.get', 'a2a.cancel']) {
+      await expect(other.request(method, { id })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    }
+    for (const more of [{ taskId: id }, { contextId }]) {
+      await expect(other.request('a2a.send', saying('count', more))).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    }
+    expect(await other.request('a2a.list')).toMatchObject({ tasks: [], totalSize: 0 })
+    expect(await link.request('a2a.list')).toMatchObject({ tasks: [{ id }], totalSize: 1 })
+  })
+
+  it('do not talk where the message is not signed', async () => {
+    const client = await connect(await start(), { dialects: ['v1.0'] })
+    const { endpoint } = await bridged({ client })
+    const payload = { method: 'a2a.send', parameters: saying('hello') }
+    expect((await post(endpoint, JSON.stringify(meshRequest({ payload })))).status).toBe(401)
+  })
+})
+
+describe('the client of @a2a-js/sdk 1.3.0', () => {
+  const keys = { ada: 'ada-secret-key-1', bob: 'bob-secret-key-1' }
+  const methods: Readonly<Record<string, MeshMethod>> = {
+    get_price: ({ symbol = 'TEA' }) => ({ symbol, price: 4.25 }),
+    wait: () => new Promise<never>(() => {}),
+  }
+
+  async function open() {
+    const { shop, price } = await meshPair({ methods })
+    const { endpoint } = await meshPlace(price)
+    const link = shop.link({ agentId: 'price-agent', endpoint })
+    const skills = Object.keys(methods).map((id) => ({ id, name: id }))
+    const hashed = await Promise.all(
+      Object.entries(keys).map(async ([id, key]) => ({ id, hash: await hashApiKey(key) })),
+    )
+    const server = await serve(meshAgent({ link, profile: { name: 'Prices', skills }, answerAs: 'artifact' }), {
+      auth: { schemes: { key: apiKey({ keys: hashed }) } },
+      directory: await temporaryDirectory(),
+      signals: false,
+      logger: quiet,
+      drainDeadline: 0,
+      cancelGrace: 10,
+      taskAfter: 50,
+    })
+    onTestFinished(() => server.close())
+    return async (who: keyof typeof keys) => {
+      const authorized: typeof fetch = (url, init) => {
+        const headers = new Headers(init?.headers)
+        headers.set('x-api-key', keys[who])
+        return fetch(url, { ...init, headers })
+      }
+      const transports = [new JsonRpcTransportFactory({ fetchImpl: authorized })]
+      return await new ClientFactory({ transports }).createFromUrl(server.url)
+    }
+  }
+
+  function asking(skillId: string, configuration: object = {}): SendMessageRequest {
+    const parts = [{ data: { symbol: 'COFFEE' } }]
+    const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts, metadata: { skillId } }
+    return SendMessageRequest.fromJSON({ message, configuration })
+  }
+
+  it('calls a peer of the mesh, and sees nothing of what another caller has asked it', async () => {
+    const as = await open()
+    const [ada, bob] = [await as('ada'), await as('bob')]
+    const task = await ada.sendMessage(asking('get_price'))
+    if (!('artifacts' in task)) return expect.fail('no task')
+    expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
+    expect(task.artifacts[0]?.parts[0]?.content).toMatchObject({ value: { symbol: 'COFFEE', price: 4.25 } })
+    const { id } = task
+    expect((await ada.getTask(GetTaskRequest.fromJSON({ id }))).id).toBe(id)
+    await expect(bob.getTask(GetTaskRequest.fromJSON({ id }))).rejects.toThrow(/not yours/)
+    expect((await bob.listTasks(ListTasksRequest.fromJSON({}))).totalSize).toBe(0)
+  })
+
+  it('cancels what a peer takes too long for', async () => {
+    const client = await (await open())('ada')
+    const task = await client.sendMessage(asking('wait', { returnImmediately: true }))
+    if (!('artifacts' in task)) return expect.fail('no task')
+    const canceled = await client.cancelTask(CancelTaskRequest.fromJSON({ id: task.id }))
+    expect(canceled.status?.state).toBe(TaskState.TASK_STATE_CANCELED)
+  })
+})

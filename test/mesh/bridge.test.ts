@@ -1,0 +1,228 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { agent, type SkillProfile } from '../../src/agent/agent.ts'
+import { skill } from '../../src/agent/skill.ts'
+import type { Run, Work } from '../../src/agent/work.ts'
+import { a2aMethods, type BridgeOptions } from '../../src/bridge/index.ts'
+import { createMeshPeer, MeshRefusal } from '../../src/mesh/index.ts'
+import type { JsonObject } from '../../src/protocol/model.ts'
+import { cardOf } from '../../src/server/card.ts'
+import { createHandler, type HandlerOptions } from '../../src/server/handler.ts'
+import { type Bridged, bridged } from '../support/bridged.ts'
+import { quiet } from '../support/house.ts'
+import { meshCard, meshPlace } from '../support/mesh.ts'
+
+type Options = HandlerOptions & { readonly skills?: readonly SkillProfile[] }
+
+/** An agent behind a peer of the mesh, and two who know it. */
+async function bridge(
+  work: Work | undefined,
+  { skills = [], ...options }: Options = {},
+  more: BridgeOptions = {},
+): Promise<Bridged> {
+  const served = agent({ name: 'Prices', skills }, work)
+  const { service, drain } = createHandler(served, { logger: quiet, cancelGrace: 10, ...options })
+  onTestFinished(() => drain(0))
+  return await bridged({ service, card: cardOf(served.profile), ...more })
+}
+
+function saying(text: string, more: JsonObject = {}) {
+  return { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }], ...more } }
+}
+
+async function taskIn(answer: Promise<JsonObject>) {
+  const { task } = await answer
+  return task as { readonly id: string; readonly contextId: string; readonly status: { readonly state: string } }
+}
+
+const echo: Run = ({ text }) => `You said: ${text}`
+
+describe('a peer of the mesh that asks an agent of A2A', () => {
+  it('gets its message, as A2A 1.0 has it', async () => {
+    const { link } = await bridge(echo)
+    expect(await link.request('a2a.send', saying('tea'))).toMatchObject({
+      message: { role: 'ROLE_AGENT', parts: [{ text: 'You said: tea' }] },
+    })
+  })
+
+  it('gets, lists and cancels the tasks that it began', async () => {
+    const { link } = await bridge(async (turn) => {
+      await turn.data({ price: 4.25 })
+      if (turn.text === 'wait') await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+    })
+    const done = await taskIn(link.request('a2a.send', saying('tea')))
+    expect(done.status.state).toBe('TASK_STATE_COMPLETED')
+    const begun = await taskIn(
+      link.request('a2a.send', { ...saying('wait'), configuration: { returnImmediately: true } }),
+    )
+    expect(await link.request('a2a.get', { id: done.id })).toMatchObject({
+      id: done.id,
+      artifacts: [{ parts: [{ data: { price: 4.25 } }] }],
+    })
+    expect(await link.request('a2a.list', { pageSize: 1 })).toMatchObject({ tasks: [{ id: begun.id }], totalSize: 2 })
+    expect(await link.request('a2a.cancel', { id: begun.id })).toMatchObject({
+      id: begun.id,
+      status: { state: 'TASK_STATE_CANCELED' },
+    })
+  })
+
+  it('gets a long task as it is when the patience ends, looks at it later, and answers what it asks', async () => {
+    const gate = Promise.withResolvers<void>()
+    const { link } = await bridge(
+      async (turn) => {
+        if (turn.task) return `${turn.text} it is`
+        await turn.status('working', 'Looking')
+        await gate.promise
+        return void (await turn.requireInput('Green or black?'))
+      },
+      {},
+      { patience: 100 },
+    )
+    const task = await taskIn(link.request('a2a.send', saying('tea')))
+    expect(task.status.state).toBe('TASK_STATE_WORKING')
+    gate.resolve()
+    const { id: taskId, contextId } = task
+    await expect
+      .poll(async () => await link.request('a2a.get', { id: taskId }))
+      .toMatchObject({ status: { state: 'TASK_STATE_INPUT_REQUIRED' } })
+    const answered = await link.request('a2a.send', saying('Green', { taskId, contextId }))
+    expect(answered).toMatchObject({ task: { id: taskId, status: { state: 'TASK_STATE_COMPLETED' } } })
+  })
+
+  it('is told that its time is up where nothing was said at all', async () => {
+    const { link } = await bridge(() => new Promise<never>(() => {}), {}, { patience: 50 })
+    await expect(link.request('a2a.send', saying('tea'))).rejects.toMatchObject({ code: 'TIMEOUT' })
+  })
+
+  it('sees nothing of the tasks of another one', async () => {
+    const { link: shop, other: news } = await bridge(async (turn) => void (await turn.data({ secret: turn.text })))
+    const { id, contextId } = await taskIn(shop.request('a2a.send', saying('tea')))
+    for (const method of ['a2a.get', 'a2a.cancel']) {
+      const refusal = await news.request(method, { id }).catch((error) => error)
+      expect(refusal).toBeInstanceOf(MeshRefusal)
+      expect(refusal).toMatchObject({ code: 'NOT_FOUND', details: { reason: 'TASK_NOT_FOUND' } })
+    }
+    expect(await news.request('a2a.list')).toMatchObject({ tasks: [], totalSize: 0 })
+    expect(await news.request('a2a.list', { contextId })).toMatchObject({ tasks: [], totalSize: 0 })
+    await expect(news.request('a2a.send', saying('mine?', { taskId: id }))).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(await shop.request('a2a.list')).toMatchObject({ totalSize: 1 })
+  })
+
+  it('is to the agent somebody of its own name, whom no user is taken for', async () => {
+    const { link } = await bridge(({ principal }) => principal.id)
+    expect(await link.request('a2a.send', saying('who?'))).toMatchObject({
+      message: { parts: [{ text: 'mesh:shop-agent' }] },
+    })
+  })
+
+  it('learns which field is wrong', async () => {
+    const { link } = await bridge(echo)
+    await expect(link.request('a2a.send', { message: { role: 'ROLE_USER' } })).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      message: expect.stringContaining('message.'),
+      details: { reason: 'INVALID_PARAMS', a2a: { code: -32602 } },
+    })
+  })
+
+  it('is held to the limits of the agent, and told when to come again', async () => {
+    const limits = { perSkill: { tea: { requests: { limit: 1, window: 60 } } } }
+    const { link } = await bridge(echo, { limits, skills: [{ id: 'tea', name: 'Tea' }] })
+    await link.request('tea', { text: 'first' })
+    await expect(link.request('tea', { text: 'second' })).rejects.toMatchObject({
+      code: 'RATE_LIMIT_EXCEEDED',
+      retryAfter: expect.any(Number),
+      details: { reason: 'RATE_LIMITED' },
+    })
+  })
+})
+
+const price = skill({
+  id: 'get_price',
+  name: 'Price',
+  input: z.object({ symbol: z.string() }),
+  output: z.object({ symbol: z.string(), price: z.number() }),
+  run: ({ symbol }) => ({ symbol, price: 4.25 }),
+})
+const total = skill({
+  id: 'total',
+  name: 'Total',
+  input: z.array(z.number()),
+  output: z.number(),
+  run: (numbers) => numbers.reduce((sum, each) => sum + each, 0),
+})
+const shout = skill({ id: 'shout', name: 'Shout', run: (text) => text.toUpperCase() })
+const stuck = skill({
+  id: 'stuck',
+  name: 'Stuck',
+  async run(_, turn) {
+    await turn.status('working', 'Still at it')
+    await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+    return undefined
+  },
+})
+const broken = skill({
+  id: 'broken',
+  name: 'Broken',
+  run: (_, turn) => turn.fail('No tea today').then(() => undefined),
+})
+
+describe('the skills of an agent', () => {
+  const skills = [price, total, shout, stuck, broken]
+  const open = async () => (await bridge(undefined, { skills }, { patience: 200 })).link
+
+  it('are methods whose parameters are the input and whose data is the output', async () => {
+    const link = await open()
+    expect(await link.request('get_price', { symbol: 'TEA' })).toEqual({ symbol: 'TEA', price: 4.25 })
+    expect(await link.request('total', { data: [1, 2, 3] })).toEqual({ data: 6 })
+    expect(await link.request('shout', { text: 'tea' })).toEqual({ text: 'TEA' })
+  })
+
+  it('refuse what does not fit, and say where', async () => {
+    const link = await open()
+    await expect(link.request('get_price', { symbol: 7 })).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      message: expect.stringContaining('symbol'),
+    })
+    await expect(link.request('no_skill')).rejects.toMatchObject({ code: 'NOT_FOUND', details: { what: 'method' } })
+  })
+
+  it('refuse with the task where there is no output, which can be looked at', async () => {
+    const link = await open()
+    const refusal = await link.request('stuck', { text: 'go' }).catch((error) => error)
+    expect(refusal).toMatchObject({ code: 'TASK_UNFINISHED', message: 'The task of stuck is working: Still at it' })
+    const { id } = refusal.details.task
+    expect(await link.request('a2a.get', { id })).toMatchObject({ id, status: { state: 'TASK_STATE_WORKING' } })
+    await expect(link.request('broken', { text: 'go' })).rejects.toMatchObject({
+      code: 'TASK_FAILED',
+      message: 'The task of broken is failed: No tea today',
+    })
+  })
+
+  it('must not be called as the methods of A2A are', () => {
+    const { service } = createHandler(agent({ name: 'Odd' }, echo), { logger: quiet })
+    const card = cardOf({ name: 'Odd', skills: [{ id: 'a2a.send', name: 'Mine' }] })
+    expect(() => a2aMethods({ service, card })).toThrow('a skill has the id a2a.send')
+  })
+})
+
+describe('a message that nobody has signed', () => {
+  it.each([
+    [false, { status: 'AUTHENTICATION_FAILED' }],
+    [true, { message: { parts: [{ text: 'anonymous' }] } }],
+  ])('is taken only where that is enough (%s)', async (allowsAnonymous, expected) => {
+    const { service } = createHandler(
+      agent({ name: 'Who' }, ({ principal }) => principal.id),
+      { logger: quiet },
+    )
+    const peer = createMeshPeer({
+      card: meshCard('price-agent'),
+      requireAuth: false,
+      methods: a2aMethods({ service, allowsAnonymous }),
+      logger: quiet,
+    })
+    const { endpoint } = await meshPlace(peer)
+    const shop = createMeshPeer({ card: meshCard('shop-agent'), requireAuth: false, logger: quiet })
+    const asked = shop.link({ agentId: 'price-agent', endpoint }).request('a2a.send', saying('who?'))
+    expect(await asked.catch(({ code }) => ({ status: code }))).toMatchObject(expected)
+  })
+})

@@ -1,0 +1,133 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { type MeshAgentOptions, meshAgent } from '../../src/bridge/index.ts'
+import { connect } from '../../src/client/connect.ts'
+import { MeshError, type MeshMethod, MeshRefusal } from '../../src/mesh/index.ts'
+import { createHandler } from '../../src/server/handler.ts'
+import { forAll, quiet } from '../support/house.ts'
+import { meshPair, meshPlace } from '../support/mesh.ts'
+
+const profile = {
+  name: 'Prices',
+  skills: [
+    { id: 'get_price', name: 'Price' },
+    { id: 'news', name: 'News' },
+  ],
+}
+
+/** A peer as an agent, and a client that talks to it. */
+async function peerAsAgent(methods: Readonly<Record<string, MeshMethod>>, more: Partial<MeshAgentOptions> = {}) {
+  const { shop, price } = await meshPair({ methods })
+  const { endpoint } = await meshPlace(price)
+  const link = shop.link({ agentId: 'price-agent', endpoint })
+  const handler = createHandler(meshAgent({ link, profile, ...more }), {
+    auth: forAll,
+    logger: quiet,
+    cancelGrace: 10,
+    taskAfter: 50,
+  })
+  onTestFinished(() => handler.drain(0))
+  return await connect(handler)
+}
+
+const prices: Readonly<Record<string, MeshMethod>> = {
+  get_price: ({ symbol = 'TEA' }) => ({ symbol, price: 4.25 }),
+  headlines: (parameters) => ({ asked: parameters }),
+}
+
+describe('a peer of the mesh that is asked by callers of A2A', () => {
+  it('does by a method what a skill is asked for, and its data is the answer', async () => {
+    const client = await peerAsAgent(prices)
+    expect(await client.skill('get_price', { symbol: 'COFFEE' })).toEqual({ symbol: 'COFFEE', price: 4.25 })
+  })
+
+  it('has methods of other names, and gets text that is no data as text', async () => {
+    const client = await peerAsAgent(prices, { methods: { news: 'headlines' } })
+    expect(await client.skill('news', 'of tea')).toEqual({ asked: { text: 'of tea' } })
+    expect(await client.skill('news', [1, 2])).toEqual({ asked: { data: [1, 2] } })
+  })
+
+  it('gets whatever a mapping of ones own makes of a message', async () => {
+    const askOf: MeshAgentOptions['askOf'] = ({ metadata }) => ({
+      method: 'get_price',
+      parameters: { symbol: metadata?.symbol ?? 'MILK' },
+    })
+    const client = await peerAsAgent(prices, { askOf, profile: { name: 'Prices' } })
+    const { message } = await client.send('how much?', { metadata: { symbol: 'TEA' } })
+    expect(message?.parts).toMatchObject([{ data: { symbol: 'TEA', price: 4.25 } }])
+  })
+
+  it('answers with an artifact, if that is wanted', async () => {
+    const client = await peerAsAgent(prices, { answerAs: 'artifact' })
+    const { task } = await client.send({ data: { symbol: 'TEA' } }, { skill: 'get_price' })
+    expect(task).toMatchObject({
+      status: { state: 'completed' },
+      artifacts: [{ name: 'get_price', parts: [{ data: { symbol: 'TEA', price: 4.25 } }] }],
+    })
+  })
+
+  it('is not asked at all for what is none of its skills', async () => {
+    const client = await peerAsAgent(prices)
+    for (const skill of ['no_skill', undefined]) {
+      await expect(client.send('tea', skill ? { skill } : {})).rejects.toMatchObject({
+        code: 'invalid-params',
+        message: expect.stringContaining('one of the skills get_price, news'),
+      })
+    }
+    expect(() => meshAgent({ link: () => expect.fail('asked'), profile: { name: 'Nothing' } })).toThrow(
+      'expected skills',
+    )
+  })
+
+  it.each([
+    ['INVALID_CURRENCY', 'tool-failed', () => new MeshRefusal('INVALID_CURRENCY', 'Not in shells.')],
+    ['VALIDATION_FAILED', 'invalid-params', () => new MeshRefusal('VALIDATION_FAILED', 'Not in shells.')],
+    ['FORBIDDEN', 'forbidden', () => new MeshError('FORBIDDEN', 'Not in shells.')],
+  ])('refuses by a task that failed, with the reason %s', async (reason, code, refusal) => {
+    const client = await peerAsAgent({
+      get_price() {
+        throw refusal()
+      },
+    })
+    const { task } = await client.send({ data: {} }, { skill: 'get_price' })
+    expect(task?.status).toMatchObject({
+      state: 'failed',
+      message: { parts: [{ text: 'Not in shells.' }, { data: { reason, code } }] },
+    })
+  })
+
+  it('tells nothing of how it is reached when it is not', async () => {
+    const { shop } = await meshPair()
+    const link = shop.link({ agentId: 'price-agent', endpoint: 'http://127.0.0.1:1/secret' })
+    const handler = createHandler(meshAgent({ link, profile }), { auth: forAll, logger: quiet })
+    onTestFinished(() => handler.drain(0))
+    const { task } = await (await connect(handler)).send({ data: {} }, { skill: 'get_price' })
+    expect(task?.status.message?.parts).toMatchObject([
+      { text: 'The agent behind this one cannot be reached.' },
+      { data: { reason: 'SERVICE_UNAVAILABLE', code: 'unavailable' } },
+    ])
+    expect(JSON.stringify(task)).not.toContain('secret')
+  })
+
+  it('is waited for as a task, which can be got, listed and canceled', async () => {
+    const client = await peerAsAgent({ get_price: () => new Promise<never>(() => {}) })
+    const { task } = await client.send({ data: {} }, { skill: 'get_price', returnImmediately: true })
+    if (!task) return expect.fail('no task')
+    expect((await client.task(task.id).get()).status.state).toMatch(/submitted|working/)
+    expect((await client.listTasks().next()).value).toMatchObject({ id: task.id })
+    expect((await client.task(task.id).cancel()).status.state).toBe('canceled')
+  })
+
+  it('is asked in the name of each caller, where each has a link', async () => {
+    const asked: string[] = []
+    const { shop, price } = await meshPair()
+    const { endpoint } = await meshPlace(price)
+    const link: MeshAgentOptions['link'] = ({ id }) => {
+      asked.push(id)
+      return shop.link({ agentId: 'price-agent', endpoint })
+    }
+    const handler = createHandler(meshAgent({ link, profile }), { auth: forAll, logger: quiet })
+    onTestFinished(() => handler.drain(0))
+    await (await connect(handler)).skill('get_price', { symbol: 'TEA' })
+    expect(asked).toEqual(['anonymous'])
+  })
+})

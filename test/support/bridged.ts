@@ -1,0 +1,43 @@
+import { type A2AMethodsOptions, a2aMethods } from '../../src/bridge/index.ts'
+import {
+  configuredKeys,
+  createMeshPeer,
+  generateSigningKey,
+  type MeshLink,
+  type MeshPeerOptions,
+} from '../../src/mesh/index.ts'
+import { quiet } from './house.ts'
+import { meshCard, meshPlace } from './mesh.ts'
+
+export interface Bridged {
+  readonly endpoint: string
+  /** Of one peer and of another to the one behind which the service is. */
+  readonly link: MeshLink
+  readonly other: MeshLink
+}
+
+const names = ['price-agent', 'shop-agent', 'news-agent'] as const
+const [priceKey, shopKey, newsKey] = await Promise.all(names.map(() => generateSigningKey()))
+
+/** A service behind a peer of the mesh, by HTTP, signed in both directions; and two who know it. */
+export async function bridged(options: A2AMethodsOptions, more: Partial<MeshPeerOptions> = {}): Promise<Bridged> {
+  if (!priceKey || !shopKey || !newsKey) throw new Error('a key is missing')
+  const keys = await configuredKeys({
+    'price-agent': priceKey.jwk,
+    'shop-agent': shopKey.jwk,
+    'news-agent': newsKey.jwk,
+  })
+  const shared = { keys, logger: quiet }
+  const peer = createMeshPeer({
+    ...shared,
+    card: meshCard('price-agent'),
+    key: priceKey,
+    methods: a2aMethods(options),
+    ...more,
+  })
+  const { endpoint } = await meshPlace(peer)
+  const shop = createMeshPeer({ ...shared, card: meshCard('shop-agent'), key: shopKey })
+  const news = createMeshPeer({ ...shared, card: meshCard('news-agent'), key: newsKey })
+  const to = { agentId: 'price-agent', endpoint }
+  return { endpoint, link: shop.link(to), other: news.link(to) }
+}
