@@ -10,11 +10,37 @@ export function isSubscribable<T>(value: unknown): value is Subscribable<T> {
 /** Values that wait to be stored. Who pushes more than that faster than they are stored fails. */
 const maxWaiting = 10_000
 
+/** Whether the values of an observable that were pushed so far are worked through. */
+export interface Flow {
+  isBusy: boolean
+  /** Those who wait for it. */
+  readonly waiting: (() => void)[]
+  readonly settled: () => Promise<void>
+}
+
+export function createFlow(): Flow {
+  const waiting: (() => void)[] = []
+  const flow: Flow = {
+    isBusy: false,
+    waiting,
+    settled: () => (flow.isBusy ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),
+  }
+  return flow
+}
+
 /** The values of an observable, to be pulled. Whoever stops pulling, or gives the signal, unsubscribes. */
-export async function* iterate<T>(source: Subscribable<T>, signal: AbortSignal): AsyncGenerator<T, undefined> {
+export async function* iterate<T>(
+  source: Subscribable<T>,
+  signal: AbortSignal,
+  flow: Flow = createFlow(),
+): AsyncGenerator<T, undefined> {
   let waiting: T[] = []
   let end: { readonly error?: unknown } | undefined
   let wake = () => {}
+  const rest = () => {
+    flow.isBusy = false
+    for (const tell of flow.waiting.splice(0)) tell()
+  }
   const leave = () => {
     end ??= {}
     wake()
@@ -23,6 +49,7 @@ export async function* iterate<T>(source: Subscribable<T>, signal: AbortSignal):
   const subscription = source.subscribe({
     next(value) {
       if (end) return
+      flow.isBusy = true
       if (waiting.length < maxWaiting) waiting.push(value)
       else end = { error: new Error(`An observable pushed ${maxWaiting} events faster than they could be stored.`) }
       wake()
@@ -43,10 +70,12 @@ export async function* iterate<T>(source: Subscribable<T>, signal: AbortSignal):
       if (end) return undefined
       await new Promise<void>((resolve) => {
         wake = resolve
+        rest()
       })
     }
   } finally {
     signal.removeEventListener('abort', leave)
     subscription.unsubscribe()
+    rest()
   }
 }

@@ -1,8 +1,8 @@
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
-import type { Message, Part } from '../protocol/model.ts'
-import type { Inquire } from './ask.ts'
+import type { Json, Message, Part } from '../protocol/model.ts'
+import type { Inquire, Waiting } from './ask.ts'
 import type { Content } from './content.ts'
-import { isSubscribable, iterate, type Subscribable } from './subscribable.ts'
+import { createFlow, isSubscribable, iterate, type Subscribable } from './subscribable.ts'
 import type { Turn } from './turn.ts'
 
 /** What a turn ends with: content to answer, or nothing if the task says it all. */
@@ -29,9 +29,20 @@ export interface Direct {
   /** Resolves when the event is stored. */
   readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
   readonly inquire: Inquire
+  readonly newArtifactId: () => string
+  /** What was said in other tasks of the context, oldest first. */
+  readonly earlier: () => Promise<readonly Message[]>
+  /** Only if turns are resumed. */
+  readonly journal?: Journal | undefined
   /** From now on the caller knows it as a task. */
   readonly becomesTask: () => void
 }
+
+/**
+ * Does a piece of work once, and gives what it gave also to a turn that is resumed in another process. Events that are
+ * told meanwhile bear the mark that the work is given as their `step`.
+ */
+export type Journal = <T extends Json>(name: string, work: (mark: string) => Promise<T>) => Promise<T>
 
 /** A thing that answers messages with a stream of events, such as an `AgentLoop`. */
 export interface Invocable {
@@ -41,13 +52,19 @@ export interface Invocable {
 export interface Invocation {
   readonly taskId: string
   readonly contextId: string
-  /** What was said before, oldest first. */
+  /** What was said in the task before, oldest first. */
   readonly history?: readonly Message[]
+  /** What was said in other tasks of the context, oldest first. */
+  readonly earlier?: () => Promise<readonly Message[]>
   readonly signal?: AbortSignal
   /** The turn that it is invoked for, if it is by an agent. */
   readonly turn?: Turn
   /** Gives the message that answers a question, once a status with a message of that id was told. */
-  readonly answerTo?: (messageId: string) => Promise<MessageEvent>
+  readonly answerTo?: (messageId: string, waiting?: Waiting) => Promise<MessageEvent>
+  readonly newArtifactId?: () => string
+  readonly journal?: Journal
+  /** Resolves when what was told so far is stored. */
+  readonly settled?: () => Promise<void>
 }
 
 /** Everything that an agent can be made of. */
@@ -55,7 +72,7 @@ export type Work = DirectRun | Invocable | Subscribable<Said> | AsyncIterable<Sa
 
 export function runOf(work: Work | undefined, name: string): DirectRun {
   if (typeof work === 'function') return work
-  if (isInvocable(work)) return (turn, { inquire }) => invoking(work, turn, inquire)
+  if (isInvocable(work)) return (turn, direct) => invoking(work, turn, direct)
   if (isSubscribable<Said>(work)) return () => work
   if (isAsyncIterable<Said, Result>(work)) return () => work
   throw new TypeError(
@@ -63,17 +80,32 @@ export function runOf(work: Work | undefined, name: string): DirectRun {
   )
 }
 
+interface Awaited {
+  readonly waiting: Waiting | undefined
+  readonly resolve: (answer: MessageEvent) => void
+  readonly reject: (reason: unknown) => void
+}
+
 /** Questions are asked where they stand in the stream: what was told before is stored before, and what follows waits. */
-async function* invoking(work: Invocable, turn: Turn, inquire: Inquire): AsyncGenerator<Said, undefined> {
+async function* invoking(work: Invocable, turn: Turn, direct: Direct): AsyncGenerator<Said, undefined> {
   const { message, taskId, contextId, history, signal } = turn
-  const awaited = new Map<string, (answer: MessageEvent) => void>()
-  const answerTo = (messageId: string) => new Promise<MessageEvent>((resolve) => awaited.set(messageId, resolve))
-  const stream = work.invoke(message.parts, { taskId, contextId, history, signal, turn, answerTo })
-  for await (const said of isSubscribable<Said>(stream) ? iterate(stream, signal) : stream) {
+  const { inquire, newArtifactId, earlier, journal } = direct
+  const awaited = new Map<string, Awaited>()
+  const answerTo = (messageId: string, waiting?: Waiting) =>
+    new Promise<MessageEvent>((resolve, reject) => awaited.set(messageId, { waiting, resolve, reject }))
+  const flow = createFlow()
+  const given = { taskId, contextId, history, earlier, signal, turn, answerTo, newArtifactId, settled: flow.settled }
+  const stream = work.invoke(message.parts, journal ? { ...given, journal } : given)
+  for await (const said of isSubscribable<Said>(stream) ? iterate(stream, signal, flow) : stream) {
     const question = said !== undefined && isEvent(said) && said.type === 'status' ? said : undefined
-    const answer = awaited.get(question?.status.message?.messageId ?? '')
-    if (question && answer) answer(await inquire(question))
-    else yield said
+    const id = question?.status.message?.messageId ?? ''
+    const asker = awaited.get(id)
+    if (!question || !asker) {
+      yield said
+      continue
+    }
+    awaited.delete(id)
+    await inquire(question, asker.waiting).then(asker.resolve, asker.reject)
   }
 }
 

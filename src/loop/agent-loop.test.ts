@@ -1,44 +1,18 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
-import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
+import { MockLanguageModelV4 } from 'ai/test'
 import { map, of, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { calls, finish, model, says, toldTo } from '../../test/support/scripted-model.ts'
 import { agent } from '../local-agent.ts'
 import { clientTools, toolResult } from '../protocol/client-tools.ts'
+import { progressNote } from '../protocol/progress.ts'
 import { pair } from '../testing/pair.ts'
 import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
 import type { LoopEvent } from './converse.ts'
 import { clientTool, localTool } from './tool.ts'
 
 type Part = LanguageModelV4StreamPart
-
-const usage = {
-  inputTokens: { total: 10, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
-  outputTokens: { total: 5, text: undefined, reasoning: undefined },
-}
-const finish = (unified: 'stop' | 'tool-calls'): Part => ({
-  type: 'finish',
-  usage,
-  finishReason: { unified, raw: undefined },
-})
-const says = (...deltas: string[]): Part[] => [
-  ...deltas.map((delta): Part => ({ type: 'text-delta', id: '1', delta })),
-  finish('stop'),
-]
-const calls = (...made: [name: string, input: string][]): Part[] => [
-  ...made.map(([toolName, input], at): Part => ({ type: 'tool-call', toolCallId: `call-${at}`, toolName, input })),
-  finish('tool-calls'),
-]
-
-/** A model that says one after the other, and the last again and again. */
-function model(...steps: Part[][]) {
-  let at = 0
-  return new MockLanguageModelV4({
-    doStream: async () => ({
-      stream: simulateReadableStream({ chunks: steps[Math.min(at++, steps.length - 1)] ?? [], chunkDelayInMs: null }),
-    }),
-  })
-}
 
 const add = localTool({
   name: 'add',
@@ -49,12 +23,6 @@ const add = localTool({
 
 async function talkTo(options: AgentLoopOptions) {
   return await pair(agent({ name: 'Looping' }, createAgentLoop(options)))
-}
-
-/** What the model was told last of the tools that it called. */
-function toldTo(asked: MockLanguageModelV4): unknown {
-  const last = asked.doStreamCalls.at(-1)?.prompt.at(-1)
-  return last?.role === 'tool' ? last.content.map((part) => ('output' in part ? part.output : part)) : last
 }
 
 const call = { taskId: 'task', contextId: 'context' }
@@ -105,13 +73,66 @@ describe('a loop', () => {
     ['calls tools without end', { maxSteps: 3 }, [calls(['add', '{}'])], 'did not finish within 3 steps'],
     ['calls too many tools', { maxToolCalls: 1 }, [calls(['add', '{}'], ['add', '{}'])], 'more than 1 times'],
     ['says nothing', {}, [[finish('stop')]], 'empty answer'],
-    ['breaks in the middle', {}, [[...says('Well').slice(0, 1), { type: 'error', error: 'key 123' }]], 'not be asked'],
+    ['ends its stream before its end', {}, [says('Well').slice(0, 1)], 'broke off'],
+    ['says nothing any more', { modelTimeout: 20 }, [], 'said nothing for 0.02 seconds'],
+    ['talks without end', { maxTextLength: 9 }, [says('la la la', 'la la la')], 'did not stop'],
+    [
+      'reports an error',
+      {},
+      [[{ ...finish('stop'), finishReason: { unified: 'error', raw: undefined } } as Part]],
+      'error',
+    ],
+    ['breaks in the middle', {}, [[...says('Well').slice(0, 1), { type: 'error', error: 'key 123' }]], 'broke off'],
   ] as [string, object, Part[][], string][])('fails the task of a model that %s', async (_, limits, steps, reason) => {
-    await using opened = await talkTo({ model: model(...steps), tools: [add], ...limits })
+    const asked =
+      steps.length > 0 ? model(...steps) : new MockLanguageModelV4({ doStream: () => new Promise(() => {}) })
+    await using opened = await talkTo({ model: asked, tools: [add], ...limits })
     const { task } = await opened.client.send('go')
     expect(task?.status.state).toBe('failed')
     expect(JSON.stringify(task?.status.message)).toContain(reason)
     expect(JSON.stringify(task)).not.toContain('key 123')
+  })
+
+  it('tells calls apart to which the model gave the same id, or none', async () => {
+    const twice = calls(['add', '{"a":1,"b":1}'], ['add', '{"a":2,"b":2}'], ['add', '{"a":3,"b":3}'])
+    const ids = ['same', 'same', '']
+    const step = twice.map((part, at) => (part.type === 'tool-call' ? { ...part, toolCallId: ids[at] ?? '' } : part))
+    const asked = model(step, says('Well'))
+    await createAgentLoop({ model: asked, tools: [add] }).invokeSync([{ text: 'go' }], call)
+    const told = asked.doStreamCalls[1]?.prompt.at(-1)
+    expect(told?.role === 'tool' && told.content.map((part) => 'toolCallId' in part && part.toolCallId)).toEqual([
+      'same',
+      'same-2',
+      'call-3',
+    ])
+  })
+
+  it('tells reasoning and calls as what they are, and gives reasoning back to the model with what its provider noted', async () => {
+    const noted = { maker: { signature: 'abc' } }
+    const thought: Part[] = [
+      { type: 'reasoning-delta', id: 'r', delta: 'Hm, ' },
+      { type: 'reasoning-delta', id: 'r', delta: 'adding' },
+      { type: 'reasoning-end', id: 'r', providerMetadata: noted },
+    ]
+    const asked = model([...thought, ...calls(['add', '{"a":1,"b":2}'])], says('3'))
+    await using opened = await talkTo({ model: asked, tools: [add] })
+    const told = []
+    for await (const event of opened.client.stream('go')) if (event.type === 'status') told.push(event.status.message)
+    expect(told.map((message) => message && [message.parts[0], message.metadata?.[progressNote]])).toEqual([
+      [{ text: 'Hm, adding' }, { type: 'reasoning' }],
+      [{ text: 'Calling add' }, { type: 'tool', tool: 'add', toolCallId: 'call-0' }],
+      undefined,
+    ])
+    expect(asked.doStreamCalls[1]?.prompt.at(-2)?.content).toEqual([
+      { type: 'reasoning', text: 'Hm, adding', providerOptions: noted },
+      { type: 'tool-call', toolCallId: 'call-0', toolName: 'add', input: { a: 1, b: 2 } },
+    ])
+  })
+
+  it('refuses limits that make no sense', () => {
+    expect(() => createAgentLoop({ model: model(), maxSteps: -1 })).toThrow(
+      'createAgentLoop(): expected maxSteps to be a number from 0 on, got -1',
+    )
   })
 
   it('has the caller run a tool, and goes on with its result', async () => {

@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { lastValueFrom, type MonoTypeOperatorFunction, Observable, toArray } from 'rxjs'
+import type { OnTimeout } from '../agent/ask.ts'
 import { createVoice } from '../agent/voice.ts'
 import type { Invocation } from '../agent/work.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -16,7 +17,7 @@ export interface AgentLoopOptions {
   readonly tools?: readonly (Tool | ToolSource)[]
   /** Everything that is told goes through them, in this order: handlers (`tap`), transformers (`map`), filters… */
   readonly operators?: readonly MonoTypeOperatorFunction<LoopEvent>[]
-  /** What was said before in this context. What was said in the task by default. */
+  /** What was said before. By default what was said in the context: in this task, and in earlier ones of its caller. */
   readonly history?: (invocation: Invocation) => readonly Message[] | Promise<readonly Message[]>
   /** Tokens of history that the model is given, as estimated. 8000 by default. */
   readonly historyTokens?: number
@@ -26,6 +27,16 @@ export interface AgentLoopOptions {
   readonly maxToolCalls?: number
   /** Milliseconds that a tool may take. 60 seconds by default. */
   readonly toolTimeout?: number
+  /** Milliseconds that the model may say nothing. 2 minutes by default. */
+  readonly modelTimeout?: number
+  /** How often the model is asked again before it has said anything, if its provider thinks it worth a try. 2 by default. */
+  readonly modelRetries?: number
+  /** Characters that the model may say in one step. 1,000,000 by default. */
+  readonly maxTextLength?: number
+  /** Milliseconds that the caller may take to answer: to run a tool, to approve a call. 5 minutes by default. */
+  readonly inputTimeout?: number
+  /** When it does not: the task fails (default), or the model is told. */
+  readonly onInputTimeout?: OnTimeout
   /** Told what went wrong. The caller is not. */
   readonly onError?: (error: unknown, invocation: Invocation) => void
 }
@@ -46,9 +57,8 @@ export interface LoopOutcome {
 
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   const { model, instructions, operators = [], history, onError } = options
-  const { maxSteps = 16, maxToolCalls = 64, toolTimeout = 60_000, historyTokens = 8_000 } = options
   const toolbox = createToolbox(options.tools ?? [])
-  const settings = { model, instructions, toolbox, maxSteps, maxToolCalls, toolTimeout, historyTokens }
+  const settings = { model, instructions, toolbox, ...readLimits(options) }
   const running = new Map<string, AbortController>()
 
   async function run(
@@ -58,14 +68,28 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   ) {
     const voice = createVoice(given)
     try {
-      const said = history ? await history(given) : (given.history ?? [])
       const report = (error: unknown) => onError?.(error, given)
-      await converse(parts, { ...given, history: said }, { ...settings, report }, emit)
+      await converse(parts, given, { ...settings, history: history && (() => history(given)), report }, emit)
     } catch (error) {
       if (given.signal.aborted) return emit(voice.status('canceled'))
       onError?.(error, given)
       // What a provider says of its errors is not for callers: it may tell addresses and keys.
       emit(voice.status('failed', error instanceof A2AError ? error.message : 'The model could not be asked.'))
+    }
+  }
+
+  /** Where turns are resumed nobody may ever come back to a question: what waits for an answer is not at work here. */
+  function answering({ taskId, answerTo, journal }: Invocation, controller: AbortController): Partial<Invocation> {
+    if (!answerTo || !journal) return {}
+    return {
+      async answerTo(messageId, waiting) {
+        if (running.get(taskId) === controller) running.delete(taskId)
+        try {
+          return await answerTo(messageId, waiting)
+        } finally {
+          running.set(taskId, controller)
+        }
+      },
     }
   }
 
@@ -76,7 +100,9 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
       running.get(taskId)?.abort()
       running.set(taskId, controller)
       const signal = invocation.signal ? AbortSignal.any([controller.signal, invocation.signal]) : controller.signal
-      void run(parts, { ...invocation, signal }, (event) => subscriber.next(event)).finally(() => {
+      void run(parts, { ...invocation, ...answering(invocation, controller), signal }, (event) =>
+        subscriber.next(event),
+      ).finally(() => {
         if (running.get(taskId) === controller) running.delete(taskId)
         subscriber.complete()
       })
@@ -96,4 +122,27 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
       return controller !== undefined
     },
   }
+}
+
+const defaults = {
+  maxSteps: 16,
+  maxToolCalls: 64,
+  toolTimeout: 60_000,
+  modelTimeout: 120_000,
+  modelRetries: 2,
+  maxTextLength: 1_000_000,
+  inputTimeout: 300_000,
+  historyTokens: 8_000,
+}
+
+function readLimits(options: AgentLoopOptions) {
+  const limits = { ...defaults }
+  for (const name of Object.keys(defaults) as (keyof typeof defaults)[]) {
+    const value = options[name] ?? defaults[name]
+    if (typeof value !== 'number' || !(value >= 0)) {
+      throw new TypeError(`createAgentLoop(): expected ${name} to be a number from 0 on, got ${JSON.stringify(value)}`)
+    }
+    limits[name] = value
+  }
+  return { ...limits, onInputTimeout: options.onInputTimeout ?? ('fail' as const) }
 }

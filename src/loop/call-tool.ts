@@ -1,49 +1,76 @@
-import type { LanguageModelV4ToolCall, LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
+import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import { describeIssues } from '../agent/check-answer.ts'
+import type { Journal } from '../agent/work.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
+import { redactionMark } from '../protocol/redacted.ts'
+import type { ToolCall } from './model-step.ts'
 import type { Questions } from './questions.ts'
-import type { Tool, ToolContext } from './tool.ts'
-import { toOutput } from './tool-result.ts'
+import { turnWithin } from './step-turn.ts'
+import type { LocalTool, Tool, ToolContext } from './tool.ts'
+import { pack, toOutput, unpack } from './tool-result.ts'
 
 export type Output = LanguageModelV4ToolResultOutput
 
-export interface CallContext extends Omit<ToolContext, 'toolCallId'> {
+export interface CallContext {
   readonly tools: ReadonlyMap<string, Tool>
   readonly questions: Questions
+  readonly signal: AbortSignal
+  readonly journal: Journal | undefined
+  /** The model has called for it in a process that is gone. */
+  readonly isRecalled: boolean
+  /** For a run whose events bear that mark. */
+  readonly contextFor: (mark: string | undefined) => ToolContext
   /** Milliseconds, of tools that say nothing else. */
   readonly timeout: number
 }
 
 /** Does what the model asks for. Whatever goes wrong is a result: the model can put it right. */
-export async function callTool(call: LanguageModelV4ToolCall, context: CallContext): Promise<Output> {
+export async function callTool(call: ToolCall, context: CallContext): Promise<Output> {
   const { tools, questions, signal } = context
   const tool = tools.get(call.toolName)
-  if (!tool) return failed(`There is no tool "${call.toolName}". There are: ${[...tools.keys()].join(', ') || 'none'}.`)
+  if (!tool)
+    return failed(
+      `There is no tool "${call.toolName.slice(0, 64)}". There are: ${[...tools.keys()].join(', ') || 'none'}.`,
+    )
   const checked = await checkInput(tool, call.input)
   if ('problem' in checked) return failed(checked.problem)
   try {
-    if (tool.needsApproval && !(await questions.approve(tool, checked.given))) {
+    if (tool.needsApproval && !(await questions.approve(tool, call.toolCallId, checked.given))) {
       return { type: 'execution-denied', reason: 'The user has refused this call.' }
     }
     if (tool.type === 'client') return await questions.call(tool, call.toolCallId, checked.given)
-    return toOutput(
-      await runWithin(
-        tool.timeout ?? context.timeout,
-        (limit) =>
-          tool.run(checked.value, {
-            ...context,
-            toolCallId: call.toolCallId,
-            signal: AbortSignal.any([signal, limit]),
-          }),
-        signal,
-      ),
-    )
+    return toOutput(await run(tool, checked.value, call, context))
   } catch (error) {
     signal.throwIfAborted()
     return failed(`The tool "${tool.name}" failed: ${reasonOf(error)}`)
   }
 }
+
+/** Once, where turns are resumed: then what it has returned, or why it failed, is stored. */
+async function run(tool: LocalTool, input: unknown, call: ToolCall, context: CallContext): Promise<unknown> {
+  const { journal, signal, timeout, contextFor } = context
+  const work = (mark?: string) =>
+    runWithin(tool.timeout ?? timeout, signal, (limit) => {
+      const given = contextFor(mark)
+      const turn = mark === undefined ? given.turn : given.turn && turnWithin(given.turn, tool.name)
+      return tool.run(input, { ...given, ...(turn && { turn }), signal: AbortSignal.any([signal, limit]) })
+    })
+  if (!journal || tool.usesTurn) return await work()
+  const done = await journal(`tool ${tool.name} ${call.toolCallId}`, async (mark): Promise<JsonObject> => {
+    if (context.isRecalled && call.input.includes(redactionMark)) return { failed: argumentsGone }
+    try {
+      return pack(await work(mark))
+    } catch (error) {
+      signal.throwIfAborted()
+      return { failed: reasonOf(error) }
+    }
+  })
+  if (typeof done.failed === 'string') throw new Error(done.failed)
+  return unpack(done)
+}
+
+const argumentsGone = 'its arguments were given to a process that is gone, and are never stored: ask for them again.'
 
 type CheckedInput = { readonly value: unknown; readonly given: JsonObject } | { readonly problem: string }
 
@@ -63,8 +90,8 @@ async function checkInput(tool: Tool, text: string): Promise<CheckedInput> {
 /** Also of a tool that does not listen to its signal. */
 async function runWithin(
   timeout: number,
-  work: (limit: AbortSignal) => unknown,
   signal: AbortSignal,
+  work: (limit: AbortSignal) => unknown,
 ): Promise<unknown> {
   const limit = new AbortController()
   const { promise: cut, reject } = Promise.withResolvers<never>()

@@ -1,23 +1,26 @@
-import type { LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4Usage } from '@ai-sdk/provider'
-import { createArtifactWriter } from '../agent/artifact-writer.ts'
+import type { LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider'
 import { createVoice } from '../agent/voice.ts'
 import type { Invocation } from '../agent/work.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
-import type { JsonObject, Part } from '../protocol/model.ts'
+import type { JsonObject, Message, Part } from '../protocol/model.ts'
+import { toBase64 } from '../protocol/parts.ts'
+import { progressNote } from '../protocol/progress.ts'
+import { type Asked, askModel, type ModelLimits } from './ask-model.ts'
 import { callTool } from './call-tool.ts'
 import { inputJsonSchema } from './json-schema.ts'
-import { takeStep } from './model-step.ts'
 import { createPrompt } from './prompt.ts'
-import { createQuestions } from './questions.ts'
-import type { Tool, ToolContext } from './tool.ts'
+import { createQuestions, type InputPolicy } from './questions.ts'
+import { createResponse } from './response.ts'
+import type { Tool } from './tool.ts'
 import type { Toolbox } from './toolbox.ts'
 
 export type LoopEvent = StatusEvent | ArtifactEvent
 
-export interface ConverseOptions {
+export interface ConverseOptions extends ModelLimits, InputPolicy {
   readonly model: LanguageModelV4
   readonly instructions: string | undefined
   readonly toolbox: Toolbox
+  readonly history: (() => readonly Message[] | Promise<readonly Message[]>) | undefined
   /** Told what went wrong although the loop goes on. */
   readonly report: (error: unknown) => void
   readonly maxSteps: number
@@ -29,39 +32,68 @@ export interface ConverseOptions {
 /** Lets the model speak and call tools until it has nothing more to call for, and tells it all as events. */
 export async function converse(
   parts: readonly Part[],
-  { signal, ...invocation }: Invocation & { readonly signal: AbortSignal },
+  invocation: Invocation & { readonly signal: AbortSignal },
   options: ConverseOptions,
   emit: (event: LoopEvent) => void,
 ): Promise<void> {
   const { model, toolbox, maxSteps, maxToolCalls } = options
-  const { taskId, contextId, turn, history = [], answerTo } = invocation
+  const { taskId, contextId, turn, signal, journal, settled, newArtifactId = randomId } = invocation
   const voice = createVoice(invocation)
-  const progress = (text: string) => emit(voice.status('working', text))
-  const prompt = createPrompt({ ...options, history, parts })
-  const artifact: ToolContext['artifact'] = (given) =>
-    emit({ type: 'artifact', artifact: { ...given, artifactId: crypto.randomUUID() }, lastChunk: true })
-  const calling = { taskId, contextId, turn, signal, progress, artifact, timeout: options.toolTimeout }
-  const context = { ...calling, questions: createQuestions(voice, answerTo, emit) }
-  const response = createArtifactWriter({
-    artifact: { artifactId: crypto.randomUUID(), name: 'response' },
-    emit: async (event) => emit(event),
-  })
+  const response = createResponse(newArtifactId(), emit)
+  const questions = createQuestions(voice, { ...invocation, ...options }, emit)
   const usage = { inputTokens: 0, outputTokens: 0, steps: 0, toolCalls: 0 }
-  let hasText = false
+  /** What was said since the message came. */
+  const since: LanguageModelV4Message[] = []
+  let before: readonly LanguageModelV4Message[] | undefined
   let known: ReadonlyMap<string, Tool> | undefined
   let offered: LanguageModelV4FunctionTool[] = []
 
-  const listener = {
-    onText(delta: string) {
-      hasText = true
-      void response.write(delta)
-    },
-    onReasoning: progress,
+  function progress(text: string, note: JsonObject, step: string | undefined): void {
+    const event = voice.status('working', text)
+    const { status } = event
+    const message = status.message && { ...status.message, metadata: { [progressNote]: note } }
+    emit({ ...event, status: { ...status, message }, ...(step !== undefined && { step }) })
   }
 
-  function end(state: 'completed' | 'failed', text?: string): void {
-    if (hasText) void response.close()
-    emit({ ...voice.status(state, text), metadata: { usage: { ...usage } satisfies JsonObject } })
+  function addArtifact(of: string, n: number, given: Pick<Message, 'parts'> & { name?: string }, step?: string): void {
+    const artifact = { ...given, artifactId: `${response.artifactId}-${of}-${n}` }
+    emit({ type: 'artifact', artifact, lastChunk: true, ...(step !== undefined && { step }) })
+  }
+
+  /** Who resumes a turn needs none of it before there is something new to say. */
+  async function prompt(): Promise<LanguageModelV4Message[]> {
+    before ??= createPrompt({ ...options, history: await historyOf(invocation, options), parts })
+    return [...before, ...since]
+  }
+
+  async function ask(n: number): Promise<Asked> {
+    let isLive = false
+    const work = async (mark?: string): Promise<Asked> => {
+      isLive = true
+      const asked = { prompt: await prompt(), abortSignal: signal, ...(offered.length > 0 && { tools: offered }) }
+      let files = 0
+      // A secret that is said in pieces is found only in the whole.
+      const held: string[] | undefined = questions.hasSecret() ? [] : undefined
+      const listener = {
+        onText: (delta: string) => (held ? void held.push(delta) : response.write(delta, mark)),
+        onReasoning: (text: string) => progress(text, { type: 'reasoning' }, mark),
+        onFile: (file: ModelFile) => addArtifact(`file-${n}`, ++files, { name: 'file', parts: [filePart(file)] }, mark),
+      }
+      const answer = await askModel(model, asked, listener, options)
+      if (held?.length) response.write(held.join(''), mark)
+      // What is told of a step is stored before the step is.
+      if (mark !== undefined) await settled?.()
+      return answer
+    }
+    const answer = journal ? await journalled(journal, `model ${n}`, work) : await work()
+    if (!isLive && !('failed' in answer)) response.recall(answer.text)
+    return isLive ? answer : { ...answer, isRecalled: true }
+  }
+
+  function end(state: 'completed' | 'failed', text: string | undefined, finish?: string): void {
+    response.close()
+    const told: JsonObject = { usage: { ...usage }, ...(finish !== undefined && { finishReason: finish }) }
+    emit({ ...voice.status(state, text), metadata: told })
   }
 
   while (usage.steps < maxSteps) {
@@ -69,33 +101,69 @@ export async function converse(
     const tools = await toolbox.tools(signal, options.report)
     if (tools !== known) offered = [...tools.values()].map(offer)
     known = tools
-    const asked = { prompt, abortSignal: signal, ...(offered.length > 0 && { tools: offered }) }
-    const step = await takeStep(model, asked, listener)
-    add(usage, step.usage)
-    if (step.finish === 'error') return end('failed', 'The model ended with an error.')
+    const step = await ask(usage.steps)
+    if ('failed' in step) return end('failed', step.failed)
+    usage.inputTokens += step.inputTokens
+    usage.outputTokens += step.outputTokens
+    if (step.finish === 'error') return end('failed', 'The model ended with an error.', step.finish)
     if (step.calls.length === 0) {
-      if (hasText) return end('completed')
-      return end('failed', `The model gave an empty answer${step.finish ? ` (${step.finish})` : ''}.`)
+      if (response.hasText) return end('completed', undefined, step.finish)
+      return end('failed', `The model gave an empty answer (${step.finish}).`, step.finish)
     }
     usage.toolCalls += step.calls.length
     if (usage.toolCalls > maxToolCalls) return end('failed', `The model called tools more than ${maxToolCalls} times.`)
-    prompt.push({ role: 'assistant', content: [...step.said] })
-    const results = await Promise.all(
+    since.push({ role: 'assistant', content: [...step.said] })
+    const content = await Promise.all(
       step.calls.map(async (call) => {
-        progress(`Calling ${call.toolName}`)
         const { toolCallId, toolName } = call
-        return {
-          type: 'tool-result' as const,
-          toolCallId,
-          toolName,
-          output: await callTool(call, { ...context, tools }),
-        }
+        const note = { type: 'tool', tool: toolName, toolCallId }
+        progress(`Calling ${toolName}`, note, undefined)
+        let artifacts = 0
+        const output = await callTool(call, {
+          tools,
+          questions,
+          signal,
+          journal,
+          timeout: options.toolTimeout,
+          isRecalled: step.isRecalled === true,
+          contextFor: (mark) => ({
+            taskId,
+            contextId,
+            toolCallId,
+            signal,
+            ...(turn && { turn }),
+            progress: (text) => progress(text, note, mark),
+            artifact: (given) => addArtifact(toolCallId, ++artifacts, given, mark),
+          }),
+        })
+        return { type: 'tool-result' as const, toolCallId, toolName, output }
       }),
     )
     signal.throwIfAborted()
-    prompt.push({ role: 'tool', content: results })
+    since.push({ role: 'tool', content })
   }
   end('failed', `The model did not finish within ${maxSteps} steps.`)
+}
+
+async function historyOf({ history = [], earlier }: Invocation, options: ConverseOptions): Promise<readonly Message[]> {
+  if (options.history) return await options.history()
+  return earlier && options.historyTokens > 0 ? [...(await earlier()), ...history] : history
+}
+
+type ModelFile = Parameters<Parameters<typeof askModel>[2]['onFile']>[0]
+
+function filePart({ mediaType, data }: ModelFile): Part {
+  if (data.type === 'url') return { url: `${data.url}`, mediaType }
+  return { raw: typeof data.data === 'string' ? data.data : toBase64(data.data), mediaType }
+}
+
+/** What a model says is JSON, although its types do not tell. */
+async function journalled(
+  journal: NonNullable<Invocation['journal']>,
+  name: string,
+  work: (mark: string) => Promise<Asked>,
+): Promise<Asked> {
+  return (await journal(name, async (mark) => (await work(mark)) as unknown as JsonObject)) as unknown as Asked
 }
 
 function offer(tool: Tool): LanguageModelV4FunctionTool {
@@ -105,7 +173,6 @@ function offer(tool: Tool): LanguageModelV4FunctionTool {
   return { type: 'function', name, ...(description !== undefined && { description }), inputSchema }
 }
 
-function add(sum: { inputTokens: number; outputTokens: number }, usage: LanguageModelV4Usage | undefined): void {
-  sum.inputTokens += usage?.inputTokens.total ?? 0
-  sum.outputTokens += usage?.outputTokens.total ?? 0
+function randomId(): string {
+  return crypto.randomUUID()
 }

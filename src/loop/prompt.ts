@@ -1,5 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import type { Message, Part } from '../protocol/model.ts'
+import { progressNote } from '../protocol/progress.ts'
 import { asText, toModelContent } from './model-content.ts'
 
 export interface PromptOptions {
@@ -14,9 +15,14 @@ export interface PromptOptions {
 export function createPrompt({ instructions, history, parts, historyTokens }: PromptOptions): LanguageModelV4Prompt {
   return [
     ...(instructions ? [{ role: 'system' as const, content: instructions }] : []),
-    ...newestWithin(history.map(toModelMessage), historyTokens),
+    ...newestWithin(history.filter(isSaid).map(toModelMessage), historyTokens),
     userMessage(parts),
   ]
+}
+
+/** How far the agent was is no part of what was said; nor is what says nothing, which some providers refuse. */
+function isSaid({ metadata, parts }: Message): boolean {
+  return metadata?.[progressNote] === undefined && parts.some((part) => asText(part) !== '')
 }
 
 function toModelMessage({ role, parts }: Message): LanguageModelV4Message {

@@ -93,6 +93,7 @@ function toolOf(
     input: schema ? anyObject : textInput,
     inputJsonSchema: schema ?? textJsonSchema,
     timeout,
+    usesTurn: true,
     ...(needsApproval !== undefined && { needsApproval }),
     async run(input, { turn, signal }: ToolContext) {
       // The schema of the card is checked by the agent itself, which says what does not fit.

@@ -24,6 +24,7 @@ export function skillTool(skill: Skill): LocalTool {
     description,
     input: input?.schema ?? textInput,
     inputJsonSchema: input ? input.jsonSchema : textJsonSchema,
+    usesTurn: true,
     async run(given, context) {
       const { turn } = context
       if (!turn) throw new Error('a skill needs a turn: the loop must be that of an agent')

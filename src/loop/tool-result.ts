@@ -1,6 +1,6 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import { toJson } from '../agent/json-value.ts'
-import type { Part } from '../protocol/model.ts'
+import type { JsonObject, Part } from '../protocol/model.ts'
 import { asText, toModelContent } from './model-content.ts'
 
 const marked = Symbol('the parts of a tool result')
@@ -14,6 +14,21 @@ export interface ToolResult {
 /** To be returned by a tool: the model is shown the parts as they are, as far as its provider can. */
 export function partsResult(parts: readonly Part[], { isError = false } = {}): ToolResult {
   return { [marked]: parts, isError }
+}
+
+/** What a tool has returned, as it can be stored. */
+export function pack(value: unknown): JsonObject {
+  if (isToolResult(value))
+    return { parts: toJson(value[marked], 'What the tool returns') ?? [], isError: value.isError }
+  return { value: toJson(value, 'What the tool returns') ?? null }
+}
+
+/** The same as it was returned, or nearly: JSON is all that is left of other values. */
+export function unpack(packed: JsonObject): unknown {
+  const { parts, isError } = packed
+  return parts === undefined
+    ? packed.value
+    : partsResult(parts as unknown as readonly Part[], { isError: isError === true })
 }
 
 type Output = LanguageModelV4ToolResultOutput

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { OnTimeout } from '../agent/ask.ts'
 import type { Turn } from '../agent/turn.ts'
 import type { Artifact, JsonObject } from '../protocol/model.ts'
 
@@ -12,7 +13,7 @@ interface ToolBase {
   readonly input: StandardSchemaV1
   /** What it takes, as the JSON Schema for the model; asked of the library of `input` where that can tell. */
   readonly inputJsonSchema?: JsonObject
-  /** Milliseconds. Of the loop's options by default. */
+  /** Milliseconds that it, or the caller who runs it, may take. Of the loop's options by default. */
   readonly timeout?: number
   /** A person, the caller, must say yes before each call. */
   readonly needsApproval?: boolean
@@ -20,6 +21,11 @@ interface ToolBase {
 
 export interface LocalTool extends ToolBase {
   readonly type: 'local'
+  /**
+   * It works with the turn: asks, calls, has steps. Otherwise, where turns are resumed, what it returns is stored, and it
+   * is not run again.
+   */
+  readonly usesTurn?: boolean
   readonly run: (input: unknown, context: ToolContext) => unknown
 }
 
@@ -28,6 +34,10 @@ export interface ClientTool extends ToolBase {
   readonly type: 'client'
   /** What the caller is told, beside the call. */
   readonly prompt?: string
+  /** When the caller does not answer in time: the task fails, or the model is told. Of the loop's options by default. */
+  readonly onTimeout?: OnTimeout
+  /** What the caller answers is for the model alone: it is never stored, told or logged. */
+  readonly sensitive?: boolean
 }
 
 export interface ToolContext {
@@ -46,6 +56,7 @@ export interface ToolContext {
 
 export interface LocalToolOptions<S extends StandardSchemaV1> extends Omit<ToolBase, 'input'> {
   readonly input: S
+  readonly usesTurn?: boolean
   readonly run: (input: StandardSchemaV1.InferOutput<S>, context: ToolContext) => unknown
 }
 

@@ -1,3 +1,5 @@
+import { redactionMark } from '../protocol/redacted.ts'
+
 /** Secrets that a turn knows. What it says and stores is cleaned of them. */
 export interface TurnSecrets {
   add(secret: string): void
@@ -11,8 +13,6 @@ export interface TurnSecrets {
 const shortest = 6
 /** A turn that uses more knows only the newest. */
 const limit = 256
-/** Stands where a secret was. */
-export const redactionMark = '[redacted]'
 
 export function createTurnSecrets(): TurnSecrets {
   const known = new Set<string>()

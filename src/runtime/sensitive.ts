@@ -1,8 +1,9 @@
 import { toolResult } from '../protocol/client-tools.ts'
 import type { MessageEvent } from '../protocol/events.ts'
 import type { Json, Part } from '../protocol/model.ts'
+import { redactionMark } from '../protocol/redacted.ts'
 import type { SendRequest } from '../protocol/service.ts'
-import { redactionMark, type TurnSecrets } from './scrub.ts'
+import type { TurnSecrets } from './scrub.ts'
 import type { Vault } from './vault.ts'
 
 /** The answer to a question for something secret, as it may be stored. It still tells which request it answers. */

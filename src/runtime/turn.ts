@@ -6,13 +6,16 @@ import type { RequireAuth } from '../agent/require-auth.ts'
 import type { Mouth } from '../agent/speech.ts'
 import { createTurn, type TurnContext } from '../agent/turn.ts'
 import type { Voice } from '../agent/voice.ts'
+import type { Direct } from '../agent/work.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import { noLineage, readLineage } from '../protocol/lineage.ts'
+import type { Json } from '../protocol/model.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import type { Fold } from '../tasks/fold.ts'
 import { foldUntil, loadFold } from '../tasks/load.ts'
 import type { NewTask } from '../tasks/log.ts'
 import { createCalls, type TurnCalls } from './calls/calls.ts'
+import { contextHistory } from './context-history.ts'
 import { createDelegate } from './delegate.ts'
 import { createDurableStage } from './durable-stage.ts'
 import { describeFailure } from './failure.ts'
@@ -122,6 +125,18 @@ export async function runTurn(
     return done
   }
 
+  /** As a step, but what it gives may have secrets in it: they are not stored, and gone for who resumes. */
+  async function keep<T extends Json>(name: string, work: (mark: string) => Promise<T>): Promise<T> {
+    let live: { readonly given: T } | undefined
+    const stored = await onStage().step(name, async (key = '') => {
+      live = { given: await work(key) }
+      return secrets ? secrets.scrub(live.given) : live.given
+    })
+    idle?.touch()
+    // Of the same type when it comes back.
+    return live ? live.given : (stored as T)
+  }
+
   async function ask(question: StatusEvent, waiting: Omit<StageWaiting, 'again'> = {}): Promise<MessageEvent> {
     if (stop.over) return await refused(overText(task, stop))
     isTask = toldStatus = true
@@ -227,7 +242,15 @@ export async function runTurn(
   // An attempt that follows another finds the task at work, unless that one was waiting for its caller.
   if (!replay && (attempt > 1 || isFirst ? isInterrupted(writer.phase) : true)) tellWorking()
   const acted = context(isFirst ? undefined : await foldBefore())
-  const work = perform(agent.run, createTurn(acted), { becomesTask, emit, inquire: acted.ask })
+  const direct: Direct = {
+    becomesTask,
+    emit,
+    inquire: ask,
+    newArtifactId,
+    earlier: () => contextHistory(task, log),
+    journal: recovery.policy === 'resume' ? keep : undefined,
+  }
+  const work = perform(agent.run, createTurn(acted), direct)
   // Most agents have touched the task by now.
   const slow = isTask ? undefined : clock.setTimeout(becomesTask, taskAfter)
   const done = await stop.race(work)

@@ -7,7 +7,7 @@ const usage = {
   inputTokens: { total: 10, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
   outputTokens: { total: 5, text: undefined, reasoning: undefined },
 }
-const finish = (unified: 'stop' | 'tool-calls'): Part => ({
+export const finish = (unified: 'stop' | 'tool-calls'): Part => ({
   type: 'finish',
   usage,
   finishReason: { unified, raw: undefined },

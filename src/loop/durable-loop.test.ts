@@ -1,0 +1,133 @@
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import { MockLanguageModelV4 } from 'ai/test'
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { callOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
+import { begin, hang, processes } from '../../test/support/mortal-processes.ts'
+import { calls, model, says, toldTo } from '../../test/support/scripted-model.ts'
+import { inputRequestIn, toolResult } from '../protocol/client-tools.ts'
+import type { Task } from '../protocol/model.ts'
+import type { Service } from '../protocol/service.ts'
+import { createAgentLoop } from './agent-loop.ts'
+import { clientTool, localTool } from './tool.ts'
+
+const input = z.object({})
+const textOfArtifacts = ({ artifacts }: Task) =>
+  artifacts.map(({ parts }) => parts.map((part) => Object.values(part)[0]))
+const isAsking = (service: Service, taskId: string) =>
+  until(async () => (await service.getTask({ taskId }, callOf())).status.state === 'input-required')
+
+/** Says this much, and then nothing any more. */
+function stuck(...deltas: string[]) {
+  const reached = Promise.withResolvers<void>()
+  const asked = new MockLanguageModelV4({
+    doStream: async () => ({
+      stream: new ReadableStream<LanguageModelV4StreamPart>({
+        start(controller) {
+          for (const delta of deltas) controller.enqueue({ type: 'text-delta', id: '1', delta })
+          setTimeout(reached.resolve, 30)
+        },
+      }),
+    }),
+  })
+  return { asked, reached: reached.promise }
+}
+
+it('goes on in another process where it was: tools are not run again, and what was half said is said anew', async () => {
+  const { log, start, ended } = processes()
+  let ran = 0
+  const count = localTool({ name: 'count', input, run: () => ({ ran: ++ran }) })
+  const { asked: second, reached } = stuck('It is ', 'half')
+  const first = model([{ type: 'text-delta', id: '1', delta: 'Let me see. ' }, ...calls(['count', '{}'])])
+  let asks = 0
+  const dying = new MockLanguageModelV4({
+    doStream: (options) => (++asks === 1 ? first.doStream(options) : second.doStream(options)),
+  })
+  const one = start(createAgentLoop({ model: dying, tools: [count] }))
+  const id = await begin(one)
+  await reached
+  await until(async () => JSON.stringify(await log.read(id, 0)).includes('half'))
+  one.kill()
+  const asked = model(says('It is ', 'one'))
+  start(createAgentLoop({ model: asked, tools: [count] }))
+  const task = await ended(id)
+  expect(task.status.state).toBe('completed')
+  expect(textOfArtifacts(task).map((texts) => texts.join(''))).toEqual(['Let me see. It is one'])
+  expect([ran, asked.doStreamCalls.length]).toEqual([1, 1])
+  expect(toldTo(asked)).toEqual([{ type: 'json', value: { ran: 1 } }])
+})
+
+it('waits for the result of a tool of the caller across restarts, while no process does', async () => {
+  const { start, ended } = processes()
+  let ran = 0
+  const count = localTool({ name: 'count', input, run: () => ++ran })
+  const locate = clientTool({ name: 'locate', input })
+  const tools = [count, locate]
+  const one = start(createAgentLoop({ model: model(calls(['count', '{}'], ['locate', '{}'])), tools }))
+  const id = await begin(one)
+  await isAsking(one.service, id)
+  one.kill()
+  const asked = model(says('In Bern'))
+  const two = start(createAgentLoop({ model: asked, tools }))
+  const part = { data: { toolUseId: 'call-1', result: 'Bern' }, mediaType: toolResult }
+  void two.service.sendMessage({ message: messageOf('', { taskId: id, parts: [part] }) }, callOf())
+  const task = await ended(id)
+  expect([task.status.state, ran]).toEqual(['completed', 1])
+  expect(toldTo(asked)).toEqual([
+    { type: 'json', value: 1 },
+    { type: 'text', value: 'Bern' },
+  ])
+})
+
+it('does not run a tool with arguments that were secret and are gone, and tells the model', async () => {
+  const { log, start, ended } = processes()
+  const secret = 'sesame-open-wide'
+  const seen: string[] = []
+  const reached = Promise.withResolvers<void>()
+  const password = clientTool({ name: 'password', input, sensitive: true })
+  const loginWith = (wait: () => Promise<unknown>) =>
+    localTool({
+      name: 'login',
+      input: z.object({ key: z.string() }),
+      async run({ key }) {
+        seen.push(key)
+        await wait()
+        return 'in'
+      },
+    })
+  const dying = loginWith(() => {
+    reached.resolve()
+    return hang()
+  })
+  const asked = model(calls(['password', '{}']), calls(['login', `{"key":"${secret}"}`]))
+  const one = start(createAgentLoop({ model: asked, tools: [password, dying] }))
+  const id = await begin(one)
+  await isAsking(one.service, id)
+  const { status } = await one.service.getTask({ taskId: id }, callOf())
+  expect(inputRequestIn(status.message)).toMatchObject({ sensitive: true, tool: 'password' })
+  void send(one.service, secret, { taskId: id, returnImmediately: true })
+  await reached.promise
+  expect([seen, toldTo(asked)]).toEqual([[secret], [{ type: 'text', value: secret }]])
+  one.kill()
+  const other = model(says('Sorry'))
+  start(createAgentLoop({ model: other, tools: [password, loginWith(async () => 1)] }))
+  const task = await ended(id)
+  expect([task.status.state, seen]).toEqual(['completed', [secret]])
+  expect(JSON.stringify(toldTo(other))).toContain('are never stored: ask for them again')
+  expect(JSON.stringify(await log.read(id, 0))).not.toContain(secret)
+})
+
+it('refuses to a tool that is stored as a whole what only whole turns can do', async () => {
+  const { start, ended } = processes()
+  const asks = localTool({ name: 'asks', input, run: async (_, { turn }) => (await turn?.ask('Sure?'))?.text })
+  const may = { ...asks, name: 'may', usesTurn: true }
+  const asked = model(calls(['asks', '{}'], ['may', '{}']), says('Well'))
+  const { service } = start(createAgentLoop({ model: asked, tools: [asks, may] }))
+  const { id } = taskOf(await send(service, 'go'))
+  void send(service, 'yes', { taskId: id })
+  await ended(id)
+  expect(toldTo(asked)).toEqual([
+    { type: 'error-text', value: expect.stringContaining('give "asks" the option usesTurn: true') },
+    { type: 'text', value: 'yes' },
+  ])
+})
