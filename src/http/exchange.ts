@@ -34,6 +34,8 @@ export interface PeerCertificate {
   readonly names: Readonly<Record<string, readonly string[]>>
   /** SHA-256 of the whole, in hexadecimal digits. */
   readonly fingerprint: string
+  /** Until when it is good, in milliseconds since 1970. */
+  readonly expires?: number
 }
 
 export interface Outgoing {

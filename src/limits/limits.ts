@@ -12,7 +12,7 @@ export interface Allowance {
   readonly turns?: number
   /** Streams open at once. */
   readonly streams?: number
-  /** Messages at once that were sent to tasks at work, until those rest. */
+  /** Messages at once that were sent to tasks at work, until they are taken up. */
   readonly queued?: number
 }
 

@@ -14,6 +14,7 @@ export function certificateOf(socket: Socket | TLSSocket | undefined): PeerCerti
     subject: distinguishedName(shown.subject as Readonly<Record<string, string | string[]>>),
     names: alternativeNames(shown.subjectaltname ?? ''),
     fingerprint: shown.fingerprint256.replaceAll(':', '').toLowerCase(),
+    expires: Date.parse(shown.valid_to),
   }
 }
 

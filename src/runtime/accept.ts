@@ -211,7 +211,7 @@ async function goOn(address: TaskAddress, given: SendRequest, call: Call, outer:
 function wait(run: Run | undefined, generation: number, release: (() => void) | undefined): void {
   run?.nudge()
   if (!release) return
-  if (run) void run.rested(generation).then(release)
+  if (run) run.onTakenUp(generation, release)
   else release()
 }
 

@@ -11,6 +11,8 @@ export class Inbox {
   #letters: Letter[] | undefined
   #waiting: ((letter: Letter) => void)[] | undefined
   #taken = 0
+  /** Who wants to know when those of these generations are taken. */
+  #awaited: Map<number, () => void> | undefined
 
   get size(): number {
     return this.#letters?.length ?? 0
@@ -34,20 +36,46 @@ export class Inbox {
 
   take(): Letter | undefined {
     const first = this.#letters?.shift()
-    if (first) this.#taken = first.generation
+    if (first) this.#note(first.generation)
     return first
   }
 
   /** Takes the one of that generation, wherever it stands. */
   drop(generation: number): Letter | undefined {
     const at = this.#letters?.findIndex((each) => each.generation === generation) ?? -1
-    this.#taken = Math.max(this.#taken, generation)
+    this.#note(generation)
     return at < 0 ? undefined : this.#letters?.splice(at, 1)[0]
   }
 
-  /** Holds these, and no others. */
-  fill(letters: readonly Letter[]): void {
+  /** Holds these, and no others up to that generation: those are taken. */
+  fill(letters: readonly Letter[], upTo: number): void {
     this.#letters = [...letters]
+    for (const generation of this.#awaited?.keys() ?? []) {
+      if (generation <= upTo && !letters.some((each) => each.generation === generation)) this.#tell(generation)
+    }
+  }
+
+  /** Nobody takes them any more. */
+  clear(): void {
+    this.#letters = undefined
+    for (const generation of this.#awaited?.keys() ?? []) this.#tell(generation)
+  }
+
+  /** Calls back when the one of that generation is taken, or at once if it was. */
+  onTaken(generation: number, then: () => void): void {
+    this.#awaited ??= new Map()
+    this.#awaited.set(generation, then)
+    if (generation <= this.#taken) this.#tell(generation)
+  }
+
+  #note(generation: number): void {
+    this.#taken = Math.max(this.#taken, generation)
+    this.#tell(generation)
+  }
+
+  #tell(generation: number): void {
+    this.#awaited?.get(generation)?.()
+    this.#awaited?.delete(generation)
   }
 
   /** Waits for the next one, behind others who wait; rejects with the signal's reason. */
@@ -62,7 +90,7 @@ export class Inbox {
         reject(signal.reason)
       }
       const deliver = (letter: Letter) => {
-        this.#taken = letter.generation
+        this.#note(letter.generation)
         signal.removeEventListener('abort', stop)
         resolve(letter)
       }

@@ -100,6 +100,12 @@ export class Run implements WriterOwner {
     return new Promise((resolve) => waiters.push(resolve))
   }
 
+  /** Calls back when the message of that generation is taken up, or the run is over. */
+  onTakenUp(generation: number, then: () => void): void {
+    if (this.#isOver) then()
+    else this.#inbox.onTaken(generation, then)
+  }
+
   /** A task that has input does not wait for any, and is not complete: what was queued runs first. */
   adjust(event: TaskEvent): TaskEvent {
     if (this.#inbox.size === 0 || event.type !== 'status') return event
@@ -145,6 +151,7 @@ export class Run implements WriterOwner {
       this.#finished?.abort('done')
       this.#restedAt = Number.POSITIVE_INFINITY
       this.#tellRest()
+      this.#inbox.clear() // Whoever goes on reads them from the log.
     }
   }
 
@@ -178,7 +185,7 @@ export class Run implements WriterOwner {
     const { taskId } = this.#task
     const journal = await readJournal(log, taskId, this.#writer.generation)
     if (!journal && this.#letter) return this.#begin(this.#letter)
-    this.#inbox.fill(journal?.queued ?? [])
+    this.#inbox.fill(journal?.queued ?? [], this.#writer.generation)
     const found = pickUp(journal, recovery, { isOrphan, now: clock.now() })
     switch (found.type) {
       case 'begin':

@@ -6,6 +6,7 @@ import type { GrpcExchange, GrpcIncoming } from '../transports/grpc/rpc.ts'
 import type { GrpcOptions } from '../transports/grpc/server.ts'
 import type { Addressed } from '../transports/grpc/tenant-of.ts'
 import { limitsOf } from '../transports/options.ts'
+import { rateHeaders } from './limited.ts'
 import type { Resident } from './resident.ts'
 import type { Site } from './site.ts'
 import { tenantService } from './tenants.ts'
@@ -50,7 +51,7 @@ export function createGrpcDesk({ createGrpc, tenantOf, draining, load }: GrpcKit
   })
 
   function open(resident: Resident): GrpcExchange {
-    const { options, service, principalOf, onError } = resident
+    const { options, service, principalOf, onError, counts } = resident
     const { dialledAs } = options
     return createGrpc({
       ...options,
@@ -59,6 +60,7 @@ export function createGrpcDesk({ createGrpc, tenantOf, draining, load }: GrpcKit
       dialects: speakers(options),
       originOf: (incoming) => originOf(incoming, options),
       onError,
+      ...(counts && { metadataFor: (incoming) => rateHeaders(counts, incoming) }),
       ...(draining && { draining }),
     })
   }

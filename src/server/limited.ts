@@ -23,13 +23,14 @@ export function countingPrincipal(principalOf: PrincipalOf, limits: Limits, coun
 export function withRateHeaders(exchange: Exchange, counts: Counts): Exchange {
   return async (incoming) => {
     const outgoing = await exchange(incoming)
-    const counted = counts.get(incoming)
-    if (!counted || counted.length === 0) return outgoing
-    return { ...outgoing, headers: { ...outgoing.headers, ...rateHeaders(counted) } }
+    const standing = rateHeaders(counts, incoming)
+    return standing ? { ...outgoing, headers: { ...outgoing.headers, ...standing } } : outgoing
   }
 }
 
-function rateHeaders(counted: readonly Counted[]): Readonly<Record<string, string>> {
+export function rateHeaders(counts: Counts, incoming: Incoming): Readonly<Record<string, string>> | undefined {
+  const counted = counts.get(incoming)
+  if (!counted || counted.length === 0) return undefined
   const [tightest] = [...counted].sort((one, other) => one.remaining - other.remaining)
   const list = (tell: (each: Counted) => string) => counted.map((each) => `"${each.policy}";${tell(each)}`).join(', ')
   return {

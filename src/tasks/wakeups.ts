@@ -6,6 +6,8 @@ export interface Wakeups {
   wakeAll(): void
   /** How many are waiting now. */
   readonly size: number
+  /** The tasks that somebody waits for. */
+  awaited(): readonly string[]
 }
 
 export function createWakeups(): Wakeups {
@@ -39,6 +41,7 @@ export function createWakeups(): Wakeups {
         signal.addEventListener('abort', done)
       })
     },
+    awaited: () => [...waiting.keys()],
     wake,
     wakeAll() {
       for (const taskId of [...waiting.keys()]) wake(taskId)

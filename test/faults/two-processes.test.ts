@@ -10,7 +10,7 @@ import {
   startProcess,
 } from '../support/process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
-import type { WireEvent, WirePage, WireTask } from '../support/wire.ts'
+import { sendParams, type WireEvent, type WirePage, type WireTask } from '../support/wire.ts'
 
 interface Pair {
   readonly directory: string
@@ -128,6 +128,25 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
     const { history = [] } = await b.wire.getTask(id)
     // They were run in the order in which they were stored.
     expect(history.filter(isUser).map(({ parts }) => parts[0]?.text)).toEqual(ran)
+  })
+
+  it('let go of those who wait for a task that the other erases, and stop its turn', async () => {
+    const { directory, a, b } = await startPair(openPlace, { leaseTtl: 1_000 })
+    const { id } = await a.wire.sendTask('hold forever', { contextId: 'gone', ...immediately })
+    await eventually(async () => (await ledgerOf(directory)).length === 1)
+    const followed = [a, b, b].map(({ wire }) => collect(wire.subscribe(id)))
+    const blocked = b.wire.call('SendMessage', sendParams('more', { taskId: id }))
+    await eventually(async () => (await a.wire.getTask(id)).history?.at(-1)?.parts[0]?.text === 'more')
+    expect((await b.wire.send('erase gone')).message?.parts).toEqual([{ text: 'Erased 1' }])
+    for (const events of await Promise.all(followed)) {
+      expect(events.map(({ error }) => error)).toEqual(events.map(() => undefined))
+    }
+    expect((await blocked).error?.code).toBe(-32001)
+    for (const { wire } of [a, b]) expect((await wire.call('GetTask', { id })).error?.code).toBe(-32001)
+    // Nobody goes on with it, and nothing was run that waited for it.
+    a.signal('SIGTERM')
+    expect(await a.ended).toBe(0)
+    expect((await ledgerOf(directory)).map(({ text }) => text)).toEqual(['hold forever', 'erase gone'])
   })
 
   it('take over from each other: when one is killed, the other fails its tasks', async () => {

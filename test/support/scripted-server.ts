@@ -84,6 +84,10 @@ async function run(turn: Turn): Promise<string | undefined> {
       return undefined
     case 'say':
       return name
+    case 'erase': {
+      const { tasks } = await server.erase({ contextId: name })
+      return `Erased ${tasks.length}`
+    }
   }
   await turn.status('working')
   return `Did ${turn.text}`

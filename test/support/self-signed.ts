@@ -16,7 +16,7 @@ export interface Certified {
   readonly organization?: string
   readonly dns?: readonly string[]
   readonly uris?: readonly string[]
-  /** The last day, as `YYMMDD`. */
+  /** The last moment, as `YYMMDD` or `YYMMDDhhmmss`. */
   readonly until?: string
   /** Its own by default. */
   readonly issuer?: Authority
@@ -74,8 +74,8 @@ function extension(kind: number, content: Buffer): Buffer {
   return sequence(oid(0x55, 0x1d, kind), der(0x04, content))
 }
 
-function time(day: string): Buffer {
-  return der(0x17, Buffer.from(`${day}000000Z`))
+function time(moment: string): Buffer {
+  return der(0x17, Buffer.from(`${moment.padEnd(12, '0')}Z`))
 }
 
 function der(tag: number, content: Buffer): Buffer {

@@ -85,6 +85,13 @@ describe('a stream ends with the token of its reader', () => {
     stop()
   })
 
+  it('but a call that waits for its answer gets it', async () => {
+    const { wire, authorize, stop } = await open()
+    const sent = wire.sendTask('go', {}, { authorization: await authorize(1) })
+    setTimeout(stop, 2_500)
+    expect((await sent).status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
   it('and a client that gets new ones reads on without a gap', async () => {
     const { server, token, stop } = await open()
     let given = 0

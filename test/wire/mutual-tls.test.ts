@@ -1,14 +1,14 @@
-import { request } from 'node:https'
+import { Agent, type RequestOptions, request } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { credentials } from '@grpc/grpc-js'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type AuthOptions, apiKey, hashApiKey, type MutualTlsOptions, mutualTls } from '../../src/auth/index.ts'
 import { grpcClient } from '../support/grpc.ts'
 import { certify, type Pair } from '../support/self-signed.ts'
 import { served } from '../support/served.ts'
 
 const authority = certify({ commonName: 'Acme CA' })
-const server = certify({ commonName: 'localhost', dns: ['localhost'], issuer: authority })
+const serverPair = certify({ commonName: 'localhost', dns: ['localhost'], issuer: authority })
 const billing = certify({
   commonName: 'billing',
   organization: 'Acme, Inc.',
@@ -27,7 +27,7 @@ const expired = certify({
 function open(options: MutualTlsOptions = {}, more: AuthOptions = {}) {
   return served(async (turn) => turn.principal.id, {
     auth: { ...more, schemes: { mtls: mutualTls(options), ...more.schemes } },
-    tls: { key: server.key, cert: server.cert, ca: authority.cert },
+    tls: { key: serverPair.key, cert: serverPair.cert, ca: authority.cert },
     grpc: true,
   })
 }
@@ -39,22 +39,29 @@ interface Answer {
   readonly body: string
   readonly headers: Readonly<Record<string, unknown>>
   readonly protocol: string | false | null
+  readonly isReused: boolean
 }
 
 /** Asks over HTTP/1.1, with a certificate or without. */
-function ask(port: number, pair?: Pair, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+function ask(
+  port: number,
+  pair?: Pair,
+  headers: Readonly<Record<string, string>> = {},
+  more: RequestOptions = {},
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const call = request({
       ...{ host: 'localhost', port, path: '/message:send', method: 'POST', agent: false, ca: authority.cert },
       ...(pair && { key: pair.key, cert: pair.cert }),
       headers: { 'content-type': 'application/json', ...headers },
+      ...more,
     })
     call.on('error', reject)
     call.on('response', async (response) => {
+      const { alpnProtocol: protocol } = response.socket as TLSSocket
       let body = ''
       for await (const chunk of response) body += chunk
-      const { alpnProtocol: protocol } = response.socket as TLSSocket
-      resolve({ status: response.statusCode, body, headers: response.headers, protocol })
+      resolve({ status: response.statusCode, body, headers: response.headers, protocol, isReused: call.reusedSocket })
     })
     call.end(JSON.stringify({ message }))
   })
@@ -105,6 +112,32 @@ describe('a certificate', () => {
     const { status, headers } = await ask(server.port, pair)
     expect(status).toBe(401)
     expect(headers['www-authenticate']).toContain('MutualTLS realm="Test"')
+  })
+
+  it('is good until it expires, also on a connection that is older: streams end, and calls are refused', async () => {
+    const end = Math.ceil(Date.now() / 1000 + 2) * 1000
+    const until = new Date(end).toISOString().replace(/^..|[-T:]|\..*$/g, '')
+    const brief = certify({ commonName: 'brief', dns: ['brief.acme.test'], until, issuer: authority })
+    const { server } = await served(
+      async (turn) => {
+        await turn.status('working')
+        await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+      },
+      {
+        auth: { schemes: { mtls: mutualTls({ id: 'dns' }) } },
+        tls: { key: serverPair.key, cert: serverPair.cert, ca: authority.cert },
+        drainDeadline: 0,
+      },
+    )
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    onTestFinished(() => agent.destroy())
+    const streamed = await ask(server.port, brief, {}, { agent, path: '/message:stream' })
+    expect(streamed).toMatchObject({ status: 200, isReused: false })
+    expect(streamed.body).toContain('TASK_STATE_WORKING')
+    expect(streamed.body).not.toContain('error')
+    expect(Date.now()).toBeGreaterThanOrEqual(end - 50)
+    await expect.poll(() => Date.now()).toBeGreaterThan(end)
+    expect(await ask(server.port, brief, {}, { agent })).toMatchObject({ status: 401, isReused: true })
   })
 
   it('can be asked for beside a key, or instead of one', async () => {

@@ -1,13 +1,14 @@
-import { type ServiceError, status } from '@grpc/grpc-js'
+import { type Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { custom } from '../../src/auth/index.ts'
 import type { LimitOptions } from '../../src/limits/limits.ts'
 import { createPostgresLimits } from '../../src/stores/postgres/index.ts'
-import { grpcClient } from '../support/grpc.ts'
+import { grpcClient, readAll } from '../support/grpc.ts'
 import { readDetails } from '../support/grpc-details.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { type ServedOptions, served } from '../support/served.ts'
+import { sendParams } from '../support/wire.ts'
 
 startServerFirst()
 
@@ -145,12 +146,68 @@ describe('a limit', () => {
       await client.unary(method, request, asking(service))
       const error: ServiceError = await client.unary(method, request, asking(service)).catch((thrown) => thrown)
       expect(error.code).toBe(status.RESOURCE_EXHAUSTED)
+      expect(error.metadata.get('x-ratelimit-limit')).toEqual(['1'])
+      expect(error.metadata.get('x-ratelimit-remaining')).toEqual(['0'])
+      expect(error.metadata.get('ratelimit')[0]).toContain('"principal";r=0')
       if (service === 'lf.a2a.v1') expect(readDetails(error)).toContain('RetryInfo')
     }
   })
 })
 
+it('over gRPC every answer says in its metadata how its caller stands, also with a deadline and in streams', async () => {
+  const limits = { perPrincipal: { requests: { limit: 10, window: 600 } } }
+  const { server } = await served(async () => 'hi', { auth, limits, grpc: true })
+  const client = grpcClient(server.port)
+  const metadata = { 'x-name': 'ann' }
+  const request = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } }
+  for (const [remaining, asking] of [
+    ['9', { metadata }],
+    ['8', { metadata, deadline: Date.now() + 30_000 }],
+  ] as const) {
+    const stream = client.stream('lf.a2a.v1.A2AService/SendStreamingMessage', request, asking)
+    const told = new Promise<Metadata>((resolve) => stream.once('metadata', resolve))
+    expect((await readAll(stream)).status.code).toBe(status.OK)
+    expect((await told).get('x-ratelimit-remaining')).toEqual([remaining])
+    expect((await told).get('ratelimit-policy')).toEqual(['"principal";q=10;w=600'])
+  }
+  const unknown: ServiceError = await client
+    .unary('lf.a2a.v1.A2AService/GetTask', { id: 'none' }, { metadata })
+    .catch((thrown) => thrown)
+  expect(unknown.code).toBe(status.NOT_FOUND)
+  expect(unknown.metadata.get('x-ratelimit-remaining')).toEqual(['7'])
+})
+
 describe('places', () => {
+  it('for messages that wait come back as soon as those are taken up, while their task works on', async () => {
+    const gates = new Map<string, PromiseWithResolvers<void>>()
+    const gateOf = (text: string) => {
+      const gate = gates.get(text) ?? Promise.withResolvers<void>()
+      gates.set(text, gate)
+      return gate
+    }
+    const { wire } = await served(
+      async (turn) => {
+        await turn.status('working', `at ${turn.text}`)
+        await gateOf(turn.text).promise
+      },
+      { auth, limits: { perPrincipal: { queued: 1 } }, drainDeadline: 0 },
+    )
+    const headers = { 'x-name': 'ann' }
+    const configuration = { returnImmediately: true }
+    const { id: taskId } = await wire.sendTask('first', { configuration }, headers)
+    const more = async (text: string) =>
+      (await wire.call('SendMessage', sendParams(text, { taskId, configuration }), headers)).status
+    expect(await more('second')).toBe(200)
+    expect(await more('third')).toBe(429)
+    gateOf('first').resolve()
+    await expect
+      .poll(async () => JSON.stringify(await wire.call('GetTask', { id: taskId }, headers)))
+      .toContain('at second')
+    expect(await more('third')).toBe(200)
+    expect(await more('fourth')).toBe(429)
+    for (const text of ['second', 'third']) gateOf(text).resolve()
+  })
+
   it('for messages that wait are so many, for all tasks of a principal together, and come back', async () => {
     let gate = Promise.withResolvers<string>()
     const send = await open({ perPrincipal: { queued: 2 } }, { taskAfter: 0 }, () => gate.promise)

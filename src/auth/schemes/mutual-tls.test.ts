@@ -30,9 +30,18 @@ it.each<[string, MutualTlsOptions, Partial<PeerCertificate>]>([
   ['of another trust domain', { id: 'spiffe', trustDomain: 'evil.test' }, {}],
   ['whose URI is no SPIFFE id', { id: 'spiffe' }, { names: { URI: ['https://acme.test/x'] } }],
   ['whose SPIFFE id climbs', { id: 'spiffe' }, { names: { URI: ['spiffe://acme.test/a/../b'] } }],
+  ['that was good until now', {}, { expires: Date.now() }],
+  ['of which nobody knows until when it is good', {}, { expires: Number.NaN }],
   ['that may not call', { principal: () => false }, {}],
 ])('refuses a certificate %s', async (_, options, shown) => {
   expect(await ask(options, shown)).toHaveProperty('refused')
+})
+
+it('says until when it is good, unless more is known', async () => {
+  const expires = Date.now() + 60_000
+  expect(await ask({ id: 'dns' }, { expires })).toEqual({ principal: { id: 'billing.acme.test', expires } })
+  const principal = () => ({ expires: expires - 1 })
+  expect(await ask({ id: 'dns', principal }, { expires })).toMatchObject({ principal: { expires: expires - 1 } })
 })
 
 it('knows more of who it is, if told', async () => {

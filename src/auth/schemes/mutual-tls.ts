@@ -1,7 +1,7 @@
 import type { PeerCertificate } from '../../http/exchange.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { challengeOf } from '../challenge.ts'
-import { type Presented, refused, type Scheme } from '../scheme.ts'
+import { expiring, type Presented, refused, type Scheme } from '../scheme.ts'
 
 export interface MutualTlsOptions {
   /**
@@ -30,13 +30,18 @@ export function mutualTls(options: MutualTlsOptions = {}): Scheme {
     authenticate(presented) {
       const certificate = certificateOf(presented)
       if (certificate === undefined) return undefined
-      if (!certificate.isTrusted) return refused('the certificate is of nobody we trust, or not of today')
+      // A connection may be older than the certificate is good.
+      const { expires } = certificate
+      const isOver = expires !== undefined && !(expires > Date.now())
+      if (!certificate.isTrusted || isOver) return refused('the certificate is of nobody we trust, or not of today')
       const ids = idsIn(certificate, kind)
       const [id] = ids
       if (id === undefined || ids.length > 1) return refused(`the certificate has ${ids.length} ids of kind ${kind}`)
       if (kind === 'spiffe' && !isSpiffe(id, trustDomain)) return refused('it is no SPIFFE id of our trust domain')
       const known = principal(id, certificate)
-      return known === false ? refused(`${id} may not call`) : { principal: { ...known, id } }
+      if (known === false) return refused(`${id} may not call`)
+      const proven = { principal: { ...known, id } }
+      return expires === undefined ? proven : expiring(proven, expires)
     },
   }
 }

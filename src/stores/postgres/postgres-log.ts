@@ -13,7 +13,7 @@ import { createLeases } from './leases.ts'
 import { createListener } from './listener.ts'
 import { createListing } from './listing.ts'
 import { createMoveOnAll, isPlain } from './move-on.ts'
-import { decodeNotice, encodeNotice } from './notice.ts'
+import { createNotify, decodeNotice, encodeNotice, hashOf } from './notice.ts'
 import { openDatabase } from './open.ts'
 import { createPostgresPushStore } from './push-store.ts'
 import { createReads } from './reads.ts'
@@ -64,6 +64,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   const listing = createListing(db)
   const retention = createRetention(db)
   const snapshots = createSnapshots(db)
+  const notify = createNotify(db, channel, sender)
   const tails = createTails()
   const watch = createWatch({
     db,
@@ -201,7 +202,10 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
 
     async erase(whose, limit) {
       const erased = await look(() => retention.erase(whose, limit))
-      dropTails(erased.map(({ taskId }) => taskId))
+      const taskIds = erased.map(({ taskId }) => taskId)
+      dropTails(taskIds)
+      watch.notice(taskIds.map(hashOf))
+      await notify(taskIds).catch(() => {}) // Those who follow them look for themselves, a little later.
       return erased
     },
 

@@ -61,7 +61,7 @@ export function createWatch({ db, interval, patience }: WatchOptions): Watch {
       return now
     }
     const hash = hashOf(taskId)
-    seen.set(taskId, { hash, generation: 0, checkedAt: -1, toldAt: now })
+    seen.set(taskId, { hash, generation: 0, checkedAt: -1, toldAt: now, missed: 0 })
     byHash.set(hash, (byHash.get(hash) ?? new Set()).add(taskId))
     if (seen.size > maxSeen) forgetOldest()
     return now
@@ -98,7 +98,17 @@ export function createWatch({ db, interval, patience }: WatchOptions): Watch {
     lastLook = performance.now()
     trouble = undefined
     const found = new Map(rows.map(({ task_id, generation }) => [decodeText(task_id), generation]))
-    for (const taskId of taskIds) learn(taskId, moment, found.get(taskId) ?? 0)
+    for (const taskId of taskIds) {
+      learn(taskId, moment, found.get(taskId) ?? 0)
+      if (!found.has(taskId)) miss(taskId)
+    }
+  }
+
+  /** It was erased, or is yet to be created: those who wait may want to know whether it ever comes. */
+  function miss(taskId: string) {
+    const known = seen.get(taskId)
+    if (known) known.missed++
+    wakeups.wake(taskId)
   }
 
   async function lookAtAll(): Promise<void> {
@@ -147,9 +157,10 @@ export function createWatch({ db, interval, patience }: WatchOptions): Watch {
         const known = seen.get(taskId)
         if (known && known.generation > after) return
         if (known && isCertain(known)) {
-          const { toldAt } = known
+          const { toldAt, missed } = known
           await sleep(taskId, signal) // Nothing happened since `isCertain`, so nothing is missed.
           if (known.toldAt > toldAt) return // To read costs as much as to look whether there is something to read.
+          if (known.missed > missed) return
         } else await look([taskId]).catch(() => sleep(taskId, signal))
         if (trouble && trouble !== oldTrouble) throw db.explain(trouble.error)
       }
@@ -182,4 +193,6 @@ interface Seen {
   /** When the database was last asked, and when a notification last told of it. */
   checkedAt: Moment
   toldAt: Moment
+  /** How often there was no such task. */
+  missed: number
 }

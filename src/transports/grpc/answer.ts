@@ -1,3 +1,4 @@
+import type { Incoming } from '../../http/exchange.ts'
 import { callerError } from '../caller-error.ts'
 import { decodeMessage } from './codec.ts'
 import { type Deadline, deadlinePassed, startDeadline } from './deadline.ts'
@@ -12,6 +13,8 @@ export interface AnswerOptions {
   readonly messageLimit: number
   /** Gets what must not be shown to a caller. */
   readonly onError: (error: unknown) => void
+  /** What more is told with the answer to a call, whether it is refused or not. */
+  readonly metadataFor?: ((incoming: Incoming) => Metadata | undefined) | undefined
 }
 
 /** Answers one call. It never throws: whatever goes wrong is an answer. */
@@ -50,7 +53,7 @@ async function answerOnce(rpc: RpcOf<'unary'>, running: Running): Promise<GrpcOu
   const result = await deadline.limit(rpc.answer(() => readRequest(running), deadline.incoming, running))
   requireTime(deadline)
   deadline.release()
-  return { headers: running.headers, message: encodeFrame(rpc.method.output, result), trailers: okTrailers }
+  return { headers: headersOf(running), message: encodeFrame(rpc.method.output, result), trailers: okTrailers }
 }
 
 /** Headers wait for the first message, so that what fails before it is a plain refusal. */
@@ -62,7 +65,12 @@ async function openStream(rpc: RpcOf<'stream' | 'conversation'>, running: Runnin
       : rpc.answer(readRequests(running), incoming)
   const rest = frames(answers, running)
   const { done, value } = await rest.next()
-  return done ? { headers, trailers: value } : { headers: running.headers, first: value, rest }
+  return done ? { headers, trailers: value } : { headers: headersOf(running), first: value, rest }
+}
+
+function headersOf({ headers: told, deadline, options: { metadataFor } }: Running, own = told): Metadata {
+  const more = metadataFor?.(deadline.incoming)
+  return more ? { ...own, ...more } : own
 }
 
 async function readRequest({ rpc, incoming, options }: Running): Promise<unknown> {
@@ -92,11 +100,12 @@ async function* frames(answers: AsyncIterable<Told>, running: Running): AsyncGen
   }
 }
 
-function refusal(error: unknown, { rpc, incoming, options, deadline }: Running) {
+function refusal(error: unknown, running: Running) {
+  const { rpc, incoming, options, deadline } = running
   const { signal } = incoming
   const known = deadline.hasPassed() ? deadlinePassed() : error
   const told = known instanceof StatusError ? known : callerError(known, { signal, onError: options.onError })
-  return { headers: refusalHeaders, trailers: errorTrailers(told, rpc.encodeError) }
+  return { headers: headersOf(running, refusalHeaders), trailers: errorTrailers(told, rpc.encodeError) }
 }
 
 /** What stops at its signal may do so quietly. */

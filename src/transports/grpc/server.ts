@@ -5,7 +5,7 @@ import type { Load } from '../../http/load.ts'
 import { limitsOf, type WireOptions } from '../options.ts'
 import { a2aRpcs } from './a2a-rpcs.ts'
 import { a2aServices } from './a2a-services.ts'
-import { answerRpc, refusalHeaders } from './answer.ts'
+import { type AnswerOptions, answerRpc, refusalHeaders } from './answer.ts'
 import { healthRpcs } from './health.ts'
 import { reflectionRpcs, reflectionServices } from './reflection.ts'
 import { pathOf } from './registry.ts'
@@ -22,6 +22,7 @@ export interface GrpcOptions
   readonly draining?: AbortSignal
   /** What the server is doing. Health tells when it is too much. */
   readonly load?: Load | undefined
+  readonly metadataFor?: AnswerOptions['metadataFor']
 }
 
 /** For what is not of A2A. */
@@ -31,6 +32,7 @@ const encodeError = errorEncoder(v1_0)
 export function createGrpc(options: GrpcOptions): GrpcExchange {
   const { dialects, draining = new AbortController().signal, load, onError } = options
   const { bodyLimit } = limitsOf(options)
+  const answering: AnswerOptions = { messageLimit: bodyLimit, onError, metadataFor: options.metadataFor }
   const rpcs = new Map<string, Rpc>()
   const services: string[] = []
   for (const described of a2aServices) {
@@ -46,7 +48,7 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
   // Not async: every promise between a call and its answer counts.
   return (incoming) => {
     const rpc = rpcs.get(incoming.path)
-    return rpc ? answerRpc(rpc, incoming, { messageLimit: bodyLimit, onError }) : Promise.resolve(unknown(incoming))
+    return rpc ? answerRpc(rpc, incoming, answering) : Promise.resolve(unknown(incoming))
   }
 
   function unknown({ path }: Incoming): GrpcOutgoing {

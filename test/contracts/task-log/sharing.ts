@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import type { StoredEvent } from '../../../src/protocol/events.ts'
+import { follow } from '../../../src/tasks/follow.ts'
 import { readLimit, type TaskLog } from '../../../src/tasks/log.ts'
 import type { SharedPlace } from './opened-log.ts'
 import { begin, chunk, lease, message, newTask, readAll, readGenerations, status, upTo } from './samples.ts'
@@ -104,6 +106,32 @@ export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
     await waiting
   })
 
+  test('who follows a task ends when the other erases it, whether it waits already or comes just then', async () => {
+    const shared = await place()
+    const [one, two] = [await shared.open(), await shared.open()]
+    const [taskId, late] = [await begin(one), await begin(one)]
+    const kept = await begin(one, { owner: 'bob' })
+    const leaving = new AbortController()
+    const never = new AbortController().signal
+    let isKept = true
+    const keeping = drain(follow(one, kept, 0, leaving.signal)).then(() => {
+      isKept = false
+    })
+    const following = drain(follow(one, taskId, 0, never))
+    await one.wait(taskId, 0, never)
+    const waiting = one.wait(taskId, 1, never)
+    expect(await two.erase({ owner: 'alice' }, 10)).toHaveLength(2)
+    expect(await following).toBe(1)
+    await waiting
+    // Who has looked before it was erased, and waits only now.
+    await one.wait(late, 1, never)
+    await sleep(100)
+    await one.wait(late, 1, never)
+    expect(isKept).toBe(true)
+    leaving.abort()
+    await keeping
+  })
+
   test('a lease is held against all, and a fence counts everywhere', async () => {
     const shared = await place()
     const [one, two] = [await shared.open(), await shared.open()]
@@ -127,4 +155,11 @@ export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
       expect(JSON.stringify(page).length).toBeLessThan(readLimit.bytes + 50_000)
     }
   })
+}
+
+/** How many events came until there were no more. */
+async function drain(events: AsyncIterable<StoredEvent>): Promise<number> {
+  let count = 0
+  for await (const _ of events) count++
+  return count
 }
