@@ -1,14 +1,19 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { converse } from '../support/raw.ts'
+import { converse, dialPort } from '../support/raw.ts'
+import { selfSigned } from '../support/self-signed.ts'
 import { type ServedOptions, served } from '../support/served.ts'
 
-/** Both kinds of port: that of HTTP/1.1, and the one that first looks at what is spoken. */
-const ports = [
-  ['HTTP/1.1', false],
-  ['HTTP/1.1, HTTP/2 and gRPC', true],
-] as const
+const tls = selfSigned()
+
+/** All kinds of port: that of HTTP/1.1, and the one that first looks at what is spoken, each plain and in TLS. */
+const ports: readonly (readonly [string, Pick<ServedOptions, 'grpc' | 'tls'>])[] = [
+  ['HTTP/1.1', {}],
+  ['HTTP/1.1, HTTP/2 and gRPC', { grpc: true }],
+  ['HTTP/1.1 in TLS', { tls }],
+  ['HTTP/1.1, HTTP/2 and gRPC in TLS', { grpc: true, tls }],
+]
 
 const call = (text: string) =>
   JSON.stringify({
@@ -22,37 +27,43 @@ const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nA2
 const hidden = `${head}Content-Length: ${call('hidden').length}\r\n\r\n${call('hidden')}`
 const chunked = `${size}\r\n${body}\r\n0\r\n\r\n`
 
-async function open(grpc: boolean, options: ServedOptions = {}) {
+async function open(options: ServedOptions) {
   const heard: string[] = []
   const errors: unknown[] = []
-  const { server, wire } = await served(
+  const { server } = await served(
     async ({ text }) => {
       heard.push(text)
       return 'hi'
     },
-    { grpc, onError: (error) => errors.push(error), ...options },
+    { onError: (error) => errors.push(error), ...options },
   )
+  const isTls = options.tls !== undefined
+  const say = (...pieces: readonly (string | Uint8Array)[]) => converse(server.port, pieces, { tls: isTls })
   return {
-    server,
+    port: server.port,
+    say,
+    dial: (bytes = '') => dial(server.port, isTls, bytes),
     heard,
     /** Whatever was tried: the next caller is served, and nobody had to be told of it. */
     async stands() {
-      expect((await wire.send('still there?')).message?.parts).toEqual([{ text: 'hi' }])
+      const asked = call('still there?')
+      const answer = await say(`${head}Content-Length: ${asked.length}\r\n\r\n${asked}`)
+      expect(JSON.parse(answer.body)).toMatchObject({ result: { message: { parts: [{ text: 'hi' }] } } })
       expect(errors).toEqual([])
     },
   }
 }
 
 /** A connection on which is written and nothing read, unless said. */
-function dial(port: number, bytes = ''): Socket & { received: string } {
-  const socket = Object.assign(connect(port, '127.0.0.1').setEncoding('latin1'), { received: '' })
+function dial(port: number, isTls: boolean, bytes: string): Socket {
+  const socket = dialPort(port, isTls)
   onTestFinished(() => void socket.destroy())
   socket.on('error', () => {})
   socket.write(bytes)
   return socket
 }
 
-describe.each(ports)('a port of %s', (_name, grpc) => {
+describe.each(ports)('a port of %s', (_name, kind) => {
   const smuggled: readonly (readonly [string, number, string])[] = [
     ['a length and chunks', 400, `${head}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${hidden}`],
     ['chunks and a length', 400, `${head}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n${chunked}${hidden}`],
@@ -101,8 +112,8 @@ describe.each(ports)('a port of %s', (_name, grpc) => {
   ]
 
   it.each(smuggled)('refuses %s, and hears nothing of it', async (_what, status, text) => {
-    const { server, heard, stands } = await open(grpc)
-    const answer = await converse(server.port, [Buffer.from(text, 'latin1')])
+    const { say, heard, stands } = await open(kind)
+    const answer = await say(Buffer.from(text, 'latin1'))
     expect(answer.status).toBe(status)
     expect(answer.head).toContain('connection: close')
     expect(JSON.parse(answer.body)).toMatchObject({ error: { code: status } })
@@ -111,54 +122,54 @@ describe.each(ports)('a port of %s', (_name, grpc) => {
   })
 
   it('does not take the body of a GET for a request', async () => {
-    const { server, heard, stands } = await open(grpc)
+    const { say, heard, stands } = await open(kind)
     const text = `GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`
-    expect((await converse(server.port, [text])).status).toBe(200)
+    expect((await say(text)).status).toBe(200)
     await stands()
     expect(heard).toEqual(['still there?'])
   })
 
   it('believes the host of an absolute target and not of the header, and no host that is none', async () => {
-    const { server, stands } = await open(grpc)
+    const { say, stands } = await open(kind)
     const urlFor = async (target: string, host: string) => {
-      const { body: card } = await converse(server.port, [`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`])
+      const { body: card } = await say(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
       return JSON.parse(card).url
     }
     const path = '/.well-known/agent-card.json'
-    expect(await urlFor(`http://named.test:99${path}`, 'x')).toBe('http://named.test:99/')
-    expect(await urlFor(`http://user:pw@named.test${path}`, 'x')).toBe('http://localhost/')
+    const scheme = kind.tls ? 'https' : 'http'
+    expect(await urlFor(`http://named.test:99${path}`, 'x')).toBe(`${scheme}://named.test:99/`)
+    expect(await urlFor(`http://user:pw@named.test${path}`, 'x')).toBe(`${scheme}://localhost/`)
     for (const host of ['a"><script>', 'a/b', 'a b', 'a@b', '', 'x'.repeat(300)]) {
-      expect(await urlFor(path, host)).toBe('http://localhost/')
+      expect(await urlFor(path, host)).toBe(`${scheme}://localhost/`)
     }
     await stands()
   })
 
   it('sees all headers of a request that has thousands, and refuses more than fit', async () => {
-    const { server, stands } = await open(grpc)
+    const { say, stands } = await open(kind)
     const many = (count: number) => `GET /healthz HTTP/1.1\r\nHost: x\r\n${'a:\r\n'.repeat(count)}\r\n`
-    expect((await converse(server.port, [many(3_500)])).status).toBe(200)
-    expect((await converse(server.port, [many(20_000)])).status).toBe(431)
-    expect((await converse(server.port, [`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`])).status).toBe(431)
+    expect((await say(many(3_500))).status).toBe(200)
+    expect((await say(many(20_000))).status).toBe(431)
+    expect((await say(`GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(431)
     await stands()
   })
 
   it('refuses a compressed body before it reads it', async () => {
-    const { server, heard, stands } = await open(grpc)
+    const { say, heard, stands } = await open(kind)
     const bomb = gzipSync(Buffer.alloc(50 * 2 ** 20, ' '))
     for (const coding of ['gzip', 'br', 'deflate, gzip', 'x-own']) {
       const announced = `${head}Content-Encoding: ${coding}\r\nContent-Length: ${bomb.length}\r\n\r\n`
-      const answer = await converse(server.port, [announced])
+      const answer = await say(announced)
       expect(answer.status).toBe(415)
       expect(JSON.parse(answer.body).error.message).toContain('without Content-Encoding')
     }
-    const rest = await fetch(`${server.url}/message:send`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip', 'a2a-version': '1.0' },
-      body: bomb,
-    })
+    const rest = await say(
+      `${head.replace('/', '/message:send')}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`,
+      bomb,
+    )
     // A2A 1.0 says it by another number there.
     expect(rest.status).toBe(400)
-    expect(await rest.text()).toContain('CONTENT_TYPE_NOT_SUPPORTED')
+    expect(rest.body).toContain('CONTENT_TYPE_NOT_SUPPORTED')
     expect(heard).toEqual([])
     await stands()
   })
@@ -172,9 +183,9 @@ describe.each(ports)('a port of %s', (_name, grpc) => {
   ]
 
   it.each(slow)('lets nobody wait who %s', async (_what, text) => {
-    const { server, heard, stands } = await open(grpc, { requestTimeout: 300 })
+    const { say, heard, stands } = await open({ ...kind, requestTimeout: 300 })
     const begun = performance.now()
-    const answer = await converse(server.port, [text])
+    const answer = await say(text)
     expect(performance.now() - begun).toBeLessThan(5_000)
     // Who has not shown what it speaks cannot be answered in it.
     if (answer.head !== '') expect(answer.status).toBe(408)
@@ -183,9 +194,9 @@ describe.each(ports)('a port of %s', (_name, grpc) => {
   })
 
   it('lets nobody wait who sends a byte now and then', async () => {
-    const { server, stands } = await open(grpc, { requestTimeout: 300 })
+    const { dial, stands } = await open({ ...kind, requestTimeout: 300 })
     for (const begin of ['POST / HTTP/1.1\r\nHost: x\r\nX-', `${head}Content-Length: 1000\r\n\r\n`]) {
-      const socket = dial(server.port, begin)
+      const socket = dial(begin)
       const dripping = setInterval(() => socket.write('a'), 20)
       const begun = performance.now()
       await new Promise((resolve) => socket.resume().once('close', resolve))
@@ -196,30 +207,40 @@ describe.each(ports)('a port of %s', (_name, grpc) => {
   })
 
   it('cuts off who does not read its answer, and only those', async () => {
-    const { server, stands } = await open(grpc, { unreadTimeout: 300, bodyLimit: 2 ** 26 })
+    const { dial, stands } = await open({ ...kind, unreadTimeout: 300, bodyLimit: 2 ** 26 })
     const long = { jsonrpc: '2.0', id: 'x', method: 'x'.repeat(2 ** 24) }
     const asked = JSON.stringify(long)
-    const deaf = dial(server.port, `${head}Content-Length: ${asked.length}\r\n\r\n${asked}`)
+    const deaf = dial(`${head}Content-Length: ${asked.length}\r\n\r\n${asked}`)
     expect(await isClosed(deaf)).toBe(true)
     await stands()
   })
 
   it('has so many connections open at once, and no more', async () => {
-    const { server, stands } = await open(grpc, { overload: { connections: 20 } })
-    const held = Array.from({ length: 20 }, () => dial(server.port, 'GET'))
+    const { say, dial, stands } = await open({ ...kind, overload: { connections: 20 } })
+    const held = Array.from({ length: 20 }, () => dial('GET'))
     await Promise.all(held.map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
-    await expect.poll(async () => (await converse(server.port, ['GET'])).head).toBe('')
+    await expect.poll(async () => (await say('GET')).head).toBe('')
     expect(held.every(({ destroyed }) => !destroyed)).toBe(true)
     for (const socket of held) socket.destroy()
-    await expect
-      .poll(() =>
-        fetch(`${server.url}/healthz`).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      )
-      .toBe(200)
+    await expect.poll(async () => (await say('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200)
     await stands()
+  })
+})
+
+describe.each(ports.slice(2))('a port of %s', (_name, kind) => {
+  it.each([
+    ['nothing', ''],
+    ['half a greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['a greeting of a giant length', `\x16\x03\x01\xff\xff${'a'.repeat(70_000)}`],
+    ['HTTP', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ])('lets nobody wait who says %s where TLS is spoken', async (_what, bytes) => {
+    const { port, heard, stands } = await open({ ...kind, requestTimeout: 300 })
+    const begun = performance.now()
+    const { head: answered } = await converse(port, [Buffer.from(bytes, 'latin1')])
+    expect(answered).not.toContain('200 ok')
+    expect(performance.now() - begun).toBeLessThan(5_000)
+    await stands()
+    expect(heard).toEqual(['still there?'])
   })
 })
 

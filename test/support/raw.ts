@@ -1,4 +1,5 @@
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 
 export interface RawAnswer {
   readonly status: number
@@ -10,6 +11,15 @@ export interface RawAnswer {
 export interface ConverseOptions {
   /** Say that nothing more will come. */
   readonly end?: boolean
+  /** In TLS, whoever the other side is. */
+  readonly tls?: boolean
+}
+
+/** A connection to a port of this machine. */
+export function dialPort(port: number, tls = false): Socket {
+  return tls
+    ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] })
+    : connect(port, '127.0.0.1')
 }
 
 /**
@@ -19,10 +29,10 @@ export interface ConverseOptions {
 export function converse(
   port: number,
   pieces: Iterable<string | Uint8Array>,
-  { end = false }: ConverseOptions = {},
+  { end = false, tls = false }: ConverseOptions = {},
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1')
+    const socket = dialPort(port, tls)
     let text = ''
     socket.setEncoding('latin1')
     socket.on('data', (chunk) => {
