@@ -1,7 +1,16 @@
 import { defineConfig } from 'rolldown'
 
 // Start-up time is the number of files that Node has to find and open: see docs/decisions/0008.
-const external = [/^node:/, /^@bufbuild\//, 'ipaddr.js', 'jose', 'canonicalize', 'rxjs', /^@modelcontextprotocol\//]
+const external = [
+  /^node:/,
+  /^@bufbuild\//,
+  'ipaddr.js',
+  'jose',
+  'canonicalize',
+  'rxjs',
+  /^@modelcontextprotocol\//,
+  /^@opentelemetry\//,
+]
 
 const rooms = defineConfig({
   input: {
@@ -21,6 +30,7 @@ const rooms = defineConfig({
     'node/registry': 'src/node/registry.ts',
     'server/index': 'src/server/index.ts',
     'stores/postgres/index': 'src/stores/postgres/index.ts',
+    'telemetry/index': 'src/telemetry/index.ts',
     'testing/index': 'src/testing/index.ts',
     'stores/sqlite/index': 'src/stores/sqlite/index.ts',
   },

@@ -35,6 +35,8 @@ export { type Ancestor, type Lineage, lineageExtension } from './protocol/lineag
 export type { Logger } from './protocol/logger.ts'
 export type * from './protocol/model.ts'
 export type * from './protocol/service.ts'
+export type { Activity, Fact, Learned, Span, Telemetry } from './protocol/telemetry.ts'
+export type { Trace } from './protocol/trace.ts'
 export type { DeliveryState, PushControl, WebhookState } from './push/control.ts'
 export type { ConcurrencyOptions, PushFetch, PushOptions, RetryOptions } from './push/options.ts'
 export type { PushRequest, SignPush } from './push/request.ts'

@@ -2,6 +2,8 @@ import type { MessageEvent } from '../protocol/events.ts'
 import type { Lineage } from '../protocol/lineage.ts'
 import type { Logger } from '../protocol/logger.ts'
 import type { Json, JsonObject, Message, Principal, Task } from '../protocol/model.ts'
+import type { Activity, Span } from '../protocol/telemetry.ts'
+import type { Trace } from '../protocol/trace.ts'
 import { type Ask, asAnswer, createAsk, type Inquire } from './ask.ts'
 import type { CallAgent, Calls } from './calling.ts'
 import type { Content } from './content.ts'
@@ -38,6 +40,13 @@ export interface Turn extends Speech, Calls {
   readonly log: Logger
   /** Which agents stand behind the caller, and what they allow. */
   readonly lineage: Lineage
+  /**
+   * Where the turn is in the trace of its caller (W3C Trace Context), for what it asks for help by other ways than
+   * `turn.call`, which tells it by itself. Undefined if the caller told none, and nobody watches.
+   */
+  readonly trace: Trace | undefined
+  /** Asks a model or runs a tool so that whoever watches the agent sees it. If nobody does, it is just done. */
+  observe<T>(activity: Extract<Activity, { type: 'model' | 'tool' }>, work: (span?: Span) => Promise<T>): Promise<T>
 
   /**
    * Asks another agent and gives its answer. With the policy `resume`, a turn that is resumed goes on with the same task
@@ -81,6 +90,8 @@ export interface TurnContext extends Mouth {
   readonly ask: Inquire
   readonly newRequestId: () => string
   readonly lineage: Lineage
+  readonly trace: Trace | undefined
+  readonly observe: Turn['observe']
   /** Made when they are needed: most turns ask nobody. */
   readonly calls: () => Calls
   readonly requireAuth: RequireAuth
@@ -105,6 +116,8 @@ export function createTurn(context: TurnContext): Turn {
     signal: context.signal,
     log: context.log,
     lineage: context.lineage,
+    trace: context.trace,
+    observe: context.observe,
     call: (agent, message, options) => context.calls().call(agent, message, options),
     callAll: (calls, options) => context.calls().callAll(calls, options),
     callFirst: (calls, options) => context.calls().callFirst(calls, options),

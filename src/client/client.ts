@@ -47,23 +47,18 @@ export interface ClientOptions {
 }
 
 export function createClient({ card, service, explain }: ClientOptions): Client {
-  const callFor = ({ idempotencyKey, ...options }: SendOptions) => ({
-    ...callOf(options),
-    ...(idempotencyKey !== undefined && { idempotencyKey }),
-  })
-
   const client: Client = {
     card,
     service,
     explain,
     async send(input, options = {}) {
-      const outcome = await service.sendMessage(await toRequest(input, options), callFor(options))
+      const outcome = await service.sendMessage(await toRequest(input, options), callOf(options))
       const isWaiting = outcome.type === 'message' || options.returnImmediately || isSettled(outcome.task)
       // Agents may answer before the task rests, whatever they were asked for.
       return isWaiting ? await toReply(outcome) : await client.task(outcome.task.id).wait(options)
     },
     async *stream(input, options = {}) {
-      for await (const event of service.streamMessage(await toRequest(input, options), callFor(options))) {
+      for await (const event of service.streamMessage(await toRequest(input, options), callOf(options))) {
         yield await withNeeds(event)
       }
     },

@@ -111,7 +111,11 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
       clock,
       diagnose: explained,
     })
-    return createClient({ card, service, explain: () => journal.explain(way.door()) })
+    return createClient({
+      card,
+      service: options.watch?.(service, card) ?? service,
+      explain: () => journal.explain(way.door()),
+    })
   } catch (error) {
     throw await explained(error)
   }

@@ -55,6 +55,8 @@ export interface ConnectOptions extends AnswerLimits {
   readonly cardCache?: CardCache
   /** Says what of a card is to be believed, as `cardVerifier` of `parley-a2a/signatures` does by its signatures. */
   readonly verifyCard?: VerifyCard
+  /** Watches the calls, as `watchClient(…)` of `parley-a2a/telemetry` does, and puts them into the trace at hand. */
+  readonly watch?: (service: Service, card: AgentCard) => Service
   readonly signal?: AbortSignal
 }
 
@@ -72,6 +74,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Milliseconds. Streams have none unless it is given here. */
   readonly timeout?: number
+  /** Said beside the request, such as `traceparent`. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export function backoffsOf({ retry, resume, polling }: ConnectOptions) {

@@ -104,7 +104,7 @@ export function createTalk(options: TalkOptions): Service {
 function keyed(operation: Operation, { principal, signal, idempotencyKey, headers }: Call): Call {
   const isSend = operation === 'sendMessage' || operation === 'streamMessage'
   const key = idempotencyKey ?? (isSend ? newId() : undefined)
-  return { principal, signal, ...(key !== undefined && { idempotencyKey: key }), ...(headers && { headers }) }
+  return { principal, signal, idempotencyKey: key, headers }
 }
 
 function deadlineIn(milliseconds: number, clock: Clock): Pick<Call, 'deadline'> {

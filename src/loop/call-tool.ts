@@ -1,5 +1,6 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import { describeIssues } from '../agent/check-answer.ts'
+import type { Turn } from '../agent/turn.ts'
 import type { Journal } from '../agent/work.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
@@ -54,7 +55,8 @@ async function run(tool: LocalTool, input: unknown, call: ToolCall, context: Cal
     runWithin(tool.timeout ?? timeout, signal, (limit) => {
       const given = contextFor(mark)
       const turn = mark === undefined ? given.turn : given.turn && turnWithin(given.turn, tool.name)
-      return tool.run(input, { ...given, ...(turn && { turn }), signal: AbortSignal.any([signal, limit]) })
+      const act = () => tool.run(input, { ...given, ...(turn && { turn }), signal: AbortSignal.any([signal, limit]) })
+      return given.turn ? watched(tool, call, given.turn, act) : act()
     })
   if (!journal || tool.usesTurn) return await work()
   const done = await journal(`tool ${tool.name} ${call.toolCallId}`, async (mark): Promise<JsonObject> => {
@@ -68,6 +70,18 @@ async function run(tool: LocalTool, input: unknown, call: ToolCall, context: Cal
   })
   if (typeof done.failed === 'string') throw new Error(done.failed)
   return unpack(done)
+}
+
+/** For whoever watches the turn. What went wrong may tell what the tool was given: it is not told. */
+function watched({ name }: LocalTool, { toolCallId }: ToolCall, turn: Turn, act: () => unknown): Promise<unknown> {
+  return turn.observe({ type: 'tool', tool: name, callId: toolCallId }, async (span) => {
+    try {
+      return await act()
+    } catch (error) {
+      span?.end(new A2AError('tool-failed', 'The tool failed.'))
+      throw error
+    }
+  })
 }
 
 const argumentsGone = 'its arguments were given to a process that is gone, and are never stored: ask for them again.'

@@ -1,6 +1,8 @@
 import type { LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider'
+import type { Turn } from '../agent/turn.ts'
 import { createVoice } from '../agent/voice.ts'
 import type { Invocation } from '../agent/work.ts'
+import { A2AError } from '../protocol/errors.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import type { JsonObject, Message, Part } from '../protocol/model.ts'
 import { toBase64 } from '../protocol/parts.ts'
@@ -79,7 +81,7 @@ export async function converse(
         onReasoning: (text: string) => progress(text, { type: 'reasoning' }, mark),
         onFile: (file: ModelFile) => addArtifact(`file-${n}`, ++files, { name: 'file', parts: [filePart(file)] }, mark),
       }
-      const answer = await askModel(model, asked, listener, options)
+      const answer = await watched(model, turn, () => askModel(model, asked, listener, options))
       if (held?.length) response.write(held.join(''), mark)
       // What is told of a step is stored before the step is.
       if (mark !== undefined) await settled?.()
@@ -148,6 +150,21 @@ export async function converse(
 async function historyOf({ history = [], earlier }: Invocation, options: ConverseOptions): Promise<readonly Message[]> {
   if (options.history) return await options.history()
   return earlier && options.historyTokens > 0 ? [...(await earlier()), ...history] : history
+}
+
+/** For whoever watches the turn. */
+function watched(model: LanguageModelV4, turn: Turn | undefined, ask: () => Promise<Asked>): Promise<Asked> {
+  if (!turn) return ask()
+  return turn.observe({ type: 'model', provider: model.provider, model: model.modelId }, async (span) => {
+    const answer = await ask()
+    if ('failed' in answer) {
+      span?.end(new A2AError('invalid-agent-response', answer.failed))
+      return answer
+    }
+    const { inputTokens, outputTokens, finish } = answer
+    span?.learn({ inputTokens, outputTokens, finish })
+    return answer
+  })
 }
 
 type ModelFile = Parameters<Parameters<typeof askModel>[2]['onFile']>[0]

@@ -1,3 +1,4 @@
+import type { Trace } from '../protocol/trace.ts'
 import type { MeshEnvelope } from './envelope.ts'
 import { MeshError } from './errors.ts'
 import { isObject } from './form.ts'
@@ -5,9 +6,16 @@ import { isObject } from './form.ts'
 /** A way to one other agent. */
 export interface Carrier {
   /** Sends an envelope and gives what came back; nothing comes back from a goodbye. */
-  ask(envelope: { readonly messageId: string; readonly text: string }, signal: AbortSignal): Promise<MeshEnvelope>
+  ask(envelope: Carried, signal: AbortSignal): Promise<MeshEnvelope>
   tell(text: string, signal: AbortSignal): Promise<void>
   close(): void
+}
+
+export interface Carried {
+  readonly messageId: string
+  readonly text: string
+  /** Told beside the envelope, where there is a place for it: envelopes have none. */
+  readonly trace?: Trace | undefined
 }
 
 /** The error that a peer could not put into an envelope, if this is one. Nobody has signed it. */

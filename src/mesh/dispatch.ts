@@ -1,4 +1,5 @@
 import { withDeadline } from '../http/deadline.ts'
+import { observe } from '../protocol/telemetry.ts'
 import type { MeshDiscoverAgents, MeshHandshake, MeshRequest } from './envelope.ts'
 import { MeshError, MeshRefusal } from './errors.ts'
 import { isObject } from './form.ts'
@@ -9,7 +10,10 @@ import { agree, cardFor } from './versions.ts'
 import type { Draft } from './write-envelope.ts'
 
 export interface DispatchOptions
-  extends Pick<MeshPeerOptions, 'card' | 'allows' | 'directory' | 'refuseHandshake' | 'requireHandshake' | 'timeout'> {
+  extends Pick<
+    MeshPeerOptions,
+    'card' | 'allows' | 'directory' | 'refuseHandshake' | 'requireHandshake' | 'timeout' | 'telemetry'
+  > {
   readonly methods: ReadonlyMap<string, NonNullable<MeshPeerOptions['methods']>[string]>
   readonly sessions: Sessions
 }
@@ -29,7 +33,11 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
     }
     const answer = { message_type: 'response', recipient_id: call.from, correlation_id: message_id } as const
     try {
-      const data = await inTime(call, timeout, (signal) => method(payload.parameters ?? {}, { ...call, signal }))
+      const activity = { type: 'mesh', side: 'server', method: payload.method, peer: call.from } as const
+      const data = await observe(options.telemetry, activity, call.trace, (span) => {
+        const trace = span?.trace ?? call.trace
+        return inTime(call, timeout, (signal) => method(payload.parameters ?? {}, { ...call, signal, trace }))
+      })
       if (!isObject(data)) throw new TypeError(`The method ${payload.method} did not return an object.`)
       return { ...answer, payload: { status: 'success', data } }
     } catch (error) {

@@ -1,6 +1,7 @@
 import { BodyTooLarge } from '../http/exchange.ts'
 import type { Fetch } from '../http/outbound.ts'
 import { readLimited } from '../http/read-limited.ts'
+import { type Trace, traceHeaders } from '../protocol/trace.ts'
 import { type Carrier, lost, plainErrorIn } from './carrier.ts'
 import type { MeshError } from './errors.ts'
 import { defaultMaxBytes, type ReadEnvelope } from './read-envelope.ts'
@@ -20,8 +21,9 @@ export function createHttpCarrier(options: HttpCarrierOptions): Carrier {
   async function post(
     text: string,
     signal: AbortSignal,
+    trace?: Trace,
   ): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
-    const headers = { 'content-type': 'application/json', accept: 'application/json' }
+    const headers = { 'content-type': 'application/json', accept: 'application/json', ...traceHeaders(trace) }
     try {
       const response = await fetch(endpoint, { method: 'POST', headers, body: text, signal, redirect: 'error' })
       return { status: response.status, bytes: await readLimited(response.body, maxBytes) }
@@ -34,8 +36,8 @@ export function createHttpCarrier(options: HttpCarrierOptions): Carrier {
   }
 
   return {
-    async ask({ text }, signal) {
-      const { status, bytes } = await post(text, signal)
+    async ask({ text, trace }, signal) {
+      const { status, bytes } = await post(text, signal, trace)
       const reading = read(bytes)
       if (reading.envelope) return reading.envelope
       throw plainErrorOf(bytes) ?? lost(`${endpoint} answered ${status}, and not with an envelope.`, reading.error)

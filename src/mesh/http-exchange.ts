@@ -1,5 +1,6 @@
 import { BodyTooLarge, type Exchange, type Outgoing } from '../http/exchange.ts'
 import { isJson } from '../http/media-type.ts'
+import { readTrace } from '../protocol/trace.ts'
 import { httpStatusOf, MeshError } from './errors.ts'
 import { defaultMaxBytes, tooLarge } from './read-envelope.ts'
 import type { MeshReply, Receive } from './receive.ts'
@@ -28,7 +29,8 @@ export function createMeshExchange(
       if (error instanceof BodyTooLarge) return plain(tooLarge(maxBytes))
       throw error
     }
-    return toOutgoing(await receive(bytes))
+    const trace = readTrace(incoming.header('traceparent'), () => incoming.header('tracestate'))
+    return toOutgoing(await receive(bytes, trace))
   }
 }
 

@@ -1,5 +1,7 @@
 import { withDeadline } from '../http/deadline.ts'
 import type { JsonObject } from '../protocol/model.ts'
+import { observe, type Telemetry } from '../protocol/telemetry.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { Authenticate } from './authenticate.ts'
 import type { Carrier } from './carrier.ts'
 import type { MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
@@ -13,6 +15,8 @@ export interface AskOptions {
   readonly signal?: AbortSignal
   /** Milliseconds. */
   readonly timeout?: number
+  /** The trace that it is a part of, such as `turn.trace` or `call.trace`. Told by HTTP; WebSockets have no place for it. */
+  readonly trace?: Trace | undefined
 }
 
 /** Another agent, as we talk to it. Errors are `MeshError`, and what a method refuses is a `MeshRefusal`. */
@@ -41,6 +45,7 @@ export interface LinkOptions {
   readonly sessions: Sessions
   readonly timeout: number
   readonly now: () => number
+  readonly telemetry: Telemetry | undefined
 }
 
 const nobody = new AbortController().signal
@@ -51,13 +56,13 @@ export function createLink(options: LinkOptions): MeshLink {
   async function ask<Type extends MeshEnvelope['message_type']>(
     draft: Draft,
     expected: Type,
-    { signal = nobody, timeout = options.timeout }: AskOptions = {},
+    { signal = nobody, timeout = options.timeout, trace }: AskOptions = {},
   ): Promise<Extract<MeshEnvelope, { message_type: Type }>> {
     const late = () => new MeshError('TIMEOUT', `${agentId} did not answer within ${timeout / 1000} seconds.`)
     const deadline = withDeadline(signal, timeout, late)
     try {
       const written = await write(draft)
-      const answer = await carrier.ask(written, deadline.signal)
+      const answer = await carrier.ask({ ...written, trace }, deadline.signal)
       await check(answer, written.messageId)
       if (answer.message_type === 'error') throw errorOf(answer.payload.error)
       if (answer.message_type !== expected) throw wrong(`it is a ${answer.message_type}`)
@@ -110,7 +115,11 @@ export function createLink(options: LinkOptions): MeshLink {
     },
     async request(method, parameters, asking) {
       const payload = { method, ...(parameters && { parameters }) }
-      const answer = await ask({ message_type: 'request', recipient_id: agentId, payload }, 'response', asking)
+      const activity = { type: 'mesh', side: 'client', method, peer: agentId } as const
+      const answer = await observe(options.telemetry, activity, asking?.trace, (span) => {
+        const draft = { message_type: 'request', recipient_id: agentId, payload } as const
+        return ask(draft, 'response', { ...asking, trace: span?.trace ?? asking?.trace })
+      })
       if (answer.payload.status === 'success') return answer.payload.data
       const { code, message, details } = answer.payload.error
       throw new MeshRefusal(code, message, details)

@@ -1,5 +1,7 @@
 import type { Logger } from '../protocol/logger.ts'
 import type { JsonObject } from '../protocol/model.ts'
+import type { Telemetry } from '../protocol/telemetry.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { MeshIdentity } from './authenticate.ts'
 import type { EnvelopeRules, MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
 import type { StandardCode } from './errors.ts'
@@ -20,6 +22,8 @@ export interface MeshCall {
    * answer to it.
    */
   readonly signal: AbortSignal
+  /** The trace that the caller is in, if it told one beside the envelope, as HTTP can; nobody has signed it. */
+  readonly trace: Trace | undefined
 }
 
 /** Throw a `MeshRefusal` for what the caller did wrong; its code and message reach the caller, as nothing else does. */
@@ -68,6 +72,8 @@ export interface MeshPeerOptions extends Pick<EnvelopeRules, 'lenientIds'> {
   /** Where a code is explained. */
   readonly documentationUrl?: (code: StandardCode) => string | undefined
   readonly logger?: Logger
+  /** Who watches the methods that are called, here and of others. */
+  readonly telemetry?: Telemetry
   /** Overridden in tests only. */
   readonly now?: () => number
 }

@@ -1,6 +1,7 @@
 import type { Exchange } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { Fetch } from '../http/outbound.ts'
+import type { Trace } from '../protocol/trace.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createDispatch } from './dispatch.ts'
 import { createHttpCarrier } from './http-carrier.ts'
@@ -44,7 +45,7 @@ export interface MeshPeer {
   /** Wherever `fetch` handlers run. */
   readonly fetch: (request: Request) => Promise<Response>
   /** One envelope, however it came. */
-  receive(bytes: Uint8Array): Promise<MeshReply>
+  receive(bytes: Uint8Array, trace?: Trace): Promise<MeshReply>
   /** A WebSocket that was opened by another agent, of the package `ws` or its like. */
   accept(socket: MeshSocket, options?: SocketOptions): void
   /** Another agent by HTTP. */
@@ -69,7 +70,7 @@ export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
   const names = options.directory ? [agentId, 'registry'] : [agentId]
   const receive = createReceive({ ...options, names, read, write, authenticate, dispatch, now })
   const exchange = createMeshExchange(receive, { maxBytes })
-  const linking = { card, write, authenticate, sessions, now }
+  const linking = { card, write, authenticate, sessions, now, telemetry: options.telemetry }
 
   return {
     agentId,

@@ -1,4 +1,5 @@
 import { consoleLogger } from '../protocol/logger.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { Authenticate, MeshIdentity } from './authenticate.ts'
 import type { MeshEnvelope } from './envelope.ts'
 import { httpStatusOf, MeshError, type StandardCode } from './errors.ts'
@@ -35,8 +36,8 @@ export interface ReceiveOptions
 
 /** Takes a message through all steps, in their order: the first that fails decides the answer. */
 export interface Receive {
-  (bytes: Uint8Array): Promise<MeshReply>
-  reading(reading: Reading, bytes: Uint8Array): Promise<MeshReply>
+  (bytes: Uint8Array, trace?: Trace): Promise<MeshReply>
+  reading(reading: Reading, bytes: Uint8Array, trace?: Trace): Promise<MeshReply>
 }
 
 /** Never answered by an error, so that no two peers complain to each other for ever. */
@@ -55,7 +56,7 @@ export function createReceive(options: ReceiveOptions): Receive {
   const { replayCache = createReplayCache({ now }) } = options
   const working = new Map<string, Promise<MeshReply>>()
 
-  async function process(envelope: MeshEnvelope, bytes: Uint8Array): Promise<MeshReply> {
+  async function process(envelope: MeshEnvelope, bytes: Uint8Array, trace: Trace | undefined): Promise<MeshReply> {
     checkFresh(envelope.timestamp, now())
     if (!names.includes(envelope.recipient_id)) {
       throw new MeshError('NOT_FOUND', 'The recipient is not here.', { details: { what: 'recipient' } })
@@ -63,8 +64,8 @@ export function createReceive(options: ReceiveOptions): Receive {
     const identity = await authenticate(envelope)
     const sighting = await sightingOf(envelope, identity, bytes, now())
     const claim = await replayCache.claim(sighting)
-    if (claim === 'new')
-      return await workOn(sighting, { envelope, from: envelope.sender_id, identity, signal: forever })
+    const from = envelope.sender_id
+    if (claim === 'new') return await workOn(sighting, { envelope, from, identity, signal: forever, trace })
     if (claim === 'replay') throw replayed()
     if (claim !== 'pending') return 'reply' in claim ? JSON.parse(claim.reply) : forgetful(claim.retryAfter)
     const other = working.get(envelope.message_id)
@@ -145,18 +146,19 @@ export function createReceive(options: ReceiveOptions): Receive {
     return { status, text: (await write({ ...draft, ...(as !== undefined && { sender_id: as }) })).text, ...more }
   }
 
-  async function reading(reading: Reading, bytes: Uint8Array): Promise<MeshReply> {
+  async function reading(reading: Reading, bytes: Uint8Array, trace?: Trace): Promise<MeshReply> {
     const { envelope } = reading
     if (!envelope) return await refuse(reading.error, reading.origin)
     try {
-      return await process(envelope, bytes)
+      return await process(envelope, bytes, trace)
     } catch (error) {
       const { message_id, sender_id, message_type } = envelope
       return await refuse(error, { messageId: message_id, senderId: sender_id, type: message_type })
     }
   }
 
-  return Object.assign(async (bytes: Uint8Array) => await reading(read(bytes), bytes), { reading })
+  const receive = async (bytes: Uint8Array, trace?: Trace) => await reading(read(bytes), bytes, trace)
+  return Object.assign(receive, { reading })
 }
 
 /** A signature was checked just now and covers everything, so it also tells whether two messages are the same. */

@@ -1,5 +1,6 @@
 import type { ErrorCode } from './errors.ts'
 import type { Artifact, Json, JsonObject, Message, Principal, Task, TaskStatus } from './model.ts'
+import type { Trace } from './trace.ts'
 
 /** One change of a task, as it is stored. The task is the fold of its events. */
 export type TaskEvent =
@@ -23,6 +24,10 @@ export interface MessageEvent {
   readonly dialect?: string
   /** The extensions at work, by their URIs. */
   readonly extensions?: readonly string[]
+  /** The trace that it is in: whoever goes on with it, wherever, does so in the same. */
+  readonly trace?: Trace
+  /** Events that answer it say where they are in the trace. */
+  readonly tellsTrace?: true
   /** By which the process that took the message finds what of it must not be stored. */
   readonly ticket?: string
   /** What it says was taken out of it, and is with the process that took the message, under the ticket. */

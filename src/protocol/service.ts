@@ -1,6 +1,7 @@
 import type { AgentCard } from './card.ts'
 import type { StreamEvent } from './events.ts'
 import type { Carry, JsonObject, Message, Principal, Task, TaskState } from './model.ts'
+import type { Trace } from './trace.ts'
 
 /** What comes with every call, whatever the operation. */
 export interface Call {
@@ -17,6 +18,8 @@ export interface Call {
   readonly activated?: Set<string>
   /** When the caller stops waiting, in milliseconds since 1970, for wires that tell it to the other side. */
   readonly deadline?: number
+  /** The trace that the caller is in. */
+  readonly trace?: Trace | undefined
   /** Said beside the request on wires that have headers, such as `traceparent`. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -57,6 +60,8 @@ export interface SendRequest {
   readonly holdOnInput?: boolean
   /** For streams: continue after this generation instead of telling all from the start. */
   readonly after?: number
+  /** What is told of the task also tells where it is in its trace, if it is in one. */
+  readonly tellsTrace?: boolean
   /** For streams: cancel the task if its reader leaves before the stream has come to its end. */
   readonly cancelOnDisconnect?: boolean
   /**

@@ -1,4 +1,5 @@
 import type { Fetch } from '../http/outbound.ts'
+import type { Trace } from '../protocol/trace.ts'
 import { pushHeaders } from './headers.ts'
 import type { PushRequest, SignPush } from './request.ts'
 import type { Webhook, WebhookKey } from './store.ts'
@@ -9,6 +10,7 @@ export interface Telling {
   readonly attempt: number
   readonly contentType: string
   readonly body: string
+  readonly trace?: Trace | undefined
 }
 
 /** The id of a delivery: the same for every attempt of it, in whatever process. */
@@ -18,7 +20,7 @@ export function deliveryIdOf({ uid }: Pick<Webhook, 'uid'>, generation: number):
 
 export function composeRequest(key: WebhookKey, webhook: Webhook, telling: Telling): PushRequest {
   const { url, token, authentication } = webhook.config
-  const { generation, attempt, contentType, body } = telling
+  const { generation, attempt, contentType, body, trace } = telling
   const headers: Record<string, string> = {
     'content-type': contentType,
     [pushHeaders.deliveryId]: deliveryIdOf(webhook, generation),
@@ -26,8 +28,9 @@ export function composeRequest(key: WebhookKey, webhook: Webhook, telling: Telli
     [pushHeaders.previous]: `${previousOf(webhook, generation)}`,
     [pushHeaders.taskId]: encodeURI(webhook.alias ?? key.taskId),
     [pushHeaders.attempt]: `${attempt}`,
-    [pushHeaders.traceparent]: `00-${webhook.traceId}-${randomHex(8)}-00`,
+    [pushHeaders.traceparent]: trace?.traceparent ?? `00-${webhook.traceId}-${randomHex(8)}-00`,
   }
+  if (trace?.tracestate !== undefined) headers[pushHeaders.tracestate] = trace.tracestate
   if (token !== undefined) headers[pushHeaders.token] = token
   if (authentication?.credentials !== undefined) {
     headers[pushHeaders.authorization] = `${authentication.scheme} ${authentication.credentials}`

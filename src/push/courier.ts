@@ -2,6 +2,7 @@ import type { Clock } from '../protocol/clock.ts'
 import type { StoredEvent } from '../protocol/events.ts'
 import type { Logger } from '../protocol/logger.ts'
 import { isEnded } from '../protocol/states.ts'
+import type { Span, Telemetry } from '../protocol/telemetry.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import { type Attempted, attempt } from './attempt.ts'
 import { composeRequest } from './compose.ts'
@@ -23,6 +24,7 @@ export interface Office {
   readonly settings: PushSettings
   readonly logger: Logger
   readonly clock: Clock
+  readonly telemetry: Telemetry | undefined
   /** Aborts when requests that are on their way are to be given up. */
   readonly hurry: AbortSignal
 }
@@ -35,7 +37,7 @@ const held = 8
 
 /** Tells one webhook what happens to its task, in order, until there is nothing left or the signal aborts. */
 export async function carry(leased: StoredWebhook, office: Office, signal: AbortSignal): Promise<void> {
-  const { log, store, telling, ledger, settings, logger, clock } = office
+  const { log, store, telling, ledger, settings, logger, clock, telemetry } = office
   const { taskId } = leased
   let webhook = leased.webhook
 
@@ -61,11 +63,15 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
       }
       if (attempted.isGone) {
         await store.remove(leased)
+        telemetry?.note?.({ type: 'push', what: 'gone' })
         logger.info({ taskId, webhook: leased.id }, 'a webhook was removed because its receiver is gone (410)')
         return false
       }
+      const { givenUp } = webhook
       note(afterAttempt(webhook, generation, attempted, settings, clock.now()))
+      if (webhook.givenUp > givenUp) telemetry?.note?.({ type: 'push', what: 'given-up' })
       if (webhook.state === 'paused') {
+        telemetry?.note?.({ type: 'push', what: 'paused' })
         const { problem } = attempted
         logger.warn({ taskId, webhook: leased.id, problem }, 'a webhook is paused because its receiver keeps failing')
         return false
@@ -89,8 +95,15 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
       const told = await telling.tell({ ...leased, webhook }, stored)
       if (!told) return 'untellable'
       const { generation } = stored
-      const request = composeRequest(leased, webhook, { generation, attempt: attemptNumber, ...told })
-      const attempted = await attempt(request, { fetch, timeout, signal: office.hurry, clock, ...(sign && { sign }) })
+      const { contextId, trace } = webhook
+      const span = telemetry?.begin(
+        { type: 'delivery', taskId, contextId, host: new URL(url).host, generation, attempt: attemptNumber },
+        trace,
+      )
+      const said = { generation, attempt: attemptNumber, trace: span?.trace ?? trace, ...told }
+      const request = composeRequest(leased, webhook, said)
+      const post = () => attempt(request, { fetch, timeout, signal: office.hurry, clock, ...(sign && { sign }) })
+      const attempted = await (span ? watchedAttempt(span, post) : post())
       // What was broken off because we stop is no failure of the receiver's.
       return attempted.problem !== undefined && office.hurry.aborted ? undefined : attempted
     } finally {
@@ -131,4 +144,12 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
     }
     await log.wait(taskId, webhook.cursor, signal)
   }
+}
+
+async function watchedAttempt(span: Span, post: () => Promise<Attempted>): Promise<Attempted> {
+  const attempted = await span.run(post)
+  const { status, problem } = attempted
+  if (status !== undefined) span.learn({ status })
+  span.end(problem === undefined ? undefined : new Error(problem))
+  return attempted
 }

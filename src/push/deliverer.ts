@@ -1,5 +1,6 @@
 import type { Clock } from '../protocol/clock.ts'
 import type { Logger } from '../protocol/logger.ts'
+import type { Telemetry } from '../protocol/telemetry.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import { carry, type Office } from './courier.ts'
 import { createLanes } from './lanes.ts'
@@ -31,6 +32,7 @@ export interface DelivererOptions {
   readonly holder: string
   readonly clock: Clock
   readonly isBusy: () => boolean
+  readonly telemetry?: Telemetry | undefined
 }
 
 /** How often to look for webhooks that nobody sees to, in milliseconds. */
@@ -38,13 +40,14 @@ const rhythm = 1_000
 const batch = 500
 
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { log, store, telling, settings, logger, holder, clock } = options
+  const { log, store, telling, settings, logger, holder, clock, telemetry } = options
   const { leaseTtl, concurrency } = settings
   const lease = { holder, ttl: leaseTtl }
   const ledger = createLedger({ store, lease, logger, clock })
   const hurry = new AbortController()
   const lanes = createLanes({ ...concurrency, isBusy: options.isBusy })
-  const office: Office = { log, store, telling, lanes, ledger, settings, logger, clock, hurry: hurry.signal }
+  const shared = { log, store, telling, lanes, ledger, settings, logger, clock, telemetry }
+  const office: Office = { ...shared, hurry: hurry.signal }
   const couriers = new Map<string, Courier>()
   let isClosed = false
   let isLooking = false

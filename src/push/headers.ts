@@ -19,4 +19,5 @@ export const pushHeaders = {
   challenge: 'x-a2a-challenge',
   /** Of W3C Trace Context. */
   traceparent: 'traceparent',
+  tracestate: 'tracestate',
 } as const

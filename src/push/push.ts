@@ -5,6 +5,8 @@ import type { Logger } from '../protocol/logger.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import type { PushConfig } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
+import type { Telemetry } from '../protocol/telemetry.ts'
+import { type Trace, traceIdOf } from '../protocol/trace.ts'
 import type { TaskHead, TaskLog } from '../tasks/log.ts'
 import { randomHex } from './compose.ts'
 import { createPushControl, type PushControl } from './control.ts'
@@ -47,6 +49,8 @@ export interface Registration {
   readonly isInline?: boolean
   /** The task has just begun, so that it has no other webhooks. */
   readonly isFirst?: boolean
+  /** That of the task. */
+  readonly trace?: Trace | undefined
 }
 
 export interface RegisteredConfig extends WebhookKey {
@@ -62,13 +66,14 @@ export interface PushNeeds {
   readonly clock: Clock
   /** Whether there are turns at work, which come first. */
   readonly isBusy: () => boolean
+  readonly telemetry?: Telemetry | undefined
 }
 
-export function createPush({ log, options, logger, holder, clock, isBusy }: PushNeeds): Push {
+export function createPush({ log, options, logger, holder, clock, isBusy, telemetry }: PushNeeds): Push {
   const settings = withPushDefaults(options)
   const store = options.store ?? log.webhooks ?? createMemoryPushStore(clock)
   const telling = createTelling({ log, dialects: speakers({}), ...(options.events && { events: options.events }) })
-  const deliverer = createDeliverer({ log, store, telling, settings, logger, holder, clock, isBusy })
+  const deliverer = createDeliverer({ log, store, telling, settings, logger, holder, clock, isBusy, telemetry })
 
   async function idOf({ task, owner, config, isInline }: Registration, known: readonly StoredWebhook[]) {
     if (config.id !== undefined && config.id !== '') return config.id
@@ -78,7 +83,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy }: Push
   }
 
   async function register(registration: Registration): Promise<PushConfig> {
-    const { task, owner, config, after, alias } = registration
+    const { task, owner, config, after, alias, trace } = registration
     const { taskId, contextId, phase } = task
     const { url, token, authentication, tenant, carry, dialect } = config
     const told = JSON.parse(JSON.stringify({ url, token, authentication, tenant, carry })) as Webhook['config']
@@ -98,7 +103,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy }: Push
       }
       const fresh: Webhook = {
         uid: crypto.randomUUID(),
-        traceId: randomHex(16),
+        traceId: trace ? traceIdOf(trace) : randomHex(16),
         created: clock.now(),
         recent: [],
         dead: [],
@@ -108,6 +113,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy }: Push
         contextId,
         ...(dialect !== undefined && { dialect }),
         ...(alias !== undefined && { alias }),
+        ...(trace && { trace }),
         state: isOver ? 'done' : 'active',
         cursor: before && before.webhook.state !== 'done' ? before.webhook.cursor : after,
         givenUp: 0,

@@ -1,4 +1,5 @@
 import type { PushConfig } from '../protocol/service.ts'
+import type { Trace } from '../protocol/trace.ts'
 
 /**
  * Where webhooks are kept: each is one document with a revision, and is worked on by the one process that leases it.
@@ -76,8 +77,10 @@ export interface Webhook {
   readonly dialect?: string
   /** By which id its caller knows the task, if not by its own. */
   readonly alias?: string
-  /** Of the trace that its deliveries are part of. */
+  /** Of the trace that its deliveries are part of, if the task is part of none. */
   readonly traceId: string
+  /** The one in which the task began. */
+  readonly trace?: Trace
   readonly state: 'active' | 'paused' | 'done'
   /** The generation up to which everything was delivered or given up. */
   readonly cursor: number

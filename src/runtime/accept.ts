@@ -27,6 +27,7 @@ import type { RuntimeSettings } from './options.ts'
 import type { Run } from './run.ts'
 import type { Runs } from './runs.ts'
 import { withoutContent } from './sensitive.ts'
+import { traceOfTask } from './task-trace.ts'
 
 /** What an operation works with: the log as its caller sees it, and never the whole one. */
 export interface Acceptance {
@@ -65,14 +66,16 @@ async function admitWithPush(request: SendRequest, call: Call, house: Acceptance
   await push.check(config, 'configuration.push.url')
   const ticket = await admit(request, call, house)
   const { dialect, alias, tenant } = request
+  const isFirst = ticket.generation === 1 && !ticket.isRepeated
   await push.register({
     task: ticket.task,
     owner: log.owner,
     config: { ...config, ...(dialect !== undefined && { dialect }), ...(tenant !== undefined && { tenant }) },
     after: ticket.generation,
     isInline: true,
-    isFirst: ticket.generation === 1 && !ticket.isRepeated,
+    isFirst,
     ...(alias !== undefined && { alias }),
+    trace: isFirst ? call.trace : await traceOfTask(ticket.task.taskId, log),
   })
   return ticket
 }
@@ -274,6 +277,8 @@ function receive(
     acceptedOutputModes: request.configuration?.acceptedOutputModes,
     dialect: request.dialect,
     ...(call.extensions && { extensions: activeExtensions(agent.profile.extensions ?? [], call) }),
+    ...(call.trace && { trace: call.trace }),
+    ...(request.tellsTrace && { tellsTrace: true }),
     ...(ticket !== undefined && { ticket }),
     ...(secret && { sensitive: true }),
   }

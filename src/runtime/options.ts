@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../protocol/clock.ts'
 import { consoleLogger, type Logger } from '../protocol/logger.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Call, Operation, SendRequest } from '../protocol/service.ts'
+import type { Telemetry } from '../protocol/telemetry.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { PushingLog } from '../push/push.ts'
 import type { Others } from '../tasks/log.ts'
@@ -53,6 +54,13 @@ export interface RuntimeOptions {
   readonly calls?: CallsOptions
   /** How it gets tokens in the name of its callers. */
   readonly delegation?: DelegationOptions
+  /** Who watches what is done, such as `openTelemetry()` of `parley-a2a/telemetry`. */
+  readonly telemetry?: Telemetry | undefined
+  /**
+   * Whether events tell where they are in their trace: `metadata.traceId` and `metadata.spanId`. Off by default, but for
+   * callers whose dialect has it so.
+   */
+  readonly traceMetadata?: boolean
   /** For tests. The log must have the same. */
   readonly clock?: Clock
 }
@@ -61,7 +69,16 @@ export type HoldPlace = (kind: 'turns' | 'queued', request: SendRequest, call: C
 
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
 
-type Unset = 'turnDeadline' | 'inactivityTimeout' | 'blockFor' | 'policy' | 'push' | 'holdPlace' | 'delegation'
+type Unset =
+  | 'turnDeadline'
+  | 'inactivityTimeout'
+  | 'blockFor'
+  | 'policy'
+  | 'push'
+  | 'holdPlace'
+  | 'delegation'
+  | 'telemetry'
+  | 'traceMetadata'
 export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery' | 'retention' | 'calls'>> &
   Pick<RuntimeOptions, Unset> & {
     readonly recovery: RecoverySettings

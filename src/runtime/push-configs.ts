@@ -2,6 +2,7 @@ import { A2AError, invalidParams, taskNotFound } from '../protocol/errors.ts'
 import type { Call, Operation, PushConfigRef, Service } from '../protocol/service.ts'
 import type { Push, RegisteredConfig } from '../push/push.ts'
 import type { CallerLog, VisibleHead } from './caller-log.ts'
+import { traceOfTask } from './task-trace.ts'
 
 type PushOperation = 'createPushConfig' | 'getPushConfig' | 'listPushConfigs' | 'deletePushConfig'
 
@@ -39,6 +40,7 @@ export function createPushOperations(
         owner: log.owner,
         config,
         after: head.generation,
+        trace: await traceOfTask(head.taskId, log),
         ...(isAlias && { alias: taskId }),
       })
     },

@@ -2,6 +2,8 @@ import { createVoice, type Voice } from '../agent/voice.ts'
 import type { JournalEntry, TaskEvent } from '../protocol/events.ts'
 import { lineageExtension, readLineage } from '../protocol/lineage.ts'
 import { isEnded, isInterrupted, type Phase } from '../protocol/states.ts'
+import type { Span } from '../protocol/telemetry.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { NewTask } from '../tasks/log.ts'
 import { Inbox, type Letter } from './inbox.ts'
 import { failedStatus } from './input-timeout.ts'
@@ -10,7 +12,8 @@ import type { RuntimeSettings } from './options.ts'
 import { type Beginning, pickUp } from './pick-up.ts'
 import type { PausedTurn } from './stage.ts'
 import { Stop, type StopReason, stopText } from './stop.ts'
-import { runTurn } from './turn.ts'
+import { stamped, WatchedWriter } from './traced.ts'
+import { runTurn, type TurnStart } from './turn.ts'
 import { LeaseLost, Writer, type WriterOwner } from './writer.ts'
 
 export interface RunStart {
@@ -50,6 +53,9 @@ export class Run implements WriterOwner {
   #isLeaving = false
   /** The last message that was answered. */
   #answered = 0
+  /** Where the turn is in its trace, and whether that is told. */
+  #trace: Trace | undefined
+  #tellsTrace = false
   /** Resolves when the lease is given back or lost. Never rejects. */
   readonly done: Promise<void>
 
@@ -60,7 +66,11 @@ export class Run implements WriterOwner {
     this.#letter = letter
     this.#settings = settings
     this.#voice = createVoice(task, settings.clock.now)
-    this.#writer = new Writer({ log: settings.log, taskId: task.taskId, fence, generation, phase }, this)
+    const options = { log: settings.log, taskId: task.taskId, fence, generation, phase }
+    const { telemetry } = settings
+    this.#writer = telemetry?.watchesEvents
+      ? new WatchedWriter(options, this, { telemetry, task, traceNow: () => this.#trace })
+      : new Writer(options, this)
     this.done = this.#run()
   }
 
@@ -108,10 +118,11 @@ export class Run implements WriterOwner {
 
   /** A task that has input does not wait for any, and is not complete: what was queued runs first. */
   adjust(event: TaskEvent): TaskEvent {
-    if (this.#inbox.size === 0 || event.type !== 'status') return event
-    const { state } = event.status
+    const told = this.#tellsTrace && this.#trace ? stamped(event, this.#trace) : event
+    if (this.#inbox.size === 0 || told.type !== 'status') return told
+    const { state } = told.status
     const rests = state === 'completed' || isInterrupted(state)
-    return rests ? { ...event, status: { ...event.status, state: 'working' } } : event
+    return rests ? { ...told, status: { ...told.status, state: 'working' } } : told
   }
 
   onForeign(event: TaskEvent, at: number): void {
@@ -144,6 +155,7 @@ export class Run implements WriterOwner {
       await this.#work()
     } catch (error) {
       if (error instanceof LeaseLost) {
+        this.#settings.telemetry?.note?.({ type: 'lease', what: 'lost' })
         logger.warn({ taskId, fence: this.#fence }, 'the lease of a task was lost to another process')
       } else logger.error({ taskId, error }, 'a task could not be stored; it is failed when its lease has run out')
     } finally {
@@ -157,7 +169,6 @@ export class Run implements WriterOwner {
 
   async #work(): Promise<void> {
     const letter = this.#letter
-    const task = this.#task
     const settings = this.#settings
     const inbox = this.#inbox
     const writer = this.#writer
@@ -168,7 +179,7 @@ export class Run implements WriterOwner {
       const stop = new Stop(settings, deadlineOf(next.letter, settings))
       this.#turn = stop
       if (this.#halted) stop.stop(this.#halted)
-      const stopped = await runTurn({ task, ...next, stop, writer, inbox, voice: this.#voice }, settings)
+      const stopped = await this.#takeTurn(next, stop)
       this.#turn = undefined
       if (isEnded(writer.phase)) return
       const pause = typeof stopped === 'object' ? stopped : undefined
@@ -176,6 +187,32 @@ export class Run implements WriterOwner {
       if (reason) return await this.#end(reason)
       this.#answered = Math.max(next.letter.generation, inbox.taken)
       next = pause ? await this.#release(pause) : (this.#following() ?? (await this.#rest()))
+    }
+  }
+
+  /** Not async: mostly nobody watches. */
+  #takeTurn(next: Beginning, stop: Stop): ReturnType<typeof runTurn> {
+    const settings = this.#settings
+    const task = this.#task
+    const { taskId, contextId } = task
+    const { received } = next.letter
+    const { name: agent } = settings.agent.profile
+    const activity = { type: 'turn', agent, taskId, contextId, attempt: next.attempt } as const
+    const span = settings.telemetry?.begin(activity, received.trace)
+    const trace = span?.trace ?? received.trace
+    this.#trace = trace
+    this.#tellsTrace = settings.traceMetadata ?? received.tellsTrace === true
+    const start = { task, ...next, stop, writer: this.#writer, inbox: this.#inbox, voice: this.#voice, trace }
+    return span ? this.#watchTurn({ ...start, span }, span) : runTurn(start, settings)
+  }
+
+  async #watchTurn(start: TurnStart, span: Span): ReturnType<typeof runTurn> {
+    try {
+      const stopped = await runTurn(start, this.#settings)
+      span.learn({ state: this.#writer.phase })
+      return stopped
+    } finally {
+      span.end()
     }
   }
 

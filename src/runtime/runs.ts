@@ -18,7 +18,7 @@ export interface Runs {
 const watchAfter = 50
 
 export function createRuns(settings: RuntimeSettings): Runs {
-  const { log, logger, leaseTtl, clock } = settings
+  const { log, logger, leaseTtl, clock, telemetry } = settings
   const runs = new Map<string, { readonly run: Run; readonly fence: number }>()
   let heartbeat: Timer | undefined
   let watching: Timer | undefined
@@ -43,6 +43,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
       for (const taskId of lost) runs.get(taskId)?.run.stop('lease-lost')
     } catch (error) {
       // The next beat comes well before the leases run out.
+      telemetry?.note?.({ type: 'lease', what: 'renewal-failed' })
       logger.error({ error }, 'leases could not be renewed')
     }
   }

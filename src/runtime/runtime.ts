@@ -39,10 +39,11 @@ const lastRequests = 2_000
 
 export function createRuntime(options: RuntimeOptions): Runtime {
   const settings = withDefaults(options)
-  const { log, policy, logger, holder, clock } = settings
+  const { log, policy, logger, holder, clock, telemetry } = settings
   const runs = createRuns(settings)
   const push =
-    settings.push && createPush({ log, options: settings.push, logger, holder, clock, isBusy: () => runs.size > 0 })
+    settings.push &&
+    createPush({ log, options: settings.push, logger, holder, clock, isBusy: () => runs.size > 0, telemetry })
   const upkeep = startUpkeep(settings, runs, push)
 
   function logOf(principal: Principal, operation: Operation): CallerLog {

@@ -3,6 +3,7 @@ import type { Voice } from '../agent/voice.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Lineage } from '../protocol/lineage.ts'
 import type { Json } from '../protocol/model.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { NewTask } from '../tasks/log.ts'
 import type { Inbox } from './inbox.ts'
 import type { RuntimeSettings } from './options.ts'
@@ -15,6 +16,7 @@ export interface Scene {
   readonly task: NewTask
   readonly received: MessageEvent
   readonly lineage: Lineage
+  readonly trace: Trace | undefined
   readonly voice: Voice
   readonly stop: Stop
   readonly inbox: Inbox

@@ -11,6 +11,8 @@ import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import { noLineage, readLineage } from '../protocol/lineage.ts'
 import type { Json } from '../protocol/model.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
+import { observe, type Span } from '../protocol/telemetry.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { Fold } from '../tasks/fold.ts'
 import { foldUntil, loadFold } from '../tasks/load.ts'
 import type { NewTask } from '../tasks/log.ts'
@@ -40,6 +42,10 @@ export interface TurnStart extends Beginning {
   readonly writer: Writer
   readonly inbox: Inbox
   readonly voice: Voice
+  /** Where it is in the trace of its caller, if that has one. */
+  readonly trace: Trace | undefined
+  /** If somebody watches. */
+  readonly span?: Span
 }
 
 /** Lets the agent answer one message and stores what its answer means. Tells if it was stopped, or paused. */
@@ -47,7 +53,7 @@ export async function runTurn(
   start: TurnStart,
   settings: RuntimeSettings,
 ): Promise<StopReason | PausedTurn | undefined> {
-  const { task, letter, attempt, replay, isCanceled, stop, writer, inbox, voice } = start
+  const { task, letter, attempt, replay, isCanceled, stop, writer, inbox, voice, trace, span } = start
   const { log, logger, agent, taskAfter, recovery, clock, inactivityTimeout } = settings
   /** As the stage, made when they are needed: most turns know no secrets. */
   let secrets: TurnSecrets | undefined
@@ -159,6 +165,7 @@ export async function runTurn(
       task,
       received,
       lineage,
+      trace,
       voice,
       stop,
       inbox,
@@ -202,6 +209,8 @@ export async function runTurn(
       step,
       ask,
       lineage,
+      trace,
+      observe: (activity, work) => observe(settings.telemetry, activity, trace, work),
       calls() {
         calls ??= createCalls(onScene())
         return calls
@@ -230,10 +239,10 @@ export async function runTurn(
 
   function fail(error: unknown): Promise<void> | undefined {
     const { text, reference } = describeFailure(error)
-    logger.error(
-      { taskId: task.taskId, reference, error: secrets ? cleaned(error, secrets) : error },
-      'the agent failed',
-    )
+    const told = secrets ? cleaned(error, secrets) : error
+    logger.error({ taskId: task.taskId, reference, error: told }, 'the agent failed')
+    span?.learn({ state: 'failed' })
+    span?.end(told)
     if (isEnded(writer.phase)) return undefined
     const facts = factsOfError(error)
     return writer.emit(failedStatus(voice, { text: secrets ? secrets.scrub(text) : text, ...(facts && { facts }) }))
@@ -250,7 +259,8 @@ export async function runTurn(
     earlier: () => contextHistory(task, log),
     journal: recovery.policy === 'resume' ? keep : undefined,
   }
-  const work = perform(agent.run, createTurn(acted), direct)
+  const act = () => perform(agent.run, createTurn(acted), direct)
+  const work = span ? span.run(act) : act()
   // Most agents have touched the task by now.
   const slow = isTask ? undefined : clock.setTimeout(becomesTask, taskAfter)
   const done = await stop.race(work)

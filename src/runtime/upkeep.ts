@@ -18,7 +18,7 @@ export interface Upkeep {
 }
 
 export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Push, 'expire'> | undefined): Upkeep {
-  const { log, logger, leaseTtl, retention, holder, recovery, clock } = settings
+  const { log, logger, leaseTtl, retention, holder, recovery, clock, telemetry } = settings
   let isStopped = false
 
   async function recover(): Promise<number> {
@@ -44,6 +44,7 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Pu
     const task = (await log.head(taskId)) ?? orphan
     const { generation, phase } = task
     if (phase === 'expired') return false
+    telemetry?.note?.({ type: 'lease', what: 'recovered' })
     if (recovery.isKept) {
       runs.start({ task, generation, phase, ...lease })
       return true

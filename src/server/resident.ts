@@ -8,6 +8,7 @@ import { namedSkill } from '../protocol/skills.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
+import { observed } from '../telemetry/observed.ts'
 import { type Admission, type AuthChoice, createAdmission } from './admission.ts'
 import { cardOf } from './card.ts'
 import { type CardSigner, createCardSigner } from './card-signer.ts'
@@ -61,12 +62,13 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   })
   const service = withExtendedCard(runtime.service, admission, agent, { ...options, signer })
   const allowed = guarded(limits ? limited(service, limits, skillOf) : service, admission, profile)
-  const { tenant } = options
+  const { tenant, telemetry } = options
+  // Where nobody needs credentials, nobody is of a tenant.
+  const bound = admission.auth && tenant !== undefined ? boundToTenant(allowed, tenant, policy) : allowed
   let isDraining = false
   return {
     ...runtime,
-    // Where nobody needs credentials, nobody is of a tenant.
-    service: admission.auth && tenant !== undefined ? boundToTenant(allowed, tenant, policy) : allowed,
+    service: telemetry ? observed(bound, telemetry, { side: 'server', agent: profile.name }) : bound,
     principalOf: options.load ? unlessOverloaded(counting, options.load) : counting,
     ...(limits && { counts }),
     options,

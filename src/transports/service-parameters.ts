@@ -3,6 +3,7 @@ import { parseVersion } from '../dialects/negotiate.ts'
 import type { Incoming } from '../http/exchange.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import type { Call } from '../protocol/service.ts'
+import { readTrace, type Trace } from '../protocol/trace.ts'
 
 /** What a caller says beside the body, in headers or in the query (A2A 1.0 §3.2.6). */
 
@@ -26,6 +27,11 @@ export function extensionsOf(incoming: Incoming): readonly string[] | undefined 
   if (named === undefined && formerly === undefined) return undefined
   const uris = `${named ?? ''},${formerly ?? ''}`.split(',').map((uri) => uri.trim())
   return [...new Set(uris)].filter((uri) => uri !== '')
+}
+
+/** The trace of the caller (W3C Trace Context), if it tells one. */
+export function traceOf(incoming: Pick<Incoming, 'header'>): Trace | undefined {
+  return readTrace(incoming.header('traceparent'), () => incoming.header('tracestate'))
 }
 
 /** Headers of an answer that also name the extensions at work, as the dialect calls them. */

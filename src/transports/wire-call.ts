@@ -1,8 +1,9 @@
 import type { Incoming } from '../http/exchange.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Call } from '../protocol/service.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { WireOptions } from './options.ts'
-import { extensionsOf, idempotencyKeyOf } from './service-parameters.ts'
+import { extensionsOf, idempotencyKeyOf, traceOf } from './service-parameters.ts'
 
 /** A call from the wire. A class, so that what few calls need is made only when it is asked for. */
 export class WireCall implements Call {
@@ -10,6 +11,7 @@ export class WireCall implements Call {
   readonly idempotencyKey: string | undefined
   readonly extensions: readonly string[] | undefined
   readonly activated: Set<string> | undefined
+  readonly trace: Trace | undefined
   readonly #incoming: Incoming
   readonly #originOf: WireOptions['originOf']
 
@@ -18,6 +20,7 @@ export class WireCall implements Call {
     this.idempotencyKey = idempotencyKeyOf(incoming)
     this.extensions = extensionsOf(incoming)
     this.activated = this.extensions && new Set()
+    this.trace = traceOf(incoming)
     this.#incoming = incoming
     this.#originOf = originOf
   }

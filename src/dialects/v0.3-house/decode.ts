@@ -20,8 +20,8 @@ export interface HouseSubscribeRequest extends SubscribeRequest {
 function requestDecoder(standard: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
   return {
     ...standard,
-    sendMessage: (params) => addressed(lift(standard.sendMessage(readParams(Standard, params)))),
-    streamMessage: (params) => addressed(lift(standard.streamMessage(readParams(Standard, params)))),
+    sendMessage: (params) => traced(addressed(lift(standard.sendMessage(readParams(Standard, params))))),
+    streamMessage: (params) => traced(addressed(lift(standard.streamMessage(readParams(Standard, params))))),
     getTask: (params) => standard.getTask(withId(params)),
     subscribeToTask(params): HouseSubscribeRequest {
       return { ...standard.subscribeToTask(withId(params)), statusFirst: isByTaskId(params) }
@@ -36,6 +36,11 @@ export function holding(decode: ServerDialect['decodeRequest']): ServerDialect['
     streamMessage: (params) => ({ ...decode.streamMessage(params), holdOnInput: true }),
     subscribeToTask: (params) => ({ ...decode.subscribeToTask(params), holdOnInput: true }),
   }
+}
+
+/** Its events say where they are in their trace. */
+function traced(request: SendRequest): SendRequest {
+  return { ...request, tellsTrace: true }
 }
 
 function withId(params: unknown): unknown {

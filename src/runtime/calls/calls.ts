@@ -2,6 +2,7 @@ import { CallFailed } from '../../agent/call-failed.ts'
 import type { AgentCall, CallAnswer, Calls, FanOutOptions, PlannedCall, Settled } from '../../agent/calling.ts'
 import { toParts } from '../../agent/content.ts'
 import { refusal } from '../../protocol/lineage.ts'
+import { observe } from '../../protocol/telemetry.ts'
 import { type Scene, stepIn } from '../scene.ts'
 import { conduct } from './conduct.ts'
 import { failureOf } from './outcome.ts'
@@ -15,7 +16,8 @@ export interface TurnCalls extends Calls {
 }
 
 export function createCalls(scene: Scene): TurnCalls {
-  const { self } = scene.settings.calls
+  const { telemetry, calls } = scene.settings
+  const { self } = calls
   const { lineage, task } = scene
   const questions = createQuestionQueue()
   const over = new AbortController()
@@ -49,11 +51,17 @@ export function createCalls(scene: Scene): TurnCalls {
     return granted
   }
 
+  function activityOf({ targetName }: Plan) {
+    return { type: 'call', agent: targetName, taskId: task.taskId, contextId: task.contextId } as const
+  }
+
   function start(plan: Plan): AgentCall {
     const progress = createProgress()
     const answer = (async () => {
       try {
-        const given = await conduct(plan, { scene, questions, progress, over: over.signal })
+        const given = await observe(telemetry, activityOf(plan), scene.trace, (span) =>
+          conduct(plan, { scene, questions, progress, over: over.signal, span }),
+        )
         progress.end()
         return given
       } catch (error) {

@@ -8,6 +8,7 @@ import type { Message } from '../../protocol/model.ts'
 import { ownerOf } from '../../protocol/owner.ts'
 import type { SendRequest } from '../../protocol/service.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
+import type { Span } from '../../protocol/telemetry.ts'
 import { newId } from '../new-id.ts'
 import { type Scene, stepIn } from '../scene.ts'
 import { answerDown } from './answer-down.ts'
@@ -27,6 +28,8 @@ export interface Desk {
   readonly progress: Progress
   /** Of the turn: aborts when it is over, whether its calls are or not. */
   readonly over: AbortSignal
+  /** If somebody watches. */
+  readonly span: Span | undefined
 }
 
 /**
@@ -34,14 +37,14 @@ export interface Desk {
  * it and answered. All that differs from run to run is in steps, so that a durable turn goes on where it was; nothing
  * may come between them that depends on time.
  */
-export async function conduct(plan: Plan, { scene, questions, progress, over }: Desk): Promise<CallAnswer> {
+export async function conduct(plan: Plan, { scene, questions, progress, over, span }: Desk): Promise<CallAnswer> {
   const { name, options } = plan
   const { settings, stop } = scene
   const { clock, calls } = settings
   const brake = createBrake({ turn: stop.signal, signal: options.signal, clock })
   const onOver = () => brake.stop('canceled')
   over.addEventListener('abort', onOver)
-  const contact = createContact(plan, scene)
+  const contact = createContact(plan, scene, span?.trace ?? scene.trace)
   const relay = createRelay(scene.voice, options.relay ?? 'status')
   let sent: Sent | undefined
 
@@ -81,6 +84,7 @@ export async function conduct(plan: Plan, { scene, questions, progress, over }: 
       if (plan.refusal) throw plan.refusal
       const callee = await orHalted(brake, contact.callee())
       if (callee === 'halted') return halted()
+      span?.learn({ agent: callee.card.name })
       const reader = contact.send(callee, addressed(request, callee, deadline), idempotencyKey)
       const first = await orHalted(brake, reader.peek())
       if (first === 'halted') return halted()

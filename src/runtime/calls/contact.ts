@@ -1,6 +1,7 @@
 import type { Callee, CallTarget } from '../../agent/calling.ts'
 import { anonymous } from '../../protocol/model.ts'
 import type { Call, SendRequest } from '../../protocol/service.ts'
+import { type Trace, traceHeaders } from '../../protocol/trace.ts'
 import type { Scene } from '../scene.ts'
 import { type ChildTask, createChildTask } from './child-task.ts'
 import type { Plan } from './plan.ts'
@@ -23,7 +24,11 @@ export interface Contact {
 /** How long a task that is to be canceled may take to tell its id, and the other agent to cancel it, in milliseconds. */
 const patience = 2_000
 
-export function createContact({ target, options }: Plan, { task, settings, secrets }: Scene): Contact {
+export function createContact(
+  { target, options }: Plan,
+  { task, settings, secrets }: Scene,
+  trace: Trace | undefined,
+): Contact {
   const { reach, auth, fetch, headers } = settings.calls
   const wire = new AbortController()
   const child = createChildTask()
@@ -43,10 +48,11 @@ export function createContact({ target, options }: Plan, { task, settings, secre
 
   function callWith({ card: { name } }: Callee, idempotencyKey?: string): Call {
     const outgoing = { taskId: task.taskId, contextId: task.contextId, agent: name }
-    const more = { ...headers?.(outgoing), ...options.headers }
+    const more = { ...traceHeaders(trace), ...headers?.(outgoing), ...options.headers }
     return {
       principal: anonymous,
       signal: wire.signal,
+      ...(trace && { trace }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       ...(Object.keys(more).length > 0 && { headers: more }),
     }

@@ -11,7 +11,7 @@ export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
   readonly maxDepth?: number
   /** By what this agent finds itself in a chain; by its name, description and provider otherwise. */
   readonly identity?: string
-  /** Headers that go with a call, such as those of a trace. */
+  /** Headers that go with a call. Those of the trace do so by themselves, unless they are given here. */
   readonly headers?: (call: OutgoingCall) => Readonly<Record<string, string>> | undefined
 }
 

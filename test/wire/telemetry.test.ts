@@ -1,0 +1,270 @@
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import { type Agent, type AgentProfile, agent } from '../../src/agent/agent.ts'
+import type { Work } from '../../src/agent/work.ts'
+import { connect } from '../../src/client/index.ts'
+import { createAgentLoop, localTool, remoteAgent } from '../../src/loop/index.ts'
+import { A2AError } from '../../src/protocol/errors.ts'
+import { reach } from '../../src/reach.ts'
+import { type ServeOptions, type Server, serve } from '../../src/serve.ts'
+import { openTelemetry, watchClient } from '../../src/telemetry/index.ts'
+import { collect, quiet, until } from '../support/house.ts'
+import { meshPair, meshPlace } from '../support/mesh.ts'
+import { calls, model, says } from '../support/scripted-model.ts'
+import { served as serveOne } from '../support/served.ts'
+import { spans } from '../support/spans.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import { receiver } from '../support/webhook-receiver.ts'
+
+const telemetry = openTelemetry()
+const watch = watchClient(telemetry)
+const push = { loopback: 'allow', schemes: ['http'] } as const
+
+async function start(made: Agent, options: ServeOptions): Promise<Server> {
+  const common = { port: 0, signals: false, logger: quiet, drainDeadline: 0, cancelGrace: 50, telemetry }
+  const server = await serve({ ...made, reach }, { ...common, ...options })
+  onTestFinished(() => server.close())
+  return server
+}
+
+async function served(profile: AgentProfile, work: Work, options: ServeOptions = {}): Promise<Server> {
+  return await start(agent(profile, work), { directory: await temporaryDirectory(), ...options })
+}
+
+it('one trace leads from a client through an agent, another agent that it asks, and a webhook', async () => {
+  const { all, one, pathOf } = spans()
+  const hook = await receiver()
+  const writer = await served({ name: 'Writer' }, async (turn) => {
+    // What an author's own instruments see is below the turn.
+    trace.getTracer('author').startSpan('sharpen').end()
+    await turn.artifact('text').close('A text')
+  })
+  const planner = await served({ name: 'Planner' }, async (turn) => (await turn.call(writer.url, 'go')).text, { push })
+  const client = await connect(planner.url, { watch })
+  const { task } = await client.send('go', { push: { url: hook.url } })
+  await until(() => hook.got.some(({ body }) => body.includes('COMPLETED')))
+  await until(() => all().filter(({ name }) => name.startsWith('push ')).length === hook.got.length)
+
+  expect(pathOf(one('sharpen'))).toEqual([
+    'sharpen',
+    'invoke_agent Writer',
+    'StreamMessage Writer',
+    'invoke_agent Writer',
+    'invoke_agent Planner',
+    'SendMessage Planner',
+    'SendMessage Planner',
+  ])
+  expect(new Set(all().map((span) => span.spanContext().traceId)).size).toBe(1)
+
+  const sends = all().filter(({ name }) => name === 'SendMessage Planner')
+  expect(sends.map(({ kind }) => kind).sort()).toEqual([SpanKind.SERVER, SpanKind.CLIENT])
+  const server = sends.find(({ kind }) => kind === SpanKind.SERVER)
+  expect(server?.attributes).toMatchObject({
+    'a2a.operation': 'SendMessage',
+    'gen_ai.agent.name': 'Planner',
+    'a2a.task.id': task?.id,
+    'gen_ai.conversation.id': task?.contextId,
+    'a2a.task.state': 'completed',
+  })
+  expect(one('invoke_agent Planner').attributes).toEqual({
+    'gen_ai.operation.name': 'invoke_agent',
+    'gen_ai.agent.name': 'Planner',
+    'gen_ai.conversation.id': task?.contextId,
+    'a2a.task.id': task?.id,
+    'a2a.task.state': 'completed',
+    'a2a.attempt': 1,
+  })
+  const deliveries = all().filter(({ name }) => name.startsWith('push '))
+  for (const delivery of deliveries) {
+    expect(delivery.parentSpanContext?.spanId).toBe(server?.spanContext().spanId)
+    expect(delivery.attributes).toMatchObject({ 'a2a.task.id': task?.id, 'http.response.status_code': 204 })
+  }
+  const told = hook.got.map(({ headers }) => headers.traceparent?.split('-')[2])
+  expect(told).toEqual(deliveries.map((delivery) => delivery.spanContext().spanId))
+})
+
+it('a turn that another process goes on with stays in its trace, and so does what is pushed', async () => {
+  const { all, one } = spans()
+  const hook = await receiver()
+  const directory = await temporaryDirectory()
+  const patient = agent({ name: 'Patient', recovery: 'resume' }, async (turn) => {
+    await turn.step('look', () => 1)
+    const { text } = await turn.ask('Which one?')
+    return `Took ${text}`
+  })
+  const first = await start(patient, { directory, push })
+  const client = await connect(first.url, { watch })
+  const { task } = await client.send('go', { push: { url: hook.url } })
+  await first.close()
+  const begun = all().find(({ name, kind }) => name === 'SendMessage Patient' && kind === SpanKind.CLIENT)
+  const { traceId } = begun?.spanContext() ?? {}
+  expect(one('invoke_agent Patient').spanContext().traceId).toBe(traceId)
+
+  const second = await start(patient, { directory, push })
+  const answered = await (await connect(second.url)).send('this', { taskId: task?.id ?? '' })
+  expect(answered.text).toBe('Took this')
+  await until(() => hook.got.some(({ body }) => body.includes('COMPLETED')))
+  const turns = all().filter(({ name }) => name === 'invoke_agent Patient')
+  expect(turns.map((turn) => turn.spanContext().traceId)).toEqual([traceId, traceId])
+  expect(turns.map(({ attributes }) => attributes['a2a.task.state'])).toEqual(['input-required', 'completed'])
+  expect(hook.got.map(({ headers }) => headers.traceparent?.split('-')[1])).toEqual(hook.got.map(() => traceId))
+  // The answer itself was sent outside of it.
+  expect(
+    all()
+      .filter(({ name }) => name === 'SendMessage Patient')
+      .at(-1)
+      ?.spanContext().traceId,
+  ).not.toBe(traceId)
+})
+
+it('tells what failed: turns and deliveries, and, without blaming the server, calls', async () => {
+  const { all, one } = spans()
+  const hook = await receiver((_, response) => response.writeHead(500).end())
+  const options = { push: { ...push, retry: { attempts: 1 } } }
+  const server = await served({ name: 'Broken' }, () => Promise.reject(new RangeError('No more paper')), options)
+  const client = await connect(server.url)
+  await client.send('go', { push: { url: hook.url } })
+  await client
+    .task('nobody')
+    .get()
+    .catch(() => {})
+  await until(() => all().some(({ name }) => name.startsWith('push ')))
+  expect(one('invoke_agent Broken')).toMatchObject({
+    status: { code: SpanStatusCode.ERROR, message: 'No more paper' },
+    attributes: { 'error.type': 'RangeError', 'a2a.task.state': 'failed' },
+    events: [{ name: 'exception' }],
+  })
+  const delivery = all().find(({ name }) => name.startsWith('push '))
+  expect(delivery).toMatchObject({
+    status: { code: SpanStatusCode.ERROR, message: 'answered with 500' },
+    attributes: { 'http.response.status_code': 500 },
+  })
+  expect(one('GetTask Broken')).toMatchObject({
+    status: { code: SpanStatusCode.UNSET },
+    attributes: { 'error.type': 'task-not-found' },
+  })
+})
+
+it('a call of another agent that fails is a span that failed', async () => {
+  const { all } = spans()
+  const sad = await served({ name: 'Sad' }, (turn) => turn.fail('The cellar is flooded'))
+  const asker = await served({ name: 'Asker' }, async (turn) => {
+    await turn.call(sad.url, 'go').catch(() => {})
+    return 'done'
+  })
+  await (await connect(asker.url)).send('go')
+  const call = all().find(({ name, kind }) => name.startsWith('invoke_agent') && kind === SpanKind.CLIENT)
+  expect(call?.status.code).toBe(SpanStatusCode.ERROR)
+})
+
+it('has a span for every event, if that is wanted, and tells where each is', async () => {
+  const { all, one } = spans()
+  const events = { telemetry: openTelemetry({ events: true }), traceMetadata: true }
+  const server = await served(
+    { name: 'Chatty' },
+    async (turn) => {
+      await turn.status('working', 'Thinking')
+      await turn.artifact('a').close('text')
+      return 'Done'
+    },
+    events,
+  )
+  const told = await collect((await connect(server.url)).stream('go'))
+  const of = all().filter(({ name }) => name.startsWith('event '))
+  expect(of.map(({ name, attributes }) => `${name} ${attributes['a2a.task.state'] ?? ''}`.trim())).toEqual([
+    'event status working',
+    'event artifact',
+    'event status completed',
+  ])
+  const turn = one('invoke_agent Chatty').spanContext()
+  for (const each of of) expect(each.parentSpanContext?.spanId).toBe(turn.spanId)
+  const stamps = told.flatMap((event) => ('metadata' in event ? [event.metadata] : []))
+  expect(stamps.length).toBeGreaterThan(1)
+  for (const stamp of stamps) expect(stamp).toEqual({ traceId: turn.traceId, spanId: turn.spanId })
+})
+
+it('sees what a loop does: the model, its tools, and agents behind them', async () => {
+  const { all, one, pathOf } = spans()
+  const writer = await served({ name: 'Writer' }, () => 'A text')
+  const add = localTool({
+    name: 'add',
+    input: z.object({ a: z.number() }),
+    run: ({ a }) => {
+      if (a > 1) throw new Error('hunter2')
+      return a
+    },
+  })
+  const made = createAgentLoop({
+    model: model(calls(['add', '{"a":1}'], ['Writer', '{"text":"go"}']), calls(['add', '{"a":2}']), says('Done')),
+    tools: [add, remoteAgent(writer.url)],
+  })
+  const looping = await served({ name: 'Looping' }, made)
+  await (await connect(looping.url)).send('go')
+
+  const chats = all().filter(({ name }) => name === 'chat mock-model-id')
+  expect(chats.map(({ kind, attributes }) => [kind, attributes])).toEqual(
+    ['tool-calls', 'tool-calls', 'stop'].map((finish) => [
+      SpanKind.CLIENT,
+      {
+        'gen_ai.operation.name': 'chat',
+        'gen_ai.provider.name': 'mock-provider',
+        'gen_ai.request.model': 'mock-model-id',
+        'gen_ai.usage.input_tokens': 10,
+        'gen_ai.usage.output_tokens': 5,
+        'gen_ai.response.finish_reasons': [finish],
+      },
+    ]),
+  )
+  const [good, bad] = all().filter(({ name }) => name === 'execute_tool add')
+  expect(good).toMatchObject({
+    status: { code: SpanStatusCode.UNSET },
+    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'add', 'gen_ai.tool.call.id': 'call-0' },
+  })
+  expect(bad).toMatchObject({ status: { code: SpanStatusCode.ERROR }, attributes: { 'error.type': 'tool-failed' } })
+  expect(JSON.stringify(all().map(({ attributes, status, events }) => [attributes, status, events]))).not.toContain(
+    'hunter2',
+  )
+  expect(pathOf(one('StreamMessage Writer')).slice(0, 4)).toEqual([
+    'StreamMessage Writer',
+    'invoke_agent Writer',
+    'execute_tool Writer',
+    'invoke_agent Looping',
+  ])
+})
+
+it('a stream is a span until it ends, or its reader leaves', async () => {
+  const { all, one } = spans()
+  const server = await served({ name: 'Slow' }, async (turn) => {
+    await turn.status('working', 'Coming')
+    await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
+  })
+  for await (const _ of (await connect(server.url)).stream('go')) break
+  await until(() => all().some(({ name }) => name === 'StreamMessage Slow'))
+  expect(one('StreamMessage Slow').status.code).toBe(SpanStatusCode.UNSET)
+})
+
+it('watches the mesh, too', async () => {
+  const { all, one, pathOf } = spans()
+  const methods = { price: () => ({ price: 1 }), none: () => Promise.reject(new A2AError('internal', 'x')) }
+  const { shop, price } = await meshPair({ methods, telemetry }, { telemetry })
+  const { endpoint } = await meshPlace(price)
+  const link = shop.link({ agentId: 'price-agent', endpoint })
+  await link.request('price')
+  const served = all().find(({ kind }) => kind === SpanKind.SERVER)
+  expect(served && pathOf(served)).toEqual(['mesh price', 'mesh price'])
+  expect(served?.attributes).toMatchObject({ 'rpc.method': 'price', 'mesh.peer': 'shop-agent' })
+  await link.request('none').catch(() => {})
+  await until(() => all().filter(({ name }) => name === 'mesh none').length === 2)
+  expect(() => one('mesh price')).toThrow('2 spans')
+})
+
+it('passes traces on where there is no SDK', async () => {
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const seen: unknown[] = []
+  const { server } = await serveOne((turn) => void seen.push(turn.trace), { telemetry })
+  const client = await connect(server.url)
+  await client.send('go', { headers: { traceparent } })
+  await client.send('go')
+  expect(seen).toEqual([{ traceparent }, undefined])
+})

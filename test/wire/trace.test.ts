@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import { connect } from '../../src/client/index.ts'
+import { grpc } from '../../src/node/grpc-client/index.ts'
+import type { Trace } from '../../src/protocol/trace.ts'
+import { collect, until } from '../support/house.ts'
+import { meshPair, meshPlace } from '../support/mesh.ts'
+import { served } from '../support/served.ts'
+import { receiver } from '../support/webhook-receiver.ts'
+
+const traceId = '0af7651916cd43dd8448eb211c80319c'
+const spanId = 'b7ad6b7169203331'
+const trace: Trace = { traceparent: `00-${traceId}-${spanId}-01`, tracestate: 'rojo=1,congo=2' }
+const headers = { ...trace }
+
+describe.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('over %s', (binding) => {
+  it('a turn knows the trace of its caller, and one that is malformed is ignored', async () => {
+    const seen: (Trace | undefined)[] = []
+    const { server } = await served((turn) => void seen.push(turn.trace), { grpc: true })
+    const client = await connect(server.url, { bindings: [binding === 'GRPC' ? grpc({ loopback: 'allow' }) : binding] })
+    const malformed = { traceparent: trace.traceparent.replace('00-', 'zz-'), tracestate: 'rojo=1' }
+    const given = [headers, { traceparent: trace.traceparent, tracestate: 'not=a=list' }, malformed, {}]
+    for (const each of given) await client.send('hi', { headers: each })
+    await collect(client.stream('hi', { headers }))
+    expect(seen).toEqual([trace, { traceparent: trace.traceparent }, undefined, undefined, trace])
+  })
+})
+
+it('header names in capitals are the same, and two traceparents are none', async () => {
+  const seen: (Trace | undefined)[] = []
+  const { wire, server } = await served((turn) => void seen.push(turn.trace))
+  await wire.call('SendMessage', { message: messageOf('a') }, { Traceparent: trace.traceparent, TRACESTATE: 'a=1' })
+  const twice = [
+    ['content-type', 'application/json'],
+    ['a2a-version', '1.0'],
+    ['traceparent', trace.traceparent],
+    ['traceparent', trace.traceparent],
+  ] as [string, string][]
+  const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: messageOf('b') } }
+  const response = await fetch(server.url, { method: 'POST', headers: twice, body: JSON.stringify(call) })
+  expect(response.status).toBe(200)
+  expect(seen).toEqual([{ ...trace, tracestate: 'a=1' }, undefined])
+})
+
+function messageOf(messageId: string) {
+  return { messageId, role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+}
+
+it('goes along to the agents that a turn asks, unless the author says otherwise', async () => {
+  const seen: (Trace | undefined)[] = []
+  const writer = await served((turn) => void seen.push(turn.trace), { profile: { name: 'Writer' } })
+  const client = await connect(writer.server.url)
+  const own = { traceparent: trace.traceparent.replace('b7', 'c7') }
+  const planner = await served(async (turn) => {
+    await turn.call(client, 'write')
+    await turn.call(client, 'write', { headers: { ...own, tracestate: 'own=1' } })
+  })
+  await (await connect(planner.server.url)).send('go', { headers })
+  expect(seen).toEqual([trace, { ...own, tracestate: 'own=1' }])
+})
+
+it('is told to webhooks as the one in which the task began, whenever they come and whoever goes on with it', async () => {
+  const [hook, later] = [await receiver(), await receiver()]
+  const { server } = await served(
+    async (turn) => {
+      await turn.ask('What?')
+      return 'done'
+    },
+    { push: { loopback: 'allow', schemes: ['http'] } },
+  )
+  const client = await connect(server.url)
+  const { task } = await client.send('go', { headers, push: { url: hook.url } })
+  const other = { traceparent: trace.traceparent.replace('0a', '1b') }
+  await client.task(task?.id ?? '').push.create({ url: later.url }, { headers: other })
+  await client.send('this', { taskId: task?.id ?? '', headers: other, push: { url: `${later.url}/inline` } })
+  const ended = ({ got }: typeof hook) => got.filter(({ body }) => body.includes('COMPLETED')).length
+  await until(() => ended(hook) === 1 && ended(later) === 2)
+  const told = [...hook.got, ...later.got].map((each) => [each.headers.traceparent, each.headers.tracestate])
+  expect(told).toEqual(told.map(() => [trace.traceparent, trace.tracestate]))
+})
+
+describe('events', () => {
+  const stamp = { traceId, spanId }
+  const metadataOf = async (url: string, path: string, version: string) => {
+    const call = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'message/stream',
+      params: { message: { kind: 'message', role: 'user', messageId: 'm', parts: [{ kind: 'text', text: 'hi' }] } },
+    }
+    const response = await fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', 'a2a-version': version, ...headers },
+      body: JSON.stringify(call),
+    })
+    const lines = (await response.text()).split('\n').filter((line) => line.startsWith('data: '))
+    const results = lines.map((line) => JSON.parse(line.slice(6)).result)
+    return results.filter(({ kind }) => kind !== 'task').map(({ metadata }) => metadata)
+  }
+  const work = async function* () {
+    yield 'a chunk'
+  }
+
+  it('say where they are in the trace in the dialect that has it so, and in no other', async () => {
+    const { server } = await served(work)
+    const told = await metadataOf(server.url, '/api/a2a', '0.3')
+    expect(told.length).toBeGreaterThan(1)
+    expect(told).toEqual(told.map(() => expect.objectContaining(stamp)))
+    const plain = await metadataOf(server.url, '/', '0.3')
+    expect(plain.length).toBeGreaterThan(1)
+    for (const metadata of plain) expect(metadata ?? {}).not.toHaveProperty('traceId')
+  })
+
+  it('say it to everybody, or to nobody, if that is wanted', async () => {
+    const every = await served(work, { traceMetadata: true })
+    const told = await metadataOf(every.server.url, '/', '0.3')
+    expect(told).toEqual(told.map(() => stamp))
+    const none = await served(work, { traceMetadata: false })
+    for (const metadata of await metadataOf(none.server.url, '/api/a2a', '0.3')) {
+      expect(metadata ?? {}).not.toHaveProperty('traceId')
+    }
+  })
+})
+
+it('goes along in the mesh over HTTP, beside the envelope', async () => {
+  const seen: (Trace | undefined)[] = []
+  const { shop, price } = await meshPair({
+    methods: {
+      price: (_, call) => {
+        seen.push(call.trace)
+        return {}
+      },
+    },
+  })
+  const { endpoint } = await meshPlace(price)
+  const link = shop.link({ agentId: 'price-agent', endpoint })
+  await link.request('price', {}, { trace })
+  await link.request('price', {}, { trace: { traceparent: 'nonsense' } })
+  await link.request('price', {})
+  expect(seen).toEqual([trace, undefined, undefined])
+})
