@@ -27,6 +27,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
   const draining: (() => void)[] = []
 
   function onChange(): void {
+    if (draining.length === 0) return
     for (const look of draining.splice(0)) look()
   }
 

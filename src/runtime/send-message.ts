@@ -38,7 +38,9 @@ async function restOf(
     const run = runs.get(task.taskId)
     if (run) {
       const rested = run.rested(fold.generation)
-      await (end === undefined ? rested : within(end, rested, clock))
+      // As a rule the same time for all: Node keeps one list of timers for each.
+      const left = isFirst ? blockFor : Math.max(0, (end ?? 0) - clock.now())
+      await (end === undefined || left === undefined ? rested : within(left, rested, clock))
     }
     const stored = await log.read(task.taskId, fold.generation)
     for (const each of stored) {
@@ -61,10 +63,10 @@ function shorter(one: number | undefined, other: number | undefined): number | u
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
 
-/** Waits until that moment at the longest. */
-async function within(end: number, rested: Promise<void>, clock: Clock): Promise<void> {
+/** Waits for so many milliseconds at the longest. */
+async function within(limit: number, rested: Promise<void>, clock: Clock): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = clock.setTimeout(resolve, Math.max(0, end - clock.now()))
+  const timer = clock.setTimeout(resolve, limit)
   void rested.then(resolve)
   await promise
   clock.clearTimeout(timer)
