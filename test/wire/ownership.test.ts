@@ -7,6 +7,7 @@ import { grpc } from '../../src/node/grpc-client/index.ts'
 import type { A2AError } from '../../src/protocol/errors.ts'
 import type { Operation, Service } from '../../src/protocol/service.ts'
 import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
+import { doors } from '../support/doors.ts'
 import { callOf, collect, messageOf, taskOf } from '../support/house.ts'
 import { served } from '../support/served.ts'
 
@@ -57,19 +58,6 @@ const operations: Readonly<Record<Operation, (service: Service, taskId: string) 
   deletePushConfig: (service, taskId) => service.deletePushConfig({ taskId, id: 'p' }, callOf()),
   getExtendedCard: (service) => service.getExtendedCard({}, callOf()),
 }
-
-const doors: readonly (readonly [DialectName, Binding])[] = [
-  ['v1.0', 'JSONRPC'],
-  ['v1.0', 'HTTP+JSON'],
-  ['v1.0', 'GRPC'],
-  ['v0.3', 'JSONRPC'],
-  ['v0.3', 'HTTP+JSON'],
-  ['v0.3-proto', 'HTTP+JSON'],
-  ['v0.3-proto', 'GRPC'],
-  ['v0.3-house', 'JSONRPC'],
-  ['v0.2', 'JSONRPC'],
-  ['v0.1', 'JSONRPC'],
-]
 
 const unknown = '000000000000-00000000000000000000000000000000'
 

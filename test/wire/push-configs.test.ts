@@ -1,12 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { apiKey, hashApiKey } from '../../src/auth/index.ts'
 import { connect } from '../../src/client/connect.ts'
-import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
+import type { DialectName } from '../../src/dialects/dialect.ts'
 import { v0_3HouseClient } from '../../src/dialects/v0.3-house/index.ts'
 import { grpc } from '../../src/node/grpc-client/index.ts'
 import type { A2AError } from '../../src/protocol/errors.ts'
 import type { Service } from '../../src/protocol/service.ts'
 import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
+import { doors } from '../support/doors.ts'
 import { callOf, collect, messageOf, taskOf, until } from '../support/house.ts'
 import { type ServedOptions, served } from '../support/served.ts'
 import { receiver } from '../support/webhook-receiver.ts'
@@ -15,19 +16,6 @@ const keys = await Promise.all(['alice', 'bob'].map(async (id) => ({ id, hash: a
 const schemes = { key: apiKey({ keys }) }
 const push = { resolve: async () => [{ address: '93.184.215.14', family: 4 }] }
 type Who = 'alice' | 'bob'
-
-const doors: readonly (readonly [DialectName, Binding])[] = [
-  ['v1.0', 'JSONRPC'],
-  ['v1.0', 'HTTP+JSON'],
-  ['v1.0', 'GRPC'],
-  ['v0.3', 'JSONRPC'],
-  ['v0.3', 'HTTP+JSON'],
-  ['v0.3-proto', 'HTTP+JSON'],
-  ['v0.3-proto', 'GRPC'],
-  ['v0.3-house', 'JSONRPC'],
-  ['v0.2', 'JSONRPC'],
-  ['v0.1', 'JSONRPC'],
-]
 
 /** What a webhook is told of a task that waits for input, by the dialect in which it was registered. */
 const payloads: Readonly<Record<DialectName, object>> = {

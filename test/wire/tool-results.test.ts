@@ -9,6 +9,7 @@ import { A2AError } from '../../src/protocol/errors.ts'
 import type { Message, Part } from '../../src/protocol/model.ts'
 import type { Service } from '../../src/protocol/service.ts'
 import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
+import { doors } from '../support/doors.ts'
 import { callOf, messageOf, taskOf } from '../support/house.ts'
 import { served } from '../support/served.ts'
 
@@ -31,19 +32,6 @@ async function problemOf(work: Promise<unknown>): Promise<A2AError> {
   if (error instanceof A2AError) return error
   throw new Error(`expected a refusal, got ${error}`)
 }
-
-const doors: readonly (readonly [DialectName, Binding])[] = [
-  ['v1.0', 'JSONRPC'],
-  ['v1.0', 'HTTP+JSON'],
-  ['v1.0', 'GRPC'],
-  ['v0.3', 'JSONRPC'],
-  ['v0.3', 'HTTP+JSON'],
-  ['v0.3-proto', 'HTTP+JSON'],
-  ['v0.3-proto', 'GRPC'],
-  ['v0.3-house', 'JSONRPC'],
-  ['v0.2', 'JSONRPC'],
-  ['v0.1', 'JSONRPC'],
-]
 
 async function open(dialect: DialectName, binding: Binding) {
   const { server } = await served(asking, { grpc: true })
