@@ -25,8 +25,10 @@ export type { ArtifactOptions, File, Speech } from './agent/speech.ts'
 export type { Subscribable } from './agent/subscribable.ts'
 export type { Turn } from './agent/turn.ts'
 export type { Invocable, Invocation, Result, Run, Said, Work } from './agent/work.ts'
+export type { MeshDeskOptions, MeshRegistryPlace } from './bridge/desk.ts'
 export { agent, type LocalAgent } from './local-agent.ts'
 export { toListener } from './node/listener.ts'
+export type { SocketServer } from './node/upgrade.ts'
 export type * from './protocol/card.ts'
 export type { CredentialProvider, Credentials, TokenExchange } from './protocol/credentials.ts'
 export { A2AError, type ErrorCode, type FieldViolation } from './protocol/errors.ts'
@@ -46,7 +48,14 @@ export { StepFailed } from './runtime/durable-stage.ts'
 export type { Erased, EraseRequest } from './runtime/erase.ts'
 export type { Policy } from './runtime/options.ts'
 export type { Retention } from './runtime/retention.ts'
-export { type Agents, type ServeOptions, type ServePushOptions, type Server, serve } from './serve.ts'
+export {
+  type Agents,
+  type ServeMeshOptions,
+  type ServeOptions,
+  type ServePushOptions,
+  type Server,
+  serve,
+} from './serve.ts'
 export type { AuthChoice, AuthSettings } from './server/admission.ts'
 export { createHandler, type Handler, type HandlerOptions } from './server/handler.ts'
 export type { Place } from './server/host.ts'

@@ -1,9 +1,14 @@
 import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
+import type { MeshDesk, MeshDeskOptions } from './bridge/desk.ts'
+import type { Exchange } from './http/exchange.ts'
 import { isLoopback } from './http/loopback.ts'
+import type { MeshPeer } from './mesh/peer.ts'
+import type { MeshSocket } from './mesh/socket.ts'
 import type { PushFetchOptions } from './node/guard/push-fetch.ts'
 import { type Listening, type ListenOptions, listen } from './node/listen.ts'
 import { createServerLoad, type OverloadOptions, type ServerLoad } from './node/server-load.ts'
+import { type SocketServer, socketsAt } from './node/upgrade.ts'
 import { consoleLogger, type Logger } from './protocol/logger.ts'
 import type { PushControl } from './push/control.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
@@ -19,7 +24,7 @@ import type { TaskLog } from './tasks/log.ts'
 
 export interface ServeOptions
   extends Omit<HandlerOptions, 'push' | 'load'>,
-    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'load' | 'maxConnections'>> {
+    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'load' | 'maxConnections' | 'upgrade'>> {
   /** Tells webhooks what happens to tasks: by a `fetch` that is handed in, or by a guarded one with these options. */
   readonly push?: ServePushOptions
   /** The folder of the durable task logs. Not used where a `log` is handed in. */
@@ -30,6 +35,13 @@ export interface ServeOptions
   readonly overload?: OverloadOptions | false
   /** Whether SIGTERM and SIGINT close the server. */
   readonly signals?: boolean
+  /** Makes the agent a peer of the mesh, too, at the same port. */
+  readonly mesh?: ServeMeshOptions
+}
+
+export interface ServeMeshOptions extends MeshDeskOptions {
+  /** Takes WebSockets, such as `new WebSocketServer({ noServer: true, maxPayload: 10 * 2 ** 20 })` of the package `ws`. */
+  readonly sockets?: SocketServer<MeshSocket>
 }
 
 export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushFetchOptions, 'timeout' | 'logger'> {
@@ -42,6 +54,8 @@ export interface Server {
   readonly port: number
   /** What the first agent pushes, if anything. */
   readonly push: PushControl | undefined
+  /** The peer that the agent is in the mesh, if it is one: by it the others can be talked to. */
+  readonly mesh: MeshPeer | undefined
   /** Serves one more agent, at a place of its own, with the options of the server unless it has others. */
   add(agent: Agent, options?: HandlerOptions & Place): Resident
   /** From now on nobody finds it; its turns may finish. */
@@ -63,9 +77,11 @@ const readingTime = 2_000
  * `.parley/<name>.db` unless told otherwise.
  */
 export async function serve(served: Agent | Agents, options: ServeOptions = {}): Promise<Server> {
-  const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger } = options
+  const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger, publicUrl } = options
   const agents = isAgent(served) ? { '': served } : served
   requireOwnLogs(agents, options)
+  const { mesh } = options
+  if (mesh && Object.keys(agents).length > 1) throw new TypeError('serve(): only one agent can be a peer of the mesh.')
   const auth = admitted(options)
   const asksCertificate = options.tls !== undefined && needsCertificate(auth)
   const push = options.push && (await readPush(options.push, logger))
@@ -75,6 +91,10 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   /** Those that we have opened, to be closed by us. */
   const logs = new Map<Resident, TaskLog>()
   let first: Resident | undefined
+  let desk: MeshDesk | undefined
+  const exchange: Exchange = mesh
+    ? (incoming) => (incoming.path === desk?.path ? desk.exchange(incoming) : host.exchange(incoming))
+    : host.exchange
 
   function add(agent: Agent, place: HandlerOptions & Place): Resident {
     const { log: _, push: __, ...shared } = { ...options, auth }
@@ -110,28 +130,44 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
       const resident = add(agent, log ? { at, log } : { at })
       first ??= resident
     }
-    return await listen(host.exchange, {
+    return await listen(exchange, {
       port: 0,
       ...options,
       asksCertificate,
       grpc: host.grpc,
       load,
       ...(load && { maxConnections: load.connections }),
+      upgrade: mesh?.sockets && socketsAt(mesh.path ?? '/mesh', mesh.sockets, (socket) => desk?.accept(socket)),
     })
   }
 
-  const listening = await open().catch(async (error) => {
+  /** Its card names its address, so it opens when the port is known. */
+  async function openMesh(options: MeshDeskOptions, { url }: Listening): Promise<MeshDesk | undefined> {
+    const { openMeshDesk } = await import('./bridge/desk.ts')
+    return first && (await openMeshDesk(first, options, { url: (publicUrl ?? url).replace(/\/+$/, ''), logger }))
+  }
+
+  async function abandon(error: unknown): Promise<never> {
     load?.stop()
     await host.drain(0)
     await closeLogs()
     throw error
-  })
+  }
+
+  const listening = await open().catch(abandon)
+  if (mesh) {
+    desk = await openMesh(mesh, listening).catch(async (error) => {
+      await listening.close({ deadline: 0 })
+      return await abandon(error)
+    })
+  }
   let closing: Promise<void> | undefined
 
   async function close(): Promise<void> {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
+    await desk?.leave()
     draining.abort()
-    const drained = host.drain(drainDeadline)
+    const drained = host.drain(drainDeadline).finally(() => desk?.close())
     await Promise.all([drained, listening.close({ deadline: readingTime, drained })])
     load?.stop()
     await closeLogs()
@@ -147,6 +183,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
 
   return {
     url: listening.url,
+    mesh: desk?.peer,
     cardUrl: `${listening.url}${pathOf(agents)}/.well-known/agent-card.json`,
     port: listening.port,
     push: first?.push,

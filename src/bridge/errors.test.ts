@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { MeshError, MeshRefusal, statusOf } from '../mesh/errors.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
@@ -28,6 +29,15 @@ describe('an error of A2A in the mesh', () => {
     }
     const back = toA2AError(toMeshError(new A2AError(code, 'No tea.')))
     expect(back).toMatchObject({ code: same[code] ?? code, message: 'No tea.' })
+  })
+
+  it('is in the table of the guide, where it belongs', async () => {
+    const page = await readFile(new URL('../../docs/mesh-bridge.md', import.meta.url), 'utf8')
+    const rows = [...page.matchAll(/^\| (.*) \| `([A-Z_]+)` \| `(response|error)` \|$/gm)]
+    const told = rows.flatMap(([, list = '', code, as]) =>
+      [...list.matchAll(/`([a-z-]+)`/g)].map(([, name]) => [name, { code, as }]),
+    )
+    expect(Object.fromEntries(told)).toEqual(inMesh)
   })
 
   it('tells when to come again in whole seconds, and never less', () => {

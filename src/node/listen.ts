@@ -8,6 +8,7 @@ import { type ListenerOptions, toListener } from './listener.ts'
 import { createRefuser, refusalOf } from './refuse.ts'
 import { sendText } from './send-text.ts'
 import { faultIn } from './unfit.ts'
+import type { Upgrade } from './upgrade.ts'
 
 export interface ListenOptions extends ListenerOptions {
   /** 0 takes any free one. */
@@ -26,6 +27,8 @@ export interface ListenOptions extends ListenerOptions {
   readonly maxConnections?: number
   /** Answers gRPC at the same port. With it HTTP/2 is spoken, too. */
   readonly grpc?: GrpcExchange
+  /** Takes connections that are to become something else than HTTP. */
+  readonly upgrade?: Upgrade | undefined
 }
 
 export interface Listening {
@@ -38,14 +41,21 @@ export interface Listening {
 /** Starts a server of our own. */
 export async function listen(exchange: Exchange, options: ListenOptions): Promise<Listening> {
   const { port, host = '127.0.0.1', requestTimeout = 30_000, keepAliveTimeout = 65_000, load, maxConnections } = options
-  const { tls, asksCertificate = false, grpc, onError = console.error, unreadTimeout = keepAliveTimeout } = options
+  const {
+    tls,
+    asksCertificate = false,
+    grpc,
+    upgrade,
+    onError = console.error,
+    unreadTimeout = keepAliveTimeout,
+  } = options
   const listener = toListener(exchange, { onError, load, unreadTimeout })
   const refuse = createRefuser(exchange, tls !== undefined)
   const headersTimeout = Math.min(requestTimeout, 10_000)
   const connectionsCheckingInterval = Math.min(1_000, requestTimeout / 2)
   const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval }
   // Checked here, so that the refusal is one of ours.
-  const checks = { requireHostHeader: false }
+  const checks = { requireHostHeader: false, ...(upgrade && { shouldUpgradeCallback: upgrade.wants }) }
   let closing = false
   const onRequest: RequestListener = (request, response) => {
     const fault = faultIn(request)
@@ -67,6 +77,7 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   server.maxHeadersCount = 0
   if (maxConnections !== undefined) server.maxConnections = maxConnections
   server.on('clientError', refuse)
+  if (upgrade) server.on('upgrade', upgrade.take)
   // Loaded when it is needed: those who speak HTTP/1.1 only do not pay for it.
   const http2 =
     grpc &&

@@ -1,14 +1,16 @@
 import type { Agent, AgentProfile } from '../agent/agent.ts'
 import { speakers } from '../dialects/all.ts'
 import type { Load } from '../http/load.ts'
-import { createLimits, type LimitOptions } from '../limits/limits.ts'
+import { createLimits, type LimitOptions, requireAllowed } from '../limits/limits.ts'
 import { consoleLogger } from '../protocol/logger.ts'
+import type { Principal } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
 import { namedSkill } from '../protocol/skills.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { observed } from '../telemetry/observed.ts'
+import { overloaded } from '../transports/overloaded.ts'
 import { type Admission, type AuthChoice, createAdmission } from './admission.ts'
 import { cardOf } from './card.ts'
 import { type CardSigner, createCardSigner } from './card-signer.ts'
@@ -37,6 +39,8 @@ export interface ResidentOptions extends HandlerOptions, AddressOptions {}
 /** An agent at work, ready to be given a face. */
 export interface Resident extends Runtime, Behind {
   readonly options: ResidentOptions
+  /** For wires that find out by themselves who is calling: throws if that one must not be served now. */
+  admit(principal: Principal): Promise<void>
 }
 
 export function createResident(agent: Agent, options: ResidentOptions): Resident {
@@ -72,6 +76,10 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
     principalOf: options.load ? unlessOverloaded(counting, options.load) : counting,
     ...(limits && { counts }),
     options,
+    async admit(principal) {
+      if (options.load?.isOver()) throw overloaded()
+      if (limits) requireAllowed(await limits.count(principal))
+    },
     signer,
     card: { ...cardOf(profile, capabilitiesOf(options)), ...admission.card },
     isDraining: () => isDraining,

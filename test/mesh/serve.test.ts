@@ -1,0 +1,217 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import type { AgentProfile } from '../../src/agent/agent.ts'
+import { apiKey, hashApiKey } from '../../src/auth/index.ts'
+import { connect } from '../../src/client/connect.ts'
+import {
+  configuredKeys,
+  createMeshPeer,
+  generateSigningKey,
+  type MeshLink,
+  type MeshSocket,
+} from '../../src/mesh/index.ts'
+import { createGuardedFetch } from '../../src/node/guard/index.ts'
+import { toListener } from '../../src/node/listener.ts'
+import { createRegistry } from '../../src/registry/index.ts'
+import { type ServeMeshOptions, type ServeOptions, serve } from '../../src/serve.ts'
+import { quiet } from '../support/house.ts'
+import { portOf } from '../support/http-server.ts'
+import { meshCard, meshRequest, post } from '../support/mesh.ts'
+import { type Served, served } from '../support/served.ts'
+
+const [agentKey, shopKey, registryKey] = await Promise.all([0, 1, 2].map(() => generateSigningKey()))
+if (!agentKey || !shopKey || !registryKey) throw new Error('a key is missing')
+const keys = await configuredKeys({
+  'tea-prices': agentKey.jwk,
+  'shop-agent': shopKey.jwk,
+  registry: registryKey.jwk,
+})
+
+const profile: AgentProfile = { name: 'Tea Prices', skills: [{ id: 'price', name: 'Price', tags: ['tea'] }] }
+const shop = createMeshPeer({ card: meshCard('shop-agent'), key: shopKey, keys, logger: quiet })
+
+function start(mesh: Partial<ServeMeshOptions> = {}, options: Partial<ServeOptions> = {}): Promise<Served> {
+  const said = ({ text, principal }: { text: string; principal: { id: string } }) => `${principal.id} said ${text}`
+  return served(said, { profile, mesh: { key: agentKey, keys, ...mesh }, ...options })
+}
+
+function linkTo({ server }: Served, path = '/mesh'): MeshLink {
+  return shop.link({ agentId: 'tea-prices', endpoint: `${server.url}${path}` })
+}
+
+const saying = (text: string) => ({ message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text }] } })
+
+describe('an agent that is served with mesh', () => {
+  it('is reached by signed envelopes and by A2A at one port', async () => {
+    const place = await start()
+    const link = linkTo(place)
+    const session = await link.handshake()
+    expect(session.card).toMatchObject({
+      agent_id: 'tea-prices',
+      capabilities: ['price', 'tea'],
+      metadata: { endpoint: `${place.server.url}/mesh` },
+    })
+    expect(await link.request('price', { text: 'TEA' })).toEqual({ text: 'mesh:shop-agent said TEA' })
+    expect((await (await connect(place.server.url)).send('TEA')).text).toBe('anonymous said TEA')
+    expect(place.server.mesh?.agentId).toBe('tea-prices')
+    expect((await fetch(`${place.server.url}/mesh`)).status).toBe(405)
+  })
+
+  it('has another name, path and methods of its own, if they are given', async () => {
+    const methods = { ping: () => ({ pong: true }) }
+    const place = await start({ agentId: 'tea-agent', path: '/peers', methods })
+    const other = createMeshPeer({
+      card: meshCard('shop-agent'),
+      key: shopKey,
+      keys: await configuredKeys({ 'tea-agent': agentKey.jwk }),
+    })
+    const link = other.link({ agentId: 'tea-agent', endpoint: `${place.server.url}/peers` })
+    expect(await link.request('ping')).toEqual({ pong: true })
+    expect((await post(`${place.server.url}/mesh`, '{}')).status).toBe(404)
+  })
+
+  it.each([
+    ['the global WebSocket', undefined],
+    ['the package ws', (url: string): MeshSocket => new WebSocket(url)],
+  ])('takes WebSockets of %s at the same port, also beside gRPC, and ends them when it is closed', async (_, open) => {
+    const sockets = new WebSocketServer({ noServer: true, maxPayload: 10 * 2 ** 20 })
+    const place = await start({ sockets }, { grpc: true })
+    const url = `${place.server.url.replace('http', 'ws')}/mesh`
+    const link = shop.connect({ agentId: 'tea-prices', url, ...(open && { open }) })
+    onTestFinished(() => link.close())
+    const said = await Promise.all(['a', 'b', 'c'].map((text) => link.request('price', { text })))
+    expect(said).toEqual(['a', 'b', 'c'].map((text) => ({ text: `mesh:shop-agent said ${text}` })))
+    expect((await (await connect(place.server.url)).send('TEA')).text).toBe('anonymous said TEA')
+    expect(sockets.clients.size).toBe(1)
+    await place.server.close()
+    await expect.poll(() => sockets.clients.size).toBe(0)
+  })
+
+  it('opens no WebSocket to pages of browsers, nor at other paths, and serves who offers another protocol', async () => {
+    const { server } = await start({ sockets: new WebSocketServer({ noServer: true }) })
+    const url = server.url.replace('http', 'ws')
+    for (const socket of [
+      new WebSocket(`${url}/mesh`, { origin: 'https://evil.example' }),
+      new WebSocket(`${url}/other`),
+    ]) {
+      const [error] = await once(socket, 'error')
+      expect(error.message).toMatch(/Unexpected server response: 40/)
+    }
+    const headers = { connection: 'upgrade, http2-settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAAP__' }
+    const asked = request(`${server.url}/healthz`, { headers }).end()
+    const [response] = await once(asked, 'response')
+    response.resume()
+    expect(response.statusCode).toBe(200)
+  })
+
+  it('counts peers as it counts everybody', async () => {
+    const place = await start({}, { limits: { perPrincipal: { requests: { limit: 1, window: 60 } } } })
+    const link = linkTo(place)
+    await link.request('a2a.list')
+    await expect(link.request('a2a.list')).rejects.toMatchObject({
+      code: 'RATE_LIMIT_EXCEEDED',
+      retryAfter: expect.any(Number),
+    })
+  })
+
+  it('lets peers use only skills that they may', async () => {
+    const auth = { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-secret-key-1') }] }) } }
+    const skills = [{ id: 'price', name: 'Price', security: [{ key: ['read'] }] }]
+    const options = { auth, profile: { ...profile, skills } }
+    await expect(linkTo(await start({}, options)).request('price', { text: 'TEA' })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+      details: { reason: 'FORBIDDEN' },
+    })
+    const granting = await start({ principalOf: ({ from }) => ({ id: from, grants: { key: ['read'] } }) }, options)
+    expect(await linkTo(granting).request('price', { text: 'TEA' })).toEqual({ text: 'shop-agent said TEA' })
+  })
+
+  it('takes messages that nobody has signed only where it takes callers without credentials', async () => {
+    const auth = { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-secret-key-1') }] }) } }
+    const payload = { method: 'a2a.send', parameters: saying('TEA') }
+    const unsigned = () => JSON.stringify(meshRequest({ recipient_id: 'tea-prices', payload }))
+    const statuses = await Promise.all(
+      [await start({ requireAuth: false }), await start({ requireAuth: false }, { auth }), await start()].map(
+        async ({ server }) => (await post(`${server.url}/mesh`, unsigned())).status,
+      ),
+    )
+    expect(statuses).toEqual([200, 401, 401])
+  })
+
+  it('is one agent, and has a key, or does not start at all', async () => {
+    const { agent } = await import('../../src/agent/agent.ts')
+    const echo = agent({ name: 'Echo' }, ({ text }) => text)
+    const options = { signals: false, logger: quiet }
+    await expect(serve({ '/a': echo, '/b': echo }, { ...options, mesh: { key: agentKey, keys } })).rejects.toThrow(
+      'only one agent',
+    )
+    await expect(start({ key: undefined })).rejects.toThrow('give a key')
+  })
+})
+
+describe('an agent that is served with mesh and a registry', () => {
+  /** A registry at an address at which it is not always. */
+  async function registryPlace() {
+    const fetch = createGuardedFetch({ loopback: 'allow' })
+    const make = () => createRegistry({ key: registryKey, keys, fetch, logger: quiet, upkeep: false })
+    let registry: ReturnType<typeof make> | undefined
+    const server = createServer(
+      toListener(async (incoming) => (await registry?.peer.exchange(incoming)) ?? { status: 503, headers: {} }),
+    )
+    const port = await portOf(server)
+    onTestFinished(async () => {
+      server.closeAllConnections()
+      server.close()
+      await registry?.close()
+      fetch.close()
+    })
+    return {
+      endpoint: `http://127.0.0.1:${port}/mesh`,
+      async begin() {
+        await registry?.close()
+        registry = make()
+        return registry
+      },
+      async end() {
+        await registry?.close()
+        registry = undefined
+      },
+    }
+  }
+
+  it('is found there from its start until it is closed', async () => {
+    const { endpoint, begin } = await registryPlace()
+    const registry = await begin()
+    const { server } = await start({ registry: { endpoint } })
+    expect(await shop.link({ agentId: 'registry', endpoint }).discover({ capabilities: ['tea'] })).toMatchObject({
+      agents: [{ agent_id: 'tea-prices', endpoint: `${server.url}/mesh`, status: 'healthy' }],
+    })
+    expect(await registry.probe('tea-prices')).toBe(true)
+    await server.close()
+    expect((await registry.discover()).total_count).toBe(0)
+  })
+
+  it('starts without it, finds it later, and comes back to one that has forgotten everything', async () => {
+    const { endpoint, begin } = await registryPlace()
+    await start({ registry: { endpoint, heartbeat: 20 } })
+    const first = await begin()
+    await expect.poll(async () => (await first.discover()).total_count, { timeout: 5_000 }).toBe(1)
+    const second = await begin()
+    await expect.poll(async () => (await second.discover()).total_count, { timeout: 5_000 }).toBe(1)
+  })
+
+  it('closes although the registry has gone', async () => {
+    const { endpoint, begin, end } = await registryPlace()
+    const registry = await begin()
+    const warnings: string[] = []
+    const logger = { ...quiet, warn: (_: object, text: string) => void warnings.push(text) }
+    const { server } = await start({ registry: { endpoint } }, { logger })
+    expect((await registry.discover()).total_count).toBe(1)
+    await end()
+    await server.close()
+    expect(warnings).toEqual(['the registry of the mesh did not hear the goodbye'])
+    await expect(fetch(server.url)).rejects.toThrow()
+  })
+})
