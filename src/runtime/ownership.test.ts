@@ -1,6 +1,8 @@
-import { expect, it } from 'vitest'
-import { callOf, collect, houseOf, messageOf, send, taskOf } from '../../test/support/house.ts'
+import { expect, it, onTestFinished } from 'vitest'
+import { callOf, collect, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
 import type { Principal } from '../protocol/model.ts'
+import type { Call, Service } from '../protocol/service.ts'
+import type { TaskLog } from '../tasks/log.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { getTask } from './get-task.ts'
 import type { Policy } from './options.ts'
@@ -98,22 +100,44 @@ it('remembers no dialect, and streams nothing, of a task that is not the caller�
   await expect(following).rejects.toMatchObject({ code: 'task-not-found' })
 })
 
-it('asks the log once for a task, whether it is there, somebody else’s, or not there at all', async () => {
-  const log = createMemoryLog()
-  const asked: string[] = []
-  const counting = {
-    ...log,
-    head(...args: Parameters<typeof log.head>) {
-      asked.push(args[0])
-      return log.head(...args)
-    },
-  }
-  const { service } = houseOf(async (turn) => await turn.requireInput('?'), { log: counting })
-  const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
-  const queriesOf = async (taskId: string, principal: Principal) => {
-    asked.length = 0
-    await service.getTask({ taskId }, callOf({ principal })).catch(() => {})
-    return asked.length
-  }
-  expect([await queriesOf(id, alice), await queriesOf(id, bob), await queriesOf('none', bob)]).toEqual([1, 1, 1])
-})
+/** Every operation on a task, asked about one. */
+const operations: Readonly<Record<string, (service: Service, taskId: string, call: Call) => Promise<unknown>>> = {
+  sendMessage: (service, taskId, call) => service.sendMessage({ message: messageOf('x', { taskId }) }, call),
+  streamMessage: (service, taskId, call) =>
+    collect(service.streamMessage({ message: messageOf('x', { taskId }) }, call)),
+  getTask: (service, taskId, call) => service.getTask({ taskId }, call),
+  cancelTask: (service, taskId, call) => service.cancelTask({ taskId }, call),
+  subscribeToTask: (service, taskId, call) => collect(service.subscribeToTask({ taskId }, call)),
+  createPushConfig: (service, taskId, call) => service.createPushConfig({ taskId, url: 'https://x.test/' }, call),
+  getPushConfig: (service, taskId, call) => service.getPushConfig({ taskId, id: 'p' }, call),
+  listPushConfigs: (service, taskId, call) => service.listPushConfigs({ taskId }, call),
+  deletePushConfig: (service, taskId, call) => service.deletePushConfig({ taskId, id: 'p' }, call),
+}
+
+it.each(Object.keys(operations))(
+  '%s asks the log once for a task that is somebody else’s, or not at all',
+  async (name) => {
+    const asked: string[] = []
+    const log = new Proxy(createMemoryLog(), {
+      get:
+        (target, method: keyof TaskLog) =>
+        (...args: never[]) => {
+          asked.push(method)
+          return (target[method] as (...given: never[]) => unknown)(...args)
+        },
+    })
+    const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
+    const { service, drain } = houseOf(async (turn) => await turn.requireInput('?'), { log, push: { fetch } })
+    onTestFinished(() => drain(0))
+    const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
+    await until(() => asked.includes('release')) // The turn is over, and asks nothing more.
+    const queriesOf = async (taskId: string, principal: Principal) => {
+      asked.length = 0
+      await operations[name]?.(service, taskId, callOf({ principal })).catch(() => {})
+      return asked.filter((method) => method !== 'orphans' && method !== 'renew')
+    }
+    expect(await queriesOf(id, bob)).toEqual(['head'])
+    expect(await queriesOf('none', bob)).toEqual(['head'])
+    if (name === 'getTask') expect((await queriesOf(id, alice)).filter((method) => method === 'head')).toEqual(['head'])
+  },
+)

@@ -268,7 +268,24 @@ describe('callers who need no credentials', () => {
 describe('serve', () => {
   const echo = agent({ name: 'Echo' }, (turn) => turn.text)
 
-  it.each(['0.0.0.0', '::', '192.0.2.7'])('does not listen on %s before it knows who may call', async (host) => {
+  it.each(['localhost', '127.0.0.2', '::1'])('listens on %s, which only this machine reaches', async (host) => {
+    const { server } = await served(async () => 'hi', { host })
+    expect((await connect(server.url).send('x')).message).toBeDefined()
+  })
+
+  const reachable = [
+    '0.0.0.0',
+    '::',
+    '[::]',
+    '0',
+    '192.0.2.7',
+    'fe80::1',
+    '::ffff:192.0.2.7',
+    'agent.example',
+    'localhost.example',
+  ]
+
+  it.each([...reachable, ''])('does not listen on %s before it knows who may call', async (host) => {
     await expect(serve(echo, { host, port: 0, signals: false })).rejects.toThrow(
       `${host} can be reached from other machines, and nothing says who may call`,
     )
