@@ -59,6 +59,7 @@ export {
 export type { AuthChoice, AuthSettings } from './server/admission.ts'
 export { createHandler, type Handler, type HandlerOptions } from './server/handler.ts'
 export type { Place } from './server/host.ts'
+export type { MetricsOptions } from './server/metrics-page.ts'
 export type { Resident } from './server/resident.ts'
 export { createSqliteLog } from './stores/sqlite/index.ts'
 export type { TaskLog } from './tasks/log.ts'

@@ -80,6 +80,34 @@ export type Fact =
   /** A delivery was given up; a webhook is paused, or gone. */
   | { readonly type: 'push'; readonly what: 'given-up' | 'paused' | 'gone' }
 
+/** Two that watch as one. The trace is the first one's. */
+export function both(one: Telemetry | undefined, other: Telemetry | undefined): Telemetry | undefined {
+  if (!one || !other) return one ?? other
+  return {
+    watchesEvents: one.watchesEvents === true || other.watchesEvents === true,
+    begin(activity, under) {
+      const first = one.begin(activity, under)
+      const second = other.begin(activity, first.trace ?? under)
+      return {
+        trace: first.trace ?? second.trace,
+        run: (work) => first.run(() => second.run(work)),
+        learn(more) {
+          first.learn(more)
+          second.learn(more)
+        },
+        end(failure) {
+          first.end(failure)
+          second.end(failure)
+        },
+      }
+    },
+    note(fact) {
+      one.note?.(fact)
+      other.note?.(fact)
+    },
+  }
+}
+
 /** Does a piece of work while somebody watches. */
 export async function observe<T>(
   telemetry: Telemetry | undefined,

@@ -15,6 +15,8 @@ export interface Deliverer {
   lease(): PushLease | undefined
   /** Sees to a webhook that was added with the lease. */
   adopt(stored: StoredWebhook): void
+  /** How many it sees to. */
+  size(): number
   /** Before a webhook is changed: what was delivered so far is written down, so as not to be sent once more. */
   flush(): Promise<void>
   /** It was changed: whoever sees to it here begins anew. */
@@ -110,6 +112,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     adopt(stored) {
       if (!isClosed) start(stored)
     },
+    size: () => couriers.size,
     flush: ledger.flush,
     reconsider(key) {
       const courier = couriers.get(nameOf(key))

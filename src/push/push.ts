@@ -31,6 +31,8 @@ export interface Push {
   /** Removes webhooks for good; answers how many. */
   erase(of: ErasedOf): Promise<number>
   readonly control: PushControl
+  /** How many webhooks this process sees to. */
+  size(): number
   /** Removes the webhooks of tasks that ended before that moment. */
   expire(endedBefore: number): Promise<void>
   close(deadline: number): Promise<void>
@@ -155,6 +157,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
       return removed.length
     },
     control: createPushControl(store, deliverer),
+    size: deliverer.size,
     async expire(endedBefore) {
       const batch = 100
       while ((await store.expire(endedBefore, batch)) === batch);

@@ -6,6 +6,8 @@ import { Run, type RunStart } from './run.ts'
 export interface Runs {
   /** How many are at work. */
   readonly size: number
+  /** How many messages wait for them. */
+  readonly queued: number
   start(start: RunStart): void
   get(taskId: string): Run | undefined
   /** Says that one may be started soon, so that draining waits for it; to be called back when that is decided. */
@@ -62,6 +64,11 @@ export function createRuns(settings: RuntimeSettings): Runs {
   return {
     get size() {
       return runs.size
+    },
+    get queued() {
+      let sum = 0
+      for (const { run } of runs.values()) sum += run.waiting
+      return sum
     },
     start(start) {
       const { taskId } = start.task

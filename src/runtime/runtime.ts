@@ -28,10 +28,22 @@ export interface Runtime {
   readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
   /** What is pushed, if anything is. */
   readonly push: PushControl | undefined
+  /** What is being done, for those who count it. */
+  readonly standing: Standing
   /** Removes tasks with all that belongs to them, at once and for good; tells what it removed. */
   erase(request: EraseRequest): Promise<Erased>
   /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
   drain(deadline: number): Promise<void>
+}
+
+/** Of this process. */
+export interface Standing {
+  /** Tasks at work, each with its lease. */
+  readonly runs: () => number
+  /** Messages that wait for them. */
+  readonly queued: () => number
+  /** Webhooks that are seen to. */
+  readonly webhooks: () => number
 }
 
 /** How long requests to webhooks may take to finish when the server goes, in milliseconds. */
@@ -98,6 +110,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   return {
     service,
     push: push?.control,
+    standing: { runs: () => runs.size, queued: () => runs.queued, webhooks: () => push?.size() ?? 0 },
     async recall(address, principal) {
       const head = await logOf(principal, 'getTask').find(address)
       return head?.dialect

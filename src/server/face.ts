@@ -19,6 +19,7 @@ import type { CardSigner } from './card-signer.ts'
 import { type AddressOptions, type InterfaceOptions, interfacesAt } from './interfaces.ts'
 import { createJwksPage, jwksPath } from './jwks-page.ts'
 import { type Counts, withRateHeaders } from './limited.ts'
+import { type MetricsPage, metricsPath } from './metrics-page.ts'
 
 export interface FaceOptions
   extends WireLimits,
@@ -58,13 +59,14 @@ export interface Behind extends Pick<WireOptions, 'service' | 'principalOf' | 'r
   readonly signer?: CardSigner | undefined
   /** What was counted for requests, if there are limits. */
   readonly counts?: Counts
+  readonly metrics?: MetricsPage | undefined
 }
 
 /** The HTTP face of a service: JSON-RPC and REST in every dialect, cards, health. */
 export function createFace(behind: Behind, options: FaceOptions & AddressOptions): Exchange {
   const { path = '/', housePath = '/api/a2a' } = options
   const atOrigin: NonNullable<WireOptions['originOf']> = (incoming) => originOf(incoming, options)
-  const { card, signer, counts, ...wire } = { ...options, ...behind, originOf: atOrigin }
+  const { card, signer, counts, metrics, ...wire } = { ...options, ...behind, originOf: atOrigin }
   const dialects = speakers(options)
   const answerRpc = createJsonRpc({ ...wire, dialects })
   const answerHouse = createJsonRpc({ ...wire, dialects: houseSpeakers(options) })
@@ -78,16 +80,11 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
     `JSON-RPC is at ${base}${path}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
 
   async function answerExtendedCard(incoming: Incoming): Promise<Outgoing> {
-    try {
-      const principal = await behind.principalOf(incoming)
-      const extended = await behind.service.getExtendedCard({}, new WireCall(incoming, principal, wire))
-      const plain = encodeCardAs('hybrid', extended)
-      const told = signer ? await signer.signWire(plain, atOrigin(incoming)) : plain
-      return jsonAnswer(200, told, { 'cache-control': 'private, no-store' })
-    } catch (error) {
-      if (!(error instanceof A2AError)) throw error
-      return problem(pageStatus[error.code] ?? 404, error.message, refusalHeaders(error))
-    }
+    const principal = await behind.principalOf(incoming)
+    const extended = await behind.service.getExtendedCard({}, new WireCall(incoming, principal, wire))
+    const plain = encodeCardAs('hybrid', extended)
+    const told = signer ? await signer.signWire(plain, atOrigin(incoming)) : plain
+    return jsonAnswer(200, told, { 'cache-control': 'private, no-store' })
   }
 
   async function answerOthers(incoming: Incoming): Promise<Outgoing> {
@@ -96,12 +93,15 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
       return problem(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
     }
     const isKeys = answerKeys !== undefined && asked === jwksPath
-    const isPage = isKeys || asked === '/healthz' || asked === extendedCardPath || cardPaths.includes(asked)
+    const isMetrics = metrics !== undefined && asked === metricsPath
+    const isPage =
+      isKeys || isMetrics || asked === '/healthz' || asked === extendedCardPath || cardPaths.includes(asked)
     if (isPage && method !== 'GET' && method !== 'HEAD') {
       return problem(405, 'This page can only be read.', { allow: 'GET, HEAD' })
     }
     if (asked === '/healthz') return answerHealth(behind)
-    if (asked === extendedCardPath) return await answerExtendedCard(incoming)
+    if (asked === extendedCardPath) return await orProblem(answerExtendedCard(incoming))
+    if (isMetrics) return await orProblem(metrics.answer(incoming))
     if (isKeys) return await answerKeys(incoming)
     if (isPage) return await answerCard(incoming)
     const answer = await answerRest(incoming)
@@ -115,7 +115,18 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
     return answerOthers(incoming)
   }
   const told = counts ? withRateHeaders(exchange, counts) : exchange
-  return options.cors ? withCors(told, options.cors, behind.onError) : told
+  const shared = options.cors ? withCors(told, options.cors, behind.onError) : told
+  return metrics ? metrics.counting(shared) : shared
+}
+
+/** Pages for those who may see them. */
+async function orProblem(page: Promise<Outgoing>): Promise<Outgoing> {
+  try {
+    return await page
+  } catch (error) {
+    if (!(error instanceof A2AError)) throw error
+    return problem(pageStatus[error.code] ?? 404, error.message, refusalHeaders(error))
+  }
 }
 
 /** Whoever shares out requests sends none here while it is not `ok`. */

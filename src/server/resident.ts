@@ -6,9 +6,11 @@ import { consoleLogger } from '../protocol/logger.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
 import { namedSkill } from '../protocol/skills.ts'
+import { both } from '../protocol/telemetry.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { observed } from '../telemetry/observed.ts'
 import { overloaded } from '../transports/overloaded.ts'
 import { type Admission, type AuthChoice, createAdmission } from './admission.ts'
@@ -18,6 +20,7 @@ import type { Behind, FaceOptions } from './face.ts'
 import { guarded } from './guarded.ts'
 import { type AddressOptions, interfacesAt } from './interfaces.ts'
 import { type Counts, countingPrincipal, limited } from './limited.ts'
+import { createMetricsPage, type MetricsOptions } from './metrics-page.ts'
 import { boundToTenant } from './tenant-bound.ts'
 import { unlessOverloaded } from './unless-overloaded.ts'
 
@@ -30,6 +33,8 @@ export interface HandlerOptions
   readonly limits?: LimitOptions
   /** What the server is doing: while that is too much, calls are refused. `serve` brings its own. */
   readonly load?: Load | undefined
+  /** Counts what is done, and tells it at `/metrics`, in the form of Prometheus. */
+  readonly metrics?: boolean | MetricsOptions
   /** What the extended card says beyond the public one. Without it there is none. */
   readonly extendedCard?: Partial<AgentProfile>
 }
@@ -55,8 +60,16 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   const counts: Counts = new WeakMap()
   const { principalOf } = admission
   const counting = limits ? countingPrincipal(principalOf, limits, counts) : principalOf
-  const runtime = createRuntime({
+  const standing = {
+    runs: () => runtime.standing.runs(),
+    queued: () => runtime.standing.queued(),
+    webhooks: () => runtime.standing.webhooks(),
+  }
+  const metrics = options.metrics ? createMetrics({ standing, labels: { agent: profile.name } }) : undefined
+  const telemetry = both(options.telemetry, metrics?.telemetry)
+  const runtime: Runtime = createRuntime({
     ...options,
+    telemetry,
     ...(policy && { policy }),
     ...(admission.delegation && { delegation: admission.delegation }),
     ...(limits && { holdPlace: (kind, request, { principal }) => limits.hold(kind, principal, skillOf(request)) }),
@@ -66,7 +79,7 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   })
   const service = withExtendedCard(runtime.service, admission, agent, { ...options, signer })
   const allowed = guarded(limits ? limited(service, limits, skillOf) : service, admission, profile)
-  const { tenant, telemetry } = options
+  const { tenant } = options
   // Where nobody needs credentials, nobody is of a tenant.
   const bound = admission.auth && tenant !== undefined ? boundToTenant(allowed, tenant, policy) : allowed
   let isDraining = false
@@ -75,6 +88,7 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
     service: telemetry ? observed(bound, telemetry, { side: 'server', agent: profile.name }) : bound,
     principalOf: options.load ? unlessOverloaded(counting, options.load) : counting,
     ...(limits && { counts }),
+    metrics: metrics && createMetricsPage(metrics, admission, options.metrics === true ? {} : options.metrics || {}),
     options,
     async admit(principal) {
       if (options.load?.isOver()) throw overloaded()
