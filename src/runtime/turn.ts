@@ -200,7 +200,7 @@ export async function runTurn(
         0,
         said.findLastIndex(({ messageId }) => messageId === received.message.messageId),
       ),
-      signal: stop.signal,
+      stop,
       log: logger,
       now: clock.now,
       newArtifactId,
