@@ -37,7 +37,8 @@ export function meshAgent(options: MeshAgentOptions): Agent {
   const served = agent(profile, async (turn) => {
     const { method, parameters } = askOf(turn)
     try {
-      const data = await requested(linkFor(link, turn.principal), method, { parameters, signal: turn.signal })
+      const { signal, trace } = turn
+      const data = await requested(linkFor(link, turn.principal), method, { parameters, signal, trace })
       if (answerAs === 'message') return { data, mediaType: 'application/json' }
       return void (await turn.data(data, method))
     } catch (error) {

@@ -6,6 +6,7 @@ import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import type { Call, Service } from '../protocol/service.ts'
+import { traceHeaders } from '../protocol/trace.ts'
 import { toMeshError } from './errors.ts'
 import { keptApart } from './kept-apart.ts'
 import { type MeshPrincipalOf, meshPrincipal } from './principal.ts'
@@ -60,7 +61,8 @@ export function a2aMethods(options: A2AMethodsOptions): Readonly<Record<string, 
   const sending: Service = { ...service, sendMessage: (request, call) => sendWithin(service, request, call, patience) }
 
   async function callOf(call: MeshCall): Promise<Call> {
-    return { principal: await principalOf(call), signal: call.signal }
+    const { signal, trace } = call
+    return { principal: await principalOf(call), signal, trace, ...(trace && { headers: traceHeaders(trace) }) }
   }
 
   const bridged = <O extends BridgedOperation>(operation: O): MeshMethod =>

@@ -7,6 +7,7 @@ import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject, Principal } from '../protocol/model.ts'
 import type { Call, Service } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
+import type { Trace } from '../protocol/trace.ts'
 import { isOfMesh, toA2AError } from './errors.ts'
 import { type BridgedMethod, type BridgedOperation, operations } from './methods.ts'
 
@@ -30,11 +31,12 @@ export function meshService({ link, minDelay = 100, maxDelay = 2_000 }: MeshServ
   async function ask<O extends BridgedOperation>(
     operation: O,
     request: RequestOf<O>,
-    { principal, signal }: Call,
+    { principal, signal, trace }: Call,
   ): Promise<ResultOf<O>> {
     const data = await requested(linkFor(link, principal), methodOf[operation], {
       parameters: v1_0Client.encodeRequest[operation](request),
       signal,
+      trace,
     })
     return v1_0Client.decodeResult[operation](data, request)
   }
@@ -70,16 +72,17 @@ export function linkFor(link: LinkOf, principal: Principal): MeshLink {
 export interface Requested {
   readonly parameters: JsonObject
   readonly signal: AbortSignal
+  readonly trace: Trace | undefined
 }
 
 /** What a method gives; why it does not, as A2A says it. */
 export async function requested(
   link: MeshLink,
   method: string,
-  { parameters, signal }: Requested,
+  { parameters, signal, trace }: Requested,
 ): Promise<JsonObject> {
   try {
-    return await link.request(method, parameters, { signal })
+    return await link.request(method, parameters, { signal, trace })
   } catch (error) {
     throw isOfMesh(error) ? toA2AError(error) : error
   }

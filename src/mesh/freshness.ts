@@ -4,8 +4,11 @@ import { MeshError, type StandardCode } from './errors.ts'
 const maxAge = 300_000
 export const maxAhead = 60_000
 
+/** By how much the clocks of replicas may differ, and a clock may be set back. */
+const slack = 10_000
+
 /** For so long every message that was seen is remembered: nobody can be asked to take it again later. */
-export const memory = maxAge + maxAhead
+export const memory = maxAge + maxAhead + slack
 
 /** Throws unless the moment is of now. */
 export function checkFresh(timestamp: string, now: number, code: StandardCode = 'VALIDATION_FAILED'): void {

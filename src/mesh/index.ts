@@ -38,6 +38,7 @@ export { createMeshPeer, type HttpLinkTo, type LinkTo, type MeshPeer, type Socke
 export { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.ts'
 export { createCheck, createReader, type ReadEnvelope, type Reading, type ReadOptions } from './read-envelope.ts'
 export type { MeshReply } from './receive.ts'
+export { registryKeys } from './registry-keys.ts'
 export {
   type Claim,
   createReplayCache,

@@ -114,7 +114,7 @@ export function createReceive(options: ReceiveOptions): Receive {
       // Who was asked answers, also under its second name.
       if (!draft) return { status: 202 }
       const { text } = await write({ sender_id: recipient_id, ...draft })
-      if (text.length > maxBytes) throw new RangeError(`The answer is longer than ${maxBytes} bytes.`)
+      if (isLonger(text, maxBytes)) throw new RangeError(`The answer is longer than ${maxBytes} bytes.`)
       return { status: 200, text }
     } catch (error) {
       return await refuse(error, { messageId: message_id, senderId: sender_id, type: message_type }, recipient_id)
@@ -174,6 +174,11 @@ async function sightingOf(
   }
   const digest = await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes))
   return { ...seen, digest: toHex(new Uint8Array(digest)) }
+}
+
+/** In bytes; most texts are too short to need counting. */
+function isLonger(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && new TextEncoder().encode(text).length > maxBytes
 }
 
 /** To forget what was seen would let it in again. */

@@ -115,6 +115,14 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
     })
   })
 
+  it('takes the agent into its trace', async () => {
+    const { link } = await bridge(({ trace }) => trace?.traceparent.slice(0, 35) ?? 'none')
+    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+    expect(await link.request('a2a.send', saying('where?'), { trace })).toMatchObject({
+      message: { parts: [{ text: '00-0af7651916cd43dd8448eb211c80319c' }] },
+    })
+  })
+
   it('learns which field is wrong', async () => {
     const { link } = await bridge(echo)
     await expect(link.request('a2a.send', { message: { role: 'ROLE_USER' } })).rejects.toMatchObject({

@@ -96,6 +96,15 @@ describe('a link by HTTP', () => {
     await expect(link.request('much')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
   })
 
+  it('does not get an answer that is too long in bytes, although it has few characters', async () => {
+    const methods = { much: () => ({ text: '茶'.repeat(600) }), less: () => ({ text: 'x'.repeat(600) }) }
+    const { shop, price } = await meshPair({ maxBytes: 2_000, methods })
+    const { endpoint } = await meshPlace(price)
+    const link = shop.link({ agentId: 'price-agent', endpoint })
+    await expect(link.request('much')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
+    expect(await link.request('less')).toEqual({ text: 'x'.repeat(600) })
+  })
+
   it('gives up in time, and when its caller leaves', async () => {
     const { shop } = await meshPair()
     const endpoint = await httpServer(() => {})

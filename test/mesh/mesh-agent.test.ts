@@ -117,6 +117,15 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     expect((await client.task(task.id).cancel()).status.state).toBe('canceled')
   })
 
+  it('is in the trace of its caller', async () => {
+    const client = await peerAsAgent({
+      get_price: (_, { trace }) => ({ in: trace?.traceparent.slice(3, 35) ?? 'none' }),
+    })
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const said = await client.skill('get_price', {}, { headers: { traceparent } })
+    expect(said).toEqual({ in: '0af7651916cd43dd8448eb211c80319c' })
+  })
+
   it('is asked in the name of each caller, where each has a link', async () => {
     const asked: string[] = []
     const { shop, price } = await meshPair()

@@ -96,6 +96,18 @@ describe('a message that is posted', () => {
     expect([await at(-300_000), await at(60_000), await at(-300_001), await at(60_001)]).toEqual([200, 200, 400, 400])
   })
 
+  it('is remembered for as long as it is fresh, also if it was dated ahead', async () => {
+    let now = Date.parse('2026-03-01T12:00:00.000Z')
+    let calls = 0
+    const { price, shopKey } = await meshPair({ now: () => now, methods: { get_price: () => ({ calls: ++calls }) } })
+    const { endpoint } = await meshPlace(price)
+    const request = await signedRequest(shopKey, { timestamp: new Date(now + 60_000).toISOString() })
+    const first = await post(endpoint, request)
+    now += 360_000
+    expect(await post(endpoint, request)).toMatchObject({ status: 200, text: first.text })
+    expect(calls).toBe(1)
+  })
+
   it('gets an error envelope if its id and its sender can be read, else a plain one', async () => {
     const { price } = await meshPair()
     const { endpoint } = await meshPlace(price)

@@ -1,0 +1,94 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  configuredKeys,
+  createMeshPeer,
+  firstHandshakeKeys,
+  firstOf,
+  generateSigningKey,
+  type MeshLink,
+  registryKeys,
+} from '../../src/mesh/index.ts'
+import { createGuardedFetch } from '../../src/node/guard/index.ts'
+import { createRegistry } from '../../src/registry/index.ts'
+import { quiet } from '../support/house.ts'
+import { meshCard, meshPlace } from '../support/mesh.ts'
+
+/** A registry, and a price agent that knows the key of nobody else. */
+async function place() {
+  const [registryKey, priceKey] = [await generateSigningKey(), await generateSigningKey()]
+  const fetch = createGuardedFetch({ loopback: 'allow' })
+  const learning = { firstHandshake: firstHandshakeKeys(), logger: quiet }
+  const registry = createRegistry({ key: registryKey, fetch, upkeep: false, ...learning })
+  onTestFinished(async () => {
+    await registry.close()
+    fetch.close()
+  })
+  const { endpoint } = await meshPlace(registry.peer)
+  const known = await configuredKeys({ registry: registryKey.jwk, 'price-agent': priceKey.jwk })
+  let registryEndpoint = endpoint
+  const price = createMeshPeer({
+    card: meshCard('price-agent'),
+    key: priceKey,
+    keys: firstOf(
+      await configuredKeys({ registry: registryKey.jwk }),
+      registryKeys((): MeshLink => toRegistry(registryEndpoint)),
+    ),
+    methods: { get_price: () => ({ price: 4.25 }) },
+    logger: quiet,
+  })
+  const toRegistry = (address: string) => price.link({ agentId: 'registry', endpoint: address })
+  await createMeshPeer({
+    card: meshCard('price-agent'),
+    key: priceKey,
+    keys: known,
+    firstHandshake: firstHandshakeKeys(),
+  })
+    .link({ agentId: 'registry', endpoint })
+    .handshake()
+  const { endpoint: at } = await meshPlace(price)
+
+  async function shop({ registers }: { readonly registers: boolean }): Promise<MeshLink> {
+    const peer = createMeshPeer({
+      card: meshCard('shop-agent', { metadata: { endpoint: 'http://127.0.0.1:65000/mesh' } }),
+      key: await generateSigningKey(),
+      keys: known,
+      firstHandshake: firstHandshakeKeys(),
+      logger: quiet,
+    })
+    if (registers) await peer.link({ agentId: 'registry', endpoint }).handshake()
+    return peer.link({ agentId: 'price-agent', endpoint: at })
+  }
+  return {
+    shop,
+    loseRegistry() {
+      registryEndpoint = 'http://127.0.0.1:1/mesh'
+    },
+  }
+}
+
+describe('keys that the registry knows', () => {
+  it('are those of agents that registered', async () => {
+    const { shop } = await place()
+    expect(await (await shop({ registers: true })).request('get_price')).toEqual({ price: 4.25 })
+  })
+
+  it('are none of agents that did not', async () => {
+    const { shop } = await place()
+    await expect((await shop({ registers: false })).request('get_price')).rejects.toMatchObject({
+      code: 'AUTHENTICATION_FAILED',
+      details: { reason: 'UNKNOWN_KEY' },
+    })
+  })
+
+  it('cannot be asked for while it is gone, and nobody is blamed for it', async () => {
+    const { shop, loseRegistry } = await place()
+    const link = await shop({ registers: true })
+    loseRegistry()
+    await expect(link.request('get_price')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfter: 1 })
+  })
+
+  it('are never those of the registry itself', () => {
+    const keys = registryKeys(() => expect.fail('the registry was asked'))
+    expect(keys.keysOf('registry')).toEqual([])
+  })
+})
