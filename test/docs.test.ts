@@ -6,18 +6,20 @@ import { describe, it } from 'vitest'
 import { snippetsOf } from './support/snippets.ts'
 import { temporaryDirectory } from './support/temporary.ts'
 
-describe.each(['testing.md', 'push-receiving.md', 'skills.md', 'delegation.md', 'mcp.md', 'mesh-bridge.md'])(
-  'docs/%s',
-  async (page) => {
-    const snippets = await snippetsOf(page)
+describe.each([
+  'testing.md',
+  'push-receiving.md',
+  'skills.md',
+  'delegation.md',
+  'mcp.md',
+  'observability.md',
+  'mesh-bridge.md',
+])('docs/%s', async (page) => {
+  const snippets = await snippetsOf(page)
 
-    it.each(snippets.map((code, index) => [index + 1, code] as const))(
-      'has a snippet %d that runs',
-      async (_, code) => {
-        const file = join(await temporaryDirectory(), 'snippet.ts')
-        await writeFile(file, code)
-        await promisify(execFile)(process.execPath, [file], { timeout: 30_000 })
-      },
-    )
-  },
-)
+  it.each(snippets.map((code, index) => [index + 1, code] as const))('has a snippet %d that runs', async (_, code) => {
+    const file = join(await temporaryDirectory(), 'snippet.ts')
+    await writeFile(file, code)
+    await promisify(execFile)(process.execPath, [file], { timeout: 30_000 })
+  })
+})

@@ -1,6 +1,7 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { Logger } from '../protocol/logger.ts'
 import { anonymous, type Principal } from '../protocol/model.ts'
+import { requestIdsOf } from '../protocol/request-ids.ts'
 import type { SecurityRequirement, SecurityScheme } from '../protocol/security.ts'
 import { challengesOf } from './challenge.ts'
 import { checkOptions } from './check-options.ts'
@@ -38,36 +39,37 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
   const missing = challenge(required)
   const names = schemes.map(([name]) => name)
 
-  function report(scheme: string, { refused: reason, cause }: Refused): void {
-    if (cause === undefined) logger.info({ scheme, reason }, 'credentials were refused')
-    else logger.error({ scheme, reason, error: cause }, 'credentials could not be checked')
+  function report(scheme: string, { refused: reason, cause }: Refused, presented: Presented): void {
+    const ids = requestIdsOf(presented)
+    if (cause === undefined) logger.info({ ...ids, scheme, reason }, 'credentials were refused')
+    else logger.error({ ...ids, scheme, reason, error: cause }, 'credentials could not be checked')
   }
 
   /** A verdict that can be relied upon: a principal that may own things, or the reason that was told to the operator. */
-  function checked(name: string, verdict: Verdict): Verdict {
+  function checked(name: string, verdict: Verdict, presented: Presented): Verdict {
     if (verdict === undefined) return undefined
     const fault = 'principal' in verdict ? faultOf(verdict.principal) : undefined
     const refusal = fault !== undefined ? refused(fault) : 'refused' in verdict ? verdict : undefined
-    if (refusal) report(name, refusal)
+    if (refusal) report(name, refusal, presented)
     return refusal ?? verdict
   }
 
-  function failed(name: string, error: unknown): Verdict {
+  function failed(name: string, error: unknown, presented: Presented): Verdict {
     if (error instanceof A2AError) throw error
-    return checked(name, refused('the scheme failed', error))
+    return checked(name, refused('the scheme failed', error), presented)
   }
 
   // Not async: who has been here before is known at once.
   function verdictOf(name: string, scheme: Scheme, presented: Presented): Verdict | Promise<Verdict> {
     try {
       const verdict = scheme.authenticate(presented)
-      if (!(verdict instanceof Promise)) return checked(name, verdict)
+      if (!(verdict instanceof Promise)) return checked(name, verdict, presented)
       return verdict.then(
-        (late) => checked(name, late),
-        (error) => failed(name, error),
+        (late) => checked(name, late, presented),
+        (error) => failed(name, error, presented),
       )
     } catch (error) {
-      return failed(name, error)
+      return failed(name, error, presented)
     }
   }
 

@@ -1,3 +1,5 @@
+import { type Trace, traceIdOf } from './trace.ts'
+
 /** Where the operator reads what happens. A pino logger fits. */
 export interface Logger {
   debug(fields: object, message: string): void
@@ -12,4 +14,43 @@ export const consoleLogger: Logger = {
   info() {},
   warn: (fields, message) => console.warn(message, fields),
   error: (fields, message) => console.error(message, fields),
+}
+
+/** A logger that says in every line which task it is about. A class, because there is one for every turn. */
+export class TaskLogger implements Logger {
+  readonly #logger: Logger
+  readonly #task: TaskIds
+  readonly #trace: Trace | undefined
+
+  constructor(logger: Logger, task: TaskIds, trace: Trace | undefined) {
+    this.#logger = logger
+    this.#task = task
+    this.#trace = trace
+  }
+
+  debug(fields: object, message: string): void {
+    this.#logger.debug(this.#with(fields), message)
+  }
+
+  info(fields: object, message: string): void {
+    this.#logger.info(this.#with(fields), message)
+  }
+
+  warn(fields: object, message: string): void {
+    this.#logger.warn(this.#with(fields), message)
+  }
+
+  error(fields: object, message: string): void {
+    this.#logger.error(this.#with(fields), message)
+  }
+
+  #with(fields: object): object {
+    const { taskId, contextId } = this.#task
+    return { taskId, contextId, ...(this.#trace && { traceId: traceIdOf(this.#trace) }), ...fields }
+  }
+}
+
+interface TaskIds {
+  readonly taskId: string
+  readonly contextId: string
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../protocol/clock.ts'
 import type { StoredEvent } from '../protocol/events.ts'
-import type { Logger } from '../protocol/logger.ts'
+import { type Logger, TaskLogger } from '../protocol/logger.ts'
 import { isEnded } from '../protocol/states.ts'
 import type { Span, Telemetry } from '../protocol/telemetry.ts'
 import type { TaskLog } from '../tasks/log.ts'
@@ -37,9 +37,10 @@ const held = 8
 
 /** Tells one webhook what happens to its task, in order, until there is nothing left or the signal aborts. */
 export async function carry(leased: StoredWebhook, office: Office, signal: AbortSignal): Promise<void> {
-  const { log, store, telling, ledger, settings, logger, clock, telemetry } = office
+  const { log, store, telling, ledger, settings, clock, telemetry } = office
   const { taskId } = leased
   let webhook = leased.webhook
+  const logger = new TaskLogger(office.logger, { taskId, contextId: webhook.contextId }, webhook.trace)
 
   function note(changed: Webhook): void {
     webhook = changed
@@ -64,7 +65,7 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
       if (attempted.isGone) {
         await store.remove(leased)
         telemetry?.note?.({ type: 'push', what: 'gone' })
-        logger.info({ taskId, webhook: leased.id }, 'a webhook was removed because its receiver is gone (410)')
+        logger.info({ webhook: leased.id }, 'a webhook was removed because its receiver is gone (410)')
         return false
       }
       const { givenUp } = webhook
@@ -73,7 +74,7 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
       if (webhook.state === 'paused') {
         telemetry?.note?.({ type: 'push', what: 'paused' })
         const { problem } = attempted
-        logger.warn({ taskId, webhook: leased.id, problem }, 'a webhook is paused because its receiver keeps failing')
+        logger.warn({ webhook: leased.id, problem }, 'a webhook is paused because its receiver keeps failing')
         return false
       }
       if (!underWay(webhook, generation)) return true

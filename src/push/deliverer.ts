@@ -1,5 +1,5 @@
 import type { Clock } from '../protocol/clock.ts'
-import type { Logger } from '../protocol/logger.ts'
+import { type Logger, TaskLogger } from '../protocol/logger.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import { carry, type Office } from './courier.ts'
@@ -58,13 +58,13 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   function start(stored: StoredWebhook): void {
     const name = nameOf(stored)
     const leaving = new AbortController()
+    const { taskId, webhook } = stored
+    const told = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
     ledger.open(stored, () => leaving.abort())
     const done = carry(stored, office, leaving.signal)
-      .catch((error) =>
-        logger.error({ taskId: stored.taskId, error }, 'a webhook could not be seen to; it is tried again'),
-      )
+      .catch((error) => told.error({ error }, 'a webhook could not be seen to; it is tried again'))
       .then(() => ledger.close(stored))
-      .catch((error) => logger.error({ taskId: stored.taskId, error }, 'a webhook could not be given back'))
+      .catch((error) => told.error({ error }, 'a webhook could not be given back'))
       .finally(() => {
         couriers.delete(name)
         if (leaving.signal.aborted) void look()

@@ -33,7 +33,7 @@ export async function cancelTask(request: CancelTaskRequest, call: Call, house: 
 }
 
 /** The same for one whose caller has gone, and wanted it to go along: it need be no task yet, and may be over. */
-export async function cancelAbandoned({ taskId }: NewTask, house: Acceptance): Promise<void> {
+export async function cancelAbandoned({ taskId, contextId }: NewTask, house: Acceptance): Promise<void> {
   try {
     for (;;) {
       const head = await house.log.head(taskId)
@@ -41,7 +41,10 @@ export async function cancelAbandoned({ taskId }: NewTask, house: Acceptance): P
       if ((await wish(head, house)) !== 'behind') return
     }
   } catch (error) {
-    house.settings.logger.error({ taskId, error }, 'a task could not be canceled although its caller has gone')
+    house.settings.logger.error(
+      { taskId, contextId, error },
+      'a task could not be canceled although its caller has gone',
+    )
   }
 }
 

@@ -1,6 +1,7 @@
 import { createVoice, type Voice } from '../agent/voice.ts'
 import type { JournalEntry, TaskEvent } from '../protocol/events.ts'
 import { lineageExtension, readLineage } from '../protocol/lineage.ts'
+import { TaskLogger } from '../protocol/logger.ts'
 import { isEnded, isInterrupted, type Phase } from '../protocol/states.ts'
 import type { Span } from '../protocol/telemetry.ts'
 import type { Trace } from '../protocol/trace.ts'
@@ -91,8 +92,7 @@ export class Run implements WriterOwner {
 
   /** Somebody in this process has stored a message or a wish for it. */
   nudge(): void {
-    const { taskId } = this.#task
-    this.#writer.sync().catch((error) => this.#settings.logger.error({ taskId, error }, 'a task could not be read'))
+    this.#writer.sync().catch((error) => this.#logger().error({ error }, 'a task could not be read'))
   }
 
   /** From now on it hears also what callers in other processes store. */
@@ -148,16 +148,18 @@ export class Run implements WriterOwner {
     this.stop('flooded')
   }
 
+  #logger(): TaskLogger {
+    return new TaskLogger(this.#settings.logger, this.#task, this.#trace ?? this.#letter?.received.trace)
+  }
+
   async #run(): Promise<void> {
-    const { logger } = this.#settings
-    const { taskId } = this.#task
     try {
       await this.#work()
     } catch (error) {
       if (error instanceof LeaseLost) {
         this.#settings.telemetry?.note?.({ type: 'lease', what: 'lost' })
-        logger.warn({ taskId, fence: this.#fence }, 'the lease of a task was lost to another process')
-      } else logger.error({ taskId, error }, 'a task could not be stored; it is failed when its lease has run out')
+        this.#logger().warn({ fence: this.#fence }, 'the lease of a task was lost to another process')
+      } else this.#logger().error({ error }, 'a task could not be stored; it is failed when its lease has run out')
     } finally {
       this.#isOver = true
       this.#finished?.abort('done')
@@ -218,7 +220,7 @@ export class Run implements WriterOwner {
 
   /** Where an earlier process, or an earlier run, has left the task. */
   async #resume(isOrphan: boolean): Promise<Beginning | undefined> {
-    const { log, logger, recovery, clock } = this.#settings
+    const { log, recovery, clock } = this.#settings
     const { taskId } = this.#task
     const journal = await readJournal(log, taskId, this.#writer.generation)
     if (!journal && this.#letter) return this.#begin(this.#letter)
@@ -234,7 +236,7 @@ export class Run implements WriterOwner {
         await this.#end('canceled')
         return undefined
       case 'fail':
-        logger.warn({ taskId }, found.failure.text)
+        this.#logger().warn({}, found.failure.text)
         await this.#writer.emit(failedStatus(this.#voice, found.failure))
         return undefined
     }
@@ -301,10 +303,10 @@ export class Run implements WriterOwner {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    const { logger, clock } = this.#settings
+    const { clock } = this.#settings
     while (!signal.aborted) {
       await this.#hear(signal).catch(async (error) => {
-        logger.error({ taskId: this.#task.taskId, error }, 'a task could not be watched; it is tried again')
+        this.#logger().error({ error }, 'a task could not be watched; it is tried again')
         await new Promise<void>((resolve) => clock.setTimeout(resolve, watchPause))
       })
     }

@@ -9,6 +9,7 @@ import type { Voice } from '../agent/voice.ts'
 import type { Direct } from '../agent/work.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import { noLineage, readLineage } from '../protocol/lineage.ts'
+import { TaskLogger } from '../protocol/logger.ts'
 import type { Json } from '../protocol/model.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import { observe, type Span } from '../protocol/telemetry.ts'
@@ -54,7 +55,8 @@ export async function runTurn(
   settings: RuntimeSettings,
 ): Promise<StopReason | PausedTurn | undefined> {
   const { task, letter, attempt, replay, isCanceled, stop, writer, inbox, voice, trace, span } = start
-  const { log, logger, agent, taskAfter, recovery, clock, inactivityTimeout } = settings
+  const logger = new TaskLogger(settings.logger, task, trace)
+  const { log, agent, taskAfter, recovery, clock, inactivityTimeout } = settings
   /** As the stage, made when they are needed: most turns know no secrets. */
   let secrets: TurnSecrets | undefined
   const received = reveal(letter.received)
@@ -240,7 +242,7 @@ export async function runTurn(
   function fail(error: unknown): Promise<void> | undefined {
     const { text, reference } = describeFailure(error)
     const told = secrets ? cleaned(error, secrets) : error
-    logger.error({ taskId: task.taskId, reference, error: told }, 'the agent failed')
+    logger.error({ reference, error: told }, 'the agent failed')
     span?.learn({ state: 'failed' })
     span?.end(told)
     if (isEnded(writer.phase)) return undefined
@@ -279,7 +281,7 @@ export async function runTurn(
   if (pending) await pending
   const failure = stage?.failure()
   if (failure !== undefined) {
-    logger.error({ taskId: task.taskId }, failure.text)
+    logger.error({}, failure.text)
     if (!isEnded(writer.phase)) await writer.emit(failedStatus(voice, failure))
     return undefined
   }

@@ -50,7 +50,7 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Pu
       return true
     }
     await log.append(taskId, generation, [createVoice(task, clock.now).status('failed', processGone)], lease)
-    logger.warn({ taskId }, 'a task was failed because its process is gone')
+    logger.warn({ taskId, contextId: task.contextId }, 'a task was failed because its process is gone')
     return true
   }
 

@@ -4,6 +4,7 @@ import type { Load } from '../http/load.ts'
 import { createLimits, type LimitOptions, requireAllowed } from '../limits/limits.ts'
 import { consoleLogger } from '../protocol/logger.ts'
 import type { Principal } from '../protocol/model.ts'
+import { requestIdsOf } from '../protocol/request-ids.ts'
 import type { Service } from '../protocol/service.ts'
 import { namedSkill } from '../protocol/skills.ts'
 import { both } from '../protocol/telemetry.ts'
@@ -98,7 +99,8 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
     card: { ...cardOf(profile, capabilitiesOf(options)), ...admission.card },
     isDraining: () => isDraining,
     ...(options.load && { isOverloaded: options.load.isOver }),
-    onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
+    onError: (error, incoming) =>
+      logger.error({ ...(incoming && requestIdsOf(incoming)), error }, 'a request failed unexpectedly'),
     async drain(deadline) {
       isDraining = true
       await runtime.drain(deadline)

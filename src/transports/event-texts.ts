@@ -45,8 +45,11 @@ export async function openTexts(
   })
 }
 
-function failureText(error: unknown, { wording, signal, onError }: EventTextsOptions): string {
-  return eventText({ event: 'error', data: wording.failure(callerError(error, { signal, onError })) })
+function failureText(error: unknown, { wording, signal, onError, incoming }: EventTextsOptions): string {
+  return eventText({
+    event: 'error',
+    data: wording.failure(callerError(error, { signal, onError, ...(incoming && { incoming }) })),
+  })
 }
 
 /** A failure before the first event is thrown; one after it is the last event. */

@@ -30,7 +30,7 @@ export interface WireOptions extends WireLimits, EnvelopeOptions, Speaking {
   /** The address by which a caller came. */
   readonly originOf?: (incoming: Pick<Incoming, 'header' | 'secure' | 'base'>) => string
   /** Gets what must not be shown to a caller. */
-  readonly onError: (error: unknown) => void
+  readonly onError: (error: unknown, incoming?: Pick<Incoming, 'header'>) => void
 }
 
 export function limitsOf(limits: WireLimits) {

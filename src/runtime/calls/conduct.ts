@@ -4,6 +4,7 @@ import type { Mouth } from '../../agent/speech.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent, StreamEvent } from '../../protocol/events.ts'
 import { identityOf, lineageExtension, requireSound, writeLineage } from '../../protocol/lineage.ts'
+import { TaskLogger } from '../../protocol/logger.ts'
 import type { Message } from '../../protocol/model.ts'
 import { ownerOf } from '../../protocol/owner.ts'
 import type { SendRequest } from '../../protocol/service.ts'
@@ -183,7 +184,8 @@ export async function conduct(plan: Plan, { scene, questions, progress, over, sp
       if (!isTakenOver()) await contact.cancel(sent && 'link' in sent ? sent.link.taskId : undefined)
     } catch (error) {
       const { code } = error instanceof A2AError ? error : {}
-      settings.logger.info({ taskId: scene.task.taskId, agent: plan.targetName, code }, 'a call could not be canceled')
+      const logger = new TaskLogger(settings.logger, scene.task, scene.trace)
+      logger.info({ agent: plan.targetName, code }, 'a call could not be canceled')
     } finally {
       contact.close()
     }

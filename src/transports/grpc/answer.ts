@@ -1,5 +1,6 @@
 import type { Incoming } from '../../http/exchange.ts'
 import { callerError } from '../caller-error.ts'
+import type { WireOptions } from '../options.ts'
 import { decodeMessage } from './codec.ts'
 import { type Deadline, deadlinePassed, startDeadline } from './deadline.ts'
 import { encodeFrame, readMessage, readMessages } from './frames.ts'
@@ -12,7 +13,7 @@ export interface AnswerOptions {
   /** Bytes of a message. */
   readonly messageLimit: number
   /** Gets what must not be shown to a caller. */
-  readonly onError: (error: unknown) => void
+  readonly onError: WireOptions['onError']
   /** What more is told with the answer to a call, whether it is refused or not. */
   readonly metadataFor?: ((incoming: Incoming) => Metadata | undefined) | undefined
 }
@@ -104,7 +105,7 @@ function refusal(error: unknown, running: Running) {
   const { rpc, incoming, options, deadline } = running
   const { signal } = incoming
   const known = deadline.hasPassed() ? deadlinePassed() : error
-  const told = known instanceof StatusError ? known : callerError(known, { signal, onError: options.onError })
+  const told = known instanceof StatusError ? known : callerError(known, { signal, onError: options.onError, incoming })
   return { headers: headersOf(running, refusalHeaders), trailers: errorTrailers(told, rpc.encodeError) }
 }
 

@@ -95,7 +95,7 @@ describe('a call', () => {
     const { status, message, trailers } = await call(`${lf}/GetTask`, { id: 'x' })
     expect({ status, message }).toEqual({ status: 13, message: 'Internal error' })
     expect(JSON.stringify(trailers)).not.toContain('secret')
-    expect(onError).toHaveBeenCalledExactlyOnceWith(failure)
+    expect(onError).toHaveBeenCalledExactlyOnceWith(failure, expect.anything())
   })
 
   test('is the one of its principal, who may be refused', async () => {

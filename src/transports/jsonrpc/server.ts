@@ -30,7 +30,7 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
       const known = principalOf(incoming)
       principal = known instanceof Promise ? await known : known
     } catch (error) {
-      return await unadmitted(incoming, options, callerError(error, { signal: incoming.signal, onError }))
+      return await unadmitted(incoming, options, callerError(error, { signal: incoming.signal, onError, incoming }))
     }
     try {
       const envelope = readEnvelope(await readBody(incoming, { bodyLimit, jsonDepth }))
@@ -53,11 +53,11 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
       const { signal } = incoming
       const { request, events } = openStream(service, received, { after: resumePointOf(incoming) })
       const wording = wordingOf(id, dialect)
-      const texts = await openTexts(events, { dialect, request, wording, signal, onError, heartbeat, clock })
+      const texts = await openTexts(events, { dialect, request, wording, signal, onError, incoming, heartbeat, clock })
       const headers = namingExtensions(sseHeaders, call, dialect)
       return { status: 200, headers, body: eventStream(texts, { heartbeat, signal, timers: clock }) }
     } catch (error) {
-      const answer = refusal(id, dialect, callerError(error, { signal: incoming.signal, onError }))
+      const answer = refusal(id, dialect, callerError(error, { signal: incoming.signal, onError, incoming }))
       return awaitsStream && isOld(dialect) ? inStream(answer) : answer
     }
   }

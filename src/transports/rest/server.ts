@@ -51,7 +51,7 @@ export function createRest(options: WireOptions): Rest {
       failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
     }
     const { heartbeat, clock } = limits
-    const texts = await openTexts(events, { dialect, request, wording, signal, onError, heartbeat, clock })
+    const texts = await openTexts(events, { dialect, request, wording, signal, onError, incoming, heartbeat, clock })
     const headers = namingExtensions(sseHeaders, call, dialect)
     return { status: 200, headers, body: eventStream(texts, { heartbeat, signal, timers: clock }) }
   }
@@ -76,7 +76,7 @@ export function createRest(options: WireOptions): Rest {
       const wrong = new A2AError('method-not-found', `This path takes ${match.allow}, not ${method}.`)
       return refusal(wrong, incoming, spoken, { status: 405, headers: { allow: match.allow } })
     } catch (error) {
-      const told = callerError(error, { signal: incoming.signal, onError })
+      const told = callerError(error, { signal: incoming.signal, onError, incoming })
       const isNoPage = asked === 'getExtendedCard' && spoken.rest?.cardIsPage && told.code === 'unsupported-operation'
       return refusal(told, incoming, spoken, isNoPage ? { status: 404 } : {})
     }

@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import { apiKey, hashApiKey, newApiKey } from '../../src/auth/index.ts'
+import { connect } from '../../src/client/index.ts'
+import type { Logger } from '../../src/protocol/logger.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { until } from '../support/house.ts'
+import { served } from '../support/served.ts'
+import { receiver } from '../support/webhook-receiver.ts'
+
+interface Line {
+  readonly level: string
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** As pino: fields first, then the message. */
+function capture() {
+  const lines: Line[] = []
+  const at = (level: string) => (fields: object, message: string) =>
+    void lines.push({ level, message, fields: { ...fields } })
+  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  return { lines, logger }
+}
+
+const traceId = '0af7651916cd43dd8448eb211c80319c'
+const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, 'x-request-id': 'req-1' }
+
+it('what an author logs, and why an agent failed, says which task, context and trace it was', async () => {
+  const { lines, logger } = capture()
+  const { server } = await served(
+    async (turn) => {
+      turn.log.info({ step: 1 }, 'looking')
+      await turn.status('working', 'Looking')
+      throw new Error('No more paper')
+    },
+    { logger },
+  )
+  const { task } = await (await connect(server.url)).send('go', { headers })
+  const ids = { taskId: task?.id, contextId: task?.contextId, traceId }
+  expect(lines).toMatchObject([
+    { level: 'info', message: 'looking', fields: { ...ids, step: 1 } },
+    { level: 'error', message: 'the agent failed', fields: { ...ids, error: { message: 'No more paper' } } },
+  ])
+})
+
+it('a request that fails unexpectedly, or is refused, says which request and trace it was, and nothing made up', async () => {
+  const { lines, logger } = capture()
+  const log = createMemoryLog()
+  const broken = { ...log, head: () => Promise.reject(new Error('The disk is gone')) }
+  const key = newApiKey()
+  const schemes = { key: apiKey({ keys: [{ id: 'me', scopes: [], hash: await hashApiKey(key) }] }) }
+  const { wire } = await served(() => 'hi', { logger, log: broken, auth: { schemes } })
+  const ask = (more: Record<string, string>) => wire.call('GetTask', { id: 'x' }, { ...headers, ...more })
+  await ask({ 'x-api-key': key })
+  await ask({ 'x-api-key': 'wrong' })
+  await ask({ 'x-api-key': key, 'x-request-id': 'forged "line" with spaces', traceparent: 'nonsense' })
+  const failures = lines.filter(({ message }) => message === 'a request failed unexpectedly')
+  expect(failures.map(({ fields: { requestId, traceId: of } }) => [requestId, of])).toEqual([
+    ['req-1', traceId],
+    [undefined, undefined],
+  ])
+  const refused = lines.filter(({ message }) => message === 'credentials were refused')
+  expect(refused).toMatchObject([{ fields: { requestId: 'req-1', traceId, scheme: 'key' } }])
+})
+
+it('a webhook that is paused says which task it was of, and no line has a secret in it', async () => {
+  const { lines, logger } = capture()
+  const hook = await receiver((_, response) => response.writeHead(500).end())
+  const push = { loopback: 'allow', schemes: ['http'], retry: { attempts: 1 }, pauseAfter: 1 } as const
+  const { server } = await served((turn) => turn.status('completed', 'Done'), { logger, push })
+  const config = { url: hook.url, token: 'hunter2', authentication: { scheme: 'Bearer', credentials: 'hunter3' } }
+  const { task } = await (await connect(server.url)).send('go', { headers, push: config })
+  const paused = () => lines.find(({ message }) => message.startsWith('a webhook is paused'))
+  await until(() => paused() !== undefined)
+  expect(paused()?.fields).toMatchObject({ taskId: task?.id, contextId: task?.contextId, traceId })
+  expect(JSON.stringify(lines)).not.toMatch(/hunter/)
+})
