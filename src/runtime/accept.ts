@@ -230,7 +230,7 @@ async function orRelease<T>(storing: Promise<T>, release: () => void): Promise<T
 /** Throws unless the task can take one more message. Told by the name that its caller knows. */
 async function requireRoom(head: VisibleHead, name: string, { settings, runs, log }: Acceptance): Promise<void> {
   const { taskId, contextId, phase } = head
-  const { whileBusy, queueLimit } = settings
+  const { whileBusy, queueLimit, whenFull } = settings
   if (isEnded(phase)) {
     const text = `Task ${name} is ${phase} and takes no more messages: begin a new one in context ${contextId}.`
     throw new A2AError('task-ended', text)
@@ -238,6 +238,7 @@ async function requireRoom(head: VisibleHead, name: string, { settings, runs, lo
   if (whileBusy === 'reject' && !isInterrupted(phase)) {
     throw new A2AError('conflict', `Task ${name} still works on an earlier message: send this one when it rests.`)
   }
+  if (whenFull === 'fail') return // Whoever works on it sees to that.
   const run = runs.get(taskId)
   const isFull = run ? run.waiting >= queueLimit : await isFullElsewhere(head, queueLimit, log)
   if (isFull) {

@@ -21,6 +21,8 @@ export interface RuntimeOptions {
   readonly whileBusy?: 'queue' | 'reject' | 'interrupt'
   /** How many messages may wait for one task. */
   readonly queueLimit?: number
+  /** One message more: it is refused (default), or it fails the task, which says so. */
+  readonly whenFull?: 'refuse' | 'fail'
   /** How long an agent may take to stop after its signal aborted, in milliseconds; then it is left behind. */
   readonly cancelGrace?: number
   /** How long a turn may take, in milliseconds. Without it, as long as it wants. */
@@ -93,6 +95,7 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     logger: consoleLogger,
     whileBusy: 'queue',
     queueLimit: 100,
+    whenFull: 'refuse',
     cancelGrace: 5_000,
     leaseTtl: 15_000,
     dedupeNewTasks: false,

@@ -129,6 +129,8 @@ export class Run implements WriterOwner {
     if (event.type === 'cancel') this.stop('canceled')
     if (event.type !== 'message') return
     const answersQuestion = this.#inbox.push({ received: event, generation: at })
+    const { whenFull, queueLimit } = this.#settings
+    if (whenFull === 'fail' && this.#inbox.size > queueLimit) this.stop('crowded')
     const isAnswer = answersQuestion || isInterrupted(this.#writer.phase)
     if (!isAnswer && this.#settings.whileBusy === 'interrupt') this.#turn?.stop('interrupted')
   }

@@ -12,6 +12,8 @@ export type StopReason =
   | 'inactive'
   | 'shutdown'
   | 'flooded'
+  /** More messages wait for it than may. */
+  | 'crowded'
   | 'lease-lost'
   /** A question was not answered in time. */
   | 'unanswered'
@@ -104,7 +106,8 @@ export class Stop {
 }
 
 /** What the caller reads when the task fails for that reason. */
-export function stopText(reason: StopReason, { turnDeadline, inactivityTimeout }: RuntimeSettings): string {
+export function stopText(reason: StopReason, settings: RuntimeSettings): string {
+  const { turnDeadline, inactivityTimeout, queueLimit } = settings
   switch (reason) {
     case 'deadline':
       return `The agent did not finish within its deadline of ${turnDeadline} ms.`
@@ -116,6 +119,8 @@ export function stopText(reason: StopReason, { turnDeadline, inactivityTimeout }
       return 'The server shut down before the agent had finished. Please send it again.'
     case 'flooded':
       return 'The agent produced results faster than they could be stored.'
+    case 'crowded':
+      return `More than ${queueLimit} messages waited for this task.`
     case 'canceled':
     case 'interrupted':
     case 'lease-lost':

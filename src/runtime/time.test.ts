@@ -100,3 +100,19 @@ it('refuses a message when too many wait, also for a turn that is at work in ano
   go.resolve()
   await Promise.all(sends)
 })
+
+it('fails a task for which too many wait, if it shall, and says so; also if they came to another process', async () => {
+  const log = createMemoryLog()
+  const options = { log, queueLimit: 2, whenFull: 'fail' } as const
+  const here = house(untilAborted, options)
+  const there = house(() => 'never', options)
+  const { id } = taskOf(await send(here.service, 'go', { returnImmediately: true }))
+  const sends = [here, there, there].map(({ service }) => send(service, 'more', { taskId: id }))
+  for (const sent of await Promise.all(sends)) {
+    expect(taskOf(sent).status).toMatchObject({
+      state: 'failed',
+      message: { parts: [{ text: 'More than 2 messages waited for this task.' }] },
+    })
+  }
+  await expect(send(there.service, 'late', { taskId: id })).rejects.toMatchObject({ code: 'task-ended' })
+})
