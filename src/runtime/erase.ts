@@ -34,7 +34,7 @@ export async function erase(request: EraseRequest, { log, runs, push }: EraseHou
       runs.get(taskId)?.stop('lease-lost')
       tasks.push({ taskId, contextId, events })
     }
-    if (erased.length < batch) break
+    if (erased.length === 0) break
   }
   const { owner, contextId } = whose
   const taskIds = tasks.map(({ taskId }) => taskId)

@@ -32,7 +32,7 @@ function forgetful(pool: pg.Pool): PostgresPool & { isLosing: boolean } {
   const faulty = {
     isLosing: false,
     async query(statement: Parameters<PostgresPool['query']>[0]) {
-      const isLost = faulty.isLosing && statement.text.includes('INSERT INTO')
+      const isLost = faulty.isLosing && /INSERT INTO|DELETE FROM/.test(statement.text)
       if (isLost) faulty.isLosing = false
       const result = await pool.query(statement)
       if (isLost) throw new Error('Connection terminated unexpectedly')
@@ -73,6 +73,25 @@ describe('an answer that is lost on its way', () => {
       lease: { fence: 2 },
     })
     expect(await log.append(taskId, 2, [status('working')], { fence: 2 })).toMatchObject({ type: 'stored' })
+  })
+
+  it('leaves it known what was erased', async () => {
+    const pool = forgetful(await openPool())
+    const log = await open({ pool })
+    const taskIds = [await begin(log, {}, chunk('a')), await begin(log)]
+    const others = await begin(log, { owner: 'bob' })
+    pool.isLosing = true
+    const erased = await log.erase({ owner: 'alice' }, 10)
+    expect(pool.isLosing).toBe(false)
+    expect(new Map(erased.map(({ taskId, events }) => [taskId, events]))).toEqual(
+      new Map([
+        [taskIds[0], 2],
+        [taskIds[1], 1],
+      ]),
+    )
+    for (const taskId of taskIds) expect(await log.head(taskId)).toBeUndefined()
+    expect(await readGenerations(log, others)).toEqual([1])
+    expect(await log.erase({ owner: 'alice' }, 10)).toEqual([])
   })
 
   it('leaves a task begun once', async () => {

@@ -201,7 +201,8 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     forget: async (endedBefore, limit) => dropTails(await look(() => retention.forget(endedBefore, limit))),
 
     async erase(whose, limit) {
-      const erased = await look(() => retention.erase(whose, limit))
+      mustBeOpen()
+      const erased = await retention.erase(whose, limit)
       const taskIds = erased.map(({ taskId }) => taskId)
       dropTails(taskIds)
       watch.notice(taskIds.map(hashOf))

@@ -7,6 +7,7 @@ import { array, decodeText, encodeText } from './text.ts'
 export interface Retention {
   expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): Promise<readonly string[]>
   forget(endedBefore: number, limit: number): Promise<readonly string[]>
+  /** The only one that is patient by itself. */
   erase(whose: Whose, limit: number): Promise<readonly ErasedTask[]>
 }
 
@@ -28,17 +29,33 @@ export function createRetention(db: Database): Retention {
     claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM old))
     DELETE FROM ${tasks} AS task USING old WHERE task.key = old.key
     RETURNING old.task_id`)
+  const columns = `task.task_id, task.context_id, task.owner,
+      CASE WHEN task.phase = 'expired' THEN 0 ELSE task.generation END AS events`
+  const belonging = db.prepare<OwnedRow>(`
+    SELECT task.key, ${columns} FROM ${tasks} AS task
+    WHERE ($1::text IS NULL OR owner = $1) AND ($2::text IS NULL OR context_id = $2) ORDER BY key LIMIT $3`)
   const drop = db.prepare<OwnedRow>(`
     WITH erased AS MATERIALIZED (
-      SELECT key FROM ${tasks}
-      WHERE ($1::text IS NULL OR owner = $1) AND ($2::text IS NULL OR context_id = $2) LIMIT $3 FOR UPDATE
+      SELECT key FROM ${tasks} WHERE key = ANY ($1::bigint[]) ORDER BY key FOR UPDATE
     ),
     events_gone AS (DELETE FROM ${db.name('events')} WHERE task IN (SELECT key FROM erased)),
     snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM erased)),
     claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM erased))
     DELETE FROM ${tasks} AS task USING erased WHERE task.key = erased.key
-    RETURNING task.task_id, task.context_id, task.owner,
-      CASE WHEN task.phase = 'expired' THEN 0 ELSE task.generation END AS events`)
+    RETURNING task.key, ${columns}`)
+
+  /** Which of them it has removed. They are known before, so that an answer that is lost loses nothing. */
+  async function dropAll(found: readonly OwnedRow[]): Promise<readonly OwnedRow[]> {
+    let isUnsure = false
+    const rows = await db.patiently(() =>
+      drop(array(found.map(({ key }) => `${key}`))).catch((error) => {
+        isUnsure = true
+        throw error
+      }),
+    )
+    const dropped = new Map(rows.map((row) => [row.key, row]))
+    return found.flatMap((row) => dropped.get(row.key) ?? (isUnsure ? row : []))
+  }
 
   return {
     expire: async (endedBefore, limit, phases) =>
@@ -46,7 +63,13 @@ export function createRetention(db: Database): Retention {
     forget: async (endedBefore, limit) => idsOf(await remove(Math.ceil(endedBefore), limit)),
     async erase({ owner, contextId }, limit) {
       const text = (given: string | undefined) => (given === undefined ? null : encodeText(given))
-      const rows = await drop(text(owner), text(contextId), limit)
+      let rows: readonly OwnedRow[] = []
+      // What somebody else has just removed is not ours to tell, and says nothing of the rest.
+      for (let isOver = false; !isOver && rows.length === 0; ) {
+        const found = await db.patiently(() => belonging(text(owner), text(contextId), limit))
+        isOver = found.length === 0
+        if (!isOver) rows = await dropAll(found)
+      }
       return rows.map((row) => ({
         taskId: decodeText(row.task_id),
         contextId: decodeText(row.context_id),
@@ -62,6 +85,7 @@ interface TaskRow {
 }
 
 interface OwnedRow extends TaskRow {
+  readonly key: string
   readonly context_id: string
   readonly owner: string
   readonly events: number
