@@ -1,6 +1,7 @@
 import type { EndedPhase } from '../../protocol/states.ts'
 import type { ErasedTask, Whose } from '../../tasks/log.ts'
 import type { SqliteDatabase } from './driver.ts'
+import { securely } from './securely.ts'
 
 /** They answer which tasks they touched. */
 export interface Retention {
@@ -46,15 +47,11 @@ export function createRetention(db: SqliteDatabase): Retention {
     },
     erase({ owner = null, contextId = null }, limit) {
       const tasks = belonging.all(owner, contextId, limit) as OwnedRow[]
-      // What is erased shall not be readable in the free pages of the file.
-      db.exec('PRAGMA secure_delete = ON')
-      try {
+      securely(db, () => {
         for (const { key } of tasks) {
           for (const drop of [dropEvents, dropSnapshot, dropClaims, dropTask]) drop.run(key)
         }
-      } finally {
-        db.exec('PRAGMA secure_delete = OFF')
-      }
+      })
       return tasks.map(({ task_id, context_id, owner: of, events }) => {
         return { taskId: task_id, contextId: context_id, owner: of, events }
       })

@@ -1,5 +1,6 @@
 import type { NewWebhook, PushLease, StoredWebhook, Webhook, WebhookKey, WebhookQuery } from '../../push/store.ts'
 import type { SqliteDatabase } from './driver.ts'
+import { securely } from './securely.ts'
 
 /** The webhooks beside the tasks; what each does is said by `PushStore`. */
 export interface Webhooks {
@@ -57,7 +58,7 @@ export function createWebhooks(db: SqliteDatabase, clock: () => number): Webhook
       const { changes } = update.run(due, text, clock(), taskId, owner, id, revision)
       return changes ? { ...stored, revision: revision + 1 } : undefined
     },
-    remove: ({ taskId, owner, id }) => drop.run(taskId, owner, id).changes > 0,
+    remove: ({ taskId, owner, id }) => securely(db, () => drop.run(taskId, owner, id).changes > 0),
     get({ taskId, owner, id }) {
       const row = select.get(taskId, owner, id) as Row | undefined
       return row && decode(row)

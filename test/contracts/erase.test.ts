@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Principal } from '../../src/protocol/model.ts'
+import type { PushingLog } from '../../src/push/push.ts'
+import type { EraseRequest } from '../../src/runtime/erase.ts'
+import { createPostgresLog } from '../../src/stores/postgres/index.ts'
+import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { createMemoryLog } from '../../src/tasks/memory-log.ts'
+import { callOf, houseOf, messageOf, taskOf, until } from '../support/house.ts'
+import { startServerFirst } from '../support/postgres/database.ts'
+import { openPool } from '../support/postgres/place.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+
+startServerFirst()
+
+/** In everything that alice says, and that is said to her. */
+const planted = 'planted-word'
+const alice: Principal = { id: 'alice', tenant: 'acme' }
+const bob: Principal = { id: 'bob', tenant: 'acme' }
+
+interface Place {
+  readonly log: PushingLog
+  /** All that is stored, as one text; closes the log. */
+  dump(): Promise<string>
+}
+
+const places: readonly (readonly [string, () => Promise<Place>])[] = [
+  ['memory', async () => ({ log: createMemoryLog(), dump: async () => 'kept' })],
+  ['SQLite', openSqlite],
+  ['PostgreSQL', openPostgres],
+]
+
+async function openSqlite(): Promise<Place> {
+  const file = join(await temporaryDirectory(), 'tasks.db')
+  const log = createSqliteLog({ file })
+  return {
+    log,
+    async dump() {
+      await log.close()
+      return await readFile(file, 'latin1')
+    },
+  }
+}
+
+async function openPostgres(): Promise<Place> {
+  const pool = await openPool()
+  const log = await createPostgresLog({ pool })
+  onTestFinished(() => log.close())
+  return {
+    log,
+    async dump() {
+      const { rows } = await pool.query(`SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'parley'`)
+      const texts = rows.map(({ relname }) => pool.query(`SELECT t::text AS text FROM parley.${relname} AS t`))
+      return (await Promise.all(texts)).flatMap(({ rows: all }) => all.map(({ text }) => text)).join('\n')
+    },
+  }
+}
+
+/** What is told to webhooks is of no interest here. */
+const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
+
+describe.each(places)('what is erased from %s', (_, open) => {
+  it.each<[string, EraseRequest]>([
+    ['by principal', { principal: alice }],
+    ['by context', { contextId: 'hers' }],
+    ['by both', { principal: alice, contextId: 'hers' }],
+  ])(
+    '%s is told, and nothing of it is left: words, artifacts, journal, snapshots, keys, webhooks',
+    async (_how, whose) => {
+      const { log, dump } = await open()
+      const { service, erase, drain } = houseOf(
+        async (turn) => {
+          await turn.step(`step of ${turn.text}`, () => turn.text)
+          await turn.artifact('told').close(`about ${turn.text}`)
+          await turn.requireInput(`more of ${turn.text}?`)
+        },
+        { log, push: { fetch }, recovery: 'resume' },
+      )
+      const begin = async (principal: Principal, text: string, contextId: string) => {
+        const call = callOf({ principal, idempotencyKey: `key-${text}` })
+        const task = taskOf(await service.sendMessage({ message: messageOf(text, { contextId }) }, call))
+        await service.createPushConfig({ taskId: task.id, id: 'p', url: `https://${text}.test/` }, call)
+        return task.id
+      }
+      const hers = await begin(alice, planted, 'hers')
+      const his = await begin(bob, 'bobs-word', 'his')
+      await until(async () => (await log.orphans(10)).length === 0)
+      const generation = (await log.head(hers))?.generation
+      expect(await erase(whose)).toEqual({
+        tasks: [{ taskId: hers, contextId: 'hers', events: generation }],
+        pushConfigs: 1,
+      })
+      const call = callOf({ principal: bob })
+      expect(JSON.stringify(await service.getTask({ taskId: his }, call))).toContain('about bobs-word')
+      expect((await service.listPushConfigs({ taskId: his }, call)).configs).toHaveLength(1)
+      for (const ask of [service.getTask, service.listPushConfigs]) {
+        await expect(ask({ taskId: hers }, callOf({ principal: alice }))).rejects.toMatchObject({
+          code: 'task-not-found',
+        })
+      }
+      expect(await erase(whose)).toEqual({ tasks: [], pushConfigs: 0 })
+      await drain(0)
+      const stored = await dump()
+      expect(/kept|bobs-word/.test(stored)).toBe(true)
+      for (const word of [planted, hers]) expect(stored.includes(word)).toBe(false)
+    },
+  )
+})
