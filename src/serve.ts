@@ -156,7 +156,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
 
   const listening = await open().catch(abandon)
   if (mesh) {
-    desk = await openMesh(mesh, listening).catch(async (error) => {
+    desk = await openMesh({ telemetry: options.telemetry, ...mesh }, listening).catch(async (error) => {
       await listening.close({ deadline: 0 })
       return await abandon(error)
     })

@@ -19,6 +19,7 @@ import { type ServeMeshOptions, type ServeOptions, serve } from '../../src/serve
 import { quiet } from '../support/house.ts'
 import { portOf } from '../support/http-server.ts'
 import { meshCard, meshRequest, post } from '../support/mesh.ts'
+import { selfSigned } from '../support/self-signed.ts'
 import { type Served, served } from '../support/served.ts'
 
 const [agentKey, shopKey, registryKey] = await Promise.all([0, 1, 2].map(() => generateSigningKey()))
@@ -116,6 +117,22 @@ describe('an agent that is served with mesh', () => {
     })
   })
 
+  it('refuses peers while there is too much to do, and says when to come again', async () => {
+    const link = linkTo(await start({}, { overload: { heap: 0.000_001 } }))
+    await expect(link.request('a2a.list')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfter: 1 })
+  })
+
+  it('is reached over TLS, by HTTP and by WebSocket', async () => {
+    const sockets = new WebSocketServer({ noServer: true })
+    const { server } = await start({ sockets }, { tls: selfSigned() })
+    const url = `${server.url.replace('https', 'wss')}/mesh`
+    const open = (address: string): MeshSocket => new WebSocket(address, { rejectUnauthorized: false })
+    const link = shop.connect({ agentId: 'tea-prices', url, open })
+    onTestFinished(() => link.close())
+    expect((await link.handshake()).card.metadata?.endpoint).toBe(`${server.url}/mesh`)
+    expect(await link.request('price', { text: 'TEA' })).toEqual({ text: 'mesh:shop-agent said TEA' })
+  })
+
   it('lets peers use only skills that they may', async () => {
     const auth = { schemes: { key: apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-secret-key-1') }] }) } }
     const skills = [{ id: 'price', name: 'Price', security: [{ key: ['read'] }] }]
@@ -123,6 +140,14 @@ describe('an agent that is served with mesh', () => {
     await expect(linkTo(await start({}, options)).request('price', { text: 'TEA' })).rejects.toMatchObject({
       code: 'FORBIDDEN',
       details: { reason: 'FORBIDDEN' },
+    })
+    const named = { schemes: { mesh: auth.schemes.key } }
+    const sameName = {
+      auth: named,
+      profile: { ...profile, skills: [{ ...skills[0], id: 'price', name: 'Price', security: [{ mesh: [] }] }] },
+    }
+    await expect(linkTo(await start({}, sameName)).request('price', { text: 'TEA' })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
     })
     const granting = await start({ principalOf: ({ from }) => ({ id: from, grants: { key: ['read'] } }) }, options)
     expect(await linkTo(granting).request('price', { text: 'TEA' })).toEqual({ text: 'shop-agent said TEA' })
