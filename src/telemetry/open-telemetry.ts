@@ -53,7 +53,8 @@ class OpenSpan implements Span {
   }
 
   learn(more: Learned): void {
-    if (this.#isOver || more.event !== undefined) return
+    // There may be thousands of chunks, and they tell nothing of the task.
+    if (this.#isOver || more.event === 'artifact') return
     this.#span.setAttributes(learnedAttributes(more))
     if (more.agent !== undefined) this.#span.updateName(`invoke_agent ${more.agent}`)
   }

@@ -239,9 +239,16 @@ it('a stream is a span until it ends, or its reader leaves', async () => {
     await turn.status('working', 'Coming')
     await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
   })
-  for await (const _ of (await connect(server.url)).stream('go')) break
+  let taskId: string | undefined
+  for await (const event of (await connect(server.url)).stream('go')) {
+    taskId = event.type === 'task' ? event.task.id : undefined
+    break
+  }
   await until(() => all().some(({ name }) => name === 'StreamMessage Slow'))
-  expect(one('StreamMessage Slow').status.code).toBe(SpanStatusCode.UNSET)
+  const { status, attributes } = one('StreamMessage Slow')
+  expect(status.code).toBe(SpanStatusCode.UNSET)
+  expect(attributes).toMatchObject({ 'a2a.task.id': taskId, 'a2a.task.state': 'working' })
+  expect(taskId).toBeDefined()
 })
 
 it('watches the mesh, too', async () => {

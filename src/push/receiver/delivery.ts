@@ -16,6 +16,7 @@ export interface PushDelivery {
   readonly attempt?: number
   /** Of W3C Trace Context. */
   readonly traceparent?: string
+  readonly tracestate?: string
   /** By which `register()` it came; undefined for tokens of your own and for deliveries that are only signed. */
   readonly registration?: string
   /** Who signed it. */

@@ -54,6 +54,7 @@ export async function readDelivery(incoming: Incoming, options: Reading): Promis
   const previous = numberIn(incoming, pushHeaders.previous)
   const attempt = numberIn(incoming, pushHeaders.attempt)
   const traceparent = incoming.header(pushHeaders.traceparent)
+  const tracestate = incoming.header(pushHeaders.tracestate)
   // Nobody can use up the names of others.
   const scope = `${registration ?? ''} ${issuer ?? ''}`
   const hash = toHex(await digest('SHA-256', body))
@@ -67,6 +68,7 @@ export async function readDelivery(incoming: Incoming, options: Reading): Promis
       ...(generation !== undefined && { generation }),
       ...(attempt !== undefined && { attempt }),
       ...(traceparent !== undefined && { traceparent }),
+      ...(tracestate !== undefined && { tracestate }),
       ...(registration !== undefined && { registration }),
       ...(issuer !== undefined && { issuer }),
     },

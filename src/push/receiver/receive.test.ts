@@ -17,7 +17,7 @@ import { receive } from './receive.ts'
 describe('a delivery with a token', () => {
   it('is told as an event of a stream, with all that its head says', async () => {
     const { told, post, token } = await noting()
-    const headers = { 'x-a2a-attempt': '2', traceparent: '00-1-2-00', 'x-a2a-task-id': 't-1' }
+    const headers = { 'x-a2a-attempt': '2', traceparent: '00-1-2-00', tracestate: 'a=1', 'x-a2a-task-id': 't-1' }
     expect(await post({ deliveryId: 'd-1', generation: 3, previous: 0, headers })).toBe('204')
     expect(told).toEqual([
       {
@@ -35,6 +35,7 @@ describe('a delivery with a token', () => {
         generation: 3,
         attempt: 2,
         traceparent: '00-1-2-00',
+        tracestate: 'a=1',
         registration: token.split('.')[0],
       },
     ])
