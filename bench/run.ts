@@ -6,6 +6,7 @@ import { dialects } from './dialects.ts'
 import { discovery } from './discovery.ts'
 import { grpc } from './grpc.ts'
 import { longTask } from './long-task.ts'
+import { loop } from './loop.ts'
 import { mesh } from './mesh.ts'
 import { postgresAppend } from './postgres-append.ts'
 import { postgresLatency } from './postgres-latency.ts'
@@ -24,6 +25,7 @@ const all = [
   discovery,
   grpc,
   longTask,
+  loop,
   mesh,
   postgresAppend,
   postgresLatency,

@@ -11,6 +11,7 @@ describe.each([
   'push-receiving.md',
   'skills.md',
   'delegation.md',
+  'loop.md',
   'mcp.md',
   'observability.md',
   'mesh-bridge.md',

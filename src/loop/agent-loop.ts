@@ -106,7 +106,7 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
         if (running.get(taskId) === controller) running.delete(taskId)
         subscriber.complete()
       })
-      return () => controller.abort()
+      return () => controller.abort('left')
     })
     return operators.reduce((events, operator) => operator(events), told)
   }

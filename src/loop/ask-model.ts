@@ -1,12 +1,16 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import { A2AError } from '../protocol/errors.ts'
+import type { Brake } from './brake.ts'
+import type { Hearing } from './hearing.ts'
 import { type ModelListener, type ModelStep, takeStep } from './model-step.ts'
 
-export interface ModelLimits {
-  readonly modelTimeout: number
-  readonly maxTextLength: number
+export interface AskModelOptions {
+  /** Characters that it may say. */
+  readonly length: number
   readonly modelRetries: number
   readonly report: (error: unknown) => void
+  readonly hearing: Hearing
+  readonly brake: Brake
 }
 
 /** What a model has said, or what the caller is told of it. */
@@ -18,34 +22,20 @@ export type Asked = (ModelStep | { readonly failed: string }) & {
 /** Asks a model, and again if it has said nothing yet and its provider thinks that this makes sense. */
 export async function askModel(
   model: LanguageModelV4,
-  options: LanguageModelV4CallOptions & { readonly abortSignal: AbortSignal },
-  listener: ModelListener,
-  { modelTimeout, maxTextLength, modelRetries, report }: ModelLimits,
+  options: LanguageModelV4CallOptions,
+  listener: ModelListener & { readonly hasSpoken: () => boolean },
+  limits: AskModelOptions,
 ): Promise<Asked> {
-  const { abortSignal } = options
-  let hasSpoken = false
-  const heard: ModelListener = {
-    onText(delta) {
-      hasSpoken = true
-      listener.onText(delta)
-    },
-    onReasoning(text) {
-      hasSpoken = true
-      listener.onReasoning(text)
-    },
-    onFile(file) {
-      hasSpoken = true
-      listener.onFile(file)
-    },
-  }
   for (let attempt = 0; ; attempt++) {
     try {
-      return await takeStep(model, options, heard, { silence: modelTimeout, length: maxTextLength })
+      return await takeStep(model, options, listener, limits)
     } catch (error) {
-      abortSignal.throwIfAborted()
+      const { brake, modelRetries, report } = limits
+      brake.signal.throwIfAborted()
       report(error)
+      const hasSpoken = listener.hasSpoken()
       if (!hasSpoken && attempt < modelRetries && isRetryable(error)) {
-        await pause(500 * 2 ** attempt, abortSignal)
+        await pause(500 * 2 ** attempt, brake)
         continue
       }
       // What a provider says of its errors is not for callers: it may tell addresses and keys.
@@ -60,16 +50,15 @@ function isRetryable(error: unknown): boolean {
   return error instanceof Error && 'isRetryable' in error && error.isRetryable === true
 }
 
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+function pause(milliseconds: number, brake: Brake): Promise<void> {
   return new Promise((resolve, reject) => {
-    const leave = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', leave)
+      release()
       resolve()
     }, milliseconds)
-    signal.addEventListener('abort', leave, { once: true })
+    const release = brake.onStop((reason) => {
+      clearTimeout(timer)
+      reject(reason)
+    })
   })
 }

@@ -8,10 +8,11 @@ import type {
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
 import { A2AError } from '../protocol/errors.ts'
-import { watchSilence } from './watch-silence.ts'
+import type { Hearing } from './hearing.ts'
 
 /** What a model has said in one go. It is JSON, so that it can be stored. */
 export interface ModelStep {
+  /** Without its calls. */
   readonly said: Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
   readonly text: string
   readonly calls: readonly ToolCall[]
@@ -24,7 +25,7 @@ export interface ToolCall {
   readonly toolCallId: string
   readonly toolName: string
   readonly input: string
-  readonly providerOptions?: SharedV4ProviderMetadata
+  readonly providerMetadata?: SharedV4ProviderMetadata
 }
 
 export interface ModelListener {
@@ -33,88 +34,58 @@ export interface ModelListener {
   readonly onFile: (file: LanguageModelV4File) => void
 }
 
-export interface StepLimits {
-  /** Milliseconds without a word. */
-  readonly silence: number
-  /** Characters that may still be said. */
-  readonly length: number
-}
-
-/** Asks the model once, and tells what it says while it says it. */
+/**
+ * Asks the model once, and tells what it says while it says it. It may say so many characters. One function: every word
+ * of the model comes through here.
+ */
 export async function takeStep(
   model: LanguageModelV4,
-  { abortSignal: signal, ...options }: LanguageModelV4CallOptions & { readonly abortSignal: AbortSignal },
-  listener: ModelListener,
-  limits: StepLimits,
+  options: LanguageModelV4CallOptions,
+  { onText, onReasoning, onFile }: ModelListener,
+  { hearing, length }: { readonly hearing: Hearing; readonly length: number },
 ): Promise<ModelStep> {
-  const collected = createCollector(listener, limits.length)
-  const watch = watchSilence(signal, limits.silence)
-  try {
-    const { stream } = await watch.orCut(model.doStream({ ...options, abortSignal: watch.signal }))
-    const reader = stream.getReader()
-    // Also of a model that does not listen to its signal.
-    watch.onCut(() => void reader.cancel('cut').catch(() => {}))
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) break
-      watch.heard()
-      try {
-        collected.take(value)
-      } catch (error) {
-        void reader.cancel('broken').catch(() => {})
-        throw error
-      }
-    }
-    watch.throwIfCut()
-    return collected.step()
-  } finally {
-    watch.close()
-  }
-}
-
-function createCollector({ onText, onReasoning, onFile }: ModelListener, length: number) {
   const calls: ToolCall[] = []
-  const reasonings: { text: string; about: SharedV4ProviderMetadata | undefined }[] = []
+  const said: ModelStep['said'] = []
   let text = ''
-  let room = length
   let reasoning = ''
+  let room = length
   let usage: LanguageModelV4Usage | undefined
   let finish: string | undefined
 
-  function grow(delta: string): void {
-    room -= delta.length
-    if (room < 0) throw new A2AError('internal', 'The model said more than it may, and did not stop.')
-  }
-
-  function endReasoning(about?: SharedV4ProviderMetadata): void {
-    if (reasoning === '' && !about) return
-    if (reasoning !== '') onReasoning(reasoning)
-    reasonings.push({ text: reasoning, about })
-    reasoning = ''
-  }
-
-  return {
-    take(part: LanguageModelV4StreamPart): void {
+  const stream = await open(model, options, hearing)
+  const reader = stream.getReader()
+  const leave = () => void reader.cancel('left').catch(() => {})
+  // Also of a model that does not listen to its signal.
+  hearing.whenCut = leave
+  try {
+    for (;;) {
+      const { done, value: part } = await reader.read()
+      if (done) break
+      hearing.heard()
       switch (part.type) {
         case 'text-delta':
           if (part.delta === '') break
-          grow(part.delta)
+          room -= part.delta.length
           text += part.delta
           onText(part.delta)
           break
         case 'reasoning-delta':
-          grow(part.delta)
+          room -= part.delta.length
           reasoning += part.delta
           break
         case 'reasoning-end':
-          endReasoning(part.providerMetadata)
+          if (reasoning !== '') onReasoning(reasoning)
+          said.push(reasoned(reasoning, part.providerMetadata))
+          reasoning = ''
           break
         case 'tool-call': {
           if (part.providerExecuted) break
-          grow(part.input)
+          room -= part.input.length
           const { toolName, input, providerMetadata } = part
-          const about = providerMetadata && { providerOptions: providerMetadata }
-          calls.push({ toolCallId: distinct(part.toolCallId, calls), toolName, input, ...about })
+          const toolCallId = distinct(part.toolCallId, calls)
+          calls.push(
+            providerMetadata ? { toolCallId, toolName, input, providerMetadata } : { toolCallId, toolName, input },
+          )
           break
         }
         case 'file':
@@ -127,35 +98,50 @@ function createCollector({ onText, onReasoning, onFile }: ModelListener, length:
         case 'error':
           throw part.error
       }
-    },
-    step(): ModelStep {
-      endReasoning()
-      if (finish === undefined) throw new Error('the stream of the model ended before its end')
-      const said: ModelStep['said'] = reasonings.map((each) => ({
-        type: 'reasoning',
-        text: each.text,
-        ...(each.about && { providerOptions: each.about }),
-      }))
-      if (text !== '') said.push({ type: 'text', text })
-      for (const { input, ...call } of calls) said.push({ type: 'tool-call', ...call, input: parsed(input) })
-      const inputTokens = usage?.inputTokens.total ?? 0
-      const outputTokens = usage?.outputTokens.total ?? 0
-      return { said, text, calls, inputTokens, outputTokens, finish }
-    },
+      if (room < 0) throw new A2AError('internal', 'The model said more than it may, and did not stop.')
+    }
+    hearing.signal.throwIfAborted()
+  } catch (error) {
+    leave()
+    throw error
+  } finally {
+    hearing.whenCut = undefined
+    hearing.rest()
   }
+  if (finish === undefined) throw new Error('the stream of the model ended before its end')
+  if (reasoning !== '') onReasoning(reasoning)
+  if (text !== '') said.push({ type: 'text', text })
+  const inputTokens = usage?.inputTokens.total ?? 0
+  const outputTokens = usage?.outputTokens.total ?? 0
+  return { said, text, calls, inputTokens, outputTokens, finish }
+}
+
+/** A model that does not even begin is cut, too. */
+function open(model: LanguageModelV4, options: LanguageModelV4CallOptions, hearing: Hearing): Promise<ModelStream> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      hearing.rest()
+      reject(error)
+    }
+    if (hearing.signal.aborted) return fail(hearing.signal.reason)
+    hearing.listen()
+    hearing.whenCut = fail
+    try {
+      model.doStream({ ...options, abortSignal: hearing.signal }).then(({ stream }) => resolve(stream), fail)
+    } catch (error) {
+      fail(error)
+    }
+  })
+}
+
+type ModelStream = ReadableStream<LanguageModelV4StreamPart>
+
+function reasoned(text: string, about: SharedV4ProviderMetadata | undefined): ModelStep['said'][number] {
+  return about ? { type: 'reasoning', text, providerOptions: about } : { type: 'reasoning', text }
 }
 
 /** Results are found by these ids; not every model gives each call one of its own. */
 function distinct(id: string, calls: readonly ToolCall[]): string {
   const isTaken = id === '' || calls.some(({ toolCallId }) => toolCallId === id)
   return isTaken ? `${id || 'call'}-${calls.length + 1}` : id
-}
-
-/** Providers want an object, also of a call that was none. */
-function parsed(input: string): unknown {
-  try {
-    return JSON.parse(input === '' ? '{}' : input)
-  } catch {
-    return {}
-  }
 }

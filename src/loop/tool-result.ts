@@ -37,8 +37,8 @@ type Output = LanguageModelV4ToolResultOutput
 export function toOutput(value: unknown): Output {
   if (typeof value === 'string') return { type: 'text', value }
   if (isToolResult(value)) return outputOfParts(value)
-  // What is JSON for us is so for the provider, whose lists may be written to.
-  return { type: 'json', value: structuredClone(toJson(value, 'What the tool returns') ?? null) as never }
+  // What is JSON for us is so for the provider, whose lists may be written to: it is a copy.
+  return { type: 'json', value: (toJson(value, 'What the tool returns') ?? null) as never }
 }
 
 /** Most providers know text alone; the form for more is used only where there is more. */
