@@ -251,6 +251,25 @@ it('a stream is a span until it ends, or its reader leaves', async () => {
   expect(taskId).toBeDefined()
 })
 
+it('a secret that a turn was told is in no span, also if the turn fails with it', async () => {
+  const { all, one } = spans()
+  const events = { telemetry: openTelemetry({ events: true }) }
+  const work: Work = async (turn) => {
+    const { text } = await turn.ask('Your password?', { sensitive: true })
+    throw new Error(`${text} is wrong`)
+  }
+  const server = await served({ name: 'Careless' }, work, events)
+  const talk = (await connect(server.url, { watch })).conversation()
+  await talk.send('go')
+  await talk.send('hunter2-hunter2')
+  await until(() => all().some(({ name }) => name === 'invoke_agent Careless'))
+  expect(one('invoke_agent Careless').status).toMatchObject({ code: SpanStatusCode.ERROR })
+  expect(one('invoke_agent Careless').status.message).toMatch(/ is wrong$/)
+  expect(
+    JSON.stringify(all().map(({ name, attributes, status, events: told }) => [name, attributes, status, told])),
+  ).not.toContain('hunter2')
+})
+
 it('watches the mesh, too', async () => {
   const { all, one, pathOf } = spans()
   const methods = { price: () => ({ price: 1 }), none: () => Promise.reject(new A2AError('internal', 'x')) }
