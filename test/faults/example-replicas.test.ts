@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -24,6 +25,33 @@ async function startReplica(url: string) {
   const [address] = await Promise.race([line, exited.then(() => Promise.reject(new Error('it did not start')))])
   return { client: await connect(`${address}`), stop: () => child.kill('SIGTERM'), exited }
 }
+
+/** The number in the first match, in a file of the example. */
+async function numberIn(file: string, pattern: RegExp): Promise<number> {
+  const text = await readFile(new URL(`../../examples/replicas/${file}`, import.meta.url), 'utf8')
+  return Number(pattern.exec(text)?.[1]?.replaceAll('_', ''))
+}
+
+it('what surrounds the replicas of the example fits them: ports, times, versions', async () => {
+  const port = await numberIn('compose.yaml', /PORT: "(\d+)"/)
+  expect(await numberIn('nginx.conf', /server agent:(\d+) resolve;/)).toBe(port)
+  const published = await numberIn('compose.yaml', /ports: \["(\d+):\1"\]/)
+  expect(await numberIn('nginx.conf', /listen (\d+);/)).toBe(published)
+  expect(await numberIn('compose.yaml', /PUBLIC_URL: http:\/\/localhost:(\d+)/)).toBe(published)
+  // Turns have ten seconds to finish, and their callers two more to read how they did.
+  for (const grace of [
+    await numberIn('compose.yaml', /stop_grace_period: (\d+)s/),
+    await numberIn('counter@.service', /TimeoutStopSec=(\d+)/),
+  ]) {
+    expect(grace).toBeGreaterThan(12)
+  }
+  // A stream is silent for 15 seconds at the most, and a blocking send is answered before the balancer gives up.
+  const patience = await numberIn('nginx.conf', /proxy_read_timeout (\d+)s/)
+  expect(patience).toBeGreaterThan(15)
+  expect(patience * 1000).toBeGreaterThan(await numberIn('agent.mjs', /blockFor: ([\d_]+)/))
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(version.startsWith(`${await numberIn('Dockerfile', /parley-a2a@([\d.]+)/)}.`)).toBe(true)
+})
 
 describe.skipIf(!isBuilt)('the example of replicas', () => {
   it('counts on one, is followed on the other, and is finished although the first is told to go', async () => {
