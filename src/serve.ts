@@ -109,6 +109,8 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
         ...(push && { push }),
         logger,
         ...place,
+        // Who says nothing of it, in whichever way, does not let everybody in.
+        auth: place.auth ?? auth,
         ...(own && { log: own }),
       })
       if (own) logs.set(resident, own)

@@ -291,6 +291,18 @@ describe('serve', () => {
     )
   })
 
+  it('asks the callers of an agent that is added without a word about it for what it asks all others', async () => {
+    const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
+    const { server } = await served(async () => 'hi', { auth: { schemes: { key } } })
+    const unsaid = { auth: undefined } as object
+    for (const [at, options] of Object.entries({ '/one': {}, '/two': unsaid })) server.add(echo, { at, ...options })
+    for (const path of ['/', '/one', '/two']) {
+      const wire = connect(`${server.url}${path}`)
+      expect((await wire.call('ListTasks')).status).toBe(401)
+      expect((await wire.call('ListTasks', {}, { 'x-api-key': 'k' })).status).toBe(200)
+    }
+  })
+
   it('listens there when it is told that everybody may', async () => {
     const { server } = await served(async () => 'hi', { host: '0.0.0.0', auth: 'none' })
     expect((await connect(server.url).send('x')).message).toBeDefined()
