@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -49,13 +49,31 @@ export async function startServer(script: URL, ...args: readonly string[]): Prom
 
 /** The command that runs Node with these arguments where servers run. */
 export function onServerCore(args: readonly string[]): [command: string, args: string[]] {
-  return canPin ? [taskset, ['-c', '0', process.execPath, ...args]] : [process.execPath, [...args]]
+  return canPin && isPinning ? [taskset, ['-c', '0', process.execPath, ...args]] : [process.execPath, [...args]]
 }
 
 /** Keeps the load off the servers' core. */
 export function pinToLoadCore(): void {
-  if (canPin) spawn(taskset, ['-a', '-p', '-c', '1', String(process.pid)], { stdio: 'ignore' })
+  pin('1')
 }
+
+/** Lets everything run where there is room, until it is told otherwise: more than two have a part in it. */
+export function unpin(): Disposable {
+  isPinning = false
+  pin(`0-${availableParallelism() - 1}`)
+  return {
+    [Symbol.dispose]() {
+      isPinning = true
+      pinToLoadCore()
+    },
+  }
+}
+
+function pin(cores: string): void {
+  if (canPin) spawnSync(taskset, ['-a', '-p', '-c', cores, String(process.pid)], { stdio: 'ignore' })
+}
+
+let isPinning = true
 
 const taskset = '/usr/bin/taskset'
 const canPin = existsSync(taskset) && availableParallelism() >= 2

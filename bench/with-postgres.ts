@@ -1,10 +1,12 @@
 import { startHostedPostgres } from '../test/support/postgres/hosted.ts'
+import { unpin } from './server-process.ts'
 
 /** Gives the address of a new PostgreSQL, as it comes but for these settings, which is gone afterwards. */
 export async function withPostgres<T>(
   work: (url: string) => Promise<T>,
   settings?: Readonly<Record<string, string>>,
 ): Promise<T> {
+  using _ = unpin()
   const server = await startHostedPostgres(settings)
   try {
     return await work(server.url)
