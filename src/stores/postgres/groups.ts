@@ -91,7 +91,13 @@ export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): 
     try {
       const answers = await send(group.map(({ write }) => write))
       backoff.reset()
-      await Promise.all(group.map((queued, index) => settle(queued, answers[index] as A)))
+      const unsure: Promise<void>[] = []
+      for (const [index, queued] of group.entries()) {
+        const answer = answers[index] as A
+        if (queued.isUnsure && !isStored(answer)) unsure.push(lookFor(queued, answer))
+        else queued.resolve(answer)
+      }
+      if (unsure.length > 0) await Promise.all(unsure)
     } catch (error) {
       await retry(group, error)
     } finally {
@@ -101,8 +107,7 @@ export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): 
     }
   }
 
-  async function settle({ write, isUnsure, resolve, reject }: Queued<W, A>, answer: A): Promise<void> {
-    if (!isUnsure || isStored(answer)) return resolve(answer)
+  async function lookFor({ write, resolve, reject }: Queued<W, A>, answer: A): Promise<void> {
     await find(write).then((found) => resolve(found ?? answer), reject)
   }
 
@@ -138,7 +143,8 @@ export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): 
         }
         const since = performance.now()
         const bytes = write.batch.rows.reduce((sum, { text }) => sum + text.length, 0)
-        const touches = [write.taskId, ...(write.claims ?? []).map(({ key }) => `claim ${key}`)]
+        const { taskId, claims } = write
+        const touches = claims ? [taskId, ...claims.map(({ key }) => `claim ${key}`)] : [taskId]
         waiting.push({ write, touches, bytes, since, isUnsure: false, isAlone: false, resolve, reject })
         schedule()
       }),
