@@ -19,4 +19,11 @@ describe.skipIf(!isBuilt)('the examples', () => {
     expect(stdout.match(/^✓/gm)).toHaveLength(8)
     expect(stdout).toContain('the registry is empty')
   })
+
+  it('an analyst asks two agents and the person, is killed in the middle, and streams its report', async () => {
+    const script = fileURLToPath(new URL('../examples/analyst.ts', import.meta.url))
+    const { stdout } = await promisify(execFile)(process.execPath, [script], { timeout: 50_000 })
+    expect(stdout).toContain('└─ Writer, task')
+    expect(stdout).toContain('Nobody was asked twice, and all of it is in one trace.')
+  })
 })

@@ -78,31 +78,16 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
     }
   }
 
-  /** Where turns are resumed nobody may ever come back to a question: what waits for an answer is not at work here. */
-  function answering({ taskId, answerTo, journal }: Invocation, controller: AbortController): Partial<Invocation> {
-    if (!answerTo || !journal) return {}
-    return {
-      async answerTo(messageId, waiting) {
-        if (running.get(taskId) === controller) running.delete(taskId)
-        try {
-          return await answerTo(messageId, waiting)
-        } finally {
-          running.set(taskId, controller)
-        }
-      },
-    }
-  }
-
   function invoke(parts: readonly Part[], invocation: Invocation): Observable<LoopEvent> {
     const told = new Observable<LoopEvent>((subscriber) => {
       const { taskId } = invocation
       const controller = new AbortController()
-      running.get(taskId)?.abort()
+      // Of a turn that is resumed the first part was left where it was, and what it has begun goes on.
+      if (!invocation.journal) running.get(taskId)?.abort('invoked again')
+      makeRoom(running)
       running.set(taskId, controller)
       const signal = invocation.signal ? AbortSignal.any([controller.signal, invocation.signal]) : controller.signal
-      void run(parts, { ...invocation, ...answering(invocation, controller), signal }, (event) =>
-        subscriber.next(event),
-      ).finally(() => {
+      void run(parts, { ...invocation, signal }, (event) => subscriber.next(event)).finally(() => {
         if (running.get(taskId) === controller) running.delete(taskId)
         subscriber.complete()
       })
@@ -122,6 +107,14 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
       return controller !== undefined
     },
   }
+}
+
+/** A turn that waits for its caller may never be resumed: the oldest of so many are forgotten. */
+const maxRunning = 10_000
+
+function makeRoom(running: Map<string, AbortController>): void {
+  const [oldest] = running.keys()
+  if (running.size >= maxRunning && oldest !== undefined) running.delete(oldest)
 }
 
 const defaults = {

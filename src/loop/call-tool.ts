@@ -59,8 +59,10 @@ async function run(tool: LocalTool, input: unknown, call: ToolCall, context: Cal
   const work = (mark?: string) => {
     const given = contextFor(mark)
     const turn = mark === undefined ? given.turn : given.turn && turnWithin(given.turn, tool.name)
-    return runWithin(tool.timeout ?? timeout, brake, (limit) => {
-      const act = () => tool.run(input, new ToolRun(given, turn, limit))
+    // A turn that is left while its caller is asked must not be cut then: what it has begun is gone on with.
+    const limit = journal && tool.usesTurn ? Number.POSITIVE_INFINITY : (tool.timeout ?? timeout)
+    return runWithin(limit, brake, (within) => {
+      const act = () => tool.run(input, new ToolRun(given, turn, within))
       return given.turn ? watchedTool(call, given.turn, act) : act()
     })
   }

@@ -5,10 +5,13 @@ import { z } from 'zod'
 import { callOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
 import { begin, hang, processes } from '../../test/support/mortal-processes.ts'
 import { calls, model, says, toldTo } from '../../test/support/scripted-model.ts'
+import { connect } from '../client/index.ts'
+import { agent } from '../local-agent.ts'
 import { inputRequestIn, toolResult } from '../protocol/client-tools.ts'
 import type { Task } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
 import { createAgentLoop } from './agent-loop.ts'
+import { remoteAgent } from './remote-agent.ts'
 import { clientTool, localTool } from './tool.ts'
 
 const input = z.object({})
@@ -130,4 +133,22 @@ it('refuses to a tool that is stored as a whole what only whole turns can do', a
     { type: 'error-text', value: expect.stringContaining('give "asks" the option usesTurn: true') },
     { type: 'text', value: 'yes' },
   ])
+})
+
+it('goes on with the task of another agent that has asked, in the same process as in another one', async () => {
+  const { start, ended } = processes()
+  const writer = agent(
+    { name: 'Writer' },
+    async (turn) => `${(await turn.ask('Style?')).text}, ${(await turn.ask('Length?')).text}`,
+  )
+  const tools = [remoteAgent(await connect(writer), { timeout: 60_000 })]
+  const first = start(createAgentLoop({ model: model(calls(['Writer', '{"text":"rain"}']), says('Here')), tools }))
+  const { id } = taskOf(await send(first.service, 'go'))
+  expect(taskOf(await send(first.service, 'plain', { taskId: id })).status.state).toBe('input-required')
+  first.kill()
+  const asked = model(says('Here'))
+  const second = start(createAgentLoop({ model: asked, tools }))
+  void send(second.service, 'short', { taskId: id })
+  expect((await ended(id)).status.state).toBe('completed')
+  expect(toldTo(asked)).toEqual([{ type: 'text', value: 'plain, short' }])
 })

@@ -103,7 +103,7 @@ function toolOf(
       const skill = wanted?.skill.id
       const about = { signal, ...(skill !== undefined && { skill }) }
       if (!turn) return partsResult(await askDirectly(client, parts, about))
-      const answer = await turn.call(target, parts, { ...given, ...about, ...(relay && { relay }) })
+      const answer = await turn.call(target, parts, { ...given, ...about, timeout, ...(relay && { relay }) })
       const said = answer.message?.parts ?? answer.task?.status.message?.parts ?? []
       return partsResult([...answer.artifacts.flatMap((artifact) => artifact.parts), ...said])
     },
