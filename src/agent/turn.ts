@@ -9,7 +9,7 @@ import type { CallAgent, Calls } from './calling.ts'
 import type { Content } from './content.ts'
 import type { RequireAuth } from './require-auth.ts'
 import { createSpeech, type Mouth, type Speech } from './speech.ts'
-import { createVoice, type Voice } from './voice.ts'
+import { createVoice } from './voice.ts'
 
 /**
  * One message being answered: what an author works with. Whatever touches the task (status, artifact, data, file, ask,
@@ -84,8 +84,7 @@ export interface TurnContext extends Mouth {
   readonly now: () => number
   readonly task: Task | undefined
   readonly history: readonly Message[]
-  /** Its signal is made when it is asked for. */
-  readonly stop: { readonly signal: AbortSignal }
+  readonly signal: AbortSignal
   readonly log: Logger
   readonly step: (name: string, work: (within: Mouth) => unknown) => Promise<Json | undefined>
   readonly ask: Inquire
@@ -100,148 +99,43 @@ export interface TurnContext extends Mouth {
 }
 
 export function createTurn(context: TurnContext): Turn {
-  return new AgentTurn(context)
-}
+  const { taskId, contextId, received } = context
 
-/**
- * Every turn is one, and uses little of what it offers: so whatever is a function is made when it is asked for. It needs
- * no `this`, because authors take turns apart.
- */
-class AgentTurn implements Turn {
-  readonly taskId: string
-  readonly contextId: string
-  readonly text: string
-  readonly message: Message
-  readonly metadata: JsonObject
-  readonly principal: Principal
-  readonly #context: TurnContext
-  #voice: Voice | undefined
-  #speech: Speech | undefined
+  const voice = createVoice(context, context.now)
+  const { status, artifact, data, file } = createSpeech(voice, context)
 
-  constructor(context: TurnContext) {
-    const { text, message, metadata, principal } = asAnswer(context.received)
-    this.taskId = context.taskId
-    this.contextId = context.contextId
-    this.text = text
-    this.message = message
-    this.metadata = metadata
-    this.principal = principal
-    this.#context = context
-  }
-
-  get task() {
-    return this.#context.task
-  }
-
-  get history() {
-    return this.#context.history
-  }
-
-  get acceptedOutputModes() {
-    return this.#context.received.acceptedOutputModes ?? []
-  }
-
-  get extensions() {
-    return this.#context.received.extensions ?? []
-  }
-
-  get attempt() {
-    return this.#context.attempt
-  }
-
-  get signal() {
-    return this.#context.stop.signal
-  }
-
-  get log() {
-    return this.#context.log
-  }
-
-  get lineage() {
-    return this.#context.lineage
-  }
-
-  get trace() {
-    return this.#context.trace
-  }
-
-  get observe() {
-    return this.#context.observe
-  }
-
-  get call() {
-    return this.#context.calls().call
-  }
-
-  get callAll() {
-    return this.#context.calls().callAll
-  }
-
-  get callFirst() {
-    return this.#context.calls().callFirst
-  }
-
-  get requireAuth() {
-    return this.#context.requireAuth
-  }
-
-  get delegate() {
-    return this.#context.delegate
-  }
-
-  get status() {
-    return this.#says().status
-  }
-
-  get artifact() {
-    return this.#says().artifact
-  }
-
-  get data() {
-    return this.#says().data
-  }
-
-  get file() {
-    return this.#says().file
-  }
-
-  get ask() {
-    return createAsk(this.#context, this.#speaks())
-  }
-
-  get step() {
-    const context = this.#context
-    const voice = this.#speaks()
-    return async <T>(name: string, work: (within: Speech) => T | Promise<T>) => {
+  return {
+    taskId,
+    contextId,
+    ...asAnswer(received),
+    task: context.task,
+    history: context.history,
+    acceptedOutputModes: received.acceptedOutputModes ?? [],
+    extensions: received.extensions ?? [],
+    attempt: context.attempt,
+    signal: context.signal,
+    log: context.log,
+    lineage: context.lineage,
+    trace: context.trace,
+    observe: context.observe,
+    call: (agent, message, options) => context.calls().call(agent, message, options),
+    callAll: (calls, options) => context.calls().callAll(calls, options),
+    callFirst: (calls, options) => context.calls().callFirst(calls, options),
+    requireAuth: context.requireAuth,
+    delegate: context.delegate,
+    status,
+    artifact,
+    data,
+    file,
+    ask: createAsk(context, voice),
+    async step<T>(name: string, work: (within: Speech) => T | Promise<T>) {
       requireStep(name, work)
       // What the work returned, as JSON brings it back.
       return (await context.step(name, (within) => work(createSpeech(voice, within)))) as T
-    }
-  }
-
-  get requireInput() {
-    const { status } = this.#says()
-    return (question: Content) => status('input-required', question)
-  }
-
-  get fail() {
-    const { status } = this.#says()
-    return (reason: Content) => status('failed', reason)
-  }
-
-  get reject() {
-    const { status } = this.#says()
-    return (reason: Content) => status('rejected', reason)
-  }
-
-  #speaks(): Voice {
-    this.#voice ??= createVoice(this.#context, this.#context.now)
-    return this.#voice
-  }
-
-  #says(): Speech {
-    this.#speech ??= createSpeech(this.#speaks(), this.#context)
-    return this.#speech
+    },
+    requireInput: (question) => status('input-required', question),
+    fail: (reason) => status('failed', reason),
+    reject: (reason) => status('rejected', reason),
   }
 }
 

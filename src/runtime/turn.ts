@@ -202,7 +202,7 @@ export async function runTurn(
         0,
         said.findLastIndex(({ messageId }) => messageId === received.message.messageId),
       ),
-      stop,
+      signal: stop.signal,
       log: logger,
       now: clock.now,
       newArtifactId,

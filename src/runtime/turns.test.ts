@@ -26,6 +26,16 @@ it('makes a task, once, when the agent touches it', async () => {
   expect((await service.listTasks({}, callOf())).totalSize).toBe(1)
 })
 
+it('can be copied and taken apart', async () => {
+  const { service } = houseOf(async (turn) => {
+    const { data, ...copy } = { ...turn, text: 'another text' }
+    await data({ aborted: copy.signal.aborted, text: copy.text, said: copy.message.parts })
+  })
+  const { artifacts } = taskOf(await send(service, 'hi'))
+  const said = { aborted: false, text: 'another text', said: [{ text: 'hi' }] }
+  expect(artifacts).toMatchObject([{ parts: [{ data: said }] }])
+})
+
 it('streams what a generator yields as an artifact and ends the task with what it returns', async () => {
   const { service } = houseOf(async function* () {
     yield 'a'
