@@ -60,7 +60,7 @@ export function pinToLoadCore(): void {
 /** Lets everything run where there is room, until it is told otherwise: more than two have a part in it. */
 export function unpin(): Disposable {
   isPinning = false
-  pin(`0-${availableParallelism() - 1}`)
+  pin(`0-${cores - 1}`)
   return {
     [Symbol.dispose]() {
       isPinning = true
@@ -76,7 +76,9 @@ function pin(cores: string): void {
 let isPinning = true
 
 const taskset = '/usr/bin/taskset'
-const canPin = existsSync(taskset) && availableParallelism() >= 2
+/** Asked before any is taken away: whoever is pinned sees only its own. */
+const cores = availableParallelism()
+const canPin = existsSync(taskset) && cores >= 2
 
 /** With a directory in BENCH_PROFILE, every server leaves a CPU profile there. */
 function profiling(): readonly string[] {
