@@ -29,10 +29,10 @@ it('makes a task, once, when the agent touches it', async () => {
 it('can be copied and taken apart', async () => {
   const { service } = houseOf(async (turn) => {
     const { data, ...copy } = { ...turn, text: 'another text' }
-    await data({ aborted: copy.signal.aborted, text: copy.text, said: copy.message.parts })
+    await data({ aborted: copy.signal.aborted, text: copy.text, said: copy.history.length })
   })
   const { artifacts } = taskOf(await send(service, 'hi'))
-  const said = { aborted: false, text: 'another text', said: [{ text: 'hi' }] }
+  const said = { aborted: false, text: 'another text', said: 0 }
   expect(artifacts).toMatchObject([{ parts: [{ data: said }] }])
 })
 
