@@ -8,7 +8,7 @@ export interface Clock {
   clearTimeout(timer: Timer | undefined): void
 }
 
-export type Timer = number | { unref?(): void }
+export type Timer = number | { ref?(): void; unref?(): void }
 
 export const systemClock: Clock = {
   now: () => Date.now(),

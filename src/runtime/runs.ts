@@ -38,7 +38,14 @@ export function createRuns(settings: RuntimeSettings): Runs {
     for (const { run } of runs.values()) run.watch()
   }
 
+  /** Timers go on until they find nothing to do: tasks come and go faster than they can be set and cleared. */
+  function rest(): void {
+    clock.clearTimeout(heartbeat)
+    heartbeat = undefined
+  }
+
   async function beat(): Promise<void> {
+    if (runs.size === 0) return rest()
     const held = []
     for (const [taskId, { run, fence }] of runs) if (!run.isLeaving) held.push({ taskId, fence })
     try {
@@ -54,11 +61,14 @@ export function createRuns(settings: RuntimeSettings): Runs {
   function finish(taskId: string): void {
     runs.delete(taskId)
     onChange()
-    if (runs.size > 0) return
-    clock.clearTimeout(heartbeat)
-    clock.clearTimeout(watching)
-    heartbeat = undefined
-    watching = undefined
+    if (runs.size === 0) hold(false)
+  }
+
+  /** Only tasks at work keep the process alive. */
+  function hold(isAtWork: boolean): void {
+    for (const timer of [heartbeat, watching]) {
+      if (typeof timer === 'object') isAtWork ? timer.ref?.() : timer.unref?.()
+    }
   }
 
   return {
@@ -76,6 +86,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
       runs.set(taskId, { run, fence: start.fence })
       heartbeat ??= clock.setInterval(beat, leaseTtl / 3)
       watching ??= clock.setTimeout(watchAll, watchAfter)
+      if (runs.size === 1) hold(true)
       void run.done.then(() => {
         finish(taskId)
         start.onDone?.()
