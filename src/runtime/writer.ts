@@ -156,12 +156,12 @@ export class Writer {
     let next = this.#phase
     const events: TaskEvent[] = []
     const allowed: Emission[] = []
-    let forbidden: Emission[] = none
+    const forbidden: Emission[] = []
     for (const emission of batch) {
       const event = this.#owner.adjust(emission.event)
       const to = phaseAfter(event, next)
       if (to === undefined) {
-        forbidden = [...forbidden, emission]
+        forbidden.push(emission)
       } else {
         next = to
         events.push(event)
@@ -178,8 +178,6 @@ export class Writer {
     }
   }
 }
-
-const none: Emission[] = []
 
 interface Emission extends Settle {
   readonly event: TaskEvent
