@@ -23,8 +23,10 @@ import { createSqliteLog } from './stores/sqlite/index.ts'
 import type { TaskLog } from './tasks/log.ts'
 
 export interface ServeOptions
-  extends Omit<HandlerOptions, 'push' | 'load'>,
+  extends Omit<HandlerOptions, 'auth' | 'push' | 'load'>,
     Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'load' | 'maxConnections' | 'upgrade'>> {
+  /** Who may call. Without it, whoever is on this machine, and the server listens nowhere else. */
+  readonly auth?: AuthChoice
   /** Tells webhooks what happens to tasks: by a `fetch` that is handed in, or by a guarded one with these options. */
   readonly push?: ServePushOptions
   /** The folder of the durable task logs. Not used where a `log` is handed in. */
@@ -48,6 +50,12 @@ export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushF
   readonly fetch?: PushFetch
 }
 
+/** What another agent of a server has of its own. */
+export interface AddOptions extends Omit<HandlerOptions, 'auth'>, Place {
+  /** Who may call: the same as those who may call the server, unless it is given. */
+  readonly auth?: AuthChoice
+}
+
 export interface Server {
   readonly url: string
   readonly cardUrl: string
@@ -57,7 +65,7 @@ export interface Server {
   /** The peer that the agent is in the mesh, if it is one: by it the others can be talked to. */
   readonly mesh: MeshPeer | undefined
   /** Serves one more agent, at a place of its own, with the options of the server unless it has others. */
-  add(agent: Agent, options?: HandlerOptions & Place): Resident
+  add(agent: Agent, options?: AddOptions): Resident
   /** From now on nobody finds it; its turns may finish. */
   remove(resident: Resident): Promise<void>
   /** Removes tasks of every agent, with all that belongs to them, at once and for good; tells what it removed. */
@@ -96,7 +104,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
     ? (incoming) => (incoming.path === desk?.path ? desk.exchange(incoming) : host.exchange(incoming))
     : host.exchange
 
-  function add(agent: Agent, place: HandlerOptions & Place): Resident {
+  function add(agent: Agent, place: AddOptions): Resident {
     const { log: _, push: __, ...shared } = { ...options, auth }
     if (needsCertificate(place.auth ?? auth) && !asksCertificate) {
       throw new TypeError('serve(): a scheme asks for certificates: give `tls` to serve, and the scheme in its `auth`.')
@@ -239,7 +247,7 @@ function requireOwnLogs(agents: Agents, { log }: ServeOptions): void {
 }
 
 /** The name of a file that no agent at another place has. */
-function fileOf({ profile }: Agent, { at = '', name, tenant }: HandlerOptions & Place): string {
+function fileOf({ profile }: Agent, { at = '', name, tenant }: AddOptions): string {
   const path = at.replace(/^\/+|\/+$/g, '')
   const place = [name, path, tenant && `~${tenant}`].filter((part) => part).join('/')
   return place === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(place)}.db`

@@ -14,7 +14,7 @@ import type { ConnectOptions } from './options.ts'
 const quick = { minDelay: 1, maxDelay: 2 }
 
 async function open(run: Run, faults: Faults, options: ConnectOptions = {}) {
-  const handler = createHandler(agent({ name: 'Test' }, run), { logger: quiet, cancelGrace: 50 })
+  const handler = createHandler(agent({ name: 'Test' }, run), { auth: 'none', logger: quiet, cancelGrace: 50 })
   onTestFinished(() => handler.drain(0))
   const notices: Notice[] = []
   const { fetch, asked } = faultyFetch(handler, faults)

@@ -35,10 +35,10 @@ export interface Admission extends Pick<WireOptions, 'principalOf'> {
 }
 
 export function createAdmission(
-  choice: AuthChoice | undefined,
+  choice: AuthChoice,
   { profile, logger }: { readonly profile: AgentProfile; readonly logger: Logger },
 ): Admission {
-  const settings = typeof choice === 'object' ? choice : { anonymous: true }
+  const settings = choice === 'none' ? { anonymous: true } : choice
   const auth = createAuth(settings, { realm: profile.name, logger })
   const { securitySchemes, security } = auth
   requireDeclared(profile, securitySchemes)
@@ -49,6 +49,17 @@ export function createAdmission(
   if (!exchange) return { settings, auth, card, principalOf: auth.principalOf }
   const { principalOf, tokenOf } = rememberingTokens(auth)
   return { settings, auth, card, principalOf, delegation: { exchange, tokenOf } }
+}
+
+/** What types ask for, also of those who have none: who says nothing, or nothing known, does not let everybody in. */
+export function requireChoice(name: string, options: { readonly auth: unknown } | undefined): void {
+  const choice = options?.auth
+  if (choice === 'none' || (typeof choice === 'object' && choice !== null)) return
+  const came = choice === undefined ? 'nothing says who may call' : `auth is ${JSON.stringify(choice)}`
+  throw new TypeError(
+    `agent(${name}): ${came}. Declare it where the agent is given a handler or a host: ` +
+      `\`auth: { schemes: … }\`, or \`auth: 'none'\` to let in whoever can reach it.`,
+  )
 }
 
 /** The token of a caller is known as long as what it has proved is in memory, and is not part of it. */

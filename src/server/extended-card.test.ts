@@ -29,7 +29,7 @@ function forms(fetch: (request: Request) => Promise<Response>) {
 }
 
 it('is given in every form that callers ask for it, with the address by which they came', async () => {
-  const { fetch, drain } = createHandler(echo, { extendedCard: { skills: [secret] } })
+  const { fetch, drain } = createHandler(echo, { auth: 'none', extendedCard: { skills: [secret] } })
   for (const [form, ask] of Object.entries(forms(fetch))) {
     const { card } = await ask()
     expect(card, form).toMatchObject({ name: 'Echo', skills: [{ id: 'secret' }] })
@@ -39,7 +39,7 @@ it('is given in every form that callers ask for it, with the address by which th
 })
 
 it('is announced on the public card, which says nothing of it', async () => {
-  const { fetch, drain } = createHandler(echo, { extendedCard: { skills: [secret] } })
+  const { fetch, drain } = createHandler(echo, { auth: 'none', extendedCard: { skills: [secret] } })
   const card = await (await fetch(new Request('http://h.test/.well-known/agent-card.json'))).json()
   expect(card).toMatchObject({ capabilities: { extendedAgentCard: true }, supportsAuthenticatedExtendedCard: true })
   expect(JSON.stringify(card)).not.toContain('secret')
@@ -47,7 +47,7 @@ it('is announced on the public card, which says nothing of it', async () => {
 })
 
 it('is refused in every form when there is none: pages are not found, and operations not supported', async () => {
-  const { fetch, drain } = createHandler(echo)
+  const { fetch, drain } = createHandler(echo, { auth: 'none' })
   const refused: Record<string, unknown> = {}
   for (const [form, ask] of Object.entries(forms(fetch))) {
     const { status, card } = await ask()
@@ -67,7 +67,7 @@ it('is refused in every form when there is none: pages are not found, and operat
 })
 
 it.each(['v0.3', 'v0.3-proto'] as const)('is not found at /v1/card, and the body says why: %s', async (dialect) => {
-  const { fetch, drain } = createHandler(echo, { dialects: [dialect] })
+  const { fetch, drain } = createHandler(echo, { auth: 'none', dialects: [dialect] })
   const answer = await fetch(new Request('http://h.test/v1/card'))
   expect(answer.status).toBe(404)
   expect(await answer.json()).toMatchObject({

@@ -4,6 +4,7 @@ import { toFetch } from '../http/fetch.ts'
 import type { Service } from '../protocol/service.ts'
 import type { PushControl } from '../push/control.ts'
 import type { Erased, EraseRequest } from '../runtime/erase.ts'
+import { requireChoice } from './admission.ts'
 import { belowTenant } from './below.ts'
 import { createFace } from './face.ts'
 import { createResident, type HandlerOptions } from './resident.ts'
@@ -25,7 +26,8 @@ export interface Handler {
   drain(deadline: number): Promise<void>
 }
 
-export function createHandler(agent: Agent, options: HandlerOptions = {}): Handler {
+export function createHandler(agent: Agent, options: HandlerOptions): Handler {
+  requireChoice(agent.profile.name, options)
   const resident = createResident(agent, options)
   const service = tenantService((tenant) =>
     tenant === undefined || tenant === options.tenant ? resident.service : undefined,

@@ -3,6 +3,7 @@ import { agent } from '../agent/agent.ts'
 import { createHost } from './host.ts'
 
 const says = (name: string) => agent({ name }, (turn) => `${name}: ${turn.text}`)
+const auth = 'none'
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
 
 function callerOf(fetch: (request: Request) => Promise<Response>) {
@@ -17,11 +18,11 @@ function callerOf(fetch: (request: Request) => Promise<Response>) {
 
 it('tells agents apart by path, by name and by tenant', async () => {
   const host = createHost()
-  host.add(says('root'))
-  host.add(says('echo'), { at: '/agents/echo' })
-  host.add(says('deep'), { at: '/agents/echo/deep' })
-  host.add(says('named'), { name: 'named.test' })
-  host.add(says('acme'), { tenant: 'acme' })
+  host.add(says('root'), { auth })
+  host.add(says('echo'), { auth, at: '/agents/echo' })
+  host.add(says('deep'), { auth, at: '/agents/echo/deep' })
+  host.add(says('named'), { auth, name: 'named.test' })
+  host.add(says('acme'), { auth, tenant: 'acme' })
   const call = callerOf(host.fetch)
   expect(await call('http://h.test/')).toBe('root: hi')
   expect(await call('http://h.test/agents/echo')).toBe('echo: hi')
@@ -35,8 +36,8 @@ it('tells agents apart by path, by name and by tenant', async () => {
 
 it('finds the tenant of a REST call in its path', async () => {
   const host = createHost()
-  host.add(says('root'))
-  host.add(says('acme'), { tenant: 'acme' })
+  host.add(says('root'), { auth })
+  host.add(says('acme'), { auth, tenant: 'acme' })
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ message }) }
   const answer = await host.fetch(new Request('http://h.test/acme/message:send', init))
   expect(await answer.json()).toMatchObject({ message: { parts: [{ text: 'acme: hi' }] } })
@@ -45,9 +46,9 @@ it('finds the tenant of a REST call in its path', async () => {
 
 it('gives every agent a card of its own, with the address at which it is found', async () => {
   const host = createHost()
-  host.add(says('root'))
-  host.add(says('echo'), { at: '/agents/echo' })
-  host.add(says('acme'), { tenant: 'acme' })
+  host.add(says('root'), { auth })
+  host.add(says('echo'), { auth, at: '/agents/echo' })
+  host.add(says('acme'), { auth, tenant: 'acme' })
   const card = async (path: string) =>
     await (await host.fetch(new Request(`http://h.test${path}/.well-known/agent-card.json`))).json()
   const first = { protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
@@ -66,12 +67,12 @@ it('gives every agent a card of its own, with the address at which it is found',
 it('takes agents in and lets them go while it runs', async () => {
   const host = createHost()
   const call = callerOf(host.fetch)
-  const first = host.add(says('first'))
-  expect(() => host.add(says('second'))).toThrow('remove it first')
+  const first = host.add(says('first'), { auth })
+  expect(() => host.add(says('second'), { auth })).toThrow('remove it first')
   expect(await call('http://h.test/')).toBe('first: hi')
   await host.remove(first, 0)
   expect((await host.fetch(new Request('http://h.test/'))).status).toBe(404)
-  host.add(says('second'))
+  host.add(says('second'), { auth })
   expect(await call('http://h.test/')).toBe('second: hi')
   await host.drain(0)
 })

@@ -3,6 +3,7 @@ import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { Erased, EraseRequest } from '../runtime/erase.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
+import { requireChoice } from './admission.ts'
 import { problem } from './answers.ts'
 import { at } from './below.ts'
 import { createGrpcDesk, type GrpcKit } from './grpc-desk.ts'
@@ -23,7 +24,7 @@ export interface Host {
   readonly fetch: (request: Request) => Promise<Response>
   /** Only if it was made with what gRPC needs. */
   readonly grpc: GrpcExchange | undefined
-  add(agent: Agent, options?: HandlerOptions & Place): Resident
+  add(agent: Agent, options: HandlerOptions & Place): Resident
   /** From now on nobody finds it; its turns may finish until the deadline (milliseconds). */
   remove(resident: Resident, deadline: number): Promise<void>
   /** Removes tasks of every agent, with all that belongs to them; tells what it removed. */
@@ -80,7 +81,9 @@ export function createHost({ grpc: kit }: HostOptions = {}): Host {
     exchange,
     fetch: toFetch(exchange),
     grpc: desk?.exchange,
-    add(agent, { at: place = '', name, ...options } = {}) {
+    add(agent, given) {
+      requireChoice(agent.profile.name, given)
+      const { at: place = '', name, ...options } = given
       const path = place.replace(/\/+$/, '')
       if (path !== '' && !path.startsWith('/')) throw new TypeError(`A place begins with a slash: "/${path}".`)
       const resident = siteAt(path, name?.toLowerCase()).add(agent, options)

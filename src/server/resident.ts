@@ -28,8 +28,8 @@ import { unlessOverloaded } from './unless-overloaded.ts'
 export interface HandlerOptions
   extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace' | 'delegation'>>,
     FaceOptions {
-  /** Who may call. Whoever can reach the agent by default, as with `none`. */
-  readonly auth?: AuthChoice
+  /** Who may call. It must be said here: where a handler is mounted, nobody knows who can reach it. */
+  readonly auth: AuthChoice
   /** How much callers may use. */
   readonly limits?: LimitOptions
   /** What the server is doing: while that is too much, calls are refused. `serve` brings its own. */

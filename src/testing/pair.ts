@@ -22,7 +22,7 @@ export interface PairOptions {
    * How the agent is served, such as `{ cancelGrace: 50 }`. A log of your own must have the clock, too:
    * `createSqliteLog({ file, clock })`.
    */
-  readonly serve?: HandlerOptions
+  readonly serve?: Partial<HandlerOptions>
 }
 
 /** A client and its agent, with everything between them but a socket. */

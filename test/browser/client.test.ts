@@ -64,7 +64,7 @@ async function stream(page: Page, play: Play) {
   }, play)
 }
 
-const cors = (origin: string): HandlerOptions => ({ cors: origin })
+const cors = (origin: string): HandlerOptions => ({ auth: 'none', cors: origin })
 const quick = { resume: { minDelay: 1, maxDelay: 20 }, retry: { minDelay: 1, maxDelay: 20 } }
 
 describe('a page in Chromium', () => {

@@ -26,7 +26,7 @@ it('every snippet of the guide is code that is tested here', async () => {
 it('the agent of the guide reserves once, asks until the answer fits, and charges once, across a restart', async () => {
   const log = createMemoryLog()
   const start = () => {
-    const handler = createHandler(orders, { log, logger: quiet })
+    const handler = createHandler(orders, { auth: 'none', log, logger: quiet })
     onTestFinished(() => handler.drain(0))
     return handler
   }
@@ -44,14 +44,14 @@ it('the agent of the guide reserves once, asks until the answer fits, and charge
 })
 
 it('the agent of the guide that retries writes its report', async () => {
-  const handler = createHandler(reports, { logger: quiet })
+  const handler = createHandler(reports, { auth: 'none', logger: quiet })
   onTestFinished(() => handler.drain(0))
   const outcome = await handler.service.sendMessage({ message: messageOf('Sales') }, callOf())
   expect(taskOf(outcome).artifacts).toMatchObject([{ name: 'report.md', parts: [{ text: '# Sales' }] }])
 })
 
 it('the agent of the guide that streams from a model stores its poem once', async () => {
-  const handler = createHandler(poems, { logger: quiet })
+  const handler = createHandler(poems, { auth: 'none', logger: quiet })
   onTestFinished(() => handler.drain(0))
   const task = taskOf(await send(handler.service, 'rain'))
   expect(task.artifacts.map(({ parts }) => textOf({ parts }))).toEqual(['a\npoem\nabout\nrain'])

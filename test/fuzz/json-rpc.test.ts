@@ -15,7 +15,10 @@ function open() {
   const complaints: object[] = []
   const complain = (fields: object) => complaints.push(fields)
   const logger = { debug() {}, info() {}, warn: complain, error: complain }
-  return { handler: createHandler(echo, { log: createMemoryLog({ keepEnded: 100 }), logger }), complaints }
+  return {
+    handler: createHandler(echo, { auth: 'none', log: createMemoryLog({ keepEnded: 100 }), logger }),
+    complaints,
+  }
 }
 
 describe(`malformed requests (seed ${seed})`, () => {

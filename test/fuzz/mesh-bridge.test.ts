@@ -32,7 +32,7 @@ it('mutated parameters are answered or refused, and break nothing', { timeout: 1
   const profile = { name: 'Echo', skills: [{ id: 'echo', name: 'Echo' }] }
   const handler = createHandler(
     agent(profile, ({ text }) => text),
-    { logger: quiet },
+    { auth: 'none', logger: quiet },
   )
   onTestFinished(() => handler.drain(0))
   const methods = a2aMethods({ service: handler.service, card: cardOf(profile) })

@@ -12,7 +12,7 @@ import { type Bridged, bridged } from '../support/bridged.ts'
 import { quiet } from '../support/house.ts'
 import { meshCard, meshPlace } from '../support/mesh.ts'
 
-type Options = HandlerOptions & { readonly skills?: readonly SkillProfile[] }
+type Options = Partial<HandlerOptions> & { readonly skills?: readonly SkillProfile[] }
 
 /** An agent behind a peer of the mesh, and two who know it. */
 async function bridge(
@@ -21,7 +21,7 @@ async function bridge(
   more: BridgeOptions = {},
 ): Promise<Bridged> {
   const served = agent({ name: 'Prices', skills }, work)
-  const { service, drain } = createHandler(served, { logger: quiet, cancelGrace: 10, ...options })
+  const { service, drain } = createHandler(served, { auth: 'none', logger: quiet, cancelGrace: 10, ...options })
   onTestFinished(() => drain(0))
   return await bridged({ service, card: cardOf(served.profile), ...more })
 }
@@ -207,7 +207,7 @@ describe('the skills of an agent', () => {
   })
 
   it('must not be called as the methods of A2A are', () => {
-    const { service } = createHandler(agent({ name: 'Odd' }, echo), { logger: quiet })
+    const { service } = createHandler(agent({ name: 'Odd' }, echo), { auth: 'none', logger: quiet })
     const card = cardOf({ name: 'Odd', skills: [{ id: 'a2a.send', name: 'Mine' }] })
     expect(() => a2aMethods({ service, card })).toThrow('a skill has the id a2a.send')
   })
@@ -220,7 +220,7 @@ describe('a message that nobody has signed', () => {
   ])('is taken only where that is enough (%s)', async (allowsAnonymous, expected) => {
     const { service } = createHandler(
       agent({ name: 'Who' }, ({ principal }) => principal.id),
-      { logger: quiet },
+      { auth: 'none', logger: quiet },
     )
     const peer = createMeshPeer({
       card: meshCard('price-agent'),

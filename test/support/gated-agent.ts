@@ -27,7 +27,7 @@ export interface GatedAgent {
 /** A real agent behind a gate that lets in whom it likes. Who is not let in gets 401. */
 export async function gatedAgent({ binding = 'JSONRPC', run = say, ...gate }: Gate): Promise<GatedAgent> {
   const asked: string[] = []
-  const handler = createHandler(agent({ name: 'Gated' }, run), { logger: quiet, cancelGrace: 50 })
+  const handler = createHandler(agent({ name: 'Gated' }, run), { auth: 'none', logger: quiet, cancelGrace: 50 })
   onTestFinished(() => handler.drain(0))
   const listener = toListener(handler.exchange, { onError: () => {} })
   const origin = await httpServer((request, response) => {

@@ -4,7 +4,7 @@ import { createHandler, type Handler, type HandlerOptions } from '../../src/serv
 import { forAll, quiet } from './house.ts'
 
 /** An agent in this process, gone after the test. */
-export function local(run: Run, options: HandlerOptions = {}): Handler {
+export function local(run: Run, options: Partial<HandlerOptions> = {}): Handler {
   const handler = createHandler(agent({ name: 'Test' }, run), {
     auth: forAll,
     logger: quiet,

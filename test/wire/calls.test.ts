@@ -281,7 +281,11 @@ it('takes the headers of a call along, such as those of a trace', async () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const planner = createHandler(
     agent({ name: 'Planner' }, async (turn) => (await turn.call(noting, 'hi', { headers: { 'x-own': 'x' } })).text),
-    { calls: { headers: ({ agent: name }) => (name === 'Echo' ? { traceparent } : undefined) }, logger: quiet },
+    {
+      auth: 'none',
+      calls: { headers: ({ agent: name }) => (name === 'Echo' ? { traceparent } : undefined) },
+      logger: quiet,
+    },
   )
   expect((await (await connect(planner)).send('go')).text).toBe('hi')
   expect(seen).toEqual([[traceparent, 'x']])

@@ -8,7 +8,7 @@ import { callOf, messageOf, quiet } from '../support/house.ts'
 
 /** What comes of a message with this lineage. */
 async function answerTo(made: LocalAgent, lineage: JsonObject, options = {}) {
-  const { service } = createHandler(made, { logger: quiet, ...options })
+  const { service } = createHandler(made, { auth: 'none', logger: quiet, ...options })
   const message = messageOf('go', { metadata: { [lineageExtension]: lineage } })
   return await service.sendMessage({ message }, callOf())
 }

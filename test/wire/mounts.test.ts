@@ -12,7 +12,7 @@ import { collect, gate, quiet, until } from '../support/house.ts'
 import { connect, type Wire } from '../support/wire.ts'
 
 /** Says "hello", or counts to three in a task: after the first number it waits for the gate. */
-function counting(options: HandlerOptions = {}) {
+function counting(options: Partial<HandlerOptions> = {}) {
   const go = gate()
   const run = async (turn: Turn) => {
     if (turn.text === 'hello') return 'hello'
@@ -23,7 +23,7 @@ function counting(options: HandlerOptions = {}) {
     await numbers.close('three')
     return undefined
   }
-  const handler = createHandler(agent({ name: 'Counting' }, run), { logger: quiet, ...options })
+  const handler = createHandler(agent({ name: 'Counting' }, run), { auth: 'none', logger: quiet, ...options })
   onTestFinished(() => handler.drain(0))
   return { handler, go }
 }

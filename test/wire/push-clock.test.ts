@@ -41,6 +41,7 @@ it.each(logs)(
     const handler = createHandler(
       agent({ name: 'Test' }, (turn) => turn.requireInput('Which?').then(() => undefined)),
       {
+        auth: 'none',
         clock,
         log,
         logger: quiet,

@@ -160,7 +160,7 @@ it('the card says whether the agent pushes, and without it every operation is re
 it('webhooks without a guarded fetch are refused when the agent is put together', () => {
   const run = agent({ name: 'Test' }, async () => 'done')
   // @ts-expect-error: it has no check.
-  expect(() => createHandler(run, { push: { fetch } })).toThrow(/createPushFetch/)
+  expect(() => createHandler(run, { auth: 'none', push: { fetch } })).toThrow(/createPushFetch/)
 })
 
 it('each hostile URL is refused when it is registered, with the reason, and nothing is stored', async () => {
@@ -175,7 +175,7 @@ it('each hostile URL is refused when it is registered, with the reason, and noth
       turns++
       return turn.requireInput('Which?').then(() => undefined)
     }),
-    { push: { fetch: guarded }, logger: quiet },
+    { auth: 'none', push: { fetch: guarded }, logger: quiet },
   )
   onTestFinished(() => handler.drain(0))
   const wire = connect('http://agent.test/', (at, init) => handler.fetch(new Request(at, init)))

@@ -14,7 +14,7 @@ async function run(turn: Turn): Promise<void> {
 
 type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>
 
-function served(options: HandlerOptions = {}): Ask {
+function served(options: Partial<HandlerOptions> = {}): Ask {
   const handler = createHandler(agent({ name: 'Echo' }, run), { auth: forAll, logger: quiet, ...options })
   onTestFinished(() => handler.drain(0))
   return (method, path, body, more) => {

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { apiKey, hashApiKey } from '../auth/index.ts'
+import { agent } from '../index.ts'
+import { createHandler, type HandlerOptions } from './handler.ts'
+import { createHost } from './host.ts'
+
+const echo = agent({ name: 'Echo' }, ({ text }) => text)
+const logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+async function statusOf(options: HandlerOptions): Promise<number> {
+  const { fetch, drain } = createHandler(echo, { ...options, logger })
+  const { status } = await fetch(new Request('http://x.test/tasks', { headers: { 'a2a-version': '1.0' } }))
+  await drain(0)
+  return status
+}
+
+describe('who may call a handler', () => {
+  it('must be said, and the error tells how', () => {
+    const says = /agent\(Echo\): nothing says who may call.*`auth: \{ schemes: … \}`, or `auth: 'none'`/
+    // @ts-expect-error: nothing is said.
+    expect(() => createHandler(echo)).toThrow(says)
+    // @ts-expect-error: nothing is said of it.
+    expect(() => createHandler(echo, { logger })).toThrow(says)
+    // @ts-expect-error: nothing is said.
+    expect(() => createHost().add(echo)).toThrow(says)
+    // @ts-expect-error: nothing is said of it.
+    expect(() => createHost().add(echo, { at: '/echo' })).toThrow(says)
+  })
+
+  it.each([['None'], [true], [false], [null], ['']])('is not everybody because of a slip: %j', (auth) => {
+    const options = { auth, logger } as unknown as HandlerOptions
+    expect(() => createHandler(echo, options)).toThrow(`auth is ${JSON.stringify(auth)}`)
+    expect(() => createHost().add(echo, options)).toThrow(`auth is ${JSON.stringify(auth)}`)
+  })
+
+  it('is nobody in particular with an empty declaration, which is refused, too', () => {
+    expect(() => createHandler(echo, { auth: {}, logger })).toThrow('expected some schemes')
+  })
+
+  it('is everybody by `none`, and who has credentials otherwise', async () => {
+    const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-key') }] })
+    expect(await statusOf({ auth: 'none' })).toBe(400) // Nobody lists everything, but is let in.
+    expect(await statusOf({ auth: { schemes: { key } } })).toBe(401)
+  })
+})
