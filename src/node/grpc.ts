@@ -1,7 +1,8 @@
 import type { ServerHttp2Stream } from 'node:http2'
 import type { GrpcExchange, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
 import type { Http2Incoming } from './http2-incoming.ts'
-import { dismiss, nextTurn, writeAll } from './http2-write.ts'
+import { dismiss, writeAll } from './http2-write.ts'
+import { nextTurn } from './next-turn.ts'
 
 export function isGrpc(contentType: string | undefined): boolean {
   return contentType !== undefined && /^application\/grpc\s*(?:[+;]|$)/i.test(contentType)

@@ -3,7 +3,8 @@ import { answer } from '../http/answer.ts'
 import type { Exchange } from '../http/exchange.ts'
 import { secured } from '../http/security-headers.ts'
 import type { Http2Incoming } from './http2-incoming.ts'
-import { dismiss, nextTurn, writeAll } from './http2-write.ts'
+import { dismiss, writeAll } from './http2-write.ts'
+import { nextTurn } from './next-turn.ts'
 
 export interface Http2Answering {
   readonly exchange: Exchange

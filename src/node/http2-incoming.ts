@@ -4,6 +4,7 @@ import { type Load, Overloaded } from '../http/load.ts'
 import type { GrpcIncoming } from '../transports/grpc/rpc.ts'
 import type { Room } from './body.ts'
 import { allOf } from './incoming.ts'
+import { inNextTurn } from './next-turn.ts'
 import { certificateOf } from './peer-certificate.ts'
 
 /** A view of a request of HTTP/2, plain or gRPC. A class for the same reason as the one of HTTP/1.1. */
@@ -80,7 +81,10 @@ function collect(stream: ServerHttp2Stream, { announced, limit, room }: Collecti
       reject(length > limit ? new BodyTooLarge(limit) : new Overloaded())
     }
     stream.on('data', take)
-    stream.once('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)))
+    stream.once('end', () => {
+      const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)
+      inNextTurn(() => resolve(bytes))
+    })
     // It ends then, too, as if it were whole.
     stream.once('aborted', leave)
   })

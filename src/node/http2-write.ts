@@ -45,19 +45,6 @@ function drained(stream: ServerHttp2Stream, timeout: number): Promise<void> {
   })
 }
 
-let turn: Promise<void> | undefined
-
-/** Answers that are ready together go out together: that takes a tenth less CPU time per call (measured with Node 24). */
-export function nextTurn(): Promise<void> {
-  turn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      turn = undefined
-      resolve()
-    })
-  })
-  return turn
-}
-
 /** RFC 9113 §8.1: a caller that is answered before it has sent all is told that the rest is not needed. */
 export function dismiss(stream: ServerHttp2Stream): void {
   // What has come already must be gone before the stream can close.

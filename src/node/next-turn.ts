@@ -11,3 +11,16 @@ export function inNextTurn(work: () => void): void {
 function runDue(): void {
   for (const work of due.splice(0)) work()
 }
+
+let nextOne: Promise<void> | undefined
+
+/** The next turn of the event loop. Answers that wait for it leave in as few writes as there are connections. */
+export function nextTurn(): Promise<void> {
+  nextOne ??= new Promise((resolve) => {
+    inNextTurn(() => {
+      nextOne = undefined
+      resolve()
+    })
+  })
+  return nextOne
+}
