@@ -1,5 +1,8 @@
 import { execFile, spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -19,15 +22,29 @@ export async function findPython(): Promise<string | undefined> {
   return made ? own : undefined
 }
 
-/** What schemas and models in Python say of each text: see `schemas/python/tests/verdicts.py`. */
+/**
+ * What schemas and models in Python say of each text: see `schemas/python/tests/verdicts.py`. Several processes share
+ * the work, and each is given no more than it reads.
+ */
 export async function pythonVerdicts(python: string, texts: readonly string[]): Promise<readonly string[]> {
+  const workers = texts.length < 10_000 ? 1 : availableParallelism()
+  const share = Math.ceil(texts.length / workers)
+  const shares = Array.from({ length: workers }, (_, at) => texts.slice(at * share, (at + 1) * share))
+  return (await Promise.all(shares.map((each) => verdictsOf(python, each)))).flat()
+}
+
+async function verdictsOf(python: string, texts: readonly string[]): Promise<readonly string[]> {
   const script = fileURLToPath(new URL('../../schemas/python/tests/verdicts.py', import.meta.url))
   const child = spawn(python, ['-B', script], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, PYTHONUTF8: '1' },
   })
-  child.stdin.end(texts.map((each) => `${JSON.stringify(each)}\n`).join(''))
-  return (await text(child.stdout)).trimEnd().split('\n')
+  const [said] = await Promise.all([text(child.stdout), pipeline(Readable.from(linesOf(texts)), child.stdin)])
+  return said.trimEnd().split('\n')
+}
+
+function* linesOf(texts: readonly string[]): Generator<string> {
+  for (const each of texts) yield `${JSON.stringify(each)}\n`
 }
 
 async function works(command: string, args: readonly string[]): Promise<boolean> {

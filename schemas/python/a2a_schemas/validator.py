@@ -75,7 +75,23 @@ def _errors(validator: Draft7Validator, message: Any) -> list[str]:
 @lru_cache(maxsize=None)
 def _validators(version: str) -> dict[str, Draft7Validator]:
     files = (_directory() / f"v{version}").glob("*.json")
-    return {file.name: Draft7Validator(_read(file), registry=_registry()) for file in files}
+    return {file.name: Draft7Validator(_whole(_read(file))) for file in files}
+
+
+def _whole(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with what it refers to in place: references are looked up once, and not for every message."""
+    return _inline(schema, _registry().resolver(schema["$id"]))
+
+
+def _inline(schema: Any, resolver: Any) -> Any:
+    if isinstance(schema, list):
+        return [_inline(each, resolver) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        found = resolver.lookup(schema["$ref"])
+        return _inline(found.contents, found.resolver)
+    return {name: _inline(each, resolver) for name, each in schema.items() if name not in ("$id", "definitions")}
 
 
 def _types(version: str) -> list[str]:
