@@ -24,7 +24,7 @@ import type { TaskLog } from './tasks/log.ts'
 
 export interface ServeOptions
   extends Omit<HandlerOptions, 'auth' | 'push' | 'load'>,
-    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'load' | 'maxConnections' | 'upgrade'>> {
+    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'challenge' | 'load' | 'maxConnections' | 'upgrade'>> {
   /** Who may call. Without it, whoever is on this machine, and the server listens nowhere else. */
   readonly auth?: AuthChoice
   /** Tells webhooks what happens to tasks: by a `fetch` that is handed in, or by a guarded one with these options. */
@@ -144,6 +144,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
       port: 0,
       ...options,
       asksCertificate,
+      challenge: host.challenge,
       grpc: host.grpc,
       load,
       ...(load && { maxConnections: load.connections }),

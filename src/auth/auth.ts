@@ -18,6 +18,8 @@ export interface Auth {
   requireFor(skill: string, requirements: readonly SecurityRequirement[], principal: Principal): void
   /** Throws `unauthenticated`. */
   requireSomebody(principal: Principal): void
+  /** What callers are told whose credentials were not accepted. */
+  readonly challenge: string
   /** For cards. */
   readonly securitySchemes: Readonly<Record<string, SecurityScheme>>
   readonly security: readonly SecurityRequirement[]
@@ -123,6 +125,7 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
     requireSomebody(principal) {
       if (principal === anonymous) refuse(false)
     },
+    challenge: invalid,
     securitySchemes: Object.fromEntries(schemes.map(([name, { card }]) => [name, card])),
     // An empty requirement is one that everybody meets.
     security: isOpen && schemes.length > 0 ? [...required, {}] : required,

@@ -5,7 +5,7 @@ import type { TlsOptions } from 'node:tls'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { type ListenerOptions, toListener } from './listener.ts'
-import { createRefuser, refusalOf } from './refuse.ts'
+import { type Challenge, createRefuser, refusalOf } from './refuse.ts'
 import { sendText } from './send-text.ts'
 import { faultIn } from './unfit.ts'
 import type { Upgrade } from './upgrade.ts'
@@ -27,6 +27,8 @@ export interface ListenOptions extends ListenerOptions {
   readonly maxConnections?: number
   /** Answers gRPC at the same port. With it HTTP/2 is spoken, too. */
   readonly grpc?: GrpcExchange
+  /** Given, requests whose headers do not fit get 401 with it: who they are from cannot be known. Otherwise 431. */
+  readonly challenge?: Challenge
   /** Takes connections that are to become something else than HTTP. */
   readonly upgrade?: Upgrade | undefined
 }
@@ -46,11 +48,12 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
     asksCertificate = false,
     grpc,
     upgrade,
+    challenge,
     onError = console.error,
     unreadTimeout = keepAliveTimeout,
   } = options
   const listener = toListener(exchange, { onError, load, unreadTimeout })
-  const refuse = createRefuser(exchange, tls !== undefined)
+  const refuse = createRefuser(challenge)
   const headersTimeout = Math.min(requestTimeout, 10_000)
   const connectionsCheckingInterval = Math.min(1_000, requestTimeout / 2)
   const timeouts = { requestTimeout, headersTimeout, keepAliveTimeout, connectionsCheckingInterval }

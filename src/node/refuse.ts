@@ -1,8 +1,7 @@
 import { maxHeaderSize, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Exchange, Outgoing } from '../http/exchange.ts'
+import type { Outgoing } from '../http/exchange.ts'
 import { securityHeaders } from '../http/security-headers.ts'
-import { answerCutOff } from './cut-off-request.ts'
 
 /** Milliseconds for which a refused caller that is still sending may go on, so that it gets round to its answer. */
 const LINGER = 2_000
@@ -10,21 +9,23 @@ const LINGER = 2_000
 /** What Node says of a request that is none, or that we say of one. */
 export interface Fault {
   readonly code?: string | undefined
-  /** What came last. */
-  readonly rawPacket?: Uint8Array
 }
 
+/** What callers are asked for, as `WWW-Authenticate`. Undefined where nobody is asked. */
+export type Challenge = () => string | undefined
+
 /** Answers what is not HTTP, so that it never becomes a request: Node itself would close without a word of JSON. */
-export function createRefuser(exchange: Exchange, secure: boolean): (fault: Fault, socket: Duplex) => void {
-  return async (fault, socket) => {
+export function createRefuser(challenge: Challenge = () => undefined): (fault: Fault, socket: Duplex) => void {
+  return (fault, socket) => {
     if (socket.writableEnded) return
-    const isTooLong = fault.code === 'HPE_HEADER_OVERFLOW'
-    const unknown = isTooLong ? await answerCutOff(exchange, fault.rawPacket, secure) : undefined
-    if (!socket.writable || isAnswering(socket)) {
+    const answer = answerOn(socket)
+    if (!socket.writable || isAwaited(answer)) {
       socket.destroy()
       return
     }
-    socket.end(textOf(unknown ?? refusalOf(fault)))
+    // While there is no answer to be made, it is the head that did not fit, and not what follows the chunks of a body.
+    const asked = fault.code === 'HPE_HEADER_OVERFLOW' && !answer ? challenge() : undefined
+    socket.end(textOf(asked === undefined ? refusalOf(fault) : unread(asked)))
     setTimeout(() => socket.destroy(), LINGER).unref()
   }
 }
@@ -34,6 +35,13 @@ export function refusalOf({ code: kind = '' }: Fault): Outgoing & { readonly bod
   const { code, message } = refusals[kind] ?? { code: 400, message: 'This is no request of HTTP/1.1.' }
   const body = JSON.stringify({ error: { code, message } })
   return { status: code, headers: { 'content-type': 'application/json' }, body }
+}
+
+/** A request whose head could not be read is nobody's. */
+function unread(challenge: string): Outgoing {
+  const message = `The headers are longer than ${maxHeaderSize} bytes: no credentials could be read.`
+  const body = JSON.stringify({ error: { code: 401, status: 'UNAUTHENTICATED', message } })
+  return { status: 401, headers: { 'content-type': 'application/json', 'www-authenticate': challenge }, body }
 }
 
 function textOf({ status, headers, body = '' }: Outgoing): string {
@@ -53,7 +61,12 @@ const refusals: Readonly<Record<string, { readonly code: number; readonly messag
   NOT_ONE_HOST: { code: 400, message: 'A request of HTTP/1.1 has exactly one Host header.' },
 }
 
-/** Whether an answer has begun on this connection, or one is awaited by a request that was whole: it would be taken for it. */
-function isAnswering({ _httpMessage: answer }: Duplex & { readonly _httpMessage?: ServerResponse | null }): boolean {
+/** The answer to the request that is being read or worked on, if there is one. */
+function answerOn({ _httpMessage: answer }: Duplex & { readonly _httpMessage?: ServerResponse | null }) {
+  return answer ?? undefined
+}
+
+/** Whether an answer has begun on this connection, or one is awaited by a request that was whole: ours would be taken for it. */
+function isAwaited(answer: ServerResponse | undefined): boolean {
   return answer?.headersSent === true || answer?.req.complete === true
 }

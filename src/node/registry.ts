@@ -8,7 +8,7 @@ import { type ListenOptions, listen } from './listen.ts'
 export interface ServeRegistryOptions
   extends Omit<RegistryOptions, 'fetch'>,
     Omit<RegistryExchangeOptions, 'host'>,
-    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate'>> {
+    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'challenge'>> {
   /** A guarded one unless it is given. */
   readonly fetch?: RegistryFetch
   /** Who publishes the catalog. */

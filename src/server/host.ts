@@ -24,6 +24,8 @@ export interface Host {
   readonly fetch: (request: Request) => Promise<Response>
   /** Only if it was made with what gRPC needs. */
   readonly grpc: GrpcExchange | undefined
+  /** What callers of its agents are asked for, as `WWW-Authenticate`; undefined if for nothing. */
+  challenge(): string | undefined
   add(agent: Agent, options: HandlerOptions & Place): Resident
   /** From now on nobody finds it; its turns may finish until the deadline (milliseconds). */
   remove(resident: Resident, deadline: number): Promise<void>
@@ -36,6 +38,9 @@ export interface HostOptions {
   /** Loaded only by those who want it. */
   readonly grpc?: GrpcKit
 }
+
+/** An answer of so many is long enough. */
+const maxChallenges = 8
 
 export function createHost({ grpc: kit }: HostOptions = {}): Host {
   let sites: readonly Site[] = []
@@ -81,6 +86,10 @@ export function createHost({ grpc: kit }: HostOptions = {}): Host {
     exchange,
     fetch: toFetch(exchange),
     grpc: desk?.exchange,
+    challenge() {
+      const asked = new Set(residents().flatMap(({ challenge = [] }) => challenge))
+      return asked.size > 0 ? [...asked].slice(0, maxChallenges).join(', ') : undefined
+    },
     add(agent, given) {
       requireChoice(agent.profile.name, given)
       const { at: place = '', name, ...options } = given

@@ -45,6 +45,8 @@ export interface ResidentOptions extends HandlerOptions, AddressOptions {}
 /** An agent at work, ready to be given a face. */
 export interface Resident extends Runtime, Behind {
   readonly options: ResidentOptions
+  /** What callers are asked for, as `WWW-Authenticate`, if for anything. */
+  readonly challenge: string | undefined
   /** For wires that find out by themselves who is calling: throws if that one must not be served now. */
   admit(principal: Principal): Promise<void>
 }
@@ -91,6 +93,7 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
     ...(limits && { counts }),
     metrics: metrics && createMetricsPage(metrics, admission, options.metrics === true ? {} : options.metrics || {}),
     options,
+    challenge: admission.auth?.challenge,
     async admit(principal) {
       if (options.load?.isOver()) throw overloaded()
       if (limits) requireAllowed(await limits.count(principal))

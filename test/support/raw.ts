@@ -50,9 +50,13 @@ export function converse(
 }
 
 /** The same for pieces that come one after the other, in packets of their own, until there is an answer. */
-export function converseSlowly(port: number, pieces: AsyncIterable<string | Uint8Array>): Promise<RawAnswer> {
+export function converseSlowly(
+  port: number,
+  pieces: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
+  { tls = false }: Pick<ConverseOptions, 'tls'> = {},
+): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1').setNoDelay()
+    const socket = dialPort(port, tls).setNoDelay()
     let text = ''
     let isOver = false
     socket.setEncoding('latin1')

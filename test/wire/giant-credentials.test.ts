@@ -1,0 +1,158 @@
+import { connect as connectHttp2 } from 'node:http2'
+import { expect, it, onTestFinished } from 'vitest'
+import { agent } from '../../src/agent/agent.ts'
+import { apiKey, hashApiKey, jwt } from '../../src/auth/index.ts'
+import { grpcClient } from '../support/grpc.ts'
+import { audience, startIssuer } from '../support/issuer.ts'
+import { converse, converseSlowly, type RawAnswer } from '../support/raw.ts'
+import { getOverHttp2, outcomeOverHttp2 } from '../support/raw-http2.ts'
+import { selfSigned } from '../support/self-signed.ts'
+import { type ServedOptions, served } from '../support/served.ts'
+
+const megabyte = 'x'.repeat(2 ** 20)
+const head = 'GET /tasks HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\n'
+const challenge = 'Bearer realm="Test", error="invalid_token"'
+
+async function open(options: ServedOptions = {}) {
+  const issuer = await startIssuer()
+  const corp = jwt({ issuer: issuer.url, audience, keys: { url: issuer.keysUrl } })
+  const opened = await served(async () => 'hi', { auth: { schemes: { corp } }, ...options })
+  return { ...opened, issuer }
+}
+
+/** So many bytes of a request in each packet, until it is answered. */
+function* packets(request: string, size: number) {
+  for (let at = 0; at < request.length; at += size) yield request.slice(at, at + size)
+}
+
+/** What is told in both cases: nothing of the token, of the agent or of its keys. */
+function expectRefusal({ status, head: told, body }: RawAnswer): void {
+  expect({ status, body: JSON.parse(body) }).toEqual({
+    status: 401,
+    body: {
+      error: {
+        code: 401,
+        status: 'UNAUTHENTICATED',
+        message: 'The headers are longer than 16384 bytes: no credentials could be read.',
+      },
+    },
+  })
+  expect(told).toContain(`www-authenticate: ${challenge.toLowerCase()}\r\n`)
+  expect(told).toContain('connection: close')
+}
+
+it.each([
+  ['a token', `authorization: Bearer ${megabyte}`],
+  ['a cookie', `cookie: ${megabyte}`],
+  ['a name', `${megabyte}: 1`],
+])('%s of a megabyte gets a 401 with a challenge', async (_, line) => {
+  const { server } = await open()
+  expectRefusal(await converse(server.port, [`${head}${line}\r\n\r\n`]))
+  expectRefusal(await converse(server.port, [`POST / HTTP/1.1\r\nhost: x\r\n${line}\r\n\r\n`]))
+  expectRefusal(await converse(server.port, [`GET /${megabyte} HTTP/1.1\r\nhost: x\r\n${line}\r\n\r\n`]))
+})
+
+it.each([1, 7, 1_000, 16_383])(
+  'a token of a megabyte gets the same in packets of %d byte(s)',
+  { timeout: 60_000 },
+  async (size) => {
+    const { server, issuer } = await open()
+    const request = `${head}authorization: Bearer ${megabyte}\r\n\r\n`
+    expectRefusal(await converseSlowly(server.port, packets(request, size)))
+    // Others are answered as before.
+    const authorization = `Bearer ${await issuer.token()}`
+    const headers = { 'a2a-version': '1.0', authorization }
+    expect((await fetch(`${server.url}/tasks`, { headers })).status).toBe(200)
+  },
+)
+
+it('a token of a megabyte gets the same where HTTP/2 shares the port, and in TLS', { timeout: 60_000 }, async () => {
+  const request = `${head}authorization: Bearer ${megabyte}\r\n\r\n`
+  for (const grpc of [true, false]) {
+    for (const tls of [true, false]) {
+      const { server } = await open({ grpc, ...(tls && { tls: selfSigned() }) })
+      expectRefusal(await converse(server.port, [request], { tls }))
+      expectRefusal(await converseSlowly(server.port, packets(request, 500), { tls }))
+    }
+  }
+})
+
+it('a token of a megabyte gets 431 where nobody is asked for credentials, whatever its packets are', async () => {
+  const { server } = await served(async () => 'hi', { auth: 'none' })
+  const request = `${head}authorization: Bearer ${megabyte}\r\n\r\n`
+  const error = { code: 431, message: 'The headers are longer than 16384 bytes.' }
+  for (const answer of [
+    await converse(server.port, [request]),
+    await converseSlowly(server.port, packets(request, 500)),
+  ]) {
+    expect(answer).toMatchObject({ status: 431, body: JSON.stringify({ error }) })
+    expect(answer.head).not.toContain('www-authenticate')
+  }
+})
+
+it('a request with one is never taken for a call, also where everybody may call', async () => {
+  const { server, wire } = await served(async (turn) => turn.requireInput('?'), {
+    auth: 'none',
+    push: { loopback: 'allow', schemes: ['http'] },
+  })
+  const { id } = await wire.sendTask('x')
+  const hook = { taskId: id, id: 'hook', url: 'http://127.0.0.1:9999/' }
+  await wire.result('CreateTaskPushNotificationConfig', hook)
+  const line = `DELETE /tasks/${id}/pushNotificationConfigs/hook HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\n`
+  const { status } = await converse(server.port, [`${line}authorization: Bearer ${megabyte}\r\n\r\n`])
+  expect(status).toBe(431)
+  expect(await wire.result('GetTaskPushNotificationConfig', { taskId: id, id: 'hook' })).toMatchObject({ id: 'hook' })
+})
+
+it('trailers that do not fit are no matter of who is calling', async () => {
+  const { server, issuer } = await open()
+  const authorization = `authorization: Bearer ${await issuer.token()}`
+  const chunked = 'content-type: application/json\r\na2a-version: 1.0\r\ntransfer-encoding: chunked'
+  const { status } = await converse(server.port, [
+    `POST / HTTP/1.1\r\nhost: x\r\n${authorization}\r\n${chunked}\r\n\r\n1\r\n{\r\n0\r\n`,
+    `x: ${megabyte}\r\n\r\n`,
+  ])
+  expect(status).toBe(431)
+})
+
+it('several agents at one port each say what they ask for', async () => {
+  const { server } = await open()
+  const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
+  server.add(
+    agent({ name: 'Other' }, () => 'hi'),
+    { at: '/other', auth: { schemes: { key } } },
+  )
+  server.add(
+    agent({ name: 'Open' }, () => 'hi'),
+    { at: '/open', auth: 'none' },
+  )
+  const { status, head: told } = await converse(server.port, [`${head}authorization: Bearer ${megabyte}\r\n\r\n`])
+  expect(status).toBe(401)
+  const other = 'ApiKey realm="Other", in="header", name="X-API-Key"'
+  expect(told).toContain(`www-authenticate: ${other}, ${challenge}\r\n`.toLowerCase())
+})
+
+it.each([17_000, 60_000])(
+  'over HTTP/2 and gRPC, one of %d bytes is read and refused with a challenge',
+  async (size) => {
+    const { server } = await open({ grpc: true })
+    const authorization = `Bearer ${'x'.repeat(size)}`
+    const session = connectHttp2(server.url, { maxSendHeaderBlockLength: 2 ** 24 })
+    onTestFinished(() => session.destroy())
+    const stream = session.request({ ':path': '/tasks', 'a2a-version': '1.0', authorization })
+    const answered = await new Promise<object>((resolve, reject) => stream.on('response', resolve).on('error', reject))
+    expect(answered).toMatchObject({ ':status': 401, 'www-authenticate': challenge })
+    const failed = await grpcClient(server.port)
+      .unary('lf.a2a.v1.A2AService/GetTask', { id: 't' }, { metadata: { authorization } })
+      .catch((error) => error)
+    expect(failed).toMatchObject({ code: 16, details: 'The credentials were not accepted.' })
+    expect(failed.metadata.get('www-authenticate')).toEqual([challenge])
+  },
+)
+
+// The state in which headers are compressed is lost with them: RFC 9113 §4.3 leaves nothing but to end the connection.
+it('over HTTP/2, one of a megabyte ends its connection, and no other one', async () => {
+  const { server, issuer } = await open({ grpc: true })
+  expect(await outcomeOverHttp2(server.url, { authorization: `Bearer ${megabyte}` })).toMatch(/^(ERR_HTTP2|ECONNRESET)/)
+  expect(await getOverHttp2(server.port, [`Bearer ${await issuer.token()}`])).toContain('"tasks"')
+})
