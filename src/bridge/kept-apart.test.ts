@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { callOf, collect, forAll, messageOf, quiet, taskOf } from '../../test/support/house.ts'
 import { agent } from '../agent/agent.ts'
+import type { Call, Service } from '../protocol/service.ts'
 import { createHandler } from '../server/handler.ts'
 import { keptApart } from './kept-apart.ts'
 
@@ -69,6 +70,34 @@ describe('callers who are one to a service', () => {
     await expect(service.sendMessage({ message: { ...inContext, messageId: 'b' } }, bob)).rejects.toMatchObject({
       code: 'context-not-found',
     })
+  })
+
+  it('have keys of their own, and get no task of another by sending what began it', async () => {
+    const service = shared()
+    const keyed = (call: Call) => ({ ...call, idempotencyKey: 'k' })
+    const message = messageOf('tea')
+    const first = taskOf(await service.sendMessage({ message }, keyed(ada)))
+    expect(taskOf(await service.sendMessage({ message }, keyed(ada))).id).toBe(first.id)
+    const other = { ...message, messageId: 'another' }
+    expect(taskOf(await service.sendMessage({ message: other }, keyed(bob))).id).not.toBe(first.id)
+    const knows: Service = { ...service, sendMessage: async () => ({ type: 'task', task: first }) }
+    const forgetful = keptApart(knows)
+    await forgetful.sendMessage({ message }, ada)
+    await expect(forgetful.sendMessage({ message }, bob)).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('reach nothing that was begun before it was known who began it, as after a restart', async () => {
+    const service = shared()
+    const { id: taskId, contextId } = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
+    const restarted = keptApart(service)
+    for (const call of [ada, bob]) {
+      await expect(restarted.getTask({ taskId }, call)).rejects.toMatchObject({ code: 'task-not-found' })
+      await expect(
+        restarted.sendMessage({ message: messageOf('more', { taskId, contextId }) }, call),
+      ).rejects.toMatchObject({ code: 'task-not-found' })
+      expect((await restarted.listTasks({}, call)).tasks).toEqual([])
+    }
+    expect(taskOf(await restarted.sendMessage({ message: messageOf('anew') }, ada)).id).not.toBe(taskId)
   })
 
   it('lose sight of their oldest tasks where more are begun than are remembered', async () => {

@@ -11,14 +11,18 @@ export interface KeptApartOptions {
 
 /**
  * For a service to which all callers are one, as a client is to its agent: each sees only the tasks and contexts that it
- * has begun itself. This is remembered here, for as long as this lives.
+ * has begun itself. This is remembered here, for as long as this lives: after a restart, what was begun before is
+ * nobody's.
  */
 export function keptApart(service: Service, { capacity = 10_000 }: KeptApartOptions = {}): Service {
   const tasks = createOwners(capacity)
   const contexts = createOwners(capacity)
 
+  /** An agent that knows a message again answers with the task that it began, whoever sent it. */
   function note({ id, contextId }: Pick<Task, 'id' | 'contextId'>, { principal }: Call): void {
-    tasks.note(id, principal)
+    if (!tasks.note(id, principal)) {
+      throw new A2AError('conflict', 'A message of this messageId was sent before: take a new one.')
+    }
     contexts.note(contextId, principal)
   }
 
@@ -61,11 +65,11 @@ export function keptApart(service: Service, { capacity = 10_000 }: KeptApartOpti
   return {
     async sendMessage(request, call) {
       requireOwn(request, call)
-      return noteOutcome(await service.sendMessage(request, call), call)
+      return noteOutcome(await service.sendMessage(request, await withOwnKey(call)), call)
     },
     async *streamMessage(request, call) {
       requireOwn(request, call)
-      for await (const event of service.streamMessage(request, call)) {
+      for await (const event of service.streamMessage(request, await withOwnKey(call))) {
         noteEvent(event, call)
         yield event
       }
@@ -93,9 +97,18 @@ export function keptApart(service: Service, { capacity = 10_000 }: KeptApartOpti
   }
 }
 
+/** To the agent all callers are one, and so are their keys. */
+async function withOwnKey(call: Call): Promise<Call> {
+  const { idempotencyKey, principal } = call
+  if (idempotencyKey === undefined) return call
+  const text = new TextEncoder().encode(JSON.stringify([ownerOf(principal), idempotencyKey]))
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
+  return { ...call, idempotencyKey: Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('') }
+}
+
 interface Owners {
-  /** The first one has it. */
-  note(id: string, principal: Principal): void
+  /** The first one has it. Answers whether that is this one. */
+  note(id: string, principal: Principal): boolean
   isOf(id: string, principal: Principal): boolean
   countOf(principal: Principal): number
 }
@@ -119,11 +132,13 @@ function createOwners(capacity: number): Owners {
 
   return {
     note(id, principal) {
-      if (owners.has(id)) return
       const owner = ownerOf(principal)
+      const known = owners.get(id)
+      if (known !== undefined) return known === owner
       owners.set(id, owner)
       count(owner, 1)
       if (owners.size > capacity) forgetOldest()
+      return true
     },
     isOf: (id, principal) => owners.get(id) === ownerOf(principal),
     countOf: (principal) => counts.get(ownerOf(principal)) ?? 0,

@@ -3,7 +3,7 @@ import type { RequestOf, ResultOf, UnaryOperation } from '../dialects/dialect.ts
 import { v1_0 } from '../dialects/v1.0/index.ts'
 import type { MeshCall, MeshMethod } from '../mesh/options.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import { A2AError } from '../protocol/errors.ts'
+import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import type { Call, Service } from '../protocol/service.ts'
 import { traceHeaders } from '../protocol/trace.ts'
@@ -60,14 +60,19 @@ export function a2aMethods(options: A2AMethodsOptions): Readonly<Record<string, 
   const { principalOf = meshPrincipal({ allowsAnonymous }) } = options
   const sending: Service = { ...service, sendMessage: (request, call) => sendWithin(service, request, call, patience) }
 
-  async function callOf(call: MeshCall): Promise<Call> {
+  /** Whatever key a send has, or else its envelope: so it is done once, also if what was seen of it here was forgotten. */
+  async function callOf(call: MeshCall, { idempotencyKey = call.envelope.message_id }: JsonObject = {}): Promise<Call> {
     const { signal, trace } = call
-    return { principal: await principalOf(call), signal, trace, ...(trace && { headers: traceHeaders(trace) }) }
+    if (typeof idempotencyKey !== 'string' || !/^[ -~]{1,255}$/.test(idempotencyKey)) {
+      throw invalidParams('idempotencyKey', 'expected 1 to 255 printable ASCII characters')
+    }
+    const told = trace && { headers: traceHeaders(trace) }
+    return { principal: await principalOf(call), signal, trace, idempotencyKey, ...told }
   }
 
   const bridged = <O extends BridgedOperation>(operation: O): MeshMethod =>
     translating(async (parameters, call) => {
-      const asked = await callOf(call)
+      const asked = await callOf(call, parameters)
       const request: RequestOf<O> = v1_0.decodeRequest[operation](parameters)
       const told = operation === 'sendMessage' ? { ...request, dialect: v1_0.name } : request
       const result = await (sending as Asked)[operation](told, asked)

@@ -2,42 +2,36 @@ import { poll, sendAndPoll } from '../client/poll.ts'
 import type { RequestOf, ResultOf } from '../dialects/dialect.ts'
 import { v1_0Client } from '../dialects/v1.0/client.ts'
 import type { MeshLink } from '../mesh/link.ts'
-import { systemClock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject, Principal } from '../protocol/model.ts'
 import type { Call, Service } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
 import type { Trace } from '../protocol/trace.ts'
 import { isOfMesh, toA2AError } from './errors.ts'
+import { differences, type LookOptions, lookingAt } from './looks.ts'
 import { type BridgedMethod, type BridgedOperation, operations } from './methods.ts'
 
 /** A way to the peer, or each caller's own: to the peer, whoever signs is who asks. */
 export type LinkOf = MeshLink | ((principal: Principal) => MeshLink)
 
-export interface MeshServiceOptions {
+export interface MeshServiceOptions extends LookOptions {
   readonly link: LinkOf
-  /** Milliseconds between two looks at a task, at first and at last. */
-  readonly minDelay?: number
-  readonly maxDelay?: number
 }
 
 /**
  * A peer that has the methods of A2A (`a2aMethods`) as a service, as if it were here. The mesh has no streams: they are
  * told by looking again and again.
  */
-export function meshService({ link, minDelay = 100, maxDelay = 2_000 }: MeshServiceOptions): Service {
-  const looking = { minDelay, maxDelay, clock: systemClock }
-
+export function meshService({ link, ...options }: MeshServiceOptions): Service {
   async function ask<O extends BridgedOperation>(
     operation: O,
     request: RequestOf<O>,
-    { principal, signal, trace }: Call,
+    { principal, signal, trace, idempotencyKey }: Call,
   ): Promise<ResultOf<O>> {
-    const data = await requested(linkFor(link, principal), methodOf[operation], {
-      parameters: v1_0Client.encodeRequest[operation](request),
-      signal,
-      trace,
-    })
+    const encoded = v1_0Client.encodeRequest[operation](request) as JsonObject
+    const isKeyed = operation === 'sendMessage' && idempotencyKey !== undefined
+    const parameters = isKeyed ? { ...encoded, idempotencyKey } : encoded
+    const data = await requested(linkFor(link, principal), methodOf[operation], { parameters, signal, trace })
     return v1_0Client.decodeResult[operation](data, request)
   }
 
@@ -46,13 +40,14 @@ export function meshService({ link, minDelay = 100, maxDelay = 2_000 }: MeshServ
     getTask: (request, call) => ask('getTask', request, call),
     listTasks: (request, call) => ask('listTasks', request, call),
     cancelTask: (request, call) => ask('cancelTask', request, call),
-    streamMessage: (request, call) => sendAndPoll(service, request, call, { ...looking, onAnswer() {}, onPoll() {} }),
+    streamMessage: (request, call) =>
+      differences(sendAndPoll(looking.service, request, call, { ...looking, onAnswer() {}, onPoll() {} })),
     async *subscribeToTask(request, call) {
       const task = await service.getTask(request, call)
       if (isEnded(task.status.state) && !request.tellEnded) {
         throw new A2AError('unsupported-operation', `Task ${task.id} has ended: get it instead of following it.`)
       }
-      yield* poll(service, request.taskId, call, looking)
+      yield* differences(poll(looking.service, request.taskId, call, looking))
     },
     createPushConfig: noPush,
     getPushConfig: noPush,
@@ -62,6 +57,7 @@ export function meshService({ link, minDelay = 100, maxDelay = 2_000 }: MeshServ
       throw new A2AError('unsupported-operation', 'The mesh has no extended cards.')
     },
   }
+  const looking = lookingAt(service, options)
   return service
 }
 

@@ -1,11 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { agent, type Run } from '../../src/agent/agent.ts'
 import { meshService } from '../../src/bridge/index.ts'
+import { MeshError, type MeshLink } from '../../src/mesh/index.ts'
+import type { StreamEvent } from '../../src/protocol/events.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { bridged } from '../support/bridged.ts'
-import { callOf, collect, forAll, messageOf, quiet, send, taskOf } from '../support/house.ts'
+import { callOf, collect, forAll, gate, messageOf, quiet, send, taskOf } from '../support/house.ts'
 import { errorContract } from './service/errors.ts'
 import { sendContract } from './service/sending.ts'
+import { tell, wordsOf } from './service/story.ts'
 import { taskContract } from './service/tasks.ts'
 import type { ServiceContract } from './service/traits.ts'
 
@@ -13,7 +16,6 @@ const fast = { minDelay: 5, maxDelay: 20 }
 
 const contract: ServiceContract = {
   ended: 'unsupported-operation',
-  canRepeat: false,
   async open(run: Run) {
     const handler = createHandler(agent({ name: 'Test' }, run), { auth: forAll, logger: quiet, cancelGrace: 50 })
     onTestFinished(() => handler.drain(0))
@@ -27,21 +29,68 @@ describe('the service of a peer of the mesh', () => {
   describe('tasks', () => taskContract(contract))
   describe('errors', () => errorContract(contract))
 
-  it('tells a task again and again until it rests, for the mesh has no streams', async () => {
-    const gate = Promise.withResolvers<void>()
+  it('streams a long task as the task at first and then what changes, though the mesh has no streams', async () => {
+    const [half, whole] = [gate(), gate()]
     const service = await contract.open(async (turn) => {
-      await turn.status('working')
-      await gate.promise
-      await turn.data({ price: 4.25 })
+      await turn.status('working', 'Counting')
+      const numbers = turn.artifact('numbers')
+      await numbers.write('one')
+      await half.promise
+      await numbers.write('two')
+      await whole.promise
+      await turn.status('completed', 'Counted')
     })
-    const states: string[] = []
-    for await (const event of service.streamMessage({ message: messageOf('tea') }, callOf())) {
-      if (event.type !== 'task') return expect.fail(`a ${event.type}`)
-      states.push(event.task.status.state)
-      gate.resolve()
+    const events: StreamEvent[] = []
+    for await (const event of service.streamMessage({ message: messageOf('count') }, callOf())) {
+      events.push(event)
+      const words = wordsOf(event)
+      if (words.includes('one')) half.resolve()
+      if (words.includes('two')) whole.resolve()
     }
-    expect(states[0]).toBe('working')
-    expect(states.at(-1)).toBe('completed')
+    const words = events.map(wordsOf)
+    expect(words[0]).toBe('task working')
+    expect(words.filter((each) => !/^(task|status) working/.test(each))).toEqual([
+      'artifact one',
+      'artifact two, more',
+      'status completed: Counted',
+    ])
+    expect(events.map(({ isLast }) => isLast === true)).toEqual(events.map((_, n) => n === events.length - 1))
+  })
+
+  it('streams up to a question, which is the last of that stream', async () => {
+    const service = await contract.open(tell)
+    const events = await collect(service.streamMessage({ message: messageOf('ask') }, callOf()))
+    const last = events.at(-1)
+    expect(last && wordsOf(last)).toBe('status input-required: Up to what?')
+    expect(last?.isLast).toBe(true)
+  })
+
+  it('goes on with a stream although a look fails for a while, and ends it with the error of one that keeps failing', async () => {
+    const done = gate()
+    const handler = createHandler(
+      agent({ name: 'Test' }, async (turn) => {
+        await turn.status('working')
+        await done.promise
+      }),
+      { auth: forAll, logger: quiet, cancelGrace: 50 },
+    )
+    onTestFinished(() => handler.drain(0))
+    const { link } = await bridged({ service: handler.service })
+    let failures = 3
+    const flaky: MeshLink = {
+      ...link,
+      async request(method, parameters, options) {
+        if (method === 'a2a.get' && failures-- > 0) throw new MeshError('SERVICE_UNAVAILABLE', 'Come again.')
+        if (failures < 0) done.resolve()
+        return await link.request(method, parameters, options)
+      },
+    }
+    const service = meshService({ link: flaky, ...fast })
+    const events = await collect(service.streamMessage({ message: messageOf('tea') }, callOf()))
+    expect(events.map(wordsOf).at(-1)).toBe('status completed')
+    failures = Number.POSITIVE_INFINITY
+    const hopeless = service.streamMessage({ message: messageOf('tea') }, callOf())
+    await expect(collect(hopeless)).rejects.toMatchObject({ code: 'unavailable' })
   })
 
   it('follows a task from where it is, and refuses one that has ended unless its end is wanted', async () => {

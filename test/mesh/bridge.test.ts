@@ -10,7 +10,7 @@ import { cardOf } from '../../src/server/card.ts'
 import { createHandler, type HandlerOptions } from '../../src/server/handler.ts'
 import { type Bridged, bridged } from '../support/bridged.ts'
 import { quiet } from '../support/house.ts'
-import { meshCard, meshPlace } from '../support/mesh.ts'
+import { meshCard, meshPair, meshPlace, post, signedRequest } from '../support/mesh.ts'
 
 type Options = Partial<HandlerOptions> & { readonly skills?: readonly SkillProfile[] }
 
@@ -121,6 +121,36 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
     expect(await link.request('a2a.send', saying('where?'), { trace })).toMatchObject({
       message: { parts: [{ text: '00-0af7651916cd43dd8448eb211c80319c' }] },
     })
+  })
+
+  it('sends once under one key, however often it asks, and another body under that key is refused', async () => {
+    const { link, other } = await bridge(async (turn) => void (await turn.data({ said: turn.text })))
+    const sent = { ...saying('tea'), idempotencyKey: 'order 7' }
+    const [first, second] = [await taskIn(link.request('a2a.send', sent)), await taskIn(link.request('a2a.send', sent))]
+    expect(second.id).toBe(first.id)
+    await expect(link.request('a2a.send', { ...saying('milk'), idempotencyKey: 'order 7' })).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: { reason: 'CONFLICT' },
+    })
+    expect((await taskIn(other.request('a2a.send', sent))).id).not.toBe(first.id)
+    await expect(link.request('a2a.send', { ...saying('tea'), idempotencyKey: '' })).rejects.toMatchObject({
+      code: 'VALIDATION_FAILED',
+      message: expect.stringContaining('idempotencyKey'),
+    })
+  })
+
+  it('is answered once to one envelope, also by a replica that has not seen it', async () => {
+    let runs = 0
+    const served = agent({ name: 'Prices', skills: [price] }, async (turn) => void (await turn.data({ run: ++runs })))
+    const { service, drain } = createHandler(served, { auth: 'none', logger: quiet })
+    onTestFinished(() => drain(0))
+    const methods = a2aMethods({ service })
+    const [one, two] = [await meshPair({ methods }), await meshPair({ methods })]
+    const envelope = await signedRequest(one.shopKey, { payload: { method: 'a2a.send', parameters: saying('tea') } })
+    const answers = [one, two].map(async (pair) => await post((await meshPlace(pair.price)).endpoint, envelope))
+    const tasks = (await Promise.all(answers)).map(({ body }) => Object(body.payload).data.task.id)
+    expect(tasks[0]).toBe(tasks[1])
+    expect(runs).toBe(1)
   })
 
   it('learns which field is wrong', async () => {

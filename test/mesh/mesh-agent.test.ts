@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { type MeshAgentOptions, meshAgent } from '../../src/bridge/index.ts'
 import { connect } from '../../src/client/connect.ts'
 import { MeshError, type MeshMethod, MeshRefusal } from '../../src/mesh/index.ts'
+import type { StreamEvent } from '../../src/protocol/events.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { forAll, quiet } from '../support/house.ts'
 import { meshPair, meshPlace } from '../support/mesh.ts'
@@ -117,6 +118,29 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     expect((await client.task(task.id).cancel()).status.state).toBe('canceled')
   })
 
+  it('is streamed to who wants a stream: a message, or a task with its artifact, however long it takes', async () => {
+    const gate = Promise.withResolvers<void>()
+    const slowly = { get_price: () => gate.promise.then(() => ({ price: 4.25 })) }
+    const asked = [{ data: {} }, { skill: 'get_price' }] as const
+    expect(await typesOf((await peerAsAgent(prices)).stream(...asked))).toEqual(['message'])
+    const whole = ['task working', 'artifact', 'status completed']
+    expect(await typesOf((await peerAsAgent(prices, { answerAs: 'artifact' })).stream(...asked))).toEqual(whole)
+    const slow = (await peerAsAgent(slowly, { answerAs: 'artifact' })).stream(...asked)
+    const first = (await slow.next()).value
+    expect(first).toMatchObject({ type: 'task', task: { status: { state: 'working' } } })
+    gate.resolve()
+    expect(await typesOf(slow)).toEqual(whole.slice(1))
+  })
+
+  it('fails in the stream as it fails otherwise', async () => {
+    const refuse: MeshMethod = () => {
+      throw new MeshRefusal('SOLD_OUT', 'There is none left.')
+    }
+    const client = await peerAsAgent({ get_price: refuse })
+    const types = await typesOf(client.stream({ data: {} }, { skill: 'get_price' }))
+    expect(types).toEqual(['task failed'])
+  })
+
   it('is in the trace of its caller', async () => {
     const client = await peerAsAgent({
       get_price: (_, { trace }) => ({ in: trace?.traceparent.slice(3, 35) ?? 'none' }),
@@ -140,3 +164,12 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
     expect(asked).toEqual(['anonymous'])
   })
 })
+
+async function typesOf(events: AsyncIterable<StreamEvent>): Promise<readonly string[]> {
+  const types: string[] = []
+  for await (const event of events) {
+    const status = event.type === 'task' ? event.task.status : event.type === 'status' ? event.status : undefined
+    types.push(status ? `${event.type} ${status.state}` : event.type)
+  }
+  return types
+}
