@@ -1,9 +1,9 @@
 import type { StatusEvent } from '../../protocol/events.ts'
 import type { TaskStatus } from '../../protocol/model.ts'
 import type { Scope, TaskHead } from '../../tasks/log.ts'
-import { isWithin } from '../../tasks/scope.ts'
 import { withoutMessage } from '../../tasks/without-message.ts'
-import type { Database } from './database.ts'
+import type { Database, Query } from './database.ts'
+import { ownedBy } from './owned-by.ts'
 import { decodeText, encodeText } from './text.ts'
 
 /** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
@@ -53,11 +53,16 @@ function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | 
 export type FindHead = (taskId: string, scope?: Scope) => Promise<TaskHead | undefined>
 
 export function createFindHead(db: Database): FindHead {
-  const ofTask = db.prepare<HeadRow>(`${selectHeads(db)} WHERE task.task_id = $1`)
+  /** One for each form of a scope. */
+  const prepared = new Map<string, Query<HeadRow>>()
 
+  // Of a task that is not within the scope nothing is read: it must take no longer than one that never was.
   return async (taskId, scope) => {
-    const [row] = await ofTask(encodeText(taskId))
-    const head = row && decodeHead(row)
-    return head && (!scope || isWithin(scope, head.owner)) ? head : undefined
+    const { conditions, values } = scope ? ownedBy(scope) : { conditions: [], values: [] }
+    const where = [...conditions, `task.task_id = $${values.length + 1}`].join(' AND ')
+    const query = prepared.get(where) ?? db.prepare<HeadRow>(`${selectHeads(db)} WHERE ${where}`)
+    prepared.set(where, query)
+    const [row] = await query(...values, encodeText(taskId))
+    return row && decodeHead(row)
   }
 }

@@ -1,9 +1,9 @@
-import { tenantPrefix } from '../../protocol/owner.ts'
-import type { HeadPage, ListQuery, Scope } from '../../tasks/log.ts'
+import type { HeadPage, ListQuery } from '../../tasks/log.ts'
 import type { Database } from './database.ts'
 import type { PostgresValue } from './driver.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
-import { encodeText, lines } from './text.ts'
+import { ownedBy } from './owned-by.ts'
+import { encodeText } from './text.ts'
 
 export type Listing = (query: ListQuery) => Promise<HeadPage>
 
@@ -42,23 +42,5 @@ export function createListing(db: Database): Listing {
     const last = rows.length > limit ? shown.at(-1) : undefined
     const next = last && { changed: last.changed, key: last.key }
     return { heads: shown.map(decodeHead), total: found?.total ?? 0, next }
-  }
-}
-
-interface Owned {
-  readonly conditions: readonly string[]
-  readonly values: readonly string[]
-}
-
-function ownedBy({ owner, also }: Scope): Owned {
-  if (also === undefined) return { conditions: ['task.owner = $1'], values: [encodeText(owner)] }
-  if (also === 'everyone') return { conditions: [], values: [] }
-  const { owners = [], tenants = [] } = also
-  // As values of one line each, so that their number makes no new statement.
-  const among = `task.owner = ANY (string_to_array($1, E'\\n'))`
-  const within = `EXISTS (SELECT FROM unnest(string_to_array($2, E'\\n')) AS tenant WHERE starts_with(task.owner, tenant))`
-  return {
-    conditions: [`(${among} OR ${within})`],
-    values: [lines([owner, ...owners]), lines(tenants.map(tenantPrefix))],
   }
 }

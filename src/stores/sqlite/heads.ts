@@ -1,9 +1,9 @@
 import type { TaskStatus } from '../../protocol/model.ts'
 import type { Scope, TaskHead } from '../../tasks/log.ts'
-import { isWithin } from '../../tasks/scope.ts'
 import { withoutMessage } from '../../tasks/without-message.ts'
 import { decodeRow } from '../event-batch.ts'
-import type { SqliteDatabase } from './driver.ts'
+import type { SqliteDatabase, SqliteStatement } from './driver.ts'
+import { ownedBy } from './owned-by.ts'
 
 /** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
 export function selectHeads(from = 'tasks AS task'): string {
@@ -56,12 +56,22 @@ export interface Heads {
 
 export function createHeads(db: SqliteDatabase): Heads {
   const ofTask = db.prepare(`${selectHeads()} WHERE task.task_id = ?`)
+  /** One for each form of a scope. */
+  const within = new Map<string, SqliteStatement>()
   const beyond = db.prepare('SELECT 1 FROM tasks WHERE task_id = ? AND generation > ?')
 
+  function find(taskId: string, scope: Scope): unknown {
+    const { condition, values } = ownedBy(scope)
+    const statement = within.get(condition) ?? db.prepare(`${selectHeads()} WHERE task.task_id = ? AND ${condition}`)
+    within.set(condition, statement)
+    return statement.get(taskId, ...values)
+  }
+
   return {
+    // Of a task that is not within the scope nothing is read: it must take no longer than one that never was.
     head(taskId, scope) {
-      const row = ofTask.get(taskId) as HeadRow | undefined
-      return row && (!scope || isWithin(scope, row.owner)) ? decodeHead(row) : undefined
+      const row = (scope ? find(taskId, scope) : ofTask.get(taskId)) as HeadRow | undefined
+      return row && decodeHead(row)
     },
     isBeyond: (taskId, generation) => beyond.get(taskId, generation) !== undefined,
   }

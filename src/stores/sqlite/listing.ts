@@ -1,7 +1,7 @@
-import { tenantPrefix } from '../../protocol/owner.ts'
-import type { HeadPage, ListQuery, Scope } from '../../tasks/log.ts'
+import type { HeadPage, ListQuery } from '../../tasks/log.ts'
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './driver.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
+import { ownedBy } from './owned-by.ts'
 
 export type Listing = (query: ListQuery) => HeadPage
 
@@ -46,21 +46,4 @@ export function createListing(db: SqliteDatabase): Listing {
     const last = rows.length > limit ? shown.at(-1) : undefined
     return { heads: shown.map(decodeHead), total, next: last && { changed: last.changed, key: last.key } }
   }
-}
-
-/** The owners of a tenant lie side by side in the index: from its prefix on, up to where that would be greater by one. */
-function ownedBy({ owner, also }: Scope): { readonly condition: string; readonly values: readonly string[] } {
-  if (also === undefined) return { condition: 'task.owner = ?', values: [owner] }
-  if (also === 'everyone') return { condition: '1', values: [] }
-  const owners = [owner, ...(also.owners ?? [])]
-  const ranges = (also.tenants ?? []).map((tenant) => [tenantPrefix(tenant), tenantEnd(tenant)] as const)
-  // As one value, so that the number of owners makes no new statement.
-  const conditions = ['task.owner IN (SELECT value FROM json_each(?))']
-  for (const _ of ranges) conditions.push('(task.owner >= ? AND task.owner < ?)')
-  return { condition: `(${conditions.join(' OR ')})`, values: [JSON.stringify(owners), ...ranges.flat()] }
-}
-
-function tenantEnd(tenant: string): string {
-  const prefix = tenantPrefix(tenant)
-  return `${tenant}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`
 }
