@@ -9,8 +9,8 @@ import type { Answer, Question } from './report.ts'
 const rounds = 15
 const steps = 50
 const deltas = 2_000
-/** How often each is done for one sample. */
-const times = 200
+/** How often the one and the other take turns for one sample. */
+const turns = 8
 const warmUp = 2
 
 /** What a loop costs against one that is written by hand over the same model and tool, and speaks no A2A. */
@@ -91,17 +91,22 @@ interface Sample {
   readonly byHand: number
 }
 
-/** Gives what measures microseconds of CPU for each of so many. */
-function comparing(calls: number, words: number, of: number): () => Promise<Sample> {
+/** Gives what measures microseconds of CPU for each of so many. In turns: what disturbs the one disturbs the other. */
+function comparing(calls: number, words: number, of: number, times: number): () => Promise<Sample> {
   const [mine, theirs] = [ours(calls, words), byHand(calls, words)]
-  return async () => ({
-    ours: (await cost(mine, words)) / (of * times),
-    byHand: (await cost(theirs, words)) / (of * times),
-  })
+  return async () => {
+    const sums = { ours: 0, byHand: 0 }
+    for (let n = 0; n < turns; n++) {
+      sums.ours += await cost(mine, words, times)
+      sums.byHand += await cost(theirs, words, times)
+    }
+    const all = of * times * turns
+    return { ours: sums.ours / all, byHand: sums.byHand / all }
+  }
 }
 
 /** So often at a time that who makes garbage also pays for having it collected. */
-async function cost(work: () => Promise<number>, expected: number): Promise<number> {
+async function cost(work: () => Promise<number>, expected: number, times: number): Promise<number> {
   const before = process.cpuUsage()
   for (let n = 0; n < times; n++) {
     const told = await work()
@@ -112,7 +117,7 @@ async function cost(work: () => Promise<number>, expected: number): Promise<numb
 }
 
 async function measure(): Promise<Answer> {
-  const candidates = { step: comparing(steps, 1, steps), delta: comparing(0, deltas, deltas) }
+  const candidates = { step: comparing(steps, 1, steps, 100), delta: comparing(0, deltas, deltas, 15) }
   for (let n = 0; n < warmUp; n++) for (const run of Object.values(candidates)) await run()
   const measured = await interleave(rounds, candidates)
   const verdict = (what: string, name: keyof typeof candidates) => ({

@@ -5,24 +5,39 @@ import type { Json } from '../protocol/model.ts'
  * Throws for what JSON cannot hold, naming the place.
  */
 export function toJson(value: unknown, what: string): Json | undefined {
-  if (value === undefined) return undefined
-  return copy(value, what, [])
+  return value === undefined ? undefined : copy(value, what, undefined)
 }
 
-function copy(value: unknown, place: string, within: readonly object[]): Json {
+/** An object on the way to a value. Where a value is, is written out only if it must be told. */
+interface Place {
+  readonly of: object
+  readonly key: string | number
+  readonly within: Place | undefined
+}
+
+function copy(value: unknown, key: string | number, within: Place | undefined): Json {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
-  if (typeof value !== 'object' || value === null) throw notJson(place, describe(value))
-  if (within.includes(value)) throw notJson(place, 'a value that contains itself')
-  const inside = [...within, value]
-  if (Array.isArray(value)) return value.map((each, index) => copy(each, `${place}[${index}]`, inside))
+  if (typeof value !== 'object') throw notJson(key, within, describe(value))
+  for (let place = within; place; place = place.within) {
+    if (place.of === value) throw notJson(key, within, 'a value that contains itself')
+  }
+  const inside = { of: value, key, within }
+  if (Array.isArray(value)) return value.map((each, index) => copy(each, index, inside))
   const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) throw notJson(place, describe(value))
+  if (prototype !== Object.prototype && prototype !== null) throw notJson(key, within, describe(value))
   const members: Record<string, Json> = {}
-  for (const [key, member] of Object.entries(value)) {
-    if (member !== undefined) members[key] = copy(member, `${place}.${key}`, inside)
+  for (const name of Object.keys(value)) {
+    const member: unknown = value[name as keyof typeof value]
+    if (member !== undefined) members[name] = copy(member, name, inside)
   }
   return members
+}
+
+function nameOf(key: string | number, within: Place | undefined): string {
+  if (!within) return `${key}`
+  const outer = nameOf(within.key, within.within)
+  return typeof key === 'number' ? `${outer}[${key}]` : `${outer}.${key}`
 }
 
 function describe(value: unknown): string {
@@ -30,8 +45,8 @@ function describe(value: unknown): string {
   return typeof value === 'function' || typeof value === 'symbol' ? `a ${typeof value}` : String(value)
 }
 
-function notJson(place: string, came: string): TypeError {
+function notJson(key: string | number, within: Place | undefined, came: string): TypeError {
   return new TypeError(
-    `${place}: expected a value that JSON can hold, got ${came}. Return plain objects, lists and texts.`,
+    `${nameOf(key, within)}: expected a value that JSON can hold, got ${came}. Return plain objects, lists and texts.`,
   )
 }

@@ -6,7 +6,7 @@ import { type ModelListener, type ModelStep, takeStep } from './model-step.ts'
 
 export interface AskModelOptions {
   /** Characters that it may say. */
-  readonly length: number
+  readonly maxTextLength: number
   readonly modelRetries: number
   readonly report: (error: unknown) => void
   readonly hearing: Hearing
@@ -20,29 +20,26 @@ export type Asked = (ModelStep | { readonly failed: string }) & {
 }
 
 /** Asks a model, and again if it has said nothing yet and its provider thinks that this makes sense. */
-export async function askModel(
+export function askModel(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
   listener: ModelListener & { readonly hasSpoken: () => boolean },
   limits: AskModelOptions,
+  attempt = 0,
 ): Promise<Asked> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await takeStep(model, options, listener, limits)
-    } catch (error) {
-      const { brake, modelRetries, report } = limits
-      brake.signal.throwIfAborted()
-      report(error)
-      const hasSpoken = listener.hasSpoken()
-      if (!hasSpoken && attempt < modelRetries && isRetryable(error)) {
-        await pause(500 * 2 ** attempt, brake)
-        continue
-      }
-      // What a provider says of its errors is not for callers: it may tell addresses and keys.
-      if (error instanceof A2AError) return { failed: error.message }
-      return { failed: hasSpoken ? 'The model broke off in its answer.' : 'The model could not be asked.' }
+  return takeStep(model, options, listener, limits).catch(async (error): Promise<Asked> => {
+    const { brake, modelRetries, report } = limits
+    brake.signal.throwIfAborted()
+    report(error)
+    const hasSpoken = listener.hasSpoken()
+    if (!hasSpoken && attempt < modelRetries && isRetryable(error)) {
+      await pause(500 * 2 ** attempt, brake)
+      return await askModel(model, options, listener, limits, attempt + 1)
     }
-  }
+    // What a provider says of its errors is not for callers: it may tell addresses and keys.
+    if (error instanceof A2AError) return { failed: error.message }
+    return { failed: hasSpoken ? 'The model broke off in its answer.' : 'The model could not be asked.' }
+  })
 }
 
 /** As the errors of providers say of themselves. */

@@ -4,6 +4,7 @@ import type {
   LanguageModelV4File,
   LanguageModelV4Message,
   LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
@@ -42,22 +43,23 @@ export async function takeStep(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
   { onText, onReasoning, onFile }: ModelListener,
-  { hearing, length }: { readonly hearing: Hearing; readonly length: number },
+  { hearing, maxTextLength }: { readonly hearing: Hearing; readonly maxTextLength: number },
 ): Promise<ModelStep> {
   const calls: ToolCall[] = []
   const said: ModelStep['said'] = []
   let text = ''
   let reasoning = ''
-  let room = length
+  let room = maxTextLength
   let usage: LanguageModelV4Usage | undefined
   let finish: string | undefined
-
-  const stream = await open(model, options, hearing)
-  const reader = stream.getReader()
-  const leave = () => void reader.cancel('left').catch(() => {})
-  // Also of a model that does not listen to its signal.
-  hearing.whenCut = leave
+  let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
+  const leave = () => void reader?.cancel('left').catch(() => {})
   try {
+    const { stream } = await open(model, options, hearing)
+    reader = stream.getReader()
+    // Also of a model that does not listen to its signal.
+    hearing.whenCut = leave
+    hearing.signal.throwIfAborted()
     for (;;) {
       const { done, value: part } = await reader.read()
       if (done) break
@@ -117,24 +119,18 @@ export async function takeStep(
 }
 
 /** A model that does not even begin is cut, too. */
-function open(model: LanguageModelV4, options: LanguageModelV4CallOptions, hearing: Hearing): Promise<ModelStream> {
+function open(
+  model: LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+  hearing: Hearing,
+): Promise<LanguageModelV4StreamResult> {
   return new Promise((resolve, reject) => {
-    const fail = (error: unknown) => {
-      hearing.rest()
-      reject(error)
-    }
-    if (hearing.signal.aborted) return fail(hearing.signal.reason)
+    hearing.signal.throwIfAborted()
+    hearing.whenCut = reject
     hearing.listen()
-    hearing.whenCut = fail
-    try {
-      model.doStream({ ...options, abortSignal: hearing.signal }).then(({ stream }) => resolve(stream), fail)
-    } catch (error) {
-      fail(error)
-    }
+    model.doStream(options).then(resolve, reject)
   })
 }
-
-type ModelStream = ReadableStream<LanguageModelV4StreamPart>
 
 function reasoned(text: string, about: SharedV4ProviderMetadata | undefined): ModelStep['said'][number] {
   return about ? { type: 'reasoning', text, providerOptions: about } : { type: 'reasoning', text }

@@ -109,13 +109,21 @@ export function both(one: Telemetry | undefined, other: Telemetry | undefined): 
 }
 
 /** Does a piece of work while somebody watches. */
-export async function observe<T>(
+export function observe<T>(
   telemetry: Telemetry | undefined,
   activity: Activity,
   under: Trace | undefined,
   work: (span?: Span) => Promise<T>,
 ): Promise<T> {
-  if (!telemetry) return await work()
+  return telemetry ? observed(telemetry, activity, under, work) : work()
+}
+
+async function observed<T>(
+  telemetry: Telemetry,
+  activity: Activity,
+  under: Trace | undefined,
+  work: (span: Span) => Promise<T>,
+): Promise<T> {
   const span = telemetry.begin(activity, under)
   try {
     const given = await span.run(() => work(span))
