@@ -42,8 +42,8 @@ export interface Limits {
   count(principal: Principal): Promise<readonly Counted[]>
   /** Counts a message to a skill, and throws `rate-limited` if it is one too many. */
   countSkill(skill: string | undefined): Promise<void>
-  /** Throws `rate-limited` if there is no place; give it back when it is over. */
-  hold(kind: Kind, principal: Principal, skill: string | undefined): Promise<Release>
+  /** Throws `rate-limited` if there is no place; give it back when it is over. Undefined if nobody counts. */
+  hold(kind: Kind, principal: Principal, skill: string | undefined): Promise<Release | undefined>
 }
 
 interface Payer {
@@ -108,7 +108,7 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
         }
         releases.push(held)
       }
-      return release
+      return releases.length > 0 ? release : undefined
     },
   }
 }

@@ -24,7 +24,7 @@ import { activateExtensions, activeExtensions } from './extensions.ts'
 import { isId, newId } from './new-id.ts'
 import { findAsking, hasResults, refuseResults, requireOpen } from './open-requests.ts'
 import type { RuntimeSettings } from './options.ts'
-import type { Run } from './run.ts'
+import { untilTakenUp } from './queued-elsewhere.ts'
 import type { Runs } from './runs.ts'
 import { withoutContent } from './sensitive.ts'
 import { traceOfTask } from './task-trace.ts'
@@ -36,6 +36,8 @@ export interface Acceptance {
   /** Undefined if the agent tells no webhooks. */
   readonly push: Push | undefined
   readonly log: CallerLog
+  /** Aborts when this process goes. */
+  readonly closing: AbortSignal
   /** Credentials that were taken out of the message. */
   readonly inBand?: readonly InBand[]
   /** What a message said that must not be stored. */
@@ -205,17 +207,19 @@ async function goOn(address: TaskAddress, given: SendRequest, call: Call, outer:
     if (lease) {
       const letter = { received, generation }
       runs.start({ task: head, generation, ...lease, phase: head.phase, letter, onDone: release })
-    } else wait(runs.get(taskId), generation, release)
+    } else wait(taskId, generation, house, release)
     return { task: head, generation }
   }
 }
 
-/** A message for a task at work. Its place is counted where the task is; elsewhere, a task takes so many at most. */
-function wait(run: Run | undefined, generation: number, release: (() => void) | undefined): void {
+/** A message for a task at work. Its place is free again when it is taken up, here or in another process. */
+function wait(taskId: string, generation: number, house: Acceptance, release: (() => void) | undefined): void {
+  const run = house.runs.get(taskId)
   run?.nudge()
   if (!release) return
+  const { log, closing: signal, settings } = house
   if (run) run.onTakenUp(generation, release)
-  else release()
+  else void untilTakenUp({ taskId, generation, log, clock: settings.clock, signal }).then(release)
 }
 
 async function orRelease<T>(storing: Promise<T>, release: () => void): Promise<T> {

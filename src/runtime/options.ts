@@ -50,7 +50,7 @@ export interface RuntimeOptions {
   readonly push?: PushOptions
   /** How long ended tasks are kept, by their states. */
   readonly retention?: Retention
-  /** Asked before a message begins a turn, or waits for one. Throws if it may not; called back when that is over. */
+  /** Asked before a message begins a turn, or waits for one. Throws if it may not; gives what to call when that is over. */
   readonly holdPlace?: HoldPlace
   /** How the agent asks other agents. */
   readonly calls?: CallsOptions
@@ -67,7 +67,11 @@ export interface RuntimeOptions {
   readonly clock?: Clock
 }
 
-export type HoldPlace = (kind: 'turns' | 'queued', request: SendRequest, call: Call) => Promise<() => void>
+export type HoldPlace = (
+  kind: 'turns' | 'queued',
+  request: SendRequest,
+  call: Call,
+) => Promise<(() => void) | undefined>
 
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
 

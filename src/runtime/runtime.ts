@@ -58,6 +58,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     createPush({ log, options: settings.push, logger, holder, clock, isBusy: () => runs.size > 0, telemetry })
   const upkeep = startUpkeep(settings, runs, push)
 
+  const closing = new AbortController()
+
   function logOf(principal: Principal, operation: Operation): CallerLog {
     const owner = ownerOf(principal)
     const also = policy?.(principal, operation)
@@ -65,10 +67,9 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   }
 
   function houseOf({ principal }: Call, operation: Operation): Acceptance {
-    return { settings, runs, push, log: logOf(principal, operation) }
+    return { settings, runs, push, log: logOf(principal, operation), closing: closing.signal }
   }
 
-  const closing = new AbortController()
   let isDraining = false
 
   function closed(): A2AError {

@@ -61,7 +61,7 @@ export function limited(
       try {
         yield* service.streamMessage(request, call)
       } finally {
-        release()
+        release?.()
       }
     },
     async *subscribeToTask(request, call) {
@@ -69,7 +69,7 @@ export function limited(
       try {
         yield* service.subscribeToTask(request, call)
       } finally {
-        release()
+        release?.()
       }
     },
   }

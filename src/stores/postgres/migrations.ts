@@ -141,6 +141,22 @@ export const migrations: readonly Migration[] = [
     CREATE INDEX mesh_sightings_old ON $.mesh_sightings (until);
     `,
   },
+  {
+    sql: `
+    CREATE TABLE IF NOT EXISTS $.limit_rates (key text COLLATE "C" PRIMARY KEY, full_at float8 NOT NULL);
+    COMMENT ON COLUMN $.limit_rates.full_at IS 'When all uses will be back, in milliseconds since 1970.';
+    CREATE TABLE IF NOT EXISTS $.limit_places (
+      key text COLLATE "C",
+      place int,
+      holder text NOT NULL,
+      until timestamptz NOT NULL,
+      PRIMARY KEY (key, place)
+    );
+    CREATE INDEX limit_rates_full ON $.limit_rates (full_at);
+    CREATE INDEX limit_places_of ON $.limit_places (holder);
+    CREATE INDEX limit_places_old ON $.limit_places (until);
+    `,
+  },
 ]
 
 /** Brings the schema to the newest format. Processes that start together do it once, one after the other. */

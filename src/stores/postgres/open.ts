@@ -5,13 +5,17 @@ import { migrate } from './migrations.ts'
 /** A database whose schema is there and of the newest format. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { pool, schema } = options
-  if (!/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) {
-    throw new Error(`The schema must be a word of at most 40 small letters, digits and _, and "${schema}" is not.`)
-  }
+  requireSchema(schema)
   const db = createDatabase(options)
   calm(pool)
   await db.patiently(() => migrate(pool, schema))
   return db
+}
+
+/** It becomes part of statements. */
+export function requireSchema(schema: string): void {
+  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) return
+  throw new Error(`The schema must be a word of at most 40 small letters, digits and _, and "${schema}" is not.`)
 }
 
 const calmed = new WeakSet<PostgresPool>()

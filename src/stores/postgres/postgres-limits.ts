@@ -1,9 +1,11 @@
 import type { LimitStore, Rate, Release, Standing } from '../../limits/store.ts'
-import type { PostgresPool, PostgresValue } from './driver.ts'
+import type { PostgresPool } from './driver.ts'
+import { openDatabase, requireSchema } from './open.ts'
+import { encodeText } from './text.ts'
 
 export interface PostgresLimitsOptions {
   readonly pool: PostgresPool
-  /** The schema of its tables. `parley` by default, as that of the log. */
+  /** The schema with the tables; made if it is not there. `parley` by default, as that of the log. */
   readonly schema?: string
   /** Seconds after which the places of a process that is gone are free again. */
   readonly placeTtl?: number
@@ -18,71 +20,40 @@ export interface PostgresLimits extends LimitStore {
 /** Several may reach for the same free place at once; one gets it, and the others try the next. */
 const tries = 20
 
-export function createPostgresLimits({
-  pool,
-  schema = 'parley',
-  placeTtl = 30,
-}: PostgresLimitsOptions): PostgresLimits {
-  if (!/^[a-z_][a-z0-9_]*$/.test(schema))
-    throw new TypeError(`createPostgresLimits(): ${schema} is no name of a schema`)
+/** Milliseconds: whoever is counted waits for it. */
+const timeouts = { patience: 0, statementTimeout: 5_000 }
+
+export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLimits {
+  const { pool, schema = 'parley', placeTtl = 30 } = options
+  requireSchema(schema)
   const holder = crypto.randomUUID()
-  const rates = `"${schema}".limit_rates`
-  const places = `"${schema}".limit_places`
-  const now = `extract(epoch FROM statement_timestamp())::float8 * 1000`
-  let made: Promise<unknown> | undefined
-  let takes = 0
+  const closing = new AbortController()
+  let opened: Promise<Counters> | undefined
   const beat = setInterval(() => void renew().catch(() => {}), (placeTtl * 1000) / 3).unref()
 
-  async function query<Row>(text: string, ...values: PostgresValue[]): Promise<readonly Row[]> {
-    made ??= make()
-    await made.catch((error) => {
-      made = undefined
+  /** When it is needed first, and again if the database was away. */
+  async function counters(): Promise<Counters> {
+    opened ??= openCounters({ pool, schema, closed: closing.signal })
+    return await opened.catch((error) => {
+      opened = undefined
       throw error
     })
-    return (await pool.query({ text, values })).rows as Row[]
-  }
-
-  async function make(): Promise<void> {
-    const client = await pool.connect()
-    try {
-      // Replicas that start together do it one after the other.
-      await client.query({
-        text: `BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('parley limits ${schema}', 0));
-          CREATE SCHEMA IF NOT EXISTS "${schema}";
-          CREATE TABLE IF NOT EXISTS ${rates} (key text COLLATE "C" PRIMARY KEY, full_at float8 NOT NULL);
-          CREATE TABLE IF NOT EXISTS ${places} (key text COLLATE "C", place int, holder text NOT NULL,
-            until timestamptz NOT NULL, PRIMARY KEY (key, place));
-          COMMIT`,
-      })
-      client.release()
-    } catch (error) {
-      client.release(true) // what is closed is rolled back
-      throw error
-    }
   }
 
   async function renew(): Promise<void> {
-    await query(`UPDATE ${places} SET until = now() + $2 * interval '1 second' WHERE holder = $1`, holder, placeTtl)
-    if (takes === 0) return
-    takes = 0
-    await query(`DELETE FROM ${rates} WHERE full_at < ${now}`)
+    if (!opened) return
+    const { prolong, dropRates, dropPlaces } = await counters()
+    await prolong(holder, placeTtl)
+    await dropRates()
+    await dropPlaces()
   }
 
   async function take(key: string, { limit, window }: Rate): Promise<Standing> {
-    takes++
+    const { count, look } = await counters()
     const each = (window * 1000) / limit
-    const [counted] = await query<{ full_at: number; now: number }>(
-      `INSERT INTO ${rates} AS known VALUES ($1, ${now} + $2::float8)
-       ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + $2::float8
-       WHERE greatest(known.full_at, ${now}) + $2::float8 <= ${now} + $3::float8 + 0.01
-       RETURNING full_at, ${now} AS now`,
-      key,
-      each,
-      window * 1000,
-    )
-    const [known] = counted
-      ? [counted]
-      : await query<{ full_at: number; now: number }>(`SELECT full_at, ${now} AS now FROM ${rates} WHERE key = $1`, key)
+    const name = encodeText(key)
+    const [counted] = await count(name, each, window * 1000)
+    const [known] = counted ? [counted] : await look(name)
     const used = Math.max(0, known ? known.full_at - known.now : 0)
     return {
       isAllowed: counted !== undefined,
@@ -93,36 +64,26 @@ export function createPostgresLimits({
   }
 
   async function hold(key: string, limit: number): Promise<Release | undefined> {
+    const { findFree, occupy } = await counters()
+    const name = encodeText(key)
     for (let attempt = 0; attempt < tries; attempt++) {
-      const [free] = await query<{ place: number }>(
-        `SELECT place FROM generate_series(1, $2::int) AS place WHERE NOT EXISTS
-         (SELECT FROM ${places} AS taken WHERE taken.key = $1 AND taken.place = place.place AND until > now())
-         ORDER BY random() LIMIT 1`,
-        key,
-        limit,
-      )
+      const [free] = await findFree(name, limit)
       if (!free) return undefined
-      const [got] = await query(
-        `INSERT INTO ${places} AS taken VALUES ($1, $2, $3, now() + $4 * interval '1 second')
-         ON CONFLICT (key, place) DO UPDATE SET holder = excluded.holder, until = excluded.until
-         WHERE taken.until <= now() RETURNING place`,
-        key,
-        free.place,
-        holder,
-        placeTtl,
-      )
-      if (got) return releaseOf(key, free.place)
+      const [got] = await occupy(name, free.place, holder, placeTtl)
+      if (got) return releaseOf(name, free.place)
     }
     return undefined
   }
 
-  function releaseOf(key: string, place: number): Release {
+  function releaseOf(name: string, place: number): Release {
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
       // If it cannot be given back now, it is free when its time is over.
-      query(`DELETE FROM ${places} WHERE key = $1 AND place = $2 AND holder = $3`, key, place, holder).catch(() => {})
+      counters()
+        .then(({ leave }) => leave(name, place, holder))
+        .catch(() => {})
     }
   }
 
@@ -131,7 +92,40 @@ export function createPostgresLimits({
     hold,
     async close() {
       clearInterval(beat)
-      await query(`DELETE FROM ${places} WHERE holder = $1`, holder)
+      if (opened) await (await counters()).leaveAll(holder)
+      closing.abort()
     },
+  }
+}
+
+type Counters = Awaited<ReturnType<typeof openCounters>>
+
+async function openCounters(given: { pool: PostgresPool; schema: string; closed: AbortSignal }) {
+  const db = await openDatabase({ ...given, ...timeouts, what: 'The count of limits' })
+  const [rates, places] = [db.name('limit_rates'), db.name('limit_places')]
+  const now = 'extract(epoch FROM statement_timestamp())::float8 * 1000'
+  const later = (seconds: string) => `now() + ${seconds}::float8 * interval '1 second'`
+  return {
+    count: db.prepare<{ readonly full_at: number; readonly now: number }>(`
+      INSERT INTO ${rates} AS known VALUES ($1, ${now} + $2::float8)
+      ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + $2::float8
+      WHERE greatest(known.full_at, ${now}) + $2::float8 <= ${now} + $3::float8 + 0.01
+      RETURNING full_at, ${now} AS now`),
+    look: db.prepare<{ readonly full_at: number; readonly now: number }>(
+      `SELECT full_at, ${now} AS now FROM ${rates} WHERE key = $1`,
+    ),
+    findFree: db.prepare<{ readonly place: number }>(`
+      SELECT place FROM generate_series(1, $2::int) AS place WHERE NOT EXISTS
+      (SELECT FROM ${places} AS taken WHERE taken.key = $1 AND taken.place = place.place AND until > now())
+      ORDER BY random() LIMIT 1`),
+    occupy: db.prepare<{ readonly place: number }>(`
+      INSERT INTO ${places} AS taken VALUES ($1, $2, $3, ${later('$4')})
+      ON CONFLICT (key, place) DO UPDATE SET holder = excluded.holder, until = excluded.until
+      WHERE taken.until <= now() RETURNING place`),
+    leave: db.prepare(`DELETE FROM ${places} WHERE key = $1 AND place = $2 AND holder = $3`),
+    leaveAll: db.prepare(`DELETE FROM ${places} WHERE holder = $1`),
+    prolong: db.prepare(`UPDATE ${places} SET until = ${later('$2')} WHERE holder = $1`),
+    dropRates: db.prepare(`DELETE FROM ${rates} WHERE full_at < ${now}`),
+    dropPlaces: db.prepare(`DELETE FROM ${places} WHERE until < now() - interval '1 minute'`),
   }
 }

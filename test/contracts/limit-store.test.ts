@@ -1,0 +1,126 @@
+import pg from 'pg'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createMemoryLimits } from '../../src/limits/memory-limits.ts'
+import type { LimitStore } from '../../src/limits/store.ts'
+import { createPostgresLimits, type PostgresLimits } from '../../src/stores/postgres/index.ts'
+import { migrations } from '../../src/stores/postgres/migrations.ts'
+import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
+
+const stores: Readonly<Record<string, () => Promise<LimitStore>>> = {
+  memory: async () => createMemoryLimits(),
+  PostgreSQL: async () => (await openPostgres()).store,
+}
+
+async function openPostgres(placeTtl = 30) {
+  const { url, drop } = await createDatabase()
+  const pools: pg.Pool[] = []
+  const open = (): PostgresLimits => {
+    const pool = new pg.Pool({ connectionString: url })
+    pools.push(pool)
+    return createPostgresLimits({ pool, placeTtl })
+  }
+  onTestFinished(async () => {
+    await Promise.all(pools.map((pool) => pool.end()))
+    await drop()
+  })
+  return { open, pools, store: open(), pool: pools[0] ?? expect.fail('it was opened') }
+}
+
+startServerFirst()
+describe.each(Object.keys(stores))('limit store: %s', (name) => {
+  const open = async () => (await stores[name]?.()) ?? expect.fail('is declared')
+
+  it('gives so many uses in a window, and says how one stands', async () => {
+    const store = await open()
+    const rate = { limit: 2, window: 60 }
+    expect(await store.take('a', rate)).toMatchObject({ isAllowed: true, remaining: 1, retryAfter: 0 })
+    expect(await store.take('a', rate)).toMatchObject({ isAllowed: true, remaining: 0 })
+    const third = await store.take('a', rate)
+    expect(third).toMatchObject({ isAllowed: false, remaining: 0 })
+    expect(third.retryAfter).toBeGreaterThan(20)
+    expect(third.fullAfter).toBeGreaterThan(50)
+    expect(await store.take('b', rate)).toMatchObject({ isAllowed: true })
+  })
+
+  it('gives uses back steadily', async () => {
+    const store = await open()
+    const rate = { limit: 2, window: 0.6 }
+    for (const _ of [1, 2]) expect((await store.take('a', rate)).isAllowed).toBe(true)
+    await expect.poll(async () => (await store.take('a', rate)).isAllowed, { interval: 20 }).toBe(true)
+    expect((await store.take('a', rate)).isAllowed).toBe(false)
+  })
+
+  it('gives so many places, each to one, and takes each back once', async () => {
+    const store = await open()
+    const [one, other] = [await store.hold('a', 2), await store.hold('a', 2)]
+    expect([one, other]).toEqual([expect.any(Function), expect.any(Function)])
+    expect(await store.hold('a', 2)).toBeUndefined()
+    expect(await store.hold('b', 2)).toBeDefined()
+    one?.()
+    one?.()
+    await expect.poll(async () => await store.hold('a', 2)).toBeDefined()
+    expect(await store.hold('a', 2)).toBeUndefined()
+  })
+
+  it('gives no more than there are to many who come at once', async () => {
+    const store = await open()
+    const many = Array.from({ length: 30 })
+    const held = await Promise.all(many.map(async () => await store.hold('a', 5)))
+    expect(held.filter((each) => each !== undefined)).toHaveLength(5)
+    const taken = await Promise.all(many.map(async () => await store.take('a', { limit: 5, window: 600 })))
+    expect(taken.filter(({ isAllowed }) => isAllowed)).toHaveLength(5)
+  })
+
+  it('knows callers of whatever name apart', async () => {
+    const store = await open()
+    const names = ['a\u0000b', 'a\nb', 'a\u001fb', '\ud800', 'a\\0000b', '', 'ä', 'x'.repeat(2_000)]
+    for (const key of names) {
+      const rate = { limit: 1, window: 600 }
+      expect((await store.take(key, rate)).isAllowed).toBe(true)
+      expect((await store.take(key, rate)).isAllowed).toBe(false)
+      expect(await store.hold(key, 1)).toBeDefined()
+      expect(await store.hold(key, 1)).toBeUndefined()
+    }
+  })
+})
+
+describe('limits in PostgreSQL', () => {
+  it('are in the numbered format of the schema, made once by those who come first together', async () => {
+    const { open, pool } = await openPostgres()
+    const rate = { limit: 3, window: 600 }
+    const taken = await Promise.all([open(), open(), open(), open()].map((store) => store.take('a', rate)))
+    expect(taken.filter(({ isAllowed }) => isAllowed)).toHaveLength(3)
+    expect((await pool.query('SELECT format FROM parley.format')).rows).toEqual([{ format: migrations.length }])
+  })
+
+  it('give the places of a process that is gone to others, after a while, and of no other', async () => {
+    const { open, store, pool, pools } = await openPostgres(0.6)
+    expect(await open().hold('a', 1)).toBeDefined()
+    await pools.pop()?.end() // It cannot say that it is still there.
+    expect(await store.hold('a', 1)).toBeUndefined()
+    await expect.poll(async () => await store.hold('a', 1), { timeout: 5_000 }).toBeDefined()
+    // Who is there keeps its place for as long as it likes.
+    const untils = async () => (await pool.query('SELECT until FROM parley.limit_places')).rows[0].until.getTime()
+    const until = await untils()
+    await expect.poll(untils, { timeout: 5_000 }).toBeGreaterThan(until + 600)
+    expect(await open().hold('a', 1)).toBeUndefined()
+  })
+
+  it('forget whom nobody has to remember', async () => {
+    const { store, pool } = await openPostgres(0.3)
+    await store.take('a', { limit: 10, window: 1 })
+    const rows = async () => (await pool.query('SELECT key FROM parley.limit_rates')).rows.length
+    expect(await rows()).toBe(1)
+    await expect.poll(rows, { timeout: 5_000 }).toBe(0)
+  })
+
+  it('say at once that a schema has no name for one, and fail while the database is away', async () => {
+    const pool = new pg.Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none' })
+    onTestFinished(() => pool.end())
+    expect(() => createPostgresLimits({ pool, schema: 'a"; DROP' })).toThrow('The schema must be a word')
+    const store = createPostgresLimits({ pool })
+    await expect(store.take('a', { limit: 1, window: 1 })).rejects.toThrow()
+    await expect(store.hold('a', 1)).rejects.toThrow()
+    await store.close()
+  })
+})
