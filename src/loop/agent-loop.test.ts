@@ -69,6 +69,34 @@ describe('a loop', () => {
     ])
   })
 
+  it('waits for a schema that takes its time, and tells the model of one that breaks', async () => {
+    const slow = z.object({}).refine(async () => false, 'is taken')
+    const broken = z.object({}).refine(() => {
+      throw new Error('no dictionary')
+    })
+    const run = () => 'never'
+    const tools = [localTool({ name: 'slow', input: slow, run }), localTool({ name: 'broken', input: broken, run })]
+    const asked = model(calls(['slow', '{}'], ['broken', '{}']), says('Sorry'))
+    await createAgentLoop({ model: asked, tools }).invokeSync([{ text: 'go' }], call)
+    expect(toldTo(asked)).toEqual([
+      { type: 'error-text', value: 'The arguments of "slow" do not fit: is taken.' },
+      { type: 'error-text', value: 'The tool "broken" failed: no dictionary' },
+    ])
+  })
+
+  it('has the schema of a tool described once for all messages', async () => {
+    let asks = 0
+    const jsonSchema = { input: () => ({ type: 'object', title: `description ${++asks}` }) }
+    const input = {
+      '~standard': { version: 1 as const, vendor: 'test', validate: (value: unknown) => ({ value }), jsonSchema },
+    }
+    const asked = model(says('Hi'))
+    const loop = createAgentLoop({ model: asked, tools: [localTool({ name: 'idle', input, run: () => 1 })] })
+    for (const text of ['one', 'two']) await loop.invokeSync([{ text }], call)
+    const described = asked.doStreamCalls.map(({ tools }) => tools?.[0])
+    expect(described).toMatchObject(Array(2).fill({ inputSchema: { title: 'description 1' } }))
+  })
+
   it.each([
     ['calls tools without end', { maxSteps: 3 }, [calls(['add', '{}'])], 'did not finish within 3 steps'],
     ['calls too many tools', { maxToolCalls: 1 }, [calls(['add', '{}'], ['add', '{}'])], 'more than 1 times'],
