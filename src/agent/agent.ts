@@ -4,7 +4,7 @@ import { type SkillMap, typedSkills } from '../protocol/skills.ts'
 import type { Reach } from './calling.ts'
 import { performSkills, type SkillfulRun } from './perform-skills.ts'
 import { isSkill, type Skill, type SkillProfile, type SkillTypes } from './skill.ts'
-import { type DirectRun, runOf, type Work } from './work.ts'
+import { type DirectRun, extensionsOf, runOf, type Work } from './work.ts'
 
 /** What an author says of an agent. The rest of its card is derived from how it is served. */
 export interface AgentProfile<S extends readonly SkillProfile[] = readonly SkillProfile[]> {
@@ -58,9 +58,12 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
   }
   for (const { uri } of profile.extensions ?? []) requireText('extensions[].uri', uri)
   const { name } = profile
+  const extensions = extensionsIn(profile, work)
   const skills: readonly SkillProfile[] = profile.skills ?? []
   const typed = skills.filter(isSkill)
-  if (typed.length === 0) return { profile, run: runOf(work, name) }
+  if (typed.length === 0) {
+    return { profile: extensions ? { ...profile, extensions } : profile, run: runOf(work, name) }
+  }
   requireDistinct(skills, name)
   const untyped = skills.find((skill) => !isSkill(skill))
   if (untyped && work === undefined) {
@@ -68,11 +71,20 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
       `agent(${name}): the skill ${untyped.id} does nothing: make it by skill(…), or give work for it`,
     )
   }
-  const extensions = [...(profile.extensions ?? []), extensionOf(typed)]
   return {
-    profile: { ...profile, skills: skills.map(profileOf), extensions },
+    profile: {
+      ...profile,
+      skills: skills.map(profileOf),
+      extensions: [...(extensions ?? []), extensionOf(typed)],
+    },
     ...performSkills(skills, work === undefined ? undefined : runOf(work, name)),
   }
+}
+
+/** Those that the author names, and those that come with the work. */
+function extensionsIn({ extensions }: AgentProfile, work: Work | undefined): readonly AgentExtension[] | undefined {
+  const own = extensionsOf(work).filter(({ uri }) => !extensions?.some((each) => each.uri === uri))
+  return own.length > 0 ? [...(extensions ?? []), ...own] : extensions
 }
 
 function profileOf(skill: SkillProfile): SkillProfile {

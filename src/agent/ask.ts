@@ -65,17 +65,15 @@ export type Inquire = (question: StatusEvent, waiting?: Waiting) => Promise<Mess
 export interface AskContext {
   readonly ask: Inquire
   readonly now: () => number
-  /** The same for a turn that is resumed. */
-  readonly newRequestId: () => string
 }
 
-export function createAsk({ ask: inquire, now, newRequestId }: AskContext, voice: Voice): Ask {
+export function createAsk({ ask: inquire, now }: AskContext, voice: Voice): Ask {
   async function ask(question: Content, options: AskOptions = {}): Promise<unknown> {
     const { schema, onTimeout } = options
     const since = now()
     const waiting = { since, expiresAt: momentOf(options, since), onTimeout }
     for (let asked = question; ; ) {
-      const event = await inquire(asQuestion(voice.status('input-required', asked), options, newRequestId), waiting)
+      const event = await inquire(asQuestion(voice.status('input-required', asked), options), waiting)
       if (!schema)
         return event.sensitive ? withoutSecret(event) : { ...asAnswer(event), text: answerText(event.message) }
       if (event.sensitive) throw answerGone()
@@ -132,15 +130,14 @@ function withoutSecret({ metadata = {}, principal }: MessageEvent): Answer {
   }
 }
 
-/** What only needs words has no other form. */
-function asQuestion(question: StatusEvent, options: AskOptions, newRequestId: () => string): StatusEvent {
-  const { schema, sensitive = false, expiresAt, timeout } = options
+/** With an id by which it is answered, once. A turn that is resumed finds it by its words, with the id it has. */
+function asQuestion(question: StatusEvent, { schema, sensitive = false }: AskOptions): StatusEvent {
   const { status, ...event } = question
   const { message } = status
-  if (!message || (!schema && !sensitive && expiresAt === undefined && timeout === undefined)) return question
+  if (!message) return question
   const expected = schema && jsonSchemaOf(schema, 'input', 'draft-07')
   const request: JsonObject = {
-    requestId: newRequestId(),
+    requestId: crypto.randomUUID(),
     prompt: textOf(message),
     sensitive,
     ...(expected && { schema: expected }),

@@ -88,7 +88,6 @@ export interface TurnContext extends Mouth {
   readonly log: Logger
   readonly step: (name: string, work: (within: Mouth) => unknown) => Promise<Json | undefined>
   readonly ask: Inquire
-  readonly newRequestId: () => string
   readonly lineage: Lineage
   readonly trace: Trace | undefined
   readonly observe: Turn['observe']

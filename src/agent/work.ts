@@ -1,3 +1,4 @@
+import type { AgentExtension } from '../protocol/card.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Json, Message, Part } from '../protocol/model.ts'
 import type { Inquire, Waiting } from './ask.ts'
@@ -46,6 +47,8 @@ export type Journal = <T extends Json>(name: string, work: (mark: string) => Pro
 
 /** A thing that answers messages with a stream of events, such as an `AgentLoop`. */
 export interface Invocable {
+  /** What the card of its agent says of it. */
+  readonly extensions?: readonly AgentExtension[]
   invoke(parts: readonly Part[], invocation: Invocation): Subscribable<Said> | AsyncIterable<Said, Result>
 }
 
@@ -69,6 +72,11 @@ export interface Invocation {
 
 /** Everything that an agent can be made of. */
 export type Work = DirectRun | Invocable | Subscribable<Said> | AsyncIterable<Said, Result>
+
+/** What work has to say in the card of its agent. */
+export function extensionsOf(work: Work | undefined): readonly AgentExtension[] {
+  return isInvocable(work) ? (work.extensions ?? []) : []
+}
 
 export function runOf(work: Work | undefined, name: string): DirectRun {
   if (typeof work === 'function') return work

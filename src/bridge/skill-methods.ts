@@ -1,5 +1,6 @@
 import { outputOf } from '../client/call-skill.ts'
 import { toReply } from '../client/reply.ts'
+import { resultSpelledOut } from '../dialects/spelled-out.ts'
 import { v1_0 } from '../dialects/v1.0/index.ts'
 import { MeshRefusal } from '../mesh/errors.ts'
 import type { MeshCall, MeshMethod } from '../mesh/options.ts'
@@ -76,5 +77,6 @@ function requireDone(id: string, outcome: Outcome, request: SendRequest): void {
   const said = message && textOf(message)
   const text = `The task of ${id} is ${state}${said ? `: ${said}` : '.'}`
   // The same `{ task }` that a send is answered with.
-  throw new MeshRefusal(unfinished[state], text, v1_0.encodeResult.sendMessage(outcome, request) as JsonObject)
+  const told = v1_0.encodeResult.sendMessage(resultSpelledOut('sendMessage', outcome), request)
+  throw new MeshRefusal(unfinished[state], text, told as JsonObject)
 }

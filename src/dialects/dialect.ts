@@ -46,6 +46,8 @@ export interface ServerDialect extends Dialect {
   readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }
   /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
   readonly startsOver?: boolean
+  /** It has a form of its own for what an agent asks its caller for. */
+  readonly hasRequests?: boolean
   /** One event may be several on the wire, or none. */
   encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
   /** What a stream is broken off with behind an event, although the event tells it, too. */

@@ -3,6 +3,8 @@ import { lastValueFrom, type MonoTypeOperatorFunction, Observable, toArray } fro
 import type { OnTimeout } from '../agent/ask.ts'
 import { createVoice } from '../agent/voice.ts'
 import type { Invocation } from '../agent/work.ts'
+import type { AgentExtension } from '../protocol/card.ts'
+import { clientToolsExtension } from '../protocol/client-tools.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Artifact, Message, Part, TaskStatus } from '../protocol/model.ts'
 import { collect } from './collect.ts'
@@ -43,6 +45,8 @@ export interface AgentLoopOptions {
 
 /** Model → tool calls → results → model, until done. `agent(card, loop)` makes an agent of it. */
 export interface AgentLoop {
+  /** What the card of its agent says: that its caller may be asked for input, and to run tools. */
+  readonly extensions: readonly AgentExtension[]
   /** Starts when it is subscribed to; whoever unsubscribes stops it. */
   invoke(parts: readonly Part[], invocation: Invocation): Observable<LoopEvent>
   invokeSync(parts: readonly Part[], invocation: Invocation): Promise<LoopOutcome>
@@ -97,6 +101,7 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   }
 
   return {
+    extensions: [clientToolsExtension],
     invoke,
     async invokeSync(parts, invocation) {
       return collect(await lastValueFrom(invoke(parts, invocation).pipe(toArray())))

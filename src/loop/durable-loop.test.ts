@@ -152,3 +152,45 @@ it('goes on with the task of another agent that has asked, in the same process a
   expect((await ended(id)).status.state).toBe('completed')
   expect(toldTo(asked)).toEqual([{ type: 'text', value: 'plain, short' }])
 })
+
+it('asks everything that the tools of one step ask, each once, and each gets its answer across restarts', async () => {
+  const { start, ended } = processes()
+  const ran: string[] = []
+  const tools = [
+    clientTool({ name: 'locate', input }),
+    clientTool({ name: 'look', input, needsApproval: true }),
+    localTool({ name: 'wipe', input, needsApproval: true, run: () => ran.push('wipe') }),
+    localTool({ name: 'talk', input, usesTurn: true, run: async (_, { turn }) => (await turn?.ask('Name?'))?.text }),
+    localTool({ name: 'chat', input, usesTurn: true, run: async (_, { turn }) => (await turn?.ask('Age?'))?.text }),
+  ]
+  const asked = model(calls(...tools.map(({ name }): [string, string] => [name, '{}'])))
+  const first = start(createAgentLoop({ model: asked, tools }))
+  const id = await begin(first)
+  const other = model(says('Done'))
+  let { service, kill } = first
+  const seen: string[] = []
+  for (let round = 0; round < 6; round++) {
+    let requestId = ''
+    await until(async () => {
+      const { status } = await service.getTask({ taskId: id }, callOf())
+      const request = inputRequestIn(status.message)
+      requestId = `${request?.requestId ?? ''}`
+      if (status.state === 'input-required' && requestId !== '' && !seen.includes(requestId)) return true
+      if (status.state === 'failed') throw new Error(JSON.stringify(status))
+      return false
+    })
+    seen.push(requestId)
+    kill()
+    const next = start(createAgentLoop({ model: other, tools }))
+    service = next.service
+    kill = next.kill
+    const part = { data: { toolUseId: requestId, result: `yes to ${requestId}` }, mediaType: toolResult }
+    const message = messageOf('', { taskId: id, parts: [part] })
+    await service.sendMessage({ message, configuration: { returnImmediately: true } }, callOf())
+  }
+  expect((await ended(id)).status.state).toBe('completed')
+  const [locate, look, wipe, ...talks] = toldTo(other) as { value: unknown }[]
+  expect([locate?.value, look?.value, wipe?.value]).toEqual(['yes to call-0', 'yes to call-1', 1])
+  expect(new Set(talks.map(({ value }) => value)).size).toBe(2)
+  expect([ran, new Set(seen).size]).toEqual([['wipe'], 6])
+})

@@ -1,6 +1,6 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
 import type { Input } from '../client/input.ts'
-import { clientTools, toolResult } from '../protocol/client-tools.ts'
+import { inputRequestIn, toolResult } from '../protocol/client-tools.ts'
 import type { Json, JsonObject, Message } from '../protocol/model.ts'
 import { textOf } from '../protocol/parts.ts'
 
@@ -18,8 +18,7 @@ export interface Question {
 type RequestedSchema = ElicitRequestFormParams['requestedSchema']
 
 export function questionIn(message: Message | undefined): Question {
-  const request = asObject(message?.metadata?.[clientTools])
-  const { requestId, prompt, sensitive, tool, schema } = request
+  const { requestId, prompt, sensitive, tool, schema } = inputRequestIn(message) ?? {}
   const said = message ? textOf(message) : ''
   const text = (said || (typeof prompt === 'string' ? prompt : '') || 'The agent needs more input.').slice(0, 10_000)
   return {

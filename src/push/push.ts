@@ -53,6 +53,8 @@ export interface Registration {
   readonly isFirst?: boolean
   /** That of the task. */
   readonly trace?: Trace | undefined
+  /** Its owner has agreed on the extension for requests. */
+  readonly knowsRequests?: boolean | undefined
 }
 
 export interface RegisteredConfig extends WebhookKey {
@@ -85,7 +87,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
   }
 
   async function register(registration: Registration): Promise<PushConfig> {
-    const { task, owner, config, after, alias, trace } = registration
+    const { task, owner, config, after, alias, trace, knowsRequests } = registration
     const { taskId, contextId, phase } = task
     const { url, token, authentication, tenant, carry, dialect } = config
     const told = JSON.parse(JSON.stringify({ url, token, authentication, tenant, carry })) as Webhook['config']
@@ -116,6 +118,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
         ...(dialect !== undefined && { dialect }),
         ...(alias !== undefined && { alias }),
         ...(trace && { trace }),
+        ...(knowsRequests !== undefined && { knowsRequests }),
         state: isOver ? 'done' : 'active',
         cursor: before && before.webhook.state !== 'done' ? before.webhook.cursor : after,
         givenUp: 0,

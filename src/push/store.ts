@@ -75,6 +75,8 @@ export interface Webhook {
   readonly contextId: string
   /** In which it was registered, and so is told. */
   readonly dialect?: string
+  /** Its owner has agreed on the extension for requests, which are spelled out otherwise. */
+  readonly knowsRequests?: boolean
   /** By which id its caller knows the task, if not by its own. */
   readonly alias?: string
   /** Of the trace that its deliveries are part of, if the task is part of none. */

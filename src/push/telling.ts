@@ -1,5 +1,6 @@
 import type { ServerDialect } from '../dialects/dialect.ts'
 import type { PushedKind, PushForm } from '../dialects/push-form.ts'
+import { eventSpelledOut } from '../dialects/spelled-out.ts'
 import type { StoredEvent, StreamEvent, TaskEvent } from '../protocol/events.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import { type FoldedLog, foldUntil } from '../tasks/load.ts'
@@ -27,7 +28,8 @@ export interface TellingOptions {
 }
 
 export function createTelling({ log, dialects, events }: TellingOptions): Telling {
-  const formOf = (name: string | undefined) => (dialects.find((each) => each.name === name) ?? dialects[0]).pushForm
+  const dialectOf = (name: string | undefined) => dialects.find((each) => each.name === name) ?? dialects[0]
+  const formOf = (name: string | undefined) => dialectOf(name).pushForm
 
   async function subjectOf(form: PushForm, to: StoredWebhook, stored: StoredEvent): Promise<StreamEvent | undefined> {
     if (!form.tellsTask) return streamEventOf(to, stored)
@@ -44,10 +46,12 @@ export function createTelling({ log, dialects, events }: TellingOptions): Tellin
       return isOf(chosen, event)
     },
     async tell(to, stored) {
-      const { dialect, alias = to.taskId } = to.webhook
-      const form = formOf(dialect)
+      const { dialect, alias = to.taskId, knowsRequests } = to.webhook
+      const { pushForm: form, hasRequests } = dialectOf(dialect)
       const subject = await subjectOf(form, to, stored)
-      return subject && { contentType: form.contentType, body: JSON.stringify(form.encode(subject, alias)) }
+      if (!subject) return undefined
+      const told = knowsRequests || hasRequests ? subject : eventSpelledOut(subject)
+      return { contentType: form.contentType, body: JSON.stringify(form.encode(told, alias)) }
     },
   }
 }

@@ -1,5 +1,5 @@
 import { createVoice } from '../agent/voice.ts'
-import { asksForSecret } from '../protocol/client-tools.ts'
+import { asksForSecret, clientTools } from '../protocol/client-tools.ts'
 import { A2AError, invalidParams, taskNotFound } from '../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
 import { type InBand, takeCredentials } from '../protocol/in-band.ts'
@@ -78,6 +78,7 @@ async function admitWithPush(request: SendRequest, call: Call, house: Acceptance
     isFirst,
     ...(alias !== undefined && { alias }),
     trace: isFirst ? call.trace : await traceOfTask(ticket.task.taskId, log),
+    knowsRequests: call.extensions?.includes(clientTools),
   })
   return ticket
 }

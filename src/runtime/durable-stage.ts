@@ -6,9 +6,9 @@ import type { JournalEntry, MessageEvent, StatusEvent, StepEntry, StepFailure } 
 import { isInterrupted } from '../protocol/states.ts'
 import type { Inbox, Letter } from './inbox.ts'
 import { inputTimeout, type Unanswered } from './input-timeout.ts'
-import { type Journal, stepKey } from './journal.ts'
-import { createReplay, describe, describeStep } from './replay.ts'
-import { never, type PausedTurn, type Stage, type StageWaiting } from './stage.ts'
+import { type Journal, type Said, stepKey } from './journal.ts'
+import { createReplay, describeStep } from './replay.ts'
+import { isWork, never, type PausedTurn, type Stage, type StageWaiting } from './stage.ts'
 import type { Stop } from './stop.ts'
 import type { Writer } from './writer.ts'
 
@@ -37,8 +37,11 @@ export function createDurableStage(options: DurableStageOptions): Stage {
   const { journal, isCanceled, letter, writer, inbox, stop, clock, tellWorking, tellUnanswered } = options
   let difference: string | undefined
   let pause: PausedTurn | undefined
-  let isAsking = false
+  /** One question at a time, also of those who ask side by side. */
+  let last: Promise<unknown> = Promise.resolve()
   let questions = 0
+  /** Resolves when the question that was told is dealt with. */
+  let answered: Promise<void> | undefined
   let underWay = 0
 
   const replay = createReplay(journal, clock, (text) => {
@@ -88,26 +91,41 @@ export function createDurableStage(options: DurableStageOptions): Stage {
     }
   }
 
-  async function ask(question: StatusEvent, waiting: StageWaiting): Promise<MessageEvent> {
+  /** In the order in which they were told before, and then as they come. */
+  function ask(question: StatusEvent, waiting: StageWaiting): Promise<MessageEvent> {
+    if (isLeft()) return never()
+    return new Promise((resolve, reject) =>
+      replay.say(question, (stored) => {
+        const answer = last.then(() => askNow(stored ?? question, waiting, stored !== undefined))
+        last = answer.catch(() => {})
+        answer.then(resolve, reject)
+      }),
+    )
+  }
+
+  /** Who is left for the answer is never told that it has come. */
+  async function askNow(question: StatusEvent, waiting: StageWaiting, wasAsked: boolean): Promise<MessageEvent> {
+    const dealtWith = Promise.withResolvers<void>()
+    answered = dealtWith.promise
+    try {
+      return await answerTo(question, waiting, wasAsked)
+    } finally {
+      answered = undefined
+      dealtWith.resolve()
+    }
+  }
+
+  async function answerTo(question: StatusEvent, waiting: StageWaiting, wasAsked: boolean): Promise<MessageEvent> {
     const { expiresAt, since = clock.now(), onTimeout } = waiting
     if (isLeft()) return await never()
-    if (isAsking) throw new Error('This turn waits for an answer already: ask one question at a time.')
-    isAsking = true
     const place = ++questions
-    const wasAsked = replay.said(question)
-    if (!wasAsked) await whenDone(describe(question))
-    if (isLeft()) return await never()
     const late = expiresAt === undefined ? undefined : { since, expiresAt }
-    if (late && journal?.unanswered.has(place)) {
-      isAsking = false
-      throw inputTimeout(late)
-    }
+    if (late && journal?.unanswered.has(place)) throw inputTimeout(late)
     const left = wasAsked && replay.isDone() && inbox.size === 0
     const over = left ? expired(journal?.pause, clock.now()) : undefined
     if (over) {
       await store({ type: 'unanswered', question: place })
       tellUnanswered(question, over)
-      isAsking = false
       throw inputTimeout(over)
     }
     if (!wasAsked || left) {
@@ -117,7 +135,6 @@ export function createDurableStage(options: DurableStageOptions): Stage {
       await store({ type: 'paused', answered, ...(late && { ...late, ...policy }) })
       await asked
     }
-    isAsking = false
     const next = inbox.take()
     if (next) {
       if (replay.isDone() && isInterrupted(writer.phase)) tellWorking()
@@ -128,15 +145,23 @@ export function createDurableStage(options: DurableStageOptions): Stage {
     return await never()
   }
 
+  /** What a step says is kept with its result, or not at all: it goes on although the caller is asked meanwhile. */
+  function emit(event: Said): Promise<void> {
+    if (event.step === undefined) {
+      if (isLeft()) return never()
+      return answered && isWork(event) ? answered.then(() => emit(event)) : writer.emit(event)
+    }
+    if (difference !== undefined) return never()
+    return answered && isWork(event) ? Promise.resolve() : writer.emit(event)
+  }
+
   return {
     emit(event) {
-      if (isLeft()) return never()
       // A step is only done when all was replayed, and what it says is not compared.
-      if (replay.isDone()) return writer.emit(event)
-      if (replay.said(event)) return Promise.resolve()
+      if (replay.isDone()) return emit(event)
       if (isLeft()) return never()
       return new Promise((resolve, reject) =>
-        replay.whenDone(describe(event), () => writer.emit(event).then(resolve, reject)),
+        replay.say(event, (stored) => (stored ? resolve() : emit(event).then(resolve, reject))),
       )
     },
     async step(name, work) {
@@ -159,6 +184,7 @@ export function createDurableStage(options: DurableStageOptions): Stage {
         asked = again
       }
     },
+    isAsking: () => answered !== undefined,
     isReplaying: () => !replay.isDone(),
     close: replay.close,
     failure: () => (difference === undefined ? undefined : { text: difference }),

@@ -5,8 +5,9 @@ import { isInterrupted } from '../protocol/states.ts'
 import { setAlarm } from './alarm.ts'
 import type { Inbox } from './inbox.ts'
 import { type Failure, inputTimeout, type Unanswered, unanswered } from './input-timeout.ts'
+import type { Said } from './journal.ts'
 import { linkSignals } from './linked-signal.ts'
-import type { Stage, StageWaiting } from './stage.ts'
+import { isWork, type Stage, type StageWaiting } from './stage.ts'
 import type { Stop } from './stop.ts'
 import type { Writer } from './writer.ts'
 
@@ -27,8 +28,15 @@ export function createPlainStage(options: PlainStageOptions): Stage {
   /** One question at a time, also of those who ask side by side. */
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
+  /** Resolves when the question that was told is dealt with. */
+  let answered: Promise<void> | undefined
+
+  function emit(event: Said): Promise<void> {
+    return answered && isWork(event) ? answered.then(() => emit(event)) : writer.emit(event)
+  }
+
   return {
-    emit: (event) => writer.emit(event),
+    emit,
     step: async (name, work) => toJson(await work(), `What the step "${name}" returns`),
     ask(question, how) {
       const asking = waiting === 0 ? askUntilKnown(question, how) : last.then(() => askUntilKnown(question, how))
@@ -37,6 +45,7 @@ export function createPlainStage(options: PlainStageOptions): Stage {
       last = answer.catch(() => {})
       return answer
     },
+    isAsking: () => answered !== undefined,
     isReplaying: () => false,
     close() {},
     failure: () => failure,
@@ -55,7 +64,9 @@ export function createPlainStage(options: PlainStageOptions): Stage {
   async function askNow(question: StatusEvent, how: StageWaiting): Promise<MessageEvent> {
     const { expiresAt, since = clock.now(), onTimeout, signal } = how
     signal?.throwIfAborted()
-    await writer.emit(question)
+    const dealtWith = Promise.withResolvers<void>()
+    answered = dealtWith.promise
+    const told = writer.emit(question)
     const late = expiresAt === undefined ? undefined : { since, expiresAt }
     const tooLate = new AbortController()
     const expire = () => {
@@ -67,6 +78,7 @@ export function createPlainStage(options: PlainStageOptions): Stage {
     const others = [signal, onTimeout === 'continue' ? tooLate.signal : undefined].filter((each) => each !== undefined)
     const linked = others.length > 0 ? linkSignals([stop.signal, ...others]) : undefined
     try {
+      await told
       const next = await inbox.next(linked?.signal ?? stop.signal)
       if (isInterrupted(writer.phase)) tellWorking()
       return next.received
@@ -77,6 +89,8 @@ export function createPlainStage(options: PlainStageOptions): Stage {
     } finally {
       release?.()
       linked?.release()
+      answered = undefined
+      dealtWith.resolve()
     }
   }
 }

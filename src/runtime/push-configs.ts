@@ -1,3 +1,4 @@
+import { clientTools } from '../protocol/client-tools.ts'
 import { A2AError, invalidParams, taskNotFound } from '../protocol/errors.ts'
 import type { Call, Operation, PushConfigRef, Service } from '../protocol/service.ts'
 import type { Push, RegisteredConfig } from '../push/push.ts'
@@ -41,6 +42,7 @@ export function createPushOperations(
         config,
         after: head.generation,
         trace: await traceOfTask(head.taskId, log),
+        knowsRequests: call.extensions?.includes(clientTools),
         ...(isAlias && { alias: taskId }),
       })
     },

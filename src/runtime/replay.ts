@@ -1,19 +1,21 @@
+import { inputRequestIn } from '../protocol/client-tools.ts'
 import type { Clock, Timer } from '../protocol/clock.ts'
 import type { StepEntry } from '../protocol/events.ts'
-import type { Message } from '../protocol/model.ts'
+import type { Json, Message } from '../protocol/model.ts'
 import { textOf } from '../protocol/parts.ts'
 import { isInterrupted } from '../protocol/states.ts'
 import { type Journal, type Said, stepKey } from './journal.ts'
 import { sameJson } from './same-json.ts'
 
 /**
- * What a turn has done before, against what its code does now. What it says is compared in order; steps are found by
- * their names. Nothing new happens before all that is stored was replayed: it was stored first, so nothing of it can
- * depend on what is new. If that goes nowhere, the code is not the one that wrote the journal.
+ * What a turn has done before, against what its code does now. What it says is compared in order, but what is said side
+ * by side may come in another one; steps are found by their names. Nothing new happens before all that is stored was
+ * replayed: it was stored first, so nothing of it can depend on what is new. If that goes nowhere, the code is not the
+ * one that wrote the journal.
  */
 export interface Replay {
-  /** Whether this is stored already. */
-  said(event: Said): boolean
+  /** Calls back, perhaps at once: when it is the next of what is stored, with that; or when all was replayed. */
+  say<S extends Said>(event: S, go: (stored: S | undefined) => void): void
   /** Whether this is what comes next in what is stored. */
   expects(event: Said): boolean
   /** Which call of a step this is, and what it gave if it is stored. */
@@ -32,7 +34,7 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
   const said = journal?.said ?? []
   const steps = new Map(journal?.steps)
   const calls = new Map<string, number>()
-  const waiting: { readonly what: string; readonly go: () => void }[] = []
+  const waiting: Waiting[] = []
   let saidAgain = 0
   let timer: Timer | undefined
 
@@ -56,8 +58,27 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
 
   function progress(): void {
     clock.clearTimeout(timer)
-    if (isDone()) for (const { go } of waiting.splice(0)) go()
+    while (sayNext());
+    if (isDone()) for (const { go } of waiting.splice(0)) go(undefined)
     else arm()
+  }
+
+  /** If somebody waits to say what comes next in what is stored. Requests in the same words have different ids. */
+  function sayNext(): boolean {
+    const stored = said[saidAgain]?.it
+    if (!stored) return false
+    const isNext = ({ event }: Waiting) => event !== undefined && isSame(stored, event)
+    const byId = waiting.findIndex((each) => isNext(each) && requestIdOf(each.event) === requestIdOf(stored))
+    const at = byId < 0 ? waiting.findIndex(isNext) : byId
+    if (at < 0) return false
+    saidAgain++
+    for (const { go } of waiting.splice(at, 1)) go(stored)
+    return true
+  }
+
+  function wait(given: Waiting): void {
+    waiting.push(given)
+    if (waiting.length === 1) arm()
   }
 
   function arm(): void {
@@ -67,16 +88,11 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
 
   return {
     isDone,
-    said(event) {
-      const stored = said[saidAgain]
-      if (!stored) return false
-      if (!isSame(stored.it, event)) {
-        differ(describe(event))
-        return false
-      }
-      saidAgain++
+    say<S extends Said>(event: S, go: (stored: S | undefined) => void) {
+      if (isDone()) return go(undefined)
+      // What is the same is of the same type.
+      wait({ what: describe(event), event, go: (stored) => go(stored as S | undefined) })
       progress()
-      return true
     },
     expects(event) {
       const stored = said[saidAgain]
@@ -92,14 +108,23 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
     },
     whenDone(what, go) {
       if (isDone()) return go()
-      waiting.push({ what, go })
-      if (waiting.length === 1) arm()
+      wait({ what, go: () => go() })
     },
     close(isOver) {
       clock.clearTimeout(timer)
       if (isOver && !isDone()) differ('its end')
     },
   }
+}
+
+interface Waiting {
+  readonly what: string
+  readonly event?: Said
+  readonly go: (stored: Said | undefined) => void
+}
+
+function requestIdOf(said: Said | undefined): Json | undefined {
+  return said?.type === 'status' ? inputRequestIn(said.status.message)?.requestId : undefined
 }
 
 /** Ids and times are new with every run, and what rests while there is more to do is stored as work. */

@@ -25,6 +25,8 @@ export interface Scene {
   readonly emit: Mouth['emit']
   readonly step: (name: string, work: (within: Mouth) => unknown) => Promise<Json | undefined>
   readonly ask: (question: StatusEvent, waiting?: Omit<StageWaiting, 'again'>) => Promise<MessageEvent>
+  /** The caller is asked, and has not answered. */
+  readonly isAsking: () => boolean
   /** What was said and done before is gone through again, and there is more of it. */
   readonly isReplaying: () => boolean
   /** From now on it waits for its caller, which may take long. */

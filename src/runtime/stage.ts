@@ -3,12 +3,15 @@ import type { TurnContext } from '../agent/turn.ts'
 import type { MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Json } from '../protocol/model.ts'
 import type { Failure } from './input-timeout.ts'
+import type { Said } from './journal.ts'
 
 /** Where the acts of a turn go: straight to the log, or past the journal of what was done before. */
 export interface Stage extends Pick<TurnContext, 'emit'> {
   ask(question: StatusEvent, waiting: StageWaiting): Promise<MessageEvent>
   /** The work is told by which key what it says is marked, if it must be. */
   step(name: string, work: (key?: string) => unknown): Promise<Json | undefined>
+  /** The caller is asked, and has not answered. */
+  isAsking(): boolean
   /** What was done before is gone through again, and there is more of it. */
   isReplaying(): boolean
   /** The turn is over, and has come to its end or not. */
@@ -34,4 +37,9 @@ export interface PausedTurn {
 /** For whom nothing more will happen in this process. */
 export function never(): Promise<never> {
   return new Promise(() => {})
+}
+
+/** Who says that a task works says that nobody is asked any more. */
+export function isWork(event: Said): boolean {
+  return event.type === 'status' && (event.status.state === 'working' || event.status.state === 'submitted')
 }

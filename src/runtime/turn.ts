@@ -102,7 +102,6 @@ export async function runTurn(
   let calls: TurnCalls | undefined
   let requireAuth: RequireAuth | undefined
   const newArtifactId = recovery.isKept ? numbered(`artifact-${letter.generation}`) : randomId
-  const newRequestId = recovery.isKept ? numbered(`input-${letter.generation}`) : randomId
 
   const idle =
     inactivityTimeout === undefined ? undefined : watchIdle(clock, inactivityTimeout, () => stop.stop('inactive'))
@@ -176,6 +175,7 @@ export async function runTurn(
       emit,
       step,
       ask,
+      isAsking: () => onStage().isAsking(),
       isReplaying: () => onStage().isReplaying(),
       waits: () => idle?.hold(),
       goOn() {
@@ -206,7 +206,6 @@ export async function runTurn(
       log: logger,
       now: clock.now,
       newArtifactId,
-      newRequestId,
       emit,
       step,
       ask,

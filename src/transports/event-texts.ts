@@ -18,6 +18,8 @@ export interface EventTextsOptions extends Reporting {
   readonly dialect: ServerDialect
   readonly request: RequestOf<StreamOperation>
   readonly wording: Wording
+  /** How the reader is told an event, if it is not as it is. */
+  readonly spell?: (event: StreamEvent) => StreamEvent
 }
 
 export interface OpenOptions extends EventTextsOptions {
@@ -57,11 +59,11 @@ export async function* eventTexts(
   events: AsyncIterable<StreamEvent>,
   options: EventTextsOptions,
 ): AsyncGenerator<string> {
-  const { dialect, request, wording } = options
+  const { dialect, request, wording, spell } = options
   let begun = false
   try {
     for await (const event of events) {
-      const wires = dialect.encodeEvent(event, request)
+      const wires = dialect.encodeEvent(spell ? spell(event) : event, request)
       for (const [n, wire] of wires.entries()) {
         // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
         const id = n === wires.length - 1 ? generationOf(event) : undefined

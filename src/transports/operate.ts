@@ -1,4 +1,6 @@
 import type { RequestOf, ResultOf, ServerDialect, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
+import { eventSpelledOut, resultSpelledOut } from '../dialects/spelled-out.ts'
+import { clientTools } from '../protocol/client-tools.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Json } from '../protocol/model.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
@@ -16,7 +18,8 @@ export async function operate<O extends UnaryOperation>(service: Service, receiv
   const { dialect, operation, call } = received
   const request = requestOf(received)
   const result = await (service as Unary)[operation](request, call)
-  return dialect.encodeResult[operation](result, request)
+  const told = knowsRequests(dialect, call) ? result : resultSpelledOut(operation, result)
+  return dialect.encodeResult[operation](told, request)
 }
 
 /** How a stream is read, as the wire tells it. */
@@ -26,19 +29,35 @@ export interface Reading {
   readonly cancelOnDisconnect?: boolean
 }
 
+export interface OpenedStream<O extends StreamOperation> {
+  readonly request: RequestOf<O>
+  readonly events: AsyncGenerator<StreamEvent>
+  /** How its reader is told an event, if it is not as it is. */
+  readonly spell?: (event: StreamEvent) => StreamEvent
+}
+
 /** The request of a stream, continued after the generation that its reader has seen, and the stream itself. */
 export function openStream<O extends StreamOperation>(
   service: Service,
   received: Received<O>,
   { after, ...reading }: Reading,
-): { readonly request: RequestOf<O>; readonly events: AsyncGenerator<StreamEvent> } {
+): OpenedStream<O> {
   const request: RequestOf<O> = {
     ...requestOf(received),
     ...reading,
     after: received.dialect.startsOver ? undefined : after,
   }
-  const events = (service as Streams)[received.operation](request, received.call)
-  return { request, events }
+  const { dialect, operation, call } = received
+  const events = (service as Streams)[operation](request, call)
+  return { request, events, ...(!knowsRequests(dialect, call) && { spell: eventSpelledOut }) }
+}
+
+/** Whether the caller gets what it is asked for in the form of the extension, or in one that its dialect has for it. */
+function knowsRequests({ hasRequests }: ServerDialect, { extensions, activated }: Call): boolean {
+  if (hasRequests) return true
+  if (!extensions?.includes(clientTools)) return false
+  activated?.add(clientTools)
+  return true
 }
 
 function requestOf<O extends Operation>({ dialect, operation, params }: Received<O>): RequestOf<O> {

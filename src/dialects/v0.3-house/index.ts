@@ -38,6 +38,7 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     operations,
     recognises,
     operationFor,
+    hasRequests: true,
     decodeRequest: holdStreamOnInput ? holding(decode) : decode,
     encodeResult,
     encodeEvent,

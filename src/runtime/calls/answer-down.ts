@@ -6,6 +6,7 @@ import type { SendRequest } from '../../protocol/service.ts'
 import type { Scene } from '../scene.ts'
 import type { Link } from './link.ts'
 import type { Keys } from './outcome.ts'
+import { withTheirIds } from './request-ids.ts'
 
 /**
  * What our caller answered, for the other agent. Credentials that were taken out of it go down with it, as long as this
@@ -21,7 +22,8 @@ export function answerDown(
   const inBand = settings.vault.of(ticket)?.inBand ?? []
   for (const { credentials } of inBand) secrets.add(credentials)
   const { [lineageExtension]: _, [credentialsExtension]: __, ...metadata } = message.metadata ?? {}
-  const parts = inBand.length === 0 ? message.parts : message.parts.filter((part) => !isMark(part))
+  const said = withTheirIds(message.parts, taskId)
+  const parts = inBand.length === 0 ? said : said.filter((part) => !isMark(part))
   return {
     message: {
       messageId,

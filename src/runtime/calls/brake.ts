@@ -55,7 +55,11 @@ export function createBrake({ turn, signal, clock }: BrakeOptions): Brake & { un
 
 /** What comes first; `halted` if the call is given up before. */
 export async function orHalted<T>({ signal }: Brake, work: Promise<T>): Promise<T | 'halted'> {
-  if (signal.aborted) return 'halted'
+  if (signal.aborted) {
+    // Nobody waits for it any more, nor for how it fails.
+    work.catch(() => {})
+    return 'halted'
+  }
   const { promise, resolve } = Promise.withResolvers<'halted'>()
   const onHalt = () => resolve('halted')
   signal.addEventListener('abort', onHalt)

@@ -46,7 +46,7 @@ export async function conduct(plan: Plan, { scene, questions, progress, over, sp
   const onOver = () => brake.stop('canceled')
   over.addEventListener('abort', onOver)
   const contact = createContact(plan, scene, span?.trace ?? scene.trace)
-  const relay = createRelay(scene.voice, options.relay ?? 'status')
+  const relay = createRelay(scene, options.relay ?? 'status')
   let sent: Sent | undefined
 
   function newKeys(): Promise<Keys> {

@@ -57,10 +57,10 @@ export function a2aRpcs(
       encodeError,
       async *answer(read, incoming, reply) {
         const received = await receive(operation, read, incoming)
-        const { request, events } = openStream(service, received, { after: resumePointOf(incoming) })
+        const { request, events, spell } = openStream(service, received, { after: resumePointOf(incoming) })
         for await (const event of events) {
           reply.headers = namingExtensions(reply.headers, received.call, dialect)
-          const wires = dialect.encodeEvent(event, request)
+          const wires = dialect.encodeEvent(spell ? spell(event) : event, request)
           const last = wires.length - 1
           // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
           for (const [n, json] of wires.entries()) {

@@ -51,9 +51,18 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
       }
       const received = { dialect, operation, params, call }
       const { signal } = incoming
-      const { request, events } = openStream(service, received, { after: resumePointOf(incoming) })
+      const { events, ...opened } = openStream(service, received, { after: resumePointOf(incoming) })
       const wording = wordingOf(id, dialect)
-      const texts = await openTexts(events, { dialect, request, wording, signal, onError, incoming, heartbeat, clock })
+      const texts = await openTexts(events, {
+        ...opened,
+        dialect,
+        wording,
+        signal,
+        onError,
+        incoming,
+        heartbeat,
+        clock,
+      })
       const headers = namingExtensions(sseHeaders, call, dialect)
       return { status: 200, headers, body: eventStream(texts, { heartbeat, signal, timers: clock }) }
     } catch (error) {

@@ -44,14 +44,14 @@ export function createRest(options: WireOptions): Rest {
     const { signal } = incoming
     const { cancelsOnDisconnect } = dialect.rest ?? {}
     const reading = { after: resumePointOf(incoming), ...(cancelsOnDisconnect && { cancelOnDisconnect: true }) }
-    const { request, events } = openStream(service, received, reading)
+    const { events, ...opened } = openStream(service, received, reading)
     const { wrap = (wire: JsonObject) => wire } = dialect.rest ?? {}
     const wording = {
       event: (wire: JsonObject) => JSON.stringify(wrap(wire)),
       failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
     }
     const { heartbeat, clock } = limits
-    const texts = await openTexts(events, { dialect, request, wording, signal, onError, incoming, heartbeat, clock })
+    const texts = await openTexts(events, { ...opened, dialect, wording, signal, onError, incoming, heartbeat, clock })
     const headers = namingExtensions(sseHeaders, call, dialect)
     return { status: 200, headers, body: eventStream(texts, { heartbeat, signal, timers: clock }) }
   }
