@@ -4,7 +4,7 @@ import { calls, model, says, toldTo } from '../../test/support/scripted-model.ts
 import { skill } from '../agent/skill.ts'
 import { connect } from '../client/index.ts'
 import { agent, type LocalAgent } from '../local-agent.ts'
-import { toolResult, toolUse } from '../protocol/client-tools.ts'
+import { inputRequestIn, toolResult, toolUse } from '../protocol/client-tools.ts'
 import { createAgentLoop } from './agent-loop.ts'
 import { remoteAgent } from './remote-agent.ts'
 import { clientTool } from './tool.ts'
@@ -73,10 +73,8 @@ it('asks the caller what the agent asks, and takes the answer to it', async () =
   const loop = createAgentLoop({ model: asked, tools: [remoteAgent(shop)] })
   const talk = (await connect(agent({ name: 'Planner' }, loop))).conversation()
   const question = await talk.send('Buy a chair')
-  expect([question.task?.status.state, question.task?.status.message?.parts]).toEqual([
-    'input-required',
-    [{ text: 'Which colour?' }],
-  ])
+  expect([question.task?.status.state, question.text]).toEqual(['input-required', 'Which colour?'])
+  expect(inputRequestIn(question.task?.status.message)?.prompt).toBe('Which colour?')
   const done = await talk.send('red')
   expect(done.task?.status.state).toBe('completed')
   expect(toldTo(asked)).toEqual([{ type: 'text', value: 'Bought in red' }])

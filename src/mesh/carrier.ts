@@ -16,6 +16,8 @@ export interface Carried {
   readonly text: string
   /** Told beside the envelope, where there is a place for it: envelopes have none. */
   readonly trace?: Trace | undefined
+  /** The other side knows frames that tell it. */
+  readonly knowsFrames?: boolean
 }
 
 /** The error that a peer could not put into an envelope, if this is one. Nobody has signed it. */

@@ -8,6 +8,7 @@ import type { MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope 
 import { MeshError, MeshRefusal } from './errors.ts'
 import { checkFresh } from './freshness.ts'
 import type { Session, Sessions } from './sessions.ts'
+import { knowsFrames } from './traced-frame.ts'
 import { agree, cardFor } from './versions.ts'
 import type { Draft, WriteEnvelope } from './write-envelope.ts'
 
@@ -15,7 +16,7 @@ export interface AskOptions {
   readonly signal?: AbortSignal
   /** Milliseconds. */
   readonly timeout?: number
-  /** The trace that it is a part of, such as `turn.trace` or `call.trace`. Told by HTTP; WebSockets have no place for it. */
+  /** The trace that it is a part of, such as `turn.trace` or `call.trace`. Over a WebSocket it is told once both have shaken hands. */
   readonly trace?: Trace | undefined
 }
 
@@ -62,7 +63,10 @@ export function createLink(options: LinkOptions): MeshLink {
     const deadline = withDeadline(signal, timeout, late)
     try {
       const written = await write(draft)
-      const answer = await carrier.ask({ ...written, trace }, deadline.signal)
+      const session = sessions.get(agentId)
+      const theirs = session.state === 'established' ? session.card : undefined
+      const carried = { ...written, trace, knowsFrames: knowsFrames(theirs) }
+      const answer = await carrier.ask(carried, deadline.signal)
       await check(answer, written.messageId)
       if (answer.message_type === 'error') throw errorOf(answer.payload.error)
       if (answer.message_type !== expected) throw wrong(`it is a ${answer.message_type}`)

@@ -22,7 +22,7 @@ export interface MeshCall {
    * answer to it.
    */
   readonly signal: AbortSignal
-  /** The trace that the caller is in, if it told one beside the envelope, as HTTP can; nobody has signed it. */
+  /** The trace that the caller is in, if it told one beside the envelope; nobody has signed it. */
   readonly trace: Trace | undefined
 }
 

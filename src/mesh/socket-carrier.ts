@@ -4,6 +4,7 @@ import type { ReadEnvelope } from './read-envelope.ts'
 import type { Receive } from './receive.ts'
 import { drained, type MeshSocket, type SocketOptions } from './socket.ts'
 import { attachSession } from './socket-session.ts'
+import { writeFrame } from './traced-frame.ts'
 
 export interface SocketCarrierOptions extends SocketOptions {
   /** Opens a connection: the global `WebSocket` unless it is given. */
@@ -69,7 +70,8 @@ export function createSocketCarrier(options: SocketCarrierOptions): Carrier {
   }
 
   return {
-    async ask({ messageId, text }, signal) {
+    async ask({ messageId, text: envelope, trace, knowsFrames }, signal) {
+      const text = knowsFrames ? writeFrame(envelope, trace) : envelope
       if (isClosed) throw lost('The connection was closed.')
       if (pending.size >= maxPending) throw lost(`${maxPending} questions wait for their answers already.`)
       const { promise, resolve, reject } = Promise.withResolvers<MeshEnvelope>()

@@ -1,7 +1,9 @@
+import type { Trace } from '../protocol/trace.ts'
 import type { MeshEnvelope, MessageType } from './envelope.ts'
 import { defaultMaxBytes, type ReadEnvelope, type Reading } from './read-envelope.ts'
 import type { Receive } from './receive.ts'
 import { drained, keepAlive, type MeshSocket, type SocketOptions } from './socket.ts'
+import { readFrame } from './traced-frame.ts'
 
 export interface SocketSessionOptions extends SocketOptions {
   readonly read: ReadEnvelope
@@ -18,6 +20,7 @@ const answers: ReadonlySet<MessageType> = new Set(['response', 'handshake_ack', 
 interface Received {
   readonly reading: Reading
   readonly bytes: Uint8Array
+  readonly trace: Trace | undefined
 }
 
 /** Many envelopes over one connection, in both directions: a message is a text frame, and answers come in any order. */
@@ -29,8 +32,8 @@ export function attachSession(socket: MeshSocket, options: SocketSessionOptions)
   let queued = 0
   let inFlight = 0
 
-  async function work({ reading, bytes }: Received): Promise<void> {
-    const { text } = await receive.reading(reading, bytes)
+  async function work({ reading, bytes, trace }: Received): Promise<void> {
+    const { text } = await receive.reading(reading, bytes, trace)
     if (text === undefined || (!isServer && reading.error && !reading.origin)) return
     await drained(socket, maxBuffered)
     if (socket.readyState === 1) socket.send(text)
@@ -56,12 +59,13 @@ export function attachSession(socket: MeshSocket, options: SocketSessionOptions)
     }
   }
 
-  function take(text: string): void {
+  function take(frame: string): void {
+    const { text, trace } = readFrame(frame)
     const bytes = encoder.encode(text)
     const reading = read(bytes)
     const { envelope } = reading
     if (envelope && answers.has(envelope.message_type) && onAnswer?.(envelope)) return
-    queue.push({ reading, bytes })
+    queue.push({ reading, bytes, trace })
     queued += bytes.length
     if (inFlight >= maxInFlight) socket.pause?.()
     // A socket that cannot pause goes on; at some point that is too much.

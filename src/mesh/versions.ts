@@ -1,6 +1,7 @@
 import type { MeshCard } from './envelope.ts'
 import { MeshError } from './errors.ts'
 import type { SchemaVersion } from './payloads.ts'
+import { traceContext } from './traced-frame.ts'
 
 /** What this implementation speaks. */
 const schemaVersions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
@@ -32,8 +33,9 @@ export function schemaVersionsOf({ schema_versions, metadata }: MeshCard): reado
 
 /** Our card as a peer can read it that speaks this version; without one, as everybody can. */
 export function cardFor(card: MeshCard, version: SchemaVersion = '1.0.0'): MeshCard {
-  const { schema_versions: _, metadata, ...rest } = card
-  if (version === '1.1.0') return { ...rest, ...(metadata && { metadata }), schema_versions: schemaVersions }
+  const { schema_versions: _, metadata: said, ...rest } = card
+  const metadata = { ...said, [traceContext]: true }
+  if (version === '1.1.0') return { ...rest, metadata, schema_versions: schemaVersions }
   return { ...rest, metadata: { ...metadata, schema_versions: [...schemaVersions] } }
 }
 

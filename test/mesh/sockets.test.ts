@@ -32,6 +32,20 @@ describe.each([
     await expect.poll(() => price.sessionWith('shop-agent').state, patient).toBe('goodbye')
   })
 
+  it('the trace of the caller goes along once both have shaken hands, and a malformed one does not', async () => {
+    const { shop, price } = await meshPair({
+      methods: { where: (_, { trace }) => ({ ...trace }) },
+    })
+    const { socketUrl } = await meshPlace(price)
+    const link = connect(shop, socketUrl, open && { open })
+    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1,b=2' }
+    expect(await link.request('where', {}, { trace })).toEqual({})
+    await link.handshake()
+    expect(await link.request('where', {}, { trace })).toEqual(trace)
+    expect(await link.request('where', {}, { trace: { traceparent: 'nonsense' } })).toEqual({})
+    expect(await link.request('where', {})).toEqual({})
+  })
+
   it('what had no answer when it broke is asked again, and done once', async () => {
     let calls = 0
     const { promise, resolve } = Promise.withResolvers<void>()
