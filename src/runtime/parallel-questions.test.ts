@@ -166,7 +166,11 @@ describe('what other agents ask, and what the turn asks itself', () => {
   const pick = clientTool({ name: 'pick', input: z.object({}) })
 
   async function other(name: string, run: Work) {
-    const handler = createHandler(agent({ name, recovery: 'resume' }, run), { logger: quiet, cancelGrace: 20 })
+    const handler = createHandler(agent({ name, recovery: 'resume' }, run), {
+      logger: quiet,
+      cancelGrace: 20,
+      auth: { anonymous: true },
+    })
     onTestFinished(() => handler.drain(0))
     return await connect(handler)
   }

@@ -6,6 +6,7 @@ import type { GrpcExchange, GrpcIncoming } from '../transports/grpc/rpc.ts'
 import type { GrpcOptions } from '../transports/grpc/server.ts'
 import type { Addressed } from '../transports/grpc/tenant-of.ts'
 import { limitsOf } from '../transports/options.ts'
+import { countingGrpc } from './counting-grpc.ts'
 import { rateHeaders } from './limited.ts'
 import type { Resident } from './resident.ts'
 import type { Site } from './site.ts'
@@ -51,9 +52,9 @@ export function createGrpcDesk({ createGrpc, tenantOf, draining, load }: GrpcKit
   })
 
   function open(resident: Resident): GrpcExchange {
-    const { options, service, principalOf, onError, counts } = resident
+    const { options, service, principalOf, onError, counts, metrics } = resident
     const { dialledAs } = options
-    return createGrpc({
+    const exchange = createGrpc({
       ...options,
       service: tenantService((asked) => (asked === undefined || asked === dialledAs ? service : undefined)),
       principalOf,
@@ -63,6 +64,7 @@ export function createGrpcDesk({ createGrpc, tenantOf, draining, load }: GrpcKit
       ...(counts && { metadataFor: (incoming) => rateHeaders(counts, incoming) }),
       ...(draining && { draining }),
     })
+    return metrics ? countingGrpc(exchange, metrics.answeredGrpc) : exchange
   }
 
   async function connect(incoming: GrpcIncoming) {

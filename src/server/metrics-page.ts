@@ -16,6 +16,8 @@ export interface MetricsPage {
   readonly answer: (incoming: Incoming) => Promise<Outgoing>
   /** The same exchange, of which every answer is counted. */
   readonly counting: (exchange: Exchange) => Exchange
+  /** One more call of gRPC was answered. */
+  readonly answeredGrpc: Metrics['answeredGrpc']
 }
 
 /** The figures as a page. Asked who is calling, but not counted against limits, and not refused for too much load. */
@@ -32,6 +34,7 @@ export function createMetricsPage(
       const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' }
       return { status: 200, headers, body: metrics.text() }
     },
+    answeredGrpc: metrics.answeredGrpc,
     counting: (exchange) => async (incoming) => {
       const outgoing = await exchange(incoming)
       metrics.answered(incoming.method, outgoing.status)

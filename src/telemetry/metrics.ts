@@ -9,6 +9,8 @@ export interface Metrics {
   readonly telemetry: Telemetry
   /** One more answer over HTTP. */
   answered(method: string, status: number): void
+  /** One more call of gRPC, with the name of its status. */
+  answeredGrpc(method: string, status: string): void
   /** The page. */
   text(): string
 }
@@ -25,6 +27,10 @@ export type MetricsSettings = RegistryOptions & { readonly standing: Standing }
 export function createMetrics({ standing, ...options }: MetricsSettings): Metrics {
   const registry = createRegistry(options)
   const http = registry.counter('parley_http_requests_total', 'Requests over HTTP, by how they were answered.', [
+    'method',
+    'status',
+  ])
+  const grpc = registry.counter('parley_grpc_requests_total', 'Calls of gRPC, by the status of their answers.', [
     'method',
     'status',
   ])
@@ -123,6 +129,7 @@ export function createMetrics({ standing, ...options }: MetricsSettings): Metric
   return {
     text: registry.text,
     answered: (method, status) => http.add(1, methods.includes(method) ? method : 'other', `${status}`),
+    answeredGrpc: (method, status) => grpc.add(1, method, status),
     telemetry: {
       begin(activity, under) {
         begun(activity)

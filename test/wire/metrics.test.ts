@@ -1,8 +1,9 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { apiKey, hashApiKey, newApiKey } from '../../src/auth/index.ts'
 import { connect } from '../../src/client/index.ts'
 import { createAgentLoop, localTool } from '../../src/loop/index.ts'
+import { grpc } from '../../src/node/grpc-client/index.ts'
 import { readExposition } from '../support/exposition.ts'
 import { collect, gate, until } from '../support/house.ts'
 import { calls, model, says } from '../support/scripted-model.ts'
@@ -116,4 +117,31 @@ it('who has no credentials does not see it where others need some, and nobody wh
   expect([await ask(half.server.url), await ask(half.server.url, { 'x-api-key': key })]).toEqual([401, 200])
   const choosy = await served(() => 'hi', { metrics: { allow: ({ id }) => id !== 'prometheus' }, auth: { schemes } })
   expect(await ask(choosy.server.url, { 'x-api-key': key })).toBe(403)
+})
+
+it('calls of gRPC are counted by their methods and statuses, streams at their end', async () => {
+  const { server } = await served((turn) => turn.status('working', 'Soon').then(() => 'done'), {
+    metrics: true,
+    grpc: true,
+  })
+  const transport = grpc({ loopback: 'allow' })
+  onTestFinished(() => transport.close())
+  const client = await connect(server.url, { bindings: [transport], retry: { tries: 1 } })
+  await client.send('go')
+  await collect(client.stream('go'))
+  await client
+    .task('nobody')
+    .get()
+    .catch(() => {})
+  const wanted = [
+    { method: 'SendMessage', status: 'OK' },
+    { method: 'SendStreamingMessage', status: 'OK' },
+    { method: 'GetTask', status: 'NOT_FOUND' },
+  ]
+  let now = await figures(server.url)
+  await until(async () => {
+    now = await figures(server.url)
+    return now('parley_grpc_requests_total') >= wanted.length
+  })
+  expect(wanted.map((labels) => now('parley_grpc_requests_total', labels))).toEqual([1, 1, 1])
 })
