@@ -141,7 +141,7 @@ function isSame(stored: Said, now: Said): boolean {
   return isState && sameJson(stored.status.message?.parts, now.status.message?.parts)
 }
 
-export function describe(said: Said): string {
+function describe(said: Said): string {
   if (said.type === 'status') return `the status "${said.status.state}"${quote(said.status.message)}`
   const { name, artifactId } = said.artifact
   return `${said.append ? 'a chunk of' : ''} the artifact "${name ?? artifactId}"${quote(said.artifact)}`.trim()
