@@ -21,34 +21,40 @@ export class TaskLogger implements Logger {
   readonly #logger: Logger
   readonly #task: TaskIds
   readonly #trace: Trace | undefined
+  readonly #clean: Clean | undefined
 
-  constructor(logger: Logger, task: TaskIds, trace: Trace | undefined) {
+  constructor(logger: Logger, task: TaskIds, trace: Trace | undefined, clean?: Clean) {
     this.#logger = logger
     this.#task = task
     this.#trace = trace
+    this.#clean = clean
   }
 
   debug(fields: object, message: string): void {
-    this.#logger.debug(this.#with(fields), message)
+    this.#logger.debug(this.#with(fields), this.#clean ? this.#clean(message) : message)
   }
 
   info(fields: object, message: string): void {
-    this.#logger.info(this.#with(fields), message)
+    this.#logger.info(this.#with(fields), this.#clean ? this.#clean(message) : message)
   }
 
   warn(fields: object, message: string): void {
-    this.#logger.warn(this.#with(fields), message)
+    this.#logger.warn(this.#with(fields), this.#clean ? this.#clean(message) : message)
   }
 
   error(fields: object, message: string): void {
-    this.#logger.error(this.#with(fields), message)
+    this.#logger.error(this.#with(fields), this.#clean ? this.#clean(message) : message)
   }
 
   #with(fields: object): object {
     const { taskId, contextId } = this.#task
-    return { taskId, contextId, ...(this.#trace && { traceId: traceIdOf(this.#trace) }), ...fields }
+    const told = this.#clean ? this.#clean(fields) : fields
+    return { taskId, contextId, ...(this.#trace && { traceId: traceIdOf(this.#trace) }), ...told }
   }
 }
+
+/** Takes out what must not be in a line. */
+export type Clean = <T>(value: T) => T
 
 interface TaskIds {
   readonly taskId: string

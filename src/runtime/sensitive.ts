@@ -28,9 +28,12 @@ function redacted(part: Part): Part {
   return { data: { ...(typeof id === 'string' && { toolUseId: id }), redacted: true }, ...about }
 }
 
-/** Every text in it is a secret, but for the name of what it answers. */
+/** Such as a PIN. What is shorter would be found in too much that is none. */
+const shortest = 4
+
+/** Every text and number in it is a secret, but for the name of what it answers. */
 function learn(value: Json | undefined, secrets: TurnSecrets): void {
-  if (typeof value === 'string') secrets.add(value)
+  if (typeof value === 'string' || typeof value === 'number') secrets.add(`${value}`, shortest)
   else if (Array.isArray(value)) for (const each of value) learn(each, secrets)
   else if (isMap(value)) for (const [key, each] of Object.entries(value)) if (key !== 'toolUseId') learn(each, secrets)
 }

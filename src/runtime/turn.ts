@@ -55,7 +55,7 @@ export async function runTurn(
   settings: RuntimeSettings,
 ): Promise<StopReason | PausedTurn | undefined> {
   const { task, letter, attempt, replay, isCanceled, stop, writer, inbox, voice, trace, span } = start
-  const logger = new TaskLogger(settings.logger, task, trace)
+  const logger = new TaskLogger(settings.logger, task, trace, (value) => (secrets ? secrets.scrub(value) : value))
   const { log, agent, taskAfter, recovery, clock, inactivityTimeout } = settings
   /** As the stage, made when they are needed: most turns know no secrets. */
   let secrets: TurnSecrets | undefined
@@ -240,7 +240,7 @@ export async function runTurn(
 
   function fail(error: unknown): Promise<void> | undefined {
     const { text, reference } = describeFailure(error)
-    const told = secrets ? cleaned(error, secrets) : error
+    const told = secrets ? secrets.scrub(error) : error
     logger.error({ reference, error: told }, 'the agent failed')
     span?.learn({ state: 'failed' })
     span?.end(told)
@@ -287,11 +287,6 @@ export async function runTurn(
   if (stop.reason || !done) return stop.reason === 'paused' ? stage?.pause() : stop.reason
   await ('error' in done ? fail(done.error) : conclude(done.value))
   return undefined
-}
-
-function cleaned(error: unknown, secrets: TurnSecrets): unknown {
-  if (!(error instanceof Error)) return secrets.scrub(error)
-  return { name: error.name, message: secrets.scrub(error.message), stack: secrets.scrub(error.stack) }
 }
 
 function secretInStep(name: string): string {

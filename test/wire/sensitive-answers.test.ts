@@ -1,0 +1,169 @@
+import { copyFile, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import type { Turn } from '../../src/agent/turn.ts'
+import type { Work } from '../../src/agent/work.ts'
+import { type ConnectOptions, connect } from '../../src/client/index.ts'
+import { agent } from '../../src/local-agent.ts'
+import { clientTool, createAgentLoop, localTool, remoteAgent } from '../../src/loop/index.ts'
+import { createPushFetch } from '../../src/node/guard/push-fetch.ts'
+import { inputRequestIn, toolResult } from '../../src/protocol/client-tools.ts'
+import type { Logger } from '../../src/protocol/logger.ts'
+import type { JsonObject } from '../../src/protocol/model.ts'
+import { serve } from '../../src/serve.ts'
+import { createHandler } from '../../src/server/handler.ts'
+import { openTelemetry } from '../../src/telemetry/index.ts'
+import { collect, quiet, until } from '../support/house.ts'
+import { calls, model, says } from '../support/scripted-model.ts'
+import { spans } from '../support/spans.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import { receiver } from '../support/webhook-receiver.ts'
+
+const canary = 'harmless-canary'
+const password = 'correct horse battery staple'
+const pin = 4821
+
+/** Everything that is in the folder, as bytes. */
+async function bytesIn(directory: string): Promise<string> {
+  const copies = await temporaryDirectory()
+  const names = await readdir(directory)
+  for (const name of names) await copyFile(join(directory, name), join(copies, name))
+  return (await Promise.all(names.map((name) => readFile(join(copies, name), 'latin1')))).join()
+}
+
+/** As careless with what it is told as an agent can be. */
+async function careless(turn: Turn): Promise<string> {
+  const { text } = await turn.ask(`${canary}: your password?`, { sensitive: true })
+  await turn.status('working', `${canary}: you said ${text}`)
+  const schema = z.object({ pin: z.number() })
+  const { pin: said } = await turn.ask('And your PIN?', { sensitive: true, schema })
+  await turn.data({ canary, text, said, nested: [{ note: `PIN ${said}` }] })
+  await turn.artifact('notes').close(`${canary}: ${text} ${said}`)
+  turn.log.warn({ canary, text, said, error: new Error(`${canary} ${text}`) }, `${canary}: ${text}`)
+  throw new Error(`${canary}: ${text} and ${said} are wrong`)
+}
+
+const input = z.object({})
+const login = clientTool({ name: 'login', input, sensitive: true })
+
+/** A model that repeats what it is told, in pieces, in words and to a tool. */
+function indiscreet() {
+  const seen: string[] = []
+  const use = localTool({ name: 'use', input: z.object({ key: z.string() }), run: ({ key }) => seen.push(key) })
+  const repeating = model(
+    calls(['login', '{}']),
+    calls(['use', JSON.stringify({ key: password })]),
+    says(`${canary}: it was `, password.slice(0, 9), password.slice(9), '.'),
+  )
+  return { loop: createAgentLoop({ model: repeating, tools: [login, use] }), seen }
+}
+
+interface Case {
+  readonly work: Work
+  readonly recovery?: 'resume'
+  /** What the caller answers, one after the other. */
+  readonly answers: readonly ('password' | 'pin')[]
+  readonly state: string
+}
+
+const asking = createHandler(agent({ name: 'Asking' }, careless), { auth: 'none', logger: quiet })
+
+it.each<[string, () => Case]>([
+  ['a turn that asks', () => ({ work: careless, answers: ['password', 'pin'], state: 'failed' })],
+  [
+    'a turn that is resumed',
+    () => ({ work: careless, recovery: 'resume', answers: ['password', 'pin'], state: 'failed' }),
+  ],
+  ['a tool of the caller', () => ({ work: indiscreet().loop, answers: ['password'], state: 'completed' })],
+  [
+    'a tool of the caller in a turn that is resumed',
+    () => ({ work: indiscreet().loop, recovery: 'resume', answers: ['password'], state: 'completed' }),
+  ],
+  [
+    'another agent that asks through this one',
+    () => ({
+      work: async (turn) => {
+        const failed = await turn.call(asking, 'go').catch((error) => error)
+        await turn.status('working', `${canary}: ${failed.message}`)
+        throw failed
+      },
+      answers: ['password', 'pin'],
+      state: 'failed',
+    }),
+  ],
+  [
+    'another agent that is a tool of a loop',
+    () => ({
+      work: createAgentLoop({
+        model: model(calls(['Asking', '{"text":"go"}']), says(canary)),
+        tools: [remoteAgent(asking)],
+      }),
+      recovery: 'resume',
+      answers: ['password', 'pin'],
+      state: 'completed',
+    }),
+  ],
+])('what is asked for as a secret by %s is stored, told, pushed, traced and logged nowhere', async (_, caseOf) => {
+  const { work, recovery, answers, state } = caseOf()
+  const { all } = spans()
+  const directory = await temporaryDirectory()
+  const hook = await receiver()
+  const logged: string[] = []
+  const note = (fields: object, message: string) =>
+    void logged.push(`${message} ${inspect(fields, { depth: 20 })} ${JSON.stringify(fields)}`)
+  const logger: Logger = { debug: note, info: note, warn: note, error: note }
+  const server = await serve(agent({ name: 'Careless', ...(recovery && { recovery }) }, work), {
+    ...{ port: 0, signals: false, directory, logger, drainDeadline: 0, cancelGrace: 50 },
+    telemetry: openTelemetry({ events: true }),
+    push: { fetch: createPushFetch({ loopback: 'allow' }), events: ['status', 'artifact', 'message'] },
+  })
+  onTestFinished(() => server.close())
+
+  const told: string[] = []
+  const listening: NonNullable<ConnectOptions['fetch']> = async (url, init) => {
+    const response = await fetch(url, init)
+    told.push(await response.clone().text())
+    return response
+  }
+  const client = await connect(server.url, { fetch: listening })
+  const talk = client.conversation()
+  let { task } = await talk.send(canary, { push: { url: hook.url } })
+  const result = (answer: 'password' | 'pin') => (answer === 'pin' ? { pin } : password)
+  for (const [at, answer] of answers.entries()) {
+    expect(task?.status.state).toBe('input-required')
+    const request = inputRequestIn(task?.status.message) as JsonObject
+    expect(request.sensitive).toBe(true)
+    const data = { toolUseId: `${request.requestId}`, result: result(answer) }
+    // By its id, and, the first of two, in words.
+    const said = at === 0 && answers.length > 1 ? password : { data, mediaType: toolResult }
+    task = (await talk.send(said)).task
+  }
+  expect(task?.status.state).toBe(state)
+  await collect(client.listTasks({ includeArtifacts: true, historyLength: 100 }))
+  await collect(client.task(task?.id ?? '').subscribe()).catch(() => {})
+  await until(() => hook.got.some(({ body }) => /TASK_STATE_(FAILED|COMPLETED)/.test(body)))
+  await until(() => all().some(({ name }) => name === 'invoke_agent Careless'))
+
+  const traced = all().map(({ name, attributes, status, events }) => [name, attributes, status, events])
+  const places = {
+    stored: await bytesIn(directory),
+    told: told.join('\n'),
+    pushed: hook.got.map(({ body, headers }) => body + JSON.stringify(headers)).join('\n'),
+  }
+  for (const [place, text] of Object.entries(places)) expect(text, place).toContain(canary)
+  for (const [place, text] of Object.entries({
+    ...places,
+    traced: JSON.stringify(traced),
+    logged: logged.join('\n'),
+  })) {
+    for (const secret of [password, encodeURIComponent(password), btoa(password).slice(0, -4)]) {
+      expect(text.includes(secret), `the password is in what is ${place}`).toBe(false)
+    }
+    // Four digits are found by chance in bytes and times: these are where the agent puts them.
+    for (const form of [`PIN ${pin}`, `"said":${pin}`, `staple ${pin}`, `and ${pin}`, `"pin":${pin}`]) {
+      expect(text.includes(form), `the PIN is in what is ${place}`).toBe(false)
+    }
+  }
+})
