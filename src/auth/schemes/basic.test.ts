@@ -44,6 +44,22 @@ it.each([
   expect(await ask(credentials)).toHaveProperty('refused')
 })
 
+it('takes as long for a name that nobody has as for one that somebody has', async () => {
+  const slow = `pbkdf2-sha256$40000$00ff$${pbkdf2Sync(password, Buffer.of(0, 255), 40_000, 32, 'sha256').toString('hex')}`
+  const asked = basic({ users: { ada: { password: slow }, eve: { password: slow } } })
+  const time = async (name: string, n: number) => {
+    const begin = performance.now()
+    const headers = { authorization: `Basic ${encoded(`${name}:${n}`)}` }
+    expect(await asked.authenticate(presented({ headers }))).toHaveProperty('refused')
+    return performance.now() - begin
+  }
+  const times: Record<string, number[]> = { eve: [], nobody: [] }
+  for (let n = 0; n < 15; n++) for (const name of ['eve', 'nobody']) times[name]?.push(await time(name, n))
+  const median = (name: string) => times[name]?.sort((one, other) => one - other)[7] ?? 0
+  expect(median('nobody') / median('eve')).toBeGreaterThan(0.5)
+  expect(median('nobody') / median('eve')).toBeLessThan(2)
+})
+
 it('does not let itself be kept busy without a bound', async () => {
   const asked = Array.from({ length: 40 }, async (_, n) => await ask(encoded(`ada:${n}`)))
   const settled = await Promise.allSettled(asked)
