@@ -18,22 +18,21 @@ const unsafe = { fsync: 'off', synchronous_commit: 'off' }
 
 type Ask = (registry: Registry) => Promise<{ readonly total: number }>
 
-/** To count those who have a word is to look at each. */
-const commonWord = 'a word that all have, 100 of them'
-
-/** Ten agents share a group, however many there are. */
+/** Ten agents share a group, however many there are; a hundredth of all is not healthy. */
 const questions: Readonly<Record<string, Ask>> = {
-  'a capability that 10 have': async (registry) => totalOf(await registry.discover({ capabilities: ['group-3'] })),
-  'two capabilities, healthy': async (registry) =>
-    totalOf(await registry.discover({ capabilities: ['everyone', 'group-3'], filters: { status: 'healthy' } })),
-  'everybody, 100 of them': async (registry) => totalOf(await registry.discover()),
-  'everybody healthy, 100 of them': async (registry) =>
-    totalOf(await registry.discover({ filters: { status: 'healthy' } })),
-  'skill and words': async (registry) => {
-    const { totalCount } = await registry.search({ skill: 'Group-3', text: 'agent grou' })
-    return { total: totalCount }
-  },
-  [commonWord]: async (registry) => ({ total: (await registry.search({ text: 'agent' })).totalCount }),
+  'a capability that 10 have': (registry) => discover(registry, { capabilities: ['group-3'] }),
+  'two capabilities, healthy': (registry) =>
+    discover(registry, { capabilities: ['everyone', 'group-3'], filters: { status: 'healthy' } }),
+  everybody: (registry) => discover(registry),
+  'everybody healthy': (registry) => discover(registry, { filters: { status: 'healthy' } }),
+  'a capability that all have': (registry) => discover(registry, { capabilities: ['everyone'] }),
+  'a capability that all have, healthy': (registry) =>
+    discover(registry, { capabilities: ['everyone'], filters: { status: 'healthy' } }),
+  'two capabilities that all have': (registry) => discover(registry, { capabilities: ['everyone', 'anything'] }),
+  'skill and words': (registry) => search(registry, { skill: 'Group-3', text: 'agent grou' }),
+  'a word that all have': (registry) => search(registry, { text: 'agent' }),
+  'how a word begins that all have': (registry) => search(registry, { text: 'ag' }),
+  'two words that all have, healthy': (registry) => search(registry, { text: 'agent answers', status: 'healthy' }),
 }
 
 /** What discovery among ten thousand agents costs, beside the same among a hundred. */
@@ -56,7 +55,9 @@ async function measure(directory: string): Promise<Answer> {
     title: `Discovery among ${many.toLocaleString('en')} agents, beside ${few}`,
     verdicts: [...sqlite.verdicts, ...postgres.verdicts],
     details: [...sqlite.details, ...postgres.details],
-    notes: ['Each question also counts all that it finds, and gives up to 100 of them.'],
+    notes: [
+      'Each question also tells how many there are, and gives up to 100 of them. How many have two terms, or a word that begins so, is counted once for each change of the registry.',
+    ],
   }
 }
 
@@ -76,7 +77,7 @@ async function compare(what: string, open: Open): Promise<Pick<Answer, 'verdicts
         what: `${what}: ${question}`,
         values: measured.map((round) => round.many / round.few),
         unit: 'x',
-        ...(question !== commonWord && { target: { atMost: 3 } }),
+        target: { atMost: 3 },
       })
       const time = (name: 'few' | 'many') => Number(median(measured.map((round) => round[name])).toFixed(3))
       const { total } = await ask(large.registry)
@@ -98,11 +99,15 @@ async function fill(entries: EntryStore, count: number) {
   const add = async (at: number) => {
     const id = `agent-${String(at).padStart(6, '0')}`
     const group = `group-${Math.floor(at / 10)}`
-    const capabilities = ['everyone', group]
+    const capabilities = ['everyone', 'anything', group]
     const card = { ...meshCard(id), capabilities }
     const endpoint = `https://${id}.example.com/mesh`
-    const terms = ['w:agent', `w:${id}`, 'w:group', ...capabilities.flatMap((each) => [`c:${each}`, `s:${each}`])]
-    await entries.put({ kind: 'mesh', id, name: id, card, endpoint, seen: Date.now() }, { terms, rank: 0 })
+    // As the registry makes them of a card.
+    const words = ['agent', id.slice(6), 'answers', 'everyone', 'anything', 'group', group.slice(6)]
+    const offered = capabilities.flatMap((each) => [`c:${each}`, `s:${each}`, `t:${each}`])
+    const terms = [...offered, ...words.map((word) => `w:${word}`)]
+    const seen = at % 100 === 50 ? 0 : Date.now()
+    await entries.put({ kind: 'mesh', id, name: id, card, endpoint, seen }, { terms, rank: 0 })
   }
   for (let at = 0; at < count; at += 50) {
     await Promise.all(Array.from({ length: Math.min(50, count - at) }, (_, more) => add(at + more)))
@@ -123,6 +128,10 @@ async function cost(registry: Registry, ask: Ask): Promise<number> {
   return (performance.now() - begun) / calls
 }
 
-function totalOf({ total_count: total }: { readonly total_count: number }) {
-  return { total }
+async function discover(registry: Registry, query: Parameters<Registry['discover']>[0] = {}) {
+  return { total: (await registry.discover(query)).total_count }
+}
+
+async function search(registry: Registry, query: Parameters<Registry['search']>[0]) {
+  return { total: (await registry.search(query)).totalCount }
 }

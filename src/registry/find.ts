@@ -49,7 +49,7 @@ export function createFind({ entries, fetch, peer, verifyCard, healthySince }: F
 
   async function* walk(query: FindQuery, options: ConnectOptions): AsyncGenerator<FoundAgent> {
     const asked = entryQueryOf({ status: 'healthy', ...query }, healthySince())
-    const { entries: candidates } = await entries.find({ ...asked, order: 'best' })
+    const { entries: candidates } = await entries.find({ ...asked, order: 'best', uncounted: true })
     for (const entry of candidates) {
       const reached = await reach(entry, options).catch(() => 'failed' as const)
       if (reached === 'failed') await entries.touch(entry.id, entry.seen, 'unreachable')

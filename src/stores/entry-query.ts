@@ -1,9 +1,12 @@
 import type { EntryKind } from '../registry/entry.ts'
 import type { EntryQuery } from '../registry/entry-store.ts'
+import { common, type EntryPlan, type Lead } from './entry-plan.ts'
 
 /** The tables as a database calls them, and how it writes the place of a value. */
 export interface EntryTables {
   readonly agents: string
+  /** The same, looked up by kind, trouble and when they were seen. */
+  readonly byHealth: string
   readonly terms: string
   /** With a column for each kind: how many there are. */
   readonly state: string
@@ -19,99 +22,119 @@ export interface EntryStatement {
   readonly values: readonly (string | number)[]
 }
 
-export interface EntryStatements {
-  readonly page: EntryStatement
-  /** Of all of a kind, or of both, the store knows how many there are without counting them. */
-  readonly count: EntryStatement | { readonly known: EntryKind | 'all' } | 'none'
+/** How many there are, and how many of them do not count. */
+export interface EntryCount {
+  readonly all: EntryStatement | { readonly known: EntryKind | 'all' } | { readonly exact: number }
+  /** It stays the same until something changes. */
+  readonly isStable?: boolean
+  readonly without?: EntryStatement
 }
 
 const columns = 'e.id, e.name, e.kind, e.owner, e.seen, e.trouble, e.entry'
 
-/**
- * What is asked of SQLite and PostgreSQL for a query. It is led by the first term, which should be the rarest: its part of the index is sorted by
- * name already, so a page costs what is on it, and a count what it counts.
- */
-export function entryStatements(query: EntryQuery, tables: EntryTables): EntryStatements {
-  return { page: pageOf(query, tables), count: countOf(query, tables) }
-}
-
-function pageOf(query: EntryQuery, tables: EntryTables): EntryStatement {
+/** What is asked of SQLite and PostgreSQL for a page: it costs what is on it, and not how many there are. */
+export function pageStatement({ query, lead }: EntryPlan, tables: EntryTables): EntryStatement {
   const { values, value } = collector(tables)
-  const { from, conditions, name, id } = sourceOf(query, tables, value, true, tables.unindexed)
+  const { before, from, conditions, name, id } = sourceOf(query, lead, tables, value, tables.unindexed)
   const { after, order = 'name', limit } = query
   if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)
   const sorted = order === 'best' ? `(e.trouble IS NOT NULL), e.rank, e.name, e.id` : `${name}, ${id}`
   return {
-    text: `SELECT ${columns} ${from} WHERE ${where(conditions)} ORDER BY ${sorted} LIMIT ${value(limit)}`,
+    text: `${before}SELECT ${columns} ${from} WHERE ${where(conditions)} ORDER BY ${sorted} LIMIT ${value(limit)}`,
     values,
   }
 }
 
-function countOf(query: EntryQuery, tables: EntryTables): EntryStatements['count'] {
-  if (query.uncounted) return 'none'
+/** Most are healthy: of what many have, the others are taken off. */
+export function countOf({ query, lead, isRare, exact }: EntryPlan, tables: EntryTables): EntryCount | undefined {
+  if (query.uncounted) return undefined
   const { kind, health, terms = [], prefixes = [] } = query
-  const isNarrowed = kind !== undefined || health !== undefined
+  if (health && isRare) return { all: countAll(query, lead, tables) }
+  const unhealthy = health && countUnhealthy(query, health.since, tables)
+  if (unhealthy && !health.isHealthy) return { all: unhealthy }
+  const without = unhealthy && { without: unhealthy }
+  if (terms.length + prefixes.length === 0) return { all: { known: kind ?? 'all' }, ...without }
+  if (exact !== undefined) return { all: { exact }, ...without }
+  const { health: _, ...whole } = query
+  const led: Lead = lead.type === 'health' ? { type: 'order' } : lead
+  return { all: countAll(whole, led, tables), isStable: true, ...without }
+}
+
+/** Up to `common` of those who are as healthy as they shall be, of each sort. */
+export function healthSize(query: EntryQuery, tables: EntryTables): EntryStatement {
   const { values, value } = collector(tables)
-  if (terms.length + prefixes.length === 0) {
-    if (!health) return { known: kind ?? 'all' }
-    return { text: `SELECT ${countByHealth(kind ? [kind] : kinds, health, tables, value)} AS total`, values }
-  }
-  const { from, conditions } = sourceOf(query, tables, value, isNarrowed)
+  const counts = sortsOf(query).map((sort) => {
+    const some = `SELECT 1 FROM ${tables.byHealth} WHERE ${ofSort(sort, query, value)} LIMIT ${common}`
+    return `(SELECT count(*) FROM (${some}) AS few)`
+  })
+  return { text: `SELECT ${counts.join(' + ')} AS total`, values }
+}
+
+function countAll(query: EntryQuery, lead: Lead, tables: EntryTables): EntryStatement {
+  const { values, value } = collector(tables)
+  const isNarrowed = query.kind !== undefined || query.health !== undefined || lead.type === 'order'
+  const { from, conditions } = sourceOf(query, lead, tables, value, '', isNarrowed)
   return { text: `SELECT count(*) AS total ${from} WHERE ${where(conditions)}`, values }
+}
+
+function countUnhealthy(query: EntryQuery, since: number, tables: EntryTables): EntryStatement {
+  const { values, value } = collector(tables)
+  const unhealthy = { ...query, health: { isHealthy: false, since } }
+  const counts = sortsOf(unhealthy).map((sort) => {
+    const conditions = [ofSort(sort, unhealthy, value), ...havingAll(query, tables, value, 'e.name', 'e.id')]
+    return `(SELECT count(*) FROM ${tables.byHealth} WHERE ${where(conditions)})`
+  })
+  return { text: `SELECT ${counts.join(' + ')} AS total`, values }
 }
 
 type Value = (value: string | number) => string
 
-/** Most are healthy, so the others are counted, each kind by its own part of an index. */
-function countByHealth(
-  counted: readonly EntryKind[],
-  { isHealthy, since }: NonNullable<EntryQuery['health']>,
-  { agents, state }: EntryTables,
-  value: Value,
-): string {
-  const unhealthy = counted.flatMap((kind) => [
-    `e.kind = ${value(kind)} AND e.trouble IS NOT NULL`,
-    ...(kind === 'mesh' ? [`e.kind = ${value(kind)} AND e.trouble IS NULL AND e.seen < ${value(since)}`] : []),
-  ])
-  const counts = unhealthy.map((condition) => `(SELECT count(*) FROM ${agents} e WHERE ${condition})`).join(' + ')
-  return isHealthy ? `(SELECT ${counted.join(' + ')} FROM ${state}) - (${counts})` : counts
+/** The rows that are meant, with those of the agents beside them where they are needed. */
+function sourceOf(query: EntryQuery, lead: Lead, tables: EntryTables, value: Value, unindexed = '', withAgents = true) {
+  const { agents, byHealth, terms, join } = tables
+  const { kind, health } = query
+  const beside = withAgents ? `${join} ${agents} e ON e.id = t.id` : ''
+  const conditions: string[] = []
+  let before = ''
+  let [from, name, id] = [`FROM ${agents} e`, 'e.name', 'e.id']
+  let left = query
+  switch (lead.type) {
+    case 'term':
+      from = `FROM ${terms} t ${beside}`
+      conditions.push(`t.term = ${value(lead.text)}`)
+      ;[name, id] = ['t.name', 't.id']
+      left = { ...query, terms: (query.terms ?? []).filter((term) => term !== lead.text) }
+      break
+    case 'prefix':
+      from = `FROM (SELECT DISTINCT p.name, p.id FROM ${terms} p WHERE ${within('p', lead.text, value)}) t ${beside}`
+      ;[name, id] = ['t.name', 't.id']
+      left = { ...query, prefixes: (query.prefixes ?? []).filter((prefix) => prefix !== lead.text) }
+      break
+    case 'health': {
+      const some = sortsOf(query).map((sort) => `SELECT e.id FROM ${byHealth} WHERE ${ofSort(sort, query, value)}`)
+      before = `WITH led AS MATERIALIZED (${some.join(' UNION ALL ')}) `
+      from = `FROM led t ${join} ${agents} e ON e.id = t.id`
+      break
+    }
+    case 'order':
+  }
+  conditions.push(...havingAll(left, tables, value, name, id))
+  if (lead.type === 'health') return { before, from, conditions, name, id }
+  if (kind !== undefined) conditions.push(...ofKind(kind, health, value, unindexed))
+  else if (health) {
+    const either = kinds.map((each) => `${unindexed}${where(ofKind(each, health, value, unindexed))}`)
+    conditions.push(`(${either.join(' OR ')})`)
+  }
+  return { before, from, conditions, name, id }
 }
 
-/** The rows that are meant, with those of the agents beside them where they are needed. */
-function sourceOf(
-  query: EntryQuery,
-  { agents, terms, join }: EntryTables,
-  value: Value,
-  withAgents: boolean,
-  unindexed = '',
-) {
-  const { kind, health } = query
-  const [first, ...others] = query.terms ?? []
-  const prefixes = [...(query.prefixes ?? [])]
-  const conditions: string[] = []
-  const beside = withAgents ? `${join} ${agents} e ON e.id = t.id` : ''
-  let [from, name, id] = [`FROM ${agents} e`, 'e.name', 'e.id']
-  if (first !== undefined) {
-    from = `FROM ${terms} t ${beside}`
-    conditions.push(`t.term = ${value(first)}`)
-    name = 't.name'
-    id = 't.id'
-  } else if (prefixes.length > 0) {
-    const [prefix = ''] = prefixes.splice(0, 1)
-    from = `FROM (SELECT DISTINCT p.name, p.id FROM ${terms} p WHERE ${within('p', prefix, value)}) t ${beside}`
-    name = 't.name'
-    id = 't.id'
-  }
-  // By its limit PostgreSQL asks it of each row that is left, and does not look for all who have the term.
+/** By its limit PostgreSQL asks it of each row that is left, and does not look for all who have the term. */
+function havingAll(query: EntryQuery, { terms }: EntryTables, value: Value, name: string, id: string): string[] {
   const having = (condition: string) => `EXISTS (SELECT 1 FROM ${terms} o WHERE ${condition} LIMIT 1 OFFSET 0)`
-  for (const term of others) {
-    conditions.push(having(`o.term = ${value(term)} AND o.name = ${name} AND o.id = ${id}`))
-  }
-  for (const prefix of prefixes) conditions.push(having(`o.id = ${id} AND ${within('o', prefix, value)}`))
-  if (kind !== undefined) conditions.push(...ofKind(kind, health, value, unindexed))
-  else if (health)
-    conditions.push(`(${kinds.map((each) => where(ofKind(each, health, value, unindexed))).join(' OR ')})`)
-  return { from, conditions, name, id }
+  return [
+    ...(query.terms ?? []).map((term) => having(`o.term = ${value(term)} AND o.name = ${name} AND o.id = ${id}`)),
+    ...(query.prefixes ?? []).map((prefix) => having(`o.id = ${id} AND ${within('o', prefix, value)}`)),
+  ]
 }
 
 const kinds: readonly EntryKind[] = ['mesh', 'a2a']
@@ -123,6 +146,32 @@ function ofKind(kind: EntryKind, health: EntryQuery['health'], value: Value, uni
   const since = kind === 'mesh' ? `${unindexed}e.seen >= ${value(health.since)}` : '1 = 1'
   const isHealthy = `${unindexed}e.trouble IS NULL AND ${since}`
   return [isOfKind, health.isHealthy ? isHealthy : `NOT (${isHealthy})`]
+}
+
+/** The same in pieces that exclude each other, each a part of an index. */
+type Sort = `${'well' | 'troubled'} ${EntryKind}` | 'silent mesh'
+
+function sortsOf({ kind, health }: EntryQuery): readonly Sort[] {
+  return (kind ? [kind] : kinds).flatMap((each): readonly Sort[] => {
+    if (health?.isHealthy) return [`well ${each}`]
+    return each === 'mesh' ? ['troubled mesh', 'silent mesh'] : ['troubled a2a']
+  })
+}
+
+function ofSort(sort: Sort, { health }: EntryQuery, value: Value): string {
+  const since = health?.since ?? 0
+  switch (sort) {
+    case 'well mesh':
+      return `e.kind = ${value('mesh')} AND e.trouble IS NULL AND e.seen >= ${value(since)}`
+    case 'silent mesh':
+      return `e.kind = ${value('mesh')} AND e.trouble IS NULL AND e.seen < ${value(since)}`
+    case 'well a2a':
+      return `e.kind = ${value('a2a')} AND e.trouble IS NULL`
+    case 'troubled mesh':
+      return `e.kind = ${value('mesh')} AND e.trouble IS NOT NULL`
+    case 'troubled a2a':
+      return `e.kind = ${value('a2a')} AND e.trouble IS NOT NULL`
+  }
 }
 
 /** No text is sorted behind the last code point. */

@@ -263,7 +263,7 @@ export function entryOf(id: string, more: Partial<MeshEntry> = {}): MeshEntry {
   return { kind: 'mesh', id, name: id, card: meshCard(id), endpoint, seen: 1, ...more }
 }
 
-function a2aEntry(id: string, more: Partial<A2AEntry> = {}): A2AEntry {
+export function a2aEntry(id: string, more: Partial<A2AEntry> = {}): A2AEntry {
   return {
     kind: 'a2a',
     id,

@@ -4,10 +4,11 @@ import { createWakeups } from '../../tasks/wakeups.ts'
 import type { PostgresPool } from './driver.ts'
 import { createFindEntries } from './entry-find.ts'
 import { type EntryRow, entryColumns, entryOf, valuesOf } from './entry-rows.ts'
+import { createTermIndex } from './entry-terms.ts'
 import { leaseEnd } from './leases.ts'
 import { createListener } from './listener.ts'
 import { openDatabase } from './open.ts'
-import { decodeText, encodeText, lines } from './text.ts'
+import { decodeText, encodeText } from './text.ts'
 import { type Ask, inTransaction } from './transaction.ts'
 
 export interface PostgresEntriesOptions {
@@ -43,6 +44,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   const [changes, leases] = [db.name('registry_changes'), db.name('registry_leases')]
   const channel = `parley registry ${schema}`
   const findEntries = createFindEntries(db)
+  const termIndex = createTermIndex(db)
   const wakeups = createWakeups()
   const listener = createListener({ pool, channel, closed, onNotice: wakeups.wakeAll, onListening: wakeups.wakeAll })
   let timer: NodeJS.Timeout | undefined
@@ -54,7 +56,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   )
   const waiting = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE due <= $1 ORDER BY due LIMIT $2`)
   const plan = db.prepare(`UPDATE ${agents} SET due = $2::float8 WHERE id = $1`)
-  const analyze = db.prepare(`ANALYZE ${agents}, ${terms}`)
+  const analyze = db.prepare(`ANALYZE ${agents}, ${terms}, ${db.name('registry_term_counts')}`)
   const last = db.prepare<{ readonly latest: number }>(`SELECT number::float8 AS latest FROM ${state}`)
   const read = db.prepare<ChangeRow>(`
     SELECT state.latest, change.number::float8, change.type, change.id
@@ -96,8 +98,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
     )
   }
 
-  async function write(ask: Ask, entry: RegistryEntry, index: EntryIndex, isNew = false): Promise<void> {
-    const id = encodeText(entry.id)
+  async function write(ask: Ask, entry: RegistryEntry, index: EntryIndex, before?: RegistryEntry): Promise<void> {
     await ask(
       `INSERT INTO ${agents} (${entryColumns}, rank, due) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
        ON CONFLICT (id) DO UPDATE SET name = excluded.name, kind = excluded.kind, seen = excluded.seen,
@@ -106,14 +107,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
       index.rank,
       index.due ?? null,
     )
-    if (!isNew) await ask(`DELETE FROM ${terms} WHERE id = $1`, id)
-    if (index.terms.length === 0) return
-    await ask(
-      `INSERT INTO ${terms} (term, name, id) SELECT DISTINCT term, $2, $3 FROM unnest(string_to_array($1, E'\\n')) AS term`,
-      lines(index.terms),
-      encodeText(entry.name),
-      id,
-    )
+    await termIndex.replace(ask, before, entry, index.terms)
   }
 
   async function known(ask: Ask, id: string): Promise<RegistryEntry | undefined> {
@@ -125,7 +119,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
     const before = await known(ask, entry.id)
     if (before && before.owner !== entry.owner) return 'taken'
     if (!before && total >= capacity) return 'full'
-    await write(ask, entry, index, !before)
+    await write(ask, entry, index, before)
     if (before) await tell(ask, 'updated', entry.id)
     else await tell(ask, 'registered', entry.id, entry.kind === 'mesh' ? 1 : 0, entry.kind === 'a2a' ? 1 : 0)
     return before ? 'replaced' : 'added'
@@ -135,7 +129,10 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
     const rows = await ask<DroppedRow>(`DELETE FROM ${agents} WHERE ${condition} RETURNING id, kind`, ...values)
     if (rows.length === 0) return []
     const ids = rows.map(({ id }) => id)
-    await ask(`DELETE FROM ${terms} WHERE id = ANY (string_to_array($1, E'\\n'))`, ids.join('\n'))
+    for (const kind of ['mesh', 'a2a'] as const) {
+      const ofKind = rows.filter((row) => row.kind === kind).map(({ id }) => id)
+      await termIndex.remove(ask, kind, ofKind)
+    }
     for (const { id, kind } of rows) {
       await tell(ask, 'removed', decodeText(id), kind === 'mesh' ? -1 : 0, kind === 'a2a' ? -1 : 0)
     }
@@ -172,8 +169,9 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
     },
     note: ({ owner: _, ...entry }, index, changed) =>
       change(async (ask) => {
-        if (!(await known(ask, entry.id))) return false
-        await write(ask, entry, index)
+        const before = await known(ask, entry.id)
+        if (!before) return false
+        await write(ask, entry, index, before)
         if (changed) await tell(ask, changed, entry.id)
         return true
       }),

@@ -157,6 +157,20 @@ export const migrations: readonly Migration[] = [
     CREATE INDEX limit_places_old ON $.limit_places (until);
     `,
   },
+  {
+    sql: `
+    CREATE TABLE $.registry_term_counts (
+      term text COLLATE "C" NOT NULL,
+      kind text COLLATE "C" NOT NULL,
+      total bigint NOT NULL,
+      PRIMARY KEY (term, kind)
+    ) WITH (fillfactor = 70);
+    COMMENT ON TABLE $.registry_term_counts IS
+      'How many agents of a kind have a term: who asks how many there are need not count them.';
+    INSERT INTO $.registry_term_counts
+      SELECT t.term, e.kind, count(*) FROM $.registry_terms t JOIN $.registry_agents e ON e.id = t.id GROUP BY 1, 2;
+    `,
+  },
 ]
 
 /** Brings the schema to the newest format. Processes that start together do it once, one after the other. */

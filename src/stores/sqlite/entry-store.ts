@@ -1,8 +1,11 @@
 import type { EntryKind, RegistryEntry } from '../../registry/entry.ts'
 import type { ChangeType, EntryStore, StoredChange } from '../../registry/entry-store.ts'
 import { createWakeups } from '../../tasks/wakeups.ts'
-import { type EntryStatements, entryStatements } from '../entry-query.ts'
+import { type EntryPlan, needsHealth, planOf } from '../entry-plan.ts'
+import { countOf, type EntryStatement, healthSize, pageStatement } from '../entry-query.ts'
+import { createStableCounts } from '../stable-counts.ts'
 import { nodeDriver, type SqliteDriver, type SqliteStatement } from './driver.ts'
+import { createTermIndex } from './entry-terms.ts'
 import { openDatabase } from './open.ts'
 import { createTransaction } from './transaction.ts'
 
@@ -26,6 +29,7 @@ interface Row {
 
 const tables = {
   agents: 'registry_agents',
+  byHealth: 'registry_agents e INDEXED BY registry_by_health',
   terms: 'registry_terms',
   state: 'registry_state',
   place: () => '?',
@@ -47,18 +51,16 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
   const transaction = createTransaction(db)
   const select = db.prepare(`SELECT ${columns} FROM registry_agents WHERE id = ?`)
   const state = db.prepare('SELECT number, mesh, a2a, mesh + a2a AS "all" FROM registry_state')
-  const count = db.prepare(
+  const next = db.prepare(
     'UPDATE registry_state SET number = number + 1, mesh = mesh + ?, a2a = a2a + ? RETURNING number',
   )
   const log = db.prepare('INSERT INTO registry_changes (number, type, id) VALUES (?, ?, ?)')
   const forget = db.prepare('DELETE FROM registry_changes WHERE number <= ?')
   const read = db.prepare('SELECT number, type, id FROM registry_changes WHERE number > ? ORDER BY number LIMIT ?')
   const drop = db.prepare('DELETE FROM registry_agents WHERE id = ? RETURNING kind')
-  const dropTerms = db.prepare('DELETE FROM registry_terms WHERE id = ?')
   const add = db.prepare(
     `INSERT OR REPLACE INTO registry_agents (${columns}, rank, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const addTerm = db.prepare('INSERT OR IGNORE INTO registry_terms (term, name, id) VALUES (?, ?, ?)')
   const see = db.prepare('UPDATE registry_agents SET seen = max(seen, ?) WHERE id = ?')
   const seeAs = db.prepare('UPDATE registry_agents SET seen = max(seen, ?), trouble = ? WHERE id = ?')
   const old = db.prepare('SELECT id FROM registry_agents WHERE kind = ? AND seen < ? ORDER BY seen LIMIT ?')
@@ -68,7 +70,8 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
     INSERT INTO registry_leases (name, holder, until) VALUES (?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
     WHERE holder = excluded.holder OR until <= ? RETURNING name`)
-  const rarity = db.prepare('SELECT count(*) AS total FROM (SELECT 1 FROM registry_terms WHERE term = ? LIMIT 1000)')
+  const termIndex = createTermIndex(db)
+  const counted = createStableCounts()
   const prepared = new Map<string, SqliteStatement>()
   const wakeups = createWakeups()
   let timer: NodeJS.Timeout | undefined
@@ -82,22 +85,21 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
 
   /** To be called in a transaction. */
   function tell(type: ChangeType, id: string, mesh = 0, a2a = 0): void {
-    const { number } = count.get(mesh, a2a) as { readonly number: number }
+    const { number } = next.get(mesh, a2a) as { readonly number: number }
     log.run(number, type, id)
     forget.run(number - changesKept)
   }
 
   function write(entry: RegistryEntry, index: Parameters<EntryStore['put']>[1]): void {
     const { id, name, kind, owner = null, seen, trouble = null } = entry
-    dropTerms.run(id)
+    termIndex.replace(get(id), entry, index.terms)
     add.run(id, name, kind, owner, seen, trouble, documentOf(entry), Math.round(index.rank), index.due ?? null)
-    for (const term of index.terms) addTerm.run(term, name, id)
   }
 
   function remove(id: string): boolean {
     const dropped = drop.get(id) as { readonly kind: EntryKind } | undefined
     if (!dropped) return false
-    dropTerms.run(id)
+    termIndex.remove(id, dropped.kind)
     tell('removed', id, dropped.kind === 'mesh' ? -1 : 0, dropped.kind === 'a2a' ? -1 : 0)
     return true
   }
@@ -118,17 +120,29 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
     return statement
   }
 
-  /** SQLite takes the joins as they are written, so the rarest term has to lead. */
-  function rarestFirst(terms: readonly string[]): readonly string[] {
-    if (terms.length < 2) return terms
-    const counted = terms.map((term) => ({ term, ...(rarity.get(term) as { total: number }) }))
-    return counted.sort((one, other) => one.total - other.total).map(({ term }) => term)
+  /** How many there are, if somebody wants to know. */
+  function totalOf(plan: EntryPlan): number {
+    const count = countOf(plan, tables)
+    if (!count) return 0
+    const { all, isStable, without } = count
+    const left = without ? ask(without) : 0
+    if ('exact' in all) return all.exact - left
+    if ('known' in all) return now()[all.known] - left
+    return (isStable ? askOnce(all) : ask(all)) - left
   }
 
-  function total(counting: EntryStatements['count']): number {
-    if (counting === 'none') return 0
-    if ('known' in counting) return now()[counting.known]
-    return (prepare(counting.text).get(...counting.values) as { readonly total: number }).total
+  function ask({ text, values }: EntryStatement): number {
+    return (prepare(text).get(...values) as { readonly total: number }).total
+  }
+
+  function askOnce(statement: EntryStatement): number {
+    const { number } = now()
+    const question = JSON.stringify(statement)
+    const known = counted.get(question, number)
+    if (known !== undefined) return known
+    const total = ask(statement)
+    counted.set(question, number, total)
+    return total
   }
 
   function keepLooking(): void {
@@ -176,10 +190,12 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
     },
     remove: async (id) => change(() => remove(id)),
     async find(query) {
-      const statements = entryStatements({ ...query, terms: rarestFirst(query.terms ?? []) }, tables)
-      const { page, count: counting } = statements
+      const sizes = termIndex.sizesOf(query)
+      const health = needsHealth(query, sizes) ? ask(healthSize(query, tables)) : undefined
+      const plan = planOf(query, sizes, health)
+      const page = pageStatement(plan, tables)
       const rows = prepare(page.text).all(...page.values) as Row[]
-      return { entries: rows.map(entryOf), total: total(counting) }
+      return { entries: rows.map(entryOf), total: totalOf(plan) }
     },
     async expire(kind, seenBefore, limit) {
       return change(() => {

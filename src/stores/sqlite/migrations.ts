@@ -116,6 +116,17 @@ const migrations: readonly string[] = [
     until INTEGER NOT NULL
   ) STRICT;
   `,
+  `
+  -- How many agents of a kind have a term: who asks how many there are need not count them.
+  CREATE TABLE registry_term_counts (
+    term TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    total INTEGER NOT NULL,
+    PRIMARY KEY (term, kind)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO registry_term_counts
+    SELECT t.term, e.kind, count(*) FROM registry_terms t JOIN registry_agents e ON e.id = t.id GROUP BY 1, 2;
+  `,
 ]
 
 /** Brings a database to the newest format. Processes that start together do it once, one after the other. */
