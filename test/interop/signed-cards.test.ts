@@ -4,6 +4,7 @@ import { cardVerifier, keyRing, newSigningKey } from '../../src/auth/card-signat
 import { createCardCache } from '../../src/client/card-cache.ts'
 import { connect } from '../../src/client/connect.ts'
 import type { Json, JsonObject } from '../../src/protocol/model.ts'
+import { grpcTransport } from '../support/grpc-transport.ts'
 import { type ServedOptions, served } from '../support/served.ts'
 
 const profile = {
@@ -82,11 +83,14 @@ describe('a signed card', () => {
     ['v0.3', 'JSONRPC'],
     ['v0.3', 'HTTP+JSON'],
     ['v0.3-proto', 'HTTP+JSON'],
+    ['v1.0', 'GRPC'],
+    ['v0.3-proto', 'GRPC'],
   ] as const)('is believed also as the extended one, in %s over %s', async (dialect, binding) => {
     const extendedCard = { skills: [{ id: 'secret', name: 'Secret' }] }
-    const origin = await open({ keys: keyRing(await newSigningKey()), extendedCard })
+    const origin = await open({ keys: keyRing(await newSigningKey()), extendedCard, grpc: true })
     const verifyCard = trusting(origin)
-    const options = { verifyCard, cardCache: createCardCache(), dialects: [dialect], bindings: [binding] }
+    const bindings = [binding === 'GRPC' ? grpcTransport() : binding]
+    const options = { verifyCard, cardCache: createCardCache(), dialects: [dialect], bindings }
     const client = await connect(origin, options)
     const { skills } = await client.extendedCard()
     expect(skills.map(({ id }) => id)).toContain('secret')

@@ -80,12 +80,37 @@ describe('bad credentials on the wire', () => {
     expect(await getOverHttp2(server.port, [`Bearer ${token}`, `Bearer ${token}`])).toContain('"code":401')
   })
 
-  it('are refused when the keys cannot be fetched, and the operator is told', async () => {
-    const { issuer, wire, errors } = await openJwt()
+  it('are refused with a challenge when the keys cannot be fetched, and the operator is told', async () => {
+    const { issuer, server, errors } = await openJwt()
     issuer.fail(500)
-    const { status, error } = await wire.call('ListTasks', {}, { authorization: `Bearer ${await issuer.token()}` })
-    expect({ status, message: error?.message }).toEqual({ status: 401, message: 'The credentials were not accepted.' })
+    const headers = { 'a2a-version': '1.0', authorization: `Bearer ${await issuer.token()}` }
+    const response = await fetch(`${server.url}/tasks`, { headers })
+    expect(response.status).toBe(401)
+    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="Test", error="invalid_token"')
+    const text = await response.text()
+    expect(JSON.parse(text)).toMatchObject({ error: { message: 'The credentials were not accepted.' } })
+    expect(text).not.toMatch(/issuer|keys|jwks|fetch|127\.0\.0\.1/i)
     expect(errors).toMatchObject([{ scheme: 'corp', reason: 'the keys of the issuer cannot be fetched' }])
+  })
+
+  it('are judged by the last good keys while those cannot be fetched, within a bound', async () => {
+    const issuer = await startIssuer()
+    const keys = { url: issuer.keysUrl, cacheFor: 0, staleFor: 1.5, cooldown: 0 }
+    const auth = { schemes: { corp: jwt({ issuer: issuer.url, audience, keys }) } }
+    const { server } = await served(async () => 'hi', { auth })
+    const ask = async (claims: object) => {
+      const authorization = `Bearer ${await issuer.token({ jti: crypto.randomUUID(), ...claims })}`
+      const response = await fetch(`${server.url}/tasks`, { headers: { 'a2a-version': '1.0', authorization } })
+      return [response.status, response.headers.get('www-authenticate')]
+    }
+    const challenge = 'Bearer realm="Test", error="invalid_token"'
+    expect(await ask({})).toEqual([200, null])
+    issuer.fail(503)
+    expect(await ask({})).toEqual([200, null])
+    expect(await ask({ aud: 'other' })).toEqual([401, challenge])
+    await expect.poll(() => ask({}), { timeout: 10_000, interval: 100 }).toEqual([401, challenge])
+    issuer.fail(200)
+    expect(await ask({})).toEqual([200, null])
   })
 
   it('are never told back, nor logged', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { apiKey, hashApiKey } from '../../src/auth/index.ts'
 import { tell } from '../contracts/service/story.ts'
 import { served } from '../support/served.ts'
 
@@ -56,5 +57,68 @@ describe('a page of another origin', () => {
     const second = await fetch(server.cardUrl, { headers: { origin, 'if-none-match': etag } })
     expect(second.status).toBe(304)
     expect(second.headers.get('access-control-allow-origin')).toBe(origin)
+  })
+
+  it('may read why it was refused, and when to come again', async () => {
+    const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
+    const { server } = await served(tell, {
+      cors: { origins: origin, credentials: true },
+      auth: { schemes: { key } },
+      limits: { perPrincipal: { requests: { limit: 1, window: 600 } } },
+    })
+    const ask = (headers: Readonly<Record<string, string>>, path = '/', method = 'SendMessage') =>
+      fetch(`${server.url}${path}`, {
+        method: 'POST',
+        headers: { ...json, origin, ...headers },
+        body: path === '/' ? rpc(method, { message }) : JSON.stringify({ message }),
+      })
+    const told = (response: Response, ...names: string[]) => {
+      const exposed = response.headers.get('access-control-expose-headers')?.toLowerCase().split(', ') ?? []
+      return {
+        status: response.status,
+        origin: response.headers.get('access-control-allow-origin'),
+        credentials: response.headers.get('access-control-allow-credentials'),
+        missing: names.filter((name) => !exposed.includes(name) || !response.headers.has(name)),
+      }
+    }
+    const readable = { origin, credentials: 'true', missing: [] }
+    for (const [path, method] of [
+      ['/', 'SendMessage'],
+      ['/', 'SendStreamingMessage'],
+      ['/message:send', ''],
+      ['/message:stream', ''],
+    ] as const) {
+      expect(told(await ask({}, path, method), 'www-authenticate')).toEqual({ status: 401, ...readable })
+    }
+    const rates = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'ratelimit', 'ratelimit-policy']
+    expect(told(await ask({ 'x-api-key': 'k' }), ...rates)).toEqual({ status: 200, ...readable })
+    expect(told(await ask({ 'x-api-key': 'k' }), 'retry-after', ...rates)).toEqual({ status: 429, ...readable })
+  })
+
+  it('may ask without credentials whether it may send some, and others may not', async () => {
+    const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
+    const { server } = await served(tell, { cors: { origins: origin, credentials: true }, auth: { schemes: { key } } })
+    const asked = 'a2a-extensions,a2a-version,authorization,content-type,idempotency-key,last-event-id,x-api-key'
+    for (const path of ['/', '/message:stream', '/tasks/t:subscribe', '/tasks/t/pushNotificationConfigs/p']) {
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const preflight = (from: string) =>
+          fetch(`${server.url}${path}`, {
+            method: 'OPTIONS',
+            headers: {
+              origin: from,
+              'access-control-request-method': method,
+              'access-control-request-headers': asked,
+            },
+          })
+        const allowed = await preflight(origin)
+        expect(allowed.status).toBe(204)
+        expect(allowed.headers.get('access-control-allow-headers')).toBe(asked)
+        expect(allowed.headers.get('access-control-allow-methods')).toContain(method)
+        expect(allowed.headers.get('access-control-allow-credentials')).toBe('true')
+        const other = await preflight('https://evil.example.com')
+        expect(other.status).toBe(403)
+        expect(other.headers.get('access-control-allow-origin')).toBeNull()
+      }
+    }
   })
 })

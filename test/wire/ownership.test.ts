@@ -129,6 +129,20 @@ describe.each(doors)('in %s over %s', (dialect, binding) => {
     expect(outcome).not.toContain(planted)
   })
 
+  it('bob lists nothing of alice’s, also if he names no context, and sees as many as he has', async () => {
+    const speak = await open(dialect, binding, true)
+    await begin(speak)
+    const bob = await speak('bob')
+    const list = () => bob.listTasks({ includeArtifacts: true }, callOf())
+    const outcome = await list().catch(({ code }: A2AError) => code)
+    // Not every dialect has a word for it.
+    if (typeof outcome === 'string') expect(outcome).toMatch(/^(method-not-found|unsupported-operation)$/)
+    else expect(outcome).toMatchObject({ tasks: [], totalSize: 0 })
+    if (dialect !== 'v1.0') return
+    const own = taskOf(await bob.sendMessage({ message: messageOf('mine', { contextId: 'shared' }) }, callOf()))
+    expect(await list()).toMatchObject({ tasks: [{ id: own.id }], totalSize: 1 })
+  })
+
   it.each(['bob', 'nobody'] as const)('a key of alice’s is no key of %s', async (who) => {
     const speak = await open(dialect, binding, true)
     const { task } = await begin(speak)

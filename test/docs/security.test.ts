@@ -1,0 +1,140 @@
+import { createHmac } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { Agent, request } from 'node:https'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { connect } from '../../src/client/connect.ts'
+import { apiKey, basic, clientCredentials } from '../../src/client/credentials/index.ts'
+import { confidential, lookingUp, type OidcServer, oidcServer } from '../support/oidc.ts'
+import { certify } from '../support/self-signed.ts'
+import { type ServedOptions, served } from '../support/served.ts'
+import { byKey, issueKey } from './security/api-key.ts'
+import { byPassword } from './security/basic.ts'
+import { byOneOrBoth } from './security/combined.ts'
+import { byOwnWay } from './security/custom.ts'
+import { byIntrospection } from './security/introspection.ts'
+import { byToken } from './security/jwt.ts'
+import { byCertificate } from './security/mutual-tls.ts'
+import { byOpenId } from './security/open-id.ts'
+
+const page = await readFile(new URL('../../docs/security.md', import.meta.url), 'utf8')
+const recipes = new URL('./security/', import.meta.url)
+
+it('every recipe of the page is code that is tested here', async () => {
+  const snippets = Array.from(page.matchAll(/```ts\n(.*?)```/gs), ([, code]) => code)
+  const names = await readdir(recipes)
+  expect(names).toHaveLength(8)
+  for (const name of names) {
+    const code = await readFile(new URL(name, recipes), 'utf8')
+    expect(snippets).toContain(code.replace("'../../../src/auth/index.ts'", "'parley-a2a/auth'"))
+  }
+})
+
+const audience = 'https://reports.example.com/'
+
+async function open(options: ServedOptions): Promise<string> {
+  const { server } = await served(async (turn) => `${turn.principal.id}: ${turn.principal.scopes}`, options)
+  return server.url
+}
+
+/** A token as any client gets it. */
+async function tokenOf({ origin }: OidcServer, parameters: Readonly<Record<string, string>> = {}): Promise<string> {
+  const { clientId, clientSecret } = confidential
+  const response = await fetch(`${origin}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', ...parameters }),
+  })
+  return (await response.json()).access_token
+}
+
+const ask = async (url: string, headers: Readonly<Record<string, string>> = {}) =>
+  (await fetch(`${url}/tasks`, { headers: { 'a2a-version': '1.0', ...headers } })).status
+
+const withToken = (url: string, token: string) => ask(url, { authorization: `Bearer ${token}` })
+
+describe('a recipe against a real provider', () => {
+  it('by the address of its keys', async () => {
+    const provider = await oidcServer()
+    const url = await open({ auth: byToken(provider.origin, audience) })
+    expect(await withToken(url, await tokenOf(provider, { resource: audience, scope: 'read' }))).toBe(200)
+    expect(await withToken(url, await tokenOf(provider, { resource: audience }))).toBe(403)
+    expect(await withToken(url, await tokenOf(provider, { resource: 'https://other.test/', scope: 'read' }))).toBe(401)
+    expect(await ask(url)).toBe(401)
+  })
+
+  it('by OpenID Connect, also with our client', async () => {
+    const provider = await oidcServer()
+    const url = await open({ auth: byOpenId(provider.origin, audience) })
+    const parameters = { resource: audience }
+    const program = clientCredentials({ ...confidential, issuer: provider.origin, scopes: ['read'], parameters })
+    expect((await (await connect(url, { auth: [program] })).send('who?')).text).toBe('program: read')
+    expect(await withToken(url, await tokenOf(provider))).toBe(401)
+  })
+
+  it('by introspection, also with our client', async () => {
+    const provider = await oidcServer()
+    const { clientId, clientSecret } = lookingUp
+    const url = await open({ auth: byIntrospection(provider.origin, clientId, clientSecret) })
+    const program = clientCredentials({ ...confidential, tokenUrl: `${provider.origin}/token` })
+    expect((await (await connect(url, { auth: [program] })).send('who?')).text).toBe('program: read')
+    expect(await withToken(url, 'made-up')).toBe(401)
+  })
+
+  it('by a token, or by a token and a key', async () => {
+    const provider = await oidcServer()
+    const { key, stored } = await issueKey('ci')
+    const url = await open({ auth: byOneOrBoth(provider.origin, audience, [stored]) })
+    const reading = await tokenOf(provider, { resource: audience, scope: 'read' })
+    const plain = await tokenOf(provider, { resource: audience })
+    expect(await withToken(url, reading)).toBe(200)
+    expect(await withToken(url, plain)).toBeGreaterThanOrEqual(401)
+    expect(await ask(url, { 'x-api-key': key })).toBe(401)
+    expect(await ask(url, { 'x-api-key': key, authorization: `Bearer ${plain}` })).toBe(200)
+  })
+})
+
+describe('a recipe that needs no provider', () => {
+  it('by a key', async () => {
+    const { key, stored } = await issueKey('ci')
+    expect(JSON.stringify(stored)).not.toContain(key)
+    const url = await open({ auth: byKey([stored]) })
+    expect((await (await connect(url, { auth: [apiKey(key)] })).send('who?')).text).toBe('ci: reports:read')
+    expect(await ask(url, { 'x-api-key': stored.hash })).toBe(401)
+  })
+
+  it('by a name and a password', async () => {
+    const url = await open({ auth: await byPassword('open sesame') })
+    const ada = basic({ username: 'ada', password: 'open sesame' })
+    expect((await (await connect(url, { auth: [ada] })).send('who?')).text).toBe('ada: reports:read')
+    expect(await ask(url, { authorization: `Basic ${btoa('ada:open')}` })).toBe(401)
+  })
+
+  it('by a way of its own', async () => {
+    const url = await open({ auth: byOwnWay('shared') })
+    const mac = (name: string, secret = 'shared') => createHmac('sha256', secret).update(name).digest('hex')
+    expect(await ask(url, { authorization: `Signed ada:${mac('ada')}` })).toBe(200)
+    expect(await ask(url, { authorization: `Signed bob:${mac('ada')}` })).toBe(401)
+    expect(await ask(url, { authorization: `Signed ada:${mac('ada', 'guessed')}` })).toBe(401)
+    expect(await withToken(url, 'x')).toBe(401)
+  })
+
+  it('by a certificate', async () => {
+    const ca = certify({ commonName: 'Example CA' })
+    const { key, cert } = certify({ commonName: 'localhost', dns: ['localhost'], issuer: ca })
+    const url = await open(byCertificate(key, cert, ca.cert))
+    const statusOf = (uri: string) =>
+      new Promise((resolve, reject) => {
+        const caller = certify({ commonName: 'caller', uris: [uri], issuer: ca })
+        const agent = new Agent({ ca: ca.cert, key: caller.key, cert: caller.cert })
+        onTestFinished(() => agent.destroy())
+        const { port } = new URL(url)
+        request({ host: 'localhost', port, path: '/tasks', agent, headers: { 'a2a-version': '1.0' } })
+          .on('response', (response) => resolve(response.resume().statusCode))
+          .on('error', reject)
+          .end()
+      })
+    expect(await statusOf('spiffe://example.com/prod/billing')).toBe(200)
+    expect(await statusOf('spiffe://example.com/test/billing')).toBe(401)
+    expect(await statusOf('spiffe://other.com/prod/billing')).toBe(401)
+  })
+})

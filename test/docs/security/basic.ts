@@ -1,0 +1,6 @@
+import { basic, hashPassword } from '../../../src/auth/index.ts'
+
+export async function byPassword(password: string) {
+  const ada = { password: await hashPassword(password), scopes: ['reports:read'] }
+  return { schemes: { staff: basic({ users: { ada } }) } }
+}

@@ -1,0 +1,11 @@
+import { mutualTls } from '../../../src/auth/index.ts'
+
+/** `key` and `cert` are the server's own; `ca` vouches for callers. */
+export function byCertificate(key: string, cert: string, ca: string) {
+  const mesh = mutualTls({
+    id: 'spiffe',
+    trustDomain: 'example.com',
+    principal: (id) => id.startsWith('spiffe://example.com/prod/') && { scopes: ['reports:read'] },
+  })
+  return { tls: { key, cert, ca }, auth: { schemes: { mesh }, require: [{ mesh: ['reports:read'] }] } }
+}

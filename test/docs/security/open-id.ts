@@ -1,0 +1,5 @@
+import { openId } from '../../../src/auth/index.ts'
+
+export function byOpenId(issuer: string, audience: string) {
+  return { schemes: { corp: openId({ issuer, audience }) }, require: [{ corp: ['read'] }] }
+}
