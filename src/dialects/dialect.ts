@@ -48,6 +48,8 @@ export interface ServerDialect extends Dialect {
   readonly startsOver?: boolean
   /** It has a form of its own for what an agent asks its caller for. */
   readonly hasRequests?: boolean
+  /** What it says of an event is the same for all who read it. */
+  readonly tellsAllAlike?: boolean
   /** One event may be several on the wire, or none. */
   encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
   /** What a stream is broken off with behind an event, although the event tells it, too. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { describe, expect, test } from 'vitest'
-import { type EventStreamOptions, eventStream, eventText } from './sse.ts'
+import { type EventStreamOptions, eventStream, eventText, oneLine } from './sse.ts'
 
 describe('the text of an event', () => {
   test.each([
@@ -14,9 +14,9 @@ describe('the text of an event', () => {
 
   test('has none of the characters at which some readers split lines', () => {
     const data = JSON.stringify({ text: 'a\u2028b\u2029c\u0085d\u00e9' })
-    const text = eventText({ id: 1, data })
-    expect(text).toBe('id: 1\ndata: {"text":"a\\u2028b\\u2029c\\u0085d\u00e9"}\n\n')
-    expect(JSON.parse(text.split('data: ')[1] ?? '')).toEqual(JSON.parse(data))
+    const line = oneLine(data)
+    expect(line).toBe('{"text":"a\\u2028b\\u2029c\\u0085d\u00e9"}')
+    expect(JSON.parse(line)).toEqual(JSON.parse(data))
   })
 
   test('a parser reads it back', () => {

@@ -6,7 +6,7 @@ export interface ServerSentEvent {
   /** The id of the event before it, for readers who count. It is a field of our own, which others ignore. */
   readonly follows?: number | undefined
   readonly event?: string
-  /** JSON: it has no raw line breaks. */
+  /** One line, such as `oneLine` makes of JSON. */
   readonly data: string
 }
 
@@ -29,10 +29,14 @@ export const sseHeaders = {
 
 export function eventText({ id, event, data, follows }: ServerSentEvent): string {
   const name = event === undefined ? '' : `event: ${event}\n`
-  const line = separators.test(data) ? data.replace(everySeparator, escaped) : data
-  if (id === undefined) return `${name}data: ${line}\n\n`
+  if (id === undefined) return `${name}data: ${data}\n\n`
   const before = follows === undefined ? '' : `follows: ${follows}\n`
-  return `${name}${before}id: ${id}\ndata: ${line}\n\n`
+  return `${name}${before}id: ${id}\ndata: ${data}\n\n`
+}
+
+/** JSON that also those take for one line who know more ends of lines than it does. */
+export function oneLine(json: string): string {
+  return separators.test(json) ? json.replace(everySeparator, escaped) : json
 }
 
 /** To JSON and SSE these are like any other character, but many readers split lines at them: in Python, most. */

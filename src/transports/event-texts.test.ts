@@ -4,7 +4,7 @@ import { v1_0 } from '../dialects/v1.0/index.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { eventTexts } from './event-texts.ts'
-import { failureText, successText } from './jsonrpc/envelope.ts'
+import { failureText, successStart } from './jsonrpc/envelope.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 const ref = { taskId: 'T', contextId: 'C' }
@@ -40,7 +40,8 @@ function stream(events: readonly StreamEvent[], failure?: unknown, dialect: Serv
     dialect,
     request: { taskId: 'T' },
     wording: {
-      event: (wire) => successText(5, wire),
+      before: successStart(5),
+      after: '}',
       failure: (error) => failureText(5, v1_0.encodeError(error)),
     },
     signal: caller.signal,

@@ -1,16 +1,18 @@
 import type { RequestOf, ServerDialect, StreamOperation } from '../dialects/dialect.ts'
-import { eventText } from '../http/sse.ts'
+import { eventText, oneLine } from '../http/sse.ts'
 import { withFirst } from '../http/with-first.ts'
 import type { Clock } from '../protocol/clock.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import type { JsonObject } from '../protocol/model.ts'
 import { callerError, type Reporting } from './caller-error.ts'
+import { type LinesOptions, linesOf } from './event-lines.ts'
 import { generationOf } from './numbered.ts'
 
 /** How a transport writes what it tells in a stream. */
-export interface Wording {
-  event(wire: JsonObject): string
+export interface Wording extends Pick<LinesOptions, 'rewrite'> {
+  /** What stands around the JSON of an event. */
+  readonly before: string
+  readonly after: string
   failure(error: A2AError): string
 }
 
@@ -50,7 +52,7 @@ export async function openTexts(
 function failureText(error: unknown, { wording, signal, onError, incoming }: EventTextsOptions): string {
   return eventText({
     event: 'error',
-    data: wording.failure(callerError(error, { signal, onError, ...(incoming && { incoming }) })),
+    data: oneLine(wording.failure(callerError(error, { signal, onError, ...(incoming && { incoming }) }))),
   })
 }
 
@@ -60,14 +62,16 @@ export async function* eventTexts(
   options: EventTextsOptions,
 ): AsyncGenerator<string> {
   const { dialect, request, wording, spell } = options
+  const { before, after, rewrite } = wording
+  const [start, end] = [oneLine(before), oneLine(after)]
   let begun = false
   try {
     for await (const event of events) {
-      const wires = dialect.encodeEvent(spell ? spell(event) : event, request)
-      for (const [n, wire] of wires.entries()) {
+      const lines = linesOf(spell ? spell(event) : event, { dialect, request, rewrite })
+      for (const [n, line] of lines.entries()) {
         // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
-        const id = n === wires.length - 1 ? generationOf(event) : undefined
-        yield eventText({ id, follows: event.follows, data: wording.event(wire) })
+        const id = n === lines.length - 1 ? generationOf(event) : undefined
+        yield eventText({ id, follows: event.follows, data: `${start}${line}${end}` })
         begun = true
       }
       const failure = dialect.errorAfter?.(event)

@@ -23,6 +23,7 @@ export const v0_2: ServerDialect = {
   decodeRequest,
   encodeResult: { ...encodeResult, getExtendedCard: encodeCard },
   encodeEvent,
+  tellsAllAlike: true,
   pushForm: bareTaskForm(encodeTask),
   encodeError,
   encodeHttpError,

@@ -19,6 +19,7 @@ export const v0_3: ServerDialect = {
   decodeRequest,
   encodeResult,
   encodeEvent,
+  tellsAllAlike: true,
   pushForm: bareTaskForm(encodeTask),
   encodeError,
   encodeHttpError,

@@ -18,6 +18,7 @@ export const v1_0: ServerDialect = {
   decodeRequest,
   encodeResult,
   encodeEvent,
+  tellsAllAlike: true,
   pushForm,
   encodeError,
   encodeHttpError,

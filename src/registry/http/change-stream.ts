@@ -1,5 +1,5 @@
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { eventStream, eventText, sseHeaders } from '../../http/sse.ts'
+import { eventStream, eventText, oneLine, sseHeaders } from '../../http/sse.ts'
 import type { RegistryChange } from '../follow.ts'
 import type { Registry } from '../registry.ts'
 import { problem } from './answers.ts'
@@ -18,7 +18,7 @@ export function createChangeStream(registry: Registry, { maxFollowers, heartbeat
   async function* texts(changes: AsyncIterable<RegistryChange>): AsyncGenerator<string> {
     yield 'retry: 2000\n\n'
     for await (const { number, type, ...change } of changes) {
-      yield eventText({ id: number, event: type, data: JSON.stringify({ number, type, ...change }) })
+      yield eventText({ id: number, event: type, data: oneLine(JSON.stringify({ number, type, ...change })) })
     }
   }
 

@@ -46,7 +46,12 @@ function isOfMesh({ jsonrpc, message_id, message_type, sender_id }: Envelope): b
 }
 
 export function successText(id: RequestId, result: Json): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result)}}`
+  return `${successStart(id)}${JSON.stringify(result)}}`
+}
+
+/** What stands before the result; behind it stands the end of the object. */
+export function successStart(id: RequestId): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
 }
 
 export function failureText(id: RequestId, error: WireError): string {

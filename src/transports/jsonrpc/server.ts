@@ -10,7 +10,16 @@ import { limitsOf, type WireOptions } from '../options.ts'
 import { readBody } from '../read-body.ts'
 import { acceptsStream, namingExtensions, resumePointOf, versionOf } from '../service-parameters.ts'
 import { WireCall } from '../wire-call.ts'
-import { failureText, missingId, type RequestId, readCall, readEnvelope, readId, successText } from './envelope.ts'
+import {
+  failureText,
+  missingId,
+  type RequestId,
+  readCall,
+  readEnvelope,
+  readId,
+  successStart,
+  successText,
+} from './envelope.ts'
 import { inStream, jsonHeaders, refusal } from './refusal.ts'
 import { unadmitted } from './unadmitted.ts'
 
@@ -74,7 +83,8 @@ export function createJsonRpc(options: WireOptions): JsonRpc {
 
 function wordingOf(id: RequestId, dialect: ServerDialect): Wording {
   return {
-    event: (wire) => successText(id, wire),
+    before: successStart(id),
+    after: '}',
     failure: (error) => failureText(id, dialect.encodeError(error)),
   }
 }

@@ -3,7 +3,7 @@ import { isObject } from '../../dialects/is-object.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventStream, sseHeaders } from '../../http/sse.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Json, JsonObject } from '../../protocol/model.ts'
+import type { Json } from '../../protocol/model.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { callerError } from '../caller-error.ts'
 import { openTexts } from '../event-texts.ts'
@@ -45,9 +45,10 @@ export function createRest(options: WireOptions): Rest {
     const { cancelsOnDisconnect } = dialect.rest ?? {}
     const reading = { after: resumePointOf(incoming), ...(cancelsOnDisconnect && { cancelOnDisconnect: true }) }
     const { events, ...opened } = openStream(service, received, reading)
-    const { wrap = (wire: JsonObject) => wire } = dialect.rest ?? {}
     const wording = {
-      event: (wire: JsonObject) => JSON.stringify(wrap(wire)),
+      before: '',
+      after: '',
+      rewrite: dialect.rest?.wrap,
       failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
     }
     const { heartbeat, clock } = limits
