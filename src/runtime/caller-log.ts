@@ -18,6 +18,9 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
   readonly owner: string
   readonly #log: TaskLog
   readonly #scope: Scope
+  /** What was found or begun last, and before: all that can be read on. */
+  #last: string | undefined
+  #before: Set<string> | undefined
 
   constructor(log: TaskLog, scope: Scope) {
     this.owner = scope.owner
@@ -30,7 +33,9 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
     const claimed = isAlias ? await this.#log.claimed(this.owner, aliasKey(taskId)) : undefined
     const head = await this.#log.head(claimed?.taskId ?? taskId, this.#scope)
     // A log that does not heed the scope must not give away anything.
-    return head && isWithin(this.#scope, head.owner) ? head : undefined
+    if (!head || !isWithin(this.#scope, head.owner)) return undefined
+    this.#know(head.taskId)
+    return head
   }
 
   /** The task at the address. What is not the caller's does not exist, in the same words. */
@@ -49,8 +54,10 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
     return isWithin(this.#scope, owner)
   }
 
-  list(query: Omit<ListQuery, keyof Scope>) {
-    return this.#log.list({ ...query, ...this.#scope })
+  async list(query: Omit<ListQuery, keyof Scope>) {
+    const page = await this.#log.list({ ...query, ...this.#scope })
+    for (const { taskId } of page.heads) this.#know(taskId)
+    return page
   }
 
   /** What a key stands for that was claimed in a task of this owner. */
@@ -59,31 +66,51 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
   }
 
   create(task: NewTask, events: readonly TaskEvent[], options: CreateOptions) {
+    this.#know(task.taskId)
     return this.#log.create(task, events, options)
   }
 
   append(taskId: string, after: number, events: readonly TaskEvent[], options: AppendOptions) {
+    this.#requireKnown(taskId)
     return this.#log.append(taskId, after, events, options)
   }
 
   head(taskId: string) {
+    this.#requireKnown(taskId)
     return this.#log.head(taskId)
   }
 
   read(taskId: string, after: number) {
+    this.#requireKnown(taskId)
     return this.#log.read(taskId, after)
   }
 
   wait(taskId: string, after: number, signal: AbortSignal) {
+    this.#requireKnown(taskId)
     return this.#log.wait(taskId, after, signal)
   }
 
   snapshot(taskId: string) {
+    this.#requireKnown(taskId)
     return this.#log.snapshot(taskId)
   }
 
   keepSnapshot(snapshot: Parameters<TaskLog['keepSnapshot']>[0]) {
     return this.#log.keepSnapshot(snapshot)
+  }
+
+  #know(taskId: string): void {
+    if (this.#last === taskId) return
+    if (this.#last !== undefined) {
+      this.#before ??= new Set()
+      this.#before.add(this.#last)
+    }
+    this.#last = taskId
+  }
+
+  #requireKnown(taskId: string): void {
+    if (this.#last === taskId || this.#before?.has(taskId)) return
+    throw new Error('A task was asked for that its caller has neither found nor begun.')
   }
 }
 

@@ -1,9 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, collect, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
 import type { Principal } from '../protocol/model.ts'
+import { ownerOf } from '../protocol/owner.ts'
 import type { Call, Service } from '../protocol/service.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
+import { CallerLog } from './caller-log.ts'
 import { getTask } from './get-task.ts'
 import type { Policy } from './options.ts'
 
@@ -22,6 +24,28 @@ it('compiles only if an operation is given the log of a caller', () => {
   // @ts-expect-error the whole log can be asked for anybody's task
   const ask = () => getTask({ taskId: 't' }, createMemoryLog())
   expect(ask).toBeTypeOf('function')
+})
+
+it('reads of the log of a caller only what that caller has found or begun', async () => {
+  const { service, log } = asking()
+  const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
+  const hers = new CallerLog(log, { owner: ownerOf(alice) })
+  const his = new CallerLog(log, { owner: ownerOf(bob) })
+  const reads: readonly ((of: CallerLog) => unknown)[] = [
+    (of) => of.read(id, 0),
+    (of) => of.head(id),
+    (of) => of.snapshot(id),
+    (of) => of.wait(id, 0, AbortSignal.abort()),
+    (of) => of.append(id, 1, [], {}),
+  ]
+  await his.find({ taskId: id })
+  await his.list({ limit: 10 })
+  for (const read of reads) {
+    expect(() => read(hers)).toThrow('neither found nor begun')
+    expect(() => read(his)).toThrow('neither found nor begun')
+  }
+  await hers.find({ taskId: id })
+  expect(await hers.read(id, 0)).not.toEqual([])
 })
 
 it('knows one principal from another by tenant and id', async () => {
