@@ -1,22 +1,18 @@
 import { type Clock, systemClock } from '../protocol/clock.ts'
-import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
-import { isEnded, isTask } from '../protocol/states.ts'
-import { advance, beginning, type Standing } from './advance.ts'
+import type { TaskEvent } from '../protocol/events.ts'
+import { isTask } from '../protocol/states.ts'
+import { beginning } from './advance.ts'
+import { createBreather } from './breather.ts'
 import {
   type Appended,
   type AppendOptions,
-  type Claim,
-  type Claimed,
   type ErasedTask,
-  type Lease,
-  type LeaseRequest,
   type ListQuery,
-  type NewTask,
   readLimit,
-  type Snapshot,
   type TaskHead,
   type TaskLog,
 } from './log.ts'
+import { createShelf, type Entry, isOver } from './memory-shelf.ts'
 import { isWithin } from './scope.ts'
 import { createWakeups } from './wakeups.ts'
 
@@ -29,79 +25,11 @@ export interface MemoryLogOptions {
 
 /** The reference log: for tests, and for agents whose tasks may die with their process. */
 export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: MemoryLogOptions = {}): TaskLog {
-  const tasks = new Map<string, Entry>()
-  const claims = new Map<string, Claimed>()
-  /** In the order of their end: the oldest first. */
-  const ended = new Set<Entry>()
-  const tombstones = new Set<Entry>()
-  /** The oldest go many at a time: a set steps over every one that has left it before it comes to the first. */
-  const burst = Math.floor(keepEnded / 10)
   const wakeups = createWakeups()
+  const shelf = createShelf({ keepEnded, clock, onChange: (taskId) => wakeups.wake(taskId) })
+  const { tasks, ended, tombstones, claim, known, store, grant, bury, remove } = shelf
   const breathe = createBreather()
   let lastKey = 0
-
-  function claim(entry: Entry, generation: number, made: readonly Claim[] = []) {
-    const { owner, taskId } = entry.task
-    for (const { key, digest } of made) {
-      const claimed = claimKey(owner, key)
-      claims.set(claimed, { digest, taskId, generation })
-      entry.claims.push(claimed)
-    }
-  }
-
-  function known(owner: string, wanted: readonly Claim[] = []): Claimed | undefined {
-    for (const { key } of wanted) {
-      const found = claims.get(claimKey(owner, key))
-      if (found) return found
-    }
-    return undefined
-  }
-
-  function store(entry: Entry, events: readonly TaskEvent[]): number {
-    for (const event of events) entry.events.push({ generation: entry.events.length + 1, event })
-    entry.standing = advance(entry.standing, events, clock.now)
-    if (isOver(entry)) retire(entry)
-    wakeups.wake(entry.task.taskId)
-    return entry.standing.generation
-  }
-
-  function retire(entry: Entry) {
-    entry.leaseUntil = undefined
-    ended.add(entry)
-    if (ended.size <= keepEnded + burst) return
-    for (const oldest of ended) {
-      if (ended.size <= keepEnded) break
-      bury(oldest)
-    }
-  }
-
-  function bury(entry: Entry) {
-    ended.delete(entry)
-    tombstones.add(entry)
-    entry.events = []
-    entry.snapshot = undefined
-    entry.standing = { ...entry.standing, phase: 'expired', status: undefined }
-    if (tombstones.size <= keepEnded + burst) return
-    for (const oldest of tombstones) {
-      if (tombstones.size <= keepEnded) break
-      remove(oldest)
-    }
-  }
-
-  function remove(entry: Entry) {
-    tombstones.delete(entry)
-    tasks.delete(entry.task.taskId)
-    for (const key of entry.claims) claims.delete(key)
-  }
-
-  function grant(entry: Entry, { ttl }: LeaseRequest): Lease | undefined {
-    const now = clock.now()
-    if (isOver(entry) || (entry.isHeld && entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
-    entry.fence++
-    entry.isHeld = true
-    entry.leaseUntil = now + ttl
-    return { fence: entry.fence }
-  }
 
   function append(entry: Entry, after: number, events: readonly TaskEvent[], options: AppendOptions): Appended {
     const found = known(entry.task.owner, options.claims)
@@ -190,7 +118,7 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
     },
 
     async claimed(owner, key) {
-      return claims.get(claimKey(owner, key))
+      return shelf.claimed(owner, key)
     },
 
     async acquire(taskId, lease) {
@@ -262,27 +190,8 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
   }
 }
 
-interface Entry {
-  readonly task: NewTask
-  readonly created: number
-  standing: Standing
-  events: StoredEvent[]
-  readonly claims: string[]
-  snapshot?: Snapshot
-  /** Orders tasks whose status changed in the same millisecond. */
-  readonly key: number
-  fence: number
-  /** Until when it is leased; if nobody holds it, when it shall be an orphan. */
-  leaseUntil?: number
-  isHeld: boolean
-}
-
 function headOf({ task, standing, created }: Entry): TaskHead {
   return { ...task, ...standing, created }
-}
-
-function isOver({ standing: { phase } }: Entry): boolean {
-  return phase === 'expired' || isEnded(phase)
 }
 
 function matches({ task, standing }: Entry, query: ListQuery): boolean {
@@ -295,23 +204,4 @@ function matches({ task, standing }: Entry, query: ListQuery): boolean {
     (phase === undefined || standing.phase === phase) &&
     (changedSince === undefined || standing.changed >= changedSince)
   )
-}
-
-function claimKey(owner: string, key: string): string {
-  return `${owner.length} ${owner} ${key}`
-}
-
-/**
- * Memory is so fast that a busy writer would never let go of the event loop. After a burst of appends one of them
- * waits for the next turn of the loop, in which readers, sockets and timers get their share.
- */
-function createBreather(): () => Promise<void> | undefined {
-  const burst = 64
-  const nextTurn = globalThis.setImmediate ?? ((then: () => void) => setTimeout(then, 0))
-  let appends = 0
-  return () => {
-    if (++appends < burst) return undefined
-    appends = 0
-    return new Promise((resolve) => nextTurn(resolve))
-  }
 }
