@@ -5,7 +5,7 @@ import { interleave, median, type Round } from './measure.ts'
 import { readEvents, textsOf } from './read-events.ts'
 import type { Answer, Question } from './report.ts'
 import { startServer } from './server-process.ts'
-import type { Plan } from './servers/plan.ts'
+import { monotonic, type Plan } from './servers/plan.ts'
 import { withPostgres } from './with-postgres.ts'
 
 const samples = 100
@@ -61,7 +61,7 @@ async function measure(url: string): Promise<Rounds> {
     far.on('notification', () => void far.query('NOTIFY back'))
     await throughReplicas(a.port, b.port, warmUp)
     await roundTrips(near, warmUp)
-    return await interleave(5, {
+    return await interleave(9, {
       parley: () => throughReplicas(a.port, b.port),
       notify: () => roundTrips(near),
     })
@@ -74,10 +74,13 @@ async function measure(url: string): Promise<Rounds> {
 async function throughReplicas(portOfA: number, portOfB: number, wanted = plan): Promise<readonly number[]> {
   const { id } = await sendForTask(portOfA, JSON.stringify(wanted), { returnImmediately: true })
   const latencies: number[] = []
-  for await (const event of readEvents(portOfB, subscribeBody(id))) {
-    const now = performance.timeOrigin + performance.now()
+  let cameAt = 0
+  const onBytes = () => {
+    cameAt = monotonic()
+  }
+  for await (const event of readEvents(portOfB, subscribeBody(id), { onBytes })) {
     const written = event.artifactUpdate && Number(textsOf(event)[0])
-    if (written) latencies.push(now - written)
+    if (written) latencies.push(cameAt - written)
   }
   // The first come while it is still being subscribed.
   return latencies.slice(10, samples - 1)
@@ -87,11 +90,11 @@ async function roundTrips(near: pg.Client, { chunks, pace } = plan): Promise<rea
   const latencies: number[] = []
   for (let sample = 1; sample < chunks; sample++) {
     if (pace) await new Promise((resolve) => setTimeout(resolve, pace))
-    const begin = performance.now()
+    const begin = monotonic()
     const back = once(near, 'notification')
+    near.once('notification', () => latencies.push(monotonic() - begin))
     void near.query('NOTIFY there')
     await back
-    latencies.push(performance.now() - begin)
   }
   return latencies
 }

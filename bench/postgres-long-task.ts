@@ -96,7 +96,7 @@ async function missedInTheMiddle(a: ServerProcess, b: ServerProcess): Promise<nu
 async function countTold(port: number, taskId: string, signal: AbortSignal): Promise<number> {
   const told = new Set<string>()
   try {
-    for await (const event of readEvents(port, subscribeBody(taskId), signal)) {
+    for await (const event of readEvents(port, subscribeBody(taskId), { signal })) {
       for (const text of textsOf(event)) told.add(text)
     }
   } catch (error) {

@@ -20,12 +20,23 @@ interface WireArtifact {
   readonly parts: readonly { readonly text?: string }[]
 }
 
+interface ReadOptions {
+  readonly signal?: AbortSignal
+  /** Called when bytes have come, before they are looked at. */
+  readonly onBytes?: () => void
+}
+
 /** Posts a body and gives the events of the stream that answers it, as they come. */
-export async function* readEvents(port: number, body: string, signal?: AbortSignal): AsyncGenerator<WireEvent> {
+export async function* readEvents(
+  port: number,
+  body: string,
+  { signal, onBytes }: ReadOptions = {},
+): AsyncGenerator<WireEvent> {
   const options = { host: '127.0.0.1', port, method: 'POST', headers, agent: false, ...(signal && { signal }) }
   const call = request(options)
   call.end(body)
   const [response]: IncomingMessage[] = await once(call, 'response')
+  if (onBytes) response?.socket.prependListener('data', onBytes)
   let rest = ''
   for await (const text of response?.setEncoding('utf8') ?? []) {
     rest += text

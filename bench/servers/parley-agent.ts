@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Agent, agent, type Turn } from 'parley-a2a'
-import { chunkOf, type Plan, readPlan } from './plan.ts'
+import { chunkOf, monotonic, type Plan, readPlan } from './plan.ts'
 
 /** For a bench that holds the agent back, and watches how far it has come. */
 export interface Watch {
@@ -31,7 +31,7 @@ async function publish(turn: Turn, { chunks, bytes, window = 1, pace }: Plan, on
   for (let number = 1; number < chunks; number++) {
     if (number === chunks - (chunks >> 1) + 1) onHalf?.()
     if (pace) await sleep(pace)
-    const chunk = pace ? `${performance.timeOrigin + performance.now()}` : chunkOf(number, bytes)
+    const chunk = pace ? `${monotonic()}` : chunkOf(number, bytes)
     if (window === 1) await output.write(chunk)
     else {
       inFlight.push(output.write(chunk))

@@ -18,3 +18,8 @@ export function readPlan(text: string): Plan | undefined {
 export function chunkOf(number: number, bytes: number): string {
   return `${number}`.padEnd(bytes, 'x')
 }
+
+/** Milliseconds by the clock that all processes of a machine share, and that nobody sets. */
+export function monotonic(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { PostgresClient } from '../../src/stores/postgres/driver.ts'
 import { createPostgresLog, type PostgresLogOptions, type PostgresPool } from '../../src/stores/postgres/index.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import {
@@ -28,17 +29,33 @@ async function open(options: PostgresLogOptions): Promise<TaskLog> {
 }
 
 /** A pool that does what it is asked, and then, while `isLosing`, loses the answer. */
-function forgetful(pool: pg.Pool): PostgresPool & { isLosing: boolean } {
-  const faulty = {
-    isLosing: false,
-    async query(statement: Parameters<PostgresPool['query']>[0]) {
+function forgetful(pool: pg.Pool): PostgresPool & { isLosing: boolean; lostWhileHeld: number } {
+  const losing = (query: PostgresPool['query']): PostgresPool['query'] => {
+    return async (statement) => {
       const isLost = faulty.isLosing && /INSERT INTO|DELETE FROM/.test(statement.text)
       if (isLost) faulty.isLosing = false
-      const result = await pool.query(statement)
+      const result = await query(statement)
       if (isLost) throw new Error('Connection terminated unexpectedly')
       return result
+    }
+  }
+  const faulty = {
+    isLosing: false,
+    lostWhileHeld: 0,
+    query: losing((statement) => pool.query(statement)),
+    async connect(): Promise<PostgresClient> {
+      const client = await pool.connect()
+      const query = losing((statement) => client.query(statement))
+      return {
+        on: client.on.bind(client),
+        release: client.release.bind(client),
+        query: (statement) =>
+          query(statement).catch((error) => {
+            faulty.lostWhileHeld++
+            throw error
+          }),
+      }
     },
-    connect: () => pool.connect(),
     on: pool.on.bind(pool),
   }
   return faulty
@@ -58,6 +75,25 @@ describe('an answer that is lost on its way', () => {
       message(),
       ...upTo(5).map((n) => chunk(`${n}`)),
     ])
+  })
+
+  it('does so also over the connection that listens', async () => {
+    const pool = forgetful(await openPool())
+    const log = await open({ pool })
+    const taskId = await begin(log)
+    const leaving = new AbortController()
+    const waiting = log.wait(taskId, 1_000, leaving.signal)
+    for (let after = 1; pool.lostWhileHeld < 3; after++) {
+      pool.isLosing = true
+      const appended = await log.append(taskId, after, [chunk(`${after}`)], { fence: 1 })
+      expect(appended).toEqual({ type: 'stored', generation: after + 1, lease: undefined })
+      await sleep(20) // until it listens again
+    }
+    leaving.abort()
+    await waiting
+    const reader = await open({ pool })
+    const stored = await readAll(reader, taskId)
+    expect(stored.map(({ event }) => event)).toEqual([message(), ...upTo(stored.length - 1).map((n) => chunk(`${n}`))])
   })
 
   it('leaves the lease with whom it was given to', async () => {
@@ -109,6 +145,8 @@ describe('an answer that is lost on its way', () => {
 it('connections that are broken again and again lose and double nothing', async () => {
   const pool = await openPool()
   const log = await open({ pool })
+  const leaving = new AbortController()
+  onTestFinished(() => leaving.abort())
   let isOver = false
   const breaking = (async () => {
     while (!isOver) {
@@ -123,6 +161,7 @@ it('connections that are broken again and again lose and double nothing', async 
   })()
   const write = async () => {
     const taskId = await begin(log)
+    void log.wait(taskId, 1_000, leaving.signal).catch(() => {})
     for (const n of upTo(100)) {
       expect(await log.append(taskId, n, [chunk(`${n}`)], { fence: 1 })).toMatchObject({ type: 'stored' })
     }
@@ -141,28 +180,28 @@ it('connections that are broken again and again lose and double nothing', async 
 describe('what is notified', () => {
   it('wakes at once, and without it the next look does', async () => {
     const pool = await openPool()
+    const { listening, ...hearing } = observed(pool)
     const writer = await open({ pool })
     const deaf: PostgresPool = {
-      query: (statement) => pool.query(statement),
+      ...hearing,
       async connect() {
-        const client = await pool.connect()
+        const client = await hearing.connect()
         const on = client.on.bind(client)
         return Object.assign(client, {
           on: (event: 'end', listener: () => void) =>
             (event as string) === 'notification' ? client : on(event, listener),
         })
       },
-      on: pool.on.bind(pool),
     }
     const pollInterval = { listening: 300, deaf: 300 }
     const readers = [
-      await open({ pool, pollInterval: { listening: 60_000, deaf: 60_000 } }),
+      await open({ pool: hearing, pollInterval: { listening: 60_000, deaf: 60_000 } }),
       await open({ pool: deaf, pollInterval }),
     ]
     const taskId = await begin(writer)
     for (const after of upTo(3)) {
       const waiting = readers.map((reader) => reader.wait(taskId, after, never))
-      await eventually(async () => (await listeners(pool)) === 2)
+      await eventually(() => listening.size === 2)
       await writer.append(taskId, after, [chunk('x')], { fence: 1 })
       await Promise.all(waiting)
     }
@@ -171,12 +210,13 @@ describe('what is notified', () => {
 
   it('is heard again after the listening connection broke, and what came meanwhile is not missed', async () => {
     const pool = await openPool()
-    const [reader, writer] = [await open({ pool }), await open({ pool })]
+    const { listening, ...hearing } = observed(pool)
+    const [reader, writer] = [await open({ pool: hearing }), await open({ pool })]
     const taskId = await begin(writer)
     for (const after of upTo(5)) {
       const waiting = reader.wait(taskId, after, never)
-      await eventually(async () => (await listeners(pool)) === 1)
-      await pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'`)
+      await eventually(() => listening.size === 1)
+      for (const pid of listening) await pool.query('SELECT pg_terminate_backend($1)', [pid])
       await writer.append(taskId, after, [chunk('x')], { fence: 1 })
       await waiting
     }
@@ -222,6 +262,7 @@ describe('a database that is away', () => {
     const taskId = await begin(log)
     for (const disturb of [place.proxy.cut, place.proxy.freeze]) {
       const waiting = log.wait(taskId, 1, never)
+      await sleep(100) // until it listens, so that what follows goes over that connection
       disturb()
       await expect(waiting).rejects.toThrow(/schema parley of PostgreSQL cannot be used/)
       await expect(log.append(taskId, 1, [chunk('a')], { fence: 1 })).rejects.toThrow(/cannot be used/)
@@ -248,9 +289,30 @@ describe('a database that is away', () => {
   })
 })
 
-async function listeners(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query(
-    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%' AND state = 'idle'`,
-  )
-  return rows.length
+/** A pool that knows which of its connections listen, by the numbers of their processes. */
+function observed(pool: pg.Pool): PostgresPool & { readonly listening: ReadonlySet<number> } {
+  const listening = new Set<number>()
+  return {
+    listening,
+    query: (statement) => pool.query(statement),
+    on: pool.on.bind(pool),
+    async connect() {
+      const client = await pool.connect()
+      const note = async () => {
+        const { rows } = await client.query<{ readonly pid: number }>('SELECT pg_backend_pid() AS pid')
+        const pid = rows[0]?.pid ?? expect.fail()
+        listening.add(pid)
+        client.once('end', () => listening.delete(pid))
+      }
+      return {
+        on: client.on.bind(client),
+        release: client.release.bind(client),
+        async query(statement) {
+          const result = await client.query(statement)
+          if (statement.text.startsWith('LISTEN')) await note()
+          return result
+        },
+      }
+    },
+  }
 }

@@ -1,11 +1,30 @@
 import { leavesStanding } from '../standing.ts'
 import type { Append } from './append.ts'
 import type { Database } from './database.ts'
-import { array, lines } from './text.ts'
+import { array, encodeText, lines } from './text.ts'
 
 /** Whether an append is one event that changes nothing of how its task stands, as the chunks of a stream are. */
 export function isChunk({ batch: { events } }: Append): boolean {
   return events.length === 1 && events.every(leavesStanding)
+}
+
+/** The same for one, as it is while few tasks stream: readers in other replicas wait for it. */
+export function createAddChunk(db: Database, channel: string): (chunk: Append, notice: string) => Promise<boolean> {
+  const store = db.prepareUrgent(`
+    WITH stored AS (
+      UPDATE ${db.name('tasks')} SET generation = $2 + 1
+      WHERE task_id = $1 AND generation = $2 AND fence = $3 AND phase <> 'expired'
+      RETURNING key
+    )
+    INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
+    SELECT key, $2 + 1, $5, $3, $4 FROM stored
+    RETURNING pg_notify($6, $7)`)
+
+  return async ({ taskId, after, fence = 0, token, batch }, notice) => {
+    const text = batch.rows[0]?.text ?? ''
+    const rows = await store(encodeText(taskId), after, fence, token, text, channel, notice)
+    return rows.length > 0
+  }
 }
 
 /** Says of each whether it is stored. */

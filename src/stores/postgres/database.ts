@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createBackoff } from './backoff.ts'
-import type { PostgresPool, PostgresValue } from './driver.ts'
+import type { PostgresPool, PostgresResult, PostgresValue } from './driver.ts'
+import type { Line } from './line.ts'
 import { explainTrouble, isDisconnected } from './trouble.ts'
 
 /** The database as the parts of the log see it. */
@@ -8,6 +9,8 @@ export interface Database {
   /** How a table, or whatever else is in our schema, is called in a statement. */
   name(thing: string): string
   prepare<Row>(text: string): Query<Row>
+  /** The same for what is small and somebody waits for: it takes the shortest way to the database. */
+  prepareUrgent<Row>(text: string): Query<Row>
   /** Repeats what may be repeated until the database is back, for as long as the log is patient. */
   patiently<T>(work: () => Promise<T>): Promise<T>
   /** An error for the operator's log. */
@@ -26,16 +29,22 @@ export interface DatabaseOptions {
   readonly statementTimeout: number
   readonly patience: number
   readonly closed: AbortSignal
+  /** The short way, if there is one. */
+  readonly nearby?: Line['ask']
   /** What is kept in it, as errors call it. The task log by default. */
   readonly what?: string
 }
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const { pool, schema, statementTimeout, patience, closed, what } = options
+  const { pool, schema, statementTimeout, patience, closed, nearby, what } = options
   const name = (thing: string) => `"${schema}".${thing}`
 
-  function ask(query: PreparedQuery, values: PostgresValue[]): Promise<{ readonly rows: unknown[] }> {
-    return within(statementTimeout * 1.5, pool.query({ ...query, values, query_timeout: statementTimeout }))
+  function ask({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> {
+    return within(statementTimeout * 1.5, pool.query({ name, text, values, query_timeout: statementTimeout }))
+  }
+
+  function askNearby({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> | undefined {
+    return nearby?.({ name, text, values })
   }
 
   return {
@@ -43,9 +52,12 @@ export function createDatabase(options: DatabaseOptions): Database {
     closed,
     explain: (error) => explainTrouble(error, schema, what),
     prepare<Row>(text: string): Query<Row> {
-      // Stores of other schemas, and other versions of this one, may share the connection.
-      const prepared = { name: `parley_${createHash('sha1').update(text).digest('hex').slice(0, 24)}`, text }
+      const prepared = nameOf(text)
       return async (...values) => (await ask(prepared, values)).rows as Row[]
+    },
+    prepareUrgent<Row>(text: string): Query<Row> {
+      const prepared = nameOf(text)
+      return async (...values) => (await (askNearby(prepared, values) ?? ask(prepared, values))).rows as Row[]
     },
     async patiently(work) {
       const end = performance.now() + patience
@@ -66,6 +78,11 @@ export function createDatabase(options: DatabaseOptions): Database {
 interface PreparedQuery {
   readonly name: string
   readonly text: string
+}
+
+/** Stores of other schemas, and other versions of this one, may share the connection. */
+function nameOf(text: string): PreparedQuery {
+  return { name: `parley_${createHash('sha1').update(text).digest('hex').slice(0, 24)}`, text }
 }
 
 /** A pool may wait for ever for a connection that cannot be made. */

@@ -4,6 +4,8 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>
   /** Connections break also while nobody uses them, and Node ends a process in which nobody listens to that. */
   on(event: 'error', listener: (error: Error) => void): unknown
+  /** The same for one that somebody has just taken. */
+  on(event: 'acquire', listener: (client: Pick<PostgresClient, 'on'>) => void): unknown
 }
 
 export interface PostgresClient {
@@ -11,8 +13,9 @@ export interface PostgresClient {
   on(event: 'notification', listener: (notification: PostgresNotification) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
-  /** That it is open shall not keep the process alive. */
+  /** That it is open shall not keep the process alive, or, with `ref`, shall do so again. */
   unref?(): void
+  ref?(): void
   /** Gives it back to its pool, or, with `true`, closes it. */
   release(destroy?: boolean): void
 }

@@ -46,7 +46,8 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   const findEntries = createFindEntries(db)
   const termIndex = createTermIndex(db)
   const wakeups = createWakeups()
-  const listener = createListener({ pool, channel, closed, onNotice: wakeups.wakeAll, onListening: wakeups.wakeAll })
+  const onNotice = wakeups.wakeAll
+  const listener = createListener({ pool, channel, statementTimeout, closed, onNotice, onListening: onNotice })
   let timer: NodeJS.Timeout | undefined
   let added = 0
 

@@ -13,15 +13,16 @@ export interface Events {
 
 export function createEvents(db: Database): Events {
   // What goes beyond a page is not sent.
-  const beyond = db.prepare<EventRow>(`
+  const beyond = db.prepareUrgent<EventRow>(`
     SELECT generation, event, last FROM (
-      SELECT generation, event, last, sum(octet_length(event)) OVER (ORDER BY generation) - octet_length(event) AS before
+      SELECT generation, event, last, sum(octet_length(event)) OVER so_far - octet_length(event) AS before
       FROM (
         SELECT event.generation, event.event, task.generation AS last
         FROM ${db.name('tasks')} AS task JOIN ${db.name('events')} AS event ON event.task = task.key
         WHERE task.task_id = $1 AND event.generation > $2
         ORDER BY event.generation LIMIT ${readLimit.events}
       ) AS page
+      WINDOW so_far AS (ORDER BY generation ROWS UNBOUNDED PRECEDING)
     ) AS weighed
     WHERE before < ${readLimit.bytes} ORDER BY generation`)
   const ofToken = db.prepare<{ readonly fence: number | null }>(`

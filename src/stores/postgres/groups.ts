@@ -50,7 +50,7 @@ export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): 
   function schedule() {
     if (isScheduled || isPausing) return
     isScheduled = true
-    setImmediate(depart)
+    process.nextTick(depart) // when all who heard an answer at the same time have said what they want next
   }
 
   function depart() {

@@ -1,18 +1,26 @@
 import { createBackoff } from './backoff.ts'
 import { within } from './database.ts'
-import type { PostgresClient, PostgresPool } from './driver.ts'
+import type { PostgresPool, PostgresResult, PostgresStatement } from './driver.ts'
+import { createLine, type Line } from './line.ts'
 
 /** The one connection of a log that listens. It comes back by itself; what was told meanwhile is lost to it. */
 export interface Listener {
   /** Listens from now on, as soon as it can. */
   start(): void
   readonly isListening: boolean
+  /**
+   * Asks over the connection that listens, which is there and awake, so that it need not be taken from the pool first.
+   * While it answers it tells nothing, so only what is small may be asked. Undefined if it cannot be used now.
+   */
+  ask(statement: PostgresStatement): Promise<PostgresResult> | undefined
 }
 
 export interface ListenerOptions {
   readonly pool: PostgresPool
   readonly channel: string
   readonly onNotice: (notice: string) => void
+  /** How long what is asked over the connection may take, in milliseconds. */
+  readonly statementTimeout: number
   /** It listens now, after it did not. */
   readonly onListening: () => void
   readonly closed: AbortSignal
@@ -22,11 +30,11 @@ export interface ListenerOptions {
 const pulse = 5_000
 const patience = 5_000
 
-export function createListener({ pool, channel, onNotice, onListening, closed }: ListenerOptions): Listener {
+export function createListener(options: ListenerOptions): Listener {
+  const { pool, channel, statementTimeout, onNotice, onListening, closed } = options
   const backoff = createBackoff(closed)
   let isStarted = false
-  let isListening = false
-  let client: PostgresClient | undefined
+  let line: Line | undefined
 
   async function listenOnce(): Promise<void> {
     const connecting = pool.connect()
@@ -34,7 +42,6 @@ export function createListener({ pool, channel, onNotice, onListening, closed }:
       connecting.then((late) => late.release(true)).catch(() => {})
       throw error
     })
-    client = connected
     const { promise: broken, resolve: give } = Promise.withResolvers<void>()
     const giveUp = () => give()
     connected.on('error', giveUp)
@@ -43,24 +50,26 @@ export function createListener({ pool, channel, onNotice, onListening, closed }:
     connected.on('notification', ({ payload }) => onNotice(payload ?? ''))
     try {
       await connected.query({ text: `LISTEN "${channel}"`, query_timeout: patience })
-      connected.unref?.() // Who only listens has nothing more to do.
-      isListening = true
+      line = createLine({ client: connected, timeout: statementTimeout, onBroken: giveUp })
       backoff.reset()
       onListening()
-      await Promise.race([broken, feelPulse(connected)])
+      await Promise.race([broken, feelPulse(line)])
     } finally {
-      isListening = false
-      client = undefined
+      const left = line
+      line = undefined
       closed.removeEventListener('abort', giveUp)
+      if (closed.aborted) await left?.settled()
+      left?.close()
       connected.release(true)
     }
   }
 
   /** A connection can also fall silent, and nobody is told. */
-  async function feelPulse(connected: PostgresClient): Promise<void> {
-    while (client === connected && !closed.aborted) {
+  async function feelPulse(felt: Line): Promise<void> {
+    while (line === felt && !closed.aborted) {
       await new Promise((resolve) => setTimeout(resolve, pulse).unref())
-      if (client === connected) await connected.query({ text: 'SELECT 1', query_timeout: patience })
+      // Not while something is asked over it: that is given up by itself if no answer comes.
+      if (line === felt) await felt.ask({ text: 'SELECT 1', query_timeout: patience })
     }
   }
 
@@ -73,8 +82,9 @@ export function createListener({ pool, channel, onNotice, onListening, closed }:
 
   return {
     get isListening() {
-      return isListening
+      return line !== undefined
     },
+    ask: (statement) => line?.ask(statement),
     start() {
       if (isStarted) return
       isStarted = true

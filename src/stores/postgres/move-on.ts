@@ -1,4 +1,4 @@
-import { createAddChunks, isChunk } from './add-chunks.ts'
+import { createAddChunk, createAddChunks, isChunk } from './add-chunks.ts'
 import type { Append } from './append.ts'
 import type { Database } from './database.ts'
 import { array, encodeText, lines } from './text.ts'
@@ -52,9 +52,9 @@ export function createMoveOnAll(db: Database, channel: string): MoveOnAll {
     woken AS MATERIALIZED (SELECT pg_notify($14, $15) FROM stored LIMIT 1)
     SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN woken ON true`)
 
-  const addChunks = createAddChunks(db, channel)
+  const [addChunk, addChunks] = [createAddChunk(db, channel), createAddChunks(db, channel)]
   // The same for one task, as most groups are in quiet times; it is almost twice as fast.
-  const storeOne = db.prepare(`
+  const storeOne = db.prepareUrgent(`
     WITH stored AS (
       UPDATE ${tasks} SET
         generation = generation + $4,
@@ -97,7 +97,7 @@ export function createMoveOnAll(db: Database, channel: string): MoveOnAll {
 
   return async (appends, notice) => {
     const [only, ...others] = appends
-    if (only && others.length === 0) return [await moveOn(only, notice)]
+    if (only && others.length === 0) return [await (isChunk(only) ? addChunk : moveOn)(only, notice)]
     if (appends.every(isChunk)) return await addChunks(appends, notice)
     const changes = appends.map(({ batch, after }) => changeBy(batch.events, after))
     const [row] = await store(

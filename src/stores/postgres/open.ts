@@ -18,11 +18,16 @@ export function requireSchema(schema: string): void {
   throw new Error(`The schema must be a word of at most 40 small letters, digits and _, and "${schema}" is not.`)
 }
 
-const calmed = new WeakSet<PostgresPool>()
+const calmed = new WeakSet<object>()
 
-/** Whoever uses a broken connection next hears of it; that an idle one broke must not end the process. */
+/** Whoever uses a broken connection next hears of it; that one broke while nobody asked must not end the process. */
 function calm(pool: PostgresPool): void {
   if (calmed.has(pool)) return
   calmed.add(pool)
   pool.on('error', () => {})
+  pool.on('acquire', (client) => {
+    if (calmed.has(client)) return
+    calmed.add(client)
+    client.on('error', () => {})
+  })
 }

@@ -1,3 +1,4 @@
+import type { StoredEvent } from '../../protocol/events.ts'
 import type { PushStore } from '../../push/store.ts'
 import type { Appended, Created, TaskLog } from '../../tasks/log.ts'
 import { type EventBatch, encodeSingly } from '../event-batch.ts'
@@ -46,10 +47,21 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   const { pollInterval = { listening: 1_000, deaf: 100 } } = options
   const closing = new AbortController()
   const { signal: closed } = closing
-  const db = await openDatabase({ pool, schema, patience, statementTimeout, closed })
-
   const sender = crypto.randomUUID().slice(0, 8)
   const channel = `parley ${schema}`
+  const listener = createListener({
+    pool,
+    channel,
+    statementTimeout,
+    closed,
+    onListening: () => watch.doubt(),
+    onNotice(told) {
+      const { sender: from, hashes } = decodeNotice(told)
+      if (from !== sender) watch.notice(hashes)
+    },
+  })
+  const db = await openDatabase({ pool, schema, patience, statementTimeout, closed, nearby: listener.ask })
+
   const notice = (writes: readonly Write[]) =>
     encodeNotice(
       sender,
@@ -70,18 +82,10 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     db,
     patience,
     interval: () => (listener.isListening ? pollInterval.listening : pollInterval.deaf),
+    // Those who wait for it are about to read it: by the time they come, the answer is under way.
+    onAwaited: (taskId, after) => void read(taskId, after).catch(() => {}),
   })
   const reads = createReads(db, events, watch)
-  const listener = createListener({
-    pool,
-    channel,
-    closed,
-    onListening: watch.doubt,
-    onNotice(told) {
-      const { sender: from, hashes } = decodeNotice(told)
-      if (from !== sender) watch.notice(hashes)
-    },
-  })
 
   const isStored = ({ type }: Appended | Created | Exists) => type === 'stored'
   const shared = { patience, schema, closed }
@@ -133,6 +137,11 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
     return await db.patiently(read)
   }
 
+  async function read(taskId: string, after: number): Promise<readonly StoredEvent[]> {
+    const kept = tails.beyond(taskId, after)
+    return kept.length > 0 ? kept : await reads(taskId, after)
+  }
+
   /** Only what is committed is told. */
   function tell(taskId: string, moment: number, generation: number, batch: EventBatch) {
     tails.keep(taskId, generation - batch.events.length, batch)
@@ -178,8 +187,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
 
     async read(taskId, after) {
       mustBeOpen()
-      const kept = tails.beyond(taskId, after)
-      return kept.length > 0 ? kept : await reads(taskId, after)
+      return await read(taskId, after)
     },
 
     async wait(taskId, after, signal) {

@@ -31,6 +31,8 @@ export interface WatchOptions {
   readonly interval: () => number
   /** How long they may fail until those who wait are told. */
   readonly patience: number
+  /** There may be more to read beyond this generation of a task that somebody waits for, and who is woken next. */
+  readonly onAwaited: (taskId: string, after: number) => void
 }
 
 /** More tasks are not remembered; who waits for one that is forgotten asks the database. */
@@ -38,7 +40,7 @@ const maxSeen = 20_000
 /** So many are asked for in one query. */
 const maxAsked = 1_000
 
-export function createWatch({ db, interval, patience }: WatchOptions): Watch {
+export function createWatch({ db, interval, patience, onAwaited }: WatchOptions): Watch {
   const wakeups = createWakeups()
   const seen = new Map<string, Seen>()
   const byHash = new Map<string, Set<string>>()
@@ -171,6 +173,7 @@ export function createWatch({ db, interval, patience }: WatchOptions): Watch {
         for (const taskId of byHash.get(hash) ?? []) {
           const known = seen.get(taskId)
           if (known) known.toldAt = now
+          if (known && waiting.has(taskId)) onAwaited(taskId, known.generation)
           wakeups.wake(taskId)
         }
       }
