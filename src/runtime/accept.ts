@@ -1,15 +1,12 @@
 import { createVoice } from '../agent/voice.ts'
 import { asksForSecret, clientTools } from '../protocol/client-tools.ts'
 import { A2AError, invalidParams, taskNotFound } from '../protocol/errors.ts'
-import type { MessageEvent, TaskEvent } from '../protocol/events.ts'
-import { type InBand, takeCredentials } from '../protocol/in-band.ts'
+import type { TaskEvent } from '../protocol/events.ts'
+import { takeCredentials } from '../protocol/in-band.ts'
 import { lineageExtension, readLineage, requireSound } from '../protocol/lineage.ts'
-import type { Part } from '../protocol/model.ts'
 import type { Call, SendRequest, TaskAddress } from '../protocol/service.ts'
-import { isEnded, isInterrupted } from '../protocol/states.ts'
-import type { Push } from '../push/push.ts'
-import type { NewTask } from '../tasks/log.ts'
-import type { CallerLog, VisibleHead } from './caller-log.ts'
+import { isInterrupted } from '../protocol/states.ts'
+import type { Acceptance } from './acceptance.ts'
 import {
   aliasDigest,
   claimedBefore,
@@ -20,29 +17,14 @@ import {
   type Ticket,
   ticketOf,
 } from './claims.ts'
-import { activateExtensions, activeExtensions } from './extensions.ts'
+import { activateExtensions } from './extensions.ts'
 import { isId, newId } from './new-id.ts'
 import { findAsking, hasResults, refuseResults, requireOpen } from './open-requests.ts'
-import type { RuntimeSettings } from './options.ts'
+import { requireRoom } from './queue-room.ts'
 import { untilTakenUp } from './queued-elsewhere.ts'
-import type { Runs } from './runs.ts'
+import { receive } from './receive.ts'
 import { withoutContent } from './sensitive.ts'
 import { traceOfTask } from './task-trace.ts'
-
-/** What an operation works with: the log as its caller sees it, and never the whole one. */
-export interface Acceptance {
-  readonly settings: Omit<RuntimeSettings, 'log'>
-  readonly runs: Runs
-  /** Undefined if the agent tells no webhooks. */
-  readonly push: Push | undefined
-  readonly log: CallerLog
-  /** Aborts when this process goes. */
-  readonly closing: AbortSignal
-  /** Credentials that were taken out of the message. */
-  readonly inBand?: readonly InBand[]
-  /** What a message said that must not be stored. */
-  readonly secret?: readonly Part[]
-}
 
 /** Stores a message, at most once, and sees to it that somebody answers it. */
 export async function accept(given: SendRequest, call: Call, outer: Acceptance): Promise<Ticket> {
@@ -229,63 +211,5 @@ async function orRelease<T>(storing: Promise<T>, release: () => void): Promise<T
   } catch (error) {
     release()
     throw error
-  }
-}
-
-/** Throws unless the task can take one more message. Told by the name that its caller knows. */
-async function requireRoom(head: VisibleHead, name: string, { settings, runs, log }: Acceptance): Promise<void> {
-  const { taskId, contextId, phase } = head
-  const { whileBusy, queueLimit, whenFull } = settings
-  if (isEnded(phase)) {
-    const text = `Task ${name} is ${phase} and takes no more messages: begin a new one in context ${contextId}.`
-    throw new A2AError('task-ended', text)
-  }
-  if (whileBusy === 'reject' && !isInterrupted(phase)) {
-    throw new A2AError('conflict', `Task ${name} still works on an earlier message: send this one when it rests.`)
-  }
-  if (whenFull === 'fail') return // Whoever works on it sees to that.
-  const run = runs.get(taskId)
-  const isFull = run ? run.waiting >= queueLimit : await isFullElsewhere(head, queueLimit, log)
-  if (isFull) {
-    const text = `Task ${name} has ${queueLimit} messages waiting: send this one later.`
-    throw new A2AError('unavailable', text, { retryAfter: 5 })
-  }
-}
-
-/** A task at work in another process has so many messages waiting at least if nothing else was stored since. */
-async function isFullElsewhere({ taskId, generation }: VisibleHead, limit: number, log: CallerLog): Promise<boolean> {
-  if (generation <= limit) return false
-  let waiting = 0
-  for (let after = generation - limit; after < generation; ) {
-    const page = await log.read(taskId, after)
-    const last = page.at(-1)
-    if (!last || page.some(({ event }) => event.type !== 'message')) return false
-    waiting += page.length
-    after = last.generation
-  }
-  return waiting >= limit
-}
-
-function receive(
-  request: SendRequest,
-  call: Call,
-  { taskId, contextId }: NewTask,
-  { settings: { agent, delegation, vault }, inBand = [], secret }: Acceptance,
-): MessageEvent {
-  const token = delegation?.tokenOf(call.principal)
-  const isKept = token !== undefined || inBand.length > 0 || secret !== undefined
-  const ticket = isKept ? vault.keep({ token, inBand, parts: secret }) : undefined
-  return {
-    type: 'message',
-    message: { ...request.message, taskId, contextId },
-    principal: call.principal,
-    metadata: request.metadata,
-    acceptedOutputModes: request.configuration?.acceptedOutputModes,
-    dialect: request.dialect,
-    ...(call.extensions && { extensions: activeExtensions(agent.profile.extensions ?? [], call) }),
-    ...(call.trace && { trace: call.trace }),
-    ...(request.tellsTrace && { tellsTrace: true }),
-    ...(ticket !== undefined && { ticket }),
-    ...(secret && { sensitive: true }),
   }
 }
