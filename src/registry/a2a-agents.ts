@@ -1,4 +1,5 @@
 import type { Client } from '../client/client.ts'
+import { connect } from '../client/connect.ts'
 import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Json, JsonObject } from '../protocol/model.ts'
@@ -6,7 +7,8 @@ import { aboutOf } from './about.ts'
 import { isObject } from './conformance.ts'
 import type { A2AEntry, Sighting } from './entry.ts'
 import type { EntryStore } from './entry-store.ts'
-import { freshFor } from './freshness.ts'
+import { ageBounds, freshFor } from './freshness.ts'
+import type { AgentListing } from './listing.ts'
 import type { A2AOptions, ProbeOptions, RegistryFetch } from './options.ts'
 import { isGuarded, sayProblem } from './problem.ts'
 import { rankOf } from './rank.ts'
@@ -34,14 +36,17 @@ export interface A2AAgentsOptions {
   readonly clock: Clock
   readonly a2a?: A2AOptions
   readonly probe?: ProbeOptions
+  /** How many agents an owner may have. */
+  readonly maxPerOwner: number
+  readonly describe: (entry: A2AEntry) => AgentListing
 }
 
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 const maxName = 300
 
 export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
-  const { entries, fetch, clock, a2a = {}, probe } = options
-  const ages = { min: a2a.minAge ?? minute, max: a2a.maxAge ?? day, usual: a2a.usualAge ?? hour }
+  const { entries, fetch, clock, a2a = {}, probe, maxPerOwner, describe } = options
+  const ages = ageBounds(a2a)
   const reading: ReadCardOptions = {
     fetch,
     clock,
@@ -107,14 +112,20 @@ export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
     const before = known?.kind === 'a2a' && known.owner === owner ? known : undefined
     const made = await entryFrom(id, read, before)
     if (!(await mayAsk(made.endpoint))) throw notAsked(made.endpoint === id ? id : 'The endpoint in the card')
-    const entry = owner === undefined ? made : { ...made, owner }
+    // That it was listed just now keeps it, also if nobody has asked it.
+    const entry = { ...made, seen: clock.now(), ...(owner !== undefined && { owner }) }
     // Who is new is probed soon, if at all, and not while somebody waits.
     const isNew = probe?.message !== undefined && made.sightings.completed === undefined
-    switch (await entries.put(entry, indexOf(entry, isNew ? clock.now() : dueAfter(read, entry)))) {
+    const index = indexOf(entry, isNew ? clock.now() : dueAfter(read, entry))
+    switch (await entries.put(entry, index, { maxOwned: maxPerOwner })) {
       case 'taken':
         throw new A2AError('conflict', `${id} is registered already, and belongs to somebody else.`)
       case 'full':
         throw new A2AError('unavailable', 'The registry is full.', { reason: 'registry-full' })
+      case 'crowded': {
+        const problem = `You have ${maxPerOwner} agents here, and nobody may have more: remove one first.`
+        throw new A2AError('forbidden', problem, { reason: 'owner-quota' })
+      }
       case 'added':
       case 'replaced':
         return entry
@@ -127,7 +138,8 @@ export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
     const took = () => ({ at: clock.now(), latency: Math.round(performance.now() - begun) })
     const { sightings } = entry
     try {
-      const reply = await client.send(message, { timeout })
+      const known = await knownTo(entry, client, timeout)
+      const reply = await known.send(message, { timeout })
       const state = reply.type === 'message' ? 'completed' : reply.task.status.state
       const problem = `The task is ${state}, and not completed.`
       const completed: Sighting = state === 'completed' ? { ok: true, ...took() } : { ok: false, ...took(), problem }
@@ -140,6 +152,13 @@ export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
       const conforms = { ok: false, at: completed.at, problem: completed.problem ?? '' }
       return { ...entry, trouble: 'unusable', sightings: { ...sightings, completed, conforms } } as const
     }
+  }
+
+  /** With the credentials for it, if there are any. The card is that which was believed. */
+  async function knownTo(entry: A2AEntry, client: Client, timeout: number): Promise<Client> {
+    const auth = await probe?.auth?.(describe(entry))
+    if (!auth || auth.length === 0) return client
+    return await connect(entry.card, { fetch, auth, timeout, retry: { tries: 1 } })
   }
 
   async function lookAgain(before: A2AEntry): Promise<boolean> {

@@ -33,8 +33,23 @@ export interface FoundEntries {
   readonly total: number
 }
 
-/** `taken`: it belongs to somebody else. `full`: there is no room for another one. */
-export type Put = 'added' | 'replaced' | 'taken' | 'full'
+/** `taken`: it belongs to somebody else. `full`: there is no room for another one. `crowded`: its owner has enough. */
+export type Put = 'added' | 'replaced' | 'taken' | 'full' | 'crowded'
+
+/** A catalog of somebody else that is read again and again. */
+export interface KeptCatalog {
+  readonly url: string
+  /** Who had it read, and has what it lists. */
+  readonly owner?: string
+  /** When to read it again, in milliseconds since 1970. */
+  readonly due: number
+  /** When it was last read, and how often it could not be since. */
+  readonly readAt: number
+  readonly failures: number
+  readonly etag?: string
+  /** The ids of those whose cards lie in it: they go when it no longer has them. */
+  readonly inline: readonly string[]
+}
 
 export type ChangeType = 'registered' | 'updated' | 'status' | 'removed'
 
@@ -54,7 +69,8 @@ export interface ChangePage {
 
 /** Who is registered, and what changed. Replicas that are one registry share one. */
 export interface EntryStore {
-  put(entry: RegistryEntry, index: EntryIndex): Promise<Put>
+  /** `maxOwned`: how many its owner may have. */
+  put(entry: RegistryEntry, index: EntryIndex, limits?: { readonly maxOwned?: number }): Promise<Put>
   /** What is known now of an entry that is still there; its owner stays. Answers whether it is. */
   note(entry: RegistryEntry, index: EntryIndex, change?: 'updated' | 'status'): Promise<boolean>
   get(id: string): Promise<RegistryEntry | undefined>
@@ -69,6 +85,11 @@ export interface EntryStore {
   due(by: number, limit: number): Promise<readonly RegistryEntry[]>
   /** When to look at it again. */
   schedule(id: string, due: number): Promise<void>
+  /** Those that are kept; few. */
+  catalogs(): Promise<readonly KeptCatalog[]>
+  keepCatalog(catalog: KeptCatalog): Promise<void>
+  /** Answers whether it was kept. */
+  dropCatalog(url: string): Promise<boolean>
   /** A bounded number of them is remembered. */
   changes(after: number, limit: number): Promise<ChangePage>
   /** Resolves once something beyond `after` may be there, or the signal aborts. May wake early, never too late. */

@@ -1,5 +1,6 @@
 export type { AddOptions } from './a2a-agents.ts'
 export type { CatalogReport } from './catalog/add-catalog.ts'
+export type { CatalogOptions } from './catalog/kept-catalogs.ts'
 export type { RefusedEntry } from './catalog/read-catalog.ts'
 export type { CatalogLimits } from './catalog/walk-catalogs.ts'
 export type { CatalogHost } from './catalog/write-catalog.ts'
@@ -21,6 +22,7 @@ export type {
   EntryQuery,
   EntryStore,
   FoundEntries,
+  KeptCatalog,
   Put,
   StoredChange,
 } from './entry-store.ts'

@@ -1,5 +1,5 @@
 import type { RegistryEntry } from './entry.ts'
-import type { ChangeType, EntryIndex, EntryQuery, EntryStore, StoredChange } from './entry-store.ts'
+import type { ChangeType, EntryIndex, EntryQuery, EntryStore, KeptCatalog, StoredChange } from './entry-store.ts'
 
 export interface MemoryEntriesOptions {
   /** 100,000 unless it is given. */
@@ -17,6 +17,8 @@ export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntrySt
   const { capacity = 100_000, changesKept = 10_000 } = options
   const all = new Map<string, Kept>()
   const byTerm = new Map<string, Set<string>>()
+  const owned = new Map<string | undefined, number>()
+  const kept = new Map<string, KeptCatalog>()
   const changes: StoredChange[] = []
   const waiting = new Set<() => void>()
   /** Begins with the time, so that numbers of another process are never taken for ours. */
@@ -28,15 +30,24 @@ export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntrySt
     for (const wake of [...waiting]) wake()
   }
 
+  function own(owner: string | undefined, change: number): void {
+    const count = (owned.get(owner) ?? 0) + change
+    if (count > 0) owned.set(owner, count)
+    else owned.delete(owner)
+  }
+
   function keep(kept: Kept): void {
-    const { id } = kept.entry
+    const { id, owner } = kept.entry
     drop(id)
+    own(owner, 1)
     all.set(id, kept)
     for (const term of kept.terms) byTerm.set(term, (byTerm.get(term) ?? new Set()).add(id))
   }
 
   function drop(id: string): boolean {
-    for (const term of all.get(id)?.terms ?? []) {
+    const known = all.get(id)
+    if (known) own(known.entry.owner, -1)
+    for (const term of known?.terms ?? []) {
       const having = byTerm.get(term)
       having?.delete(id)
       if (having?.size === 0) byTerm.delete(term)
@@ -56,10 +67,11 @@ export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntrySt
   }
 
   return {
-    async put(entry, index) {
+    async put(entry, index, { maxOwned = Number.POSITIVE_INFINITY } = {}) {
       const known = all.get(entry.id)
       if (known && known.entry.owner !== entry.owner) return 'taken'
       if (!known && all.size >= capacity) return 'full'
+      if (!known && entry.owner !== undefined && (owned.get(entry.owner) ?? 0) >= maxOwned) return 'crowded'
       keep({ ...index, entry })
       tell(known ? 'updated' : 'registered', entry.id)
       return known ? 'replaced' : 'added'
@@ -115,6 +127,11 @@ export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntrySt
       const kept = all.get(id)
       if (kept) all.set(id, { ...kept, due })
     },
+    catalogs: async () => [...kept.values()],
+    async keepCatalog(catalog) {
+      kept.set(catalog.url, catalog)
+    },
+    dropCatalog: async (url) => kept.delete(url),
     async changes(after, limit) {
       const first = changes[0]?.number ?? latest + 1
       if (after > latest || after < first - 1) return { changes: undefined, latest }

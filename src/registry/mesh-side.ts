@@ -61,6 +61,7 @@ export function createMeshSide(options: MeshSideOptions): MeshSide {
     const index = { terms: termsOf(entry), rank: rankOf(entry), ...(due !== undefined && { due }) }
     switch (await entries.put(entry, index)) {
       case 'full':
+      case 'crowded':
         return 'The registry is full.'
       case 'taken':
         return 'This name belongs to somebody else.'

@@ -1,10 +1,12 @@
+import type { ConnectOptions } from '../client/options.ts'
 import type { VerifyCard } from '../client/verified.ts'
 import type { Fetch } from '../http/outbound.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 import type { MeshPeerOptions } from '../mesh/options.ts'
 import type { Clock } from '../protocol/clock.ts'
-import type { CatalogLimits } from './catalog/walk-catalogs.ts'
+import type { CatalogOptions } from './catalog/kept-catalogs.ts'
 import type { EntryStore } from './entry-store.ts'
+import type { AgentListing } from './listing.ts'
 
 /** A `fetch` for addresses that others chose: `createGuardedFetch()` of `parley-a2a/guard`. */
 export type RegistryFetch = Fetch & { check(url: string): Promise<void> }
@@ -26,7 +28,9 @@ export interface RegistryOptions
   /** Asks agents by itself how they are. Without it, cards are read again, and nothing else is asked. */
   readonly probe?: ProbeOptions
   readonly upkeep?: UpkeepOptions | false
-  readonly catalogs?: CatalogLimits
+  readonly catalogs?: CatalogOptions
+  /** How many agents somebody may have who adds them by HTTP, or as `owner`. 1000 unless it is given. */
+  readonly maxPerOwner?: number
   readonly clock?: Clock
 }
 
@@ -57,6 +61,11 @@ export interface ProbeOptions {
   readonly message?: string
   /** Milliseconds. 30 seconds unless it is given. */
   readonly timeout?: number
+  /**
+   * Credentials for an agent that needs some, of `parley-a2a/client/auth`. They go to the `endpoint` that its own card
+   * names: give them only for agents, and addresses, that you know.
+   */
+  readonly auth?: (agent: AgentListing) => ConnectOptions['auth'] | Promise<ConnectOptions['auth']>
 }
 
 export interface UpkeepOptions {

@@ -4,11 +4,13 @@ import type { MeshPeer } from '../mesh/peer.ts'
 import { systemClock } from '../protocol/clock.ts'
 import { consoleLogger } from '../protocol/logger.ts'
 import { type AddOptions, createA2AAgents } from './a2a-agents.ts'
-import { addCatalog, type CatalogReport } from './catalog/add-catalog.ts'
+import type { CatalogReport } from './catalog/add-catalog.ts'
+import { createKeptCatalogs } from './catalog/kept-catalogs.ts'
 import type { RegistryEntry } from './entry.ts'
-import type { EntryStore } from './entry-store.ts'
+import type { EntryStore, KeptCatalog } from './entry-store.ts'
 import { createFind, type FindQuery, type FoundAgents } from './find.ts'
 import { type FollowOptions, follow, type RegistryChange } from './follow.ts'
+import { ageBounds } from './freshness.ts'
 import { type AgentListing, listingOf } from './listing.ts'
 import { createMemoryEntries } from './memory-entries.ts'
 import { createDiscover, createMeshSide, type Found } from './mesh-side.ts'
@@ -24,8 +26,12 @@ export interface Registry {
   readonly entries: EntryStore
   /** Lists an A2A agent: where it, or its card, is. Throws `A2AError` if it is not listed. */
   add(url: string | URL, options?: AddOptions): Promise<AgentListing>
-  /** Lists what a catalog, and those in it, list. */
+  /** Lists what a catalog, and those in it, list, and reads it again when its caching headers say so. */
   addCatalog(url: string | URL, options?: AddOptions): Promise<CatalogReport>
+  /** Those that are read again. */
+  catalogs(): Promise<readonly KeptCatalog[]>
+  /** No longer reads it, and removes those whose cards lie in it. Answers whether it was kept. */
+  removeCatalog(url: string | URL): Promise<boolean>
   get(id: string): Promise<RegistryEntry | undefined>
   /** Answers whether there was one. */
   remove(id: string): Promise<boolean>
@@ -69,6 +75,8 @@ export function createRegistry(options: RegistryOptions): Registry {
     entries,
     fetch,
     clock,
+    describe,
+    maxPerOwner: options.maxPerOwner ?? 1_000,
     ...(options.a2a && { a2a: options.a2a }),
     ...(probing && { probe: probing }),
   })
@@ -88,11 +96,22 @@ export function createRegistry(options: RegistryOptions): Registry {
     await look(entry)
   }
 
+  const catalogs = createKeptCatalogs({
+    entries,
+    agents,
+    fetch,
+    clock,
+    logger,
+    ages: ageBounds(options.a2a),
+    removeAfter: options.a2a?.removeAfter ?? 7 * day,
+    ...(options.catalogs && { options: options.catalogs }),
+  })
   const upkeep = createUpkeep({
     entries,
     clock,
     logger,
     look: lookWhenDue,
+    beside: catalogs.readDue,
     removeAfter: { mesh: removeAfter, a2a: options.a2a?.removeAfter ?? 7 * day },
     ...options.upkeep,
   })
@@ -106,8 +125,9 @@ export function createRegistry(options: RegistryOptions): Registry {
     hasMesh: mesh !== undefined,
     entries,
     add: async (url, adding) => describe(await agents.add(url, adding)),
-    addCatalog: (url, adding) =>
-      addCatalog(url, { agents, fetch, ...(options.catalogs && { limits: options.catalogs }) }, adding),
+    addCatalog: catalogs.add,
+    catalogs: () => entries.catalogs(),
+    removeCatalog: catalogs.forget,
     get: (id) => entries.get(id),
     remove: (id) => entries.remove(id),
     search,
@@ -126,10 +146,12 @@ export function createRegistry(options: RegistryOptions): Registry {
       const entry = await entries.get(id)
       return entry ? await look(entry) : false
     },
-    upkeep: upkeep.run,
+    async upkeep() {
+      await Promise.all([upkeep.run(), catalogs.readDue()])
+    },
     async close() {
       closing.abort()
-      await upkeep.stop()
+      await Promise.all([upkeep.stop(), catalogs.stop()])
     },
   }
 }

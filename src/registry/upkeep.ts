@@ -20,6 +20,8 @@ export interface UpkeepSettings extends UpkeepOptions {
   readonly removeAfter: Readonly<Record<EntryKind, number>>
   /** Looks at an entry that is due, and says when to look again. */
   readonly look: (entry: RegistryEntry) => Promise<unknown>
+  /** What is also done now and then, and may take long. */
+  readonly beside?: () => Promise<void>
 }
 
 const atOnce = 1_000
@@ -29,7 +31,7 @@ const leaseTtl = 60_000
 const beat = leaseTtl / 3
 
 export function createUpkeep(settings: UpkeepSettings): Upkeep {
-  const { entries, clock, logger, removeAfter, look, interval = 15_000, concurrency = 8 } = settings
+  const { entries, clock, logger, removeAfter, look, beside, interval = 15_000, concurrency = 8 } = settings
   const holder = crypto.randomUUID()
   let timer: ReturnType<Clock['setInterval']> | undefined
   let running: Promise<void> | undefined
@@ -86,8 +88,11 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
   return {
     run,
     start() {
-      const attempt = () =>
-        void run().catch((error) => logger.error({ error }, 'the upkeep of the registry failed; it is tried again'))
+      const attempt = () => {
+        for (const work of beside ? [run, beside] : [run]) {
+          work().catch((error) => logger.error({ error }, 'the upkeep of the registry failed; it is tried again'))
+        }
+      }
       timer ??= clock.setInterval(attempt, interval)
       if (typeof timer === 'object') timer.unref?.() // housekeeping alone keeps no process alive
     },

@@ -203,6 +203,38 @@ export function registryEntriesContract(open: OpenEntries): void {
     expect((await entries.due(30, 10)).map(({ id }) => id)).toEqual(['c-agent', 'a-agent'])
   })
 
+  it('lets an owner have so many and no more, and the operator as many as there is room for', async () => {
+    const entries = await opened()
+    const limits = { maxOwned: 2 }
+    const add = (id: string, owner?: string) =>
+      entries.put(entryOf(id, owner === undefined ? {} : { owner }), { terms: [], rank: 0 }, limits)
+    const owned = [await add('a-agent', 'alice'), await add('b-agent', 'alice'), await add('c-agent', 'alice')]
+    expect(owned).toEqual(['added', 'added', 'crowded'])
+    expect(await add('b-agent', 'alice')).toBe('replaced')
+    expect([await add('d-agent', 'bob'), await add('e-agent'), await add('f-agent'), await add('g-agent')]).toEqual(
+      Array(4).fill('added'),
+    )
+    await entries.remove('a-agent')
+    expect(await add('c-agent', 'alice')).toBe('added')
+    expect(await entries.get('h-agent')).toBeUndefined()
+  })
+
+  it('keeps catalogs until they are dropped', async () => {
+    const entries = await opened()
+    const url = 'https://tea.example/.well-known/ai-catalog.json'
+    const catalog = { url, due: 5, readAt: 1, failures: 0, inline: [`${url}#a`] }
+    await entries.keepCatalog({ ...catalog, owner: 'alice', etag: '"1"' })
+    await entries.keepCatalog({ ...catalog, url: 'https://a.example/\u00e4' })
+    await entries.keepCatalog({ ...catalog, owner: 'alice', failures: 3 })
+    const kept = (await entries.catalogs()).toSorted((one, other) => one.url.localeCompare(other.url))
+    expect(kept).toEqual([
+      { ...catalog, url: 'https://a.example/\u00e4' },
+      { ...catalog, owner: 'alice', failures: 3 },
+    ])
+    expect([await entries.dropCatalog(url), await entries.dropCatalog(url)]).toEqual([true, false])
+    expect(await entries.catalogs()).toHaveLength(1)
+  })
+
   it('numbers what changed, and wakes those who wait for it', async () => {
     const entries = await opened()
     const base = await latestOf(entries)

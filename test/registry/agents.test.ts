@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { keyRing, newSigningKey } from '../../src/auth/card-signature/index.ts'
 import { cardVerifier } from '../../src/auth/card-signature/verify-card.ts'
+import { apiKey as apiKeys, hashApiKey } from '../../src/auth/index.ts'
+import { apiKey } from '../../src/client/credentials/index.ts'
 import { createClock } from '../../src/testing/index.ts'
 import { closedPort, httpServer } from '../support/http-server.ts'
 import { served } from '../support/served.ts'
@@ -92,6 +94,30 @@ describe('A2A agents in the registry', () => {
       { seen: { completed: { ok: false, problem: 'The task is failed, and not completed.' } } },
     ])
     expect(await registry.find({ skill: 'fly' }).first()).toBeUndefined()
+  })
+
+  it('are probed with the credentials that are given for them, and no others get those', async () => {
+    const hash = await hashApiKey('key-of-the-registry')
+    const keyed = { schemes: { key: apiKeys({ keys: [{ id: 'registry', hash }] }) } }
+    const closed = await served(({ principal }) => principal.id, { profile: { ...tea, name: 'Closed' }, auth: keyed })
+    const other = await served(() => 'hi', { profile: { ...tea, name: 'Other' }, auth: keyed })
+    const asked: string[] = []
+    const registry = registryHere({
+      probe: {
+        message: 'Are you there?',
+        auth({ name, endpoint }) {
+          asked.push(name)
+          return endpoint.startsWith(closed.server.url) ? [apiKey('key-of-the-registry')] : undefined
+        },
+      },
+    })
+    for (const { server } of [closed, other]) await registry.probe((await registry.add(server.url)).id)
+    const { agents } = await registry.search()
+    expect(agents).toMatchObject([
+      { name: 'Closed', seen: { completed: { ok: true } } },
+      { name: 'Other', seen: { completed: { ok: false } } },
+    ])
+    expect(asked).toEqual(['Closed', 'Other'])
   })
 
   it('do not conform if what they answer cannot be read', async () => {

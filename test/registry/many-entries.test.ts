@@ -4,7 +4,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { EntryStore } from '../../src/registry/index.ts'
 import { createPostgresEntries } from '../../src/stores/postgres/index.ts'
 import { createSqliteEntries } from '../../src/stores/sqlite/index.ts'
-import { entryOf, put } from '../contracts/registry-entries.ts'
+import { migrations } from '../../src/stores/sqlite/migrations.ts'
+import { entryOf } from '../contracts/registry-entries.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/place.ts'
 import { createRandom } from '../support/random.ts'
@@ -30,13 +31,15 @@ it('PostgreSQL finds among many what memory finds, whatever is asked', { timeout
 
 it('what was stored before anybody counted it is counted when the file is opened', async () => {
   const file = join(await temporaryDirectory(), 'registry.db')
-  const before = createSqliteEntries({ file })
-  for (const id of ['tea-agent', 'news-agent']) await put(before, entryOf(id), ['c:prices'])
-  await before.close()
+  const format = migrations.findIndex((sql) => sql.includes('registry_term_counts'))
   const db = new DatabaseSync(file)
-  db.exec('DROP TABLE registry_term_counts')
-  const { user_version: format } = db.prepare('PRAGMA user_version').get() as { user_version: number }
-  db.exec(`PRAGMA user_version = ${format - 1}`)
+  for (const sql of migrations.slice(0, format)) db.exec(sql)
+  db.exec(`PRAGMA user_version = ${format}`)
+  const add = db.prepare('INSERT INTO registry_agents (id, kind, name, seen, rank, entry) VALUES (?, ?, ?, 1, 0, ?)')
+  for (const entry of [entryOf('tea-agent'), entryOf('news-agent')]) {
+    add.run(entry.id, entry.kind, entry.name, JSON.stringify(entry))
+    db.prepare('INSERT INTO registry_terms (term, name, id) VALUES (?, ?, ?)').run('c:prices', entry.name, entry.id)
+  }
   db.close()
   const entries = closing(createSqliteEntries({ file }))
   expect((await entries.find({ terms: ['c:prices'], limit: 1 })).total).toBe(2)

@@ -11,39 +11,66 @@ export interface CatalogReport {
   readonly catalogs: readonly string[]
   /** The ids of the agents that are listed now. */
   readonly added: readonly string[]
+  /** The ids of those whose cards lay in it, and do no more. */
+  readonly removed: readonly string[]
   readonly refused: readonly RefusedEntry[]
   /** Entries that are no agents. */
   readonly skipped: number
 }
 
+/** The same, with what has to be known to read it again. */
+export interface CatalogReading extends Omit<CatalogReport, 'removed'> {
+  readonly isUnchanged: boolean
+  /** Of those that were fetched, the first one first. */
+  readonly headers: readonly Headers[]
+  /** The ids of those whose cards lie in it. */
+  readonly inline: readonly string[]
+}
+
+export interface ReadInOptions {
+  readonly agents: A2AAgents
+  readonly fetch: RegistryFetch
+  readonly limits: CatalogLimits
+  /** The tag of the catalog as it is known. */
+  readonly etag?: string
+}
+
 const atOnce = 8
 
 /** Reads a catalog in, with those that are in it. Throws `A2AError` if the first one cannot be read. */
-export async function addCatalog(
-  given: string | URL,
-  { agents, fetch, limits = {} }: { agents: A2AAgents; fetch: RegistryFetch; limits?: CatalogLimits },
-  options: AddOptions = {},
-): Promise<CatalogReport> {
-  const url = addressOf(given)
-  const report = { catalogs: [] as string[], added: [] as string[], refused: [] as RefusedEntry[], skipped: 0 }
-  const findings = walkCatalogs(url, fetch, limits)
+export async function readInCatalog(
+  url: string,
+  { agents, fetch, limits, etag }: ReadInOptions,
+  adding: AddOptions,
+): Promise<CatalogReading> {
+  const catalogs: string[] = []
+  const headers: Headers[] = []
+  const [added, inline, refused] = [[] as string[], [] as string[], [] as RefusedEntry[]]
+  let [skipped, isUnchanged] = [0, false]
+  const findings = walkCatalogs(url, fetch, limits, etag)
 
   async function take(finding: CatalogFinding): Promise<void> {
     switch (finding.type) {
       case 'catalog':
-        report.catalogs.push(finding.url)
+        catalogs.push(finding.url)
+        if (finding.headers) headers.push(finding.headers)
+        return
+      case 'unchanged':
+        isUnchanged = true
+        headers.push(finding.headers)
         return
       case 'skipped':
-        report.skipped++
+        skipped++
         return
       case 'refused':
-        report.refused.push({ identifier: finding.identifier, problem: finding.problem })
+        refused.push({ identifier: finding.identifier, problem: finding.problem })
         return
       case 'card':
-        report.added.push((await agents.add(finding.url, options)).id)
+        added.push((await agents.add(finding.url, adding)).id)
         return
       case 'inline':
-        report.added.push((await agents.addInline(finding.id, finding.card, options)).id)
+        added.push((await agents.addInline(finding.id, finding.card, adding)).id)
+        inline.push(finding.id)
     }
   }
 
@@ -52,7 +79,7 @@ export async function addCatalog(
       const { value } = next
       await take(value).catch((error) => {
         const identifier = 'identifier' in value ? value.identifier : value.url
-        report.refused.push({ identifier, problem: sayProblem(error) })
+        refused.push({ identifier, problem: sayProblem(error) })
       })
     }
   }
@@ -65,11 +92,11 @@ export async function addCatalog(
     const problem = `There is no catalog at ${url}: ${sayProblem(error)}.`
     throw new A2AError('invalid-agent-response', problem, { cause: error, url })
   }
-  return report
+  return { catalogs, added, inline, refused, skipped, isUnchanged, headers }
 }
 
 /** An origin has its catalog at a well-known place. */
-function addressOf(given: string | URL): string {
+export function catalogAddress(given: string | URL): string {
   const url = URL.canParse(`${given}`) ? new URL(given) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new A2AError('invalid-params', 'url: expected the address of a catalog, by http or https.')

@@ -26,7 +26,10 @@ export type CatalogFinding =
   | ({ readonly type: 'refused' } & RefusedEntry)
   /** Something else than an agent, such as a server of tools. */
   | { readonly type: 'skipped'; readonly identifier: string; readonly mediaType: string }
-  | { readonly type: 'catalog'; readonly url: string }
+  /** One that lies in another came without headers of its own. */
+  | { readonly type: 'catalog'; readonly url: string; readonly headers?: Headers }
+  /** The first one is still the one with the tag that is known. */
+  | { readonly type: 'unchanged'; readonly url: string; readonly headers: Headers }
 
 interface Place {
   /** From where it came, to which addresses in it are relative. */
@@ -42,6 +45,7 @@ export async function* walkCatalogs(
   start: string,
   fetch: Fetch,
   { maxDepth = 3, maxCatalogs = 50, maxEntries = 1_000, maxBytes = 2 ** 22, timeout = 10_000 }: CatalogLimits,
+  etag?: string,
 ): AsyncGenerator<CatalogFinding> {
   const seen = new Set([start])
   const waiting: Place[] = [{ url: start, identifier: start, depth: 1 }]
@@ -58,14 +62,22 @@ export async function* walkCatalogs(
       return
     }
     let catalog: ReturnType<typeof readCatalog>
+    let headers: Headers | undefined
     try {
-      catalog = readCatalog(data ?? (await load(url, fetch, maxBytes, timeout)), url, left)
+      const known = place === waiting[0] ? etag : undefined
+      const loaded = data ? undefined : await load(url, fetch, { maxBytes, timeout, etag: known })
+      headers = loaded?.headers
+      if (loaded && loaded.document === undefined) {
+        yield { type: 'unchanged', url, headers: loaded.headers }
+        return
+      }
+      catalog = readCatalog(data ?? loaded?.document, url, left)
     } catch (error) {
       if (place === waiting[0]) throw error
       yield refuse(sayProblem(error))
       continue
     }
-    yield { type: 'catalog', url }
+    yield { type: 'catalog', url, ...(headers && { headers }) }
     left -= catalog.entries.length + catalog.refused.length
     for (const each of catalog.refused) yield { type: 'refused', ...each }
     for (const { identifier: name, mediaType, artifact } of catalog.entries) {
@@ -86,17 +98,33 @@ export async function* walkCatalogs(
   }
 }
 
-async function load(url: string, fetch: Fetch, maxBytes: number, timeout: number): Promise<unknown> {
+interface LoadOptions {
+  readonly maxBytes: number
+  readonly timeout: number
+  readonly etag: string | undefined
+}
+
+/** Without a document if it is still the one of that tag. */
+async function load(
+  url: string,
+  fetch: Fetch,
+  { maxBytes, timeout, etag }: LoadOptions,
+): Promise<{ readonly headers: Headers; readonly document?: unknown }> {
   const late = () => new Error(`there was no catalog within ${timeout / 1000} seconds`)
   const { signal, release } = withDeadline(new AbortController().signal, timeout, late)
   try {
-    const headers = { accept: `${catalogType}, application/json` }
-    const response = await fetch(url, { method: 'GET', headers, signal })
+    const asked = { accept: `${catalogType}, application/json`, ...(etag !== undefined && { 'if-none-match': etag }) }
+    const response = await fetch(url, { method: 'GET', headers: asked, signal })
+    const { headers } = response
+    if (response.status === 304 && etag !== undefined) {
+      await response.body?.cancel()
+      return { headers }
+    }
     if (!response.ok) {
       await response.body?.cancel()
       throw new Error(`${url} answered ${response.status}`)
     }
-    return parseJson(await readLimited(response.body, maxBytes))
+    return { headers, document: parseJson(await readLimited(response.body, maxBytes)) }
   } catch (error) {
     throw signal.aborted ? signal.reason : error
   } finally {

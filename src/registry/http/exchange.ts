@@ -86,6 +86,26 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
   const addCatalog = (incoming: Incoming) =>
     read(incoming, async (url, owner) => jsonAnswer(200, await registry.addCatalog(url, { owner })))
 
+  /** Whose they are, and how they are asked for, is nobody else's business. */
+  async function listCatalogs(incoming: Incoming): Promise<Outgoing> {
+    const catalogs = (await registry.catalogs()).map(({ url, readAt, due, failures }) => ({
+      url,
+      readAt: new Date(readAt).toISOString(),
+      nextAt: new Date(due).toISOString(),
+      failures,
+    }))
+    return taggedAnswer(incoming, { catalogs })
+  }
+
+  async function removeCatalog(incoming: Incoming, url: string): Promise<Outgoing> {
+    const owner = await admit(incoming)
+    const kept = (await registry.catalogs()).find((each) => each.url === url)
+    if (!kept) return problem(404, 'No catalog of this address is read here.')
+    if (kept.owner !== owner) return problem(403, 'This catalog belongs to somebody else.')
+    await registry.removeCatalog(url)
+    return { status: 204, headers: {} }
+  }
+
   async function catalog(incoming: Incoming): Promise<Outgoing> {
     const { latest } = await registry.entries.changes(0, 1)
     const about = { etag: `W/"${latest}"`, 'cache-control': 'public, max-age=60' }
@@ -102,11 +122,15 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
       const id = decoded(agent)
       return await on(method, { GET: () => show(incoming, id), DELETE: () => remove(incoming, id) })
     }
+    const catalogUrl = /^\/catalogs\/([^/]+)$/.exec(path)?.[1]
+    if (catalogUrl !== undefined) {
+      return await on(method, { DELETE: () => removeCatalog(incoming, decoded(catalogUrl)) })
+    }
     switch (path) {
       case '/agents':
         return await on(method, { GET: () => list(incoming), POST: () => add(incoming) })
       case '/catalogs':
-        return await on(method, { POST: () => addCatalog(incoming) })
+        return await on(method, { GET: () => listCatalogs(incoming), POST: () => addCatalog(incoming) })
       case '/changes':
         return await on(method, { GET: () => changes(incoming) })
       case '/.well-known/ai-catalog.json':

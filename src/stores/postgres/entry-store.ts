@@ -42,6 +42,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   const db = await openDatabase({ pool, schema, patience, statementTimeout, closed, what })
   const [agents, terms, state] = [db.name('registry_agents'), db.name('registry_terms'), db.name('registry_state')]
   const [changes, leases] = [db.name('registry_changes'), db.name('registry_leases')]
+  const catalogs = db.name('registry_catalogs')
   const channel = `parley registry ${schema}`
   const findEntries = createFindEntries(db)
   const termIndex = createTermIndex(db)
@@ -58,6 +59,11 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   const waiting = db.prepare<EntryRow>(`SELECT ${entryColumns} FROM ${agents} WHERE due <= $1 ORDER BY due LIMIT $2`)
   const plan = db.prepare(`UPDATE ${agents} SET due = $2::float8 WHERE id = $1`)
   const analyze = db.prepare(`ANALYZE ${agents}, ${terms}, ${db.name('registry_term_counts')}`)
+  const kept = db.prepare<{ readonly catalog: string }>(`SELECT catalog FROM ${catalogs} ORDER BY url`)
+  const keep = db.prepare(
+    `INSERT INTO ${catalogs} (url, catalog) VALUES ($1, $2) ON CONFLICT (url) DO UPDATE SET catalog = excluded.catalog`,
+  )
+  const dropKept = db.prepare(`DELETE FROM ${catalogs} WHERE url = $1 RETURNING url`)
   const last = db.prepare<{ readonly latest: number }>(`SELECT number::float8 AS latest FROM ${state}`)
   const read = db.prepare<ChangeRow>(`
     SELECT state.latest, change.number::float8, change.type, change.id
@@ -116,10 +122,23 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
     return row && entryOf(row)
   }
 
-  async function put(ask: Ask, total: number, entry: RegistryEntry, index: EntryIndex): Promise<Put> {
+  async function put(
+    ask: Ask,
+    total: number,
+    entry: RegistryEntry,
+    index: EntryIndex,
+    maxOwned = Number.POSITIVE_INFINITY,
+  ): Promise<Put> {
     const before = await known(ask, entry.id)
     if (before && before.owner !== entry.owner) return 'taken'
     if (!before && total >= capacity) return 'full'
+    if (!before && maxOwned < Number.POSITIVE_INFINITY && entry.owner !== undefined) {
+      const [owned] = await ask<{ readonly total: number }>(
+        `SELECT count(*)::float8 AS total FROM ${agents} WHERE owner = $1`,
+        encodeText(entry.owner),
+      )
+      if ((owned?.total ?? 0) >= maxOwned) return 'crowded'
+    }
     await write(ask, entry, index, before)
     if (before) await tell(ask, 'updated', entry.id)
     else await tell(ask, 'registered', entry.id, entry.kind === 'mesh' ? 1 : 0, entry.kind === 'a2a' ? 1 : 0)
@@ -156,9 +175,9 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   }
 
   return {
-    async put(entry, index) {
+    async put(entry, index, { maxOwned } = {}) {
       const { outcome, total } = await change(async (ask, total) => ({
-        outcome: await put(ask, total, entry, index),
+        outcome: await put(ask, total, entry, index, maxOwned),
         total,
       }))
       if (outcome === 'added' && ++added >= Math.max(fewNew, total / 5)) {
@@ -211,6 +230,11 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
     async schedule(id, due) {
       await db.patiently(() => plan(encodeText(id), due))
     },
+    catalogs: async () => (await db.patiently(() => kept())).map(({ catalog }) => JSON.parse(catalog)),
+    async keepCatalog(catalog) {
+      await db.patiently(() => keep(encodeText(catalog.url), JSON.stringify(catalog)))
+    },
+    dropCatalog: async (url) => (await db.patiently(() => dropKept(encodeText(url)))).length > 0,
     async changes(after, limit) {
       const rows = await db.patiently(() => read(Math.max(0, after), limit))
       const latest = rows[0]?.latest ?? 0

@@ -171,6 +171,12 @@ export const migrations: readonly Migration[] = [
       SELECT t.term, e.kind, count(*) FROM $.registry_terms t JOIN $.registry_agents e ON e.id = t.id GROUP BY 1, 2;
     `,
   },
+  {
+    sql: `
+    CREATE INDEX registry_by_owner ON $.registry_agents (owner) WHERE owner IS NOT NULL;
+    CREATE TABLE $.registry_catalogs (url text COLLATE "C" PRIMARY KEY, catalog text NOT NULL);
+    `,
+  },
 ]
 
 /** Brings the schema to the newest format. Processes that start together do it once, one after the other. */

@@ -70,6 +70,10 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
     INSERT INTO registry_leases (name, holder, until) VALUES (?, ?, ?)
     ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until
     WHERE holder = excluded.holder OR until <= ? RETURNING name`)
+  const owned = db.prepare('SELECT count(*) AS total FROM registry_agents WHERE owner = ?')
+  const kept = db.prepare('SELECT catalog FROM registry_catalogs ORDER BY url')
+  const keep = db.prepare('INSERT OR REPLACE INTO registry_catalogs (url, catalog) VALUES (?, ?)')
+  const dropKept = db.prepare('DELETE FROM registry_catalogs WHERE url = ?')
   const termIndex = createTermIndex(db)
   const counted = createStableCounts()
   const prepared = new Map<string, SqliteStatement>()
@@ -155,11 +159,15 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
   }
 
   return {
-    async put(entry, index) {
+    async put(entry, index, { maxOwned } = {}) {
       return change(() => {
         const known = get(entry.id)
         if (known && known.owner !== entry.owner) return 'taken'
         if (!known && now().all >= capacity) return 'full'
+        if (!known && maxOwned !== undefined && entry.owner !== undefined) {
+          const { total } = owned.get(entry.owner) as { readonly total: number }
+          if (total >= maxOwned) return 'crowded'
+        }
         write(entry, index)
         if (known) tell('updated', entry.id)
         else tell('registered', entry.id, entry.kind === 'mesh' ? 1 : 0, entry.kind === 'a2a' ? 1 : 0)
@@ -208,6 +216,13 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
     async schedule(id, due) {
       plan.run(due, id)
     },
+    async catalogs() {
+      return (kept.all() as { readonly catalog: string }[]).map(({ catalog }) => JSON.parse(catalog))
+    },
+    async keepCatalog(catalog) {
+      keep.run(catalog.url, JSON.stringify(catalog))
+    },
+    dropCatalog: async (url) => dropKept.run(url).changes > 0,
     async changes(after, limit) {
       const { number: latest } = now()
       if (after > latest || after < latest - changesKept) return { changes: undefined, latest }

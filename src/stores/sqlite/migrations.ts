@@ -2,7 +2,7 @@ import type { SqliteDatabase } from './driver.ts'
 import { createTransaction } from './transaction.ts'
 
 /** Migration n leads from format n to format n + 1. What has been released is never changed, only added to. */
-const migrations: readonly string[] = [
+export const migrations: readonly string[] = [
   `
   CREATE TABLE tasks (
     key INTEGER PRIMARY KEY,
@@ -126,6 +126,11 @@ const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   INSERT INTO registry_term_counts
     SELECT t.term, e.kind, count(*) FROM registry_terms t JOIN registry_agents e ON e.id = t.id GROUP BY 1, 2;
+  `,
+  `
+  CREATE INDEX registry_by_owner ON registry_agents (owner) WHERE owner IS NOT NULL;
+  -- Catalogs of others that are read again: each is a JSON document.
+  CREATE TABLE registry_catalogs (url TEXT PRIMARY KEY, catalog TEXT NOT NULL) STRICT;
   `,
 ]
 
