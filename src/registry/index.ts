@@ -1,8 +1,7 @@
 export type { AddOptions } from './a2a-agents.ts'
 export type { CatalogReport } from './catalog/add-catalog.ts'
-export type { CatalogOptions } from './catalog/kept-catalogs.ts'
 export type { RefusedEntry } from './catalog/read-catalog.ts'
-export type { CatalogLimits } from './catalog/walk-catalogs.ts'
+export type { CatalogLimits, CatalogOptions } from './catalog/walk-catalogs.ts'
 export type { CatalogHost } from './catalog/write-catalog.ts'
 export type {
   A2AEntry,

@@ -4,7 +4,7 @@ import type { Fetch } from '../http/outbound.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 import type { MeshPeerOptions } from '../mesh/options.ts'
 import type { Clock } from '../protocol/clock.ts'
-import type { CatalogOptions } from './catalog/kept-catalogs.ts'
+import type { CatalogOptions } from './catalog/walk-catalogs.ts'
 import type { EntryStore } from './entry-store.ts'
 import type { AgentListing } from './listing.ts'
 

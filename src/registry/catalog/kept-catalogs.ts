@@ -6,12 +6,7 @@ import type { EntryStore, KeptCatalog } from '../entry-store.ts'
 import { type AgeBounds, freshFor } from '../freshness.ts'
 import type { RegistryFetch } from '../options.ts'
 import { type CatalogReading, type CatalogReport, catalogAddress, readInCatalog } from './add-catalog.ts'
-import type { CatalogLimits } from './walk-catalogs.ts'
-
-export interface CatalogOptions extends CatalogLimits {
-  /** Catalogs of one owner that are read again. 100 unless it is given; 0 reads every catalog once. */
-  readonly maxKept?: number
-}
+import type { CatalogOptions } from './walk-catalogs.ts'
 
 /** Catalogs of others, which are read again when their caching headers say so. */
 export interface KeptCatalogs {

@@ -19,6 +19,11 @@ export interface CatalogLimits {
   readonly timeout?: number
 }
 
+export interface CatalogOptions extends CatalogLimits {
+  /** Catalogs of one owner that are read again. 100 unless it is given; 0 reads every catalog once. */
+  readonly maxKept?: number
+}
+
 /** A card that a catalog, or one in it, lists; or what was refused. */
 export type CatalogFinding =
   | { readonly type: 'card'; readonly identifier: string; readonly url: string }
