@@ -14,6 +14,7 @@ import {
   claimsOfNew,
   claimsWithin,
   isOpening,
+  openingOf,
   type Ticket,
   ticketOf,
 } from './claims.ts'
@@ -151,6 +152,7 @@ async function begin(request: SendRequest, call: Call, house: Acceptance): Promi
 async function goOn(address: TaskAddress, given: SendRequest, call: Call, outer: Acceptance): Promise<Ticket> {
   const { settings, runs, log } = outer
   const { holder, leaseTtl } = settings
+  let isChecked = false
   for (;;) {
     const head = await log.task(address)
     const { taskId } = head
@@ -174,12 +176,15 @@ async function goOn(address: TaskAddress, given: SendRequest, call: Call, outer:
     const others = () => (isSecret ? claims : claimsWithin(head, withoutContent(given), call))
     const before = await claimedBefore(log, head.owner, claims, others)
     if (before) return before
-    if (await isOpening(log, head, request)) return { task: head, generation: 1, isRepeated: true }
+    const opening = await openingOf(head, log)
+    if (opening && !isChecked) await settings.checkOpening?.(opening, request, call)
+    isChecked = true
+    if (isOpening(opening, head, request)) return { task: head, generation: 1, isRepeated: true }
     await requireRoom(head, address.taskId, house)
     if (hasResults(request.message)) await requireOpen(head, address.taskId, request, log)
 
     const received = receive(request, call, head, house)
-    const release = await settings.holdPlace?.(isInterrupted(head.phase) ? 'turns' : 'queued', request, call)
+    const release = await settings.holdPlace?.(isInterrupted(head.phase) ? 'turns' : 'queued', request, call, opening)
     const storing = log.append(taskId, head.generation, [received], { lease: { holder, ttl: leaseTtl }, claims })
     const appended = await (release ? orRelease(storing, release) : storing)
     if (appended.type !== 'stored') release?.()

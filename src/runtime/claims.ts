@@ -1,4 +1,5 @@
 import { A2AError, taskExpired, taskNotFound } from '../protocol/errors.ts'
+import type { MessageEvent } from '../protocol/events.ts'
 import { ownerOf } from '../protocol/owner.ts'
 import type { Call, SendRequest } from '../protocol/service.ts'
 import type { Claim, Claimed, NewTask } from '../tasks/log.ts'
@@ -57,12 +58,17 @@ export async function claimedBefore(
 /**
  * The message that began a task could claim nothing under the task's id, which it did not know. It is generation 1.
  */
-export async function isOpening(log: CallerLog, task: NewTask, { message }: SendRequest): Promise<boolean> {
-  const [first] = await log.read(task.taskId, 0)
-  if (first?.event.type !== 'message' || first.event.message.messageId !== message.messageId) return false
+export function isOpening(opening: MessageEvent | undefined, task: NewTask, { message }: SendRequest): boolean {
+  if (opening?.message.messageId !== message.messageId) return false
   const { taskId, contextId } = task
-  if (JSON.stringify(first.event.message) !== JSON.stringify({ ...message, taskId, contextId })) throw conflict()
+  if (JSON.stringify(opening.message) !== JSON.stringify({ ...message, taskId, contextId })) throw conflict()
   return true
+}
+
+/** The message that began a task. */
+export async function openingOf({ taskId }: NewTask, log: CallerLog): Promise<MessageEvent | undefined> {
+  const [first] = await log.read(taskId, 0)
+  return first?.event.type === 'message' ? first.event : undefined
 }
 
 /** The same message came before: its answer is the answer, unless the body differs. */

@@ -52,6 +52,8 @@ export interface RuntimeOptions {
   readonly retention?: Retention
   /** Asked before a message begins a turn, or waits for one. Throws if it may not; gives what to call when that is over. */
   readonly holdPlace?: HoldPlace
+  /** Asked before a message goes on with a task. Throws if its caller may not use what that was begun for. */
+  readonly checkOpening?: (opening: SendRequest, request: SendRequest, call: Call) => Promise<void>
   /** How the agent asks other agents. */
   readonly calls?: CallsOptions
   /** How it gets tokens in the name of its callers. */
@@ -71,6 +73,8 @@ export type HoldPlace = (
   kind: 'turns' | 'queued',
   request: SendRequest,
   call: Call,
+  /** Of the task that the message goes on with. */
+  opening?: SendRequest,
 ) => Promise<(() => void) | undefined>
 
 export type Policy = (principal: Principal, operation: Operation) => Others | undefined
@@ -82,6 +86,7 @@ type Unset =
   | 'policy'
   | 'push'
   | 'holdPlace'
+  | 'checkOpening'
   | 'delegation'
   | 'telemetry'
   | 'traceMetadata'

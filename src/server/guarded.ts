@@ -1,26 +1,14 @@
-import type { AgentProfile, SkillProfile } from '../agent/agent.ts'
-import { gapOf } from '../auth/requirements.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/model.ts'
 import { isAnonymous } from '../protocol/owner.ts'
-import type { ListTasksRequest, SendRequest, Service } from '../protocol/service.ts'
-import { namedSkill } from '../protocol/skills.ts'
+import type { ListTasksRequest, Service } from '../protocol/service.ts'
 import type { Admission } from './admission.ts'
+import type { SkillGuard } from './skill-guard.ts'
 
 /** A service that lets callers do only what they may. Operations that everybody may do are those of the service. */
-export function guarded(service: Service, { auth, settings }: Admission, { skills = [] }: AgentProfile): Service {
-  const { anonymous, skillOf = namedSkill } = settings
+export function guarded(service: Service, { auth, settings }: Admission, skills: SkillGuard | undefined): Service {
+  const { anonymous } = settings
   const listsAll = typeof anonymous === 'object' && anonymous.listAll === true
-  const isRestricted = skills.some(({ security = [] }) => security.length > 0)
-
-  function requireSkill(request: SendRequest, principal: Principal): void {
-    const named = skillOf(request)
-    const { grants = {} } = principal
-    const isUsable = ({ security = [] }: SkillProfile) => gapOf(security, grants) === undefined
-    // Who names none must be able to use some.
-    const skill = skills.find(({ id }) => id === named) ?? skills.find(isUsable) ?? skills[0]
-    if (skill) auth?.requireFor(skill.id, skill.security ?? [], principal)
-  }
 
   function requireContext({ contextId }: ListTasksRequest, principal: Principal): void {
     if (contextId !== undefined || listsAll || !isAnonymous(principal)) return
@@ -29,17 +17,16 @@ export function guarded(service: Service, { auth, settings }: Admission, { skill
 
   return {
     ...service,
-    ...(auth &&
-      isRestricted && {
-        async sendMessage(request, call) {
-          requireSkill(request, call.principal)
-          return await service.sendMessage(request, call)
-        },
-        async *streamMessage(request, call) {
-          requireSkill(request, call.principal)
-          yield* service.streamMessage(request, call)
-        },
-      }),
+    ...(skills && {
+      async sendMessage(request, call) {
+        skills.require(request, call.principal)
+        return await service.sendMessage(request, call)
+      },
+      async *streamMessage(request, call) {
+        skills.require(request, call.principal)
+        yield* service.streamMessage(request, call)
+      },
+    }),
     ...(!listsAll && {
       async listTasks(request, call) {
         requireContext(request, call.principal)

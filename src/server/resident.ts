@@ -6,7 +6,6 @@ import { consoleLogger } from '../protocol/logger.ts'
 import type { Principal } from '../protocol/model.ts'
 import { requestIdsOf } from '../protocol/request-ids.ts'
 import type { Service } from '../protocol/service.ts'
-import { namedSkill } from '../protocol/skills.ts'
 import { both } from '../protocol/telemetry.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
@@ -22,11 +21,12 @@ import { guarded } from './guarded.ts'
 import { type AddressOptions, interfacesAt } from './interfaces.ts'
 import { type Counts, countingPrincipal, limited } from './limited.ts'
 import { createMetricsPage, type MetricsOptions } from './metrics-page.ts'
+import { createSkillGuard, skillNamer } from './skill-guard.ts'
 import { boundToTenant } from './tenant-bound.ts'
 import { unlessOverloaded } from './unless-overloaded.ts'
 
 export interface HandlerOptions
-  extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace' | 'delegation'>>,
+  extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace' | 'checkOpening' | 'delegation'>>,
     FaceOptions {
   /** Who may call. It must be said here: where a handler is mounted, nobody knows who can reach it. */
   readonly auth: AuthChoice
@@ -58,7 +58,8 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   const { policy } = admission.settings
   const { keys, publicUrl } = options
   const signer = keys && createCardSigner({ keys, publicUrl, logger })
-  const { skillOf = namedSkill } = admission.settings
+  const meant = skillNamer(admission, profile)
+  const skillGuard = createSkillGuard(admission, profile)
   const limits = options.limits && createLimits(options.limits, logger)
   const counts: Counts = new WeakMap()
   const { principalOf } = admission
@@ -75,13 +76,23 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
     telemetry,
     ...(policy && { policy }),
     ...(admission.delegation && { delegation: admission.delegation }),
-    ...(limits && { holdPlace: (kind, request, { principal }) => limits.hold(kind, principal, skillOf(request)) }),
+    ...((skillGuard || limits) && {
+      async checkOpening(opening, request, { principal }) {
+        skillGuard?.requireOpening(opening, principal)
+        // One that names a skill itself was counted when it came.
+        if (limits && meant(request) === undefined) await limits.countSkill(meant(opening))
+      },
+    }),
+    ...(limits && {
+      holdPlace: (kind, request, { principal }, opening) =>
+        limits.hold(kind, principal, meant(request) ?? (opening && meant(opening))),
+    }),
     logger,
     log,
     agent,
   })
   const service = withExtendedCard(runtime.service, admission, agent, { ...options, signer })
-  const allowed = guarded(limits ? limited(service, limits, skillOf) : service, admission, profile)
+  const allowed = guarded(limits ? limited(service, limits, meant) : service, admission, skillGuard)
   const { tenant } = options
   // Where nobody needs credentials, nobody is of a tenant.
   const bound = admission.auth && tenant !== undefined ? boundToTenant(allowed, tenant, policy) : allowed

@@ -15,7 +15,7 @@ export type ServedOptions = ServeOptions & { readonly profile?: AgentProfile }
 
 /** An agent on a port of this machine, with a durable log in a folder of its own; closed after the test. */
 export async function served(
-  run: Work,
+  run: Work | undefined,
   { profile = { name: 'Test' }, ...options }: ServedOptions = {},
 ): Promise<Served> {
   const directory = await temporaryDirectory()

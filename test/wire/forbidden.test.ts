@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { skill } from '../../src/agent/skill.ts'
 import { apiKey, hashApiKey } from '../../src/auth/index.ts'
 import { grpcClient, readAll } from '../support/grpc.ts'
 import { type ServedOptions, served } from '../support/served.ts'
+import { sendParams } from '../support/wire.ts'
 
 const keys = [
   { id: 'ada', scopes: ['pay', 'sign'], hash: await hashApiKey('ada') },
@@ -116,5 +118,55 @@ describe('a skill for which a scope is missing', () => {
       expect(refused.status).toBe(status)
       expect(await refused.json()).toMatchObject({ id: 7, error })
     }
+  })
+})
+
+describe('a skill that only some may use', async () => {
+  const weak = { id: 'ada', scopes: ['pay'], hash: await hashApiKey('ada-weak') }
+  const schemes = { key: apiKey({ keys: [...keys, weak] }) }
+  const pay = skill({
+    id: 'pay',
+    name: 'Pay',
+    security: [{ key: ['pay', 'sign'] }],
+    async run(text, turn) {
+      if (turn.task) return `paid ${text}`
+      await turn.requireInput('How much?')
+      return undefined
+    },
+  })
+  const talk = skill({ id: 'talk', name: 'Talk', run: (text) => `said ${text}` })
+
+  it.each([
+    ['in the metadata of the message', (skillId: string) => ({ message: { metadata: { skillId } } })],
+    ['in that of the request', (skillId: string) => ({ metadata: { skillId } })],
+    ['by the older name', (skillId: string) => ({ message: { metadata: { skill: skillId } } })],
+  ])('cannot be named past an operator who takes messages for another one: %s', async (_, naming) => {
+    const auth = { schemes, skillOf: () => 'talk' }
+    const { wire } = await served(undefined, { auth, profile: { name: 'Test', skills: [talk, pay] } })
+    const sendAs = async (key: string, skillId: string) => {
+      const { message = {}, ...rest } = naming(skillId) as { message?: object }
+      const params = { message: { ...newest.message, messageId: crypto.randomUUID(), ...message }, ...rest }
+      return (await wire.call('SendMessage', params, { 'x-api-key': key })).status
+    }
+    expect(await sendAs('bob', 'pay')).toBe(403)
+    expect(await sendAs('bob', 'talk')).toBe(200)
+    expect(await sendAs('ada', 'pay')).toBe(200)
+  })
+
+  it('is needed for every message of a task that was begun for it, also if those do not name it', async () => {
+    const { wire } = await served(undefined, { auth: { schemes }, profile: { name: 'Test', skills: [talk, pay] } })
+    const strong = { 'x-api-key': 'ada' }
+    const opening = { message: { ...newest.message, metadata: { skillId: 'pay' } } }
+    const begun = await wire.result<{ task: { id: string } }>('SendMessage', opening, strong)
+    const taskId = begun.task.id
+    const more = (headers: Readonly<Record<string, string>>) =>
+      wire.call<{ task: object }>('SendMessage', sendParams('10', { taskId }), headers)
+    for (const key of ['ada-weak', 'bob']) {
+      const refused = await more({ 'x-api-key': key })
+      // To bob it is no task at all.
+      expect(refused.status).toBe(key === 'bob' ? 200 : 403)
+      expect(refused.error?.code).toBe(key === 'bob' ? -32001 : -31403)
+    }
+    expect(JSON.stringify((await more(strong)).result)).toContain('paid 10')
   })
 })

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Work } from '../../src/agent/work.ts'
 import { custom } from '../../src/auth/index.ts'
 import type { Allowance, LimitOptions } from '../../src/limits/limits.ts'
 import { createPostgresLimits, createPostgresLog } from '../../src/stores/postgres/index.ts'
@@ -48,7 +49,7 @@ const places: Readonly<
   'two replicas on PostgreSQL': openReplicas,
 }
 
-async function replica(run: () => Promise<string>, options: ServedOptions): Promise<string> {
+async function replica(run: Work, options: ServedOptions): Promise<string> {
   const profile = { name: 'Test', skills: ['dear', 'cheap'].map((id) => ({ id, name: id })) }
   return (await served(run, { auth, profile, taskAfter: 0, ...options })).server.url
 }
@@ -157,4 +158,33 @@ it('a message for a task at work in another process is counted until that proces
   turns[2]?.resolve('done')
   await expect.poll(async () => (await send(second, ann, { taskId: another })).status, { timeout: 10_000 }).toBe(200)
   for (const { resolve } of turns) resolve('done')
+})
+
+describe('a skill is counted, whoever does not name it', () => {
+  const dear = { requests: { limit: 2, window: 600 } }
+  const statusOf = async (url: string, more: object = {}) => {
+    const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }], ...more }
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-name': 'ann' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+    })
+    const { result } = (await response.json()) as { result?: { task?: { id: string } } }
+    return { status: response.status, taskId: result?.task?.id }
+  }
+
+  it('because it is the only one', async () => {
+    const profile = { name: 'Test', skills: [{ id: 'dear', name: 'Dear' }] }
+    const url = await replica(async () => 'hi', { limits: { perSkill: { dear } }, profile })
+    for (const status of [200, 200, 429]) expect((await statusOf(url)).status).toBe(status)
+  })
+
+  it('because its task was begun for it', async () => {
+    const run: Work = async (turn) => turn.requireInput('more?')
+    const url = await replica(run, { limits: { perSkill: { dear } } })
+    const { taskId } = await statusOf(url, { metadata: { skillId: 'dear' } })
+    expect(taskId).toBeDefined()
+    for (const status of [200, 429]) expect((await statusOf(url, { taskId })).status).toBe(status)
+    expect((await statusOf(url)).status).toBe(200)
+  })
 })
