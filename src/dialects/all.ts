@@ -3,6 +3,7 @@ import { v0_1, v0_1Strict } from './v0.1/index.ts'
 import { v0_2, v0_2Strict } from './v0.2/index.ts'
 import { v0_3, v0_3Strict } from './v0.3/index.ts'
 import { rest as kindRest, type RestEnvelope, restAs } from './v0.3/rest.ts'
+import { superset } from './v0.3/superset.ts'
 import { createHouseDialect } from './v0.3-house/index.ts'
 import { v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/index.ts'
 import { encodeFirstHttpError } from './v1.0/errors.ts'
@@ -23,6 +24,11 @@ export interface DialectChoice {
   readonly restEnvelope?: RestEnvelope
   /** Cancel a task whose caller leaves its stream: for those who send the JSON of 0.3 over REST. Nobody's by default. */
   readonly cancelOnDisconnect?: boolean
+  /**
+   * Answer calls about tasks that 0.1 and 0.3 have in common in a form that both can read, unless the caller is known
+   * to speak 0.1. By default it is that of 0.3.
+   */
+  readonly supersetAnswers?: boolean
   /** Tell errors of 1.0 over REST and gRPC by the statuses of 1.0.0, of which 1.0.1 changed some. */
   readonly firstStatuses?: boolean
 }
@@ -31,11 +37,11 @@ type Speakers = readonly [ServerDialect, ...ServerDialect[]]
 
 /** In the order in which equals are preferred. */
 export function speakers(choice: DialectChoice): Speakers {
-  const { dialects, strict = false, houseCodes: legacyCodes, firstStatuses = false, ...house } = choice
+  const { dialects, strict = false, houseCodes: legacyCodes, firstStatuses = false, supersetAnswers, ...house } = choice
   const newest = firstStatuses ? { ...v1_0, encodeHttpError: encodeFirstHttpError } : v1_0
   const variant = createHouseDialect({ ...house, strict, legacyCodes })
   const own = strict ? v0_3Strict : v0_3
-  const older = { ...own, rest: restAs(kindRest, house) }
+  const older = { ...own, ...(supersetAnswers && superset(own)), rest: restAs(kindRest, house) }
   const all = strict
     ? [newest, older, variant, v0_3ProtoStrict, v0_2Strict, v0_1Strict]
     : [newest, older, variant, v0_3Proto, v0_2, v0_1]

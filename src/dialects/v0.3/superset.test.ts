@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { Task } from '../../protocol/model.ts'
+import { speakers } from '../all.ts'
+import { v0_1Client } from '../v0.1/client.ts'
+import { v0_3, v0_3Client } from './index.ts'
+
+const timestamp = '2026-05-01T08:00:00.000Z'
+const said = { messageId: 'm', role: 'agent' as const, parts: [{ text: 'Done' }], taskId: 'T', contextId: 'C' }
+const task: Task = {
+  id: 'T',
+  contextId: 'C',
+  status: { state: 'completed', timestamp, message: said },
+  artifacts: [
+    { artifactId: 'A', name: 'first', parts: [{ text: 'a' }] },
+    { artifactId: 'B', name: 'second', parts: [{ data: { n: 1 } }] },
+  ],
+  history: [said],
+  generation: 4,
+}
+const request = { taskId: 'T' }
+
+const [, wide] = speakers({ supersetAnswers: true })
+if (wide?.name !== 'v0.3') throw new Error('0.3 is the second that is spoken')
+
+describe('an answer of 0.3 that callers of 0.1 can read, too', () => {
+  it('tells a task with the session, the type of its parts and the number of its artifacts beside it', () => {
+    for (const operation of ['getTask', 'cancelTask'] as const) {
+      const answer = wide.encodeResult[operation](task, request)
+      expect(answer).toMatchObject(v0_3.encodeResult[operation](task, request) as object)
+      expect(answer).toMatchObject({
+        sessionId: 'C',
+        contextId: 'C',
+        status: { message: { parts: [{ type: 'text', kind: 'text' }] } },
+        artifacts: [
+          { index: 0, parts: [{ type: 'text', kind: 'text' }] },
+          { index: 1, parts: [{ type: 'data' }] },
+        ],
+        history: [{ parts: [{ type: 'text' }] }],
+      })
+    }
+  })
+
+  it('is read as the same task by clients of both', () => {
+    const answer = wide.encodeResult.getTask(task, request)
+    const read = [v0_1Client, v0_3Client].map((client) => client.decodeResult.getTask(answer, request))
+    for (const known of read) {
+      expect(known).toMatchObject({ id: 'T', contextId: 'C', status: { state: 'completed' } })
+      expect(known.artifacts.map(({ name, parts }) => ({ name, parts }))).toEqual([
+        { name: 'first', parts: [{ text: 'a' }] },
+        { name: 'second', parts: [{ data: { n: 1 } }] },
+      ])
+    }
+  })
+
+  it('tells events of a task that is followed with the task and the number of the artifact', () => {
+    const events: StreamEvent[] = [
+      { type: 'status', status: { state: 'working', timestamp }, taskId: 'T', contextId: 'C', generation: 5 },
+      {
+        type: 'artifact',
+        artifact: { artifactId: 'B', parts: [{ text: 'b' }] },
+        taskId: 'T',
+        contextId: 'C',
+        generation: 6,
+      },
+      {
+        type: 'artifact',
+        artifact: { artifactId: 'A', parts: [{ text: 'a' }] },
+        taskId: 'T',
+        contextId: 'C',
+        generation: 7,
+      },
+    ]
+    const wires = events.flatMap((event) => wide.encodeEvent(event, request))
+    expect(wires).toMatchObject([
+      { kind: 'status-update', id: 'T', taskId: 'T', status: { state: 'working' } },
+      { kind: 'artifact-update', id: 'T', artifact: { index: 0, parts: [{ type: 'text', kind: 'text' }] } },
+      { kind: 'artifact-update', id: 'T', artifact: { index: 1 } },
+    ])
+    expect(wires.map((wire) => v0_3Client.decodeEvent(wire, request)?.type)).toEqual(['status', 'artifact', 'artifact'])
+  })
+
+  it('is given by those who are asked for it, and not to who sends a message, which is told apart', () => {
+    const event: StreamEvent = { type: 'task', task }
+    const sent = { message: said }
+    expect(wide.encodeEvent(event, sent)).toEqual(v0_3.encodeEvent(event, sent))
+    expect(speakers({})[1]?.encodeResult.getTask(task, request)).toEqual(v0_3.encodeResult.getTask(task, request))
+  })
+})
