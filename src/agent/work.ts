@@ -1,6 +1,7 @@
 import type { AgentExtension } from '../protocol/card.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Json, Message, Part } from '../protocol/model.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { Inquire, Waiting } from './ask.ts'
 import type { Content } from './content.ts'
 import { createFlow, isSubscribable, iterate, type Subscribable } from './subscribable.ts'
@@ -35,6 +36,8 @@ export interface Direct {
   readonly earlier: () => Promise<readonly Message[]>
   /** Only if turns are resumed. */
   readonly journal?: Journal | undefined
+  /** What was done before is gone through again, and there is more of it. */
+  readonly isReplaying: () => boolean
   /** From now on the caller knows it as a task. */
   readonly becomesTask: () => void
 }
@@ -66,6 +69,10 @@ export interface Invocation {
   readonly answerTo?: (messageId: string, waiting?: Waiting) => Promise<MessageEvent>
   readonly newArtifactId?: () => string
   readonly journal?: Journal
+  /** A turn that is resumed goes through what was done before, and there is more of it. */
+  readonly isReplaying?: () => boolean
+  /** The trace that it is a part of, if there is no turn. */
+  readonly trace?: Trace | undefined
   /** Resolves when what was told so far is stored. */
   readonly settled?: () => Promise<void>
 }
@@ -97,13 +104,13 @@ interface Awaited {
 /** Questions are asked where they stand in the stream: what was told before is stored before, and what follows waits. */
 async function* invoking(work: Invocable, turn: Turn, direct: Direct): AsyncGenerator<Said, undefined> {
   const { message, taskId, contextId, history, signal } = turn
-  const { inquire, newArtifactId, earlier, journal } = direct
+  const { inquire, newArtifactId, earlier, journal, isReplaying } = direct
   const awaited = new Map<string, Awaited>()
   const answerTo = (messageId: string, waiting?: Waiting) =>
     new Promise<MessageEvent>((resolve, reject) => awaited.set(messageId, { waiting, resolve, reject }))
   const flow = createFlow()
   const given = { taskId, contextId, history, earlier, signal, turn, answerTo, newArtifactId, settled: flow.settled }
-  const stream = work.invoke(message.parts, journal ? { ...given, journal } : given)
+  const stream = work.invoke(message.parts, journal ? { ...given, journal, isReplaying } : given)
   for await (const said of isSubscribable<Said>(stream) ? iterate(stream, signal, flow) : stream) {
     const question = said !== undefined && isEvent(said) && said.type === 'status' ? said : undefined
     const id = question?.status.message?.messageId ?? ''

@@ -7,10 +7,12 @@ import type { AgentExtension } from '../protocol/card.ts'
 import { clientToolsExtension } from '../protocol/client-tools.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Artifact, Message, Part, TaskStatus } from '../protocol/model.ts'
+import type { Telemetry } from '../protocol/telemetry.ts'
 import { collect } from './collect.ts'
 import { converse, type LoopEvent } from './converse.ts'
 import type { Tool } from './tool.ts'
 import { createToolbox, type ToolSource } from './toolbox.ts'
+import { type Watcher, watchedLoop } from './watched.ts'
 
 export interface AgentLoopOptions {
   /** Of any provider of the AI SDK. */
@@ -39,6 +41,10 @@ export interface AgentLoopOptions {
   readonly inputTimeout?: number
   /** When it does not: the task fails (default), or the model is told. */
   readonly onInputTimeout?: OnTimeout
+  /** Watches what it does where it is invoked without an agent. What that of an agent does, its server has watched. */
+  readonly telemetry?: Telemetry
+  /** What it is called there. */
+  readonly name?: string
   /** Told what went wrong. The caller is not. */
   readonly onError?: (error: unknown, invocation: Invocation) => void
 }
@@ -60,20 +66,27 @@ export interface LoopOutcome {
 }
 
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
-  const { model, instructions, operators = [], history, onError } = options
+  const { model, instructions, operators = [], history, telemetry, name = 'loop', onError } = options
   const toolbox = createToolbox(options.tools ?? [])
   const settings = { model, instructions, toolbox, ...readLimits(options) }
   const running = new Map<string, AbortController>()
 
-  async function run(
+  function run(parts: readonly Part[], given: Given, emit: (event: LoopEvent) => void): Promise<void> {
+    if (given.turn || !telemetry) return work(parts, given, given.turn, emit)
+    return watchedLoop({ telemetry, name }, given, emit, (watcher, told) => work(parts, given, watcher, told))
+  }
+
+  async function work(
     parts: readonly Part[],
-    given: Invocation & { signal: AbortSignal },
+    given: Given,
+    watcher: Watcher | undefined,
     emit: (event: LoopEvent) => void,
   ) {
     const voice = createVoice(given)
     try {
       const report = (error: unknown) => onError?.(error, given)
-      await converse(parts, given, { ...settings, history: history && (() => history(given)), report }, emit)
+      const asked = { ...settings, history: history && (() => history(given)), report, watcher }
+      await converse(parts, given, asked, emit)
     } catch (error) {
       if (given.signal.aborted) return emit(voice.status('canceled'))
       onError?.(error, given)
@@ -113,6 +126,8 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
     },
   }
 }
+
+type Given = Invocation & { readonly signal: AbortSignal }
 
 /** A turn that waits for its caller may never be resumed: the oldest of so many are forgotten. */
 const maxRunning = 10_000

@@ -11,7 +11,7 @@ import { type Asked, type AskModelOptions, askModel } from './ask-model.ts'
 import type { Questions } from './questions.ts'
 import type { Response } from './response.ts'
 import type { Telling } from './telling.ts'
-import { watchedModel } from './watched.ts'
+import { type Watcher, watchedModel } from './watched.ts'
 
 export interface AskingOptions extends AskModelOptions {
   readonly model: LanguageModelV4
@@ -20,6 +20,7 @@ export interface AskingOptions extends AskModelOptions {
   readonly questions: Questions
   /** What the model is told first. Who resumes a turn does not need it before there is something new to say. */
   readonly prepare: () => Promise<LanguageModelV4Message[]>
+  readonly watcher: Watcher | undefined
   /** What was said since. */
   readonly since: readonly LanguageModelV4Message[]
 }
@@ -27,8 +28,8 @@ export interface AskingOptions extends AskModelOptions {
 /** Gives what the model says next, and tells it, unless it was said to a process that is gone. */
 export type Asking = (tools: LanguageModelV4FunctionTool[]) => Promise<Asked>
 
-export function createAsking(options: AskingOptions, { turn, journal, settled }: Invocation): Asking {
-  const { model, response, telling, questions, prepare, since, hearing } = options
+export function createAsking(options: AskingOptions, { journal, settled }: Invocation): Asking {
+  const { model, response, telling, questions, prepare, since, hearing, watcher } = options
   let before: LanguageModelV4Message[] | undefined
   let step = 0
 
@@ -64,7 +65,7 @@ export function createAsking(options: AskingOptions, { turn, journal, settled }:
     const offered = tools.length > 0 ? tools : undefined
     const asked = { prompt: before.concat(since), tools: offered, abortSignal: hearing.signal }
     const ask = () => askModel(model, asked, listener, options)
-    const answer = turn ? watchedModel(model, turn, ask) : ask()
+    const answer = watcher ? watchedModel(model, watcher, ask) : ask()
     return held ? answer.then(tellHeld) : answer
   }
 

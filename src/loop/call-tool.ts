@@ -1,13 +1,15 @@
 import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
 import { describeIssues } from '../agent/check-answer.ts'
 import type { Questions } from './questions.ts'
-import type { ReadCall } from './read-call.ts'
+import type { ReadCall, WithArguments } from './read-call.ts'
 import { noteOf, reasonOf, runTool, runToolOnce, type Workshop } from './run-tool.ts'
-import type { Tool } from './tool.ts'
+import type { ClientTool, Tool } from './tool.ts'
 import { toOutput } from './tool-result.ts'
+import { watchedTool } from './watched.ts'
 
 export interface CallContext extends Workshop {
   readonly questions: Questions
+  readonly isReplaying: (() => boolean) | undefined
 }
 
 type Tools = ReadonlyMap<string, Tool>
@@ -39,7 +41,7 @@ async function outputOf(read: ReadCall, tools: Tools, context: CallContext): Pro
     if (checked.issues) return failed(`The arguments of "${toolName}" do not fit: ${describeIssues(checked.issues)}.`)
     if (tool.needsApproval && !(await questions.approve(tool, toolCallId, read.given)))
       return { type: 'execution-denied', reason: 'The user has refused this call.' }
-    if (tool.type === 'client') return await questions.call(tool, toolCallId, read.given)
+    if (tool.type === 'client') return await callClient(tool, read, context)
     const isStored = journal && !tool.usesTurn
     const running = isStored
       ? runToolOnce(journal, tool, checked.value, read, context)
@@ -48,6 +50,31 @@ async function outputOf(read: ReadCall, tools: Tools, context: CallContext): Pro
   } catch (error) {
     brake.signal.throwIfAborted()
     return failed(`The tool "${toolName}" failed: ${reasonOf(error)}`)
+  }
+}
+
+/**
+ * Whoever watches sees for how long the caller was at it. A turn that is left meanwhile has no end to be seen: the one that
+ * goes on with the answer tells of it, once.
+ */
+async function callClient(tool: ClientTool, { call, given }: WithArguments, context: CallContext): Promise<Output> {
+  const { questions, watcher, journal, isReplaying } = context
+  const ask = () => questions.call(tool, call.toolCallId, given)
+  if (!watcher) return await ask()
+  if (!journal) return await watchedTool(call, watcher, ask)
+  const answered = await settle(ask)
+  return isReplaying?.() ? answered() : await watchedTool(call, watcher, answered)
+}
+
+/** How it ended, to be told later. */
+async function settle<T>(work: () => Promise<T>): Promise<() => T> {
+  try {
+    const value = await work()
+    return () => value
+  } catch (error) {
+    return () => {
+      throw error
+    }
   }
 }
 

@@ -15,6 +15,7 @@ import { createResponse } from './response.ts'
 import { createTelling } from './telling.ts'
 import type { Tool } from './tool.ts'
 import type { Toolbox } from './toolbox.ts'
+import type { Watcher } from './watched.ts'
 
 export type LoopEvent = StatusEvent | ArtifactEvent
 
@@ -32,6 +33,7 @@ export interface ConverseOptions extends InputPolicy {
   readonly maxToolCalls: number
   readonly toolTimeout: number
   readonly historyTokens: number
+  readonly watcher: Watcher | undefined
 }
 
 /** Lets the model speak and call tools until it has nothing more to call for, and tells it all as events. */
@@ -41,8 +43,8 @@ export async function converse(
   options: ConverseOptions,
   emit: (event: LoopEvent) => void,
 ): Promise<void> {
-  const { toolbox, maxSteps, maxToolCalls, toolTimeout } = options
-  const { taskId, contextId, turn, signal, journal, newArtifactId = randomId } = invocation
+  const { toolbox, maxSteps, maxToolCalls, toolTimeout, watcher } = options
+  const { taskId, contextId, turn, signal, journal, newArtifactId = randomId, isReplaying, trace } = invocation
   const voice = createVoice(invocation)
   const response = createResponse(newArtifactId(), emit)
   const telling = createTelling(voice, response.artifactId, emit)
@@ -54,7 +56,8 @@ export async function converse(
   const since: LanguageModelV4Message[] = []
   const prepare = async () => createPrompt({ ...options, history: await historyOf(invocation, options), parts })
   const ask = createAsking({ ...options, response, telling, questions, hearing, brake, prepare, since }, invocation)
-  const calling = { taskId, contextId, turn, journal, telling, questions, brake, toolTimeout }
+  const shop = { taskId, contextId, turn, journal, telling, brake, toolTimeout, watcher, trace }
+  const calling = { ...shop, questions, isReplaying }
 
   function end(state: 'completed' | 'failed', text: string | undefined, finish?: string): void {
     response.close()

@@ -194,3 +194,26 @@ it('asks everything that the tools of one step ask, each once, and each gets its
   expect(new Set(talks.map(({ value }) => value)).size).toBe(2)
   expect([ran, new Set(seen).size]).toEqual([['wipe'], 6])
 })
+
+it.each([
+  ['continue', 'completed'],
+  ['fail', 'failed'],
+] as const)(
+  'a tool of the caller that nobody runs in time expires across restarts, policy %s',
+  async (onTimeout, state) => {
+    const { start, ended } = processes()
+    const tools = [clientTool({ name: 'locate', input, timeout: 150, onTimeout })]
+    const one = start(createAgentLoop({ model: model(calls(['locate', '{}'])), tools }))
+    const id = await begin(one)
+    await isAsking(one.service, id)
+    one.kill()
+    const asked = model(says('Somewhere'))
+    start(createAgentLoop({ model: asked, tools }))
+    const task = await ended(id)
+    expect(task.status.state).toBe(state)
+    if (state === 'failed') {
+      expect(task.status.message?.metadata).toEqual({ reason: 'INPUT_TIMEOUT', timeoutSeconds: 0.15 })
+    } else
+      expect(toldTo(asked)).toEqual([{ type: 'error-text', value: expect.stringContaining('was not answered by') }])
+  },
+)

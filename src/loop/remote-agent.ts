@@ -95,14 +95,14 @@ function toolOf(
     timeout,
     usesTurn: true,
     ...(needsApproval !== undefined && { needsApproval }),
-    async run(input, { turn, signal }: ToolContext) {
+    async run(input, { turn, signal, trace }: ToolContext) {
       // The schema of the card is checked by the agent itself, which says what does not fit.
       const parts: readonly Part[] = schema
         ? [{ data: input as JsonObject, mediaType: 'application/json' }]
         : [{ text: (input as TextInput).text }]
       const skill = wanted?.skill.id
       const about = { signal, ...(skill !== undefined && { skill }) }
-      if (!turn) return partsResult(await askDirectly(client, parts, about))
+      if (!turn) return partsResult(await askDirectly(client, parts, { ...about, trace }))
       const answer = await turn.call(target, parts, { ...given, ...about, timeout, ...(relay && { relay }) })
       const said = answer.message?.parts ?? answer.task?.status.message?.parts ?? []
       return partsResult([...answer.artifacts.flatMap((artifact) => artifact.parts), ...said])

@@ -1,6 +1,7 @@
 import type { Turn } from '../agent/turn.ts'
 import type { Journal } from '../agent/work.ts'
 import type { JsonObject } from '../protocol/model.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { Brake } from './brake.ts'
 import { type Limit, runWithin } from './limit.ts'
 import type { ToolCall } from './model-step.ts'
@@ -9,7 +10,7 @@ import { turnWithin } from './step-turn.ts'
 import type { Telling } from './telling.ts'
 import type { LocalTool, ToolContext } from './tool.ts'
 import { pack, unpack } from './tool-result.ts'
-import { watchedTool } from './watched.ts'
+import { type Watcher, watchedTool } from './watched.ts'
 
 /** Where tools run. */
 export interface Workshop {
@@ -17,6 +18,9 @@ export interface Workshop {
   readonly contextId: string
   readonly turn?: Turn | undefined
   readonly journal?: Journal | undefined
+  readonly watcher: Watcher | undefined
+  /** Of who invoked the loop, where nobody watches. */
+  readonly trace: Trace | undefined
   readonly telling: Telling
   readonly brake: Brake
   /** Milliseconds, of tools that say nothing else. */
@@ -25,12 +29,12 @@ export interface Workshop {
 
 /** Gives what the tool returns: at once what it gives at once. */
 export function runTool(tool: LocalTool, input: unknown, call: ToolCall, shop: Workshop, mark?: string): unknown {
-  const { journal, brake, turn, toolTimeout } = shop
+  const { journal, brake, watcher, toolTimeout } = shop
   // A turn that is left while its caller is asked must not be cut then: what it has begun is gone on with.
   const timeout = journal && tool.usesTurn ? Number.POSITIVE_INFINITY : (tool.timeout ?? toolTimeout)
   return runWithin(timeout, brake, (limit) => {
-    const act = () => tool.run(input, new ToolRun(shop, call, limit, mark))
-    return turn ? watchedTool(call, turn, act) : act()
+    const act = (trace: Trace | undefined) => tool.run(input, new ToolRun(shop, call, limit, mark, trace))
+    return watcher ? watchedTool(call, watcher, act) : act(shop.trace)
   })
 }
 
@@ -70,16 +74,24 @@ class ToolRun implements ToolContext {
   readonly toolCallId: string
   readonly progress: ToolContext['progress']
   readonly artifact: ToolContext['artifact']
+  readonly trace: Trace | undefined
   declare readonly turn?: Turn
   readonly #limit: Limit
 
-  constructor({ taskId, contextId, telling, turn }: Workshop, call: ToolCall, limit: Limit, mark: string | undefined) {
+  constructor(
+    { taskId, contextId, telling, turn }: Workshop,
+    call: ToolCall,
+    limit: Limit,
+    mark: string | undefined,
+    trace: Trace | undefined,
+  ) {
     this.taskId = taskId
     this.contextId = contextId
     this.toolCallId = call.toolCallId
     let artifacts = 0
     this.progress = (text) => telling.progress(text, noteOf(call), mark)
     this.artifact = (given) => telling.artifact(call.toolCallId, ++artifacts, given, mark)
+    this.trace = trace
     if (turn) this.turn = turn
     this.#limit = limit
   }

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { OnTimeout } from '../agent/ask.ts'
 import type { Turn } from '../agent/turn.ts'
 import type { Artifact, JsonObject } from '../protocol/model.ts'
+import type { Trace } from '../protocol/trace.ts'
 
 /** What a model can have done. */
 export type Tool = LocalTool | ClientTool
@@ -50,6 +51,8 @@ export interface ToolContext {
   readonly progress: (text: string) => void
   /** Gives the caller something beside the answer of the model. */
   readonly artifact: (artifact: Pick<Artifact, 'name' | 'parts'>) => void
+  /** Where it is in its trace (W3C Trace Context), for whom it asks for help; undefined if it is in none. */
+  readonly trace?: Trace | undefined
   /** The turn that the loop works for, if it is the loop of an agent. */
   readonly turn?: Turn
 }

@@ -1,12 +1,45 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { Turn } from '../agent/turn.ts'
+import type { Invocation } from '../agent/work.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { observe, type Telemetry } from '../protocol/telemetry.ts'
+import type { Trace } from '../protocol/trace.ts'
 import type { Asked } from './ask-model.ts'
+import type { LoopEvent } from './converse.ts'
 import type { ToolCall } from './model-step.ts'
 
-/** For whoever watches the turn: a model that is asked. */
-export function watchedModel(model: LanguageModelV4, turn: Turn, ask: () => Promise<Asked>): Promise<Asked> {
-  return turn.observe({ type: 'model', provider: model.provider, model: model.modelId }, async (span) => {
+/** Whoever watches what a loop does: its turn, or, if it has none, who is handed in. */
+export type Watcher = Pick<Turn, 'observe' | 'trace'>
+
+export interface LoopWatch {
+  readonly telemetry: Telemetry
+  /** Of the loop. */
+  readonly name: string
+}
+
+type Emit = (event: LoopEvent) => void
+
+/** A loop without an agent, seen as an agent that answers. */
+export function watchedLoop(
+  { telemetry, name }: LoopWatch,
+  { taskId, contextId, trace: under }: Invocation,
+  emit: Emit,
+  work: (watcher: Watcher, emit: Emit) => Promise<void>,
+): Promise<void> {
+  const activity = { type: 'turn', agent: name, taskId, contextId, attempt: 1 } as const
+  return observe(telemetry, activity, under, async (span) => {
+    const trace = span?.trace ?? under
+    const watcher: Watcher = { trace, observe: (each, act) => observe(telemetry, each, trace, act) }
+    await work(watcher, (event) => {
+      if (event.type === 'status') span?.learn({ state: event.status.state })
+      emit(event)
+    })
+  })
+}
+
+/** A model that is asked. */
+export function watchedModel(model: LanguageModelV4, watcher: Watcher, ask: () => Promise<Asked>): Promise<Asked> {
+  return watcher.observe({ type: 'model', provider: model.provider, model: model.modelId }, async (span) => {
     const answer = await ask()
     if ('failed' in answer) {
       span?.end(new A2AError('invalid-agent-response', answer.failed))
@@ -19,10 +52,14 @@ export function watchedModel(model: LanguageModelV4, turn: Turn, ask: () => Prom
 }
 
 /** A tool that is run. What went wrong may tell what the tool was given: it is not told. */
-export function watchedTool({ toolName, toolCallId }: ToolCall, turn: Turn, act: () => unknown): Promise<unknown> {
-  return turn.observe({ type: 'tool', tool: toolName, callId: toolCallId }, async (span) => {
+export function watchedTool<T>(
+  { toolName, toolCallId }: ToolCall,
+  watcher: Watcher,
+  act: (trace: Trace | undefined) => T | Promise<T>,
+): Promise<T> {
+  return watcher.observe({ type: 'tool', tool: toolName, callId: toolCallId }, async (span) => {
     try {
-      return await act()
+      return await act(span?.trace ?? watcher.trace)
     } catch (error) {
       span?.end(new A2AError('tool-failed', 'The tool failed.'))
       throw error

@@ -9,6 +9,7 @@ import type { SendOptions } from '../client/sending.ts'
 import type { JsonObject, Task } from '../protocol/model.ts'
 import { textOf } from '../protocol/parts.ts'
 import type { Outcome } from '../protocol/service.ts'
+import { readTrace, type Trace, traceHeaders } from '../protocol/trace.ts'
 import { followTask } from './follow-task.ts'
 import { answerOf, type Question, questionIn, textForm } from './question.ts'
 import type { SkillTool } from './skill-tools.ts'
@@ -91,8 +92,15 @@ async function follow(
     // Who has left needs no progress.
     void notify({ method: 'notifications/progress', params }).catch(() => {})
   }
-  const outcome = await followTask({ client: tool.client, input, options, signal, onProgress })
+  const headers = traceHeaders(traceIn(_meta))
+  const outcome = await followTask({ client: tool.client, input, options: { ...options, headers }, signal, onProgress })
   return outcome.type === 'message' ? await bounded(outcome, call) : await resultOf(outcome.task, call)
+}
+
+/** Where MCP has the trace of a caller. */
+function traceIn(meta: Readonly<Record<string, unknown>> | undefined): Trace | undefined {
+  const word = (name: string) => (typeof meta?.[name] === 'string' ? meta[name] : undefined)
+  return readTrace(word('traceparent'), () => word('tracestate'))
 }
 
 async function resultOf(task: Task, call: ToolCall): Promise<Result> {

@@ -254,6 +254,7 @@ export async function runTurn(
   const acted = context(isFirst ? undefined : await foldBefore())
   const direct: Direct = {
     becomesTask,
+    isReplaying: () => onStage().isReplaying(),
     emit,
     inquire: ask,
     newArtifactId,

@@ -159,6 +159,17 @@ describe.each(ways)('skills as tools of MCP over %s', (_, open) => {
     await expect.poll(canceled, { timeout: 10_000 }).toBe(`${before + 1}`)
   })
 
+  it('are in the trace of whoever calls, if it tells one that is none of nonsense', async () => {
+    const { client } = await open()
+    const traced = async (traceparent: string) => {
+      const given = { name: 'trace', arguments: { text: 'go' }, _meta: { traceparent } }
+      return textOf((await client.callTool(given)) as never)
+    }
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    expect(await traced(traceparent)).toContain(traceparent)
+    expect(await traced('nonsense')).toContain('none')
+  })
+
   it('say how to answer where nobody can be asked', async () => {
     const { client } = await open()
     const asked = await client.callTool({ name: 'order', arguments: { item: 'chair' } })

@@ -149,6 +149,16 @@ describe.each(places)('tools of MCP over %s', (_, open) => {
     expect(told).toEqual({ type: 'error-text', value: 'The printer is out of ink' })
   })
 
+  it('are told the trace of whoever calls them', async () => {
+    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1' }
+    const tools = toolsOf(await open())
+    const asked = model(calls(['trace', '{}']), says('Done'))
+    const loop = createAgentLoop({ model: asked, tools: [tools] })
+    await loop.invokeSync([{ text: 'go' }], { taskId: 't', contextId: 'c', trace })
+    expect(toldTo(asked)).toEqual([{ type: 'text', value: `${trace.traceparent} a=1` }])
+    expect((await call(tools, 'trace')).told).toEqual({ type: 'text', value: 'none none' })
+  })
+
   it('are named with a prefix', async () => {
     expect(await namesOf(toolsOf(await open(), { prefix: 'my' }))).toContain('my_add')
   })

@@ -4,14 +4,14 @@ import { z } from 'zod'
 import { type Agent, type AgentProfile, agent } from '../../src/agent/agent.ts'
 import type { Work } from '../../src/agent/work.ts'
 import { connect } from '../../src/client/index.ts'
-import { createAgentLoop, localTool, remoteAgent } from '../../src/loop/index.ts'
+import { clientTool, createAgentLoop, localTool, remoteAgent } from '../../src/loop/index.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { reach } from '../../src/reach.ts'
 import { type ServeOptions, type Server, serve } from '../../src/serve.ts'
 import { openTelemetry, watchClient } from '../../src/telemetry/index.ts'
 import { collect, quiet, until } from '../support/house.ts'
 import { meshPair, meshPlace } from '../support/mesh.ts'
-import { calls, model, says } from '../support/scripted-model.ts'
+import { calls, model, says, toldTo } from '../support/scripted-model.ts'
 import { served as serveOne } from '../support/served.ts'
 import { spans } from '../support/spans.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -231,6 +231,37 @@ it('sees what a loop does: the model, its tools, and agents behind them', async 
     'execute_tool Writer',
     'invoke_agent Looping',
   ])
+})
+
+it.each([undefined, 'resume'] as const)('sees tools that the caller runs, each once, policy %s', async (recovery) => {
+  const { all, one, pathOf } = spans()
+  const input = z.object({})
+  const tools = [clientTool({ name: 'locate', input }), clientTool({ name: 'look', input })]
+  const loop = createAgentLoop({ model: model(calls(['locate', '{}'], ['look', '{}']), says('Done')), tools })
+  const server = await served({ name: 'Looping', ...(recovery && { recovery }) }, loop)
+  const talk = (await connect(server.url)).conversation()
+  await talk.send('go')
+  await talk.send('Bern')
+  expect((await talk.send('a bear')).task?.status.state).toBe('completed')
+  await until(() => all().some(({ name }) => name === 'execute_tool look'))
+  for (const name of ['execute_tool locate', 'execute_tool look']) {
+    expect(pathOf(one(name)).slice(0, 2)).toEqual([name, 'invoke_agent Looping'])
+  }
+})
+
+it('sees a loop that is invoked without an agent, if it is told who watches', async () => {
+  const { one, pathOf } = spans()
+  const add = localTool({ name: 'add', input: z.object({}), run: (_, { trace: given }) => given?.traceparent })
+  const asked = model(calls(['add', '{}']), says('Done'))
+  const loop = createAgentLoop({ model: asked, tools: [add], telemetry, name: 'Alone' })
+  const under = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+  await loop.invokeSync([{ text: 'go' }], { taskId: 't', contextId: 'c', trace: under })
+  const [whole, tool] = [one('invoke_agent Alone'), one('execute_tool add')]
+  expect(whole.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
+  expect(whole.attributes).toMatchObject({ 'a2a.task.id': 't', 'a2a.task.state': 'completed' })
+  expect(pathOf(tool)).toEqual(['execute_tool add', 'invoke_agent Alone'])
+  const { traceId, spanId } = tool.spanContext()
+  expect(toldTo(asked)).toEqual([{ type: 'text', value: `00-${traceId}-${spanId}-01` }])
 })
 
 it('a stream is a span until it ends, or its reader leaves', async () => {

@@ -2,6 +2,7 @@ import type { JsonSchemaType, Tool as McpTool, Progress } from '@modelcontextpro
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { A2AError } from '../../protocol/errors.ts'
 import type { JsonObject } from '../../protocol/model.ts'
+import { traceHeaders } from '../../protocol/trace.ts'
 import { type LocalTool, localTool, type Tool, type ToolContext } from '../tool.ts'
 import { partsResult } from '../tool-result.ts'
 import type { ToolSource } from '../toolbox.ts'
@@ -81,9 +82,11 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
 
   async function call(tool: McpTool, input: unknown, context: ToolContext, isAgain = false): Promise<unknown> {
     const client = await connection.open()
-    const { signal, progress } = context
+    const { signal, progress, trace } = context
     try {
-      const given = { name: tool.name, arguments: input as Record<string, unknown> }
+      const said = { name: tool.name, arguments: input as Record<string, unknown> }
+      // Where MCP has the trace of a caller.
+      const given = trace ? { ...said, _meta: traceHeaders(trace) } : said
       const onprogress = (told: Progress) => progress(wordsOf(tool, told))
       const result = await client.callTool(given, { signal, onprogress, timeout: never, toolDefinition: tool })
       const parts = toParts(result)

@@ -45,6 +45,7 @@ export const testAgent = agent({
         return 'never heard'
       },
     }),
+    skill({ id: 'trace', name: 'Trace', run: (_, turn) => turn.trace?.traceparent ?? 'none' }),
     skill({ id: 'canceled', name: 'Canceled', run: () => `${canceled}` }),
     skill({
       id: 'files',

@@ -53,6 +53,10 @@ export function testServer(events: Events = { canceled: 0 }): McpServer {
     server.registerTool('grown', { inputSchema: none }, () => ({ content: [{ type: 'text', text: 'I am new' }] }))
     return { content: [{ type: 'text', text: 'Grown' }] }
   })
+  server.registerTool('trace', { inputSchema: none }, (_, { mcpReq }) => {
+    const { traceparent = 'none', tracestate = 'none' } = (mcpReq._meta ?? {}) as Record<string, unknown>
+    return { content: [{ type: 'text', text: `${traceparent} ${tracestate}` }] }
+  })
   server.registerTool('big', { inputSchema: z.object({ size: z.number() }) }, ({ size }) => ({
     content: [{ type: 'text', text: 'x'.repeat(size) }],
   }))
