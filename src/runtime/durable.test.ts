@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, gate, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, collect, gate, houseOf, send, taskOf, until } from '../../test/support/house.ts'
 import { begin, hang, processes, textIn } from '../../test/support/mortal-processes.ts'
 import type { Run } from '../agent/agent.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -377,4 +377,21 @@ it('keeps what it left to its caller, although its process died before the turn 
   const second = start(code(() => 1))
   await until(async () => JSON.stringify(await log.read(id, 0)).includes('"rested"'))
   expect((await second.service.getTask({ taskId: id }, callOf())).status.state).toBe('input-required')
+})
+
+it('rests where it was left although its process died before it had given the task back', async () => {
+  const { log, start } = processes()
+  const code: Run = async (turn) => `${(await turn.ask('One?')).text} ${(await turn.ask('Two?')).text}`
+  const release: typeof log.release = async (taskId, ...at) =>
+    JSON.stringify(await log.read(taskId, 0)).includes('Two?') ? await hang() : await log.release(taskId, ...at)
+  const dying = { ...log, release, renew: async () => [], orphans: async () => [] }
+  const first = houseOf(code, { log: dying, leaseTtl: 60, recovery: 'resume', cancelGrace: 20 })
+  const { id } = taskOf(await send(first.service, 'go'))
+  const second = taskOf(await send(first.service, 'a', { taskId: id }))
+  expect([second.status.state, textIn(second)]).toEqual(['input-required', 'Two?'])
+  // Its lease runs out, and is taken and given back.
+  await until(async () => (await log.orphans(1)).length > 0)
+  const { service } = start(code)
+  await until(async () => (await log.orphans(1)).length === 0)
+  expect(textIn(taskOf(await send(service, 'b', { taskId: id })))).toBe('a b')
 })

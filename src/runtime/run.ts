@@ -233,6 +233,8 @@ export class Run implements WriterOwner {
         if (found.attempt > (journal?.attempt ?? 0)) this.#note(attemptAt(found))
         return found
       case 'rest':
+        // All that came was heard before: the turn waits for something else.
+        this.#inbox.fill([], this.#writer.generation)
         return await this.#release(found)
       case 'cancel':
         await this.#end('canceled')
