@@ -2,10 +2,10 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { Turn } from '../agent/turn.ts'
 import type { Invocation } from '../agent/work.ts'
 import { A2AError } from '../protocol/errors.ts'
+import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import { observe, type Telemetry } from '../protocol/telemetry.ts'
 import type { Trace } from '../protocol/trace.ts'
 import type { Asked } from './ask-model.ts'
-import type { LoopEvent } from './converse.ts'
 import type { ToolCall } from './model-step.ts'
 
 /** Whoever watches what a loop does: its turn, or, if it has none, who is handed in. */
@@ -17,7 +17,7 @@ export interface LoopWatch {
   readonly name: string
 }
 
-type Emit = (event: LoopEvent) => void
+type Emit = (event: StatusEvent | ArtifactEvent) => void
 
 /** A loop without an agent, seen as an agent that answers. */
 export function watchedLoop(
