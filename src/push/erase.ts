@@ -4,13 +4,16 @@ import type { PushStore, StoredWebhook, WebhookKey } from './store.ts'
 export interface ErasedOf {
   readonly taskIds: readonly string[]
   readonly owner?: string | undefined
+  /** Those that the log has removed together with their tasks. */
+  readonly gone: readonly WebhookKey[]
 }
 
 const page = 500
 
-/** Removes webhooks; answers which. */
-export async function eraseWebhooks(store: PushStore, { taskIds, owner }: ErasedOf): Promise<readonly WebhookKey[]> {
-  const removed: WebhookKey[] = []
+/** Removes webhooks that are left; answers which have been removed. */
+export async function eraseWebhooks(store: PushStore, of: ErasedOf): Promise<readonly WebhookKey[]> {
+  const { taskIds, owner, gone } = of
+  const removed = [...gone]
 
   async function remove(found: readonly StoredWebhook[]): Promise<void> {
     for (const key of found) if (await store.remove(key)) removed.push(key)

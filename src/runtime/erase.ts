@@ -2,6 +2,7 @@ import type { Principal } from '../protocol/model.ts'
 import { ownerOf } from '../protocol/owner.ts'
 import { eraseWebhooks } from '../push/erase.ts'
 import type { Push, PushingLog } from '../push/push.ts'
+import type { WebhookKey } from '../push/store.ts'
 import type { Whose } from '../tasks/log.ts'
 import type { Runs } from './runs.ts'
 
@@ -28,17 +29,19 @@ const batch = 500
 export async function erase(request: EraseRequest, { log, runs, push }: EraseHouse): Promise<Erased> {
   const whose = readRequest(request)
   const tasks: Erased['tasks'][number][] = []
+  const gone: WebhookKey[] = []
   for (;;) {
     const erased = await log.erase(whose, batch)
-    for (const { taskId, contextId, events } of erased) {
+    for (const { taskId, contextId, events, webhooks = [] } of erased) {
       runs.get(taskId)?.stop('lease-lost')
       tasks.push({ taskId, contextId, events })
+      for (const webhook of webhooks) gone.push({ taskId, ...webhook })
     }
     if (erased.length === 0) break
   }
   const { owner, contextId } = whose
   const taskIds = tasks.map(({ taskId }) => taskId)
-  const of = { taskIds, owner: contextId === undefined ? owner : undefined }
+  const of = { taskIds, owner: contextId === undefined ? owner : undefined, gone }
   // Other processes may push although this one does not.
   const webhooks = push ? await push.erase(of) : log.webhooks && (await eraseWebhooks(log.webhooks, of)).length
   return { tasks, pushConfigs: webhooks ?? 0 }

@@ -85,6 +85,8 @@ export type Whose =
 export interface ErasedTask extends NewTask {
   /** How many events of it were removed. */
   readonly events: number
+  /** Webhooks of it that were removed in the same go, by a log that keeps them beside its tasks. */
+  readonly webhooks?: readonly { readonly owner: string; readonly id: string }[]
 }
 
 export interface TaskHead extends NewTask {

@@ -60,6 +60,34 @@ async function openPostgres(): Promise<Place> {
 /** What is told to webhooks is of no interest here. */
 const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
 
+it.each(places.slice(1))(
+  'a process that dies while it erases leaves no webhook of a task that is gone: %s',
+  async (_, open) => {
+    const { log, dump } = await open()
+    const dying: PushingLog = {
+      ...log,
+      async erase(whose, limit) {
+        await log.erase(whose, limit)
+        throw new Error('the process is gone')
+      },
+    }
+    const { service, erase, drain } = houseOf(async (turn) => turn.requireInput('more?'), {
+      log: dying,
+      push: { fetch },
+    })
+    const call = callOf({ principal: alice })
+    const task = taskOf(await service.sendMessage({ message: messageOf('hello', { contextId: 'hers' }) }, call))
+    const ids = ['p', 'q "\\\n']
+    for (const id of ids) {
+      await service.createPushConfig({ taskId: task.id, id, url: `https://${planted}.test/` }, call)
+    }
+    await expect(erase({ contextId: 'hers' })).rejects.toThrow('the process is gone')
+    await drain(0)
+    const stored = await dump()
+    for (const word of [planted, task.id]) expect(stored.includes(word)).toBe(false)
+  },
+)
+
 describe.each(places)('what is erased from %s', (_, open) => {
   it.each<[string, EraseRequest]>([
     ['by principal', { principal: alice }],

@@ -31,18 +31,24 @@ export function createRetention(db: Database): Retention {
     RETURNING old.task_id`)
   const columns = `task.task_id, task.context_id, task.owner,
       CASE WHEN task.phase = 'expired' THEN 0 ELSE task.generation END AS events`
+  const webhooksIn = (from: string) => `
+      (SELECT json_agg(json_build_array(hook.owner, hook.id))::text FROM ${from} AS hook WHERE hook.task_id = task.task_id)
+      AS webhooks`
   const belonging = db.prepare<OwnedRow>(`
-    SELECT task.key, ${columns} FROM ${tasks} AS task
+    SELECT task.key, ${columns}, ${webhooksIn(db.name('webhooks'))} FROM ${tasks} AS task
     WHERE ($1::text IS NULL OR owner = $1) AND ($2::text IS NULL OR context_id = $2) ORDER BY key LIMIT $3`)
   const drop = db.prepare<OwnedRow>(`
     WITH erased AS MATERIALIZED (
-      SELECT key FROM ${tasks} WHERE key = ANY ($1::bigint[]) ORDER BY key FOR UPDATE
+      SELECT key, task_id FROM ${tasks} WHERE key = ANY ($1::bigint[]) ORDER BY key FOR UPDATE
+    ),
+    webhooks_gone AS (
+      DELETE FROM ${db.name('webhooks')} WHERE task_id IN (SELECT task_id FROM erased) RETURNING task_id, owner, id
     ),
     events_gone AS (DELETE FROM ${db.name('events')} WHERE task IN (SELECT key FROM erased)),
     snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM erased)),
     claims_gone AS (DELETE FROM ${db.name('claims')} WHERE task IN (SELECT key FROM erased))
     DELETE FROM ${tasks} AS task USING erased WHERE task.key = erased.key
-    RETURNING task.key, ${columns}`)
+    RETURNING task.key, ${columns}, ${webhooksIn('webhooks_gone')}`)
 
   /** Which of them it has removed. They are known before, so that an answer that is lost loses nothing. */
   async function dropAll(found: readonly OwnedRow[]): Promise<readonly OwnedRow[]> {
@@ -75,6 +81,7 @@ export function createRetention(db: Database): Retention {
         contextId: decodeText(row.context_id),
         owner: decodeText(row.owner),
         events: Number(row.events),
+        webhooks: decodeWebhooks(row),
       }))
     },
   }
@@ -89,6 +96,13 @@ interface OwnedRow extends TaskRow {
   readonly context_id: string
   readonly owner: string
   readonly events: number
+  /** Their owners and ids, as JSON. */
+  readonly webhooks: string | null
+}
+
+function decodeWebhooks({ webhooks }: OwnedRow): ErasedTask['webhooks'] {
+  const keys = JSON.parse(webhooks ?? '[]') as readonly (readonly [owner: string, id: string])[]
+  return keys.map(([owner, id]) => ({ owner: decodeText(owner), id: decodeText(id) }))
 }
 
 function idsOf(rows: readonly TaskRow[]): readonly string[] {

@@ -26,6 +26,7 @@ export function createRetention(db: SqliteDatabase): Retention {
   const dropSnapshot = db.prepare('DELETE FROM snapshots WHERE task = ?')
   const dropClaims = db.prepare('DELETE FROM claims WHERE task = ?')
   const dropTask = db.prepare('DELETE FROM tasks WHERE key = ?')
+  const dropWebhooks = db.prepare('DELETE FROM webhooks WHERE task_id = ? RETURNING owner, id')
 
   return {
     expire(endedBefore, limit, phases) {
@@ -47,14 +48,13 @@ export function createRetention(db: SqliteDatabase): Retention {
     },
     erase({ owner = null, contextId = null }, limit) {
       const tasks = belonging.all(owner, contextId, limit) as OwnedRow[]
-      securely(db, () => {
-        for (const { key } of tasks) {
+      return securely(db, () =>
+        tasks.map(({ key, task_id: taskId, context_id, owner: of, events }) => {
           for (const drop of [dropEvents, dropSnapshot, dropClaims, dropTask]) drop.run(key)
-        }
-      })
-      return tasks.map(({ task_id, context_id, owner: of, events }) => {
-        return { taskId: task_id, contextId: context_id, owner: of, events }
-      })
+          const webhooks = (dropWebhooks.all(taskId) as WebhookRow[]).map((row) => ({ owner: row.owner, id: row.id }))
+          return { taskId, contextId: context_id, owner: of, events, webhooks }
+        }),
+      )
     },
   }
 }
@@ -62,6 +62,11 @@ export function createRetention(db: SqliteDatabase): Retention {
 interface TaskRow {
   readonly key: number
   readonly task_id: string
+}
+
+interface WebhookRow {
+  readonly owner: string
+  readonly id: string
 }
 
 interface OwnedRow extends TaskRow {
