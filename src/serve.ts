@@ -13,7 +13,7 @@ import { consoleLogger, type Logger } from './protocol/logger.ts'
 import type { PushControl } from './push/control.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
 import type { Erased, EraseRequest } from './runtime/erase.ts'
-import type { AuthChoice } from './server/admission.ts'
+import { type AuthChoice, requireChoice } from './server/admission.ts'
 import { slug } from './server/card.ts'
 import type { GrpcKit } from './server/grpc-desk.ts'
 import type { HandlerOptions } from './server/handler.ts'
@@ -218,7 +218,10 @@ function isAgent(served: Agent | Agents): served is Agent {
 
 /** Who may call if nobody has said so: during development, whoever is on this machine. Others must be thought of. */
 function admitted({ auth, host = '127.0.0.1', publicUrl, trustProxy }: ServeOptions): AuthChoice {
-  if (auth !== undefined) return auth
+  if (auth !== undefined) {
+    requireChoice('serve()', { auth })
+    return auth
+  }
   if (!isLoopback(host)) {
     throw new Error(
       `serve(): ${host} can be reached from other machines, and nothing says who may call. ` +

@@ -60,3 +60,17 @@ it('refuses while the issuer does not answer, and says so to the operator', asyn
     cause: { message: expect.stringContaining('500') },
   })
 })
+
+it('does not let itself be made to ask without a bound, and asks once for those who come together', async () => {
+  const { scheme, asked } = await startLookUp({ good: { active: true, sub: 'alice' } })
+  const one = scheme()
+  const together = await Promise.all(Array.from({ length: 20 }, () => one.authenticate(bearing('good'))))
+  expect(together.every((verdict) => verdict && 'principal' in verdict)).toBe(true)
+  expect(asked).toHaveLength(1)
+  const settled = await Promise.allSettled(
+    Array.from({ length: 100 }, async (_, n) => one.authenticate(bearing(`t${n}`))),
+  )
+  expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(64)
+  for (const each of settled) if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'unavailable' })
+  expect(await one.authenticate(bearing('later'))).toHaveProperty('refused')
+})

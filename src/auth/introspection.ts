@@ -1,3 +1,4 @@
+import { A2AError } from '../protocol/errors.ts'
 import { type ClaimsOptions, verdictOn } from './claims.ts'
 import { fetchJson, requireSafe } from './fetch-json.ts'
 import type { TokenCheck } from './jwt-tokens.ts'
@@ -18,12 +19,16 @@ export interface IntrospectionOptions extends ClaimsOptions {
   readonly cacheFor?: number
 }
 
+/** Anybody can make up tokens: so many are looked up at once, and no more wait. */
+const maxLookups = 64
+
 /** Tokens that only their issuer can read. */
 export function introspectedTokens(options: IntrospectionOptions): TokenCheck {
   const { clientId, clientSecret, issuer, audience, cacheFor = 30 } = options
   const url = requireSafe('introspection.url', options.url)
   const authorization = `Basic ${btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`)}`
   const verified = createVerified<Verdict>()
+  let lookups = 0
 
   async function ask(token: string) {
     const claims = await fetchJson(url, {
@@ -50,10 +55,15 @@ export function introspectedTokens(options: IntrospectionOptions): TokenCheck {
 
   return (token) =>
     verified.of(token, async () => {
+      if (lookups >= maxLookups)
+        throw new A2AError('unavailable', 'Too many tokens are being looked up.', { retryAfter: 1 })
+      lookups++
       try {
         return await ask(token)
       } catch (error) {
         return { value: refused('the token cannot be looked up', error) }
+      } finally {
+        lookups--
       }
     })
 }

@@ -17,6 +17,8 @@ const limit = 10_000
 
 export function createVerified<T>(): Verified<T> {
   const known = new Map<string, { readonly value: T; readonly until: number }>()
+  /** Who come together with the same are told together. */
+  const learning = new Map<string, Promise<T>>()
 
   async function learn(digest: string, verify: () => Promise<Fresh<T>>): Promise<T> {
     const { value, until } = await verify()
@@ -35,7 +37,9 @@ export function createVerified<T>(): Verified<T> {
       const before = known.get(digest)
       if (before && before.until > Date.now()) return before.value
       known.delete(digest)
-      return learn(digest, verify)
+      const begun = learning.get(digest) ?? learn(digest, verify).finally(() => learning.delete(digest))
+      learning.set(digest, begun)
+      return begun
     },
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { apiKey, hashApiKey } from '../auth/index.ts'
-import { agent } from '../index.ts'
+import { agent, type ServeOptions, serve } from '../index.ts'
 import { createHandler, type HandlerOptions } from './handler.ts'
 import { createHost } from './host.ts'
 
@@ -16,7 +16,7 @@ async function statusOf(options: HandlerOptions): Promise<number> {
 
 describe('who may call a handler', () => {
   it('must be said, and the error tells how', () => {
-    const says = /agent\(Echo\): nothing says who may call.*`auth: \{ schemes: … \}`, or `auth: 'none'`/
+    const says = /\(Echo\): nothing says who may call.*`auth: \{ schemes: … \}`, or `auth: 'none'`/
     // @ts-expect-error: nothing is said.
     expect(() => createHandler(echo)).toThrow(says)
     // @ts-expect-error: nothing is said of it.
@@ -31,6 +31,11 @@ describe('who may call a handler', () => {
     const options = { auth, logger } as unknown as HandlerOptions
     expect(() => createHandler(echo, options)).toThrow(`auth is ${JSON.stringify(auth)}`)
     expect(() => createHost().add(echo, options)).toThrow(`auth is ${JSON.stringify(auth)}`)
+  })
+
+  it.each([['None'], [true], [false], [null], ['']])('is no slip for a server, either: %j', async (auth) => {
+    const options = { auth, signals: false, logger } as unknown as ServeOptions
+    await expect(serve(echo, options)).rejects.toThrow(`serve(): auth is ${JSON.stringify(auth)}`)
   })
 
   it('is nobody in particular with an empty declaration, which is refused, too', () => {

@@ -52,13 +52,12 @@ export function createAdmission(
 }
 
 /** What types ask for, also of those who have none: who says nothing, or nothing known, does not let everybody in. */
-export function requireChoice(name: string, options: { readonly auth: unknown } | undefined): void {
+export function requireChoice(where: string, options: { readonly auth: unknown } | undefined): void {
   const choice = options?.auth
   if (choice === 'none' || (typeof choice === 'object' && choice !== null)) return
   const came = choice === undefined ? 'nothing says who may call' : `auth is ${JSON.stringify(choice)}`
   throw new TypeError(
-    `agent(${name}): ${came}. Declare it where the agent is given a handler or a host: ` +
-      `\`auth: { schemes: … }\`, or \`auth: 'none'\` to let in whoever can reach it.`,
+    `${where}: ${came}. Declare it: \`auth: { schemes: … }\`, or \`auth: 'none'\` to let in whoever can reach it.`,
   )
 }
 

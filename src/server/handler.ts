@@ -27,7 +27,7 @@ export interface Handler {
 }
 
 export function createHandler(agent: Agent, options: HandlerOptions): Handler {
-  requireChoice(agent.profile.name, options)
+  requireChoice(`createHandler(${agent.profile.name})`, options)
   const resident = createResident(agent, options)
   const service = tenantService((tenant) =>
     tenant === undefined || tenant === options.tenant ? resident.service : undefined,

@@ -91,7 +91,7 @@ export function createHost({ grpc: kit }: HostOptions = {}): Host {
       return asked.size > 0 ? [...asked].slice(0, maxChallenges).join(', ') : undefined
     },
     add(agent, given) {
-      requireChoice(agent.profile.name, given)
+      requireChoice(`host.add(${agent.profile.name})`, given)
       const { at: place = '', name, ...options } = given
       const path = place.replace(/\/+$/, '')
       if (path !== '' && !path.startsWith('/')) throw new TypeError(`A place begins with a slash: "/${path}".`)
