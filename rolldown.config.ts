@@ -46,6 +46,9 @@ const rooms = defineConfig({
   },
 })
 
+/** What only one of the entries needs at first. */
+const ownOfEntries = /src\/client\/(credentials\/|connect|index|pause|v1\.0)|dialects\/all-clients|http\/network-failure/
+
 /** Apart, for browsers: whoever bundles it gets nothing that only servers need, and as few chunks as can be. */
 const web = defineConfig({
   input: {
@@ -55,7 +58,14 @@ const web = defineConfig({
   },
   platform: 'neutral',
   external,
-  output: { dir: 'dist', format: 'esm', chunkFileNames: 'client/shared/[name].js', minify: false },
+  output: {
+    dir: 'dist',
+    format: 'esm',
+    chunkFileNames: 'client/shared/[name].js',
+    minify: false,
+    // What both clients need at first is one file, so that bundlers need not cut it to pieces for what comes later.
+    codeSplitting: { groups: [{ name: 'first', tags: ['$initial'], test: (id) => !ownOfEntries.test(id) }] },
+  },
 })
 
 /** Apart, since it has what clients have, but is no part of them: what they share would be cut into chunks for both. */

@@ -2,16 +2,17 @@ import { isObject } from '../dialects/is-object.ts'
 import { decodeUtf8, JsonError, parseJsonText } from '../http/json-text.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
-import { type FindCardOptions, isCard } from './find-card.ts'
+import { isCard } from './is-card.ts'
+import type { Journal } from './journal.ts'
 import { readFile } from './read-file.ts'
-import { verified } from './verified.ts'
+import { type VerifyCard, verified } from './verified.ts'
 
 const maxCard = 2 ** 20
 
 /** The card in a file of this machine. */
 export async function readCardFile(
   path: string | URL,
-  { journal, verify }: Pick<FindCardOptions, 'journal' | 'verify'>,
+  { journal, verify }: { readonly journal: Journal; readonly verify?: VerifyCard },
 ): Promise<JsonObject> {
   const url = `${path}`
   const wire = parse(await readFile(path, maxCard), url)

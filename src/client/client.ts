@@ -2,12 +2,12 @@ import type { AgentCard } from '../protocol/card.ts'
 import type { Task } from '../protocol/model.ts'
 import type { ListTasksRequest, Service } from '../protocol/service.ts'
 import type { SkillMap } from '../protocol/skills.ts'
-import { allPages } from './all-pages.ts'
 import { callOf } from './call.ts'
 import { type Conversation, type ConversationStart, createConversation } from './conversation.ts'
 import type { Input } from './input.ts'
 import type { Explanation } from './journal.ts'
 import { type ClientEvent, withNeeds } from './needs.ts'
+import { lists } from './on-list.ts'
 import type { CallOptions } from './options.ts'
 import { type Reply, toReply } from './reply.ts'
 import { type SendOptions, toRequest } from './sending.ts'
@@ -64,11 +64,9 @@ export function createClient({ card, service, explain }: ClientOptions): Client 
     },
     skill: async (...call) => (await import('./call-skill.ts')).callSkill(client, ...call),
     task: (id) => createTaskHandle(service, id),
-    listTasks: (filter = {}, options) =>
-      allPages(async (pageToken) => {
-        const page = await service.listTasks({ ...filter, ...(pageToken && { pageToken }) }, callOf(options))
-        return { ...page, items: page.tasks }
-      }),
+    async *listTasks(filter = {}, options) {
+      yield* (await lists()).allTasks(service, filter, options)
+    },
     extendedCard: (options) => service.getExtendedCard({}, callOf(options)),
     conversation: (start = {}) => createConversation(client, start),
   }

@@ -3,4 +3,4 @@ import { createConnect } from './create-connect.ts'
 import { overHttp } from './over-http.ts'
 
 /** Speaks every version of A2A. */
-export const connect = createConnect({ dialects: allClients, readOlderCard, transports: overHttp })
+export const connect = /* @__PURE__ */ createConnect({ dialects: allClients, readOlderCard, transports: overHttp })

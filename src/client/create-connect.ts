@@ -7,26 +7,27 @@ import { systemClock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Service } from '../protocol/service.ts'
 import type { SkillMap } from '../protocol/skills.ts'
-import type { WireClientOptions } from '../transports/client-options.ts'
 import { type Client, createClient } from './client.ts'
 import { diagnose } from './diagnose.ts'
+import { type FoundCard, findCard, isLocal } from './find-card.ts'
 import { createJournal } from './journal.ts'
 import type { Notice } from './notice.ts'
 import { backoffsOf, type ConnectOptions, type Local, type Target, type Transport } from './options.ts'
 import { createPeer } from './peer.ts'
-import { isLocal, resolveCard } from './resolve-card.ts'
 import { createTalk } from './talk.ts'
-import { verified } from './verified.ts'
 import { findWay } from './way.ts'
 
 /** What a client can speak, and over what. What is not in here is not in the bundle of its user either. */
 export interface Abilities {
   /** In the order in which they are tried where nothing else decides. */
-  readonly dialects: readonly KnownDialect[]
+  readonly dialects: readonly [KnownDialect, ...KnownDialect[]]
   /** Reads the cards of versions before 1.0. */
   readonly readOlderCard?: ReadCard
-  readonly transports: ReadonlyMap<Binding, (options: WireClientOptions) => Service>
+  readonly transports: readonly Carrier[]
 }
+
+/** A transport, which goes by the `fetch` of the client if it has none of its own. */
+export type Carrier = Pick<Transport, 'binding' | 'open'> & Partial<Transport>
 
 /**
  * Finds out what an agent speaks, and where, and gives a client that talks to it. With `connect<typeof myAgent>(…)`, or
@@ -50,72 +51,48 @@ export function createConnect(abilities: Abilities): Connect {
 }
 
 async function connect(abilities: Abilities, target: Target, options: ConnectOptions): Promise<Client> {
-  const { onNotice, timeout = 60_000, clock = systemClock } = options
+  const { onNotice, timeout = 60_000, clock = systemClock, verifyCard } = options
   const credentials = await credentialsOf(options)
   const journal = createJournal()
   const notify = (notice: Notice) => {
     if (notice.type === 'polling') journal.note({ type: 'fallback', detail: notice.message })
     onNotice?.(notice)
   }
-  const dialects = abilities.dialects.filter(({ name }) => options.dialects?.includes(name) ?? true)
-  const { names = [...abilities.transports.keys()], handedIn } = bindingsOf(options)
-  const bindings = names.filter((each) => abilities.transports.has(each) || handedIn.has(each))
-  let card: AgentCard | undefined
-  let cardUrl: string | undefined
-  const explained = (error: unknown) => diagnose(error, { card, cardUrl, hasCredentials: credentials !== undefined })
-
-  const withCredentials = (plain: Fetch) => credentials?.carriedBy(plain, () => card) ?? plain
+  let found: FoundCard | undefined
+  const explained = (error: unknown) => diagnose(error, { ...found, hasCredentials: credentials !== undefined })
+  const withCredentials = (plain: Fetch) => credentials?.carriedBy(plain, () => found?.card) ?? plain
   const fetch = withCredentials(fetchOf(target, options))
   try {
     const { dialects: readers, readOlderCard } = abilities
-    const found = await resolveCard(target, {
-      ...options,
-      authorize: credentials?.authorize,
-      fetch,
-      journal,
-      clock,
-      readers,
-      ...(readOlderCard && { readOlderCard }),
-    })
-    card = found.card
-    cardUrl = found.cardUrl
-    const addressOf = (binding: Binding, address: string) =>
-      handedIn.get(binding)?.addressOf?.(address, cardUrl) ?? address
-    const among = { dialects, bindings, addressOf, ...found }
-    const [first, ...others] = doorsOf(card, among)
-    if (!first) throw noCommonDoor()
+    const { authorize } = credentials ?? {}
+    found = await findCard(target, { ...options, authorize, fetch, journal, clock, readers, readOlderCard })
+    const { card, cardUrl } = found
+    const transports = transportsOf(abilities, options)
+    const carrierOf = (binding: Binding) => transports.find((each) => each.binding === binding) ?? noCommonDoor()
+    const among = {
+      dialects: readers.filter(({ name }) => options.dialects?.includes(name) ?? true),
+      bindings: transports.map(({ binding }) => binding),
+      addressOf: (binding: Binding, address: string) => carrierOf(binding).addressOf?.(address, cardUrl) ?? address,
+      ...found,
+    }
+    const [first = noCommonDoor(), ...others] = doorsOf(card, among)
     const open = async ({ binding, url, dialect, tenant }: Door): Promise<Service> => {
-      const own = handedIn.get(binding)
-      const create = own?.open ?? abilities.transports.get(binding)
-      if (!create) throw noCommonDoor()
-      const through = own ? withCredentials(own.fetch) : fetch
-      const spoken = await dialect.load()
-      const { verifyCard } = options
-      return create({
+      const { open, fetch: own } = carrierOf(binding)
+      return open({
         ...options,
-        fetch: through,
+        fetch: own ? withCredentials(own) : fetch,
         url,
-        dialect: spoken,
-        ...(tenant !== undefined && { tenant }),
-        ...(verifyCard && { believe: (wire: unknown) => verified(wire, url, verifyCard) }),
+        dialect: await dialect.load(),
+        tenant,
+        believe: verifyCard && (async (wire) => (await import('./verified.ts')).verified(wire, url, verifyCard)),
       })
     }
     const way = findWay({ card, doors: [first, ...others], options: among, open, journal, notify })
     const peer = createPeer({ card, door: way.door, deduplicates: options.peerDeduplicates })
-    const service = createTalk({
-      ...backoffsOf(options),
-      service: way.service,
-      peer,
-      timeout,
-      notify,
-      clock,
-      diagnose: explained,
-    })
-    return createClient({
-      card,
-      service: options.watch?.(service, card) ?? service,
-      explain: () => journal.explain(way.door()),
-    })
+    const backoffs = backoffsOf(options)
+    const service = createTalk({ ...backoffs, wire: way, peer, timeout, notify, clock, diagnose: explained })
+    const explain = () => journal.explain(way.door())
+    return createClient({ card, service: options.watch?.(service, card) ?? service, explain })
   } catch (error) {
     throw await explained(error)
   }
@@ -130,11 +107,11 @@ async function credentialsOf({ auth, authorize, fetch = globalThis.fetch }: Conn
   return { authorize: given, carriedBy }
 }
 
-/** Undefined names if nothing is said of them. */
-function bindingsOf({ bindings }: ConnectOptions) {
-  const handedIn = new Map<Binding, Transport>()
-  for (const each of bindings ?? []) if (typeof each === 'object') handedIn.set(each.binding, each)
-  return { names: bindings?.map((each) => (typeof each === 'object' ? each.binding : each)), handedIn }
+/** Those of the caller, by their names or handed in; all of ours by default. */
+function transportsOf({ transports }: Abilities, { bindings }: ConnectOptions): readonly Carrier[] {
+  const handedIn = (each: Binding | Transport) =>
+    typeof each === 'object' ? [each] : transports.filter(({ binding }) => binding === each)
+  return bindings?.flatMap(handedIn) ?? transports
 }
 
 function fetchOf(target: Target, { fetch = globalThis.fetch }: ConnectOptions): Fetch {
@@ -142,7 +119,7 @@ function fetchOf(target: Target, { fetch = globalThis.fetch }: ConnectOptions): 
   return (url, init) => target.fetch(new Request(url, init))
 }
 
-function noCommonDoor(): A2AError {
+function noCommonDoor(): never {
   const problem = 'The card names no way to the agent that this client can go.'
-  return new A2AError('unsupported-operation', problem, { reason: 'no-common-door' })
+  throw new A2AError('unsupported-operation', problem, { reason: 'no-common-door' })
 }

@@ -1,14 +1,15 @@
 import { A2AError, inContext } from '../protocol/errors.ts'
 import type { Situation } from './hints.ts'
+import { onTrouble } from './on-trouble.ts'
 
 /**
- * The error again, with the mistake that it is a sign of and what to do about it, as far as that can be told. The words
- * are loaded when something fails; where they cannot be had, as offline in a browser, the error has to do without.
+ * The error again, with the mistake that it is a sign of and what to do about it, as far as that can be told. Where the
+ * words cannot be had, the error has to do without.
  */
 export async function diagnose(error: unknown, situation: Situation): Promise<A2AError> {
   const failure = error instanceof A2AError ? error : unexpected(error)
   if (failure.hint !== undefined) return failure
-  const words = await import('./mistakes.ts').catch(() => undefined)
+  const words = await onTrouble()
   return words ? inContext(failure, words.explain(failure, situation)) : failure
 }
 

@@ -3,9 +3,9 @@ import type { A2AError } from '../protocol/errors.ts'
 
 /** What is known around a failure. */
 export interface Situation {
-  readonly card: AgentCard | undefined
+  readonly card?: AgentCard
   /** Where the card was found; undefined if it was handed in. */
-  readonly cardUrl: string | undefined
+  readonly cardUrl?: string
   readonly hasCredentials: boolean
 }
 

@@ -4,19 +4,18 @@ import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
-import { serviceOf } from '../transports/service-of.ts'
+import { type Operations, serviceOf } from '../transports/service-of.ts'
 import type { Backoff } from './backoff.ts'
 import type { ResumeOptions } from './heal.ts'
 import { newId } from './new-id.ts'
 import type { Notify } from './notice.ts'
-import { createPace } from './pace.ts'
+import { loaded } from './loaded.ts'
+import { onTrouble } from './on-trouble.ts'
 import type { Peer } from './peer.ts'
-import { resuming } from './resume.ts'
-import { operationsOf } from './way.ts'
 
 export interface TalkOptions extends Pick<ResumeOptions, 'polling' | 'clock'> {
-  /** The wire, as it is. */
-  readonly service: Service
+  /** The agent, as it is. */
+  readonly wire: Operations
   readonly peer: Peer
   readonly retry: Backoff
   readonly resume: Backoff
@@ -33,8 +32,7 @@ export interface TimedCall extends Call {
 
 /** A service that heals: it has deadlines, tries again what may be tried again, and goes on with broken streams. */
 export function createTalk(options: TalkOptions): Service {
-  const { service, peer, retry, polling, clock, timeout, notify, diagnose } = options
-  const wire = operationsOf(service)
+  const { wire, peer, retry, polling, clock, timeout, notify, diagnose } = options
 
   async function ask<O extends UnaryOperation>(
     operation: O,
@@ -48,39 +46,38 @@ export function createTalk(options: TalkOptions): Service {
     try {
       return await attempt()
     } catch (error) {
-      const again = await import('./ask-again.ts').catch(() => undefined)
-      if (!again) throw error
-      return await again.askAgain(attempt, error, { operation, peer, backoff: retry, signal, clock })
+      const trouble = await onTrouble()
+      if (!trouble) throw error
+      return await trouble.askAgain(attempt, error, { operation, peer, backoff: retry, signal, clock })
     } finally {
       release()
     }
   }
 
-  const resume = resuming({
-    service: serviceOf({ ask, follow: wire.follow }),
-    peer,
-    backoff: options.resume,
-    polling,
-    clock,
-    notify,
-  })
-
   async function* follow<O extends StreamOperation>(
     operation: O,
     request: RequestOf<O>,
-    call: TimedCall,
+    caller: TimedCall,
   ): AsyncGenerator<StreamEvent> {
-    const { timeout: limit = Number.POSITIVE_INFINITY } = call
-    const { signal, release } = withDeadline(call.signal, limit, () => expired(limit), clock)
-    const pace = createPace(clock.now)
+    const { timeout: limit = Number.POSITIVE_INFINITY } = caller
+    const { signal, release } = withDeadline(caller.signal, limit, () => expired(limit), clock)
+    const call = { ...keyed(operation, caller), signal, ...deadlineIn(limit, clock) }
+    const open = () => wire.follow(operation, request, call)
+    const isPolled = operation === 'streamMessage' && !peer.streams()
     try {
-      for await (const event of resume(request, { ...keyed(operation, call), signal, ...deadlineIn(limit, clock) })) {
-        pace.note(event)
-        yield event
+      // What heals the stream is loaded while the agent is asked; the stream can do without, but not for it.
+      let opened = isPolled ? undefined : begun(open())
+      const loading = loaded('go on with a stream', () => import('./streams.ts'))
+      const streams = await (isPolled ? loading : loading.catch(() => undefined))
+      const direct = () => {
+        const stream = opened ?? open()
+        opened = undefined
+        return stream
       }
+      const service = serviceOf({ ask, follow: wire.follow })
+      const healed = streams?.healing({ service, peer, backoff: options.resume, polling, clock, notify, request, call, direct })
+      yield* healed ?? direct()
       if (signal.reason instanceof A2AError) throw signal.reason
-      const verdict = pace.verdict()
-      if (verdict) notify(verdict)
     } catch (error) {
       throw await diagnose(error)
     } finally {
@@ -113,4 +110,20 @@ function deadlineIn(milliseconds: number, clock: Clock): Pick<Call, 'deadline'> 
 
 function expired(milliseconds: number): A2AError {
   return new A2AError('timeout', `There was no answer within ${milliseconds / 1000} seconds.`, { reason: 'deadline' })
+}
+
+/** Asks at once, and not only when the first event is wanted. */
+function begun<T>(stream: AsyncGenerator<T>): AsyncGenerator<T> {
+  const first = stream.next()
+  // Told to whoever reads it.
+  first.catch(() => {})
+  return rest(first, stream)
+}
+
+async function* rest<T>(first: Promise<IteratorResult<T>>, stream: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    for (let each = await first; !each.done; each = await stream.next()) yield each.value
+  } finally {
+    await stream.return(undefined)
+  }
 }

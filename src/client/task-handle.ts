@@ -2,9 +2,9 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
-import { allPages } from './all-pages.ts'
 import { callOf } from './call.ts'
 import { type ClientEvent, withNeeds } from './needs.ts'
+import { lists } from './on-list.ts'
 import type { CallOptions } from './options.ts'
 import { type Output, type Reply, toOutput, toReply } from './reply.ts'
 import { type PushReceiver, toConfig } from './sending.ts'
@@ -58,11 +58,9 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
       create: async (push, options) =>
         await service.createPushConfig({ ...(await toConfig(push)), taskId }, callOf(options)),
       get: (id, options) => service.getPushConfig({ taskId, id }, callOf(options)),
-      list: (options) =>
-        allPages(async (pageToken) => {
-          const page = await service.listPushConfigs({ taskId, ...(pageToken && { pageToken }) }, callOf(options))
-          return { ...page, items: page.configs }
-        }),
+      async *list(options) {
+        yield* (await lists()).allPushConfigs(service, taskId, options)
+      },
       delete: (id, options) => service.deletePushConfig({ taskId, id }, callOf(options)),
     },
   }

@@ -4,10 +4,11 @@ import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, Service } from '../protocol/service.ts'
-import { type Operations, serviceOf } from '../transports/service-of.ts'
+import { type Operations, operationsOf } from '../transports/service-of.ts'
 import type { Detours } from './detours.ts'
 import { factsOf, type Journal } from './journal.ts'
 import type { Notify } from './notice.ts'
+import { onTrouble } from './on-trouble.ts'
 import type { Failure } from './wrong-door.ts'
 
 export interface WayOptions {
@@ -21,8 +22,7 @@ export interface WayOptions {
   readonly notify: Notify
 }
 
-export interface Way {
-  readonly service: Service
+export interface Way extends Operations {
   /** The door that calls go through, once one has proved right. */
   readonly door: () => Door | undefined
 }
@@ -32,14 +32,14 @@ export interface Way {
  * Nothing is asked twice that way, since nobody was there who would have understood it.
  */
 export function findWay({ card, doors, options, open, journal, notify }: WayOptions): Way {
-  const services = new Map<Door, Service>()
+  const opened = new Map<Door, Operations>()
   let taken: Door | undefined
   let detours: Detours | undefined
 
-  async function serviceAt(door: Door): Promise<Operations> {
-    const service = services.get(door) ?? (await open(door))
-    services.set(door, service)
-    return operationsOf(service)
+  async function behind(door: Door): Promise<Operations> {
+    const known = opened.get(door) ?? operationsOf(await open(door))
+    opened.set(door, known)
+    return known
   }
 
   function settle(door: Door, [first]: readonly Failure[]): void {
@@ -52,8 +52,7 @@ export function findWay({ card, doors, options, open, journal, notify }: WayOpti
   /** The door after one that has failed; throws why there is none. */
   async function after(door: Door, error: unknown, operation: keyof Service, failures: Failure[]): Promise<Door> {
     if (taken || !(error instanceof A2AError)) throw error
-    const loaded = await import('./detours.ts').catch(() => undefined)
-    detours ??= loaded?.createDetours(card, doors, options)
+    detours ??= (await onTrouble())?.createDetours(card, doors, options)
     const failure = detours?.judge(door, error, operation)
     if (!detours || !failure) throw error
     journal.note({ type: 'door', ...factsOf(door), outcome: 'failed', detail: error.message })
@@ -67,7 +66,7 @@ export function findWay({ card, doors, options, open, journal, notify }: WayOpti
     const failures: Failure[] = []
     for (let door = taken ?? doors[0]; ; ) {
       try {
-        const wire = await serviceAt(door)
+        const wire = await behind(door)
         const result = await wire.ask(operation, request, call)
         settle(door, failures)
         return result
@@ -85,7 +84,7 @@ export function findWay({ card, doors, options, open, journal, notify }: WayOpti
     const failures: Failure[] = []
     for (let door = taken ?? doors[0]; ; ) {
       try {
-        const wire = await serviceAt(door)
+        const wire = await behind(door)
         for await (const event of wire.follow(operation, request, call)) {
           settle(door, failures)
           yield event
@@ -97,15 +96,5 @@ export function findWay({ card, doors, options, open, journal, notify }: WayOpti
     }
   }
 
-  return { service: serviceOf({ ask, follow }), door: () => taken }
-}
-
-/** The same as `Service`, seen so that the compiler follows an operation from its request to its result. */
-export function operationsOf(service: Service): Operations {
-  return {
-    ask: (operation, request, call) =>
-      (service[operation] as (request: unknown, call: Call) => Promise<never>)(request, call),
-    follow: (operation, request, call) =>
-      (service[operation] as (request: unknown, call: Call) => AsyncGenerator<StreamEvent>)(request, call),
-  }
+  return { ask, follow, door: () => taken }
 }

@@ -7,7 +7,7 @@ import { v1_0Known } from './v1.0/known.ts'
  * Every dialect that a client can speak, in the order in which they are tried where nothing else decides. Those before
  * 1.0 are loaded when a card or an agent needs them.
  */
-export const allClients: readonly KnownDialect[] = [
+export const allClients: readonly [KnownDialect, ...KnownDialect[]] = [
   v1_0Known,
   {
     name: 'v0.3-proto',

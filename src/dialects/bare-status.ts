@@ -1,6 +1,7 @@
 import type { TaskState, TaskStatus } from '../protocol/model.ts'
 import type { Carried, Carrying } from './carry.ts'
 import type { Draft } from './draft.ts'
+import { unknownMoment } from './unnumbered.ts'
 
 /** What a status on the wire says besides its message. */
 export interface BareStatus {
@@ -8,9 +9,6 @@ export interface BareStatus {
   readonly state: TaskState | 'unknown'
   readonly timestamp?: string
 }
-
-/** Stands in the model for the moment of a status that names none, and is written again only if it was named. */
-const unknownMoment = '1970-01-01T00:00:00.000Z'
 
 /** An agent that does not know what became of a task has at least not ended it. */
 export function decodeBareStatus({ state, timestamp }: BareStatus, carrying: Carrying): TaskStatus {

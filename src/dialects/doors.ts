@@ -1,6 +1,5 @@
 import type { AgentCard, AgentInterface } from '../protocol/card.ts'
 import type { Binding, KnownDialect } from './dialect.ts'
-import { parseVersion } from './negotiate.ts'
 
 /** One way to reach an agent. */
 export interface Door {
@@ -62,10 +61,10 @@ function isAlike(door: Door, dialect: KnownDialect, binding: Binding): boolean {
   return binding === 'JSONRPC' && door.dialect.sendMethod === dialect.sendMethod
 }
 
-/** A minor version that we do not know yet is one that knows ours. */
+/** Major.Minor. A minor version that we do not know yet is one that knows ours. */
 function spokenAt({ protocolVersion }: AgentInterface): string {
-  const version = parseVersion(protocolVersion) ?? protocolVersion
-  return version.startsWith('1.') ? '1.0' : version
+  const [, major, minor = '0'] = /^\s*(\d+)(?:\.(\d+))?(?:\.\d+)?\s*$/.exec(protocolVersion) ?? []
+  return major === '1' ? '1.0' : `${major}.${minor}`
 }
 
 function bindingOf(name: string): string {

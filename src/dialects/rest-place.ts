@@ -10,35 +10,28 @@ export interface Placed {
   readonly rest: JsonObject
 }
 
+type Place = readonly [method: RestPlace['method'], path: string, rest?: 'query' | 'body']
+
+const configs = '/tasks/{taskId}/pushNotificationConfigs'
+const places: Readonly<Record<Exclude<Operation, 'getExtendedCard'>, Place>> = {
+  sendMessage: ['POST', '/message:send', 'body'],
+  streamMessage: ['POST', '/message:stream', 'body'],
+  getTask: ['GET', '/tasks/{taskId}', 'query'],
+  listTasks: ['GET', '/tasks', 'query'],
+  cancelTask: ['POST', '/tasks/{taskId}:cancel', 'body'],
+  subscribeToTask: ['POST', '/tasks/{taskId}:subscribe', 'body'],
+  createPushConfig: ['POST', configs, 'body'],
+  getPushConfig: ['GET', `${configs}/{id}`],
+  listPushConfigs: ['GET', configs, 'query'],
+  deletePushConfig: ['DELETE', `${configs}/{id}`],
+}
+
 /** The paths of REST, which all versions have in common but for what they begin with and the one of the card. */
 export function restPlace(operation: Operation, cardPath: string, { taskId, configId, rest }: Placed): RestPlace {
-  const task = () => `/tasks/${segment('taskId', taskId)}`
-  const configs = () => `${task()}/pushNotificationConfigs`
-  const config = () => `${configs()}/${segment('id', configId)}`
-  switch (operation) {
-    case 'sendMessage':
-      return { method: 'POST', path: '/message:send', body: rest }
-    case 'streamMessage':
-      return { method: 'POST', path: '/message:stream', body: rest }
-    case 'getTask':
-      return { method: 'GET', path: task(), query: rest }
-    case 'listTasks':
-      return { method: 'GET', path: '/tasks', query: rest }
-    case 'cancelTask':
-      return { method: 'POST', path: `${task()}:cancel`, body: rest }
-    case 'subscribeToTask':
-      return { method: 'POST', path: `${task()}:subscribe`, body: rest }
-    case 'createPushConfig':
-      return { method: 'POST', path: configs(), body: rest }
-    case 'getPushConfig':
-      return { method: 'GET', path: config() }
-    case 'listPushConfigs':
-      return { method: 'GET', path: configs(), query: rest }
-    case 'deletePushConfig':
-      return { method: 'DELETE', path: config() }
-    case 'getExtendedCard':
-      return { method: 'GET', path: cardPath }
-  }
+  if (operation === 'getExtendedCard') return { method: 'GET', path: cardPath }
+  const [method, form, restGoes] = places[operation]
+  const path = form.replaceAll(/{(\w+)}/g, (_, name: string) => segment(name, name === 'id' ? configId : taskId))
+  return { method, path, ...(restGoes && { [restGoes]: rest }) }
 }
 
 /** An id that is missing would make it the path of something else. */

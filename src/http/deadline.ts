@@ -31,3 +31,16 @@ export function withDeadline(
     },
   }
 }
+
+/** Settles as `working` does, unless the signal is faster: not everything that works heeds it. */
+export async function unlessAborted<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: left, reject } = Promise.withResolvers<never>()
+  const leave = () => reject(signal.reason)
+  if (signal.aborted) leave()
+  signal.addEventListener('abort', leave)
+  try {
+    return await Promise.race([working, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}

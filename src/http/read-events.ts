@@ -1,3 +1,4 @@
+import { unlessAborted, withDeadline } from './deadline.ts'
 import { createEventParser, type ReadEvent } from './event-parser.ts'
 import { systemTimers, type Timers } from './timers.ts'
 
@@ -48,16 +49,11 @@ export async function* readEvents(
 }
 
 /** Settles as `reading` does, unless silence or the signal is faster. */
-async function within<T>(reading: Promise<T>, idle: number, signal: AbortSignal, timers: Timers): Promise<T> {
-  signal.throwIfAborted()
-  const { promise: given, reject } = Promise.withResolvers<never>()
-  const abort = () => reject(signal.reason)
-  signal.addEventListener('abort', abort)
-  const timer = timers.setTimeout(() => reject(new StreamSilent(idle)), idle)
+async function within<T>(reading: Promise<T>, idle: number, caller: AbortSignal, timers: Timers): Promise<T> {
+  const { signal, release } = withDeadline(caller, idle, () => new StreamSilent(idle), timers)
   try {
-    return await Promise.race([reading, given])
+    return await unlessAborted(reading, signal)
   } finally {
-    timers.clearTimeout(timer)
-    signal.removeEventListener('abort', abort)
+    release()
   }
 }

@@ -9,38 +9,11 @@ export type Phase = 'received' | 'answered' | TaskState
 /** Those after which nothing follows. */
 export type EndedPhase = 'answered' | 'completed' | 'failed' | 'canceled' | 'rejected'
 
-const open: readonly Phase[] = [
-  'submitted',
-  'working',
-  'input-required',
-  'auth-required',
-  'completed',
-  'failed',
-  'canceled',
-  'rejected',
-]
-
-/** Which state may follow which. This table is the only place that knows. */
-const next: Record<Phase, readonly Phase[]> = {
-  received: ['answered', ...open],
-  submitted: open,
-  working: open.filter((phase) => phase !== 'submitted'),
-  'input-required': open.filter((phase) => phase !== 'submitted'),
-  'auth-required': open.filter((phase) => phase !== 'submitted'),
-  answered: [],
-  completed: [],
-  failed: [],
-  canceled: [],
-  rejected: [],
-}
-
-export function canFollow(from: Phase, to: Phase): boolean {
-  return next[from].includes(to)
-}
+const ended: ReadonlySet<Phase> = new Set<EndedPhase>(['answered', 'completed', 'failed', 'canceled', 'rejected'])
 
 /** Nothing follows an ended exchange. */
 export function isEnded(phase: Phase): boolean {
-  return next[phase].length === 0
+  return ended.has(phase)
 }
 
 /** The task waits for its caller: a blocking call returns here. */

@@ -1,5 +1,6 @@
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
-import { canFollow, type Phase } from '../protocol/states.ts'
+import type { Phase } from '../protocol/states.ts'
+import { canFollow } from '../protocol/transitions.ts'
 import type { TaskLog } from '../tasks/log.ts'
 
 /** To whom a writer belongs, and what it tells it. */

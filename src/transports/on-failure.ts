@@ -20,16 +20,3 @@ export async function failureOf(error: unknown, url: string, signal: AbortSignal
     return unexplained as A2AError
   }
 }
-
-/** Not every `fetch` heeds its signal. */
-export async function unlessGivenUp<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: left, reject } = Promise.withResolvers<never>()
-  const leave = () => reject(signal.reason)
-  if (signal.aborted) leave()
-  signal.addEventListener('abort', leave)
-  try {
-    return await Promise.race([working, left])
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
-}

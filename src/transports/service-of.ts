@@ -23,3 +23,13 @@ export function serviceOf({ ask, follow }: Operations): Service {
     getExtendedCard: (request, call) => ask('getExtendedCard', request, call),
   }
 }
+
+/** The same as `Service`, seen so that the compiler follows an operation from its request to its result. */
+export function operationsOf(service: Service): Operations {
+  return {
+    ask: (operation, request, call) =>
+      (service[operation] as (request: unknown, call: Call) => Promise<never>)(request, call),
+    follow: (operation, request, call) =>
+      (service[operation] as (request: unknown, call: Call) => AsyncGenerator<StreamEvent>)(request, call),
+  }
+}

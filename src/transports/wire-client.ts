@@ -1,6 +1,6 @@
 import type { Binding, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
 import { orLeniently } from '../dialects/or-leniently.ts'
-import { withDeadline } from '../http/deadline.ts'
+import { unlessAborted, withDeadline } from '../http/deadline.ts'
 import { StreamSilent } from '../http/read-events.ts'
 import { A2AError, inContext } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
@@ -8,7 +8,7 @@ import type { JsonObject } from '../protocol/model.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
 import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from './client-options.ts'
 import { numbered } from './numbered.ts'
-import { failureOf, failures, unlessGivenUp } from './on-failure.ts'
+import { failureOf, failures } from './on-failure.ts'
 import { type Answer, readAnswer } from './read-answer.ts'
 import { readStream } from './read-stream.ts'
 import { serviceOf } from './service-of.ts'
@@ -52,7 +52,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     const { signal } = call
     const sent = { ...parametersOf(options, call), ...headers, ...(body && { 'content-type': contentType }) }
     const asking = fetch(url, { method, headers: sent, signal, ...(body && { body: JSON.stringify(body) }) })
-    return await unlessGivenUp(asking, signal)
+    return await unlessAborted(asking, signal)
   }
 
   /** Tries one request after the other until somebody is there. */
@@ -94,7 +94,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     const call = { ...caller, signal }
     const open = async (composed: Composed) => {
       const response = await send(composed, call, headers)
-      const stream = await unlessGivenUp(readStream(response, { ...limits, url: composed.url, signal }), signal)
+      const stream = await unlessAborted(readStream(response, { ...limits, url: composed.url, signal }), signal)
       return 'answer' in stream ? { result: await speech.resultIn(stream.answer, operation) } : stream
     }
     const eventOf = (wire: unknown) => orLeniently(dialect, ({ decodeEvent }) => decodeEvent(wire, request))
@@ -123,7 +123,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
       const attempt = async (composed: Composed) => {
         const response = await send(composed, call, headers)
         const reading = readAnswer(response, { ...limits, url: composed.url })
-        return await speech.resultIn(await unlessGivenUp(reading, call.signal), operation)
+        return await speech.resultIn(await unlessAborted(reading, call.signal), operation)
       }
       const result = await ask(operation, request, attempt, call)
       try {

@@ -5,4 +5,4 @@ import { overHttp } from '../over-http.ts'
 export * from '../surface.ts'
 
 /** Speaks A2A 1.0 alone, and is half as large for it. */
-export const connect: Connect = createConnect({ dialects: [v1_0Known], transports: overHttp })
+export const connect: Connect = /* @__PURE__ */ createConnect({ dialects: [v1_0Known], transports: overHttp })

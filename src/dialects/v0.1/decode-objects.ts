@@ -9,9 +9,7 @@ import { messageIds } from './message-ids.ts'
 import { decodePart } from './parts.ts'
 import type * as wire from './schemas.ts'
 import { decodeState } from './states.ts'
-
-/** How far a task is, a transport that numbers its events knows: here it is 0. */
-export const generation = 0
+import { generation } from '../unnumbered.ts'
 
 /** A task that tells no session is of the one that was asked for, and if none was, of one that is its own. */
 export function decodeTask(task: TypeOf<typeof wire.Task>, askedSession?: string): Task {

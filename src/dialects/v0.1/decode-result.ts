@@ -9,11 +9,11 @@ import {
   decodePushConfig,
   decodeStatus,
   decodeTask,
-  generation,
   messageDecoder,
 } from './decode-objects.ts'
 import { missing } from './methods.ts'
 import * as wire from './schemas.ts'
+import { generation } from '../unnumbered.ts'
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   ...missing,

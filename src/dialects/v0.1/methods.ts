@@ -11,7 +11,7 @@ export const methods = {
   getPushConfig: 'tasks/pushNotification/get',
 }
 
-export const operations = operationsByMethod(methods, {})
+export const operations = /* @__PURE__ */ operationsByMethod(methods, {})
 
 /** The operations that 0.1 has no method for, wherever one must be named. */
 export const missing = {

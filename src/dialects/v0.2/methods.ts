@@ -9,4 +9,4 @@ export const methods: Dialect['methods'] = {
   getExtendedCard: 'agent/authenticatedExtendedCard',
 }
 
-export const operations = operationsByMethod(methods, {})
+export const operations = /* @__PURE__ */ operationsByMethod(methods, {})

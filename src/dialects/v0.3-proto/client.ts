@@ -1,5 +1,5 @@
 import type { ClientDialect } from '../dialect.ts'
-import * as carry from './carry.ts'
+import { carried, carrying } from './carry.ts'
 import { decodeCard } from './decode-card.ts'
 import { decodeEvent, decodeResult } from './decode-result.ts'
 import { encodeRequest } from './encode-request.ts'
@@ -17,7 +17,7 @@ export const v0_3ProtoClient: ClientDialect = {
   /** Servers of the Python SDK answer with the card as the JSON of 0.3 has it. */
   async lenient() {
     const { lenientReading, cleanSecurity } = await import('../lenient-card.ts')
-    return lenientReading({ decodeCard, decodeResult }, (card) => cleanSecurity(card, 'security'), carry)
+    return lenientReading({ decodeCard, decodeResult }, (card) => cleanSecurity(card, 'security'), { carrying, carried })
   },
   rest: restAsking,
   decodeCard,

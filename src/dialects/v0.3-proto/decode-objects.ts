@@ -7,6 +7,7 @@ import type { ConfigAddress } from './names.ts'
 import { decodePart } from './parts.ts'
 import { decodeReferences } from './references.ts'
 import type * as wire from './schemas.ts'
+import { generation } from '../unnumbered.ts'
 
 export function decodeMessage({ content, ...message }: TypeOf<typeof wire.Message>): Message {
   return { ...message, ...decodeReferences(message), parts: content.map(decodePart) }
@@ -19,9 +20,6 @@ export function decodeArtifact({ parts, ...artifact }: TypeOf<typeof wire.Artifa
 export function decodeStatus({ message, ...status }: TypeOf<typeof wire.TaskStatus>): TaskStatus {
   return { ...decodeBareStatus(status, carrying), message: message && decodeMessage(message) }
 }
-
-/** How far a task is, a transport that numbers its events knows: here it is 0. */
-export const generation = 0
 
 /** What an agent leaves open is empty in the model. */
 export function decodeTask(task: TypeOf<typeof wire.Task>): Task {

@@ -11,10 +11,10 @@ import {
   decodeNamedConfig,
   decodeStatus,
   decodeTask,
-  generation,
 } from './decode-objects.ts'
 import { cleanConfig, cleanConfigs, cleanEvent, cleanTask, cleanTasks } from './lenient-result.ts'
 import * as wire from './schemas.ts'
+import { generation } from '../unnumbered.ts'
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, cleanEvent(result))),

@@ -15,7 +15,7 @@ export const methods: Readonly<Partial<Record<Operation, string>>> = {
   getExtendedCard: 'GetAgentCard',
 }
 
-export const operations = operationsByMethod(methods, {
+export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   // As they were called up to 0.2.4.
   CreateTaskPushNotification: 'createPushConfig',
   GetTaskPushNotification: 'getPushConfig',

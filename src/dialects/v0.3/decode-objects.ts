@@ -6,6 +6,7 @@ import type { TypeOf } from '../shape.ts'
 import { carrying } from './carry.ts'
 import { decodePart } from './parts.ts'
 import type * as wire from './schemas.ts'
+import { generation } from '../unnumbered.ts'
 
 export function decodeMessage(message: TypeOf<typeof wire.Message>): Message {
   return { ...message, parts: message.parts.map(decodePart) }
@@ -19,9 +20,6 @@ export function decodeStatus({ message, ...status }: TypeOf<typeof wire.TaskStat
   const decoded = decodeBareStatus(status, carrying)
   return message === undefined ? decoded : { ...decoded, message: decodeMessage(message) }
 }
-
-/** How far a task is, a transport that numbers its events knows: here it is 0. */
-export const generation = 0
 
 export function decodeTask({ status, artifacts, history, ...task }: TypeOf<typeof wire.Task>): Task {
   const kept: Draft = {}

@@ -12,10 +12,10 @@ import {
   decodePushConfig,
   decodeStatus,
   decodeTask,
-  generation,
 } from './decode-objects.ts'
 import { cleanEvent, cleanPage, cleanTask } from './lenient.ts'
 import * as wire from './schemas.ts'
+import { generation } from '../unnumbered.ts'
 
 const read = leniently(readResult)
 

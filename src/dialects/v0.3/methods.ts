@@ -16,7 +16,7 @@ export const methods: Readonly<Record<Operation, string>> = {
   getExtendedCard: 'agent/getAuthenticatedExtendedCard',
 }
 
-export const operations = operationsByMethod(methods, {
+export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   // As A2A 0.3.0 §11.1.3 has it.
   'agent/authenticatedExtendedCard': 'getExtendedCard',
 })

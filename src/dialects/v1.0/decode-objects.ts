@@ -3,15 +3,13 @@ import { decodeBareStatus } from '../bare-status.ts'
 import type { TypeOf } from '../shape.ts'
 import { carrying } from './carry.ts'
 import type * as wire from './schemas.ts'
+import { generation } from '../unnumbered.ts'
 
 /** Messages, artifacts and push configs are read as the model has them. */
 
 export function decodeStatus(status: TypeOf<typeof wire.TaskStatus>): TaskStatus {
   return { ...status, ...decodeBareStatus(status, carrying) }
 }
-
-/** How far a task is, a transport that numbers its events knows: here it is 0. */
-export const generation = 0
 
 /** What an agent leaves open is empty in the model. */
 export function decodeTask(task: TypeOf<typeof wire.Task>): Task {

@@ -5,8 +5,9 @@ import type { ClientDialect } from '../dialect.ts'
 import { readResult } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
 import { decodeCard } from './decode-card.ts'
-import { decodeStatus, decodeTask, generation } from './decode-objects.ts'
+import { decodeStatus, decodeTask } from './decode-objects.ts'
 import * as wire from './schemas.ts'
+import { generation } from '../unnumbered.ts'
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, result)),

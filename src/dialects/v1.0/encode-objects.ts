@@ -1,23 +1,12 @@
-import type { Artifact, JsonObject, Message, Task, TaskStatus } from '../../protocol/model.ts'
-import type { PushConfig } from '../../protocol/service.ts'
+import type { Artifact, JsonObject, Task, TaskStatus } from '../../protocol/model.ts'
 import { encodeBareStatus } from '../bare-status.ts'
 import type { Draft } from '../draft.ts'
 import { carried } from './carry.ts'
+import { encodeMessage } from './encode-message.ts'
 import { encodePart } from './parts.ts'
-import { Role, State } from './schemas.ts'
+import { stateNames } from './words.ts'
 
 /** Strict protobuf parsers fail on a member they do not know. Empty strings and lists are left out, as ProtoJSON does. */
-
-export function encodeMessage(message: Message): JsonObject {
-  const { messageId, role, parts, contextId, taskId, referenceTaskIds, extensions, metadata } = message
-  const wire: Draft = { messageId, role: Role.names[role], parts: parts.map(encodePart) }
-  if (contextId) wire.contextId = contextId
-  if (taskId) wire.taskId = taskId
-  if (referenceTaskIds?.length) wire.referenceTaskIds = referenceTaskIds
-  if (extensions?.length) wire.extensions = extensions
-  if (metadata) wire.metadata = metadata
-  return wire
-}
 
 export function encodeArtifact({ artifactId, parts, name, description, extensions, metadata }: Artifact): JsonObject {
   const wire: Draft = { artifactId, parts: parts.map(encodePart) }
@@ -31,7 +20,7 @@ export function encodeArtifact({ artifactId, parts, name, description, extension
 export function encodeStatus(status: TaskStatus): JsonObject {
   const { state, message } = status
   const { timestamp } = encodeBareStatus(status, carried)
-  const wire: Draft = { state: State.names[state] }
+  const wire: Draft = { state: stateNames[state] }
   if (timestamp !== undefined) wire.timestamp = timestamp
   if (message) wire.message = encodeMessage(message)
   return wire
@@ -56,18 +45,5 @@ function draftTask({ id, contextId, status, history, metadata }: Task): Draft {
   wire.status = encodeStatus(status)
   if (history.length > 0) wire.history = history.map(encodeMessage)
   if (metadata) wire.metadata = metadata
-  return wire
-}
-
-export function encodePushConfig({ tenant, id, taskId, url, token, authentication }: PushConfig): JsonObject {
-  const wire: Draft = { url }
-  if (tenant) wire.tenant = tenant
-  if (id) wire.id = id
-  if (taskId) wire.taskId = taskId
-  if (token) wire.token = token
-  if (authentication) {
-    const { scheme, credentials } = authentication
-    wire.authentication = credentials ? { scheme, credentials } : { scheme }
-  }
   return wire
 }

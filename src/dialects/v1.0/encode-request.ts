@@ -1,79 +1,48 @@
 import type { JsonObject } from '../../protocol/model.ts'
-import type { PushConfigRef, SendConfiguration, SendRequest, TaskAddress } from '../../protocol/service.ts'
+import type { PushConfigRef, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import type { ClientDialect } from '../dialect.ts'
-import type { Draft } from '../draft.ts'
-import { encodeMessage, encodePushConfig } from './encode-objects.ts'
-import { State } from './schemas.ts'
+import { filled } from '../filled.ts'
+import { encodeMessage, encodePushConfig } from './encode-message.ts'
+import { stateNames } from './words.ts'
 
 export const encodeRequest: ClientDialect['encodeRequest'] = {
   sendMessage: encodeSend,
   streamMessage: encodeSend,
-  getTask({ historyLength, ...address }) {
-    const wire = draftAddress(address)
-    if (historyLength !== undefined) wire.historyLength = historyLength
-    return wire
-  },
+  getTask: ({ tenant, taskId, historyLength }) => filled({ tenant, id: taskId, historyLength }),
   listTasks({ tenant, contextId, state, statusSince, pageSize, pageToken, historyLength, includeArtifacts }) {
-    const wire = draftFor(tenant)
-    if (contextId) wire.contextId = contextId
-    if (state) wire.status = State.names[state]
-    if (pageSize !== undefined) wire.pageSize = pageSize
-    if (pageToken) wire.pageToken = pageToken
-    if (historyLength !== undefined) wire.historyLength = historyLength
-    if (statusSince) wire.statusTimestampAfter = statusSince
-    if (includeArtifacts !== undefined) wire.includeArtifacts = includeArtifacts
-    return wire
+    const status = state && stateNames[state]
+    const page = { pageSize, pageToken, historyLength, includeArtifacts }
+    return filled({ tenant, contextId, status, statusTimestampAfter: statusSince, ...page })
   },
-  cancelTask({ metadata, ...address }) {
-    const wire = draftAddress(address)
-    if (metadata) wire.metadata = metadata
-    return wire
-  },
-  subscribeToTask: draftAddress,
+  cancelTask: ({ tenant, taskId, metadata }) => filled({ tenant, id: taskId, metadata }),
+  subscribeToTask: ({ tenant, taskId }) => filled({ tenant, id: taskId }),
   createPushConfig: encodePushConfig,
   getPushConfig: encodePushConfigRef,
-  listPushConfigs({ tenant, taskId, pageSize, pageToken }) {
-    const wire = draftFor(tenant)
-    wire.taskId = taskId
-    if (pageSize) wire.pageSize = pageSize
-    if (pageToken) wire.pageToken = pageToken
-    return wire
-  },
+  listPushConfigs: ({ tenant, taskId, pageSize, pageToken }) =>
+    filled({ tenant, taskId, pageSize: pageSize || undefined, pageToken }),
   deletePushConfig: encodePushConfigRef,
-  getExtendedCard: ({ tenant }) => draftFor(tenant),
+  getExtendedCard: ({ tenant }) => filled({ tenant }),
 }
 
 function encodeSend({ tenant, message, configuration, metadata }: SendRequest): JsonObject {
-  const wire = draftFor(tenant)
-  wire.message = encodeMessage(message)
-  if (configuration) wire.configuration = encodeConfiguration(configuration)
-  if (metadata) wire.metadata = metadata
-  return wire
+  return filled({
+    tenant,
+    message: encodeMessage(message),
+    configuration: configuration && encodeConfiguration(configuration),
+    metadata,
+  })
 }
 
 function encodeConfiguration(configuration: SendConfiguration): JsonObject {
   const { acceptedOutputModes, historyLength, returnImmediately, push } = configuration
-  const wire: Draft = {}
-  if (acceptedOutputModes?.length) wire.acceptedOutputModes = acceptedOutputModes
-  if (push) wire.taskPushNotificationConfig = encodePushConfig(push)
-  if (historyLength !== undefined) wire.historyLength = historyLength
-  if (returnImmediately) wire.returnImmediately = true
-  return wire
+  return filled({
+    acceptedOutputModes,
+    taskPushNotificationConfig: push && encodePushConfig(push),
+    historyLength,
+    returnImmediately: returnImmediately || undefined,
+  })
 }
 
 function encodePushConfigRef({ tenant, taskId, id }: PushConfigRef): JsonObject {
-  const wire = draftFor(tenant)
-  wire.taskId = taskId
-  if (id) wire.id = id
-  return wire
-}
-
-function draftAddress({ tenant, taskId }: TaskAddress): Draft {
-  const wire = draftFor(tenant)
-  wire.id = taskId
-  return wire
-}
-
-function draftFor(tenant: string | undefined): Draft {
-  return tenant ? { tenant } : {}
+  return filled({ tenant, taskId, id })
 }

@@ -4,14 +4,8 @@ import type { Outcome } from '../../protocol/service.ts'
 import type { ServerDialect } from '../dialect.ts'
 import type { Draft } from '../draft.ts'
 import { encodeCard } from './encode-card.ts'
-import {
-  encodeArtifact,
-  encodeListedTask,
-  encodeMessage,
-  encodePushConfig,
-  encodeStatus,
-  encodeTask,
-} from './encode-objects.ts'
+import { encodeMessage, encodePushConfig } from './encode-message.ts'
+import { encodeArtifact, encodeListedTask, encodeStatus, encodeTask } from './encode-objects.ts'
 
 export const encodeResult = {
   sendMessage: encodeOutcome,

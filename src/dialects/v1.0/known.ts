@@ -1,12 +1,12 @@
 import type { KnownDialect } from '../dialect.ts'
-import { v1_0Client } from './client.ts'
+import { v1_0Light } from './light.ts'
 
-const { name, version, bindings, methods } = v1_0Client
+const { name, version, bindings, methods } = v1_0Light
 
 export const v1_0Known: KnownDialect = {
   name,
   version,
   bindings,
   sendMethod: methods.sendMessage,
-  load: () => v1_0Client,
+  load: () => v1_0Light,
 }

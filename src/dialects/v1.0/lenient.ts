@@ -7,7 +7,7 @@ export function cleanCard(given: unknown): CleanCard {
   return cleanSecurity(isObject(given) ? withInterfaces(given) : given, 'securityRequirements')
 }
 
-export { lenientReading } from '../lenient-card.ts'
+
 
 function withInterfaces(card: JsonObject): JsonObject {
   const { supportedInterfaces } = card

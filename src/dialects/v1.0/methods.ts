@@ -15,7 +15,7 @@ export const methods: Readonly<Record<Operation, string>> = {
   getExtendedCard: 'GetExtendedAgentCard',
 }
 
-export const operations = operationsByMethod(methods, {
+export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   // As the release candidate had it.
   ListTaskPushNotificationConfig: 'listPushConfigs',
 })

@@ -15,23 +15,7 @@ export const restAsking: RestAsking = {
 
 function placed(operation: Operation, wire: JsonObject): Placed {
   const { taskId, id, ...rest } = wire
-  switch (operation) {
-    case 'getTask':
-    case 'cancelTask':
-    case 'subscribeToTask':
-      return { taskId: id, rest }
-    case 'getPushConfig':
-    case 'deletePushConfig':
-      return { taskId, configId: id, rest }
-    case 'createPushConfig':
-      // Its body is the config, which knows its task, too: not every server looks into the path.
-      return { taskId, rest: wire }
-    case 'listPushConfigs':
-      return { taskId, rest }
-    case 'sendMessage':
-    case 'streamMessage':
-    case 'listTasks':
-    case 'getExtendedCard':
-      return { rest: wire }
-  }
+  // Its body is the config, which knows its task, too: not every server looks into the path.
+  if (operation === 'createPushConfig') return { taskId, rest: wire }
+  return taskId === undefined ? { taskId: id, rest } : { taskId, configId: id, rest }
 }

@@ -1,24 +1,15 @@
-import type { Role as RoleWord, TaskState } from '../../protocol/model.ts'
 import { assumed } from '../assumed.ts'
 import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { bytes, int32, protoEnum, timestamp } from '../proto-shape.ts'
 import { boolean, json, list, string, struct } from '../shape.ts'
+import { roleNames, stateNames } from './words.ts'
 
 /** The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`. */
 
-export const State = protoEnum<TaskState>('TASK_STATE_UNSPECIFIED', {
-  submitted: 'TASK_STATE_SUBMITTED',
-  working: 'TASK_STATE_WORKING',
-  completed: 'TASK_STATE_COMPLETED',
-  failed: 'TASK_STATE_FAILED',
-  canceled: 'TASK_STATE_CANCELED',
-  'input-required': 'TASK_STATE_INPUT_REQUIRED',
-  rejected: 'TASK_STATE_REJECTED',
-  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
-})
+export const State = protoEnum('TASK_STATE_UNSPECIFIED', stateNames)
 
-export const Role = protoEnum<RoleWord>('ROLE_UNSPECIFIED', { user: 'ROLE_USER', agent: 'ROLE_AGENT' })
+export const Role = protoEnum('ROLE_UNSPECIFIED', roleNames)
 
 export const words = list(string({ min: 1 }), { max: maxWords })
 export const tenant = implicit(string({ max: 256 }))

@@ -5,7 +5,7 @@ import {
   type StreamOperation,
   type UnaryOperation,
 } from '../../dialects/dialect.ts'
-import { withDeadline } from '../../http/deadline.ts'
+import { unlessAborted, withDeadline } from '../../http/deadline.ts'
 import { StreamSilent } from '../../http/read-events.ts'
 import type { Clock } from '../../protocol/clock.ts'
 import { A2AError, inContext } from '../../protocol/errors.ts'
@@ -15,7 +15,7 @@ import type { Call, Operation, Service } from '../../protocol/service.ts'
 import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from '../client-options.ts'
 import { lostAnswer, notInDialect } from '../lost-answer.ts'
 import { numbered } from '../numbered.ts'
-import { unlessGivenUp } from '../on-failure.ts'
+
 import { serviceOf } from '../service-of.ts'
 import { a2aServices } from './a2a-services.ts'
 import { encodeFrame } from './frames.ts'
@@ -47,7 +47,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
     const headers = { ...fixed, ...parametersOf(options, call), ...timeoutOf(call, clock), ...more }
     const { signal } = call
     const init = { method: 'POST', headers, body: body as Uint8Array<ArrayBuffer>, signal }
-    const response = await unlessGivenUp(fetch(url, init), signal)
+    const response = await unlessAborted(fetch(url, init), signal)
     const messageLimit = isStream(operation) ? eventLimit : answerLimit
     yield* readReply(response, { dialect, url, type: method.output, answerLimit, messageLimit, jsonDepth })
   }

@@ -1,0 +1,5 @@
+import { loaded } from './loaded.ts'
+
+export function lists(): Promise<typeof import('./lists.ts')> {
+  return loaded('list', () => import('./lists.ts'))
+}

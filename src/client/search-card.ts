@@ -1,0 +1,93 @@
+import { isObject } from '../dialects/is-object.ts'
+import { readPeerCard } from '../dialects/peer-card.ts'
+import type { AgentCard } from '../protocol/card.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { JsonObject } from '../protocol/model.ts'
+import { failureOf, failures } from '../transports/on-failure.ts'
+import { cardUrls, type FoundCard, isLocal, localOrigin, noteFound, type SearchOptions } from './find-card.ts'
+import { isCard } from './is-card.ts'
+import { isFile } from './is-file.ts'
+import { backoffsOf, type Local, type Target } from './options.ts'
+import { isTransient, retrying } from './retry.ts'
+import { verified } from './verified.ts'
+
+/** The card of a target, whatever and wherever it is, and however it is written. */
+export async function searchCard(target: Target, options: SearchOptions): Promise<FoundCard> {
+  const { journal, clock, signal, verifyCard: verify } = options
+  if (isModel(target)) return { card: target }
+  if (!isAddress(target)) return read(await verified(requireCard(target), undefined, verify), options)
+  if (!isLocal(target) && isFile(target)) {
+    // Browsers have no files, and need nothing of it.
+    const { readCardFile } = await import('./card-file.ts')
+    return read(await readCardFile(target, { journal, ...(verify && { verify }) }), options)
+  }
+  const find = () => searchAt(cardUrls(target), isLocal(target) ? localOrigin : `${target}`, options)
+  const { retry } = backoffsOf(options)
+  const { wire, url } = await find().catch((error) =>
+    retrying(find, error, { backoff: retry, signal, clock, isWorthIt: isTransient }),
+  )
+  return { ...(await read(wire, options)), cardUrl: url }
+}
+
+async function read(wire: JsonObject, { journal, readers, readOlderCard }: SearchOptions): Promise<FoundCard> {
+  const { card, evidence, orElse } = await readPeerCard(wire, readers, readOlderCard)
+  journal.note({ type: 'reading', detail: evidence })
+  return { card, ...(orElse !== undefined && { orElse }) }
+}
+
+async function searchAt(urls: readonly string[], target: string, options: SearchOptions) {
+  const { journal, signal } = options
+  if (urls.length === 0) {
+    const problem = `${JSON.stringify(target)} is no address of an agent.`
+    throw new A2AError('invalid-params', problem, { reason: 'bad-url', url: target })
+  }
+  const failures: string[] = []
+  for (const url of urls) {
+    try {
+      return await cardAt(url, options)
+    } catch (error) {
+      const failure = await failureOf(error, url, signal)
+      journal.note({ type: 'card', url, outcome: 'failed', detail: failure.message })
+      if (!isElsewhere(failure)) throw failure
+      failures.push(failure.message)
+    }
+  }
+  throw new A2AError('invalid-agent-response', `There is no agent card at ${target}. ${failures.join(' ')}`, {
+    reason: 'card-not-found',
+    url: urls[0],
+  })
+}
+
+/** Whether it may be at another address. What nobody answers, or refuses, is not looked for behind its back. */
+function isElsewhere({ code, reason }: A2AError): boolean {
+  return code === 'method-not-found' || reason === 'html' || reason === 'not-json' || reason === 'not-a-card'
+}
+
+async function cardAt(asked: string, options: SearchOptions) {
+  const seen = await options.look(asked)
+  const { answer, unchanged } = seen
+  const isRefused = answer.status < 200 || answer.status >= 300 || answer.form !== 'json'
+  if (!unchanged && isRefused) throw (await failures()).foreignAnswer(answer)
+  const wire = unchanged ?? answer.body
+  if (!isObject(wire) || !isCard(wire)) {
+    const problem = `${asked} has JSON that is no agent card.`
+    throw new A2AError('invalid-agent-response', problem, { reason: 'not-a-card', url: asked })
+  }
+  const believed = await verified(wire, asked, options.verifyCard)
+  return { wire: believed, url: noteFound(seen, { ...options, url: asked, wire }) }
+}
+
+/** An agent as its author wrote it has no way to be asked. */
+function requireCard(target: JsonObject): JsonObject {
+  if (typeof target.run !== 'function') return target
+  const problem = 'This agent cannot be asked: expected one made by agent() of parley-a2a, or createHandler(agent).'
+  throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })
+}
+
+function isAddress(target: Target): target is string | URL | Local {
+  return typeof target === 'string' || target instanceof URL || isLocal(target)
+}
+
+function isModel(target: Target): target is AgentCard {
+  return isObject(target) && Array.isArray(target.interfaces) && target.supportedInterfaces === undefined
+}
