@@ -47,7 +47,8 @@ const rooms = defineConfig({
 })
 
 /** What only one of the entries needs at first. */
-const ownOfEntries = /src\/client\/(credentials\/|connect|index|pause|v1\.0)|dialects\/all-clients|http\/network-failure/
+const ownOfEntries =
+  /src\/client\/(credentials\/|connect|index|pause|v1\.0)|dialects\/all-clients|http\/network-failure/
 
 /** Apart, for browsers: whoever bundles it gets nothing that only servers need, and as few chunks as can be. */
 const web = defineConfig({

@@ -12,7 +12,7 @@ import { diagnose } from './diagnose.ts'
 import { type FoundCard, findCard, isLocal } from './find-card.ts'
 import { createJournal } from './journal.ts'
 import type { Notice } from './notice.ts'
-import { backoffsOf, type ConnectOptions, type Local, type Target, type Transport } from './options.ts'
+import type { ConnectOptions, Local, Target, Transport } from './options.ts'
 import { createPeer } from './peer.ts'
 import { createTalk } from './talk.ts'
 import { findWay } from './way.ts'
@@ -89,8 +89,7 @@ async function connect(abilities: Abilities, target: Target, options: ConnectOpt
     }
     const way = findWay({ card, doors: [first, ...others], options: among, open, journal, notify })
     const peer = createPeer({ card, door: way.door, deduplicates: options.peerDeduplicates })
-    const backoffs = backoffsOf(options)
-    const service = createTalk({ ...backoffs, wire: way, peer, timeout, notify, clock, diagnose: explained })
+    const service = createTalk({ ...options, wire: way, peer, timeout, notify, clock, diagnose: explained })
     const explain = () => journal.explain(way.door())
     return createClient({ card, service: options.watch?.(service, card) ?? service, explain })
   } catch (error) {

@@ -6,12 +6,11 @@ import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { JsonObject } from '../protocol/model.ts'
+import { loaded } from '../protocol/loaded.ts'
 import { answerLimitsOf } from '../transports/client-options.ts'
 import { type Answer, readAnswer } from '../transports/read-answer.ts'
 import { type CardCache, createCardCache } from './card-cache.ts'
 import type { Journal } from './journal.ts'
-import { loaded } from './loaded.ts'
 import type { ConnectOptions, Local, Target } from './options.ts'
 
 /** Whom a target means. */
@@ -30,17 +29,10 @@ export interface FindCardOptions extends ConnectOptions {
   readonly readOlderCard?: ReadCard
 }
 
-/** What was at an address. */
-export interface Look {
-  readonly answer: Answer
-  /** The card as it was when it was last seen there, if it still is. */
-  readonly unchanged: JsonObject | undefined
-}
-
 export interface SearchOptions extends FindCardOptions {
   readonly cache: CardCache
   readonly signal: AbortSignal
-  readonly look: (url: string) => Promise<Look>
+  readonly look: (url: string) => Promise<Answer>
 }
 
 /** Cards without credentials are the same for everybody. */
@@ -51,18 +43,44 @@ const sharedCards = createCardCache()
  * loaded if the first look shows none of those.
  */
 export async function findCard(target: Target, options: FindCardOptions): Promise<FoundCard> {
-  const { clock, timeout = 30_000 } = options
+  const { fetch, clock, readers, journal, verifyCard, timeout = 30_000 } = options
   const expired = () => new A2AError('timeout', `There was no card within ${timeout / 1000} seconds.`)
   const { signal, release } = withDeadline(options.signal ?? new AbortController().signal, timeout, expired, clock)
   const isShared = !isLocal(target) && options.authorize === undefined
   const cache = options.cardCache ?? (isShared ? sharedCards : createCardCache(1))
-  const [url = ''] = cardUrls(target)
-  const look = (at: string) => lookAt(at, options, cache, signal)
-  let first: Promise<Look> | undefined = url === '' ? undefined : look(url)
+  const [newest] = readers
+
+  async function look(url: string): Promise<Answer> {
+    const etag = cache.get(url)?.etag
+    // Some servers have a card for each version.
+    const headers = {
+      accept: 'application/json',
+      'a2a-version': newest.version,
+      ...(etag && { 'if-none-match': etag }),
+    }
+    const response = await fetch(url, { method: 'GET', headers, signal })
+    return await readAnswer(response, { ...answerLimitsOf({ answerLimit: 2 ** 20 }), url })
+  }
+
+  /** Throws if it is no usual card of the newest version. */
+  async function read({ url: cardUrl, body, headers }: Answer): Promise<FoundCard> {
+    const { decodeCard } = await newest.load()
+    const card = decodeCard(body)
+    const etag = headers.get('etag')
+    if (etag !== null && isObject(body)) cache.set(url, { etag, wire: body })
+    journal.note({ type: 'card', url: cardUrl, outcome: 'found', detail: '' })
+    journal.note({ type: 'reading', detail: namedVersions })
+    return { card, cardUrl }
+  }
+
+  const url = likeliestUrl(target)
+  let first = url ? look(url) : undefined
   try {
-    const found = await first?.then((seen) => readPlainly(seen, { ...options, url, cache })).catch(() => undefined)
+    const answer = await first?.catch(() => undefined)
+    const isUsual = answer?.status === 200 && !verifyCard
+    const found = isUsual && (await read(answer).catch(() => undefined))
     if (found) return found
-    const { searchCard } = await loaded('find the card', () => import('./search-card.ts'))
+    const { searchCard } = await loaded('find the card', import('./search-card.ts'))
     return await searchCard(target, {
       ...options,
       cache,
@@ -79,73 +97,21 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
   }
 }
 
-async function lookAt(
-  url: string,
-  { fetch, readers: [newest] }: FindCardOptions,
-  cache: CardCache,
-  signal: AbortSignal,
-): Promise<Look> {
-  const known = cache.get(url)
-  const headers = {
-    accept: 'application/json',
-    // Some servers have a card for each version.
-    'a2a-version': newest.version,
-    ...(known && { 'if-none-match': known.etag }),
-  }
-  const response = await fetch(url, { method: 'GET', headers, signal })
-  const answer = await readAnswer(response, { ...answerLimitsOf({ answerLimit: 2 ** 20 }), url })
-  return { answer, unchanged: answer.status === 304 ? known?.wire : undefined }
-}
-
-/** Throws if it is no usual card of the newest version. One that its caller verifies is not for here, either. */
-async function readPlainly(
-  look: Look,
-  options: FindCardOptions & Pick<Finding, 'url' | 'cache'>,
-): Promise<FoundCard | undefined> {
-  const { unchanged = look.answer.body } = look
-  if (options.verifyCard || !isObject(unchanged) || look.answer.status >= 400) return undefined
-  const { decodeCard } = await options.readers[0].load()
-  const card = decodeCard(unchanged)
-  const cardUrl = noteFound(look, { ...options, wire: unchanged })
-  options.journal.note({ type: 'reading', detail: namedVersions })
-  return { card, cardUrl }
-}
-
 /** What tells the version of a card of 1.0. */
 export const namedVersions = 'supportedInterfaces names the versions'
 
-interface Finding extends Pick<FindCardOptions, 'journal'> {
-  /** Where it was asked for. */
-  readonly url: string
-  readonly cache: CardCache
-  readonly wire: JsonObject
-}
-
-/** Where it was found in the end. */
-export function noteFound({ answer, unchanged }: Look, { url: asked, cache, journal, wire }: Finding): string {
-  const url = unchanged ? asked : answer.url
-  const etag = answer.headers.get('etag')
-  if (!unchanged && etag !== null) cache.set(asked, { etag, wire })
-  journal.note({ type: 'card', url, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
-  return url
-}
+/** Since 0.3. */
+export const wellKnown = '/.well-known/agent-card.json'
 
 /** An agent in this process is at no address; it builds its own from the one that it is asked at. */
 export const localOrigin = 'http://localhost'
 
-/** Since 0.3, and before. */
-const wellKnown = ['/.well-known/agent-card.json', '/.well-known/agent.json']
-
-/** Where the card of a target may be, the likeliest place first; nowhere, if it is no address. */
-export function cardUrls(target: Target): readonly string[] {
-  const address = isLocal(target) ? localOrigin : target
-  if (!/^https?:/i.test(`${address}`) || !URL.canParse(`${address}`)) return []
-  const { origin, pathname, search, href } = new URL(`${address}`)
-  if (/\.json$/.test(pathname)) return [href]
-  const path = pathname.replace(/\/+$/, '')
-  const below = wellKnown.map((each) => `${origin}${path}${each}${search}`)
-  // A path may be a card, or where an agent is mounted; and the agent of an origin may be meant by any of its pages.
-  return path === '' ? below : [...below, href, ...wellKnown.map((each) => `${origin}${each}`)]
+/** Where the card of a target should be; empty, if it is no address. A path may be a card, or where an agent is mounted. */
+export function likeliestUrl(target: Target): string {
+  const address = isLocal(target) ? localOrigin : `${target}`
+  if (!/^https?:/i.test(address) || !URL.canParse(address)) return ''
+  const { origin, pathname, search, href } = new URL(address)
+  return pathname.endsWith('.json') ? href : `${origin}${pathname.replace(/\/+$/, '')}${wellKnown}${search}`
 }
 
 export function isLocal(target: Target): target is Local {

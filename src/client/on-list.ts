@@ -1,5 +1,5 @@
-import { loaded } from './loaded.ts'
+import { loaded } from '../protocol/loaded.ts'
 
 export function lists(): Promise<typeof import('./lists.ts')> {
-  return loaded('list', () => import('./lists.ts'))
+  return loaded('list', import('./lists.ts'))
 }

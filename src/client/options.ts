@@ -77,11 +77,3 @@ export interface CallOptions {
   /** Said beside the request, such as `traceparent`. */
   readonly headers?: Readonly<Record<string, string>>
 }
-
-export function backoffsOf({ retry, resume, polling }: ConnectOptions) {
-  return {
-    retry: { tries: 3, minDelay: 250, maxDelay: 5_000, ...retry },
-    resume: { tries: 8, minDelay: 250, maxDelay: 15_000, ...resume },
-    polling: { minDelay: 500, maxDelay: 5_000, ...polling },
-  }
-}

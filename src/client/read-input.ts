@@ -1,7 +1,7 @@
 import { readLimited } from '../http/read-limited.ts'
+import { toBase64 } from '../protocol/base64.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Part } from '../protocol/model.ts'
-import { toBase64 } from '../protocol/base64.ts'
 import { isFileUrl } from './is-file.ts'
 import { readFile } from './read-file.ts'
 

@@ -32,6 +32,11 @@ export async function retrying<T>(attempt: () => Promise<T>, failure: unknown, o
   }
 }
 
+/** How calls are tried again, unless their caller says otherwise. */
+export function retryBackoff(given: Partial<Backoff> | undefined): Backoff {
+  return { tries: 3, minDelay: 250, maxDelay: 5_000, ...given }
+}
+
 const longestWait = 60_000
 
 /** Nobody waits that long in a call; whoever does knows from the error how long. */

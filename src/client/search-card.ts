@@ -4,11 +4,11 @@ import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import { failureOf, failures } from '../transports/on-failure.ts'
-import { cardUrls, type FoundCard, isLocal, localOrigin, noteFound, type SearchOptions } from './find-card.ts'
+import { type FoundCard, isLocal, likeliestUrl, localOrigin, type SearchOptions, wellKnown } from './find-card.ts'
 import { isCard } from './is-card.ts'
 import { isFile } from './is-file.ts'
-import { backoffsOf, type Local, type Target } from './options.ts'
-import { isTransient, retrying } from './retry.ts'
+import type { Local, Target } from './options.ts'
+import { isTransient, retryBackoff, retrying } from './retry.ts'
 import { verified } from './verified.ts'
 
 /** The card of a target, whatever and wherever it is, and however it is written. */
@@ -21,10 +21,16 @@ export async function searchCard(target: Target, options: SearchOptions): Promis
     const { readCardFile } = await import('./card-file.ts')
     return read(await readCardFile(target, { journal, ...(verify && { verify }) }), options)
   }
-  const find = () => searchAt(cardUrls(target), isLocal(target) ? localOrigin : `${target}`, options)
-  const { retry } = backoffsOf(options)
+  const address = isLocal(target) ? localOrigin : `${target}`
+  const first = likeliestUrl(target)
+  if (first === '') {
+    const problem = `${JSON.stringify(address)} is no address of an agent.`
+    throw new A2AError('invalid-params', problem, { reason: 'bad-url', url: address })
+  }
+  const find = () => searchAt([first, ...otherUrls(new URL(address))], address, options)
+  const backoff = retryBackoff(options.retry)
   const { wire, url } = await find().catch((error) =>
-    retrying(find, error, { backoff: retry, signal, clock, isWorthIt: isTransient }),
+    retrying(find, error, { backoff, signal, clock, isWorthIt: isTransient }),
   )
   return { ...(await read(wire, options)), cardUrl: url }
 }
@@ -37,10 +43,6 @@ async function read(wire: JsonObject, { journal, readers, readOlderCard }: Searc
 
 async function searchAt(urls: readonly string[], target: string, options: SearchOptions) {
   const { journal, signal } = options
-  if (urls.length === 0) {
-    const problem = `${JSON.stringify(target)} is no address of an agent.`
-    throw new A2AError('invalid-params', problem, { reason: 'bad-url', url: target })
-  }
   const failures: string[] = []
   for (const url of urls) {
     try {
@@ -64,8 +66,9 @@ function isElsewhere({ code, reason }: A2AError): boolean {
 }
 
 async function cardAt(asked: string, options: SearchOptions) {
-  const seen = await options.look(asked)
-  const { answer, unchanged } = seen
+  const { cache, journal, verifyCard } = options
+  const answer = await options.look(asked)
+  const unchanged = answer.status === 304 ? cache.get(asked)?.wire : undefined
   const isRefused = answer.status < 200 || answer.status >= 300 || answer.form !== 'json'
   if (!unchanged && isRefused) throw (await failures()).foreignAnswer(answer)
   const wire = unchanged ?? answer.body
@@ -73,8 +76,23 @@ async function cardAt(asked: string, options: SearchOptions) {
     const problem = `${asked} has JSON that is no agent card.`
     throw new A2AError('invalid-agent-response', problem, { reason: 'not-a-card', url: asked })
   }
-  const believed = await verified(wire, asked, options.verifyCard)
-  return { wire: believed, url: noteFound(seen, { ...options, url: asked, wire }) }
+  const believed = await verified(wire, asked, verifyCard)
+  const etag = answer.headers.get('etag')
+  if (!unchanged && etag !== null) cache.set(asked, { etag, wire })
+  const url = unchanged ? asked : answer.url
+  journal.note({ type: 'card', url, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
+  return { wire: believed, url }
+}
+
+/** Where cards were before 0.3. */
+const formerly = '/.well-known/agent.json'
+
+/** A path may be a card, or where an agent is mounted; and the agent of an origin may be meant by any of its pages. */
+function otherUrls({ origin, pathname, search, href }: URL): readonly string[] {
+  if (pathname.endsWith('.json')) return []
+  const path = pathname.replace(/\/+$/, '')
+  const beside = `${origin}${path}${formerly}${search}`
+  return path === '' ? [beside] : [beside, href, `${origin}${wellKnown}`, `${origin}${formerly}`]
 }
 
 /** An agent as its author wrote it has no way to be asked. */

@@ -1,10 +1,15 @@
 import type { StreamEvent } from '../protocol/events.ts'
+import type { Backoff } from './backoff.ts'
 import { type BrokenStream, heal } from './heal.ts'
 import { createPace } from './pace.ts'
+import type { PollOptions } from './poll.ts'
 import { createPosition, isNext, type Position } from './position.ts'
 import { readOn, type Take } from './read-on.ts'
 
-export type StreamOptions = Omit<BrokenStream, 'position' | 'begun' | 'broken'>
+export interface StreamOptions extends Omit<BrokenStream, 'position' | 'begun' | 'broken' | 'backoff' | 'polling'> {
+  readonly resume?: Partial<Backoff>
+  readonly polling?: Partial<PollOptions>
+}
 
 /**
  * A stream that goes on by itself when it breaks. Who reads it sees each event once, in its order. Loaded while the
@@ -27,7 +32,10 @@ async function* unbroken(options: StreamOptions): AsyncGenerator<StreamEvent> {
   const isPolled = 'message' in request && !peer.streams()
   const begun = clock.now()
   const broken = isPolled ? undefined : yield* readOn(direct, position, peer, call, nextOf(position))
-  if (broken || isPolled) yield* heal({ ...options, position, begun, broken })
+  if (!broken && !isPolled) return
+  const backoff = { tries: 8, minDelay: 250, maxDelay: 15_000, ...options.resume }
+  const polling = { minDelay: 500, maxDelay: 5_000, ...options.polling }
+  yield* heal({ ...options, position, begun, broken, backoff, polling })
 }
 
 function nextOf(position: Position): Take {

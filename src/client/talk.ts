@@ -3,22 +3,20 @@ import { withDeadline } from '../http/deadline.ts'
 import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
+import { loaded } from '../protocol/loaded.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
 import { type Operations, serviceOf } from '../transports/service-of.ts'
-import type { Backoff } from './backoff.ts'
-import type { ResumeOptions } from './heal.ts'
 import { newId } from './new-id.ts'
 import type { Notify } from './notice.ts'
-import { loaded } from './loaded.ts'
 import { onTrouble } from './on-trouble.ts'
+import type { ConnectOptions } from './options.ts'
 import type { Peer } from './peer.ts'
 
-export interface TalkOptions extends Pick<ResumeOptions, 'polling' | 'clock'> {
+export interface TalkOptions extends Pick<ConnectOptions, 'retry' | 'resume' | 'polling'> {
   /** The agent, as it is. */
   readonly wire: Operations
   readonly peer: Peer
-  readonly retry: Backoff
-  readonly resume: Backoff
+  readonly clock: Clock
   /** Milliseconds that a call with one answer may take. */
   readonly timeout: number
   readonly notify: Notify
@@ -32,23 +30,21 @@ export interface TimedCall extends Call {
 
 /** A service that heals: it has deadlines, tries again what may be tried again, and goes on with broken streams. */
 export function createTalk(options: TalkOptions): Service {
-  const { wire, peer, retry, polling, clock, timeout, notify, diagnose } = options
+  const { wire, peer, clock, timeout, diagnose } = options
 
   async function ask<O extends UnaryOperation>(
     operation: O,
     request: RequestOf<O>,
-    call: TimedCall,
+    caller: TimedCall,
   ): Promise<ResultOf<O>> {
-    const limit = call.timeout ?? timeout
-    const { signal, release } = withDeadline(call.signal, limit, () => expired(limit), clock)
-    const asked = { ...keyed(operation, call), signal, ...deadlineIn(limit, clock) }
-    const attempt = () => wire.ask(operation, request, asked)
+    const { call, release } = timed(operation, caller, caller.timeout ?? timeout, clock)
+    const attempt = () => wire.ask(operation, request, call)
     try {
       return await attempt()
     } catch (error) {
       const trouble = await onTrouble()
       if (!trouble) throw error
-      return await trouble.askAgain(attempt, error, { operation, peer, backoff: retry, signal, clock })
+      return await trouble.askAgain(attempt, error, { ...options, operation, signal: call.signal })
     } finally {
       release()
     }
@@ -59,15 +55,13 @@ export function createTalk(options: TalkOptions): Service {
     request: RequestOf<O>,
     caller: TimedCall,
   ): AsyncGenerator<StreamEvent> {
-    const { timeout: limit = Number.POSITIVE_INFINITY } = caller
-    const { signal, release } = withDeadline(caller.signal, limit, () => expired(limit), clock)
-    const call = { ...keyed(operation, caller), signal, ...deadlineIn(limit, clock) }
+    const { call, release } = timed(operation, caller, caller.timeout ?? Number.POSITIVE_INFINITY, clock)
     const open = () => wire.follow(operation, request, call)
     const isPolled = operation === 'streamMessage' && !peer.streams()
     try {
       // What heals the stream is loaded while the agent is asked; the stream can do without, but not for it.
       let opened = isPolled ? undefined : begun(open())
-      const loading = loaded('go on with a stream', () => import('./streams.ts'))
+      const loading = loaded('go on with a stream', import('./streams.ts'))
       const streams = await (isPolled ? loading : loading.catch(() => undefined))
       const direct = () => {
         const stream = opened ?? open()
@@ -75,9 +69,8 @@ export function createTalk(options: TalkOptions): Service {
         return stream
       }
       const service = serviceOf({ ask, follow: wire.follow })
-      const healed = streams?.healing({ service, peer, backoff: options.resume, polling, clock, notify, request, call, direct })
-      yield* healed ?? direct()
-      if (signal.reason instanceof A2AError) throw signal.reason
+      yield* streams?.healing({ ...options, service, request, call, direct }) ?? direct()
+      if (call.signal.reason instanceof A2AError) throw call.signal.reason
     } catch (error) {
       throw await diagnose(error)
     } finally {
@@ -97,19 +90,21 @@ export function createTalk(options: TalkOptions): Service {
   })
 }
 
-/** All tries of a send have one key. */
-function keyed(operation: Operation, { principal, signal, idempotencyKey, headers }: Call): Call {
+/** With its deadline. All tries of a send have one key. */
+function timed(operation: Operation, caller: TimedCall, limit: number, clock: Clock) {
+  const { principal, headers, idempotencyKey } = caller
+  const expired = () =>
+    new A2AError('timeout', `There was no answer within ${limit / 1000} seconds.`, { reason: 'deadline' })
+  const { signal, release } = withDeadline(caller.signal, limit, expired, clock)
   const isSend = operation === 'sendMessage' || operation === 'streamMessage'
-  const key = idempotencyKey ?? (isSend ? newId() : undefined)
-  return { principal, signal, idempotencyKey: key, headers }
-}
-
-function deadlineIn(milliseconds: number, clock: Clock): Pick<Call, 'deadline'> {
-  return Number.isFinite(milliseconds) ? { deadline: clock.now() + milliseconds } : {}
-}
-
-function expired(milliseconds: number): A2AError {
-  return new A2AError('timeout', `There was no answer within ${milliseconds / 1000} seconds.`, { reason: 'deadline' })
+  const call: Call = {
+    principal,
+    signal,
+    headers,
+    idempotencyKey: idempotencyKey ?? (isSend ? newId() : undefined),
+    deadline: Number.isFinite(limit) ? clock.now() + limit : undefined,
+  }
+  return { call, release }
 }
 
 /** Asks at once, and not only when the first event is wanted. */

@@ -1,4 +1,4 @@
-import { A2AError } from '../protocol/errors.ts'
+import { loaded } from '../protocol/loaded.ts'
 import type { KnownDialect } from './dialect.ts'
 import type { ReadCard } from './peer-card.ts'
 import { v1_0Known } from './v1.0/known.ts'
@@ -14,21 +14,21 @@ export const allClients: readonly [KnownDialect, ...KnownDialect[]] = [
     version: '0.3',
     bindings: ['HTTP+JSON', 'GRPC'],
     sendMethod: undefined,
-    load: async () => (await older()).v0_3ProtoClient,
+    load: async () => (await older()).v0_3ProtoLight,
   },
   {
     name: 'v0.3',
     version: '0.3',
     bindings: ['JSONRPC', 'HTTP+JSON'],
     sendMethod: 'message/send',
-    load: async () => (await older()).v0_3Client,
+    load: async () => (await older()).v0_3Light,
   },
   {
     name: 'v0.2',
     version: '0.2',
     bindings: ['JSONRPC'],
     sendMethod: 'message/send',
-    load: async () => (await older()).v0_2Client,
+    load: async () => (await older()).v0_2Light,
   },
   {
     name: 'v0.1',
@@ -36,17 +36,12 @@ export const allClients: readonly [KnownDialect, ...KnownDialect[]] = [
     bindings: ['JSONRPC'],
     sendMethod: 'tasks/send',
     startsOver: true,
-    load: async () => (await older()).v0_1Client,
+    load: async () => (await older()).v0_1Light,
   },
 ]
 
 export const readOlderCard: ReadCard = async (wire, dialects) => await (await older()).readOlderCard(wire, dialects)
 
-async function older(): Promise<typeof import('./older.ts')> {
-  try {
-    return await import('./older.ts')
-  } catch (cause) {
-    const problem = 'What is needed to speak to an agent of A2A before 1.0 could not be loaded.'
-    throw new A2AError('unavailable', problem, { cause, reason: 'not-loaded' })
-  }
+function older(): Promise<typeof import('./older.ts')> {
+  return loaded('speak to an agent of A2A before 1.0', import('./older.ts'))
 }

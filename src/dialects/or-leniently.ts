@@ -11,8 +11,8 @@ export async function orLeniently<T>(dialect: ClientDialect, read: (dialect: Cli
   }
 }
 
-/** The same if there is nothing more to it, or if it cannot be loaded. */
+/** The same if there is nothing more to it. */
 export async function lenientOf(dialect: ClientDialect): Promise<ClientDialect> {
-  const reading = await dialect.lenient?.().catch(() => undefined)
+  const reading = await dialect.lenient?.()
   return reading ? { ...dialect, ...reading } : dialect
 }

@@ -1,13 +1,9 @@
 import { A2AError } from '../protocol/errors.ts'
+import { loaded } from '../protocol/loaded.ts'
 
 /** Loaded when something fails: most calls do not. */
-export async function failures(): Promise<typeof import('./failures.ts')> {
-  try {
-    return await import('./failures.ts')
-  } catch (cause) {
-    const problem = 'The call failed, and what is needed to tell why could not be loaded.'
-    throw new A2AError('unavailable', problem, { cause, reason: 'unexplained' })
-  }
+export function failures(): Promise<typeof import('./failures.ts')> {
+  return loaded('tell why the call failed', import('./failures.ts'), 'unexplained')
 }
 
 /** What was thrown between a request and the end of its answer, as the one error that callers see. */

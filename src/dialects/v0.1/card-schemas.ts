@@ -1,5 +1,6 @@
 import { implicit, object, optional } from '../object-shape.ts'
 import { boolean, list, string } from '../shape.ts'
+import { unread } from '../unread.ts'
 
 const text = optional(string())
 const someText = implicit(string())
@@ -23,7 +24,7 @@ const AgentSkill = object({
   outputModes: texts,
 })
 
-export const AgentCard = object({
+const cardFields = {
   name: string(),
   description: someText,
   url: string({ min: 1 }),
@@ -31,8 +32,12 @@ export const AgentCard = object({
   version: string(),
   documentationUrl: text,
   capabilities: Capabilities,
-  authentication: optional(Authentication),
   defaultInputModes: texts,
   defaultOutputModes: texts,
   skills: list(AgentSkill),
-})
+}
+
+export const AgentCard = object({ ...cardFields, authentication: optional(Authentication) })
+
+/** A card that does not say who may call. */
+export const OpenCard = object({ ...cardFields, authentication: optional(unread()) })

@@ -1,18 +1,5 @@
 import type { ClientDialect } from '../dialect.ts'
-import { decodeCard } from './decode-card.ts'
-import { decodeEvent, decodeResult } from './decode-result.ts'
-import { encodeRequest } from './encode-request.ts'
-import { methods } from './methods.ts'
+import { v0_1Light } from './light.ts'
+import { v0_1Whole } from './whole.ts'
 
-export const v0_1Client: ClientDialect = {
-  name: 'v0.1',
-  version: '0.1',
-  bindings: ['JSONRPC'],
-  methods,
-  encodeRequest,
-  decodeResult,
-  decodeEvent,
-  errors: () => import('./decode-error.ts'),
-  startsOver: true,
-  decodeCard,
-}
+export const v0_1Client: ClientDialect = { ...v0_1Light, ...v0_1Whole }

@@ -1,38 +1,11 @@
-import type { AgentCard, AgentProvider } from '../../protocol/card.ts'
 import type { Json, JsonObject } from '../../protocol/model.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/security.ts'
-import type { Draft } from '../draft.ts'
 import { isObject } from '../is-object.ts'
-import { readResult } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
+import { cardDecoder } from './card-decoder.ts'
 import * as wire from './card-schemas.ts'
-import { carrying } from './carry.ts'
 
-/** By the text of 0.1; its schema has `text`, which is no media type. */
-const defaultModes = ['text/plain']
-
-export function decodeCard(result: unknown): AgentCard {
-  const { url, provider, capabilities, authentication, skills, ...card } = readResult(wire.AgentCard, result)
-  const { stateTransitionHistory, ...others } = capabilities
-  const { defaultInputModes, defaultOutputModes } = card
-  const kept: Draft = {}
-  if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
-  if (authentication !== undefined) kept.authentication = { ...authentication }
-  if (defaultInputModes === undefined) kept.anyInput = true
-  if (defaultOutputModes === undefined) kept.anyOutput = true
-  return {
-    description: '',
-    ...card,
-    interfaces: [{ url, binding: 'JSONRPC', protocolVersion: '0.1' }],
-    capabilities: others,
-    defaultInputModes: defaultInputModes ?? defaultModes,
-    defaultOutputModes: defaultOutputModes ?? defaultModes,
-    skills: skills.map((skill) => ({ description: '', tags: [], ...skill })),
-    ...(provider !== undefined && { provider: { url: '', ...provider } satisfies AgentProvider }),
-    ...(authentication !== undefined && decodeAuthentication(authentication)),
-    ...carrying(kept),
-  }
-}
+export const decodeCard = cardDecoder(wire.AgentCard, decodeAuthentication)
 
 /** Each of the schemes will do. */
 function decodeAuthentication({ schemes, credentials = '' }: TypeOf<typeof wire.Authentication>) {

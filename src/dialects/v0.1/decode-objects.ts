@@ -4,12 +4,12 @@ import type { PushConfig } from '../../protocol/service.ts'
 import { decodeBareStatus } from '../bare-status.ts'
 import type { Draft } from '../draft.ts'
 import type { TypeOf } from '../shape.ts'
+import { generation } from '../unnumbered.ts'
 import { carrying } from './carry.ts'
 import { messageIds } from './message-ids.ts'
 import { decodePart } from './parts.ts'
 import type * as wire from './schemas.ts'
 import { decodeState } from './states.ts'
-import { generation } from '../unnumbered.ts'
 
 /** A task that tells no session is of the one that was asked for, and if none was, of one that is its own. */
 export function decodeTask(task: TypeOf<typeof wire.Task>, askedSession?: string): Task {

@@ -4,16 +4,10 @@ import type { PushConfig } from '../../protocol/service.ts'
 import type { ClientDialect, RequestOf, StreamOperation } from '../dialect.ts'
 import { isObject } from '../is-object.ts'
 import { readResult } from '../read-params.ts'
-import {
-  decodeArtifact,
-  decodePushConfig,
-  decodeStatus,
-  decodeTask,
-  messageDecoder,
-} from './decode-objects.ts'
+import { generation } from '../unnumbered.ts'
+import { decodeArtifact, decodePushConfig, decodeStatus, decodeTask, messageDecoder } from './decode-objects.ts'
 import { missing } from './methods.ts'
 import * as wire from './schemas.ts'
-import { generation } from '../unnumbered.ts'
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   ...missing,

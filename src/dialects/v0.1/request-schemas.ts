@@ -3,7 +3,7 @@ import { implicit, object, optional } from '../object-shape.ts'
 import { historyLength, maxParts } from '../request-limits.ts'
 import { hinted, list } from '../shape.ts'
 import { word } from '../tagged-shape.ts'
-import { hintForRole } from './other-forms.ts'
+import { hintForPart, hintForRole } from './other-forms.ts'
 import { metadata, Part, PushConfig, words } from './schemas.ts'
 
 /** What callers of A2A 0.1 send. No history is asked for by 0, or not at all. */
@@ -12,7 +12,11 @@ export const SendParams = object({
   id,
   sessionId: implicit(id),
   // Only the agent itself speaks as the agent.
-  message: object({ role: hinted(word('user'), hintForRole), parts: list(Part, { min: 1, max: maxParts }), metadata }),
+  message: object({
+    role: hinted(word('user'), hintForRole),
+    parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+    metadata,
+  }),
   pushNotification: optional(PushConfig),
   historyLength: implicit(historyLength),
   // Not in the schema, but clients send it.

@@ -2,10 +2,9 @@ import type { Json } from '../../protocol/model.ts'
 import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { bytes, int32, timestamp } from '../proto-shape.ts'
-import { boolean, hinted, json, list, readObject, type Shape, string, struct, type TypeOf } from '../shape.ts'
+import { boolean, json, list, readObject, type Shape, string, struct, type TypeOf } from '../shape.ts'
 import { tagged, word } from '../tagged-shape.ts'
 import { Violation, wrongType } from '../violation.ts'
-import { hintForPart, hintForRole } from './other-forms.ts'
 import { State } from './states.ts'
 
 /** The objects of A2A 0.1. Members that need not be there may also be `null`. */
@@ -39,19 +38,14 @@ const Data: Shape<Json> = {
   form: { is: 'any', of: [struct(), list(json())] },
 }
 
-export const Part = hinted(
-  tagged('type', {
-    text: object({ text: string(), metadata }),
-    file: object({ file: File, metadata }),
-    data: object({ data: Data, metadata }),
-  }),
-  hintForPart,
-)
+export const Part = tagged('type', {
+  text: object({ text: string(), metadata }),
+  file: object({ file: File, metadata }),
+  data: object({ data: Data, metadata }),
+})
 export type Part = TypeOf<typeof Part>
 
-const Role = hinted(word('user', 'agent'), hintForRole)
-
-const Message = object({ role: Role, parts: list(Part), metadata })
+const Message = object({ role: word('user', 'agent'), parts: list(Part), metadata })
 export type Message = TypeOf<typeof Message>
 
 const Artifact = object({

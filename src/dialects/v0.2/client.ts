@@ -1,16 +1,5 @@
 import type { ClientDialect } from '../dialect.ts'
-import { decodeEvent, decodeResult } from '../v0.3/decode-result.ts'
-import { decodeCard } from './decode-card.ts'
-import { encodeRequest } from './encode-request.ts'
-import { methods } from './methods.ts'
+import { v0_2Light } from './light.ts'
+import { v0_2Whole } from './whole.ts'
 
-export const v0_2Client: ClientDialect = {
-  name: 'v0.2',
-  version: '0.2',
-  bindings: ['JSONRPC'],
-  methods,
-  encodeRequest,
-  decodeResult: { ...decodeResult, getExtendedCard: decodeCard },
-  decodeEvent,
-  decodeCard,
-}
+export const v0_2Client: ClientDialect = { ...v0_2Light, ...v0_2Whole }

@@ -1,3 +1,3 @@
-import { cardDecoder } from '../v0.3/decode-card.ts'
+import { securedCardDecoder } from '../v0.3/decode-card.ts'
 
-export const decodeCard = cardDecoder('0.2')
+export const decodeCard = securedCardDecoder('0.2')

@@ -1,11 +1,11 @@
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { ClientDialect } from '../dialect.ts'
+import type { ClientDialect, RequestOf, StreamOperation } from '../dialect.ts'
 import { isObject } from '../is-object.ts'
 import { readResult } from '../read-params.ts'
-import * as v0_3 from '../v0.3/decode-result.ts'
+import { v0_3Whole } from '../v0.3/whole.ts'
 import { lift, Standard, StandardEvent } from './standard.ts'
 
-const standard = v0_3.decodeResult
+const { decodeResult: standard, decodeEvent: decodeStandard } = v0_3Whole
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   ...standard,
@@ -15,8 +15,8 @@ export const decodeResult: ClientDialect['decodeResult'] = {
   cancelTask: (result, request) => lift(standard.cancelTask(readResult(Standard, result), request)),
 }
 
-export function decodeEvent(event: unknown): StreamEvent {
-  return lift(v0_3.decodeEvent(readResult(StandardEvent, unwrapped(event))))
+export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>): StreamEvent {
+  return lift(decodeStandard(readResult(StandardEvent, unwrapped(event)), request))
 }
 
 /** Over REST some wrap what they answer: as JSON-RPC does, or as the text of 0.3 has it. */

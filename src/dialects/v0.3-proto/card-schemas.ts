@@ -1,12 +1,11 @@
 import { assumed } from '../assumed.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { cardFields, extensions, skillFields } from '../proto-card.ts'
-import { olderFlows, Requirement, schemeOf } from '../proto-security.ts'
-import { boolean, list, map, string } from '../shape.ts'
+import { boolean, list, string } from '../shape.ts'
+import { unread } from '../unread.ts'
 
 const text = implicit(string())
 const flag = implicit(boolean())
-const security = implicit(list(Requirement))
 
 const addressFields = {
   url: string({ min: 1 }),
@@ -20,17 +19,22 @@ export const Addresses = object(addressFields)
 
 const Capabilities = object({ streaming: flag, pushNotifications: flag, extensions })
 
-export const AgentSkill = object({ ...skillFields, security })
-
-export const AgentCard = object({
+export const openCardFields = {
   ...addressFields,
   ...cardFields,
   capabilities: assumed(Capabilities, {}),
-  skills: assumed(list(AgentSkill), []),
   documentationUrl: text,
   // Came after 0.3.0; the SDKs of 0.3 have it.
   iconUrl: text,
-  securitySchemes: optional(map(schemeOf(object({}, { oneOf: olderFlows })))),
-  security,
   supportsAuthenticatedExtendedCard: flag,
+}
+
+const security = implicit(unread())
+
+/** A card that does not say who may call. */
+export const OpenCard = object({
+  ...openCardFields,
+  skills: assumed(list(object({ ...skillFields, security })), []),
+  securitySchemes: optional(unread()),
+  security,
 })

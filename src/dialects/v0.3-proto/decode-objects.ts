@@ -2,12 +2,12 @@ import type { Artifact, JsonObject, Message, Task, TaskStatus } from '../../prot
 import type { PushConfig } from '../../protocol/service.ts'
 import { decodeBareStatus } from '../bare-status.ts'
 import type { TypeOf } from '../shape.ts'
+import { generation } from '../unnumbered.ts'
 import { carrying } from './carry.ts'
 import type { ConfigAddress } from './names.ts'
 import { decodePart } from './parts.ts'
 import { decodeReferences } from './references.ts'
 import type * as wire from './schemas.ts'
-import { generation } from '../unnumbered.ts'
 
 export function decodeMessage({ content, ...message }: TypeOf<typeof wire.Message>): Message {
   return { ...message, ...decodeReferences(message), parts: content.map(decodePart) }

@@ -1,18 +1,5 @@
 import type { ClientDialect } from '../dialect.ts'
-import { decodeCard } from './decode-card.ts'
-import { decodeEvent, decodeResult } from './decode-result.ts'
-import { encodeRequest } from './encode-request.ts'
-import { methods } from './methods.ts'
-import { restAsking } from './rest-asking.ts'
+import { v0_3Light } from './light.ts'
+import { v0_3Whole } from './whole.ts'
 
-export const v0_3Client: ClientDialect = {
-  name: 'v0.3',
-  version: '0.3',
-  bindings: ['JSONRPC', 'HTTP+JSON'],
-  methods,
-  encodeRequest,
-  decodeResult,
-  decodeEvent,
-  rest: restAsking,
-  decodeCard,
-}
+export const v0_3Client: ClientDialect = { ...v0_3Light, ...v0_3Whole }

@@ -3,10 +3,10 @@ import type { PushConfig } from '../../protocol/service.ts'
 import { decodeBareStatus } from '../bare-status.ts'
 import type { Draft } from '../draft.ts'
 import type { TypeOf } from '../shape.ts'
+import { generation } from '../unnumbered.ts'
 import { carrying } from './carry.ts'
 import { decodePart } from './parts.ts'
 import type * as wire from './schemas.ts'
-import { generation } from '../unnumbered.ts'
 
 export function decodeMessage(message: TypeOf<typeof wire.Message>): Message {
   return { ...message, parts: message.parts.map(decodePart) }

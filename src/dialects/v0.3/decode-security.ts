@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../protocol/model.ts'
 import type { OAuthFlow, SecurityRequirement, SecurityScheme } from '../../protocol/security.ts'
 import type { TypeOf } from '../shape.ts'
-import type * as wire from './card-schemas.ts'
 import { carrying } from './carry.ts'
+import type * as wire from './security-schemas.ts'
 import { isTwinName, renamed, twinName } from './twins.ts'
 
 export interface DecodedSchemes {

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { arbitraryObjectOf, arbitraryOf } from '../../../test/support/arbitrary-of.ts'
 import { expectIdentity } from '../../../test/support/expect-identity.ts'
 import type { JsonObject } from '../../protocol/model.ts'
-import { AgentCard, SecurityScheme } from './card-schemas.ts'
 import { decodeCard } from './decode-card.ts'
 import { encodeCard } from './encode-card.ts'
+import { AgentCard, SecurityScheme } from './security-schemas.ts'
 
 it('a card comes back as it went although names of its schemes can be taken for others', () => {
   const names = fc.constantFrom('a', 'b', 'a.password', 'a.clientCredentials', 'a.password.implicit')

@@ -1,9 +1,9 @@
 import type { Task, TaskStatus } from '../../protocol/model.ts'
 import { decodeBareStatus } from '../bare-status.ts'
 import type { TypeOf } from '../shape.ts'
+import { generation } from '../unnumbered.ts'
 import { carrying } from './carry.ts'
 import type * as wire from './schemas.ts'
-import { generation } from '../unnumbered.ts'
 
 /** Messages, artifacts and push configs are read as the model has them. */
 

@@ -4,10 +4,10 @@ import { isEnded } from '../../protocol/states.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { readResult } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
+import { generation } from '../unnumbered.ts'
 import { decodeCard } from './decode-card.ts'
 import { decodeStatus, decodeTask } from './decode-objects.ts'
 import * as wire from './schemas.ts'
-import { generation } from '../unnumbered.ts'
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, result)),

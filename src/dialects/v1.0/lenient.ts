@@ -7,8 +7,6 @@ export function cleanCard(given: unknown): CleanCard {
   return cleanSecurity(isObject(given) ? withInterfaces(given) : given, 'securityRequirements')
 }
 
-
-
 function withInterfaces(card: JsonObject): JsonObject {
   const { supportedInterfaces } = card
   if (Array.isArray(supportedInterfaces) && supportedInterfaces.length > 0) return withVersions(card)

@@ -1,3 +1,4 @@
+import { loaded } from '../../protocol/loaded.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { encodeRequest } from './encode-request.ts'
 import { methods } from './methods.ts'
@@ -12,6 +13,6 @@ export const v1_0Light: ClientDialect = {
   methods,
   encodeRequest,
   ...plainReading,
-  lenient: async () => (await import('./whole.ts')).wholeReading,
+  lenient: async () => (await loaded('read the answer', import('./whole.ts'), 'unread')).wholeReading,
   rest: restAsking,
 }

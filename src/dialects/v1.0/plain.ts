@@ -114,7 +114,9 @@ const cardOf = members(
     name: filled,
     description: orEmpty,
     version: orEmpty,
-    supportedInterfaces: list(members({ url: filled, protocolBinding: filled, protocolVersion: filled }, { tenant: text })),
+    supportedInterfaces: list(
+      members({ url: filled, protocolBinding: filled, protocolVersion: filled }, { tenant: text }),
+    ),
     capabilities,
     defaultInputModes: texts,
     defaultOutputModes: texts,

@@ -6,4 +6,7 @@ import { decodeEvent, decodeResult } from './decode-result.ts'
 import { cleanCard } from './lenient.ts'
 
 /** All that agents of 1.0 may write, and cards as they are. */
-export const wholeReading: Reading = { ...lenientReading({ decodeCard, decodeResult }, cleanCard, { carrying, carried }), decodeEvent }
+export const wholeReading: Reading = {
+  ...lenientReading({ decodeCard, decodeResult }, cleanCard, { carrying, carried }),
+  decodeEvent,
+}

@@ -1,0 +1,12 @@
+import type { Shape } from './shape.ts'
+import { Violation } from './violation.ts'
+
+/** A member that is read elsewhere: where it is, this is not the one to read the object. */
+export function unread(): Shape<never> {
+  return {
+    read() {
+      throw new Violation('expected nothing that this reader does not know')
+    },
+    form: { is: 'json' },
+  }
+}
