@@ -1,6 +1,6 @@
+import { toBase64 } from '../protocol/base64.ts'
 import type { ArtifactEvent } from '../protocol/events.ts'
 import type { Artifact, Part } from '../protocol/model.ts'
-import { toBase64 } from '../protocol/base64.ts'
 import { type Content, toParts } from './content.ts'
 import { refused } from './refused.ts'
 

@@ -1,6 +1,6 @@
+import { toBase64 } from '../protocol/base64.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import type { Json, JsonObject, Part, TaskState } from '../protocol/model.ts'
-import { toBase64 } from '../protocol/base64.ts'
 import { type ArtifactWriter, createArtifactWriter } from './artifact-writer.ts'
 import type { Content } from './content.ts'
 import type { Voice } from './voice.ts'

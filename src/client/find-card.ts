@@ -7,6 +7,7 @@ import type { AgentCard } from '../protocol/card.ts'
 import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { loaded } from '../protocol/loaded.ts'
+import type { JsonObject } from '../protocol/model.ts'
 import { answerLimitsOf } from '../transports/client-options.ts'
 import { type Answer, readAnswer } from '../transports/read-answer.ts'
 import { type CardCache, createCardCache } from './card-cache.ts'
@@ -43,7 +44,7 @@ const sharedCards = createCardCache()
  * loaded if the first look shows none of those.
  */
 export async function findCard(target: Target, options: FindCardOptions): Promise<FoundCard> {
-  const { fetch, clock, readers, journal, verifyCard, timeout = 30_000 } = options
+  const { fetch, clock, readers, readOlderCard, journal, verifyCard, timeout = 30_000 } = options
   const expired = () => new A2AError('timeout', `There was no card within ${timeout / 1000} seconds.`)
   const { signal, release } = withDeadline(options.signal ?? new AbortController().signal, timeout, expired, clock)
   const isShared = !isLocal(target) && options.authorize === undefined
@@ -62,15 +63,20 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
     return await readAnswer(response, { ...answerLimitsOf({ answerLimit: 2 ** 20 }), url })
   }
 
-  /** Throws if it is no usual card of the newest version. */
-  async function read({ url: cardUrl, body, headers }: Answer): Promise<FoundCard> {
+  /** Throws if it is no usual card. */
+  async function read({ url: cardUrl, body, headers }: Answer): Promise<FoundCard | undefined> {
+    if (!isObject(body)) return undefined
     const { decodeCard } = await newest.load()
-    const card = decodeCard(body)
+    const read = isOlder(body)
+      ? await readOlderCard?.(body, readers)
+      : { card: decodeCard(body), evidence: namedVersions }
+    if (!read) return undefined
+    const { evidence, ...found } = read
     const etag = headers.get('etag')
-    if (etag !== null && isObject(body)) cache.set(url, { etag, wire: body })
+    if (etag !== null) cache.set(url, { etag, wire: body })
     journal.note({ type: 'card', url: cardUrl, outcome: 'found', detail: '' })
-    journal.note({ type: 'reading', detail: namedVersions })
-    return { card, cardUrl }
+    journal.note({ type: 'reading', detail: evidence })
+    return { ...found, cardUrl }
   }
 
   const url = likeliestUrl(target)
@@ -112,6 +118,10 @@ export function likeliestUrl(target: Target): string {
   if (!/^https?:/i.test(address) || !URL.canParse(address)) return ''
   const { origin, pathname, search, href } = new URL(address)
   return pathname.endsWith('.json') ? href : `${origin}${pathname.replace(/\/+$/, '')}${wellKnown}${search}`
+}
+
+function isOlder({ url, supportedInterfaces, protocolVersion }: JsonObject): boolean {
+  return typeof url === 'string' && supportedInterfaces === undefined && !/^[1-9]/.test(`${protocolVersion}`)
 }
 
 export function isLocal(target: Target): target is Local {

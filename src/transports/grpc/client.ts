@@ -5,6 +5,7 @@ import {
   type StreamOperation,
   type UnaryOperation,
 } from '../../dialects/dialect.ts'
+import { orLeniently } from '../../dialects/or-leniently.ts'
 import { unlessAborted, withDeadline } from '../../http/deadline.ts'
 import { StreamSilent } from '../../http/read-events.ts'
 import type { Clock } from '../../protocol/clock.ts'
@@ -72,7 +73,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
       for await (const { json, number, follows } of exchange(operation, request, { ...caller, signal }, more)) {
         // From here on it is the connection that is watched: a stream may have nothing to say for long.
         deadline.extend()
-        const event = dialect.decodeEvent(json, request)
+        const event = await orLeniently(dialect, ({ decodeEvent }) => decodeEvent(json, request))
         yield numbered(event, textOf(number), textOf(follows))
         if (event.isLast) return
       }
@@ -90,7 +91,8 @@ export function createGrpcClient(options: WireClientOptions): Service {
     async ask<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
       try {
         const result = await onlyOne(exchange(operation, request, call))
-        return dialect.decodeResult[operation](await believed(operation, result, options), request)
+        const wire = await believed(operation, result, options)
+        return await orLeniently(dialect, ({ decodeResult }) => decodeResult[operation](wire, request))
       } catch (error) {
         throw known(error, call.signal)
       }
