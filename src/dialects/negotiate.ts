@@ -2,7 +2,7 @@ import { A2AError } from '../protocol/errors.ts'
 import type { Operation, TaskAddress } from '../protocol/service.ts'
 import { closest } from './closest.ts'
 import type { Proposal, ServerDialect } from './dialect.ts'
-import { excerpt } from './violation.ts'
+import { excerpt } from './excerpt.ts'
 
 /**
  * What a request without a version is: `strict` takes it for 0.3, as A2A 1.0 §3.6.2 says; `infer` takes it for the

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../protocol/model.ts'
+import { decodeCardAs } from './decode-card-as.ts'
 import { isObject } from './is-object.ts'
-import { decodeCardAs, type ReadCard } from './peer-card.ts'
+import type { ReadCard } from './peer-card.ts'
 
 /** Who can read a card of a version before 1.0, told by what the card has: the first that fits. */
 export const readOlderCard: ReadCard = async (wire, dialects) => {

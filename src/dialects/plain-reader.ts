@@ -19,6 +19,14 @@ export function unusual(): never {
   throw new Unusual('It is written in another way than usual.')
 }
 
+/** What few ask for is read by the whole reader. */
+export const seldomAsked = {
+  listTasks: unusual,
+  createPushConfig: unusual,
+  getPushConfig: unusual,
+  listPushConfigs: unusual,
+}
+
 function plain<T>(is: (value: unknown) => value is T): Plain<T> {
   return (value) => (is(value) ? value : unusual())
 }

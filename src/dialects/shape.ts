@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../protocol/model.ts'
-import { excerpt, placed, Violation, wrongType } from './violation.ts'
+import { excerpt } from './excerpt.ts'
+import { placed, Violation, wrongType } from './violation.ts'
 
 /**
  * What a value on the wire looks like: one description from which come the reader, the TypeScript type (`TypeOf`) and

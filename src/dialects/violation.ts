@@ -1,3 +1,5 @@
+import { excerpt } from './excerpt.ts'
+
 /** A value that is not of its shape. Its path grows on the way out, so that well-formed input pays nothing for it. */
 export class Violation extends Error {
   override readonly name = 'Violation'
@@ -30,11 +32,6 @@ export function wrongValue(expected: string, value: unknown): Violation {
 export function placed(error: unknown, segment: string | number): unknown {
   if (error instanceof Violation) error.within(segment)
   return error
-}
-
-/** The start of a caller's text, safe to print. */
-export function excerpt(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 39)}…` : text)
 }
 
 function typeNameOf(value: unknown): string {

@@ -1,4 +1,5 @@
-import { excerpt, Violation, wrongType, wrongValue } from '../dialects/violation.ts'
+import { excerpt } from '../dialects/excerpt.ts'
+import { Violation, wrongType, wrongValue } from '../dialects/violation.ts'
 import type { Json, JsonObject } from '../protocol/model.ts'
 import { unreadableIn } from './i-json.ts'
 

@@ -1,4 +1,5 @@
-import { excerpt, Violation, wrongType } from '../dialects/violation.ts'
+import { excerpt } from '../dialects/excerpt.ts'
+import { Violation, wrongType } from '../dialects/violation.ts'
 import { type Form, isObject, type ValueOf, within } from './form.ts'
 import { unreadableIn } from './i-json.ts'
 

@@ -1,6 +1,6 @@
+import { excerpt } from '../dialects/excerpt.ts'
 import { isObject } from '../dialects/is-object.ts'
 import { codeOfHttpStatus } from '../dialects/rpc-status.ts'
-import { excerpt } from '../dialects/violation.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import type { Answer } from './read-answer.ts'
 import { type ToldAnswer, tellAnswer } from './tell-answer.ts'

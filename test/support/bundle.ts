@@ -10,8 +10,10 @@ const quiet = { cwd: root, logLevel: 'silent' } as const
 export interface Bundle {
   /** Bytes, minified and compressed, of what is loaded at first. */
   readonly first: number
-  /** Bytes of the chunks that are loaded on demand, by name. */
-  readonly onDemand: Readonly<Record<string, number>>
+  /** Bytes of the chunks that come later, by name. */
+  readonly later: Readonly<Record<string, number>>
+  /** The names of the chunks that come with one that is loaded on demand, itself among them, by its name. */
+  readonly onDemand: Readonly<Record<string, readonly string[]>>
   /** Bytes of each file that it is made of, not minified, the largest first. */
   readonly modules: readonly (readonly [path: string, length: number])[]
 }
@@ -38,12 +40,18 @@ export async function bundle(published: ReadonlyMap<string, string>, entry: stri
     chunks.filter(({ isEntry }) => isEntry),
     chunks,
   )
+  const isLater = (chunk: OutputChunk) => !atFirst.includes(chunk)
   const sources = await build({ ...quiet, input: join(root, 'src', `${entry}.ts`) }, { format: 'esm' })
   const modules = sources.flatMap((chunk) => Object.entries(chunk.modules))
+  const withChunk = (chunk: OutputChunk) =>
+    withImports([chunk], chunks)
+      .filter(isLater)
+      .map(({ name }) => name)
   return {
     first: sizeOf(...atFirst),
+    later: Object.fromEntries(chunks.filter(isLater).map((chunk) => [chunk.name, sizeOf(chunk)])),
     onDemand: Object.fromEntries(
-      chunks.filter((chunk) => !atFirst.includes(chunk)).map((chunk) => [chunk.name, sizeOf(chunk)]),
+      chunks.filter(({ isDynamicEntry }) => isDynamicEntry).map((chunk) => [chunk.name, withChunk(chunk)]),
     ),
     modules: modules
       .map(([id, { renderedLength }]) => [relative(root, id), renderedLength] as const)

@@ -1,6 +1,5 @@
 import type { StatusEvent } from '../../protocol/events.ts'
 import type { Artifact, JsonObject, Message, Task } from '../../protocol/model.ts'
-import type { PushConfig } from '../../protocol/service.ts'
 import { decodeBareStatus } from '../bare-status.ts'
 import type { Draft } from '../draft.ts'
 import type { TypeOf } from '../shape.ts'
@@ -61,16 +60,4 @@ export function decodeArtifact(artifact: wire.Artifact, position = 0): Artifact 
   if (append !== undefined) kept.append = append
   if (lastChunk !== undefined) kept.lastChunk = lastChunk
   return { ...rest, artifactId: `artifact-${index ?? position}`, parts: parts.map(decodePart), ...carrying(kept) }
-}
-
-/** The model has one scheme of authentication: the first. */
-export function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushConfig {
-  if (authentication === undefined) return config
-  const { credentials, ...others } = authentication
-  const [scheme = ''] = authentication.schemes
-  return {
-    ...config,
-    authentication: { scheme, ...(typeof credentials === 'string' && { credentials }) },
-    ...carrying({ authentication: others }),
-  }
 }

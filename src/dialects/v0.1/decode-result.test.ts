@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Message } from '../../protocol/model.ts'
-import { decodeResult as decode, decodeEvent } from './decode-result.ts'
+import { v0_1Client } from './client.ts'
+
+const { decodeResult: decode, decodeEvent } = v0_1Client
 
 const timestamp = '2025-05-01T08:00:00.000Z'
 const request = { taskId: 't-1' }

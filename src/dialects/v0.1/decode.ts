@@ -4,12 +4,12 @@ import { type LenientRead, leniently } from '../leniently.ts'
 import { readParams } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
 import { carrying } from './carry.ts'
-import { decodePushConfig } from './decode-objects.ts'
+import { decodePushConfig } from './decode-push.ts'
 import { cleanSendParams, cleanTaskParams } from './lenient.ts'
 import { missing } from './methods.ts'
 import { decodePart } from './parts.ts'
+import { TaskPushConfig } from './push-schemas.ts'
 import * as wire from './request-schemas.ts'
-import { TaskPushConfig } from './schemas.ts'
 
 export const decodeRequest = requestDecoder(leniently(readParams))
 

@@ -2,7 +2,7 @@ import type { ClientDialect } from '../dialect.ts'
 import { olderWhole } from '../on-older-whole.ts'
 import { cardDecoder } from './card-decoder.ts'
 import { OpenCard } from './card-schemas.ts'
-import { decodeEvent, decodeResult } from './decode-result.ts'
+import { decodeEvent, usualResults } from './decode-result.ts'
 import { encodeRequest } from './encode-request.ts'
 import { methods } from './methods.ts'
 
@@ -12,7 +12,7 @@ export const v0_1Light: ClientDialect = {
   bindings: ['JSONRPC'],
   methods,
   encodeRequest,
-  decodeResult,
+  decodeResult: usualResults,
   decodeEvent,
   decodeCard: cardDecoder(OpenCard, () => ({})),
   lenient: async () => (await olderWhole()).v0_1Whole,

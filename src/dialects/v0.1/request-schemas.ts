@@ -4,7 +4,8 @@ import { historyLength, maxParts } from '../request-limits.ts'
 import { hinted, list } from '../shape.ts'
 import { word } from '../tagged-shape.ts'
 import { hintForPart, hintForRole } from './other-forms.ts'
-import { metadata, Part, PushConfig, words } from './schemas.ts'
+import { PushConfig } from './push-schemas.ts'
+import { metadata, Part, words } from './schemas.ts'
 
 /** What callers of A2A 0.1 send. No history is asked for by 0, or not at all. */
 

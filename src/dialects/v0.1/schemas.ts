@@ -2,7 +2,7 @@ import type { Json } from '../../protocol/model.ts'
 import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
 import { bytes, int32, timestamp } from '../proto-shape.ts'
-import { boolean, json, list, readObject, type Shape, string, struct, type TypeOf } from '../shape.ts'
+import { boolean, json, list, type Shape, string, struct, type TypeOf } from '../shape.ts'
 import { tagged, word } from '../tagged-shape.ts'
 import { Violation, wrongType } from '../violation.ts'
 import { State } from './states.ts'
@@ -74,19 +74,3 @@ export const Task = object({
 export const StatusUpdate = object({ id, status: TaskStatus, final: optional(boolean()), metadata })
 
 export const ArtifactUpdate = object({ id, artifact: Artifact, metadata })
-
-const authenticationFields = { schemes: list(string({ min: 1 }), { min: 1 }), credentials: optional(string()) }
-
-export const PushConfig = object({
-  url: string({ min: 1 }),
-  token: optional(string()),
-  authentication: optional(open(object(authenticationFields))),
-})
-export type PushConfig = TypeOf<typeof PushConfig>
-
-export const TaskPushConfig = object({ id, pushNotificationConfig: PushConfig })
-
-/** Callers may add what their webhooks need to know. */
-function open<T extends object>(shape: Shape<T>): Shape<T> {
-  return { ...shape, read: (value) => ({ ...readObject(value), ...shape.read(value) }) }
-}

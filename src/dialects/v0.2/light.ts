@@ -1,5 +1,6 @@
 import type { ClientDialect } from '../dialect.ts'
 import { olderWhole } from '../on-older-whole.ts'
+import { seldomAsked } from '../plain-reader.ts'
 import { readResult } from '../read-params.ts'
 import { openCardDecoder } from '../v0.3/card-decoder.ts'
 import { readingBy } from '../v0.3/result-decoder.ts'
@@ -12,6 +13,6 @@ export const v0_2Light: ClientDialect = {
   bindings: ['JSONRPC'],
   methods,
   encodeRequest,
-  ...readingBy(readResult, openCardDecoder('0.2')),
+  ...readingBy(readResult, openCardDecoder('0.2'), seldomAsked),
   lenient: async () => (await olderWhole()).v0_2Whole,
 }

@@ -11,6 +11,7 @@ import type { Shape } from '../shape.ts'
 import { marked } from '../tagged-shape.ts'
 import * as request from '../v0.3/request-schemas.ts'
 import * as wire from '../v0.3/schemas.ts'
+import { TaskPage } from '../v0.3/seldom-schemas.ts'
 import { v1_0, v1_0Client } from '../v1.0/index.ts'
 import { v0_3House, v0_3HouseClient, v0_3HouseStrict } from './index.ts'
 import { InputRequest, ToolResult, ToolUse } from './schemas.ts'
@@ -85,7 +86,7 @@ describe('what comes back as it went', () => {
   it('is every answer', () => {
     const outcomes = houseValuesOf(wire.Outcome)
     const tasks = houseValuesOf(wire.Task)
-    const pages = houseValuesOf(wire.TaskPage)
+    const pages = houseValuesOf(TaskPage)
     expectIdentity(outcomes, (result) => encodeResult.sendMessage(decodeResult.sendMessage(result, sent), sent))
     expectIdentity(tasks, (result) => encodeResult.getTask(decodeResult.getTask(result, address), address))
     expectIdentity(tasks, (result) => encodeResult.cancelTask(decodeResult.cancelTask(result, address), address))

@@ -1,6 +1,5 @@
 import { isObject } from '../is-object.ts'
 import { cleanMessage, cleanPart, renamed } from './lenient.ts'
-import { configName } from './names.ts'
 
 /**
  * How else agents of A2A 0.3 answer over REST: with the names of 0.2, or in the objects of JSON-RPC, which say by
@@ -35,23 +34,6 @@ function cleanUpdate(update: unknown): unknown {
 
 export function cleanTask(task: unknown): unknown {
   return changed(task, { status: cleanStatus, artifacts: each(cleanArtifact), history: each(cleanAnswer) })
-}
-
-/** The text of 0.3 has a bare list here. */
-export function cleanTasks(page: unknown): unknown {
-  const wrapped = Array.isArray(page) ? { tasks: page, pageSize: page.length, totalSize: page.length } : page
-  return changed(wrapped, { tasks: each(cleanTask) })
-}
-
-export function cleanConfigs(page: unknown): unknown {
-  return changed(Array.isArray(page) ? { configs: page } : page, { configs: each(cleanConfig) })
-}
-
-export function cleanConfig(config: unknown): unknown {
-  if (!isObject(config) || typeof config.taskId !== 'string') return config
-  const { taskId, pushNotificationConfig } = config
-  const id = isObject(pushNotificationConfig) ? pushNotificationConfig.id : undefined
-  return { name: configName({ taskId, id: typeof id === 'string' ? id : taskId }), ...config }
 }
 
 function cleanStatus(status: unknown): unknown {
@@ -89,14 +71,14 @@ function cleanRole(role: unknown): unknown {
   return role === 'user' || role === 'agent' ? `ROLE_${role.toUpperCase()}` : role
 }
 
-type Change = (value: unknown) => unknown
+export type Change = (value: unknown) => unknown
 
-function each(change: Change): Change {
+export function each(change: Change): Change {
   return (list) => (Array.isArray(list) ? list.map(change) : list)
 }
 
 /** A copy in which the members that are there have been changed. */
-function changed(value: unknown, changes: Readonly<Record<string, Change>>): unknown {
+export function changed(value: unknown, changes: Readonly<Record<string, Change>>): unknown {
   if (!isObject(value)) return value
   const entries = Object.entries(changes).filter(([member]) => value[member] !== undefined)
   return { ...value, ...Object.fromEntries(entries.map(([member, change]) => [member, change(value[member])])) }

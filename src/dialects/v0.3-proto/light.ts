@@ -1,5 +1,6 @@
 import type { ClientDialect } from '../dialect.ts'
 import { olderWhole } from '../on-older-whole.ts'
+import { seldomAsked } from '../plain-reader.ts'
 import { cardDecoder } from './card-decoder.ts'
 import { OpenCard } from './card-schemas.ts'
 import { readingWith } from './decode-result.ts'
@@ -13,7 +14,10 @@ export const v0_3ProtoLight: ClientDialect = {
   bindings: ['HTTP+JSON', 'GRPC'],
   methods,
   encodeRequest,
-  ...readingWith(cardDecoder(OpenCard, () => ({}))),
+  ...readingWith(
+    cardDecoder(OpenCard, () => ({})),
+    seldomAsked,
+  ),
   lenient: async () => (await olderWhole()).v0_3ProtoWhole,
   rest: restAsking,
 }

@@ -4,9 +4,10 @@ import { implicit, object, optional } from '../object-shape.ts'
 import { timestamp } from '../proto-shape.ts'
 import { historyLength, maxParts, pageSize } from '../request-limits.ts'
 import { boolean, hinted, list, string, struct } from '../shape.ts'
-import { ConfigName, TaskName } from './names.ts'
+import { ConfigName, TaskName } from './name-shapes.ts'
 import { hintForPart, hintForRole } from './other-forms.ts'
-import { messageFields, metadata, Part, PushConfig, Role, State, words } from './schemas.ts'
+import { messageFields, metadata, Part, Role, State, words } from './schemas.ts'
+import { PushConfig } from './seldom-schemas.ts'
 
 /** What a caller sends: the request messages of the proto. */
 

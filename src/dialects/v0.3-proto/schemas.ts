@@ -2,9 +2,8 @@ import type { Role as RoleWord, TaskState } from '../../protocol/model.ts'
 import { assumed } from '../assumed.ts'
 import { id, maxWords } from '../limits.ts'
 import { implicit, object, optional } from '../object-shape.ts'
-import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../proto-shape.ts'
+import { bytes, protoEnum, timestamp, withUnspecified } from '../proto-shape.ts'
 import { boolean, list, string, struct } from '../shape.ts'
-import { ConfigName } from './names.ts'
 
 /** The objects of A2A 0.3 in its proto, `a2a.v1`. It marks next to nothing as required; what is so by sense is here. */
 
@@ -89,27 +88,3 @@ export const StreamResponse = object(
     },
   },
 )
-
-export const PushConfig = object({
-  id: implicit(id),
-  url: string({ min: 1 }),
-  token: implicit(string()),
-  authentication: optional(object({ schemes: implicit(words), credentials: implicit(string()) })),
-})
-
-export const TaskPushConfig = object({ name: ConfigName, pushNotificationConfig: PushConfig })
-
-export const ListPushConfigsResponse = object({
-  configs: implicit(list(TaskPushConfig)),
-  nextPageToken: implicit(string()),
-})
-
-const count = assumed(int32({ min: 0 }), 0)
-
-/** Not in the proto: as in 1.0. */
-export const ListTasksResponse = object({
-  tasks: assumed(list(Task), []),
-  nextPageToken: assumed(string(), ''),
-  pageSize: count,
-  totalSize: count,
-})

@@ -1,5 +1,4 @@
-import type { Artifact, JsonObject, Message, Task, TaskStatus } from '../../protocol/model.ts'
-import type { PushConfig } from '../../protocol/service.ts'
+import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import { decodeBareStatus } from '../bare-status.ts'
 import type { Draft } from '../draft.ts'
 import type { TypeOf } from '../shape.ts'
@@ -33,15 +32,4 @@ export function decodeTask({ status, artifacts, history, ...task }: TypeOf<typeo
     generation,
     ...carrying(kept),
   }
-}
-
-/** The model has one scheme of authentication: the first. */
-export function decodePushConfig(given: TypeOf<typeof wire.PushConfig>, kept: JsonObject = {}): PushConfig {
-  const { authentication, ...config } = given
-  if (authentication === undefined) return { ...config, ...carrying(kept) }
-  const { schemes, ...secret } = authentication
-  const [scheme, ...others] = schemes
-  if (scheme === undefined) return { ...config, ...carrying({ ...kept, authentication: authentication as JsonObject }) }
-  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
-  return { ...config, authentication: { scheme, ...secret }, ...carry }
 }

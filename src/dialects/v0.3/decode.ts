@@ -4,10 +4,11 @@ import { type LenientRead, leniently } from '../leniently.ts'
 import { readParams } from '../read-params.ts'
 import type { TypeOf } from '../shape.ts'
 import { carrying } from './carry.ts'
-import { decodeMessage, decodePushConfig } from './decode-objects.ts'
+import { decodeMessage } from './decode-objects.ts'
+import { decodePushConfig } from './decode-push.ts'
 import { cleanSendParams, cleanTaskParams } from './lenient.ts'
 import * as wire from './request-schemas.ts'
-import { TaskPushConfig } from './schemas.ts'
+import { TaskPushConfig } from './seldom-schemas.ts'
 
 export const decodeRequest = requestDecoder(leniently(readParams))
 

@@ -1,5 +1,6 @@
 import type { ClientDialect } from '../dialect.ts'
 import { olderWhole } from '../on-older-whole.ts'
+import { seldomAsked } from '../plain-reader.ts'
 import { readResult } from '../read-params.ts'
 import { openCardDecoder } from './card-decoder.ts'
 import { encodeRequest } from './encode-request.ts'
@@ -14,7 +15,7 @@ export const v0_3Light: ClientDialect = {
   bindings: ['JSONRPC', 'HTTP+JSON'],
   methods,
   encodeRequest,
-  ...readingBy(readResult, openCardDecoder('0.3')),
+  ...readingBy(readResult, openCardDecoder('0.3'), seldomAsked),
   lenient: async () => (await olderWhole()).v0_3Whole,
   rest: restAsking,
 }

@@ -5,7 +5,8 @@ import { boolean, hinted, list, type Shape, string } from '../shape.ts'
 import { marked, word } from '../tagged-shape.ts'
 import { wrongValue } from '../violation.ts'
 import { hintForPart, hintForRole } from './other-forms.ts'
-import { messageFields, metadata, Part, PushConfig, State, words } from './schemas.ts'
+import { messageFields, metadata, Part, State, words } from './schemas.ts'
+import { PushConfig } from './seldom-schemas.ts'
 
 /** What a caller sends, as params of JSON-RPC. */
 

@@ -1,7 +1,7 @@
 import type { TaskState } from '../../protocol/model.ts'
 import { id, maxWords } from '../limits.ts'
 import { object, optional } from '../object-shape.ts'
-import { bytes, int32, timestamp } from '../proto-shape.ts'
+import { bytes, timestamp } from '../proto-shape.ts'
 import { boolean, list, string, struct } from '../shape.ts'
 import { marked, tagged, word } from '../tagged-shape.ts'
 
@@ -86,20 +86,4 @@ export const StreamEvent = tagged('kind', {
     lastChunk: optional(boolean()),
     metadata,
   }),
-})
-
-export const PushConfig = object({
-  id: optional(id),
-  url: string({ min: 1 }),
-  token: optional(string()),
-  authentication: optional(object({ schemes: words, credentials: optional(string()) })),
-})
-
-export const TaskPushConfig = object({ taskId: id, pushNotificationConfig: PushConfig })
-
-export const TaskPage = object({
-  tasks: list(Task),
-  nextPageToken: string(),
-  pageSize: int32({ min: 0 }),
-  totalSize: int32({ min: 0 }),
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import * as card from '../../../../src/dialects/v0.1/card-schemas.ts'
 import { v0_1, v0_1Client, v0_1Strict } from '../../../../src/dialects/v0.1/index.ts'
+import * as seldom from '../../../../src/dialects/v0.1/push-schemas.ts'
 import * as request from '../../../../src/dialects/v0.1/request-schemas.ts'
 import * as wire from '../../../../src/dialects/v0.1/schemas.ts'
 import { wireValuesOf } from '../wire-values-of.ts'
@@ -14,15 +15,15 @@ export const of0_1: WireObjects = {
     getTask: wireValuesOf(request.TaskQueryParams),
     cancelTask: wireValuesOf(request.TaskParams),
     subscribeToTask: wireValuesOf(request.TaskQueryParams),
-    createPushConfig: wireValuesOf(wire.TaskPushConfig),
+    createPushConfig: wireValuesOf(seldom.TaskPushConfig),
     getPushConfig: wireValuesOf(request.TaskParams),
   },
   results: {
     sendMessage: wireValuesOf(wire.Task),
     getTask: wireValuesOf(wire.Task),
     cancelTask: wireValuesOf(wire.Task),
-    createPushConfig: wireValuesOf(wire.TaskPushConfig),
-    getPushConfig: wireValuesOf(wire.TaskPushConfig),
+    createPushConfig: wireValuesOf(seldom.TaskPushConfig),
+    getPushConfig: wireValuesOf(seldom.TaskPushConfig),
   },
   events: fc.oneof(wireValuesOf(wire.StatusUpdate), wireValuesOf(wire.ArtifactUpdate)),
   cards: wireValuesOf(card.AgentCard),

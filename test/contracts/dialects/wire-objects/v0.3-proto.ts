@@ -6,6 +6,7 @@ import { configName, taskName } from '../../../../src/dialects/v0.3-proto/names.
 import * as request from '../../../../src/dialects/v0.3-proto/request-schemas.ts'
 import * as wire from '../../../../src/dialects/v0.3-proto/schemas.ts'
 import * as card from '../../../../src/dialects/v0.3-proto/security-schemas.ts'
+import * as seldom from '../../../../src/dialects/v0.3-proto/seldom-schemas.ts'
 import type { JsonObject } from '../../../../src/protocol/model.ts'
 import { arbitraryOf } from '../../../support/arbitrary-of.ts'
 import { wireValuesOf } from '../wire-values-of.ts'
@@ -15,7 +16,7 @@ import { asUser, both, type WireObjects } from './wire-objects.ts'
 const ids = arbitraryOf(id) as Arbitrary<string>
 const name = ids.map(taskName)
 const nameOfConfig = fc.record({ taskId: ids, id: ids }).map(configName)
-const namedConfigs = named(wire.TaskPushConfig, { name: nameOfConfig })
+const namedConfigs = named(seldom.TaskPushConfig, { name: nameOfConfig })
 
 const cards = withStrangeSchemes(wireValuesOf(card.AgentCard), [
   { holographicSecurityScheme: { depth: 3 } },
@@ -41,7 +42,7 @@ export const of0_3Proto: WireObjects = {
   results: {
     sendMessage: wireValuesOf(wire.SendMessageResponse),
     getTask: wireValuesOf(wire.Task),
-    listTasks: wireValuesOf(wire.ListTasksResponse),
+    listTasks: wireValuesOf(seldom.ListTasksResponse),
     cancelTask: wireValuesOf(wire.Task),
     createPushConfig: namedConfigs,
     getPushConfig: namedConfigs,

@@ -3,6 +3,7 @@ import { v0_3, v0_3Client, v0_3Strict } from '../../../../src/dialects/v0.3/inde
 import * as request from '../../../../src/dialects/v0.3/request-schemas.ts'
 import * as wire from '../../../../src/dialects/v0.3/schemas.ts'
 import * as card from '../../../../src/dialects/v0.3/security-schemas.ts'
+import * as seldom from '../../../../src/dialects/v0.3/seldom-schemas.ts'
 import { wireValuesOf } from '../wire-values-of.ts'
 import { withStrangeSchemes } from '../with-strange-schemes.ts'
 import { both, type WireObjects } from './wire-objects.ts'
@@ -22,7 +23,7 @@ export const of0_3: WireObjects = {
     listTasks: wireValuesOf(request.ListTasksParams),
     cancelTask: wireValuesOf(request.TaskParams),
     subscribeToTask: wireValuesOf(request.TaskParams),
-    createPushConfig: wireValuesOf(wire.TaskPushConfig),
+    createPushConfig: wireValuesOf(seldom.TaskPushConfig),
     getPushConfig: wireValuesOf(request.GetPushConfigParams),
     listPushConfigs: wireValuesOf(request.TaskParams),
     deletePushConfig: wireValuesOf(request.DeletePushConfigParams),
@@ -31,11 +32,11 @@ export const of0_3: WireObjects = {
   results: {
     sendMessage: wireValuesOf(wire.Outcome),
     getTask: wireValuesOf(wire.Task),
-    listTasks: wireValuesOf(wire.TaskPage),
+    listTasks: wireValuesOf(seldom.TaskPage),
     cancelTask: wireValuesOf(wire.Task),
-    createPushConfig: wireValuesOf(wire.TaskPushConfig),
-    getPushConfig: wireValuesOf(wire.TaskPushConfig),
-    listPushConfigs: fc.array(wireValuesOf(wire.TaskPushConfig), { maxLength: 2 }),
+    createPushConfig: wireValuesOf(seldom.TaskPushConfig),
+    getPushConfig: wireValuesOf(seldom.TaskPushConfig),
+    listPushConfigs: fc.array(wireValuesOf(seldom.TaskPushConfig), { maxLength: 2 }),
     deletePushConfig: fc.constant(null),
     getExtendedCard: cards,
   },
