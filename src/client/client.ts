@@ -1,6 +1,6 @@
 import type { AgentCard } from '../protocol/card.ts'
 import type { Task } from '../protocol/model.ts'
-import type { ListTasksRequest, Service } from '../protocol/service.ts'
+import type { Service } from '../protocol/service.ts'
 import type { SkillMap } from '../protocol/skills.ts'
 import { callOf } from './call.ts'
 import { type Conversation, type ConversationStart, createConversation } from './conversation.ts'
@@ -8,7 +8,7 @@ import type { Input } from './input.ts'
 import type { Explanation } from './journal.ts'
 import { type ClientEvent, withNeeds } from './needs.ts'
 import { lists } from './on-list.ts'
-import type { CallOptions } from './options.ts'
+import type { CallOptions, TaskFilter } from './options.ts'
 import { type Reply, toReply } from './reply.ts'
 import { type SendOptions, toRequest } from './sending.ts'
 import { createTaskHandle, isSettled, type TaskHandle } from './task-handle.ts'
@@ -37,8 +37,6 @@ export interface Client<Skills extends SkillMap = SkillMap> {
   /** What was tried to reach the agent, and which way calls take. */
   explain(): Explanation
 }
-
-export type TaskFilter = Omit<ListTasksRequest, 'pageToken' | 'tenant'>
 
 export interface ClientOptions {
   readonly card: AgentCard

@@ -1,40 +1,14 @@
-import type { KnownDialect } from '../dialects/dialect.ts'
 import { isObject } from '../dialects/is-object.ts'
-import type { ReadCard } from '../dialects/peer-card.ts'
 import { withDeadline } from '../http/deadline.ts'
-import type { Fetch } from '../http/outbound.ts'
-import type { AgentCard } from '../protocol/card.ts'
-import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { loaded } from '../protocol/loaded.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import { answerLimitsOf } from '../transports/client-options.ts'
 import { type Answer, readAnswer } from '../transports/read-answer.ts'
-import { type CardCache, createCardCache } from './card-cache.ts'
-import type { Journal } from './journal.ts'
-import type { ConnectOptions, Local, Target } from './options.ts'
-
-/** Whom a target means. */
-export interface FoundCard {
-  readonly card: AgentCard
-  readonly cardUrl?: string
-  readonly orElse?: string
-}
-
-export interface FindCardOptions extends ConnectOptions {
-  readonly fetch: Fetch
-  readonly journal: Journal
-  readonly clock: Clock
-  /** The newest first. */
-  readonly readers: readonly [KnownDialect, ...KnownDialect[]]
-  readonly readOlderCard?: ReadCard
-}
-
-export interface SearchOptions extends FindCardOptions {
-  readonly cache: CardCache
-  readonly signal: AbortSignal
-  readonly look: (url: string) => Promise<Answer>
-}
+import { createCardCache } from './card-cache.ts'
+import { isLocal, likeliestUrl } from './card-place.ts'
+import type { FindCardOptions, FoundCard } from './found-card.ts'
+import type { Target } from './options.ts'
 
 /** Cards without credentials are the same for everybody. */
 const sharedCards = createCardCache()
@@ -104,26 +78,8 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
 }
 
 /** What tells the version of a card of 1.0. */
-export const namedVersions = 'supportedInterfaces names the versions'
-
-/** Since 0.3. */
-export const wellKnown = '/.well-known/agent-card.json'
-
-/** An agent in this process is at no address; it builds its own from the one that it is asked at. */
-export const localOrigin = 'http://localhost'
-
-/** Where the card of a target should be; empty, if it is no address. A path may be a card, or where an agent is mounted. */
-export function likeliestUrl(target: Target): string {
-  const address = isLocal(target) ? localOrigin : `${target}`
-  if (!/^https?:/i.test(address) || !URL.canParse(address)) return ''
-  const { origin, pathname, search, href } = new URL(address)
-  return pathname.endsWith('.json') ? href : `${origin}${pathname.replace(/\/+$/, '')}${wellKnown}${search}`
-}
+const namedVersions = 'supportedInterfaces names the versions'
 
 function isOlder({ url, supportedInterfaces, protocolVersion }: JsonObject): boolean {
   return typeof url === 'string' && supportedInterfaces === undefined && !/^[1-9]/.test(`${protocolVersion}`)
-}
-
-export function isLocal(target: Target): target is Local {
-  return typeof target === 'object' && 'fetch' in target && typeof target.fetch === 'function'
 }

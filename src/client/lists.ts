@@ -2,8 +2,7 @@ import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
 import { allPages } from './all-pages.ts'
 import { callOf } from './call.ts'
-import type { TaskFilter } from './client.ts'
-import type { CallOptions } from './options.ts'
+import type { CallOptions, TaskFilter } from './options.ts'
 
 /** What agents list page by page, loaded when somebody wants a list. */
 

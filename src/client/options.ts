@@ -3,7 +3,7 @@ import type { Fetch } from '../http/outbound.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { CredentialProvider } from '../protocol/credentials.ts'
 import type { JsonObject } from '../protocol/model.ts'
-import type { Service } from '../protocol/service.ts'
+import type { ListTasksRequest, Service } from '../protocol/service.ts'
 import type { AnswerLimits, WireClientOptions } from '../transports/client-options.ts'
 import type { Authorize } from './authorize.ts'
 import type { Backoff } from './backoff.ts'
@@ -77,3 +77,6 @@ export interface CallOptions {
   /** Said beside the request, such as `traceparent`. */
   readonly headers?: Readonly<Record<string, string>>
 }
+
+/** Which tasks are listed. */
+export type TaskFilter = Omit<ListTasksRequest, 'pageToken' | 'tenant'>

@@ -5,5 +5,11 @@ import { failures } from '../transports/on-failure.ts'
  * may be away just when it should bring the code that waits for it.
  */
 export async function preload(): Promise<void> {
-  await Promise.all([failures(), import('./trouble.ts'), import('./streams.ts'), import('./search-card.ts')])
+  await Promise.all([
+    failures(),
+    import('./trouble.ts'),
+    import('./streams.ts'),
+    import('./search-card.ts'),
+    import('../dialects/v1.0/whole.ts'),
+  ])
 }

@@ -1,4 +1,5 @@
 import type { StreamEvent } from '../protocol/events.ts'
+import { failures } from '../transports/on-failure.ts'
 import type { Backoff } from './backoff.ts'
 import { type BrokenStream, heal } from './heal.ts'
 import { createPace } from './pace.ts'
@@ -17,6 +18,8 @@ export interface StreamOptions extends Omit<BrokenStream, 'position' | 'begun' |
  */
 export async function* healing(options: StreamOptions): AsyncGenerator<StreamEvent> {
   const { clock, notify } = options
+  // What has failed must be told apart from then on, whatever the network brings by then.
+  failures().catch(() => {})
   const pace = createPace(clock.now)
   for await (const event of unbroken(options)) {
     pace.note(event)

@@ -13,7 +13,7 @@ type Optional<R extends Readers> = { readonly [K in keyof R]?: ReturnType<R[K]> 
 type OneOf<R extends Readers> = { [K in keyof R]: { readonly [P in K]: ReturnType<R[P]> } }[keyof R]
 
 /** Something that a plain reader does not read. */
-export class Unusual extends Error {}
+class Unusual extends Error {}
 
 export function unusual(): never {
   throw new Unusual('It is written in another way than usual.')

@@ -102,6 +102,46 @@ describe('a page in Chromium', () => {
     expect(asked).toContain('OPTIONS /')
   })
 
+  it('goes on with a stream also if nothing more of the page itself can be had after the first event', async () => {
+    const { page, origin } = await open()
+    const { url } = await cuttingServer(local(count, cors(origin)), [5, 4])
+    await page.exposeFunction('leave', () => page.route(`${origin}/**`, (route) => route.abort()))
+    const told = await page.evaluate(
+      async ({ url, options }: Play) => {
+        const client = await parley.connect(url, options)
+        const told: string[] = []
+        let isGone = false
+        for await (const event of client.stream('count')) {
+          if (!isGone) await (globalThis as unknown as { leave(): Promise<void> }).leave()
+          isGone = true
+          if (event.type === 'artifact')
+            told.push(...event.artifact.parts.map((part) => ('text' in part ? part.text : '')))
+        }
+        return told.filter((text) => text !== '')
+      },
+      { url, options: { ...quick, peerDeduplicates: true } },
+    )
+    expect(told).toEqual(numbers)
+  })
+
+  it('streams also if what would heal the stream cannot be loaded', async () => {
+    const { page, origin } = await open()
+    const { server } = await served(tell, cors(origin))
+    await page.route(`${origin}/**`, (route) => route.abort())
+    expect(await stream(page, { url: server.url })).toMatchObject({ told: ['one', 'two', 'three'], notices: [] })
+  })
+
+  it('is told what could not be loaded to find the card', async () => {
+    const { page, origin } = await open()
+    await page.route(`${origin}/**`, (route) => route.abort())
+    const told = await page.evaluate(async () => {
+      const { connect } = parley
+      return await connect('./card.json').catch(({ code, reason, message }) => ({ code, reason, message }))
+    })
+    const message = 'What is needed to find the card could not be loaded.'
+    expect(told).toEqual({ code: 'unavailable', reason: 'not-loaded', message })
+  })
+
   it('is told why an agent cannot be reached that does not allow it', async () => {
     const { page } = await open()
     const { server } = await served(tell)

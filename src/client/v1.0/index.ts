@@ -4,5 +4,5 @@ import { overHttp } from '../over-http.ts'
 
 export * from '../surface.ts'
 
-/** Speaks A2A 1.0 alone, and is half as large for it. */
+/** Speaks A2A 1.0 alone: with all that it may load, it is two thirds as large. */
 export const connect: Connect = /* @__PURE__ */ createConnect({ dialects: [v1_0Known], transports: overHttp })

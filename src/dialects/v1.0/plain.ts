@@ -99,7 +99,7 @@ const named = { id: orEmpty, name: orEmpty, description: orEmpty }
 /** Who may call is said in many ways, and must not be overlooked. */
 const security = { security: unusual, securityRequirements: unusual }
 const extension = members({ uri: filled }, { required: flag, params: struct, ...described })
-const capabilities = members(
+const capabilitiesOf = members(
   {},
   { streaming: flag, pushNotifications: flag, extendedAgentCard: flag, extensions: list(extension) },
 )
@@ -115,7 +115,7 @@ const cardOf = members(
     supportedInterfaces: list(
       members({ url: filled, protocolBinding: filled, protocolVersion: filled }, { tenant: text }),
     ),
-    capabilities,
+    capabilities: (value: unknown = {}) => capabilitiesOf(value),
     defaultInputModes: texts,
     defaultOutputModes: texts,
     skills: list(skill),
