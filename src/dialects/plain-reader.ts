@@ -12,11 +12,9 @@ type Required<R extends Readers> = { readonly [K in keyof R]: ReturnType<R[K]> }
 type Optional<R extends Readers> = { readonly [K in keyof R]?: ReturnType<R[K]> }
 type OneOf<R extends Readers> = { [K in keyof R]: { readonly [P in K]: ReturnType<R[P]> } }[keyof R]
 
-/** Something that a plain reader does not read. */
-class Unusual extends Error {}
-
+/** For what a plain reader does not read. */
 export function unusual(): never {
-  throw new Unusual('It is written in another way than usual.')
+  throw new Error('It is written in another way than usual.')
 }
 
 /** What few ask for is read by the whole reader. */

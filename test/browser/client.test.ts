@@ -105,7 +105,9 @@ describe('a page in Chromium', () => {
   it('goes on with a stream also if nothing more of the page itself can be had after the first event', async () => {
     const { page, origin } = await open()
     const { url } = await cuttingServer(local(count, cors(origin)), [5, 4])
-    await page.exposeFunction('leave', () => page.route(`${origin}/**`, (route) => route.abort()))
+    await page.exposeFunction('leave', async () => {
+      await page.route(`${origin}/**`, (route) => route.abort())
+    })
     const told = await page.evaluate(
       async ({ url, options }: Play) => {
         const client = await parley.connect(url, options)

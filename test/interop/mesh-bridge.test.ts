@@ -2,10 +2,11 @@ import { CancelTaskRequest, GetTaskRequest, ListTasksRequest, SendMessageRequest
 import { ClientFactory, JsonRpcTransportFactory } from '@a2a-js/sdk/client'
 import { DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server'
 import { agentCardHandler, jsonRpcHandler } from '@a2a-js/sdk/server/express'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { apiKey, hashApiKey } from '../../src/auth/index.ts'
 import { meshAgent } from '../../src/bridge/index.ts'
 import { connect } from '../../src/client/connect.ts'
+import { preload } from '../../src/client/preload.ts'
 import type { MeshMethod } from '../../src/mesh/index.ts'
 import { serve } from '../../src/serve.ts'
 import { bridged } from '../support/bridged.ts'
@@ -16,6 +17,9 @@ import { meshPair, meshPlace, meshRequest, post } from '../support/mesh.ts'
 import { protoAgent, protoCard } from '../support/proto-agent.ts'
 import { served } from '../support/served.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
+
+// From its sources, the code of the first stream may be loaded more slowly than a bridge has patience here.
+beforeAll(preload)
 
 async function sdkServer(): Promise<string> {
   return await expressServer((app, origin) => {
