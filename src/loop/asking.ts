@@ -5,8 +5,8 @@ import type {
   LanguageModelV4Message,
 } from '@ai-sdk/provider'
 import type { Invocation, Journal } from '../agent/work.ts'
-import type { JsonObject, Part } from '../protocol/model.ts'
 import { toBase64 } from '../protocol/base64.ts'
+import type { JsonObject, Part } from '../protocol/model.ts'
 import { type Asked, type AskModelOptions, askModel } from './ask-model.ts'
 import type { Questions } from './questions.ts'
 import type { Response } from './response.ts'
