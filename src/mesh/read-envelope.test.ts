@@ -42,6 +42,16 @@ describe('reading an envelope', () => {
     expect(read(text).error).toMatchObject({ code: 'VALIDATION_FAILED', message: `payload.parameters: ${problem}` })
   })
 
+  it('takes 10 MiB of a whole envelope, and not a byte more', () => {
+    const empty = JSON.stringify({ ...request, payload: { method: 'm', parameters: { x: '' } } })
+    const filled = (length: number) => empty.replace('"x":""', `"x":"${'x'.repeat(length - empty.length)}"`)
+    expect(read(filled(10_485_760)).error).toBeUndefined()
+    expect(read(filled(10_485_761)).error).toMatchObject({
+      code: 'PAYLOAD_TOO_LARGE',
+      details: { max_bytes: 10_485_760 },
+    })
+  })
+
   it('names what is wrong, and does not quote much of it', () => {
     expect(read({ ...request, payload: { method: 7 } }).error).toMatchObject({
       code: 'VALIDATION_FAILED',

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   createMeshPeer,
   firstHandshakeKeys,
@@ -126,6 +126,17 @@ describe('a peer', () => {
     expect(() => createMeshPeer({ card: { ...card, name: '' }, requireAuth: false })).toThrow(
       'The card is not valid: name',
     )
+  })
+
+  it('asks for signatures by default, but for development', () => {
+    onTestFinished(() => void vi.unstubAllEnvs())
+    for (const mode of ['production', 'test', 'Development', '']) {
+      vi.stubEnv('NODE_ENV', mode)
+      expect(() => createMeshPeer({ card }), mode).toThrow('Messages must be signed')
+    }
+    vi.stubEnv('NODE_ENV', 'development')
+    expect(createMeshPeer({ card }).agentId).toBe('price-agent')
+    expect(() => createMeshPeer({ card, requireAuth: true })).toThrow('Messages must be signed')
   })
 
   it('takes unsigned messages where they are allowed, and then knows nobody', async () => {

@@ -1,3 +1,4 @@
+import canonicalize from 'canonicalize'
 import { describe, expect, it } from 'vitest'
 import { createRateLimit, generateSigningKey, MeshRefusal, sign } from '../../src/mesh/index.ts'
 import { meshPair, meshPlace, meshRequest, post, signedRequest } from '../support/mesh.ts'
@@ -85,6 +86,73 @@ describe('a message that is posted', () => {
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 404, 401])
     expect(answers[0]?.body.payload?.error).toMatchObject({ details: { field: '' } })
     expect(answers[1]?.body.payload?.error).toMatchObject({ details: { reason: 'STALE' } })
+  })
+
+  it('goes through the ten steps in their order: what is wrong at one of them is told before all that come later', async () => {
+    let mayDo = false
+    let wait = 1
+    const { price, shopKey } = await meshPair({
+      maxBytes: 2_000,
+      authorize: () => mayDo,
+      rateLimit: { take: () => wait },
+      allows: (method) => method !== 'secret',
+      methods: { secret: () => ({}), get_price: () => ({}) },
+    })
+    const { endpoint } = await meshPlace(price)
+    const stranger = await generateSigningKey()
+    const said = async (text: string) => {
+      const { status, body } = await post(endpoint, text)
+      const { code, details } = body.payload?.error ?? Object(body).error ?? {}
+      return [status, code, ...(details?.reason ? [details.reason] : [])].join(' ')
+    }
+    const late = { timestamp: minutes(-60) }
+    const elsewhere = { recipient_id: 'x-y' }
+    const unknown = { payload: { method: 'unknown' } }
+    const once = { message_id: crypto.randomUUID() }
+    const faulty = JSON.stringify(meshRequest({ ...late, ...elsewhere, ...unknown, ...once, extra: 1 }))
+    expect(await said(`{"a":1,${' '.repeat(2_000)}`)).toBe('413 PAYLOAD_TOO_LARGE')
+    expect(await said(faulty.replace('{', '{"extra":2,'))).toBe('400 INVALID_MESSAGE')
+    expect(await said(faulty)).toBe('400 VALIDATION_FAILED')
+    expect(await said(JSON.stringify(meshRequest({ ...late, ...elsewhere, ...unknown, ...once })))).toBe(
+      '400 VALIDATION_FAILED STALE',
+    )
+    expect(await said(JSON.stringify(meshRequest({ ...elsewhere, ...unknown, ...once })))).toBe('404 NOT_FOUND')
+    mayDo = true
+    wait = 0
+    expect((await post(endpoint, await signedRequest(shopKey, once))).status).toBe(200)
+    mayDo = false
+    wait = 1
+    // From here on its id is one that was seen.
+    expect(await said(await signedRequest(stranger, { ...unknown, ...once }))).toBe(
+      '401 AUTHENTICATION_FAILED UNKNOWN_KEY',
+    )
+    expect(await said(await signedRequest(shopKey, { ...unknown, ...once }))).toBe('401 AUTHENTICATION_FAILED REPLAY')
+    expect(await said(await signedRequest(shopKey, unknown))).toBe('403 FORBIDDEN')
+    mayDo = true
+    expect(await said(await signedRequest(shopKey, unknown))).toBe('429 RATE_LIMIT_EXCEEDED')
+    wait = 0
+    expect(await said(await signedRequest(shopKey, unknown))).toBe('404 NOT_FOUND')
+    expect(await said(await signedRequest(shopKey, { payload: { method: 'secret' } }))).toBe('405 METHOD_NOT_ALLOWED')
+  })
+
+  it('must be signed by its sender, for its own time, and by the key that it names', async () => {
+    const { price, shopKey } = await meshPair()
+    const { endpoint } = await meshPlace(price)
+    const withAuth = async (more: object) => {
+      const { auth, ...rest } = await sign(meshRequest(), shopKey)
+      const { signature: _, ...tag } = { ...Object(auth), ...more }
+      const bytes = new TextEncoder().encode(canonicalize({ ...rest, auth: tag }))
+      const signature = Buffer.from(await shopKey.sign(bytes)).toString('base64')
+      const { status, body } = await post(endpoint, JSON.stringify({ ...rest, auth: { ...tag, signature } }))
+      return [status, body.payload?.error?.details].flatMap((each) => (each === undefined ? [] : [each]))
+    }
+    const other = `sha256:${'0'.repeat(64)}`
+    expect(await withAuth({})).toEqual([200])
+    expect(await withAuth({ public_key_fingerprint: shopKey.fingerprint.slice(0, 23) })).toEqual([200])
+    expect(await withAuth({ agent_id: 'price-agent' })).toEqual([401, { reason: 'AGENT_MISMATCH' }])
+    expect(await withAuth({ timestamp: minutes(-2) })).toEqual([401, { reason: 'TIMESTAMP_MISMATCH' }])
+    expect(await withAuth({ timestamp: minutes(-10) })).toMatchObject([401, { reason: 'STALE' }])
+    expect(await withAuth({ public_key_fingerprint: other })).toEqual([401, { reason: 'UNKNOWN_KEY' }])
   })
 
   it('takes the ends of the window as still fresh', async () => {
