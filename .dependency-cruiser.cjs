@@ -109,7 +109,7 @@ module.exports = {
       severity: 'error',
       from: production(
         '^src/',
-        '^src/(index|serve|local-agent|reach)[.]ts$',
+        '^src/(index|serve|serve-options|local-agent|reach)[.]ts$',
         inside([...Object.keys(mayImport), 'cli']),
       ),
       to: {},

@@ -49,14 +49,8 @@ export { StepFailed } from './runtime/durable-stage.ts'
 export type { Erased, EraseRequest } from './runtime/erase.ts'
 export type { Policy } from './runtime/options.ts'
 export type { Retention } from './runtime/retention.ts'
-export {
-  type Agents,
-  type ServeMeshOptions,
-  type ServeOptions,
-  type ServePushOptions,
-  type Server,
-  serve,
-} from './serve.ts'
+export { serve } from './serve.ts'
+export type { Agents, ServeMeshOptions, ServeOptions, ServePushOptions, Server } from './serve-options.ts'
 export type { AuthChoice, AuthSettings } from './server/admission.ts'
 export { createHandler, type Handler, type HandlerOptions } from './server/handler.ts'
 export type { Place } from './server/host.ts'

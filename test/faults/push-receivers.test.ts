@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Run } from '../../src/agent/agent.ts'
-import type { ServePushOptions } from '../../src/serve.ts'
+import type { ServePushOptions } from '../../src/serve-options.ts'
 import { collect, until } from '../support/house.ts'
 import { served } from '../support/served.ts'
 import { type Answer, type Receiver, receiver } from '../support/webhook-receiver.ts'
