@@ -7,6 +7,7 @@ import { textOf } from '../protocol/parts.ts'
 import { checkAnswer, contentOf } from './check-answer.ts'
 import { type Content, toParts } from './content.ts'
 import { jsonSchemaOf } from './json-schema.ts'
+import { requireSchema } from './require-schema.ts'
 import type { Voice } from './voice.ts'
 
 /**
@@ -70,6 +71,7 @@ export interface AskContext {
 export function createAsk({ ask: inquire, now }: AskContext, voice: Voice): Ask {
   async function ask(question: Content, options: AskOptions = {}): Promise<unknown> {
     const { schema, onTimeout } = options
+    if (schema) requireSchema('turn.ask()', schema)
     const since = now()
     const waiting = { since, expiresAt: momentOf(options, since), onTimeout }
     for (let asked = question; ; ) {

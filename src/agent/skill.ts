@@ -3,6 +3,7 @@ import type { AgentSkill } from '../protocol/card.ts'
 import type { JsonObject } from '../protocol/model.ts'
 import type { SkillType } from '../protocol/skills.ts'
 import { jsonSchemaOf, type Side } from './json-schema.ts'
+import { requireSchema } from './require-schema.ts'
 import type { Turn } from './turn.ts'
 import type { Performance, Said } from './work.ts'
 
@@ -68,6 +69,8 @@ export function skill<const Id extends string, I extends Schema = undefined, O e
 ): Skill<Id, { input: Sent<I>; output: Got<O> }> {
   const { input, output, inputJsonSchema, outputJsonSchema, run, ...profile } = options
   if (typeof run !== 'function') throw new TypeError(`skill(${options.id}): expected run to be a function`)
+  if (input) requireSchema(`skill(${options.id}).input`, input)
+  if (output) requireSchema(`skill(${options.id}).output`, output)
   return {
     ...(input && { inputModes: json }),
     ...(output && { outputModes: json }),

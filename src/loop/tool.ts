@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { OnTimeout } from '../agent/ask.ts'
+import { requireSchema } from '../agent/require-schema.ts'
 import type { Turn } from '../agent/turn.ts'
 import type { Artifact, JsonObject } from '../protocol/model.ts'
 import type { Trace } from '../protocol/trace.ts'
@@ -66,6 +67,7 @@ export interface LocalToolOptions<S extends StandardSchemaV1> extends Omit<ToolB
 /** A tool that runs in this process. */
 export function localTool<S extends StandardSchemaV1>({ run, ...options }: LocalToolOptions<S>): LocalTool {
   requireName(options.name)
+  requireSchema(`localTool(${options.name})`, options.input)
   // Only what the schema has made of the arguments gets here.
   return { ...options, type: 'local', run: (input, context) => run(input as StandardSchemaV1.InferOutput<S>, context) }
 }
@@ -73,6 +75,7 @@ export function localTool<S extends StandardSchemaV1>({ run, ...options }: Local
 /** A tool that the caller runs. */
 export function clientTool(options: Omit<ClientTool, 'type'>): ClientTool {
   requireName(options.name)
+  requireSchema(`clientTool(${options.name})`, options.input)
   return { ...options, type: 'client' }
 }
 

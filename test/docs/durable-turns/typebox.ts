@@ -1,12 +1,5 @@
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
+import { typeBoxSchema } from '../../../src/index.ts'
 
-const Size = Compile(Type.Union([Type.Literal('small'), Type.Literal('large')]))
-
-export const size = {
-  '~standard': {
-    version: 1,
-    vendor: 'typebox',
-    validate: (value: unknown) => (Size.Check(value) ? { value } : { issues: Size.Errors(value) }),
-  },
-} as const
+export const size = typeBoxSchema(Compile(Type.Union([Type.Literal('small'), Type.Literal('large')])))
