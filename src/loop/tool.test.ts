@@ -33,7 +33,7 @@ it.each<[string, StandardSchemaV1<{ n: number }>, object]>([
 
 it('refuses what is no schema of the standard when it is made, and says what would be one', () => {
   const bare = Type.Object({ n: Type.Number() }) as unknown as StandardSchemaV1
-  const run = () => 1
+  const run = () => 'half'
   expect(() => localTool({ name: 'half', input: bare, run })).toThrow('localTool(half): expected a schema of Standard')
   expect(() => clientTool({ name: 'half', input: bare })).toThrow('typeBoxSchema(Compile(…))')
   expect(() => skill({ id: 'half', name: 'Half', input: bare, run })).toThrow('skill(half).input: expected a schema')
