@@ -66,8 +66,15 @@ export function mutate(text: string, random: Random): string {
   return changed
 }
 
+/** Sometimes one bit of it is another one, and the bytes are perhaps no UTF-8 any more. */
+export function mutateBytes(bytes: Buffer, random: Random): Buffer {
+  if (bytes.length === 0 || !random.chance(0.15)) return bytes
+  const at = random.below(bytes.length)
+  bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8))
+  return bytes
+}
+
 const mutations: readonly ((text: string, random: Random) => string)[] = [
-  flipBit,
   swapType,
   swapType,
   addMember,
@@ -80,13 +87,6 @@ const mutations: readonly ((text: string, random: Random) => string)[] = [
   cut,
   space,
 ]
-
-function flipBit(text: string, random: Random): string {
-  const bytes = Buffer.from(text)
-  const at = random.below(bytes.length)
-  bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8))
-  return bytes.toString('latin1').length === bytes.length ? bytes.toString() : text
-}
 
 function swapType(text: string, random: Random): string {
   return edit(text, random, () => random.pick(oddValues))

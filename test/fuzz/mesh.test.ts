@@ -7,7 +7,7 @@ import { meshCard, meshPlace, post } from '../support/mesh.ts'
 import { findPython, pythonVerdicts } from '../support/python.ts'
 import { createRandom } from '../support/random.ts'
 import { seed } from './fuzz.ts'
-import { mutate } from './mesh-mutations.ts'
+import { mutate, mutateBytes } from './mesh-mutations.ts'
 
 /** `FUZZ_SEED=7 FUZZ_ROUNDS=1000000 npx vitest run test/fuzz/mesh.test.ts` looks elsewhere, and for longer. */
 const rounds = Number(process.env.FUZZ_ROUNDS ?? 100_000)
@@ -17,7 +17,7 @@ const python = await findPython()
 const originals = readExamples().filter(({ valid }) => valid.length > 0)
 const mutated = (round: number): Buffer => {
   const random = createRandom(seed * 1_000_003 + round)
-  return Buffer.from(mutate(random.pick(originals).text, random))
+  return mutateBytes(Buffer.from(mutate(random.pick(originals).text, random)), random)
 }
 
 const validators = [createSchemaValidator({ version: '1.0.0' }), createSchemaValidator({ version: '1.1.0' })]
@@ -52,16 +52,16 @@ describe('a hundred thousand mutated envelopes', () => {
     let accepted = 0
     for (let round = 0; round < rounds; round++) {
       const bytes = mutated(round)
-      const text = bytes.toString()
-      const verdict = isReadable(text) ? judge(JSON.parse(text)) : '--'
+      const text = textOf(bytes)
+      const verdict = text !== undefined && isReadable(text) ? judge(JSON.parse(text)) : '--'
       verdicts.push(verdict)
       const { envelope } = read(bytes)
       if (envelope) accepted++
       if ((envelope !== undefined) !== verdict.includes('+')) {
-        throw new Error(`Round ${round}: ${envelope ? 'taken' : 'refused'}, against the schema: ${text}`)
+        throw new Error(`Round ${round}: ${envelope ? 'taken' : 'refused'}, against the schema: ${bytes}`)
       }
       const { status, text: answer } = await peer.receive(bytes)
-      if (!statuses.has(status)) throw new Error(`Round ${round}: ${status} ${answer} for ${text}`)
+      if (!statuses.has(status)) throw new Error(`Round ${round}: ${status} ${answer} for ${bytes}`)
     }
     expect(accepted / rounds).toBeGreaterThan(0.05)
     expect(accepted / rounds).toBeLessThan(0.6)
@@ -72,10 +72,10 @@ describe('a hundred thousand mutated envelopes', () => {
 
   it('are answered decently over a real connection', { timeout: 120_000 }, async () => {
     const { endpoint } = await meshPlace(peer)
-    const sample = Array.from({ length: 2_000 }, (_, at) => mutated(rounds + at).toString())
+    const sample = Array.from({ length: 2_000 }, (_, at) => mutated(rounds + at))
     const work = async () => {
-      for (let text = sample.pop(); text !== undefined; text = sample.pop()) {
-        const { status } = await post(endpoint, text)
+      for (let bytes = sample.pop(); bytes !== undefined; bytes = sample.pop()) {
+        const { status } = await post(endpoint, Uint8Array.from(bytes))
         expect(statuses).toContain(status)
       }
     }
@@ -88,18 +88,29 @@ describe('a hundred thousand mutated envelopes', () => {
     )
   } else {
     it('are all judged alike by AJV, by jsonschema and by Pydantic', { timeout: 600_000 }, async () => {
-      const texts = verdicts.map((_, round) => mutated(round).toString())
-      const inPython = await pythonVerdicts(python, texts)
+      const all = verdicts.map((_, round) => mutated(round))
+      const inPython = await pythonVerdicts(python, all)
       expect(inPython.length).toBe(rounds)
-      const wrong = texts.flatMap((text, round) => {
+      const wrong = all.flatMap((bytes, round) => {
         // The schema and the model of each version.
         const expected = verdicts[round]?.replace(/./g, '$&$&')
-        return inPython[round] === expected ? [] : [`${inPython[round]} in Python, ${expected} here: ${text}`]
+        return inPython[round] === expected ? [] : [`${inPython[round]} in Python, ${expected} here: ${bytes}`]
       })
       expect(wrong).toEqual([])
     })
   }
 })
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** If it is UTF-8. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
 
 /** Whether it is JSON in which no object has a name twice. */
 function isReadable(text: string): boolean {

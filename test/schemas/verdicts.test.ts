@@ -40,7 +40,7 @@ describe('the examples of the schema package', () => {
     it('are judged alike by jsonschema and Pydantic', { timeout: 120_000 }, async () => {
       const verdicts = await pythonVerdicts(
         python,
-        examples.map(({ text }) => text),
+        examples.map(({ text }) => Buffer.from(text)),
       )
       const wrong = examples.flatMap(({ title, valid }, at) => {
         const expected = versions.map((version) => (valid.includes(version) ? '++' : '--')).join('')

@@ -23,28 +23,28 @@ export async function findPython(): Promise<string | undefined> {
 }
 
 /**
- * What schemas and models in Python say of each text: see `schemas/python/tests/verdicts.py`. Several processes share
+ * What schemas and models in Python say of each message: see `schemas/python/tests/verdicts.py`. Several processes share
  * the work, and each is given no more than it reads.
  */
-export async function pythonVerdicts(python: string, texts: readonly string[]): Promise<readonly string[]> {
-  const workers = texts.length < 10_000 ? 1 : availableParallelism()
-  const share = Math.ceil(texts.length / workers)
-  const shares = Array.from({ length: workers }, (_, at) => texts.slice(at * share, (at + 1) * share))
+export async function pythonVerdicts(python: string, messages: readonly Buffer[]): Promise<readonly string[]> {
+  const workers = messages.length < 10_000 ? 1 : availableParallelism()
+  const share = Math.ceil(messages.length / workers)
+  const shares = Array.from({ length: workers }, (_, at) => messages.slice(at * share, (at + 1) * share))
   return (await Promise.all(shares.map((each) => verdictsOf(python, each)))).flat()
 }
 
-async function verdictsOf(python: string, texts: readonly string[]): Promise<readonly string[]> {
+async function verdictsOf(python: string, messages: readonly Buffer[]): Promise<readonly string[]> {
   const script = fileURLToPath(new URL('../../schemas/python/tests/verdicts.py', import.meta.url))
   const child = spawn(python, ['-B', script], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, PYTHONUTF8: '1' },
   })
-  const [said] = await Promise.all([text(child.stdout), pipeline(Readable.from(linesOf(texts)), child.stdin)])
+  const [said] = await Promise.all([text(child.stdout), pipeline(Readable.from(linesOf(messages)), child.stdin)])
   return said.trimEnd().split('\n')
 }
 
-function* linesOf(texts: readonly string[]): Generator<string> {
-  for (const each of texts) yield `${JSON.stringify(each)}\n`
+function* linesOf(messages: readonly Buffer[]): Generator<string> {
+  for (const each of messages) yield `${each.toString('base64')}\n`
 }
 
 async function works(command: string, args: readonly string[]): Promise<boolean> {

@@ -1,4 +1,4 @@
-"""Reads JSON texts of messages, one JSON string per line, and writes what schemas and models say of each.
+"""Reads messages, the bytes of one in base64 per line, and writes what schemas and models say of each.
 
 A verdict is four characters, `+` or `-`: the schema and the model of version 1.0.0, then those of version 1.1.0.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,9 @@ JUDGES = [
 ]
 
 
-def parse(text: str) -> Any:
-    """As strictly as every receiver should: no name twice, and no word that JSON has not."""
-    return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+def parse(message: bytes) -> Any:
+    """As strictly as every receiver should: UTF-8, no name twice, and no word that JSON has not."""
+    return json.loads(message.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refuse)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -46,9 +47,9 @@ def fits(model: TypeAdapter[Any], message: Any) -> bool:
     return True
 
 
-def verdict(text: str) -> str:
+def verdict(line: str) -> str:
     try:
-        message = parse(text)
+        message = parse(b64decode(line))
     except (ValueError, RecursionError):
         return "----"
     marks = [mark for schema, model in JUDGES for mark in (schema.validate(message)[0], fits(model, message))]
@@ -57,4 +58,4 @@ def verdict(text: str) -> str:
 
 if __name__ == "__main__":
     for line in sys.stdin:
-        print(verdict(json.loads(line)))
+        print(verdict(line))
