@@ -38,17 +38,19 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
   }
 
   /** Throws if it is no usual card. */
-  async function read({ url: cardUrl, body, headers }: Answer): Promise<FoundCard | undefined> {
-    if (!isObject(body)) return undefined
+  async function read({ status, url: cardUrl, body, headers }: Answer): Promise<FoundCard | undefined> {
+    const unchanged = status === 304 ? cache.get(url)?.wire : undefined
+    const wire = unchanged ?? body
+    if (!isObject(wire)) return undefined
     const { decodeCard } = await newest.load()
-    const read = isOlder(body)
-      ? await readOlderCard?.(body, readers)
-      : { card: decodeCard(body), evidence: namedVersions }
+    const read = isOlder(wire)
+      ? await readOlderCard?.(wire, readers)
+      : { card: decodeCard(wire), evidence: namedVersions }
     if (!read) return undefined
     const { evidence, ...found } = read
     const etag = headers.get('etag')
-    if (etag !== null) cache.set(url, { etag, wire: body })
-    journal.note({ type: 'card', url: cardUrl, outcome: 'found', detail: '' })
+    if (etag !== null) cache.set(url, { etag, wire })
+    journal.note({ type: 'card', url: cardUrl, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
     journal.note({ type: 'reading', detail: evidence })
     return { ...found, cardUrl }
   }
@@ -57,7 +59,7 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
   let first = url ? look(url) : undefined
   try {
     const answer = await first?.catch(() => undefined)
-    const isUsual = answer?.status === 200 && !verifyCard
+    const isUsual = answer && answer.status < 400 && !verifyCard
     const found = isUsual && (await read(answer).catch(() => undefined))
     if (found) return found
     const { searchCard } = await loaded('find the card', import('./search-card.ts'))

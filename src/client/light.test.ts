@@ -1,26 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { tell, wordsOf } from '../../test/contracts/service/story.ts'
 import { collect } from '../../test/support/house.ts'
+import { connectLightly } from '../../test/support/light-connect.ts'
 import { card, local, peerOf } from '../../test/support/local.ts'
-import { allClients, readOlderCard } from '../dialects/all-clients.ts'
-import type { Binding, DialectName, KnownDialect } from '../dialects/dialect.ts'
-import { loaded } from '../protocol/loaded.ts'
-import { createConnect } from './create-connect.ts'
-import { overHttp } from './over-http.ts'
+import type { Binding, DialectName } from '../dialects/dialect.ts'
+import { createCardCache } from './card-cache.ts'
+import type { Target } from './options.ts'
 
-const gone = () => loaded<never>('read the answer', Promise.reject(new TypeError('offline')), 'unread')
-
-/** The client of a page that gets no more code than it has at first, and that of the version it speaks. */
-function connectLightly(name: DialectName) {
-  const light = ({ load, ...known }: KnownDialect): KnownDialect => ({
-    ...known,
-    load: async () => ({ ...(await load()), lenient: gone }),
-  })
-  const [newest, ...older] = allClients
-  const connect = createConnect({ dialects: [light(newest), ...older.map(light)], readOlderCard, transports: overHttp })
-  return (target: Parameters<typeof connect>[0], binding: Binding = 'JSONRPC') =>
-    connect(target, { dialects: [name], bindings: [binding], retry: { tries: 1 } })
-}
+const open = (target: Target, dialect: DialectName, binding: Binding = 'JSONRPC') =>
+  connectLightly(target, { dialects: [dialect], bindings: [binding], retry: { tries: 1 } })
 
 const ways: readonly (readonly [DialectName, Binding])[] = [
   ['v1.0', 'JSONRPC'],
@@ -33,7 +21,7 @@ const ways: readonly (readonly [DialectName, Binding])[] = [
 
 describe.each(ways)('what is loaded at first for %s over %s', (name, binding) => {
   it('is enough to connect, send, stream, get, ask and cancel', async () => {
-    const client = await connectLightly(name)(local(tell), binding)
+    const client = await open(local(tell), name, binding)
     expect((await client.send('hello')).text).toBe('hi')
     const { task } = await client.send('count')
     expect(await client.task(task?.id ?? '').get()).toMatchObject({ status: { state: 'completed' } })
@@ -55,7 +43,7 @@ describe('a client that cannot load the whole reader', () => {
       const { id } = (await request.json()) as { id: number }
       return Response.json({ jsonrpc: '2.0', id, result: task })
     })
-    const client = await connectLightly('v1.0')(odd)
+    const client = await open(odd, 'v1.0')
     await expect(client.task('t').get()).rejects.toMatchObject({
       name: 'A2AError',
       code: 'unavailable',
@@ -72,13 +60,22 @@ describe('a client that cannot load the whole reader', () => {
       const { id } = (await request.json()) as { id: number }
       return Response.json({ jsonrpc: '2.0', id, result: { message: { message_id: 'm', role: 2, parts: [] } } })
     })
-    const client = await connectLightly('v1.0')(odd)
+    const client = await open(odd, 'v1.0')
     await expect(client.send('hello')).rejects.toMatchObject({ code: 'unavailable', reason: 'may-have-run' })
     expect(sends).toBe(1)
   })
 
+  it('needs none for a card that has not changed', async () => {
+    const peer = peerOf(local(tell).fetch)
+    const cardCache = createCardCache()
+    for (const outcome of ['found', 'unchanged']) {
+      const client = await connectLightly(peer, { cardCache })
+      expect(client.explain().steps[0]).toMatchObject({ type: 'card', outcome })
+    }
+  })
+
   it('says so where a card says who may call', async () => {
     const secured = { ...wire, securitySchemes: { key: { apiKeySecurityScheme: { location: 'header', name: 'k' } } } }
-    await expect(connectLightly('v1.0')(peerOf(card(secured)))).rejects.toMatchObject({ reason: 'unread' })
+    await expect(open(peerOf(card(secured)), 'v1.0')).rejects.toMatchObject({ reason: 'unread' })
   })
 })

@@ -1,0 +1,20 @@
+import { createConnect } from '../../src/client/create-connect.ts'
+import { overHttp } from '../../src/client/over-http.ts'
+import { allClients, readOlderCard } from '../../src/dialects/all-clients.ts'
+import type { KnownDialect } from '../../src/dialects/dialect.ts'
+import { loaded } from '../../src/protocol/loaded.ts'
+
+const gone = () => loaded<never>('read the answer', Promise.reject(new TypeError('offline')), 'unread')
+
+function light({ load, ...known }: KnownDialect): KnownDialect {
+  return { ...known, load: async () => ({ ...(await load()), lenient: gone }) }
+}
+
+const [newest, ...older] = allClients
+
+/** As in a page that gets no reader but those that it has at first, and those of the version that it speaks. */
+export const connectLightly = createConnect({
+  dialects: [light(newest), ...older.map(light)],
+  readOlderCard,
+  transports: overHttp,
+})
