@@ -1,11 +1,15 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type MeshAgentOptions, meshAgent } from '../../src/bridge/index.ts'
 import { connect } from '../../src/client/connect.ts'
+import { preload } from '../../src/client/preload.ts'
 import { MeshError, type MeshMethod, MeshRefusal } from '../../src/mesh/index.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { forAll, quiet } from '../support/house.ts'
 import { meshPair, meshPlace } from '../support/mesh.ts'
+
+// Its code is loaded in the process of the agent, which would be late with its answer for it.
+beforeAll(preload)
 
 const profile = {
   name: 'Prices',
