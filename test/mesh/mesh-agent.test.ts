@@ -28,7 +28,7 @@ async function peerAsAgent(methods: Readonly<Record<string, MeshMethod>>, more: 
     auth: forAll,
     logger: quiet,
     cancelGrace: 10,
-    taskAfter: 50,
+    taskAfter: 500,
   })
   onTestFinished(() => handler.drain(0))
   return await connect(handler)
