@@ -48,6 +48,27 @@ test('two new versions that start together, and an old one at work: all go on', 
   expect(await readGenerations(restarted, begun)).toEqual([1])
 })
 
+test.each(upTo(migrations.length - 1))(
+  'a schema of format %i is brought up to date, and what is in it stays',
+  async (format) => {
+    const pool = await openPool()
+    await migrate(pool, 'parley', migrations.slice(0, format))
+    await pool.query(`
+    WITH task AS (
+      INSERT INTO parley.tasks (task_id, context_id, owner, generation, phase, status_answered, created, changed, ended, fence)
+      VALUES ('old', 'context', 'alice', 1, 'received', false, 0, 0, false, 1) RETURNING key
+    )
+    INSERT INTO parley.events (task, generation, event, token) SELECT key, 1, '${JSON.stringify(message())}', 0 FROM task`)
+    const logs = await Promise.all(upTo(2).map(() => createPostgresLog({ pool })))
+    for (const [index, log] of logs.entries()) {
+      onTestFinished(() => log.close())
+      expect(await log.append('old', index + 1, [chunk('new')], { fence: 1 })).toMatchObject({ type: 'stored' })
+      expect(await readGenerations(log, 'old')).toEqual(upTo(index + 2))
+    }
+    expect((await pool.query('SELECT format FROM parley.format')).rows).toEqual([{ format: migrations.length }])
+  },
+)
+
 test('a version that cannot work with a newer schema says so and changes nothing', async () => {
   const pool = await openPool()
   await migrate(pool, 'parley', [...migrations, { ...additive, breaksOlder: true }])

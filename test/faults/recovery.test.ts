@@ -15,6 +15,7 @@ import {
   type ServerProcess,
   startProcess,
 } from '../support/process.ts'
+import { createTcpProxy } from '../support/tcp-proxy.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 const leaseTtl = 1_000
@@ -46,7 +47,7 @@ async function openSqlite(): Promise<Place> {
   }
 }
 
-async function openPostgres(): Promise<Place> {
+async function openPostgres(): Promise<Place & { readonly url: string }> {
   const directory = await temporaryDirectory()
   const database = await createDatabase()
   const pool = new pg.Pool({ connectionString: database.url })
@@ -56,6 +57,7 @@ async function openPostgres(): Promise<Place> {
   })
   return {
     directory,
+    url: database.url,
     start: (options) => startProcess(directory, { leaseTtl, ...options, postgres: { url: database.url } }),
     async eventsOf(taskId) {
       const log = await createPostgresLog({ pool })
@@ -80,6 +82,29 @@ async function tickingIn(a: ServerProcess): Promise<string> {
   await eventually(async () => ((await a.wire.getTask(id)).artifacts?.[0]?.parts.length ?? 0) > 10)
   return id
 }
+
+it.each(['cut', 'freeze'] as const)(
+  'a process that lost its way to PostgreSQL (%s) and finds it again cannot write another event',
+  async (disturb) => {
+    const { directory, url: direct, start, eventsOf } = await openPostgres()
+    const url = new URL(direct)
+    const port = Number(url.port)
+    const proxy = await createTcpProxy(() => port)
+    url.port = `${proxy.port}`
+    const recovery = 'retry'
+    const postgres = { url: url.href, statementTimeout: 1_000, patience: 4_000 }
+    const [a, b] = await Promise.all([startProcess(directory, { leaseTtl, recovery, postgres }), start({ recovery })])
+    const id = await tickingIn(a)
+    proxy[disturb]()
+    await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_COMPLETED')
+    const before = await eventsOf(id)
+    expect(writersIn(before)).toEqual([a.pid, b.pid])
+    proxy.heal()
+    await eventually(() => a.complaints().includes('was lost to another process'))
+    await eventually(async () => (await a.wire.getTask(id)).status.state === 'TASK_STATE_COMPLETED')
+    expect(await eventsOf(id)).toEqual(before)
+  },
+)
 
 describe.each(places)('on %s', (_, openPlace) => {
   async function startPair(options: ProcessOptions) {
