@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
 import pg from 'pg'
 import { sendForTask, subscribeBody } from './calls.ts'
 import { interleave, median, type Round } from './measure.ts'
@@ -7,6 +9,7 @@ import type { Answer, Question } from './report.ts'
 import { startServer } from './server-process.ts'
 import { monotonic, type Plan } from './servers/plan.ts'
 import { withPostgres } from './with-postgres.ts'
+import { withDirectory } from './work-directory.ts'
 
 const samples = 100
 const plan: Plan = { chunks: samples + 1, bytes: 1, pace: 10 }
@@ -29,6 +32,7 @@ export const postgresLatency: Question = {
       what,
       'Parley p50, ms': p50(rounds.map(({ parley }) => parley)),
       'NOTIFY p50, ms': p50(rounds.map(({ notify }) => notify)),
+      'sync of the disk p50, ms': p50(rounds.map(({ disk }) => disk)),
     })
     return {
       title: 'From `emit` in replica A to the event at a reader of replica B, over PostgreSQL',
@@ -44,7 +48,7 @@ export const postgresLatency: Question = {
   },
 }
 
-type Rounds = readonly Round<'parley' | 'notify', readonly number[]>[]
+type Rounds = readonly Round<'parley' | 'notify' | 'disk', readonly number[]>[]
 
 function p50(rounds: readonly (readonly number[])[]): number {
   return Number(median(rounds.map(median)).toPrecision(3))
@@ -64,6 +68,7 @@ async function measure(url: string): Promise<Rounds> {
     return await interleave(9, {
       parley: () => throughReplicas(a.port, b.port),
       notify: () => roundTrips(near),
+      disk: syncs,
     })
   } finally {
     for (const client of [near, far]) await client.end()
@@ -97,4 +102,24 @@ async function roundTrips(near: pg.Client, { chunks, pace } = plan): Promise<rea
     await back
   }
   return latencies
+}
+
+/** What a commit that must be durable waits for: a page written over, and synced. */
+function syncs(): Promise<readonly number[]> {
+  return withDirectory(async (directory) => {
+    await using file = await open(join(directory, 'pages'), 'w')
+    const page = Buffer.alloc(8192)
+    const write = (place: number) => file.write(page, 0, page.length, place * page.length)
+    for (let place = 0; place < samples; place++) await write(place)
+    await file.sync()
+    const latencies: number[] = []
+    for (let place = 0; place < samples; place++) {
+      await new Promise((resolve) => setTimeout(resolve, plan.pace))
+      await write(place)
+      const begin = monotonic()
+      await file.datasync()
+      latencies.push(monotonic() - begin)
+    }
+    return latencies
+  })
 }
