@@ -5,7 +5,7 @@ import { begin, processes, textIn } from '../../test/support/mortal-processes.ts
 import { calls, model, says } from '../../test/support/scripted-model.ts'
 import { agent, type Run } from '../agent/agent.ts'
 import type { Work } from '../agent/work.ts'
-import { connect } from '../client/index.ts'
+import { connect, credentialsPart } from '../client/index.ts'
 import { clientTool, createAgentLoop } from '../loop/index.ts'
 import { inputRequestIn, toolResult, toolUse } from '../protocol/client-tools.ts'
 import type { Task } from '../protocol/model.ts'
@@ -225,9 +225,15 @@ describe('what other agents ask, and what the turn asks itself', () => {
     expect(textIn(await read(service, first.id))).toBe('Ann,Bob')
   })
 
-  it.each(['fail', 'resume'] as const)('stays told while another agent is at work, policy %s', async (recovery) => {
+  const needs: readonly [string, Run][] = [
+    ['input', async (turn) => (await turn.ask('Ann?')).text],
+    ['credentials', async (turn) => `ann${(await turn.requireAuth('github')).secret().slice(0, 0)}`],
+  ]
+  const cases = needs.flatMap(([what, run]) => [[what, 'fail', run] as const, [what, 'resume', run] as const])
+
+  it.each(cases)('stays told while another agent is at work: %s, policy %s', async (_, recovery, run) => {
     const finish = gate()
-    const ann = await other('Ann', async (turn) => (await turn.ask('Ann?')).text)
+    const ann = await other('Ann', run)
     const bob = await other('Bob', async (turn) => {
       await finish.promise
       await turn.status('working', 'Nearly there')
@@ -241,12 +247,18 @@ describe('what other agents ask, and what the turn asks itself', () => {
       { recovery },
     )
     onTestFinished(() => drain(0))
-    const task = await asked(service, await begin({ service }))
+    const id = await begin({ service })
+    await until(async () => (await read(service, id)).status.state.endsWith('-required'))
+    const task = await read(service, id)
     finish.resolve()
     await new Promise((resolve) => setTimeout(resolve, 100))
-    expect((await read(service, task.id)).status).toEqual(task.status)
-    await answer(service, task)
-    await until(async () => (await read(service, task.id)).status.state === 'completed')
-    expect(textIn(await read(service, task.id))).toBe('ann,bob')
+    expect((await read(service, id)).status).toEqual(task.status)
+    if (task.status.state === 'input-required') await answer(service, task)
+    else {
+      const parts = [credentialsPart({ scheme: 'github', credentials: 'a-long-token' })]
+      await service.sendMessage({ message: messageOf('', { taskId: id, parts }) }, callOf())
+    }
+    await until(async () => (await read(service, id)).status.state === 'completed')
+    expect(textIn(await read(service, id))).toBe('ann,bob')
   })
 })

@@ -96,3 +96,17 @@ it('can be canceled while it is replayed, whatever of its journal is left', asyn
   await second.service.cancelTask({ taskId: id }, callOf())
   expect(taskOf(await answered).status.state).toBe('canceled')
 })
+
+it('takes what is said side by side in whichever order it comes again', async () => {
+  const code =
+    (slow: string): Run =>
+    async (turn) => {
+      const say = async (text: string) => {
+        if (text === slow) await new Promise((resolve) => setTimeout(resolve, 20))
+        await turn.status('working', text)
+      }
+      await Promise.all([say('one'), say('two')])
+      return `done, ${(await turn.ask('Sure?')).text}`
+    }
+  expect(textIn(await changed(code('two'), code('one')))).toBe('done, yes')
+})

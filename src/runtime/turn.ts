@@ -175,7 +175,7 @@ export async function runTurn(
       emit,
       step,
       ask,
-      isAsking: () => onStage().isAsking(),
+      isAsking: () => onStage().isAsking() || isInterrupted(writer.phase),
       isReplaying: () => onStage().isReplaying(),
       waits: () => idle?.hold(),
       goOn() {
