@@ -8,6 +8,7 @@ import { tell } from '../contracts/service/story.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { chunks, count, numbers } from '../support/counting.ts'
 import { cuttingServer } from '../support/cutting-server.ts'
+import { forAll } from '../support/house.ts'
 import { httpServer } from '../support/http-server.ts'
 import { local } from '../support/local.ts'
 import { buildInto } from '../support/published.ts'
@@ -70,7 +71,7 @@ const quick = { resume: { minDelay: 1, maxDelay: 20 }, retry: { minDelay: 1, max
 describe('a page in Chromium', () => {
   it.each(['JSONRPC', 'HTTP+JSON'])('sends and streams over %s to an agent of another origin', async (binding) => {
     const { page, origin } = await open()
-    const { server } = await served(tell, cors(origin))
+    const { server } = await served(tell, { ...cors(origin), auth: forAll })
     const sent = await page.evaluate(
       async ({ url, options }: Play) => {
         const { connect, data } = parley
