@@ -6,8 +6,9 @@ import { Hono } from 'hono'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
 import type { Turn } from '../../src/agent/turn.ts'
+import { apiKey, hashApiKey } from '../../src/auth/index.ts'
 import { toListener } from '../../src/node/listener.ts'
-import { createHandler, type HandlerOptions } from '../../src/server/handler.ts'
+import { createHandler, type Handler, type HandlerOptions } from '../../src/server/handler.ts'
 import { collect, gate, quiet, until } from '../support/house.ts'
 import { connect, type Wire } from '../support/wire.ts'
 
@@ -91,6 +92,33 @@ describe('a handler', () => {
       { text: 'two' },
       { text: 'three' },
     ])
+  })
+})
+
+describe('wherever it is mounted, a handler asks for the credentials that were declared', () => {
+  const mounts: Readonly<Record<string, (handler: Handler) => Promise<string>>> = {
+    Express: (handler) => listening(express().use('/agent', toListener(handler.exchange))),
+    Hono: (handler) => listening(getRequestListener(new Hono().mount('/agent', handler.fetch).fetch)),
+    'node:http': (handler) => {
+      const listener = toListener(handler.exchange)
+      return listening((request, response) => {
+        request.url = request.url?.replace('/agent', '') || '/'
+        listener(request, response)
+      })
+    },
+  }
+
+  it.each(Object.keys(mounts))('in %s', async (name) => {
+    const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
+    const { handler } = counting({ auth: { schemes: { key } } })
+    const base = await mounts[name]?.(handler)
+    const wire = connect(`${base}/agent`)
+    const body = { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }
+    const refused = await wire.post(body)
+    expect(refused.status).toBe(401)
+    expect(refused.headers.get('www-authenticate')).toMatch(/^ApiKey realm="Counting"/)
+    expect((await fetch(`${base}/agent/tasks`)).status).toBe(401)
+    expect((await wire.post(body, { 'x-api-key': 'k' })).status).toBe(200)
   })
 })
 
