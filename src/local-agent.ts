@@ -6,7 +6,8 @@ import { reach } from './reach.ts'
 import { createHandler, type Handler } from './server/handler.ts'
 
 /**
- * An agent that can be talked to in this process, as by `connect(agent)`: it speaks `fetch`. Its tasks are in memory;
+ * An agent that can be talked to in this process, as by `connect(agent)`: it speaks `fetch`, and refuses what came from
+ * elsewhere, because nobody has said who may call. Its tasks are in memory;
  * `serve` and `createHandler` give it another log, and everything else that can be chosen.
  */
 export interface LocalAgent<Skills extends SkillMap = SkillMap> extends Agent<Skills> {
@@ -21,10 +22,19 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
   let handler: Handler | undefined
   return {
     ...defined,
-    fetch(request) {
+    async fetch(request) {
+      // As the client marks what it asks in its own process. Who is elsewhere can send headers, and no members.
+      if (!('local' in request)) return refusal()
       // Whoever talks to it meets the same tasks, and who never does pays for none.
       handler ??= createHandler(defined, { auth: { anonymous: { listAll: true } } })
-      return handler.fetch(request)
+      return await handler.fetch(request)
     },
   }
+}
+
+function refusal(): Response {
+  const message =
+    'This agent answers only who connects to it in its own process. Its author can serve it to others: ' +
+    'serve(agent, { auth }), or createHandler(agent, { auth }) where it is mounted.'
+  return Response.json({ error: { code: 403, status: 'PERMISSION_DENIED', message } }, { status: 403 })
 }

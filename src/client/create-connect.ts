@@ -117,7 +117,8 @@ function transportsOf({ transports }: Abilities, { bindings }: ConnectOptions): 
 
 function fetchOf(target: Target, { fetch = globalThis.fetch }: ConnectOptions): Fetch {
   if (!isLocal(target)) return (url, init) => fetch(url, init)
-  return (url, init) => target.fetch(new Request(url, init))
+  // Agents answer only what says so, and no wire carries it.
+  return (url, init) => target.fetch(Object.assign(new Request(url, init), { local: 1 }))
 }
 
 function noCommonDoor(): never {

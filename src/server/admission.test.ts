@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { apiKey, hashApiKey } from '../auth/index.ts'
+import { connect } from '../client/connect.ts'
 import { agent, type ServeOptions, serve } from '../index.ts'
 import { createHandler, type HandlerOptions } from './handler.ts'
 import { createHost } from './host.ts'
@@ -36,6 +37,16 @@ describe('who may call a handler', () => {
   it.each([['None'], [true], [false], [null], ['']])('is no slip for a server, either: %j', async (auth) => {
     const options = { auth, signals: false, logger } as unknown as ServeOptions
     await expect(serve(echo, options)).rejects.toThrow(`serve(): auth is ${JSON.stringify(auth)}`)
+  })
+
+  it('is whoever connects to it in its process, of an agent that has no handler; mounted as it is, it refuses', async () => {
+    expect((await (await connect(echo)).send('hi')).text).toBe('hi')
+    const headers = { 'a2a-version': '1.0', 'content-type': 'application/json', host: 'localhost' }
+    for (const path of ['/', '/tasks', '/.well-known/agent-card.json']) {
+      const refused = await echo.fetch(new Request(`http://localhost${path}`, { headers }))
+      expect(refused.status).toBe(403)
+      expect(await refused.text()).toContain('createHandler(agent, { auth })')
+    }
   })
 
   it('is nobody in particular with an empty declaration, which is refused, too', () => {

@@ -3,7 +3,7 @@ import { extname, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type * as ClientModule from '../../src/client/index.ts'
-import type { HandlerOptions } from '../../src/server/handler.ts'
+import type { ServeOptions } from '../../src/serve-options.ts'
 import { tell } from '../contracts/service/story.ts'
 import { launchChromium } from '../support/chromium.ts'
 import { chunks, count, numbers } from '../support/counting.ts'
@@ -65,7 +65,7 @@ async function stream(page: Page, play: Play) {
   }, play)
 }
 
-const cors = (origin: string): HandlerOptions => ({ auth: 'none', cors: origin })
+const cors = (origin: string): Pick<ServeOptions, 'cors'> => ({ cors: origin })
 const quick = { resume: { minDelay: 1, maxDelay: 20 }, retry: { minDelay: 1, maxDelay: 20 } }
 
 describe('a page in Chromium', () => {
