@@ -60,7 +60,7 @@ const services: readonly (readonly [string, ServiceContract])[] = [
   ['0.3 over gRPC', { open: overGrpc('v0.3-proto'), ...older, canList: false }],
   ['0.3 over JSON-RPC', { open: over('v0.3', 'JSONRPC'), ...older }],
   ['0.3 over REST', { open: over('v0.3-proto', 'HTTP+JSON'), ...older }],
-  ['0.3 over REST with the objects of JSON-RPC', { open: over('v0.3', 'HTTP+JSON'), ...older, canList: false }],
+  ['0.3 over REST with the objects of JSON-RPC', { open: over('v0.3', 'HTTP+JSON'), ...older }],
   ['0.2 over JSON-RPC', { open: over('v0.2', 'JSONRPC'), ...older, canList: false }],
   ['0.1 over JSON-RPC', { open: over('v0.1', 'JSONRPC'), ...oldest }],
 ]

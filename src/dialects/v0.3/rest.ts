@@ -10,7 +10,7 @@ export const rest: RestSide = {
   contentType: 'application/json',
   olderVersion: '0.2',
   cardIsPage: true,
-  recognises: ({ body }) => isObject(body) && (isMessage(body.message) || isConfig(body)),
+  recognises: ({ body, query }) => (isObject(body) ? isMessage(body.message) || isConfig(body) : isState(query.status)),
   params({ operation, taskId, configId, query, body }) {
     const given = isObject(body) ? body : {}
     switch (operation) {
@@ -67,6 +67,11 @@ const members: Readonly<Record<string, string>> = {
 
 function isMessage(message: unknown): boolean {
   return isObject(message) && (message.kind !== undefined || message.role === 'user' || message.role === 'agent')
+}
+
+/** In the proto it is written in capitals. */
+function isState(status: string | undefined): boolean {
+  return status !== undefined && /^[a-z-]+$/.test(status)
 }
 
 /** In the proto it also has a name, or a parent. */
