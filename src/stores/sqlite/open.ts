@@ -12,6 +12,8 @@ export function openDatabase(file: string, driver: SqliteDriver): SqliteDatabase
     db.exec('PRAGMA busy_timeout = 5000')
     patiently(() => db.exec('PRAGMA journal_mode = WAL'))
     db.exec('PRAGMA synchronous = FULL')
+    // Pages that change again and again are written back less often; the log beside the file may so grow to 16 MB.
+    db.exec('PRAGMA wal_autocheckpoint = 4000')
     // What an update replaces is overwritten at once, where that costs no write: see securely.ts.
     db.exec('PRAGMA secure_delete = FAST')
     patiently(() => migrate(db))
