@@ -1,9 +1,32 @@
 import { type Agent, type AgentProfile, agent as defineAgent, type SkillProfile } from './agent/agent.ts'
+import type { Work } from './agent/agent-function.ts'
+import type { LocalTarget, Reach } from './agent/call-agent.ts'
 import type { SkillTypes } from './agent/skill.ts'
-import type { Work } from './agent/work.ts'
-import type { SkillMap } from './protocol/skills.ts'
-import { reach } from './reach.ts'
+import type { Authorize } from './client/credentials/authorize.ts'
+import type { Target } from './client/options.ts'
+import type { SkillMap } from './protocol/extensions/typed-skills.ts'
+import type { Credentials } from './protocol/principal.ts'
 import { createHandler, type Handler } from './server/handler.ts'
+
+/** Finds agents as `connect` does, by what `parley-a2a/client` can. Loaded by those who ask others. */
+export const reach: Reach = async (target, { auth, fetch, onSecret }) => {
+  const { connect } = await import('./entries/client.node.ts')
+  const { byCard } = await import('./client/credentials/by-card.ts')
+  const base = auth && byCard(auth, fetch ?? ((url, init) => globalThis.fetch(url, init)))
+  const authorize: Authorize | undefined = base && (async (asked) => told(await base(asked), onSecret))
+  return await connect(target as Target | LocalTarget, { ...(fetch && { fetch }), ...(authorize && { authorize }) })
+}
+
+/** Headers and cookies have more in them than the secret, and nobody repeats them as a whole. */
+function told(given: Credentials | undefined, onSecret: (secret: string) => void): Credentials | undefined {
+  for (const value of Object.values(given?.query ?? {})) onSecret(value)
+  for (const [name, value] of Object.entries(given?.headers ?? {})) {
+    onSecret(value)
+    if (name.toLowerCase() === 'authorization') onSecret(value.replace(/^\S+\s+/, ''))
+    if (name.toLowerCase() === 'cookie') for (const each of value.split(';')) onSecret(each.replace(/^[^=]*=/, ''))
+  }
+  return given
+}
 
 /**
  * An agent that can be talked to in this process, as by `connect(agent)`: it speaks `fetch`, and refuses what came from

@@ -1,20 +1,20 @@
 import { join } from 'node:path'
 import type { Agent } from './agent/agent.ts'
-import type { MeshDesk, MeshDeskOptions } from './bridge/desk.ts'
+import { consoleLogger, type Logger } from './base/logger.ts'
 import type { Exchange } from './http/exchange.ts'
-import { isLoopback } from './http/loopback.ts'
+import { isLoopback } from './http/origin.ts'
+import type { MeshDesk, MeshDeskOptions } from './mesh-bridge/endpoint.ts'
 import { type Listening, listen } from './node/listen.ts'
 import { createServerLoad, type OverloadOptions, type ServerLoad } from './node/server-load.ts'
-import { socketsAt } from './node/upgrade.ts'
-import { consoleLogger, type Logger } from './protocol/logger.ts'
+import { socketsAt } from './node/websocket-upgrade.ts'
 import type { PushOptions } from './push/options.ts'
 import type { AddOptions, Agents, ServeOptions, ServePushOptions, Server } from './serve-options.ts'
-import { type AuthChoice, requireChoice } from './server/admission.ts'
+import { type AuthChoice, requireChoice } from './server/authentication.ts'
 import { slug } from './server/card.ts'
-import type { GrpcKit } from './server/grpc-desk.ts'
+import type { GrpcKit } from './server/grpc-router.ts'
 import { createHost } from './server/host.ts'
-import type { Resident } from './server/resident.ts'
-import { createSqliteLog } from './stores/sqlite/index.ts'
+import type { Resident } from './server/hosted-agent.ts'
+import { createSqliteLog } from './stores/sqlite/sqlite-log.ts'
 import type { TaskLog } from './tasks/log.ts'
 
 /** How long callers may take to read how their turns ended, in milliseconds, before they are cut off. */
@@ -94,7 +94,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
 
   /** Its card names its address, so it opens when the port is known. */
   async function openMesh(options: MeshDeskOptions, { url }: Listening): Promise<MeshDesk | undefined> {
-    const { openMeshDesk } = await import('./bridge/desk.ts')
+    const { openMeshDesk } = await import('./mesh-bridge/endpoint.ts')
     return first && (await openMeshDesk(first, options, { url: (publicUrl ?? url).replace(/\/+$/, ''), logger }))
   }
 
@@ -201,7 +201,7 @@ function fileOf({ profile }: Agent, { at = '', name, tenant }: AddOptions): stri
 async function readPush(options: ServePushOptions, logger: Logger): Promise<PushOptions> {
   const { schemes, allow, loopback, redirects, tls, resolve, ...rest } = options
   if (rest.fetch) return { ...rest, fetch: rest.fetch }
-  const { createPushFetch } = await import('./node/guard/push-fetch.ts')
+  const { createPushFetch } = await import('./node/guarded-fetch/push-fetch.ts')
   const { timeout } = rest
   const given = { schemes, allow, loopback, redirects, tls, resolve, timeout }
   return { ...rest, fetch: createPushFetch({ ...given, logger }) }
@@ -220,7 +220,7 @@ function loadOf(options: OverloadOptions = {}, logger: Logger): ServerLoad {
 async function loadGrpc(): Promise<GrpcKit> {
   const [{ createGrpc }, { tenantOf }] = await Promise.all([
     import('./transports/grpc/server.ts'),
-    import('./transports/grpc/tenant-of.ts'),
+    import('./transports/grpc/tenant.ts'),
   ])
   return { createGrpc, tenantOf }
 }

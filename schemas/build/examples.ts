@@ -1,6 +1,6 @@
 import { baseMembers, type MessageType, messageTypes, narrowings } from '../../src/mesh/envelope.ts'
-import { object } from '../../src/mesh/object-form.ts'
 import type { SchemaVersion } from '../../src/mesh/payloads.ts'
+import { object } from '../../src/schema/strict.ts'
 import { isSchema, type Schema } from './base.ts'
 import { signature, specimens } from './specimens.ts'
 

@@ -1,6 +1,6 @@
 import { baseMembers, type MessageType, messageTypes, narrowings } from '../../src/mesh/envelope.ts'
-import { type Members, object } from '../../src/mesh/object-form.ts'
 import { AuthenticationTag, type SchemaVersion } from '../../src/mesh/payloads.ts'
+import { type Members, object } from '../../src/schema/strict.ts'
 import { base, isSchema, type Schema } from './base.ts'
 import { specimens } from './specimens.ts'
 

@@ -1,10 +1,13 @@
+import type { JsonObject } from '../base/json.ts'
 import type { AgentExtension, AgentProvider } from '../protocol/card.ts'
-import type { JsonObject } from '../protocol/model.ts'
-import { type SkillMap, typedSkills } from '../protocol/skills.ts'
-import type { Reach } from './calling.ts'
-import { performSkills, type SkillfulRun } from './perform-skills.ts'
+import { type SkillMap, typedSkills } from '../protocol/extensions/typed-skills.ts'
+import { type DirectRun, extensionsOf, runOf, type Work } from './agent-function.ts'
+import type { Reach } from './call-agent.ts'
+import { performSkills, type SkillfulRun } from './run-skill.ts'
 import { isSkill, type Skill, type SkillProfile, type SkillTypes } from './skill.ts'
-import { type DirectRun, extensionsOf, runOf, type Work } from './work.ts'
+
+export type { Run } from './agent-function.ts'
+export type { SkillProfile } from './skill.ts'
 
 /** What an author says of an agent. The rest of its card is derived from how it is served. */
 export interface AgentProfile<S extends readonly SkillProfile[] = readonly SkillProfile[]> {
@@ -31,9 +34,6 @@ export interface AgentProfile<S extends readonly SkillProfile[] = readonly Skill
 export type Recovery = RecoveryPolicy | { readonly policy: RecoveryPolicy; readonly attempts?: number }
 
 export type RecoveryPolicy = 'fail' | 'retry' | 'resume'
-
-export type { SkillProfile } from './skill.ts'
-export type { Run } from './work.ts'
 
 export interface Agent<Skills extends SkillMap = SkillMap> {
   readonly profile: AgentProfile

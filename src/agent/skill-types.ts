@@ -1,6 +1,6 @@
+import type { Json, JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import type { Json, JsonObject } from '../protocol/model.ts'
-import { skillSchemasIn } from '../protocol/skills.ts'
+import { skillSchemasIn } from '../protocol/extensions/typed-skills.ts'
 
 export interface SkillTypesOptions {
   /** Of the type. That of the agent, with `Skills` behind it, by default. */

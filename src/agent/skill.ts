@@ -1,11 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { JsonObject } from '../base/json.ts'
 import type { AgentSkill } from '../protocol/card.ts'
-import type { JsonObject } from '../protocol/model.ts'
-import type { SkillType } from '../protocol/skills.ts'
-import { jsonSchemaOf, type Side } from './json-schema.ts'
-import { requireSchema } from './require-schema.ts'
+import type { SkillType } from '../protocol/extensions/typed-skills.ts'
+import type { Performance, Said } from './agent-function.ts'
+import { jsonSchemaOf, requireSchema, type Side } from './standard-schema.ts'
 import type { Turn } from './turn.ts'
-import type { Performance, Said } from './work.ts'
 
 export type SkillProfile = Pick<AgentSkill, 'id' | 'name'> & Partial<AgentSkill>
 

@@ -1,15 +1,14 @@
+import type { Json, JsonObject } from '../base/json.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Trace } from '../base/trace-context.ts'
 import type { MessageEvent } from '../protocol/events.ts'
-import type { Lineage } from '../protocol/lineage.ts'
-import type { Logger } from '../protocol/logger.ts'
-import type { Json, JsonObject, Message, Principal, Task } from '../protocol/model.ts'
+import type { Lineage } from '../protocol/extensions/lineage.ts'
+import type { Message, Principal, Task } from '../protocol/model.ts'
 import type { Activity, Span } from '../protocol/telemetry.ts'
-import type { Trace } from '../protocol/trace.ts'
 import { type Ask, asAnswer, createAsk, type Inquire } from './ask.ts'
-import type { CallAgent, Calls } from './calling.ts'
-import type { Content } from './content.ts'
+import type { CallAgent, Calls } from './call-agent.ts'
 import type { RequireAuth } from './require-auth.ts'
-import { createSpeech, type Mouth, type Speech } from './speech.ts'
-import { createVoice } from './voice.ts'
+import { type Content, createSpeech, createVoice, type Mouth, type Speech } from './turn-output.ts'
 
 /**
  * One message being answered: what an author works with. Whatever touches the task (status, artifact, data, file, ask,

@@ -1,15 +1,117 @@
+import type { Logger } from '../base/logger.ts'
+import { requestIdsOf } from '../base/trace-context.ts'
+import type { SecurityRequirement, SecurityScheme } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { Logger } from '../protocol/logger.ts'
 import { anonymous, type Principal } from '../protocol/model.ts'
-import { requestIdsOf } from '../protocol/request-ids.ts'
-import type { SecurityRequirement, SecurityScheme } from '../protocol/security.ts'
-import { challengesOf } from './challenge.ts'
-import { checkOptions } from './check-options.ts'
-import { forbidden } from './forbidden.ts'
-import type { AuthOptions } from './options.ts'
-import { faultOf } from './principal.ts'
-import { gapOf } from './requirements.ts'
-import { type Presented, type Refused, refused, type Scheme, type Verdict } from './scheme.ts'
+import { isAnonymous } from '../protocol/principal.ts'
+import { challengesOf, type Presented, type Refused, refused, type Scheme, type Verdict } from './scheme.ts'
+
+/** Who may call, declared once: what is checked, what cards say, and how callers without credentials are answered. */
+export interface AuthOptions {
+  /** By the names that cards give them. */
+  readonly schemes?: Readonly<Record<string, Scheme>>
+  /**
+   * One of these must be met: all the schemes that it names, each with all its scopes. Any one of the schemes, with any
+   * scopes, by default.
+   */
+  readonly require?: readonly SecurityRequirement[]
+  /** Lets in callers without credentials. They reach a task by its id, and list the tasks of a context they name. */
+  readonly anonymous?: boolean | AnonymousOptions
+}
+
+export interface AnonymousOptions {
+  /** Lets callers without credentials list the tasks of all of them. */
+  readonly listAll?: boolean
+}
+
+/** Mistakes in what an operator declares are told when the server starts, not when a caller comes. */
+function checkOptions({ schemes = {}, require: required, anonymous = false }: AuthOptions): void {
+  const names = Object.keys(schemes)
+  if (names.length === 0 && !anonymous) {
+    throw new TypeError(`auth: expected some schemes, or 'none' to let everybody in`)
+  }
+  if (required?.length === 0) throw new TypeError('auth.require: expected at least one requirement, or none at all')
+  for (const requirement of required ?? []) {
+    const named = Object.keys(requirement)
+    const unknown = named.filter((name) => !names.includes(name))
+    if (unknown.length > 0) {
+      throw new TypeError(`auth.require: there is no scheme ${unknown.join(', ')}, but ${names.join(', ') || 'none'}`)
+    }
+    if (named.length === 0) throw new TypeError('auth.require: {} lets everybody in: say `anonymous: true` instead')
+  }
+  const authorities = new Set(Object.values(schemes).flatMap(({ authority }) => authority ?? []))
+  if (authorities.size > 1) {
+    const several = [...authorities].join(' and ')
+    throw new TypeError(
+      `auth.schemes: ${several} may give one id to two people: tell them apart by the idPrefix of a scheme`,
+    )
+  }
+}
+
+export type Grants = NonNullable<Principal['grants']>
+
+/** What is missing to meet the nearest of the requirements. */
+export interface Gap {
+  readonly schemes: readonly string[]
+  readonly scopes: readonly string[]
+}
+
+/** Undefined if one of the requirements is met: all of its schemes, each with its scopes. */
+export function gapOf(requirements: readonly SecurityRequirement[], grants: Grants): Gap | undefined {
+  let nearest: Gap | undefined
+  for (const requirement of requirements) {
+    const gap = missingIn(requirement, grants)
+    if (gap.schemes.length === 0 && gap.scopes.length === 0) return undefined
+    if (nearest === undefined || isNearer(gap, nearest)) nearest = gap
+  }
+  return nearest
+}
+
+function missingIn(requirement: SecurityRequirement, grants: Grants): Gap {
+  const schemes: string[] = []
+  const scopes = new Set<string>()
+  for (const [name, needed] of Object.entries(requirement)) {
+    const granted = Object.hasOwn(grants, name) ? grants[name] : undefined
+    if (granted === undefined) schemes.push(name)
+    for (const scope of needed) if (!granted?.includes(scope)) scopes.add(scope)
+  }
+  return { schemes, scopes: [...scopes] }
+}
+
+function isNearer(one: Gap, other: Gap): boolean {
+  return (one.schemes.length - other.schemes.length || one.scopes.length - other.scopes.length) < 0
+}
+
+/** Who calls is known, and may not do this: with what is missing, for people and for programs. */
+function forbidden({ schemes, scopes }: Gap, challenge: string, skill?: string): A2AError {
+  const lacking = [
+    ...(scopes.length > 0 ? [`the scope ${scopes.join(', ')}`] : []),
+    ...(schemes.length > 0 ? [`credentials of ${schemes.join(', ')}`] : []),
+  ]
+  const what = skill === undefined ? 'Insufficient permissions' : `Insufficient permissions for skill '${skill}'`
+  return new A2AError('forbidden', `${what}: missing ${lacking.join(' and ')}.`, {
+    challenge,
+    metadata: {
+      ...(skill !== undefined && { skill }),
+      ...(scopes.length > 0 && { missingScopes: scopes.join(' ') }),
+      ...(schemes.length > 0 && { missingSchemes: schemes.join(' ') }),
+    },
+  })
+}
+
+/** What makes a principal unfit to own anything: its ids go into keys, logs and databases. */
+function faultOf({ id, tenant, scopes = [], expires = 0 }: Principal): string | undefined {
+  if (!isName(id)) return 'the id of the principal is missing, too long, or has control characters'
+  if (tenant !== undefined && !isName(tenant)) return 'the tenant is empty, too long, or has control characters'
+  if (isAnonymous({ id })) return `the id "${id}" is the one of callers without credentials`
+  if (!scopes.every((scope) => typeof scope === 'string')) return 'a scope is not a text'
+  if (!Number.isFinite(expires)) return 'the time at which it expires is no number'
+  return undefined
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,512}$/u.test(value)
+}
 
 export interface Auth {
   /** Who is calling. Throws what the caller is to be told: `unauthenticated` with a challenge, or `forbidden`. */

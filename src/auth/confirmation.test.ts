@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { presented } from '../../test/support/presented.ts'
-import type { Json } from '../protocol/model.ts'
-import { confirmed } from './confirmation.ts'
+import type { Json } from '../base/json.ts'
+import { confirmed } from './jwt.ts'
 
 const certificate = Buffer.from('a certificate')
 const digest = createHash('sha256').update(certificate)

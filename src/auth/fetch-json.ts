@@ -1,7 +1,7 @@
-import { isLoopback } from '../http/loopback.ts'
-import type { Fetch } from '../http/outbound.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Fetch } from '../http/fetch.ts'
+import { isLoopback } from '../http/origin.ts'
 import { readLimited } from '../http/read-limited.ts'
-import type { JsonObject } from '../protocol/model.ts'
 
 /** An issuer that does not answer in so many milliseconds is down; what it says is short. */
 const timeout = 5_000

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { bearing } from '../../test/support/presented.ts'
 import type { IntrospectionOptions } from './introspection.ts'
-import { oauth2 } from './schemes/oauth2.ts'
+import { oauth2 } from './schemes/tokens.ts'
 
 const now = Math.floor(Date.now() / 1000)
 

@@ -1,9 +1,8 @@
 import { A2AError } from '../protocol/errors.ts'
-import { type ClaimsOptions, verdictOn } from './claims.ts'
 import { fetchJson, requireSafe } from './fetch-json.ts'
-import type { TokenCheck } from './jwt-tokens.ts'
+import { type ClaimsOptions, type TokenCheck, verdictOn } from './jwt.ts'
 import { expiring, refused, type Verdict } from './scheme.ts'
-import { createVerified } from './verified.ts'
+import { createVerified } from './token-cache.ts'
 
 export interface IntrospectionOptions extends ClaimsOptions {
   /** Where tokens are looked up (RFC 7662). */

@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { audience, type Issuer, startIssuer } from '../../test/support/issuer.ts'
 import { bearing, presented } from '../../test/support/presented.ts'
 import type { Verdict } from './scheme.ts'
-import { type JwtOptions, jwt } from './schemes/jwt.ts'
-import { openId } from './schemes/open-id.ts'
+import { type JwtOptions, jwt, openId } from './schemes/tokens.ts'
 
 const now = () => Math.floor(Date.now() / 1000)
 

@@ -1,4 +1,4 @@
-import { fromHex, isEqual, toHex } from './digest.ts'
+import { fromHex, isEqual, toHex } from '../base/hash.ts'
 
 /** What a password costs to check, and to guess: OWASP's advice of 2023 for this function. */
 const iterations = 600_000

@@ -1,6 +1,7 @@
+import type { Json } from '../base/json.ts'
 import type { Incoming } from '../http/exchange.ts'
-import type { Json, Principal } from '../protocol/model.ts'
-import type { SecurityScheme } from '../protocol/security.ts'
+import type { SecurityRequirement, SecurityScheme } from '../protocol/card.ts'
+import type { Principal } from '../protocol/model.ts'
 
 /** What of a request can hold credentials. */
 export type Presented = Pick<Incoming, 'method' | 'path' | 'query' | 'header' | 'certificate' | 'secure'>
@@ -49,4 +50,82 @@ export function expiring(proven: Proven, expires: number): Proven {
 
 export function refused(reason: string, cause?: unknown): Refused {
   return cause === undefined ? { refused: reason } : { refused: reason, cause }
+}
+
+/** Longer than any token or key in use; what is longer is not even looked at. */
+const maxCredentials = 16 * 1024
+
+/**
+ * What stands behind this scheme in `Authorization`. Undefined if there is none, or one of another scheme. Two headers
+ * come joined by a comma, which no credentials have in them.
+ */
+export function authorizationOf(presented: Presented, scheme: string): string | Refused | undefined {
+  const header = presented.header('authorization')?.trim()
+  if (header === undefined) return undefined
+  const end = header.search(/\s/)
+  if ((end < 0 ? header : header.slice(0, end)).toLowerCase() !== scheme) return undefined
+  if (header.length > maxCredentials) return refused('the credentials are too long')
+  const credentials = header.slice(scheme.length).trimStart()
+  if (!token68.test(credentials)) return refused('Authorization is malformed, or was sent twice')
+  return credentials
+}
+
+/** RFC 9110 §11.2. */
+const token68 = /^[\w.~+/-]+=*$/
+
+/** The one value of a header, a query parameter or a cookie. */
+export function credentialIn(presented: Presented, location: string, name: string): string | Refused | undefined {
+  const values = valuesIn(presented, location, name)
+  const [value] = values
+  if (value === undefined) return undefined
+  if (values.length > 1) return refused(`${name} was sent more than once`)
+  if (value.length > maxCredentials) return refused('the credentials are too long')
+  return value
+}
+
+function valuesIn({ header, query }: Presented, location: string, name: string): readonly string[] {
+  if (location === 'query') return query === '' ? [] : new URLSearchParams(query).getAll(name)
+  if (location === 'header') {
+    const value = header(name.toLowerCase())
+    return value === undefined ? [] : [value]
+  }
+  const cookies = header('cookie')?.split(';') ?? []
+  return cookies.flatMap((cookie) => {
+    const at = cookie.indexOf('=')
+    return at > 0 && cookie.slice(0, at).trim() === name ? [cookie.slice(at + 1).trim()] : []
+  })
+}
+
+/** One challenge: a scheme and its parameters (RFC 9110 §11.3). */
+export function challengeOf(scheme: string, parameters: Readonly<Record<string, string | undefined>>): string {
+  const told = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
+  return `${scheme} ${told.map(([name, value]) => `${name}=${quoted(value ?? '')}`).join(', ')}`.trimEnd()
+}
+
+/** The same as most schemes have it that take a token. */
+export function bearerChallenge({ realm, scopes, error }: Asked): string {
+  return challengeOf('Bearer', { realm, scope: scopes.join(' '), error })
+}
+
+/** The whole `WWW-Authenticate`: a challenge for every scheme that the requirements name. */
+export function challengesOf(schemes: Readonly<Record<string, Scheme>>, realm: string) {
+  return (
+    requirements: readonly SecurityRequirement[],
+    error?: Asked['error'],
+    lacking?: readonly string[],
+  ): string => {
+    const scopes = new Map<string, readonly string[]>()
+    for (const [name, needed] of requirements.flatMap(Object.entries<readonly string[]>)) {
+      if (Object.hasOwn(schemes, name) && !scopes.has(name)) scopes.set(name, lacking ?? needed)
+    }
+    const told = [...scopes].map(([name, needed]) =>
+      schemes[name]?.challenge({ realm, scopes: needed, ...(error && { error }) }),
+    )
+    return [...new Set(told)].join(', ')
+  }
+}
+
+/** A header can carry printable ASCII. */
+function quoted(text: string): string {
+  return `"${text.replace(/[^ -~]/g, '?').replace(/["\\]/g, '\\$&')}"`
 }

@@ -1,10 +1,10 @@
-import type { Fetch } from '../http/outbound.ts'
+import { sha256 } from '../base/hash.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Fetch } from '../http/fetch.ts'
 import { readLimited } from '../http/read-limited.ts'
-import type { ExchangeRequest, TokenExchange } from '../protocol/credentials.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { JsonObject } from '../protocol/model.ts'
+import type { ExchangeRequest, TokenExchange } from '../protocol/principal.ts'
 import { requireSafe } from './fetch-json.ts'
-import { sha256 } from './sha256.ts'
 
 export interface TokenExchangeOptions {
   /** Where tokens are exchanged (RFC 8693 §2). */

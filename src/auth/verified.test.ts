@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createVerified } from './verified.ts'
+import { createVerified } from './token-cache.ts'
 
 const later = Date.now() + 60_000
 

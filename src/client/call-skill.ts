@@ -1,10 +1,9 @@
+import type { Json } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
-import type { Json, Message } from '../protocol/model.ts'
-import { textOf } from '../protocol/parts.ts'
+import { type Message, textOf } from '../protocol/model.ts'
 import type { Speaker } from './conversation.ts'
-import type { Input } from './input.ts'
 import type { Reply } from './reply.ts'
-import type { SendOptions } from './sending.ts'
+import type { Input, SendOptions } from './send-request.ts'
 
 /** Sends a skill what it takes, as data, and gives the data of its answer, or the text if it has none. */
 export async function callSkill(

@@ -1,6 +1,6 @@
 import { anonymous } from '../protocol/model.ts'
-import type { SendOptions } from './sending.ts'
-import type { TimedCall } from './talk.ts'
+import type { TimedCall } from './resilience/resilient-service.ts'
+import type { SendOptions } from './send-request.ts'
 
 /** Who calls is told by credentials, which the wire has; the service behind it asks nobody else. */
 export function callOf({ signal = never, timeout, headers, idempotencyKey }: SendOptions = {}): TimedCall {

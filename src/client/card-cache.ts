@@ -1,4 +1,4 @@
-import type { JsonObject } from '../protocol/model.ts'
+import type { JsonObject } from '../base/json.ts'
 
 /** A card as it was last seen at an address. */
 export interface CachedCard {

@@ -4,7 +4,7 @@ import { collect } from '../../test/support/house.ts'
 import { local, peerOf } from '../../test/support/local.ts'
 import type { Turn } from '../agent/turn.ts'
 import { connect } from './connect.ts'
-import { data } from './input.ts'
+import { data } from './send-request.ts'
 
 /** Tells what it was given. */
 async function inspect(turn: Turn): Promise<void> {

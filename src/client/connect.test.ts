@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../test/support/temporary.ts'
 import { agent } from '../local-agent.ts'
 import { createCardCache } from './card-cache.ts'
 import { connect } from './connect.ts'
-import type { Notice } from './notice.ts'
+import type { Notice } from './options.ts'
 
 const url = 'http://localhost/'
 const jsonRpc = (protocolVersion: string, address = url) => ({

@@ -1,9 +1,7 @@
 import type { Task } from '../protocol/model.ts'
 import { isEnded } from '../protocol/states.ts'
-import type { Input } from './input.ts'
-import type { ClientEvent } from './needs.ts'
-import type { Reply } from './reply.ts'
-import type { SendOptions } from './sending.ts'
+import type { ClientEvent, Reply } from './reply.ts'
+import type { Input, SendOptions } from './send-request.ts'
 
 /** Who says it. */
 export interface Speaker {

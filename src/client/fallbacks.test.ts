@@ -4,8 +4,7 @@ import { collect, gate } from '../../test/support/house.ts'
 import { behind, card, local, peerOf } from '../../test/support/local.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { connect } from './connect.ts'
-import type { Notice } from './notice.ts'
-import type { ConnectOptions, Local } from './options.ts'
+import type { ConnectOptions, Local, Notice } from './options.ts'
 
 const quick = { minDelay: 1, maxDelay: 2 }
 

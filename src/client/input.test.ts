@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { temporaryDirectory } from '../../test/support/temporary.ts'
-import { data, type Input, toParts } from './input.ts'
+import { data, type Input, toParts } from './send-request.ts'
 
 const raw = Buffer.from('a,b').toString('base64')
 const bytes = new TextEncoder().encode('a,b')

@@ -1,16 +1,30 @@
+import type { Backoff } from '../base/backoff.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { Binding, DialectName } from '../dialects/dialect.ts'
-import type { Fetch } from '../http/outbound.ts'
+import type { Fetch } from '../http/fetch.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import type { CredentialProvider } from '../protocol/credentials.ts'
-import type { JsonObject } from '../protocol/model.ts'
+import type { CredentialProvider } from '../protocol/principal.ts'
 import type { ListTasksRequest, Service } from '../protocol/service.ts'
-import type { AnswerLimits, WireClientOptions } from '../transports/client-options.ts'
-import type { Authorize } from './authorize.ts'
-import type { Backoff } from './backoff.ts'
+import type { AnswerLimits, WireClientOptions } from '../transports/client/options.ts'
 import type { CardCache } from './card-cache.ts'
-import type { Notice } from './notice.ts'
-import type { PollOptions } from './poll.ts'
-import type { VerifyCard } from './verified.ts'
+import type { Authorize } from './credentials/authorize.ts'
+import type { PollOptions } from './resilience/poll.ts'
+import type { VerifyCard } from './verify-card.ts'
+
+/** What a caller may want to know although nothing failed. Each is told once per client, stream or cause. */
+export type Notice =
+  /** A stream was resumed at an agent that does not number its events: some between may be missing. */
+  | { readonly type: 'best-effort'; readonly taskId: string; readonly message: string }
+  /** A stream broke and goes on. */
+  | { readonly type: 'resumed'; readonly taskId: string; readonly tries: number; readonly message: string }
+  /** The agent does not stream what its card may promise: the task is asked for again and again instead. */
+  | { readonly type: 'polling'; readonly message: string }
+  /** The card did not lead to the agent, but something else did. */
+  | { readonly type: 'detour'; readonly message: string; readonly hint: string }
+  /** Events were held back on their way and came all at once. */
+  | { readonly type: 'buffered'; readonly message: string; readonly hint: string }
+
+export type Notify = (notice: Notice) => void
 
 /**
  * Whom to talk to: an origin such as `https://agent.example.com`, where an agent is mounted below one, the address of

@@ -1,4 +1,4 @@
-import { failures } from '../transports/on-failure.ts'
+import { failures } from '../transports/client/failures.ts'
 
 /**
  * Loads at once what is otherwise loaded when something fails. For pages that go on where a network comes and goes: it
@@ -8,8 +8,8 @@ export async function preload(): Promise<void> {
   await Promise.all([
     failures(),
     import('./trouble.ts'),
-    import('./streams.ts'),
-    import('./search-card.ts'),
-    import('../dialects/v1.0/whole.ts'),
+    import('./resilience/resume-stream.ts'),
+    import('./find-card.ts'),
+    import('../dialects/v1.0/client.ts'),
   ])
 }

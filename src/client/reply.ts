@@ -1,8 +1,80 @@
-import type { Artifact, Json, Message, Part, Task } from '../protocol/model.ts'
-import { fromBase64, textOf } from '../protocol/parts.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import type { StreamEvent } from '../protocol/events.ts'
+import {
+  type Artifact,
+  fromBase64,
+  type Message,
+  type Part,
+  type Task,
+  type TaskStatus,
+  textOf,
+} from '../protocol/model.ts'
 import type { Outcome } from '../protocol/service.ts'
-import type { AuthRequired } from './auth-required.ts'
-import { needsOf } from './needs.ts'
+
+/** What a task needs before it goes on, as far as the agent says it. To be got by other means than A2A. */
+export interface AuthRequired {
+  /** In words. */
+  readonly text: string
+  /** The schemes that are named, such as `Bearer` or `oauth2`. */
+  readonly schemes: readonly string[]
+  /** Where to go for it. */
+  readonly urls: readonly string[]
+  /** All that was said as data. */
+  readonly details: readonly JsonObject[]
+}
+
+/** What the message of a status asks for that waits for credentials. */
+export function needsIn({ message }: TaskStatus): AuthRequired {
+  const parts = message?.parts ?? []
+  const details = parts.flatMap((part) => ('data' in part && isObject(part.data) ? [part.data] : []))
+  const links = parts.flatMap((part) => ('url' in part ? [part.url] : []))
+  return {
+    text: message ? textOf(message) : '',
+    schemes: unique(details.flatMap(schemesIn)),
+    urls: unique([...links, ...details.flatMap((detail) => urlsIn(detail, 3))]),
+    details,
+  }
+}
+
+/** As in `AuthenticationInfo`, before and since 1.0, or in a scheme as cards have it. */
+function schemesIn({ scheme, schemes, type }: JsonObject): readonly string[] {
+  const named = isList(schemes) ? schemes : isObject(schemes) ? Object.keys(schemes) : [scheme, type]
+  return named.filter((each) => typeof each === 'string')
+}
+
+function urlsIn(value: Json, depth: number): readonly string[] {
+  if (typeof value === 'string') return /^https?:\/\/\S+$/.test(value) ? [value] : []
+  return typeof value === 'object' && value !== null && depth > 0
+    ? Object.values(value).flatMap((each: Json) => urlsIn(each, depth - 1))
+    : []
+}
+
+function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)]
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !isList(value)
+}
+
+/** An event of a task, with what is needed where it cannot go on without credentials. */
+export type ClientEvent = StreamEvent & { readonly authRequired?: AuthRequired }
+
+export async function withNeeds(event: StreamEvent): Promise<ClientEvent> {
+  if (event.type === 'message' || event.type === 'artifact') return event
+  return { ...event, ...(await needsOf(event.type === 'task' ? event.task.status : event.status)) }
+}
+
+/** How to read them is loaded with the first. */
+async function needsOf(status: TaskStatus): Promise<{ readonly authRequired?: AuthRequired }> {
+  if (status.state !== 'auth-required') return {}
+  const { needsIn } = await import('./reply.ts')
+  return { authRequired: needsIn(status) }
+}
 
 /** What an agent answered: a message, or a task and what has become of it. */
 export type Reply = {

@@ -8,8 +8,7 @@ import type { Binding, DialectName } from '../dialects/dialect.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { createHandler } from '../server/handler.ts'
 import { connect } from './connect.ts'
-import type { Notice } from './notice.ts'
-import type { ConnectOptions } from './options.ts'
+import type { ConnectOptions, Notice } from './options.ts'
 
 const quick = { minDelay: 1, maxDelay: 2 }
 

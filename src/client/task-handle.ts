@@ -3,11 +3,10 @@ import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import { callOf } from './call.ts'
-import { type ClientEvent, withNeeds } from './needs.ts'
-import { lists } from './on-list.ts'
+import { lists } from './list-pages.ts'
 import type { CallOptions } from './options.ts'
-import { type Output, type Reply, toOutput, toReply } from './reply.ts'
-import { type PushReceiver, toConfig } from './sending.ts'
+import { type ClientEvent, type Output, type Reply, toOutput, toReply, withNeeds } from './reply.ts'
+import { type PushReceiver, toConfig } from './send-request.ts'
 
 /** A task at the agent, by its id. Nothing is asked before one of these is called. */
 export interface TaskHandle {

@@ -1,4 +1,3 @@
-/** What is done when a call has failed, as one chunk that is loaded then. */
-export { askAgain } from './ask-again.ts'
-export { createDetours } from './detours.ts'
-export { explain } from './mistakes.ts'
+export { createDetours } from './choose-endpoint.ts'
+export { explain } from './diagnostics/diagnose.ts'
+export { askAgain } from './resilience/resilient-service.ts'

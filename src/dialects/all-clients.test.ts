@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allClients } from './all-clients.ts'
+import { allClients } from './client-dialects.ts'
 
 test.each(allClients)('$name is what is known of it before it is loaded', async ({ load, sendMethod, ...known }) => {
   const dialect = await load()

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { decodeBareStatus, encodeBareStatus } from './bare-status.ts'
-import { carryOf } from './carry.ts'
+import { carryOf, decodeBareStatus, encodeBareStatus } from './codec.ts'
 
 const own = carryOf('v0.3')
 const other = carryOf('v0.1')

@@ -1,7 +1,7 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Json, JsonObject } from '../protocol/model.ts'
-import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from './compat-metadata.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from './part-metadata.ts'
 
 const json = fc.constantFrom<Json>(true, false, '', 'x', 7, null, { value: 1 }, [])
 const metadata = fc.dictionary(fc.constantFrom('a2a.mediaType', 'a2a.filename', 'data_part_compat', 'k'), json)

@@ -1,9 +1,41 @@
+import type { Json, JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import type { Json, JsonObject } from '../protocol/model.ts'
+import type { Task } from '../protocol/model.ts'
 import type { Operation, Service } from '../protocol/service.ts'
-import type { PushForm } from './push-form.ts'
+
+/** What a webhook can be told: every status, those at which a task rests, chunks of artifacts, answers without a task. */
+export type PushedKind = 'status' | 'rest' | 'artifact' | 'message'
+
+/** How a dialect tells webhooks. */
+export interface PushForm {
+  readonly contentType: string
+  /** What it can tell, and what it does unless that is chosen. */
+  readonly kinds: readonly PushedKind[]
+  readonly usually: readonly PushedKind[]
+  /** Whether an event is told as the task as of then, and `encode` gets that. */
+  readonly tellsTask: boolean
+  /** A config that is registered without an id takes the place of the one before. */
+  readonly isOnlyUnnamed: boolean
+  /** The body, under the id by which the receiver knows the task. */
+  encode(event: StreamEvent, taskId: string): JsonObject
+}
+
+/** Before 1.0 a webhook gets the task itself, without an envelope. */
+export function bareTaskForm(encodeTask: (task: Task) => JsonObject): PushForm {
+  return {
+    contentType: 'application/json',
+    kinds: ['status', 'rest'],
+    usually: ['rest'],
+    tellsTask: true,
+    isOnlyUnnamed: true,
+    encode(event) {
+      if (event.type !== 'task') throw new Error(`Expected a task, got an event of type ${event.type}.`)
+      return encodeTask(event.task)
+    },
+  }
+}
 
 export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard, AgentInterface } from '../protocol/card.ts'
-import { allClients } from './all-clients.ts'
-import { type Door, doorsOf } from './doors.ts'
-import { relativeDoors, skewedDoors } from './other-doors.ts'
+import { allClients } from './client-dialects.ts'
+import { type Door, doorsOf, relativeDoors, skewedDoors } from './endpoints.ts'
 
 const options = { dialects: allClients, bindings: ['JSONRPC', 'HTTP+JSON'] as const }
 

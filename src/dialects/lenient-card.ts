@@ -1,7 +1,7 @@
-import type { JsonObject } from '../protocol/model.ts'
-import type { Carried, Carrying } from './carry.ts'
+import type { JsonObject } from '../base/json.ts'
+import { isObject } from '../base/json.ts'
+import type { Carried, Carrying } from './codec.ts'
 import type { Reading } from './dialect.ts'
-import { isObject } from './is-object.ts'
 
 /**
  * Cards in the wild say who may call in many ways. Here they are brought into the one of the proto: requirements

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { id } from './limits.ts'
+import { id } from './request-limits.ts'
 
 it('an id has 1 to 256 characters', () => {
   expect(id.read('x')).toBe('x')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { speakers } from './all.ts'
 import { type MissingVersion, negotiate, operationOf, parseVersion } from './negotiate.ts'
-import { v1_0 } from './v1.0/index.ts'
+import { speakers } from './server-dialects.ts'
+import { v1_0 } from './v1.0/server.ts'
 
 const only1_0 = { dialects: [v1_0] } as const
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { allClients, readOlderCard } from './all-clients.ts'
+import { allClients, readOlderCard } from './client-dialects.ts'
 import { readPeerCard } from './peer-card.ts'
 
 const read = (wire: unknown) => readPeerCard(wire, allClients, readOlderCard)

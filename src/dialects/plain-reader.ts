@@ -1,5 +1,5 @@
-import type { JsonObject } from '../protocol/model.ts'
-import { isObject } from './is-object.ts'
+import type { JsonObject } from '../base/json.ts'
+import { isObject } from '../base/json.ts'
 
 /**
  * Reads what is written in the one usual way, and refuses all else without a word: whoever refuses it has a shape

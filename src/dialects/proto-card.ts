@@ -1,9 +1,16 @@
-import type { AgentExtension, AgentSkill, CardSignature } from '../protocol/card.ts'
-import type { JsonObject } from '../protocol/model.ts'
-import { assumed } from './assumed.ts'
-import type { Draft } from './draft.ts'
-import { implicit, object, optional } from './object-shape.ts'
-import { boolean, list, string, struct } from './shape.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { isObject } from '../base/json.ts'
+import type {
+  AgentExtension,
+  AgentSkill,
+  CardSignature,
+  OAuthFlow,
+  SecurityRequirement,
+  SecurityScheme,
+} from '../protocol/card.ts'
+import { assumed, implicit, object, optional } from '../schema/object.ts'
+import { boolean, list, map, type Shape, string, struct, type TypeOf } from '../schema/schema.ts'
+import type { Draft } from './codec.ts'
 
 /** What cards in ProtoJSON have in common: the same in A2A 1.0 and in the proto of 0.3. */
 
@@ -63,4 +70,128 @@ export function encodeSignature({ protected: protectedHeader, signature, header 
   const wire: Draft = { protected: protectedHeader, signature }
   if (header) wire.header = header
   return wire
+}
+
+/** Who may call, as cards say it in ProtoJSON: the same in A2A 1.0 and in the proto of 0.3, which has a flow less. */
+
+const textProtoSecurity = assumed(string(), '')
+const description = implicit(string())
+const flowFields = { refreshUrl: implicit(string()), scopes: assumed(map(string()), {}) }
+
+export const olderFlows = {
+  authorizationCode: object({ authorizationUrl: textProtoSecurity, tokenUrl: textProtoSecurity, ...flowFields }),
+  clientCredentials: object({ tokenUrl: textProtoSecurity, ...flowFields }),
+  implicit: object({ authorizationUrl: textProtoSecurity, ...flowFields }),
+  password: object({ tokenUrl: textProtoSecurity, ...flowFields }),
+}
+
+const flows = {
+  ...olderFlows,
+  authorizationCode: object({
+    authorizationUrl: textProtoSecurity,
+    tokenUrl: textProtoSecurity,
+    pkceRequired: implicit(boolean()),
+    ...flowFields,
+  }),
+  deviceCode: object({ deviceAuthorizationUrl: textProtoSecurity, tokenUrl: textProtoSecurity, ...flowFields }),
+}
+
+export function schemeOf<F>(flowsOfScheme: Shape<F>) {
+  const choices = {
+    apiKeySecurityScheme: object({ description, location: textProtoSecurity, name: textProtoSecurity }),
+    httpAuthSecurityScheme: object({ description, scheme: textProtoSecurity, bearerFormat: implicit(string()) }),
+    oauth2SecurityScheme: object({ description, flows: flowsOfScheme, oauth2MetadataUrl: implicit(string()) }),
+    openIdConnectSecurityScheme: object({ description, openIdConnectUrl: textProtoSecurity }),
+    mtlsSecurityScheme: object({ description }),
+  }
+  return object({}, { oneOf: choices })
+}
+
+export const Scheme = schemeOf(object({}, { oneOf: flows }))
+
+/** Cards of older versions have no `schemes` in between: what is read without a look at it would let anybody call. */
+export const Requirement = object({ schemes: map(object({ list: implicit(list(string())) })) })
+
+export function decodeScheme(wire: TypeOf<typeof Scheme>): SecurityScheme {
+  if ('apiKeySecurityScheme' in wire) return { type: 'api-key', ...wire.apiKeySecurityScheme }
+  if ('httpAuthSecurityScheme' in wire) return { type: 'http', ...wire.httpAuthSecurityScheme }
+  if ('oauth2SecurityScheme' in wire) {
+    const { flows, oauth2MetadataUrl: metadataUrl, ...scheme } = wire.oauth2SecurityScheme
+    return { type: 'oauth2', ...scheme, flow: decodeFlow(flows), metadataUrl }
+  }
+  if ('openIdConnectSecurityScheme' in wire) {
+    const { openIdConnectUrl: url, ...scheme } = wire.openIdConnectSecurityScheme
+    return { type: 'openid', ...scheme, url }
+  }
+  return { type: 'mutual-tls', ...wire.mtlsSecurityScheme }
+}
+
+type Flows = Extract<TypeOf<typeof Scheme>, { readonly oauth2SecurityScheme: unknown }>['oauth2SecurityScheme']['flows']
+
+function decodeFlow(wire: Flows): OAuthFlow {
+  if ('authorizationCode' in wire) return { type: 'authorization-code', ...wire.authorizationCode }
+  if ('clientCredentials' in wire) return { type: 'client-credentials', ...wire.clientCredentials }
+  if ('implicit' in wire) return { type: 'implicit', ...wire.implicit }
+  if ('password' in wire) return { type: 'password', ...wire.password }
+  return { type: 'device-code', ...wire.deviceCode }
+}
+
+export function decodeRequirement({ schemes }: TypeOf<typeof Requirement>): SecurityRequirement {
+  return mapValues(schemes, ({ list = [] }) => list)
+}
+
+/** Those that nobody here knows go back as they came. */
+export function encodeSchemes(schemes: Readonly<Record<string, SecurityScheme>>, unusable: Json = {}): JsonObject {
+  const known = mapValues(schemes, encodeScheme)
+  return isObject(unusable) ? { ...unusable, ...known } : known
+}
+
+function encodeScheme(scheme: SecurityScheme): JsonObject {
+  const wire: Draft = {}
+  if (scheme.description) wire.description = scheme.description
+  switch (scheme.type) {
+    case 'api-key':
+      return { apiKeySecurityScheme: { ...wire, location: scheme.location, name: scheme.name } }
+    case 'http':
+      wire.scheme = scheme.scheme
+      if (scheme.bearerFormat) wire.bearerFormat = scheme.bearerFormat
+      return { httpAuthSecurityScheme: wire }
+    case 'oauth2':
+      wire.flows = encodeFlow(scheme.flow)
+      if (scheme.metadataUrl) wire.oauth2MetadataUrl = scheme.metadataUrl
+      return { oauth2SecurityScheme: wire }
+    case 'openid':
+      return { openIdConnectSecurityScheme: { ...wire, openIdConnectUrl: scheme.url } }
+    case 'mutual-tls':
+      return { mtlsSecurityScheme: wire }
+  }
+}
+
+function encodeFlow(flow: OAuthFlow): JsonObject {
+  const wire: Draft = { scopes: flow.scopes }
+  if (flow.refreshUrl) wire.refreshUrl = flow.refreshUrl
+  switch (flow.type) {
+    case 'authorization-code':
+      if (flow.pkceRequired) wire.pkceRequired = true
+      return { authorizationCode: { ...wire, authorizationUrl: flow.authorizationUrl, tokenUrl: flow.tokenUrl } }
+    case 'client-credentials':
+      return { clientCredentials: { ...wire, tokenUrl: flow.tokenUrl } }
+    case 'device-code': {
+      const { deviceAuthorizationUrl, tokenUrl } = flow
+      return { deviceCode: { ...wire, deviceAuthorizationUrl, tokenUrl } }
+    }
+    case 'implicit':
+      return { implicit: { ...wire, authorizationUrl: flow.authorizationUrl } }
+    case 'password':
+      return { password: { ...wire, tokenUrl: flow.tokenUrl } }
+  }
+}
+
+/** ProtoJSON leaves out an empty list: a scheme without scopes is an empty object. */
+export function encodeRequirement(requirement: SecurityRequirement): JsonObject {
+  return { schemes: mapValues(requirement, (scopes): JsonObject => (scopes.length > 0 ? { list: scopes } : {})) }
+}
+
+export function mapValues<T, U>(from: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(from).map(([key, value]) => [key, change(value)]))
 }

@@ -1,4 +1,23 @@
-import { int32 } from './proto-shape.ts'
+import { int32 } from '../schema/proto.ts'
+import { type Shape, string, Violation } from '../schema/schema.ts'
+
+/** Of lists of words: extensions, output modes, references. */
+export const maxWords = 1000
+
+const idText = string({ min: 1, max: 256 })
+/** Control characters and half surrogate pairs do not survive every log, header and database. */
+const idForm = /^[^\p{Cc}\p{Cs}]*$/u
+
+/** The id of a message, a task or a context. */
+export const id: Shape<string> = {
+  ...idText,
+  form: { is: 'text', min: 1, max: 256, pattern: idForm.source },
+  read(value) {
+    const text = idText.read(value)
+    if (!idForm.test(text)) throw new Violation('expected an id, got control characters or half a surrogate pair')
+    return text
+  },
+}
 
 /** What a caller may ask for at the most, in every dialect. Body size and JSON depth are limited before, in `http/`. */
 

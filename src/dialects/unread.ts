@@ -1,5 +1,4 @@
-import type { Shape } from './shape.ts'
-import { Violation } from './violation.ts'
+import { type Shape, Violation } from '../schema/schema.ts'
 
 /** A member that is read elsewhere: where it is, this is not the one to read the object. */
 export function unread(): Shape<never> {

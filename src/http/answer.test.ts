@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { answer } from './answer.ts'
-import { BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
+import { answer, BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
 
 const incoming: Incoming = {
   method: 'GET',

@@ -1,5 +1,4 @@
-import { answer } from './answer.ts'
-import type { Exchange, Incoming, Outgoing } from './exchange.ts'
+import { answer, type Exchange, type Incoming, type Outgoing } from './exchange.ts'
 
 /** Whose pages may call: everybody's (`true`), those of these origins, or with more said of it. */
 export type Cors = boolean | string | readonly string[] | CorsOptions

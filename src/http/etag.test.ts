@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { etagOf, matches } from './etag.ts'
+import { etagOf, matches } from './response-headers.ts'
 
 test('a tag is a quoted string that depends on the text alone', () => {
   expect(etagOf('')).toMatch(/^"[0-9a-f]{16}"$/)

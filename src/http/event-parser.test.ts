@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createEventParser, EventTooLarge, type ReadEvent } from './event-parser.ts'
+import { createEventParser, EventTooLarge, type ReadEvent } from './sse-reader.ts'
 
 function read(pieces: readonly string[], limit = 1_000): readonly ReadEvent[] {
   const take = createEventParser(limit)

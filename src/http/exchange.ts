@@ -1,3 +1,5 @@
+import { Overloaded, retryAfterOverload } from './load.ts'
+
 /**
  * One request and its answer, as the core sees them: what a `fetch` Request and a `node:http` message have in common.
  * Rims translate at the edge, so that the hot path builds neither a `Request` nor a `Response`.
@@ -51,5 +53,54 @@ export class BodyTooLarge extends Error {
   constructor(limit: number) {
     super(`the body is longer than ${limit} bytes`)
     this.limit = limit
+  }
+}
+
+/**
+ * Runs an exchange and answers also when it throws. That is a bug, so `onError` learns of it and the caller sees
+ * nothing of it; only a body for which there is no room is named.
+ */
+export async function answer(
+  exchange: Exchange,
+  incoming: Incoming,
+  onError: (error: unknown) => void,
+): Promise<Outgoing> {
+  try {
+    return await exchange(incoming)
+  } catch (error) {
+    if (error instanceof BodyTooLarge) return plain(413, error.message)
+    if (error instanceof Overloaded) return plain(503, error.message, { 'retry-after': `${retryAfterOverload}` })
+    // Who aborts because the caller has gone does as told.
+    if (!incoming.signal.aborted) onError(error)
+    return internalError
+  }
+}
+
+export const internalError = plain(500, 'internal error')
+
+function plain(status: number, error: string, headers: Outgoing['headers'] = {}): Outgoing {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ error }) }
+}
+
+/** The same request, whose body is being read already: it may be asked for again, within any limit. */
+export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incoming {
+  // Who asks hears of a failure; it is no one's fault if nobody does.
+  body.catch(() => {})
+  return {
+    method: incoming.method,
+    path: incoming.path,
+    query: incoming.query,
+    base: incoming.base,
+    secure: incoming.secure,
+    certificate: () => incoming.certificate(),
+    header: incoming.header,
+    async bytes(limit) {
+      const bytes = await body
+      if (bytes.length > limit) throw new BodyTooLarge(limit)
+      return bytes
+    },
+    get signal() {
+      return incoming.signal
+    },
   }
 }

@@ -1,7 +1,6 @@
-import { answer } from './answer.ts'
-import { BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
+import { answer, BodyTooLarge, type Exchange, type Incoming } from './exchange.ts'
 import { readLimited } from './read-limited.ts'
-import { securityHeaders } from './security-headers.ts'
+import { securityHeaders } from './response-headers.ts'
 
 export interface FetchOptions {
   /** The path under which the handler is mounted, without a slash at its end. */
@@ -88,4 +87,24 @@ function toStream(source: AsyncIterable<string>, { leave, fail }: StreamEnds): R
     },
     { highWaterMark: 0 },
   )
+}
+
+/**
+ * How this program asks others: as the global `fetch`, which it is by default. Credentials, guards and agents without
+ * a socket are put in here.
+ */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+/** An answer that ends with trailers, which `fetch` itself does not give: what carries gRPC does. */
+export type Trailed = Response & {
+  /** Empty if there are none. It never rejects. */
+  readonly trailers: Promise<Headers>
+}
+
+export function withTrailers(response: Response, trailers: Promise<Headers>): Trailed {
+  return Object.assign(response, { trailers })
+}
+
+export async function trailersOf(response: Response): Promise<Headers> {
+  return 'trailers' in response ? await (response as Trailed).trailers : new Headers()
 }

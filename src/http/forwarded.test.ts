@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type OriginOptions, originOf } from './forwarded.ts'
+import { type OriginOptions, originOf } from './origin.ts'
 
 interface Situation extends OriginOptions {
   readonly secure?: boolean

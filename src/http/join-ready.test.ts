@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { joinReady } from './join-ready.ts'
+import { joinReady } from './sse-writer.ts'
 
 test('what is ready together is one chunk', async () => {
   async function* source() {

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseJson } from './json.ts'
-import { JsonError } from './json-text.ts'
+import { JsonError, parseJson } from './json.ts'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
 const parse = (text: string, depth?: number): unknown => parseJson(encode(text), depth === undefined ? {} : { depth })

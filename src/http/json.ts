@@ -1,5 +1,126 @@
-import { throwFault } from './json-fault.ts'
-import { decodeUtf8, type JsonLimits, tooDeep } from './json-text.ts'
+/** What is wrong with a text that should have been JSON. The message is short and fit to be shown to the caller. */
+export class JsonError extends Error {
+  override readonly name = 'JsonError'
+}
+
+export interface JsonLimits {
+  /** How many arrays and objects may lie in each other. */
+  readonly depth?: number
+}
+
+/** Like `JSON.parse`, but refuses what hurts those who walk the value later: deep nesting. */
+export function parseJsonText(text: string, { depth = 64 }: JsonLimits = {}): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new JsonError('not valid JSON')
+  }
+  if (isDeeper(value, depth)) throw tooDeep(depth)
+  return value
+}
+
+function tooDeep(depth: number): JsonError {
+  return new JsonError(`nested deeper than ${depth} levels`)
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((each) => isDeeper(each, depth - 1))
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+export function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new JsonError('not valid UTF-8')
+  }
+}
+
+/** Characters that are searched: a hostile body must not cost much more than an honest one. */
+const SEARCHED = 256 * 1024
+
+const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+/** All but control characters, the quote and the backslash. */
+const plain = /[ !#-[\]-\uffff]*/y
+const escaped = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
+
+/**
+ * Reads a text that is known to be faulty once more, slowly, and throws its first fault: engines do not reliably tell
+ * where it is. It recurses, so the depth of the text must be limited before.
+ */
+function throwFault(text: string): never {
+  let at = 0
+  const fail = (): never => {
+    throw new JsonError(`not valid JSON at position ${at}`)
+  }
+
+  const skip = (pattern: RegExp): boolean => {
+    if (at > SEARCHED) throw new JsonError(`not valid JSON, or a duplicate key, after position ${SEARCHED}`)
+    pattern.lastIndex = at
+    if (!pattern.test(text)) return false
+    at = pattern.lastIndex
+    return true
+  }
+  const skipSpace = (): void => {
+    while (isSpace(text.charCodeAt(at))) at++
+  }
+  const take = (character: string): boolean => {
+    if (text[at] !== character) return false
+    at++
+    return true
+  }
+
+  const value = (): void => {
+    skipSpace()
+    if (take('{')) object()
+    else if (take('[')) list(']', value)
+    else if (text[at] === '"') string()
+    else if (!skip(scalar)) fail()
+    skipSpace()
+  }
+  const list = (close: string, item: () => void): void => {
+    skipSpace()
+    if (take(close)) return
+    do item()
+    while (take(','))
+    if (!take(close)) fail()
+  }
+  const object = (): void => {
+    const keys = new Set<string>()
+    list('}', () => {
+      skipSpace()
+      const start = at
+      const key: string = JSON.parse(string())
+      if (keys.has(key)) throw new JsonError(`duplicate key ${brief(key)} at position ${start}`)
+      keys.add(key)
+      skipSpace()
+      if (!take(':')) fail()
+      value()
+    })
+  }
+  const string = (): string => {
+    const start = at
+    if (!take('"')) fail()
+    do skip(plain)
+    while (skip(escaped))
+    if (!take('"')) fail()
+    return text.slice(start, at)
+  }
+
+  value()
+  return fail()
+}
+
+function isSpace(unit: number): boolean {
+  return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09
+}
+
+function brief(key: string): string {
+  return JSON.stringify(key.length > 40 ? `${key.slice(0, 40)}…` : key)
+}
 
 /**
  * Like `JSON.parse` on UTF-8 bytes, but refuses what two readers may understand differently (a key that comes twice,
@@ -74,4 +195,23 @@ function endOfString(text: string, start: number): number {
     if ((quote - run) % 2 === 0) return quote
     from = quote + 1
   }
+}
+
+const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application/a2a+json', 'application/json-rpc'])
+
+const parameter = /;\s*([^\s;=]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;]*)/g
+
+/** Whether a `Content-Type` declares JSON that we read: one of the types in use, in UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
+  if (contentType === undefined) return false
+  if (contentType === 'application/json') return true
+  const [type = ''] = contentType.split(';', 1)
+  return jsonTypes.has(type.trim().toLowerCase()) && isUtf8(contentType.slice(type.length))
+}
+
+function isUtf8(parameters: string): boolean {
+  for (const [, name = '', value = ''] of parameters.matchAll(parameter)) {
+    if (name.toLowerCase() === 'charset' && !/^"?utf-?8"?$/i.test(value)) return false
+  }
+  return true
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isJson } from './media-type.ts'
+import { isJson } from './json.ts'
 
 test.each([
   'application/json',

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { EventTooLarge, type ReadEvent } from './event-parser.ts'
-import { readEvents, StreamSilent } from './read-events.ts'
+import { EventTooLarge, type ReadEvent, readEvents, StreamSilent } from './sse-reader.ts'
 
 function bodyOf(chunks: readonly (string | Uint8Array)[], { end = true } = {}): ReadableStream<Uint8Array> {
   return new ReadableStream({

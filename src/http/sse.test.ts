@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { describe, expect, test } from 'vitest'
-import { type EventStreamOptions, eventStream, eventText, oneLine } from './sse.ts'
+import { type EventStreamOptions, eventStream, eventText, oneLine } from './sse-writer.ts'
 
 describe('the text of an event', () => {
   test.each([

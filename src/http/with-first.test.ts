@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withFirst } from './with-first.ts'
+import { withFirst } from './sse-writer.ts'
 
 const options = { patience: 10_000, late: () => -1 }
 

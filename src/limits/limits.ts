@@ -1,9 +1,8 @@
+import type { Logger } from '../base/logger.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { Logger } from '../protocol/logger.ts'
 import type { Principal } from '../protocol/model.ts'
-import { ownerOf } from '../protocol/owner.ts'
-import { createMemoryLimits } from './memory-limits.ts'
-import type { LimitStore, Rate, Release, Standing } from './store.ts'
+import { ownerOf } from '../protocol/principal.ts'
+import { createMemoryLimits, type LimitStore, type Rate, type Release, type Standing } from './limit-store.ts'
 
 export interface Allowance {
   /** Calls of any kind; for a skill, messages to it. */

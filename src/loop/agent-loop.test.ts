@@ -5,12 +5,12 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { calls, finish, model, says, toldTo } from '../../test/support/scripted-model.ts'
 import { agent } from '../local-agent.ts'
-import { inputRequestIn, toolResult } from '../protocol/client-tools.ts'
-import { progressNote } from '../protocol/progress.ts'
+import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
 import { pair } from '../testing/pair.ts'
 import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
-import type { LoopEvent } from './converse.ts'
-import { clientTool, localTool } from './tool.ts'
+import { progressNote } from './output.ts'
+import type { LoopEvent } from './run-loop.ts'
+import { clientTool, localTool } from './tools/tool.ts'
 
 type Part = LanguageModelV4StreamPart
 

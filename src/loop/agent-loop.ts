@@ -1,18 +1,34 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { lastValueFrom, type MonoTypeOperatorFunction, Observable, toArray } from 'rxjs'
+import type { Invocation } from '../agent/agent-function.ts'
 import type { OnTimeout } from '../agent/ask.ts'
-import { createVoice } from '../agent/voice.ts'
-import type { Invocation } from '../agent/work.ts'
+import { createVoice } from '../agent/turn-output.ts'
 import type { AgentExtension } from '../protocol/card.ts'
-import { clientToolsExtension } from '../protocol/client-tools.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { Artifact, Message, Part, TaskStatus } from '../protocol/model.ts'
+import { clientToolsExtension } from '../protocol/extensions/client-tools.ts'
+import { type Artifact, type Message, type Part, type TaskStatus, timestampNow } from '../protocol/model.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
-import { collect } from './collect.ts'
-import { converse, type LoopEvent } from './converse.ts'
-import type { Tool } from './tool.ts'
-import { createToolbox, type ToolSource } from './toolbox.ts'
-import { type Watcher, watchedLoop } from './watched.ts'
+import { type Watcher, watchedLoop } from './ask-model.ts'
+import { converse, type LoopEvent } from './run-loop.ts'
+import type { Tool } from './tools/tool.ts'
+import { createToolbox, type ToolSource } from './tools/toolbox.ts'
+
+/** What events come to: the last status, and the artifacts as a whole. */
+function collect(events: readonly LoopEvent[]): { status: TaskStatus; artifacts: readonly Artifact[] } {
+  let status: TaskStatus = { state: 'completed', timestamp: timestampNow() }
+  const artifacts = new Map<string, Artifact>()
+  for (const event of events) {
+    if (event.type === 'status') {
+      status = event.status
+      continue
+    }
+    const { artifact, append } = event
+    const begun = append ? artifacts.get(artifact.artifactId) : undefined
+    const parts = begun ? [...begun.parts, ...artifact.parts] : artifact.parts
+    artifacts.set(artifact.artifactId, { ...begun, ...artifact, parts })
+  }
+  return { status, artifacts: [...artifacts.values()] }
+}
 
 export interface AgentLoopOptions {
   /** Of any provider of the AI SDK. */

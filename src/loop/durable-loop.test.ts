@@ -5,14 +5,14 @@ import { z } from 'zod'
 import { callOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
 import { begin, hang, processes } from '../../test/support/mortal-processes.ts'
 import { calls, model, says, toldTo } from '../../test/support/scripted-model.ts'
-import { connect } from '../client/index.ts'
+import { connect } from '../entries/client.ts'
 import { agent } from '../local-agent.ts'
-import { inputRequestIn, toolResult } from '../protocol/client-tools.ts'
+import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
 import type { Task } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
 import { createAgentLoop } from './agent-loop.ts'
-import { remoteAgent } from './remote-agent.ts'
-import { clientTool, localTool } from './tool.ts'
+import { remoteAgent } from './tools/remote-agent.ts'
+import { clientTool, localTool } from './tools/tool.ts'
 
 const input = z.object({})
 const textOfArtifacts = ({ artifacts }: Task) =>

@@ -5,7 +5,7 @@ import { calls, model, says } from '../../test/support/scripted-model.ts'
 import { agent } from '../local-agent.ts'
 import { pair } from '../testing/pair.ts'
 import { createAgentLoop } from './agent-loop.ts'
-import { localTool } from './tool.ts'
+import { localTool } from './tools/tool.ts'
 
 const add = localTool({ name: 'add', input: z.object({}), run: () => 3 })
 const texts = (prompt: LanguageModelV4Prompt | undefined) =>

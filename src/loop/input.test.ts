@@ -2,10 +2,10 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { calls, model, says, toldTo } from '../../test/support/scripted-model.ts'
 import { agent } from '../local-agent.ts'
-import { inputRequestIn, toolResult } from '../protocol/client-tools.ts'
+import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
 import { pair } from '../testing/pair.ts'
 import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
-import { clientTool, localTool } from './tool.ts'
+import { clientTool, localTool } from './tools/tool.ts'
 
 const input = z.object({})
 const open = (options: AgentLoopOptions) => pair(agent({ name: 'Looping' }, createAgentLoop(options)))

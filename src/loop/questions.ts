@@ -1,13 +1,12 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
+import type { Invocation } from '../agent/agent-function.ts'
 import { answerGone, type OnTimeout, type Waiting } from '../agent/ask.ts'
-import type { Voice } from '../agent/voice.ts'
-import type { Invocation } from '../agent/work.ts'
-import { clientTools, inputRequestIn, toolResult, toolUse } from '../protocol/client-tools.ts'
+import type { Voice } from '../agent/turn-output.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { StatusEvent } from '../protocol/events.ts'
-import type { JsonObject, Message, Part } from '../protocol/model.ts'
-import { textOf } from '../protocol/parts.ts'
-import { inputJsonSchema } from './json-schema.ts'
-import type { ClientTool, Tool } from './tool.ts'
+import { clientTools, inputRequestIn, toolResult, toolUse } from '../protocol/extensions/client-tools.ts'
+import { type Message, type Part, textOf } from '../protocol/model.ts'
+import { type ClientTool, inputJsonSchema, type Tool } from './tools/tool.ts'
 
 /** What the caller is asked for. One question at a time: a task waits for one answer. */
 export interface Questions {

@@ -1,11 +1,22 @@
 import type { ClientCapabilities, McpServer, ServerContext } from '@modelcontextprotocol/server'
+import type { JsonObject } from '../base/json.ts'
 import type { ConnectOptions } from '../client/options.ts'
-import type { JsonObject } from '../protocol/model.ts'
+import { orMissing } from '../protocol/lazy-import.ts'
 import { type McpAgents, openAgents } from './agents.ts'
 import { type Asked, callTool } from './call-tool.ts'
-import { loadMcp, loadStdio } from './load.ts'
 import { createSessions } from './sessions.ts'
 import { type SkillTool, skillToolsOf } from './skill-tools.ts'
+
+const missing = ['mcpServer()', '@modelcontextprotocol/server'] as const
+
+/** Loaded for those who use it. */
+async function loadMcp(): Promise<typeof import('@modelcontextprotocol/server')> {
+  return await orMissing(() => import('@modelcontextprotocol/server'), ...missing)
+}
+
+async function loadStdio(): Promise<typeof import('@modelcontextprotocol/server/stdio')> {
+  return await orMissing(() => import('@modelcontextprotocol/server/stdio'), ...missing)
+}
 
 export interface McpServerOptions {
   /** Of the server. That of the agent by default. */

@@ -1,8 +1,8 @@
 import type { JsonSchemaType, StandardSchemaWithJSON } from '@modelcontextprotocol/server'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { Client } from '../client/client.ts'
-import type { Input } from '../client/input.ts'
-import type { Json, JsonObject } from '../protocol/model.ts'
-import { skillSchemasIn } from '../protocol/skills.ts'
+import type { Input } from '../client/send-request.ts'
+import { skillSchemasIn } from '../protocol/extensions/typed-skills.ts'
 import type { NamedAgent } from './agents.ts'
 
 /** A tool of MCP that has a skill of an agent do its work, or goes on with a task of the agent. */

@@ -1,7 +1,11 @@
-import type { Trace } from '../protocol/trace.ts'
+import { type Trace, traceHeaders } from '../base/trace-context.ts'
+import { BodyTooLarge } from '../http/exchange.ts'
+import type { Fetch } from '../http/fetch.ts'
+import { readLimited } from '../http/read-limited.ts'
+import { isObject } from '../schema/strict.ts'
 import type { MeshEnvelope } from './envelope.ts'
+import { defaultMaxBytes, type ReadEnvelope } from './envelope-codec.ts'
 import { MeshError } from './errors.ts'
-import { isObject } from './form.ts'
 
 /** A way to one other agent. */
 export interface Carrier {
@@ -21,7 +25,7 @@ export interface Carried {
 }
 
 /** The error that a peer could not put into an envelope, if this is one. Nobody has signed it. */
-export function plainErrorIn(body: unknown): MeshError | undefined {
+function plainErrorIn(body: unknown): MeshError | undefined {
   const error = isObject(body) && isObject(body.error) ? body.error : undefined
   if (typeof error?.code !== 'string' || typeof error.message !== 'string') return undefined
   return new MeshError(error.code.slice(0, 128), error.message.slice(0, 500), {
@@ -31,4 +35,56 @@ export function plainErrorIn(body: unknown): MeshError | undefined {
 
 export function lost(what: string, cause?: unknown): MeshError {
   return new MeshError('SERVICE_UNAVAILABLE', what, { cause })
+}
+
+export interface HttpCarrierOptions {
+  readonly endpoint: string
+  readonly read: ReadEnvelope
+  /** A guarded one, if the endpoint was named by somebody else. */
+  readonly fetch?: Fetch
+  readonly maxBytes?: number
+}
+
+/** Envelopes by `POST`. */
+export function createHttpCarrier(options: HttpCarrierOptions): Carrier {
+  const { endpoint, read, fetch = globalThis.fetch, maxBytes = defaultMaxBytes } = options
+
+  async function post(
+    text: string,
+    signal: AbortSignal,
+    trace?: Trace,
+  ): Promise<{ readonly status: number; readonly bytes: Uint8Array }> {
+    const headers = { 'content-type': 'application/json', accept: 'application/json', ...traceHeaders(trace) }
+    try {
+      const response = await fetch(endpoint, { method: 'POST', headers, body: text, signal, redirect: 'error' })
+      return { status: response.status, bytes: await readLimited(response.body, maxBytes) }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      if (error instanceof BodyTooLarge)
+        throw lost(`The answer of ${endpoint} is longer than ${maxBytes} bytes.`, error)
+      throw lost(`${endpoint} cannot be reached.`, error)
+    }
+  }
+
+  return {
+    async ask({ text, trace }, signal) {
+      const { status, bytes } = await post(text, signal, trace)
+      const reading = read(bytes)
+      if (reading.envelope) return reading.envelope
+      throw plainErrorOf(bytes) ?? lost(`${endpoint} answered ${status}, and not with an envelope.`, reading.error)
+    },
+    async tell(text, signal) {
+      const { status, bytes } = await post(text, signal)
+      if (status >= 400) throw plainErrorOf(bytes) ?? lost(`${endpoint} answered ${status}.`)
+    },
+    close() {},
+  }
+}
+
+function plainErrorOf(bytes: Uint8Array): MeshError | undefined {
+  try {
+    return plainErrorIn(JSON.parse(new TextDecoder().decode(bytes)))
+  } catch {
+    return undefined
+  }
 }

@@ -1,13 +1,13 @@
-import { withDeadline } from '../http/deadline.ts'
+import { withDeadline } from '../base/abort.ts'
 import { observe } from '../protocol/telemetry.ts'
+import { isObject } from '../schema/strict.ts'
 import type { MeshDiscoverAgents, MeshHandshake, MeshRequest } from './envelope.ts'
+import type { Draft } from './envelope-codec.ts'
 import { MeshError, MeshRefusal } from './errors.ts'
-import { isObject } from './form.ts'
 import type { MeshCall, MeshPeerOptions } from './options.ts'
+import { ErrorCode } from './payloads.ts'
 import type { Sessions } from './sessions.ts'
-import { ErrorCode } from './values.ts'
 import { agree, cardFor } from './versions.ts'
-import type { Draft } from './write-envelope.ts'
 
 export interface DispatchOptions
   extends Pick<

@@ -1,19 +1,31 @@
-import { anyObject, type Form, nothing, orNull, type ValueOf, word } from './form.ts'
-import { type Members, object, optional } from './object-form.ts'
+import {
+  anyObject,
+  type Form,
+  type Members,
+  nothing,
+  object,
+  optional,
+  orNull,
+  type ValueOf,
+  word,
+} from '../schema/strict.ts'
 import {
   AgentAnnouncementPayload,
   type AgentCard,
+  AgentId,
   AuthenticationTag,
   DiscoverAgentsPayload,
   ErrorPayload,
   GoodbyePayload,
   HandshakeAckPayload,
   HandshakePayload,
+  LenientId,
+  MessageId,
   RequestPayload,
   ResponsePayload,
   type SchemaVersion,
+  Timestamp,
 } from './payloads.ts'
-import { AgentId, LenientId, MessageId, Timestamp } from './values.ts'
 
 export const messageTypes = [
   'request',

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../protocol/model.ts'
+import type { JsonObject } from '../base/json.ts'
 
 /** The standard codes and the status with which HTTP says the same. */
 export const statusOf = {

@@ -1,5 +1,4 @@
-import type { KeyMaterial } from './key-material.ts'
-import { importPublicKey, type KeyOptions, type MeshKey } from './keys.ts'
+import { importPublicKey, type KeyMaterial, type KeyOptions, type MeshKey } from './keys.ts'
 
 /** Where the keys of other agents come from. */
 export interface KeySource {

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import type { KeyKind } from './key-material.ts'
+import type { KeyKind } from './keys.ts'
 import { generateSigningKey, importPublicKey, importSigningKey } from './keys.ts'
 
 const data = new TextEncoder().encode('what is signed')

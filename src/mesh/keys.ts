@@ -1,5 +1,89 @@
-import { fromDer } from './ecdsa-der.ts'
-import { derOf, type KeyKind, type KeyMaterial, kindOfDer, kindOfJwk, toHex } from './key-material.ts'
+/**
+ * The signature of ECDSA as two numbers of 32 bytes, from the form in which most libraries outside the web write it:
+ * a DER sequence of two integers. Only its canonical spelling is read.
+ */
+function fromDer(der: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  if (der[0] !== 0x30 || der[1] !== der.length - 2 || der.length > 72) return undefined
+  const first = integerAt(der, 2)
+  const second = first && integerAt(der, first.end)
+  if (!second || second.end !== der.length) return undefined
+  const raw = new Uint8Array(64)
+  raw.set(first.digits, 32 - first.digits.length)
+  raw.set(second.digits, 64 - second.digits.length)
+  return raw
+}
+
+function integerAt(der: Uint8Array, at: number): { readonly digits: Uint8Array; readonly end: number } | undefined {
+  const length = der[at + 1] ?? 0
+  const end = at + 2 + length
+  if (der[at] !== 0x02 || length === 0 || end > der.length) return undefined
+  const [first = 0, next = 0] = der.subarray(at + 2, end)
+  // Negative, or with a zero that nobody needs.
+  if (first > 0x7f || (first === 0 && length > 1 && next < 0x80)) return undefined
+  const digits = der.subarray(first === 0 && length > 1 ? at + 3 : at + 2, end)
+  return digits.length > 32 ? undefined : { digits, end }
+}
+
+/** A public or private key, however it was written: PEM, base64 of its DER, or a JWK. */
+export type KeyMaterial = string | JsonWebKey
+
+export type KeyKind = 'Ed25519' | 'P-256' | 'RSA'
+
+interface Mark {
+  readonly kind: KeyKind
+  readonly bytes: readonly number[]
+}
+
+/** The object identifiers, as DER writes them, by which an encoded key says what it is. */
+const marks: readonly Mark[] = [
+  { kind: 'Ed25519', bytes: [0x06, 0x03, 0x2b, 0x65, 0x70] },
+  { kind: 'P-256', bytes: [0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07] },
+  { kind: 'RSA', bytes: [0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01] },
+]
+
+const supported = 'Give a key of Ed25519, of ECDSA on P-256, or of RSA with 2048 bits or more.'
+
+function derOf(text: string): Uint8Array<ArrayBuffer> {
+  const body = text.replace(/-----[A-Z ]+-----/g, '').replace(/\s+/g, '')
+  try {
+    return fromBase64(body)
+  } catch {
+    throw new TypeError('The key is neither PEM nor base64 of its DER.')
+  }
+}
+
+function kindOfDer(der: Uint8Array): KeyKind {
+  // The algorithm stands at the beginning, before the key itself.
+  const start = der.subarray(0, 48)
+  const found = marks.find(({ bytes }) => indexOf(start, bytes) >= 0)
+  if (!found) throw new TypeError(`The key is of an unknown kind. ${supported}`)
+  return found.kind
+}
+
+function kindOfJwk({ kty, crv }: JsonWebKey): KeyKind {
+  if (kty === 'OKP' && crv === 'Ed25519') return 'Ed25519'
+  if (kty === 'EC' && crv === 'P-256') return 'P-256'
+  if (kty === 'RSA') return 'RSA'
+  throw new TypeError(`The JWK has the type ${String(kty)} and the curve ${String(crv)}. ${supported}`)
+}
+
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+}
+
+export function toHex(bytes: Uint8Array): string {
+  let hex = ''
+  for (const byte of bytes) hex += byte.toString(16).padStart(2, '0')
+  return hex
+}
+
+function indexOf(bytes: Uint8Array, wanted: readonly number[]): number {
+  return bytes.findIndex((_, at) => wanted.every((byte, offset) => bytes[at + offset] === byte))
+}
 
 /** The public key of an agent: it checks signatures, by the algorithm that belongs to the key and no other. */
 export interface MeshKey {

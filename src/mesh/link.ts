@@ -1,16 +1,17 @@
-import { withDeadline } from '../http/deadline.ts'
-import type { JsonObject } from '../protocol/model.ts'
+import { withDeadline } from '../base/abort.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Trace } from '../base/trace-context.ts'
 import { observe, type Telemetry } from '../protocol/telemetry.ts'
-import type { Trace } from '../protocol/trace.ts'
-import type { Authenticate } from './authenticate.ts'
+import { isObject } from '../schema/strict.ts'
 import type { Carrier } from './carrier.ts'
 import type { MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
+import type { Draft, WriteEnvelope } from './envelope-codec.ts'
 import { MeshError, MeshRefusal } from './errors.ts'
-import { checkFresh } from './freshness.ts'
+import { type KeySource, type LookedUpKeysOptions, lookedUpKeys } from './key-sources.ts'
+import type { KeyMaterial } from './keys.ts'
 import type { Session, Sessions } from './sessions.ts'
-import { knowsFrames } from './traced-frame.ts'
-import { agree, cardFor } from './versions.ts'
-import type { Draft, WriteEnvelope } from './write-envelope.ts'
+import { type Authenticate, checkFresh } from './signature.ts'
+import { agree, cardFor, knowsFrames } from './versions.ts'
 
 export interface AskOptions {
   readonly signal?: AbortSignal
@@ -163,4 +164,30 @@ function errorOf({
     ...(retry_after !== undefined && { retryAfter: retry_after }),
     ...(documentation_url !== undefined && { documentationUrl: documentation_url }),
   })
+}
+
+/**
+ * The keys that agents showed when they registered. The link is asked for late: it belongs to the peer that needs the
+ * keys. The key of the registry itself must come from elsewhere, such as the configuration.
+ */
+export function registryKeys(
+  link: () => Pick<MeshLink, 'request'>,
+  options: Omit<LookedUpKeysOptions, 'lookUp'> = {},
+): KeySource {
+  const source = lookedUpKeys({ ...options, lookUp: (agentId) => keysAt(link(), agentId) })
+  // Whoever vouches for others does not vouch for itself.
+  return { keysOf: (agentId) => (agentId === 'registry' ? [] : source.keysOf(agentId)) }
+}
+
+async function keysAt(link: Pick<MeshLink, 'request'>, agentId: string): Promise<readonly KeyMaterial[]> {
+  try {
+    const { agent_card: card } = await link.request('registry.lookup', { agent_id: agentId })
+    const metadata = isObject(card) ? card.metadata : undefined
+    const key = isObject(metadata) ? metadata.public_key : undefined
+    return typeof key === 'string' || isObject(key) ? [key as KeyMaterial] : []
+  } catch (error) {
+    if (error instanceof MeshRefusal && error.code === 'UNKNOWN_AGENT') return []
+    const problem = 'The registry, which knows the keys of others, does not answer: try again.'
+    throw new MeshError('SERVICE_UNAVAILABLE', problem, { retryAfter: 1, cause: error })
+  }
 }

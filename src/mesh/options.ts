@@ -1,14 +1,14 @@
-import type { Logger } from '../protocol/logger.ts'
-import type { JsonObject } from '../protocol/model.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Logger } from '../base/logger.ts'
+import type { Trace } from '../base/trace-context.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
-import type { Trace } from '../protocol/trace.ts'
-import type { MeshIdentity } from './authenticate.ts'
 import type { EnvelopeRules, MeshAgentAnnouncement, MeshCard, MeshDiscoverAgents, MeshEnvelope } from './envelope.ts'
 import type { StandardCode } from './errors.ts'
 import type { FirstHandshakeKeys, KeySource } from './key-sources.ts'
 import type { MeshSigningKey } from './keys.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { ReplayCache } from './replay-cache.ts'
+import type { MeshIdentity } from './signature.ts'
 
 /** A message that passed all checks, and who sent it. */
 export interface MeshCall {

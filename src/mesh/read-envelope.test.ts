@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { EnvelopeRules } from './envelope.ts'
-import { createReader, type ReadOptions } from './read-envelope.ts'
+import { createReader, type ReadOptions } from './envelope-codec.ts'
 
 const request = {
   message_id: '3f2b8c1e-5d4a-4f6b-9a7c-0e1d2c3b4a59',

@@ -1,15 +1,20 @@
-import { consoleLogger } from '../protocol/logger.ts'
-import type { Trace } from '../protocol/trace.ts'
-import type { Authenticate, MeshIdentity } from './authenticate.ts'
+import { consoleLogger } from '../base/logger.ts'
+import type { Trace } from '../base/trace-context.ts'
 import type { MeshEnvelope } from './envelope.ts'
+import {
+  type Draft,
+  defaultMaxBytes,
+  type Origin,
+  type ReadEnvelope,
+  type Reading,
+  type WriteEnvelope,
+} from './envelope-codec.ts'
 import { httpStatusOf, MeshError, type StandardCode } from './errors.ts'
-import { checkFresh, memory } from './freshness.ts'
-import { toHex } from './key-material.ts'
+import { toHex } from './keys.ts'
 import type { MeshCall, MeshPeerOptions } from './options.ts'
 import { createRateLimit } from './rate-limit.ts'
-import { defaultMaxBytes, type Origin, type ReadEnvelope, type Reading } from './read-envelope.ts'
 import { createReplayCache, type Sighting } from './replay-cache.ts'
-import type { Draft, WriteEnvelope } from './write-envelope.ts'
+import { type Authenticate, checkFresh, type MeshIdentity, memory } from './signature.ts'
 
 export interface MeshReply {
   /** As HTTP says it. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { MeshEnvelope } from './envelope.ts'
-import type { KeyKind } from './key-material.ts'
+import { createReader } from './envelope-codec.ts'
+import type { KeyKind } from './keys.ts'
 import { generateSigningKey, type MeshSigningKey } from './keys.ts'
-import { createReader } from './read-envelope.ts'
-import { isSignedBy, sign, signedBytes } from './sign.ts'
+import { isSignedBy, sign, signedBytes } from './signature.ts'
 
 const read = createReader()
 const kinds: readonly KeyKind[] = ['Ed25519', 'P-256', 'RSA']

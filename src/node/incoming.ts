@@ -1,9 +1,124 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { Incoming, PeerCertificate } from '../http/exchange.ts'
-import type { Load } from '../http/load.ts'
-import { type ParsedRequest, type Room, readBody } from './body.ts'
-import { certificateOf } from './peer-certificate.ts'
+import { BodyTooLarge, type Incoming, type PeerCertificate } from '../http/exchange.ts'
+import { type Load, Overloaded } from '../http/load.ts'
+
+const due: (() => void)[] = []
+
+/**
+ * Runs it in the next turn of the event loop, together with whatever else was due then. Requests that came together are
+ * so worked on side by side, step by step, which keeps the code of each step warm.
+ */
+export function inNextTurn(work: () => void): void {
+  if (due.push(work) === 1) setImmediate(runDue)
+}
+
+function runDue(): void {
+  for (const work of due.splice(0)) work()
+}
+
+let nextOne: Promise<void> | undefined
+
+/** The next turn of the event loop. Answers that wait for it leave in as few writes as there are connections. */
+export function nextTurn(): Promise<void> {
+  nextOne ??= new Promise((resolve) => {
+    inNextTurn(() => {
+      nextOne = undefined
+      resolve()
+    })
+  })
+  return nextOne
+}
+
+export interface ParsedRequest extends IncomingMessage {
+  /** What a body parser in front of us, such as `express.json()`, made of the body. */
+  readonly body?: unknown
+}
+
+/** Whether there is room for more bytes. */
+export interface Room {
+  take(bytes: number): boolean
+}
+
+/** The whole body of a request. Past `limit`, or where there is no room, it stops reading and keeps nothing. */
+function readBody(request: ParsedRequest, limit: number, room: Room): Promise<Uint8Array> {
+  if (Number(request.headers['content-length']) > limit) return Promise.reject(new BodyTooLarge(limit))
+  if (!request.readableDidRead) return collect(request, limit, room)
+  const bytes = encodeParsed(request.body)
+  return bytes.length > limit ? Promise.reject(new BodyTooLarge(limit)) : Promise.resolve(bytes)
+}
+
+function collect(request: IncomingMessage, limit: number, room: Room): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    const take = (chunk: Uint8Array): void => {
+      length += chunk.length
+      chunks.push(chunk)
+      const hasRoom = room.take(chunk.length)
+      if (length <= limit && hasRoom) return
+      chunks.length = 0
+      request.off('data', take).pause()
+      reject(length > limit ? new BodyTooLarge(limit) : new Overloaded())
+    }
+    if (request.destroyed) reject(new Error('the caller left before its body had come'))
+    request.on('data', take)
+    request.once('end', () => {
+      const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)
+      inNextTurn(() => resolve(bytes))
+    })
+    request.once('error', reject)
+  })
+}
+
+function encodeParsed(body: unknown): Uint8Array {
+  if (body === undefined) return new Uint8Array()
+  if (body instanceof Uint8Array) return body
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+/** The certificate that a caller showed on its connection, if it is encrypted and it did. */
+export function certificateOf(socket: Socket | TLSSocket | undefined): PeerCertificate | undefined {
+  // HTTP/2 has a stand-in for the socket, which knows its members but not that they are `in` it.
+  if (!socket || !isTls(socket)) return undefined
+  const shown = socket.getPeerCertificate()
+  // Without one there is an empty object.
+  if (!shown?.raw) return undefined
+  return {
+    isTrusted: socket.authorized,
+    subject: distinguishedName(shown.subject as Readonly<Record<string, string | string[]>>),
+    names: alternativeNames(shown.subjectaltname ?? ''),
+    fingerprint: shown.fingerprint256.replaceAll(':', '').toLowerCase(),
+    expires: Date.parse(shown.valid_to),
+  }
+}
+
+function isTls(socket: Socket | TLSSocket): socket is TLSSocket {
+  return (socket as TLSSocket).encrypted === true
+}
+
+/** In the order of the certificate, with what has a meaning in such a name escaped (RFC 4514 §2.4). */
+function distinguishedName(subject: Readonly<Record<string, string | string[]>> = {}): string {
+  const attributes = Object.entries(subject).flatMap(([name, values]) =>
+    [values].flat().map((value) => `${name}=${value.replace(/[\\",+;<>=]|^[ #]| $/g, '\\$&')}`),
+  )
+  return attributes.join(',')
+}
+
+/** `DNS:a, URI:spiffe://b/c`. Values that could be mistaken for more than one are quoted as in JSON. */
+function alternativeNames(text: string): Record<string, readonly string[]> {
+  const names: Record<string, string[]> = {}
+  const entry = /([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]*)(?:, |$)/y
+  for (let match = entry.exec(text); match; match = entry.exec(text)) {
+    const [, kind = '', value = ''] = match
+    names[kind] ??= []
+    names[kind].push(value.startsWith('"') ? (JSON.parse(value) as string) : value)
+    if (entry.lastIndex >= text.length) return names
+  }
+  // What cannot be read to its end is not believed at all.
+  return text === '' ? names : {}
+}
 
 /** A request, also as Express and its kin hand it on. */
 export interface MountedRequest extends ParsedRequest {

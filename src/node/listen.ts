@@ -4,11 +4,9 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
-import { type ListenerOptions, toListener } from './listener.ts'
-import { type Challenge, createRefuser, refusalOf } from './refuse.ts'
-import { sendText } from './send-text.ts'
-import { faultIn } from './unfit.ts'
-import type { Upgrade } from './upgrade.ts'
+import { type ListenerOptions, sendText, toListener } from './listener.ts'
+import { type Challenge, createRefuser, faultIn, refusalOf } from './refuse-request.ts'
+import type { Upgrade } from './websocket-upgrade.ts'
 
 export interface ListenOptions extends ListenerOptions {
   /** 0 takes any free one. */
@@ -84,7 +82,7 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   // Loaded when it is needed: those who speak HTTP/1.1 only do not pay for it.
   const http2 =
     grpc &&
-    (await import('./one-port.ts')).sharePort(server, {
+    (await import('./detect-protocol.ts')).sharePort(server, {
       ...{ exchange, grpc, ...timeouts, unreadTimeout, onError, load },
     })
   const closeUnused = trackUnused(server)

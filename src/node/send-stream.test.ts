@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Exchange } from '../http/exchange.ts'
-import { eventStream, sseHeaders } from '../http/sse.ts'
+import { eventStream, sseHeaders } from '../http/sse-writer.ts'
 import { listen } from './listen.ts'
 
 interface Watched {

@@ -1,6 +1,7 @@
+import type { Json, JsonObject } from '../base/json.ts'
+import type { Trace } from '../base/trace-context.ts'
 import type { ErrorCode } from './errors.ts'
-import type { Artifact, Json, JsonObject, Message, Principal, Task, TaskStatus } from './model.ts'
-import type { Trace } from './trace.ts'
+import type { Artifact, Message, Principal, Task, TaskStatus } from './model.ts'
 
 /** One change of a task, as it is stored. The task is the fold of its events. */
 export type TaskEvent =

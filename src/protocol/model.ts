@@ -1,9 +1,4 @@
-/** The objects of A2A as plain values: what every room but `dialects/` and `transports/` speaks. All of it is JSON. */
-
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject
-export interface JsonObject {
-  readonly [key: string]: Json
-}
+import type { Json, JsonObject } from '../base/json.ts'
 
 /** What a dialect has and the model has not. Stored and handed back, read only by the dialect that wrote it. */
 export type Carry = JsonObject
@@ -101,3 +96,36 @@ export interface Principal {
 
 /** Nobody in particular: the caller of an agent that asks for no credentials. */
 export const anonymous: Principal = { id: 'anonymous' }
+
+/** The text of a message: its text parts, one below the other. */
+export function textOf({ parts }: Pick<Message, 'parts'>): string {
+  const [only] = parts
+  if (only && parts.length === 1) return 'text' in only ? only.text : ''
+  return parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
+}
+
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text)
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0))
+}
+
+/** Times as A2A writes them. Many events are of one millisecond, and writing or reading a time costs as much as an event. */
+
+let written = { milliseconds: 0, text: '' }
+let read = { milliseconds: 0, text: '' }
+
+/** Of now, or of the moment that a clock of another kind calls so. */
+export function timestampNow(milliseconds: number = Date.now()): string {
+  if (milliseconds !== written.milliseconds) written = { milliseconds, text: new Date(milliseconds).toISOString() }
+  return written.text
+}
+
+/** Milliseconds since 1970. */
+export function readTimestamp(text: string): number {
+  if (text === written.text) return written.milliseconds
+  if (text !== read.text) read = { milliseconds: Date.parse(text), text }
+  return read.milliseconds
+}
+
+/** Stands where a secret was. */
+export const redactionMark = '[redacted]'

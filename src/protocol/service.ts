@@ -1,7 +1,8 @@
+import type { JsonObject } from '../base/json.ts'
+import type { Trace } from '../base/trace-context.ts'
 import type { AgentCard } from './card.ts'
 import type { StreamEvent } from './events.ts'
-import type { Carry, JsonObject, Message, Principal, Task, TaskState } from './model.ts'
-import type { Trace } from './trace.ts'
+import type { Carry, Message, Principal, Task, TaskState } from './model.ts'
 
 /** What comes with every call, whatever the operation. */
 export interface Call {

@@ -1,7 +1,7 @@
+import type { Trace } from '../base/trace-context.ts'
 import type { TaskState } from './model.ts'
 import type { Operation } from './service.ts'
 import type { Phase } from './states.ts'
-import type { Trace } from './trace.ts'
 
 /** Who watches what is done, such as OpenTelemetry. Handed in; where nobody watches, nothing is done for it. */
 export interface Telemetry {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { pushHeaders } from './headers.ts'
+import { pushHeaders } from './request.ts'
 
 it('the names are such as every HTTP library gives them back', () => {
   for (const name of Object.values(pushHeaders)) {

@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from '../protocol/clock.ts'
-import { nameOf } from './ledger.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { nameOf } from './delivery/checkpoints.ts'
 import type { NewWebhook, PushStore, StoredWebhook, WebhookKey } from './store.ts'
 
 /** The reference store: for tests, and for agents whose tasks may die with their process. */

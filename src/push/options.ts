@@ -1,5 +1,5 @@
-import type { PushedKind } from '../dialects/push-form.ts'
-import type { Fetch } from '../http/outbound.ts'
+import type { PushedKind } from '../dialects/dialect.ts'
+import type { Fetch } from '../http/fetch.ts'
 import type { SignPush } from './request.ts'
 import type { PushStore } from './store.ts'
 

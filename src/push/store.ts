@@ -1,5 +1,5 @@
+import type { Trace } from '../base/trace-context.ts'
 import type { PushConfig } from '../protocol/service.ts'
-import type { Trace } from '../protocol/trace.ts'
 
 /**
  * Where webhooks are kept: each is one document with a revision, and is worked on by the one process that leases it.

@@ -1,19 +1,45 @@
+import type { Clock } from '../base/clock.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
-import type { Clock } from '../protocol/clock.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { Json, JsonObject } from '../protocol/model.ts'
-import { aboutOf } from './about.ts'
-import { isObject } from './conformance.ts'
-import type { A2AEntry, Sighting } from './entry.ts'
-import type { EntryStore } from './entry-store.ts'
+import { isGuarded, isObject, sayProblem } from './conformance.ts'
+import type { A2AEntry, About, EntryStore, Sighting, SkillInfo } from './entry.ts'
 import { ageBounds, freshFor } from './freshness.ts'
 import type { AgentListing } from './listing.ts'
 import type { A2AOptions, ProbeOptions, RegistryFetch } from './options.ts'
-import { isGuarded, sayProblem } from './problem.ts'
-import { rankOf } from './rank.ts'
 import { type CardReading, type ReadCardOptions, readCard } from './read-card.ts'
-import { termsOf } from './terms.ts'
+import { rankOf, termsOf } from './search.ts'
+
+const maxText = 10_000
+const maxTags = 100
+
+/** What a card says of its agent. All versions of A2A say it in the same way. */
+function aboutOf(card: JsonObject): About {
+  const { capabilities } = card
+  const { extensions, ...flags } = isObject(capabilities) ? capabilities : {}
+  const features = Object.keys(flags).filter((name) => flags[name] === true)
+  const uris = list(extensions).flatMap((each) => (isObject(each) && typeof each.uri === 'string' ? [each.uri] : []))
+  return {
+    description: text(card.description),
+    version: text(card.version),
+    skills: list(card.skills).filter(isObject).map(skillOf),
+    features: [...features, ...uris].slice(0, maxTags),
+  }
+}
+
+function skillOf({ id, name, description, tags }: JsonObject): SkillInfo {
+  const labels = list(tags).filter((each) => typeof each === 'string')
+  return { id: text(id), name: text(name), description: text(description), tags: labels.slice(0, maxTags) }
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === 'string' ? value.slice(0, maxText) : ''
+}
+
+function list(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
+}
 
 export interface AddOptions {
   /** Who may change it later. Without it, only the operator, by the methods of the registry. */

@@ -1,4 +1,6 @@
-import type { Json, JsonObject } from '../protocol/model.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { isRefused } from '../http/address-guard.ts'
+import { A2AError } from '../protocol/errors.ts'
 
 /** What a card lacks of what its version asks for, in words; undefined if nothing. */
 export function faultOf(card: JsonObject): string | undefined {
@@ -37,4 +39,21 @@ function list(value: Json | undefined): readonly Json[] {
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const maxLength = 300
+
+/** What went wrong, as anybody may read it: where names lead in our network is nobody's business. */
+export function sayProblem(error: unknown): string {
+  if (isGuarded(error)) return 'It is at, or leads to, an address that this registry does not ask.'
+  const text = error instanceof Error ? error.message : String(error)
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+}
+
+/** A guard kept us from asking. */
+export function isGuarded(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    if (isRefused(cause) || (cause instanceof A2AError && cause.reason === 'guarded')) return true
+  }
+  return false
 }

@@ -1,11 +1,11 @@
+import type { Clock } from '../base/clock.ts'
 import type { ConnectOptions } from '../client/options.ts'
-import type { VerifyCard } from '../client/verified.ts'
-import type { Fetch } from '../http/outbound.ts'
+import type { VerifyCard } from '../client/verify-card.ts'
+import type { Fetch } from '../http/fetch.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 import type { MeshPeerOptions } from '../mesh/options.ts'
-import type { Clock } from '../protocol/clock.ts'
 import type { CatalogOptions } from './catalog/walk-catalogs.ts'
-import type { EntryStore } from './entry-store.ts'
+import type { EntryStore } from './entry.ts'
 import type { AgentListing } from './listing.ts'
 
 /** A `fetch` for addresses that others chose: `createGuardedFetch()` of `parley-a2a/guard`. */

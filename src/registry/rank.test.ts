@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { A2AEntry, Sightings } from './entry.ts'
-import { rankOf } from './rank.ts'
+import { rankOf } from './search.ts'
 
 const good = { ok: true, at: 1 }
 const bad = { ok: false, at: 1 }

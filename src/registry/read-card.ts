@@ -1,14 +1,13 @@
 import { cardVerifier } from '../auth/card-signature/verify-card.ts'
+import type { Clock } from '../base/clock.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
-import type { VerifyCard } from '../client/verified.ts'
-import type { Fetch } from '../http/outbound.ts'
-import type { Clock } from '../protocol/clock.ts'
+import type { VerifyCard } from '../client/verify-card.ts'
+import type { Fetch } from '../http/fetch.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { JsonObject } from '../protocol/model.ts'
-import { faultOf } from './conformance.ts'
+import { faultOf, sayProblem } from './conformance.ts'
 import type { A2AEntry, Sighting } from './entry.ts'
-import { sayProblem } from './problem.ts'
 
 /** A card that could be read, whatever can be said against it. */
 export interface CardReading {

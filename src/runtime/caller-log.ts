@@ -3,8 +3,16 @@ import type { TaskEvent } from '../protocol/events.ts'
 import type { TaskState } from '../protocol/model.ts'
 import type { TaskAddress } from '../protocol/service.ts'
 import { isTask } from '../protocol/states.ts'
-import type { AppendOptions, CreateOptions, ListQuery, NewTask, Scope, TaskHead, TaskLog } from '../tasks/log.ts'
-import { isWithin } from '../tasks/scope.ts'
+import {
+  type AppendOptions,
+  type CreateOptions,
+  isWithin,
+  type ListQuery,
+  type NewTask,
+  type Scope,
+  type TaskHead,
+  type TaskLog,
+} from '../tasks/log.ts'
 
 export interface VisibleHead extends TaskHead {
   readonly phase: TaskState

@@ -1,17 +1,82 @@
-import type { Agent, Recovery } from '../agent/agent.ts'
-import { type Clock, systemClock } from '../protocol/clock.ts'
-import { consoleLogger, type Logger } from '../protocol/logger.ts'
+import type { Agent, Recovery, RecoveryPolicy } from '../agent/agent.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { consoleLogger, type Logger } from '../base/logger.ts'
 import type { Principal } from '../protocol/model.ts'
+import type { TokenExchange } from '../protocol/principal.ts'
 import type { Call, Operation, SendRequest } from '../protocol/service.ts'
+import type { EndedPhase } from '../protocol/states.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { PushingLog } from '../push/push.ts'
 import type { Others } from '../tasks/log.ts'
-import { type CallSettings, type CallsOptions, readCalls } from './calls/settings.ts'
-import type { DelegationOptions } from './delegation.ts'
-import { type RecoverySettings, readRecovery } from './recovery.ts'
-import { type Retention, type RetentionSettings, readRetention } from './retention.ts'
-import { createVault, type Vault } from './vault.ts'
+import { type CallSettings, type CallsOptions, readCalls } from './calls/options.ts'
+import { createVault, type Vault } from './secrets.ts'
+
+/** How an agent gets tokens in the name of its callers. */
+export interface DelegationOptions {
+  readonly exchange: TokenExchange
+  /** The token with which a caller has proved who it is, if it was one. */
+  readonly tokenOf: (principal: Principal) => string | undefined
+}
+
+/** What becomes of a turn whose process is gone. */
+export interface RecoverySettings {
+  readonly policy: RecoveryPolicy
+  readonly attempts: number
+  /** What is needed to go on is written down. Agents that just fail pay nothing for it. */
+  readonly isKept: boolean
+}
+
+const policies: readonly string[] = ['fail', 'retry', 'resume'] satisfies RecoveryPolicy[]
+
+function readRecovery(recovery: Recovery): RecoverySettings {
+  const { policy, attempts = 3 } = typeof recovery === 'string' ? { policy: recovery } : recovery
+  if (!policies.includes(policy)) {
+    throw new TypeError(`recovery: expected fail, retry or resume, got ${JSON.stringify(policy)}`)
+  }
+  if (!Number.isInteger(attempts) || attempts < 1) {
+    throw new TypeError(`recovery.attempts: expected a whole number from 1 on, got ${attempts}`)
+  }
+  return { policy, attempts, isKept: policy !== 'fail' }
+}
+
+/** How long ended tasks are kept, in milliseconds; `Infinity` keeps them. A state may have a time of its own. */
+export interface Retention extends Readonly<Partial<Record<EndedPhase, number>>> {
+  /** For all states that are not named. 30 days unless said. */
+  readonly ended?: number
+  /** How long after that it is still known that a task has expired: at least so long. 30 days unless said. */
+  readonly tombstones?: number
+}
+
+/** What is to be expired together, and when tombstones are forgotten. */
+export interface RetentionSettings {
+  readonly groups: readonly { readonly age: number; readonly phases: readonly EndedPhase[] }[]
+  /** After which time no task is left; of those that are kept for ever, never. */
+  readonly longest: number
+  readonly forgottenAfter: number
+}
+
+const day = 24 * 60 * 60 * 1000
+const ended: readonly EndedPhase[] = ['answered', 'completed', 'failed', 'canceled', 'rejected']
+const names: readonly string[] = [...ended, 'ended', 'tombstones']
+
+export function readRetention(retention: Retention = {}): RetentionSettings {
+  for (const [name, age] of Object.entries(retention)) {
+    if (!names.includes(name)) throw new TypeError(`retention: there is no ${name}; expected ${names.join(', ')}`)
+    if (typeof age !== 'number' || Number.isNaN(age)) {
+      throw new TypeError(`retention.${name}: expected milliseconds, got ${JSON.stringify(age)}`)
+    }
+  }
+  const { ended: usual = 30 * day, tombstones = 30 * day } = retention
+  const byAge = new Map<number, EndedPhase[]>()
+  for (const phase of ended) {
+    const age = retention[phase] ?? usual
+    if (Number.isFinite(age)) byAge.set(age, [...(byAge.get(age) ?? []), phase])
+  }
+  const longest = Math.max(0, ...ended.map((phase) => retention[phase] ?? usual))
+  const groups = Array.from(byAge, ([age, phases]) => ({ age, phases }))
+  return { groups, longest, forgottenAfter: Math.max(0, ...byAge.keys()) + tombstones }
+}
 
 export interface RuntimeOptions {
   readonly agent: Agent

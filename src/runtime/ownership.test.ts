@@ -1,12 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, collect, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
 import type { Principal } from '../protocol/model.ts'
-import { ownerOf } from '../protocol/owner.ts'
+import { ownerOf } from '../protocol/principal.ts'
 import type { Call, Service } from '../protocol/service.ts'
 import type { TaskLog } from '../tasks/log.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { CallerLog } from './caller-log.ts'
-import { getTask } from './get-task.ts'
+import { getTask } from './operations/read-tasks.ts'
 import type { Policy } from './options.ts'
 
 const alice: Principal = { id: 'alice', tenant: 'acme' }

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, gate, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
 import type { Run } from '../agent/agent.ts'
-import { createVoice } from '../agent/voice.ts'
+import { createVoice } from '../agent/turn-output.ts'
 import type { JournalEntry, TaskEvent } from '../protocol/events.ts'
 import { anonymous } from '../protocol/model.ts'
 import type { TaskLog } from '../tasks/log.ts'

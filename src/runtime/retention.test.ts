@@ -4,7 +4,7 @@ import type { Run } from '../agent/agent.ts'
 import type { Principal } from '../protocol/model.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import type { RuntimeOptions } from './options.ts'
-import { readRetention } from './retention.ts'
+import { readRetention } from './options.ts'
 
 function house(run: Run, options: Partial<RuntimeOptions> = {}) {
   const opened = houseOf(run, { cancelGrace: 20, ...options })

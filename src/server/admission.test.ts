@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { apiKey, hashApiKey } from '../auth/index.ts'
 import { connect } from '../client/connect.ts'
-import { agent, type ServeOptions, serve } from '../index.ts'
+import { apiKey, hashApiKey } from '../entries/auth.ts'
+import { agent, type ServeOptions, serve } from '../entries/index.ts'
 import { createHandler, type HandlerOptions } from './handler.ts'
 import { createHost } from './host.ts'
 

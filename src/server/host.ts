@@ -1,14 +1,13 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
-import type { Erased, EraseRequest } from '../runtime/erase.ts'
+import type { Erased, EraseRequest } from '../runtime/operations/erase.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
-import { requireChoice } from './admission.ts'
-import { problem } from './answers.ts'
-import { at } from './below.ts'
-import { createGrpcDesk, type GrpcKit } from './grpc-desk.ts'
-import type { HandlerOptions, Resident } from './resident.ts'
-import { createSite, type Site } from './site.ts'
+import { requireChoice } from './authentication.ts'
+import { createGrpcDesk, type GrpcKit } from './grpc-router.ts'
+import type { HandlerOptions, Resident } from './hosted-agent.ts'
+import { problem } from './http-answers.ts'
+import { at, createSite, type Site } from './mount.ts'
 
 /** Where an agent lives on a host that has several; with `tenant`, several share one place. */
 export interface Place {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { v1_0 } from '../dialects/v1.0/index.ts'
-import { interfacesAt } from './interfaces.ts'
+import { v1_0 } from '../dialects/v1.0/server.ts'
+import { interfacesAt } from './card.ts'
 
 describe('the addresses of an agent', () => {
   it.each([

@@ -2,7 +2,7 @@ import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { Admission } from './admission.ts'
+import type { Admission } from './authentication.ts'
 
 /** Where Prometheus looks by itself. */
 export const metricsPath = '/metrics'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { TaskEvent } from '../protocol/events.ts'
 import { readLimit } from '../tasks/log.ts'
-import { encodeBatch } from './event-batch.ts'
-import { createTails, type Tails } from './tails.ts'
+import { encodeBatch } from './event-rows.ts'
+import { createTails, type Tails } from './recent-events.ts'
 
 test('what was kept is there beyond any generation it reaches back to', () => {
   const tails = createTails()

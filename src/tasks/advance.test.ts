@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { TaskEvent } from '../protocol/events.ts'
 import { anonymous, type TaskState } from '../protocol/model.ts'
-import { advance, beginning } from './advance.ts'
+import { advance, beginning } from './task-head.ts'
 
 const message = { messageId: 'm', role: 'agent' as const, parts: [{ text: 'which?' }] }
 const received: TaskEvent = { type: 'message', message: { ...message, role: 'user' }, principal: anonymous }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { TaskEvent } from '../protocol/events.ts'
-import { loadFold } from './load.ts'
+import { loadFold } from './fold.ts'
 import type { TaskLog } from './log.ts'
 import { createMemoryLog } from './memory-log.ts'
 

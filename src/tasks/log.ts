@@ -1,5 +1,6 @@
 import type { StoredEvent, TaskEvent } from '../protocol/events.ts'
 import type { Artifact, Message, TaskStatus } from '../protocol/model.ts'
+import { tenantPrefix } from '../protocol/principal.ts'
 import type { EndedPhase, Phase } from '../protocol/states.ts'
 
 /**
@@ -190,4 +191,13 @@ export interface HeadPage {
   readonly heads: readonly TaskHead[]
   readonly total: number
   readonly next?: ListCursor
+}
+
+/** Whether what belongs to this owner can be seen. */
+export function isWithin({ owner, also }: Scope, asked: string): boolean {
+  if (asked === owner) return true
+  if (also === undefined) return false
+  if (also === 'everyone') return true
+  const { owners = [], tenants = [] } = also
+  return owners.includes(asked) || tenants.some((tenant) => asked.startsWith(tenantPrefix(tenant)))
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { ownerOf } from '../protocol/owner.ts'
-import { isWithin } from './scope.ts'
+import { ownerOf } from '../protocol/principal.ts'
+import { isWithin } from './log.ts'
 
 const acmeAlice = ownerOf({ id: 'alice', tenant: 'acme' })
 const acmeBob = ownerOf({ id: 'bob', tenant: 'acme' })

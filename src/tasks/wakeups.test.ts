@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createWakeups } from './wakeups.ts'
+import { createWakeups } from './follow.ts'
 
 const never = new AbortController().signal
 

@@ -1,7 +1,7 @@
+import type { Trace } from '../base/trace-context.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Activity, Learned, Span, Telemetry } from '../protocol/telemetry.ts'
-import type { Trace } from '../protocol/trace.ts'
-import { createRegistry, type RegistryOptions } from './registry.ts'
+import { createRegistry, type RegistryOptions } from './prometheus.ts'
 
 /** What an agent does, in figures. */
 export interface Metrics {

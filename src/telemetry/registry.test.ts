@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readExposition } from '../../test/support/exposition.ts'
-import { createRegistry } from './registry.ts'
+import { createRegistry } from './prometheus.ts'
 
 describe('the page', () => {
   it('tells counters and gauges with their labels, whatever is in them', () => {

@@ -1,8 +1,9 @@
 import { type Agent, type AgentProfile, agent } from '../agent/agent.ts'
-import type { Content } from '../agent/content.ts'
 import type { Turn } from '../agent/turn.ts'
-import { type Clock, systemClock } from '../protocol/clock.ts'
-import type { Json, Message, TaskState } from '../protocol/model.ts'
+import type { Content } from '../agent/turn-output.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { Json } from '../base/json.ts'
+import type { Message, TaskState } from '../protocol/model.ts'
 
 /** One thing that a scripted agent does. */
 export type Step =

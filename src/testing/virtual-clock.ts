@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../protocol/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 
 /** Time that passes only when a test says so. */
 export interface VirtualClock extends Clock {

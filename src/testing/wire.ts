@@ -1,7 +1,6 @@
-import type { Clock } from '../protocol/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Handler } from '../server/handler.ts'
-import type { CallFault, Fault } from './fault.ts'
-import { connectionFailure, spoil } from './spoil.ts'
+import { type CallFault, connectionFailure, type Fault, spoil } from './faults.ts'
 
 /** What is between a client and its agent. */
 export interface Wire {

@@ -1,6 +1,4 @@
-/** What is needed to tell what has failed, as one chunk that is loaded when something has. */
-export { foreignAnswer } from './foreign-answer.ts'
-export { readOddAnswer, readToldError } from './jsonrpc/failure.ts'
-export { lostAnswer, notInDialect } from './lost-answer.ts'
-export { brokenEvent, lookInto } from './odd-stream.ts'
-export { readRefusal, readToldRefusal } from './rest/failure.ts'
+export { foreignAnswer, lostAnswer, notInDialect } from './client/failures.ts'
+export { brokenEvent, lookInto } from './client/read-response.ts'
+export { readOddAnswer, readToldError } from './jsonrpc/client.ts'
+export { readRefusal, readToldRefusal } from './rest/client.ts'

@@ -1,9 +1,9 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createMemoryLimits } from '../../src/limits/memory-limits.ts'
-import type { LimitStore } from '../../src/limits/store.ts'
-import { createPostgresLimits, type PostgresLimits } from '../../src/stores/postgres/index.ts'
-import { migrations } from '../../src/stores/postgres/migrations.ts'
+import { createPostgresLimits, type PostgresLimits } from '../../src/entries/postgres.ts'
+import type { LimitStore } from '../../src/limits/limit-store.ts'
+import { createMemoryLimits } from '../../src/limits/limit-store.ts'
+import { migrations } from '../../src/stores/postgres/schema.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 
 const stores: Readonly<Record<string, () => Promise<LimitStore>>> = {

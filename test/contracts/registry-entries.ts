@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { A2AEntry, EntryStore, MeshEntry, RegistryEntry } from '../../src/registry/index.ts'
+import type { A2AEntry, EntryStore, MeshEntry, RegistryEntry } from '../../src/entries/registry.ts'
 import { meshCard } from '../support/mesh.ts'
 
 export interface OpenOptions {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ReplayCache, ReplayCacheOptions } from '../../src/mesh/index.ts'
+import type { ReplayCache, ReplayCacheOptions } from '../../src/entries/mesh.ts'
 
 export type OpenReplayCache = (options: ReplayCacheOptions) => Promise<ReplayCache> | ReplayCache
 

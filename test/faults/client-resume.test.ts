@@ -1,7 +1,7 @@
 import { connect as connectTcp, createServer, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
-import type { Notice } from '../../src/client/notice.ts'
+import type { Notice } from '../../src/client/options.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
 import { generationOf, wordsOf } from '../contracts/service/story.ts'
 import { chunks, count, numbers } from '../support/counting.ts'

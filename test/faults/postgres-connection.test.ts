@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { PostgresClient } from '../../src/stores/postgres/driver.ts'
-import { createPostgresLog, type PostgresLogOptions, type PostgresPool } from '../../src/stores/postgres/index.ts'
+import { createPostgresLog, type PostgresLogOptions, type PostgresPool } from '../../src/entries/postgres.ts'
+import type { PostgresClient } from '../../src/stores/postgres/connection.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import {
   begin,

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { expectAllTold, isAllDone } from '../support/all-told.ts'
 import type { Death } from '../support/dying-push.ts'
 import { until } from '../support/house.ts'

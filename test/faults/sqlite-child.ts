@@ -1,4 +1,4 @@
-import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { follow } from '../../src/tasks/follow.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { begin, chunk, lease, message, newTask } from '../contracts/task-log/samples.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { readAll, upTo } from '../contracts/task-log/samples.ts'
 import { newFile, startChild } from './sqlite-processes.ts'
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { begin, message } from '../contracts/task-log/samples.ts'
 import { newFile } from './sqlite-processes.ts'
 

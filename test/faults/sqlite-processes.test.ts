@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createSqliteLog } from '../../src/stores/sqlite/index.ts'
+import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { begin, readAll, readGenerations, upTo } from '../contracts/task-log/samples.ts'
 import { newFile, startChild } from './sqlite-processes.ts'

@@ -6,8 +6,8 @@ import {
   jsonRpcHandler as olderRpcHandler,
 } from 'a2a-sdk-0-3-last/server/express'
 import { describe, expect, it } from 'vitest'
-import { connect } from '../../src/client/index.ts'
-import { agent } from '../../src/index.ts'
+import { connect } from '../../src/entries/client.ts'
+import { agent } from '../../src/entries/index.ts'
 import { expressServer } from '../support/express-server.ts'
 import { collect, until } from '../support/house.ts'
 import { kindAgent, kindCard } from '../support/kind-agent.ts'

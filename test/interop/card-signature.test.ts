@@ -3,8 +3,8 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { type SignatureAlgorithm, signCard } from '../../src/auth/card-signature/sign-card.ts'
 import { cardVerifier } from '../../src/auth/card-signature/verify-card.ts'
-import { encodeCardAs } from '../../src/dialects/cards.ts'
-import type { JsonObject } from '../../src/protocol/model.ts'
+import type { JsonObject } from '../../src/base/json.ts'
+import { encodeCardAs } from '../../src/dialects/served-card.ts'
 import { fullCard } from '../contracts/dialects/full-objects.ts'
 
 const { signatures: _, ...card } = encodeCardAs('1.0', fullCard('1.0'))

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
-import { authorizationCode } from '../../src/client/credentials/authorization-code.ts'
-import { clientCredentials } from '../../src/client/credentials/client-credentials.ts'
-import { type DevicePrompt, deviceCode } from '../../src/client/credentials/device-code.ts'
+import {
+  authorizationCode,
+  clientCredentials,
+  type DevicePrompt,
+  deviceCode,
+} from '../../src/client/credentials/oauth-flows.ts'
 import { gatedAgent } from '../support/gated-agent.ts'
 import { browse, confidential, inBrowser, type OidcServer, oidcServer, onDevice } from '../support/oidc.ts'
 

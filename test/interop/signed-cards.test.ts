@@ -1,9 +1,9 @@
 import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { cardVerifier, keyRing, newSigningKey } from '../../src/auth/card-signature/index.ts'
+import type { Json, JsonObject } from '../../src/base/json.ts'
 import { createCardCache } from '../../src/client/card-cache.ts'
 import { connect } from '../../src/client/connect.ts'
-import type { Json, JsonObject } from '../../src/protocol/model.ts'
+import { cardVerifier, keyRing, newSigningKey } from '../../src/entries/auth.ts'
 import { grpcTransport } from '../support/grpc-transport.ts'
 import { type ServedOptions, served } from '../support/served.ts'
 

@@ -4,8 +4,8 @@ import { getRequestListener } from '@hono/node-server'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { createMcpHandler, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { connect } from '../../src/client/index.ts'
-import { agent } from '../../src/index.ts'
+import { connect } from '../../src/entries/client.ts'
+import { agent } from '../../src/entries/index.ts'
 import {
   type AgentLoopOptions,
   createAgentLoop,
@@ -14,8 +14,8 @@ import {
   type McpTools,
   type McpToolsOptions,
   mcpTools,
-} from '../../src/loop/index.ts'
-import { textOf } from '../../src/protocol/parts.ts'
+} from '../../src/entries/loop.ts'
+import { textOf } from '../../src/protocol/model.ts'
 import { closedPort, httpServer } from '../support/http-server.ts'
 import { type Events, testServer } from '../support/mcp/test-server.ts'
 import { calls, model, says, toldTo } from '../support/scripted-model.ts'

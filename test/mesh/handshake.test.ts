@@ -5,7 +5,7 @@ import {
   generateSigningKey,
   type MeshPeerOptions,
   sign,
-} from '../../src/mesh/index.ts'
+} from '../../src/entries/mesh.ts'
 import { quiet } from '../support/house.ts'
 import { meshCard, meshPair, meshPlace, meshRequest, post, signedRequest } from '../support/mesh.ts'
 

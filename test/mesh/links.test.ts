@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { generateSigningKey, MeshError, MeshRefusal, sign } from '../../src/mesh/index.ts'
+import { generateSigningKey, MeshError, MeshRefusal, sign } from '../../src/entries/mesh.ts'
 import { closedPort, httpServer } from '../support/http-server.ts'
 import { meshPair, meshPlace, meshRequest } from '../support/mesh.ts'
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createGuardedFetch } from '../../src/entries/guard.ts'
 import {
   configuredKeys,
   createMeshPeer,
@@ -7,9 +8,8 @@ import {
   generateSigningKey,
   type MeshLink,
   registryKeys,
-} from '../../src/mesh/index.ts'
-import { createGuardedFetch } from '../../src/node/guard/index.ts'
-import { createRegistry } from '../../src/registry/index.ts'
+} from '../../src/entries/mesh.ts'
+import { createRegistry } from '../../src/entries/registry.ts'
 import { quiet } from '../support/house.ts'
 import { meshCard, meshPlace } from '../support/mesh.ts'
 

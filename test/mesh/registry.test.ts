@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createGuardedFetch } from '../../src/entries/guard.ts'
 import {
   configuredKeys,
   createMeshPeer,
@@ -7,9 +8,8 @@ import {
   generateSigningKey,
   type MeshPeerOptions,
   sign,
-} from '../../src/mesh/index.ts'
-import { createGuardedFetch } from '../../src/node/guard/index.ts'
-import { createRegistry, type RegistryOptions } from '../../src/registry/index.ts'
+} from '../../src/entries/mesh.ts'
+import { createRegistry, type RegistryOptions } from '../../src/entries/registry.ts'
 import { quiet } from '../support/house.ts'
 import { portOf } from '../support/http-server.ts'
 import { meshCard, meshPlace, meshRequest, post } from '../support/mesh.ts'

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { configuredKeys, createMeshPeer, generateSigningKey } from '../../src/mesh/index.ts'
-import { createPostgresReplayCache } from '../../src/stores/postgres/index.ts'
+import { configuredKeys, createMeshPeer, generateSigningKey } from '../../src/entries/mesh.ts'
+import { createPostgresReplayCache } from '../../src/entries/postgres.ts'
 import { quiet } from '../support/house.ts'
 import { meshCard, meshPlace, post, signedRequest } from '../support/mesh.ts'
 import { openPool, secondPool } from '../support/postgres/place.ts'

@@ -3,18 +3,18 @@ import { createServer, request } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { AgentProfile } from '../../src/agent/agent.ts'
-import { apiKey, hashApiKey } from '../../src/auth/index.ts'
 import { connect } from '../../src/client/connect.ts'
+import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
+import { createGuardedFetch } from '../../src/entries/guard.ts'
 import {
   configuredKeys,
   createMeshPeer,
   generateSigningKey,
   type MeshLink,
   type MeshSocket,
-} from '../../src/mesh/index.ts'
-import { createGuardedFetch } from '../../src/node/guard/index.ts'
+} from '../../src/entries/mesh.ts'
+import { createRegistry } from '../../src/entries/registry.ts'
 import { toListener } from '../../src/node/listener.ts'
-import { createRegistry } from '../../src/registry/index.ts'
 import { serve } from '../../src/serve.ts'
 import type { ServeMeshOptions, ServeOptions } from '../../src/serve-options.ts'
 import { quiet } from '../support/house.ts'

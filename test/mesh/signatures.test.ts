@@ -9,7 +9,7 @@ import {
   type MeshPeer,
   type MeshSigningKey,
   sign,
-} from '../../src/mesh/index.ts'
+} from '../../src/entries/mesh.ts'
 import { quiet } from '../support/house.ts'
 import { meshCard, meshRequest } from '../support/mesh.ts'
 import { createRandom } from '../support/random.ts'

@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize'
 import { describe, expect, it } from 'vitest'
-import { createRateLimit, generateSigningKey, MeshRefusal, sign } from '../../src/mesh/index.ts'
+import { createRateLimit, generateSigningKey, MeshRefusal, sign } from '../../src/entries/mesh.ts'
 import { meshPair, meshPlace, meshRequest, post, signedRequest } from '../support/mesh.ts'
 
 const minutes = (count: number) => new Date(Date.now() + count * 60_000).toISOString()

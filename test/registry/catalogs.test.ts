@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createMemoryEntries } from '../../src/registry/index.ts'
+import { createMemoryEntries } from '../../src/entries/registry.ts'
 import { httpServer } from '../support/http-server.ts'
 import { served } from '../support/served.ts'
 import { ask, cardAt, post, registryHere, registryServer, tea } from './place.ts'

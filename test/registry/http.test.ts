@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apiKey, hashApiKey, newApiKey } from '../../src/auth/index.ts'
+import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { httpServer } from '../support/http-server.ts'
 import { served } from '../support/served.ts'
 import { ask, cardAt, post, registryServer, tea } from './place.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { createMemoryEntries, type EntryStore, type RegistryEntry } from '../../src/registry/index.ts'
+import { createMemoryEntries, type EntryStore, type RegistryEntry } from '../../src/entries/registry.ts'
 import { a2aEntry, entryOf } from '../contracts/registry-entries.ts'
 import type { Random } from '../support/random.ts'
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
-import { createGuardedFetch } from '../../src/node/guard/index.ts'
-import { type ServeRegistryOptions, serveRegistry } from '../../src/node/registry.ts'
-import { createRegistry, type Registry, type RegistryOptions } from '../../src/registry/index.ts'
+import { createGuardedFetch } from '../../src/entries/guard.ts'
+import { createRegistry, type Registry, type RegistryOptions } from '../../src/entries/registry.ts'
+import { type ServeRegistryOptions, serveRegistry } from '../../src/node/serve-registry.ts'
 import { quiet } from '../support/house.ts'
 
 /** Asks this machine, and nothing else that is not public. */

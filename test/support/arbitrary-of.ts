@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
-import type { Json, JsonObject } from '../../src/protocol/model.ts'
+import type { Json, JsonObject } from '../../src/base/json.ts'
 import { type Described, schemaOf } from './schema-of.ts'
 
 /**

@@ -1,11 +1,11 @@
-import { type A2AMethodsOptions, a2aMethods } from '../../src/bridge/index.ts'
 import {
   configuredKeys,
   createMeshPeer,
   generateSigningKey,
   type MeshLink,
   type MeshPeerOptions,
-} from '../../src/mesh/index.ts'
+} from '../../src/entries/mesh.ts'
+import { type A2AMethodsOptions, a2aMethods } from '../../src/entries/mesh-bridge.ts'
 import { quiet } from './house.ts'
 import { meshCard, meshPlace } from './mesh.ts'
 

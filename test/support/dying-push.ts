@@ -1,4 +1,4 @@
-import { createPushFetch } from '../../src/node/guard/push-fetch.ts'
+import { createPushFetch } from '../../src/node/guarded-fetch/push-fetch.ts'
 import type { PushFetch, PushOptions } from '../../src/push/options.ts'
 import type { PushStore } from '../../src/push/store.ts'
 

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { expect } from 'vitest'
-import type { Json } from '../../src/protocol/model.ts'
+import type { Json } from '../../src/base/json.ts'
 
 /** Every value comes back as the same JSON, whatever the order of its members. */
 export function expectIdentity(values: Arbitrary<Json>, thereAndBack: (wire: Json) => unknown): void {

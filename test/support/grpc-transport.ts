@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { ConnectOptions } from '../../src/client/options.ts'
-import { trailersOf, withTrailers } from '../../src/http/trailers.ts'
-import { type Grpc, type GrpcOptions, grpc } from '../../src/node/grpc-client/index.ts'
+import { trailersOf, withTrailers } from '../../src/http/fetch.ts'
+import { type Grpc, type GrpcOptions, grpc } from '../../src/node/grpc-client.ts'
 
 /** gRPC for a client in a test; its connections end with the test. */
 export function grpcTransport(options: GrpcOptions = {}): Grpc {

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../src/http/guard/request-refused.ts'
+import type { Refusal } from '../../src/http/address-guard.ts'
 
 /** An address that must not be asked by a server on behalf of somebody, and why. */
 export interface HostileUrl {

@@ -1,6 +1,6 @@
 import { agent } from '../../src/agent/agent.ts'
-import type { Work } from '../../src/agent/work.ts'
-import type { Logger } from '../../src/protocol/logger.ts'
+import type { Work } from '../../src/agent/agent-function.ts'
+import type { Logger } from '../../src/base/logger.ts'
 import { anonymous, type Message } from '../../src/protocol/model.ts'
 import type { Call, Outcome, SendRequest, Service } from '../../src/protocol/service.ts'
 import type { RuntimeOptions } from '../../src/runtime/options.ts'

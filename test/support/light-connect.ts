@@ -1,8 +1,7 @@
-import { createConnect } from '../../src/client/create-connect.ts'
-import { overHttp } from '../../src/client/over-http.ts'
-import { allClients, readOlderCard } from '../../src/dialects/all-clients.ts'
+import { createConnect, overHttp } from '../../src/client/connect.ts'
+import { allClients, readOlderCard } from '../../src/dialects/client-dialects.ts'
 import type { KnownDialect } from '../../src/dialects/dialect.ts'
-import { loaded } from '../../src/protocol/loaded.ts'
+import { loaded } from '../../src/protocol/lazy-import.ts'
 
 const gone = () => loaded<never>('read the answer', Promise.reject(new TypeError('offline')), 'unread')
 

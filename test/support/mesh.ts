@@ -13,7 +13,7 @@ import {
   type MeshSigningKey,
   type SocketOptions,
   sign,
-} from '../../src/mesh/index.ts'
+} from '../../src/entries/mesh.ts'
 import { toListener } from '../../src/node/listener.ts'
 import { quiet } from './house.ts'
 import { portOf } from './http-server.ts'

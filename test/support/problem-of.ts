@@ -1,5 +1,5 @@
-import type { Shape } from '../../src/dialects/shape.ts'
-import { Violation } from '../../src/dialects/violation.ts'
+import type { Shape } from '../../src/schema/schema.ts'
+import { Violation } from '../../src/schema/schema.ts'
 
 /** What is wrong with the value, and where. */
 export function problemOf(shape: Shape<unknown>, value: unknown): string {

@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest'
 import { keyRing, newSigningKey, type SigningKey } from '../../src/auth/key-ring.ts'
-import type { PushDelivery } from '../../src/push/receiver/delivery.ts'
 import type { ReceiveOptions } from '../../src/push/receiver/options.ts'
-import { type Receiver, receive } from '../../src/push/receiver/receive.ts'
+import type { PushDelivery } from '../../src/push/receiver/ordering.ts'
+import { type Receiver, receive } from '../../src/push/receiver/receiver.ts'
 import type { SignPush } from '../../src/push/request.ts'
 import { pushSigner } from '../../src/push/signing/push-signer.ts'
 

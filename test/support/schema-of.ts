@@ -1,5 +1,5 @@
-import type { Member, Shape } from '../../src/dialects/shape.ts'
-import type { Json, JsonObject } from '../../src/protocol/model.ts'
+import type { Json, JsonObject } from '../../src/base/json.ts'
+import type { Member, Shape } from '../../src/schema/schema.ts'
 
 /** A shape, or a schema that was made of one. */
 export type Described = Pick<Shape<unknown>, 'form'> | { readonly schema: JsonObject }

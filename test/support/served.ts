@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { type AgentProfile, agent } from '../../src/agent/agent.ts'
-import type { Work } from '../../src/agent/work.ts'
+import type { Work } from '../../src/agent/agent-function.ts'
 import { serve } from '../../src/serve.ts'
 import type { ServeOptions, Server } from '../../src/serve-options.ts'
 import { quiet } from './house.ts'

@@ -1,7 +1,7 @@
 import type { ServiceError } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
-import { type AuthOptions, apiKey, custom, hashApiKey } from '../../src/auth/index.ts'
+import { type AuthOptions, apiKey, custom, hashApiKey } from '../../src/entries/auth.ts'
 import { serve } from '../../src/serve.ts'
 import { createHost } from '../../src/server/host.ts'
 import { grpcClient, readAll } from '../support/grpc.ts'

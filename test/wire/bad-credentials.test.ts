@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { apiKey, hashApiKey, jwt } from '../../src/auth/index.ts'
+import { apiKey, hashApiKey, jwt } from '../../src/entries/auth.ts'
 import { quiet } from '../support/house.ts'
 import { audience, type Issuer, startIssuer } from '../support/issuer.ts'
 import { converse } from '../support/raw.ts'

@@ -1,9 +1,16 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { apiKey, hashApiKey, newApiKey } from '../../src/auth/index.ts'
-import { apiKey as ownKey } from '../../src/client/credentials/index.ts'
-import { connect } from '../../src/client/index.ts'
-import { agent, createHandler, type LocalAgent, type PlannedCall, type ServeOptions, serve } from '../../src/index.ts'
-import { lineageExtension } from '../../src/protocol/lineage.ts'
+import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
+import { connect } from '../../src/entries/client.ts'
+import { apiKey as ownKey } from '../../src/entries/client-auth.ts'
+import {
+  agent,
+  createHandler,
+  type LocalAgent,
+  type PlannedCall,
+  type ServeOptions,
+  serve,
+} from '../../src/entries/index.ts'
+import { lineageExtension } from '../../src/protocol/extensions/lineage.ts'
 import type { Message, Task } from '../../src/protocol/model.ts'
 import { collect, gate, quiet, until } from '../support/house.ts'
 import { temporaryDirectory } from '../support/temporary.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apiKey, hashApiKey } from '../../src/auth/index.ts'
+import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { tell } from '../contracts/service/story.ts'
 import { served } from '../support/served.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { connect } from '../../src/node/client.ts'
+import { connect } from '../../src/entries/client.node.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { jsonRpc } from '../support/json-rpc.ts'
 import { served } from '../support/served.ts'

@@ -1,7 +1,7 @@
 import { type Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../src/agent/turn.ts'
-import { connect } from '../../src/client/index.ts'
+import { connect } from '../../src/entries/client.ts'
 import { grpcClient, readAll } from '../support/grpc.ts'
 import { served } from '../support/served.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { skill } from '../../src/agent/skill.ts'
-import { apiKey, hashApiKey } from '../../src/auth/index.ts'
+import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { grpcClient, readAll } from '../support/grpc.ts'
 import { type ServedOptions, served } from '../support/served.ts'
 import { sendParams } from '../support/wire.ts'

@@ -1,7 +1,7 @@
 import { connect as connectHttp2 } from 'node:http2'
 import { expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
-import { apiKey, hashApiKey, jwt } from '../../src/auth/index.ts'
+import { apiKey, hashApiKey, jwt } from '../../src/entries/auth.ts'
 import { grpcClient } from '../support/grpc.ts'
 import { audience, startIssuer } from '../support/issuer.ts'
 import { converse, converseSlowly, type RawAnswer } from '../support/raw.ts'

@@ -4,7 +4,7 @@ import { compressionAlgorithms, type Metadata, type ServiceError, status } from 
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Turn } from '../../src/agent/turn.ts'
 import { decodeMessage } from '../../src/transports/grpc/codec.ts'
-import { messageNamed } from '../../src/transports/grpc/registry.ts'
+import { messageNamed } from '../../src/transports/grpc/proto-registry.ts'
 import { grpcClient, readAll, type Wire } from '../support/grpc.ts'
 import { gate, until } from '../support/house.ts'
 import { type ServedOptions, served } from '../support/served.ts'

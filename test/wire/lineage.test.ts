@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { connect } from '../../src/client/index.ts'
-import { agent, type LocalAgent } from '../../src/index.ts'
-import { lineageExtension } from '../../src/protocol/lineage.ts'
-import type { JsonObject } from '../../src/protocol/model.ts'
+import type { JsonObject } from '../../src/base/json.ts'
+import { connect } from '../../src/entries/client.ts'
+import { agent, type LocalAgent } from '../../src/entries/index.ts'
+import { lineageExtension } from '../../src/protocol/extensions/lineage.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { callOf, messageOf, quiet } from '../support/house.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Run } from '../../src/agent/agent.ts'
-import { apiKey, hashApiKey } from '../../src/auth/index.ts'
+import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import type { ServePushOptions } from '../../src/serve-options.ts'
 import { collect, until } from '../support/house.ts'
 import { served } from '../support/served.ts'

@@ -4,7 +4,7 @@ import express from 'express'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { toListener } from '../../src/node/listener.ts'
-import type { Receiver } from '../../src/push/receiver/receive.ts'
+import type { Receiver } from '../../src/push/receiver/receiver.ts'
 import { portOf } from '../support/http-server.ts'
 import { delivery, newSender, receiver, tokenOf } from '../support/push.ts'
 

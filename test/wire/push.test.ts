@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
-import { createPushFetch } from '../../src/node/guard/push-fetch.ts'
+import { createPushFetch } from '../../src/node/guarded-fetch/push-fetch.ts'
 import type { ServePushOptions } from '../../src/serve-options.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { hostileUrls } from '../support/hostile-urls.ts'

@@ -1,4 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { encodeCardAs } from '../../src/dialects/served-card.ts'
+import { v0_1 } from '../../src/dialects/v0.1/server.ts'
+import { v0_2Client } from '../../src/dialects/v0.2/client.ts'
+import { v0_3Client } from '../../src/dialects/v0.3/client.ts'
+import { v0_3ProtoClient } from '../../src/dialects/v0.3-proto/client.ts'
+import { v0_3Proto } from '../../src/dialects/v0.3-proto/server.ts'
+import { v1_0Client } from '../../src/dialects/v1.0/client.ts'
 import {
   type AuthOptions,
   apiKey,
@@ -10,16 +17,8 @@ import {
   mutualTls,
   oauth2,
   openId,
-} from '../../src/auth/index.ts'
-import { encodeCardAs } from '../../src/dialects/cards.ts'
-import { v0_1 } from '../../src/dialects/v0.1/index.ts'
-import { v0_2Client } from '../../src/dialects/v0.2/client.ts'
-import { v0_3Client } from '../../src/dialects/v0.3/client.ts'
-import { v0_3ProtoClient } from '../../src/dialects/v0.3-proto/client.ts'
-import { v0_3Proto } from '../../src/dialects/v0.3-proto/index.ts'
-import { v1_0Client } from '../../src/dialects/v1.0/client.ts'
-import type { AgentCard } from '../../src/protocol/card.ts'
-import type { SecurityRequirement, SecurityScheme } from '../../src/protocol/security.ts'
+} from '../../src/entries/auth.ts'
+import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../src/protocol/card.ts'
 import { cardOf } from '../../src/server/card.ts'
 import { grpcClient, readAll } from '../support/grpc.ts'
 import { httpServer } from '../support/http-server.ts'

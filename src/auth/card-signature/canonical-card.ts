@@ -1,7 +1,158 @@
 import canonicalize from 'canonicalize'
-import type { Json, JsonObject } from '../../protocol/model.ts'
-import { cardFields, type Kind, type Message } from './card-fields.ts'
-import { pythonJson } from './python-json.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+
+/** What a member of a card is, as far as the canonical form has to know (A2A 1.0 §8.4.1). */
+export type Kind =
+  | 'text'
+  | 'flag'
+  | 'texts'
+  /** Any JSON object, covered as it is. */
+  | 'struct'
+  | { readonly message: Message }
+  | { readonly list: Message }
+  | { readonly map: Kind }
+
+/**
+ * `required` members are always there, also if they are empty; `optional` ones whenever they are set; and `implicit`
+ * ones unless they have the value that they would have anyway.
+ */
+export interface Field {
+  readonly presence: 'required' | 'optional' | 'implicit'
+  readonly kind: Kind
+}
+
+export type Message = Readonly<Record<string, Field>>
+
+const required = (kind: Kind): Field => ({ presence: 'required', kind })
+const optional = (kind: Kind): Field => ({ presence: 'optional', kind })
+const implicit = (kind: Kind): Field => ({ presence: 'implicit', kind })
+
+const requirement: Message = { schemes: implicit({ map: { message: { list: implicit('texts') } } }) }
+
+const ofToken = { tokenUrl: required('text'), refreshUrl: implicit('text'), scopes: required({ map: 'text' }) }
+
+const flows: Message = {
+  authorizationCode: optional({
+    message: { ...ofToken, authorizationUrl: required('text'), pkceRequired: implicit('flag') },
+  }),
+  clientCredentials: optional({ message: ofToken }),
+  implicit: optional({
+    message: { authorizationUrl: implicit('text'), refreshUrl: implicit('text'), scopes: implicit({ map: 'text' }) },
+  }),
+  password: optional({
+    message: { tokenUrl: implicit('text'), refreshUrl: implicit('text'), scopes: implicit({ map: 'text' }) },
+  }),
+  deviceCode: optional({ message: { ...ofToken, deviceAuthorizationUrl: required('text') } }),
+}
+
+const description = implicit('text')
+
+const scheme: Message = {
+  apiKeySecurityScheme: optional({
+    message: { description, location: required('text'), name: required('text') },
+  }),
+  httpAuthSecurityScheme: optional({
+    message: { description, scheme: required('text'), bearerFormat: implicit('text') },
+  }),
+  oauth2SecurityScheme: optional({
+    message: { description, flows: required({ message: flows }), oauth2MetadataUrl: implicit('text') },
+  }),
+  openIdConnectSecurityScheme: optional({ message: { description, openIdConnectUrl: required('text') } }),
+  mtlsSecurityScheme: optional({ message: { description } }),
+}
+
+const extension: Message = {
+  uri: implicit('text'),
+  description,
+  required: implicit('flag'),
+  params: optional('struct'),
+}
+
+const skill: Message = {
+  id: required('text'),
+  name: required('text'),
+  description: required('text'),
+  tags: required('texts'),
+  examples: implicit('texts'),
+  inputModes: implicit('texts'),
+  outputModes: implicit('texts'),
+  securityRequirements: implicit({ list: requirement }),
+}
+
+const agentInterface: Message = {
+  url: required('text'),
+  protocolBinding: required('text'),
+  tenant: implicit('text'),
+  protocolVersion: required('text'),
+}
+
+/** All that a card of A2A 1.0 has, but its signatures. */
+const cardFields: Message = {
+  name: required('text'),
+  description: required('text'),
+  supportedInterfaces: required({ list: agentInterface }),
+  provider: optional({ message: { url: required('text'), organization: required('text') } }),
+  version: required('text'),
+  documentationUrl: optional('text'),
+  capabilities: required({
+    message: {
+      streaming: optional('flag'),
+      pushNotifications: optional('flag'),
+      extensions: implicit({ list: extension }),
+      extendedAgentCard: optional('flag'),
+    },
+  }),
+  securitySchemes: implicit({ map: { message: scheme } }),
+  securityRequirements: implicit({ list: requirement }),
+  defaultInputModes: required('texts'),
+  defaultOutputModes: required('texts'),
+  skills: required({ list: skill }),
+  iconUrl: optional('text'),
+}
+
+/**
+ * A value as `json.dumps` of Python writes it after protobuf has read it, which is what the official SDK for Python
+ * signs: like RFC 8785, but in ASCII, with members by code point, and with all numbers as those with a fraction.
+ */
+export function pythonJson(value: Json): string {
+  switch (typeof value) {
+    case 'string':
+      return ascii(JSON.stringify(value))
+    case 'number':
+      return floatOf(value)
+    case 'boolean':
+      return `${value}`
+  }
+  if (value === null) return 'null'
+  if (isListPythonJson(value)) return `[${value.map(pythonJson).join(',')}]`
+  const members = Object.entries(value).toSorted(([one], [other]) => byCodePoint(one, other))
+  return `{${members.map(([name, each]) => `${pythonJson(name)}:${pythonJson(each)}`).join(',')}}`
+}
+
+function ascii(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Both languages write the fewest digits that tell a number, but go over to exponents at other sizes. */
+function floatOf(value: number): string {
+  const size = Math.abs(value)
+  if (size >= 1e16 || (size < 1e-4 && size > 0)) {
+    return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2')
+  }
+  const text = Object.is(value, -0) ? '-0' : `${value}`
+  return Number.isInteger(value) ? `${text}.0` : text
+}
+
+function byCodePoint(one: string, other: string): number {
+  const left = Array.from(one, (each) => each.codePointAt(0) ?? 0)
+  const right = Array.from(other, (each) => each.codePointAt(0) ?? 0)
+  const at = left.findIndex((point, n) => point !== right[n])
+  return at === -1 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1)
+}
+
+function isListPythonJson(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}
 
 /** What a signature may have been made of. */
 export interface CanonicalForm {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { pythonJson } from './python-json.ts'
+import { pythonJson } from './canonical-card.ts'
 
 it('writes what Python writes', () => {
   const value = {

@@ -1,5 +1,5 @@
 import { type CryptoKey, FlattenedSign, type JWK } from 'jose'
-import type { JsonObject } from '../../protocol/model.ts'
+import type { JsonObject } from '../../base/json.ts'
 import { cleanedForm, isOf1_0, pythonForm, schemelessForm, specifiedForm, wholeForm } from './canonical-card.ts'
 
 /** A JSON Web Signature without its payload, as it is in a card. */

@@ -1,9 +1,6 @@
+import { fromHex, isEqual, sha256, toHex } from '../../base/hash.ts'
 import type { Principal } from '../../protocol/model.ts'
-import { challengeOf } from '../challenge.ts'
-import { credentialIn } from '../credentials.ts'
-import { fromHex, isEqual, toHex } from '../digest.ts'
-import { refused, type Scheme, type Verdict } from '../scheme.ts'
-import { sha256 } from '../sha256.ts'
+import { challengeOf, credentialIn, refused, type Scheme, type Verdict } from '../scheme.ts'
 
 export interface ApiKeyOptions {
   /** Where callers put the key. In a header by default. */

@@ -1,10 +1,8 @@
 import { A2AError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/model.ts'
-import { challengeOf } from '../challenge.ts'
-import { authorizationOf } from '../credentials.ts'
 import { matchesPassword, readPassword, type StoredPassword } from '../password.ts'
-import { refused, type Scheme, type Verdict } from '../scheme.ts'
-import { createVerified } from '../verified.ts'
+import { authorizationOf, challengeOf, refused, type Scheme, type Verdict } from '../scheme.ts'
+import { createVerified } from '../token-cache.ts'
 
 export interface BasicOptions {
   /** By their names, which are also their ids. */

@@ -1,7 +1,6 @@
+import type { SecurityScheme } from '../../protocol/card.ts'
 import type { Principal } from '../../protocol/model.ts'
-import type { SecurityScheme } from '../../protocol/security.ts'
-import { challengeOf } from '../challenge.ts'
-import { type Presented, refused, type Scheme } from '../scheme.ts'
+import { challengeOf, type Presented, refused, type Scheme } from '../scheme.ts'
 
 export interface CustomOptions {
   /** What the card says of it. */

@@ -1,7 +1,6 @@
 import type { PeerCertificate } from '../../http/exchange.ts'
 import type { Principal } from '../../protocol/model.ts'
-import { challengeOf } from '../challenge.ts'
-import { expiring, type Presented, refused, type Scheme } from '../scheme.ts'
+import { challengeOf, expiring, type Presented, refused, type Scheme } from '../scheme.ts'
 
 export interface MutualTlsOptions {
   /**

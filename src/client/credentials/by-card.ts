@@ -1,9 +1,8 @@
-import type { Fetch } from '../../http/outbound.ts'
-import type { AgentCard } from '../../protocol/card.ts'
-import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
-import type { SecurityRequirement, SecurityScheme } from '../../protocol/security.ts'
-import type { Authorize } from '../authorize.ts'
-import { noCredentials } from './trouble.ts'
+import type { Fetch } from '../../http/fetch.ts'
+import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
+import type { CredentialProvider, Credentials } from '../../protocol/principal.ts'
+import type { Authorize } from './authorize.ts'
+import { noCredentials } from './oauth-client.ts'
 
 /** One scheme that is to be met, and who meets it. */
 interface Match {

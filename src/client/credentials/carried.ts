@@ -1,3 +1,2 @@
-/** What is needed to call with credentials, as one chunk for those who have some. */
-export { authorizing } from '../authorize.ts'
+export { authorizing } from './authorize.ts'
 export { byCard } from './by-card.ts'

@@ -1,6 +1,21 @@
-import type { OAuthFlow, SecurityScheme } from '../../protocol/security.ts'
-import type { Secret } from './provider.ts'
-import { noCredentials } from './trouble.ts'
+import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
+import { A2AError } from '../../protocol/errors.ts'
+
+/** A secret, or what gives the one that is valid now. */
+export type Secret = string | (() => string | Promise<string>)
+
+export async function reveal(secret: Secret): Promise<string> {
+  return typeof secret === 'string' ? secret : await secret()
+}
+
+/** Why there are no credentials. None of these texts may have a secret, nor what somebody answered to one. */
+export type Trouble = 'unfit' | 'malformed' | 'not-secure' | 'not-trusted' | 'refused' | 'unreachable' | 'garbage'
+
+/** Not transient: nothing was sent to the agent, or it was turned away. */
+export function noCredentials(trouble: Trouble, problem: string, hint: string, cause?: unknown): A2AError {
+  const reason = `credentials-${trouble}`
+  return new A2AError('unauthenticated', problem, { reason, hint, ...(cause !== undefined && { cause }) })
+}
 
 /** Who we are to those who give out tokens, and whom of them we trust. */
 export interface OAuthClient {
@@ -57,4 +72,49 @@ export function bare(url: string): string {
 
 function originOf(url: string): string | undefined {
   return URL.canParse(url) ? new URL(url).origin : undefined
+}
+
+export interface Token {
+  readonly accessToken: string
+  readonly refreshToken?: string
+  /** In milliseconds since 1970. */
+  readonly expiresAt: number
+}
+
+export interface TokenStore {
+  /** The token of that name if it still does; otherwise a new one, which all who wait for it share. */
+  get(name: string, refused: string | undefined, obtain: (last: Token | undefined) => Promise<Token>): Promise<Token>
+}
+
+/** So long before its end a token is not used any more, in milliseconds; of short ones, a fifth of their life. */
+const margin = 30_000
+
+export function createTokenStore(limit = 32): TokenStore {
+  const tokens = new Map<string, Token & { readonly staleAt: number }>()
+  const flights = new Map<string, Promise<Token>>()
+
+  async function renew(name: string, obtain: (last: Token | undefined) => Promise<Token>): Promise<Token> {
+    try {
+      const token = await obtain(tokens.get(name))
+      const life = Math.max(0, token.expiresAt - Date.now())
+      tokens.delete(name)
+      tokens.set(name, { ...token, staleAt: token.expiresAt - Math.min(margin, life / 5) })
+      const [oldest] = tokens.keys()
+      if (tokens.size > limit && oldest !== undefined) tokens.delete(oldest)
+      return token
+    } finally {
+      flights.delete(name)
+    }
+  }
+
+  return {
+    async get(name, refused, obtain) {
+      const known = tokens.get(name)
+      // One that was refused while somebody else has got a new one is not renewed twice.
+      if (known && known.staleAt > Date.now() && known.accessToken !== refused) return known
+      const flight = flights.get(name) ?? renew(name, obtain)
+      flights.set(name, flight)
+      return await flight
+    },
+  }
 }

@@ -1,7 +1,6 @@
-import type { CredentialProvider, Credentials } from '../../protocol/credentials.ts'
-import type { SecurityScheme } from '../../protocol/security.ts'
-import { reveal, type Secret } from './provider.ts'
-import { noCredentials } from './trouble.ts'
+import type { SecurityScheme } from '../../protocol/card.ts'
+import type { CredentialProvider, Credentials } from '../../protocol/principal.ts'
+import { noCredentials, reveal, type Secret } from './oauth-client.ts'
 
 export interface ApiKeyOptions {
   /** Of the header, parameter or cookie, if several schemes of the card take keys. */

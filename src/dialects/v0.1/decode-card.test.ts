@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { OAuthFlow, SecurityScheme } from '../../protocol/security.ts'
-import { decodeCard } from './decode-card.ts'
-import { encodeCard } from './encode-card.ts'
+import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
+import { decodeCard, encodeCard } from './card.ts'
 
 const smallest = {
   name: 'Echo',

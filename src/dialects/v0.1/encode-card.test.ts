@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { AgentCard } from '../../protocol/card.ts'
-import type { SecurityScheme } from '../../protocol/security.ts'
-import { encodeCard } from './encode-card.ts'
+import type { AgentCard, SecurityScheme } from '../../protocol/card.ts'
+import { encodeCard } from './card.ts'
 
 const card: AgentCard = {
   name: 'Echo',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Message } from '../../protocol/model.ts'
-import { encodeRequest as encode } from './encode-request.ts'
+import { encodeRequest as encode } from './encode.ts'
 
 const message: Message = { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }], extensions: ['https://e'] }
 const messageOnTheWire = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }

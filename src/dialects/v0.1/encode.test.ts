@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { Artifact, JsonObject, Message, Part, Task, TaskState } from '../../protocol/model.ts'
+import type { Artifact, Message, Part, Task, TaskState } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
 import { encodeResult as encode, encodeEvent } from './encode.ts'
 

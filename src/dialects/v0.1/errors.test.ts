@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Json } from '../../base/json.ts'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
-import type { Json } from '../../protocol/model.ts'
-import { decodeError, decodeHttpError } from './decode-error.ts'
-import { encodeError, encodeHttpError } from './errors.ts'
+import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
 
 const told: readonly [ErrorCode, number, string, number][] = [
   ['parse-error', -32700, 'Invalid JSON payload', 400],

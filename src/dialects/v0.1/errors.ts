@@ -1,7 +1,10 @@
+import type { JsonObject } from '../../base/json.ts'
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
-import type { JsonObject } from '../../protocol/model.ts'
+import { object, optional } from '../../schema/object.ts'
+import { fitting, json, list, map, string } from '../../schema/schema.ts'
+import type { Draft } from '../codec.ts'
 import type { HttpError, WireError } from '../dialect.ts'
-import type { Draft } from '../draft.ts'
+import { codeOfHttpStatus, firstNumbers, toError, wireErrorIn } from '../errors.ts'
 
 /** The schema of 0.1 fixes the message of an error. What there is to say of this very one goes into its data. */
 export function encodeError(error: A2AError): WireError {
@@ -78,3 +81,34 @@ function encodeData({ message, violations, metadata, retryAfter }: A2AError): Js
   if (retryAfter !== undefined) data.retryAfter = retryAfter
   return data
 }
+
+export function decodeError(error: WireError): A2AError {
+  const { detail = error.message, retryAfter, ...data } = fitting(Data, error.data) ?? {}
+  const details = typeof retryAfter === 'number' ? { ...data, retryAfter } : data
+  return toError(numbers.get(error.code) ?? 'internal', detail, details, error)
+}
+
+/** Where there is no answer of JSON-RPC, HTTP has only its status. */
+export function decodeHttpError({ status, body }: HttpError): A2AError {
+  const error = wireErrorIn(body)
+  return error === undefined ? toError(codeOfHttpStatus(status), body.message, {}, body) : decodeError(error)
+}
+
+/** From -32006 on they mean something else in every later version. */
+const numbers: ReadonlyMap<number, ErrorCode> = new Map([
+  ...firstNumbers,
+  [-32006, 'streaming-not-supported'],
+  [-32007, 'unauthenticated'],
+  [-32008, 'forbidden'],
+  [-32009, 'task-ended'],
+  [-32010, 'rate-limited'],
+  [-32011, 'unavailable'],
+])
+
+/** Other agents put there what they like. */
+const Data = object({
+  detail: optional(string()),
+  violations: optional(list(object({ field: string(), description: string() }))),
+  metadata: optional(map(string())),
+  retryAfter: optional(json()),
+})

@@ -1,9 +1,11 @@
-import type { Json, JsonObject, Part } from '../../protocol/model.ts'
-import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../compat-metadata.ts'
-import type { Draft } from '../draft.ts'
-import { isObject } from '../is-object.ts'
-import { carried, carrying } from './carry.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
+import type { Part } from '../../protocol/model.ts'
+import { carryOf, type Draft } from '../codec.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../part-metadata.ts'
 import type { Part as WirePart } from './schemas.ts'
+
+export const { carrying, carried } = carryOf('v0.1')
 
 /** Of data that stands for a file which is only named: no later version has such a part. */
 const fileReference = 'application/vnd.a2a.file-reference+json'

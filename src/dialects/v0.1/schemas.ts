@@ -1,16 +1,80 @@
-import type { Json } from '../../protocol/model.ts'
-import { id, maxWords } from '../limits.ts'
-import { implicit, object, optional } from '../object-shape.ts'
-import { bytes, int32, timestamp } from '../proto-shape.ts'
-import { boolean, json, list, type Shape, string, struct, type TypeOf } from '../shape.ts'
-import { tagged, word } from '../tagged-shape.ts'
-import { Violation, wrongType } from '../violation.ts'
-import { State } from './states.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import type { TaskState } from '../../protocol/model.ts'
+import { implicit, object, optional } from '../../schema/object.ts'
+import { bytes, int32, timestamp } from '../../schema/proto.ts'
+import {
+  boolean,
+  hinted,
+  json,
+  list,
+  readObject,
+  type Shape,
+  string,
+  struct,
+  type TypeOf,
+  Violation,
+  wrongType,
+} from '../../schema/schema.ts'
+import { tagged, word } from '../../schema/tagged.ts'
+import { withKeys, withoutKeys } from '../part-metadata.ts'
+import { historyLength, id, maxParts, maxWords } from '../request-limits.ts'
+import { unread } from '../unread.ts'
+
+const wordsStates = ['submitted', 'working', 'input-required', 'completed', 'canceled', 'failed', 'unknown'] as const
+type WireState = (typeof wordsStates)[number]
+
+/** As agents spell them, also those of later versions and those who never looked it up. */
+const spellings: ReadonlyMap<string, TaskState | 'unknown'> = new Map<string, TaskState | 'unknown'>([
+  ...wordsStates.map((word) => [word, word] as const),
+  ['rejected', 'rejected'],
+  ['auth-required', 'auth-required'],
+  ['cancelled', 'canceled'],
+  ['pending', 'submitted'],
+  ['running', 'working'],
+])
+
+const State: Shape<TaskState | 'unknown'> = {
+  read(value) {
+    if (typeof value !== 'string') throw wrongType(`one of ${wordsStates.join(', ')}`, value)
+    return spellings.get(value.toLowerCase().replaceAll('_', '-')) ?? 'unknown'
+  },
+  form: { is: 'word', words: wordsStates },
+}
+
+/** A state, and the metadata of what is in that state. */
+interface Stated<S> {
+  readonly state: S
+  readonly metadata?: JsonObject
+}
+
+const key = 'a2a.state'
+
+/** The states that 0.1 has no word for: what is said instead, and what the metadata says then. */
+const substitutes = {
+  rejected: { word: 'failed', truth: 'TASK_STATE_REJECTED' },
+  'auth-required': { word: 'input-required', truth: 'TASK_STATE_AUTH_REQUIRED' },
+} as const
+
+export function encodeState({ state, metadata }: Stated<TaskState | 'unknown'>): Stated<WireState> {
+  if (state !== 'rejected' && state !== 'auth-required') return { state, metadata }
+  const { word, truth } = substitutes[state]
+  return { state: word, metadata: withKeys(metadata, { [key]: truth }) }
+}
+
+export function decodeState({ state, metadata }: Stated<TaskState | 'unknown'>): Stated<TaskState | 'unknown'> {
+  for (const meant of ['rejected', 'auth-required'] as const) {
+    const { word, truth } = substitutes[meant]
+    if (state === word && metadata?.[key] === truth) {
+      return { state: meant, metadata: withoutKeys(metadata, { [key]: truth }) }
+    }
+  }
+  return { state, metadata }
+}
 
 /** The objects of A2A 0.1. Members that need not be there may also be `null`. */
 
-export const metadata = optional(struct())
-export const words = list(string({ min: 1 }), { max: maxWords })
+const metadata = optional(struct())
+const words = list(string({ min: 1 }), { max: maxWords })
 
 const FileContent = object({
   name: optional(string()),
@@ -74,3 +138,103 @@ export const Task = object({
 export const StatusUpdate = object({ id, status: TaskStatus, final: optional(boolean()), metadata })
 
 export const ArtifactUpdate = object({ id, artifact: Artifact, metadata })
+
+/** What a caller who mixes later versions of A2A into 0.1 should write instead. */
+
+const partForms = 'in 0.1 write {"type": "text", "text": …}, {"type": "file", "file": …} or {"type": "data", "data": …}'
+
+function hintForPart(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || 'type' in value) return undefined
+  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partForms}`
+  if ('text' in value || 'raw' in value || 'url' in value || 'data' in value) {
+    return `a part without "type" looks like A2A 1.0; ${partForms}`
+  }
+  return undefined
+}
+
+function hintForRole(value: unknown): string | undefined {
+  if (value !== 'ROLE_USER' && value !== 'ROLE_AGENT') return undefined
+  return `"${value}" looks like A2A 1.0; in 0.1 write "${value.slice(5).toLowerCase()}"`
+}
+
+/** Where agents call. */
+
+const authenticationFields = { schemes: list(string({ min: 1 }), { min: 1 }), credentials: optional(string()) }
+
+export const PushConfig = object({
+  url: string({ min: 1 }),
+  token: optional(string()),
+  authentication: optional(open(object(authenticationFields))),
+})
+export type PushConfig = TypeOf<typeof PushConfig>
+
+export const TaskPushConfig = object({ id, pushNotificationConfig: PushConfig })
+
+/** Callers may add what their webhooks need to know. */
+function open<T extends object>(shape: Shape<T>): Shape<T> {
+  return { ...shape, read: (value) => ({ ...readObject(value), ...shape.read(value) }) }
+}
+
+/** What callers of A2A 0.1 send. No history is asked for by 0, or not at all. */
+
+export const SendParams = object({
+  id,
+  sessionId: implicit(id),
+  // Only the agent itself speaks as the agent.
+  message: object({
+    role: hinted(word('user'), hintForRole),
+    parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+    metadata,
+  }),
+  pushNotification: optional(PushConfig),
+  historyLength: implicit(historyLength),
+  // Not in the schema, but clients send it.
+  acceptedOutputModes: implicit(words),
+  metadata,
+})
+
+/** To get a task, or to follow it: there its history is of no interest. */
+export const TaskQueryParams = object({ id, historyLength: implicit(historyLength), metadata })
+
+/** To cancel a task, or to get its push config. */
+export const TaskParams = object({ id, metadata })
+
+const text = optional(string())
+const someText = implicit(string())
+const texts = optional(list(string()))
+
+export const Authentication = object({ schemes: list(string()), credentials: text })
+
+const Capabilities = object({
+  streaming: optional(boolean()),
+  pushNotifications: optional(boolean()),
+  stateTransitionHistory: optional(boolean()),
+})
+
+const AgentSkill = object({
+  id: string(),
+  name: string(),
+  description: someText,
+  tags: implicit(list(string())),
+  examples: texts,
+  inputModes: texts,
+  outputModes: texts,
+})
+
+const cardFields = {
+  name: string(),
+  description: someText,
+  url: string({ min: 1 }),
+  provider: optional(object({ organization: string(), url: someText })),
+  version: string(),
+  documentationUrl: text,
+  capabilities: Capabilities,
+  defaultInputModes: texts,
+  defaultOutputModes: texts,
+  skills: list(AgentSkill),
+}
+
+export const AgentCard = object({ ...cardFields, authentication: optional(Authentication) })
+
+/** A card that does not say who may call. */
+export const OpenCard = object({ ...cardFields, authentication: optional(unread()) })

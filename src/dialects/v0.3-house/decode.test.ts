@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { clientTools, toolResult, toolUse } from '../../protocol/client-tools.ts'
-import { v0_3House, v0_3HouseStrict } from './index.ts'
+import { clientTools, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
+import { v0_3House, v0_3HouseStrict } from './server.ts'
 
 const { decodeRequest } = v0_3House
 

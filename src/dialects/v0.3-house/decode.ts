@@ -1,11 +1,46 @@
-import type { SendRequest, SubscribeRequest } from '../../protocol/service.ts'
-import type { ServerDialect } from '../dialect.ts'
-import { readParams } from '../read-params.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { Operation, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
+import type { ClientDialect, Dialect, Proposal, RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
+import { readParams, readResult } from '../read.ts'
+import { v0_3Whole } from '../v0.3/client.ts'
 import * as v0_3 from '../v0.3/decode.ts'
-import { carryingReference } from './carry.ts'
-import { isToolResult } from './parts.ts'
-import { isByTaskId } from './recognise.ts'
-import { lift, Standard } from './standard.ts'
+import * as v0_3Methods from '../v0.3/methods.ts'
+import { carryingReference, isToolResult } from './parts.ts'
+import { lift, Standard, StandardEvent } from './translate.ts'
+
+/** A server takes the methods of 0.3. */
+export const { methods, operations } = v0_3Methods
+
+/** An agent of the house knows no other way to follow a task. */
+export const clientMethods: Dialect['methods'] = { ...methods, subscribeToTask: methods.getTask }
+
+export function recognises({ method, params }: Proposal): boolean {
+  return method === methods.getTask ? isByTaskId(params) : hasHouseMessage(params)
+}
+
+/** Whoever gets a task by `taskId` wants to follow it, if it is ready for a stream. */
+export function operationFor({ method, params, acceptsStream }: Proposal): Operation | undefined {
+  return method === methods.getTask && acceptsStream && isByTaskId(params) ? 'subscribeToTask' : undefined
+}
+
+/** Everybody else has it as `id`. */
+function isByTaskId(params: unknown): params is JsonObject {
+  return isObject(params) && params.taskId !== undefined && params.id === undefined
+}
+
+/** Whether a sent message has what only the house has. */
+export function hasHouseMessage(params: unknown): boolean {
+  const message = isObject(params) ? (params.message ?? params) : undefined
+  if (!isObject(message)) return false
+  const { parts, inputRequest } = message
+  return inputRequest !== undefined || (Array.isArray(parts) && parts.some(isToolPart))
+}
+
+function isToolPart(part: unknown): boolean {
+  return isObject(part) && (part.kind === 'tool-use' || part.kind === 'tool-result')
+}
 
 export const decodeRequest = requestDecoder(v0_3.decodeRequest)
 
@@ -59,4 +94,24 @@ function addressed(request: SendRequest): SendRequest {
     carry: carryingReference(carry),
     ...(references.length > 1 && { mayAnswer: references }),
   }
+}
+
+const { decodeResult: standard, decodeEvent: decodeStandard } = v0_3Whole
+
+export const decodeResult: ClientDialect['decodeResult'] = {
+  ...standard,
+  sendMessage: (result, request) => lift(standard.sendMessage(readResult(Standard, unwrapped(result)), request)),
+  getTask: (result, request) => lift(standard.getTask(readResult(Standard, result), request)),
+  listTasks: (result, request) => lift(standard.listTasks(readResult(Standard, result), request)),
+  cancelTask: (result, request) => lift(standard.cancelTask(readResult(Standard, result), request)),
+}
+
+export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>): StreamEvent {
+  return lift(decodeStandard(readResult(StandardEvent, unwrapped(event)), request))
+}
+
+/** Over REST some wrap what they answer: as JSON-RPC does, or as the text of 0.3 has it. */
+function unwrapped(wire: unknown): unknown {
+  if (!isObject(wire) || wire.kind !== undefined) return wire
+  return wire.result ?? wire.task ?? wire.message ?? wire.statusUpdate ?? wire.artifactUpdate ?? wire
 }

@@ -1,9 +1,12 @@
+import type { JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { JsonObject, Task } from '../../protocol/model.ts'
-import type { RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
+import type { Message, Task } from '../../protocol/model.ts'
+import type { SendRequest } from '../../protocol/service.ts'
+import type { ClientDialect, RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
 import * as v0_3 from '../v0.3/encode.ts'
 import type { HouseSubscribeRequest } from './decode.ts'
-import { lower, toHouse } from './standard.ts'
+import { isAsSent, isByReference, isToolResult } from './parts.ts'
+import { lower, toHouse } from './translate.ts'
 
 const standard = v0_3.encodeResult
 
@@ -33,4 +36,29 @@ function changesTo({ task, isLast = false }: Extract<StreamEvent, { readonly typ
   const chunks = artifacts.map((artifact) => ({ type: 'artifact', ...address, artifact }) as const)
   if (chunks.length === 0) return [{ ...state, isLast }]
   return isLast ? [state, ...chunks, { ...state, isLast }] : [state, ...chunks]
+}
+
+const standardEncodeRequest = v0_3.encodeRequest
+
+export const encodeRequest: ClientDialect['encodeRequest'] = {
+  ...standardEncodeRequest,
+  sendMessage: (request) => encodeSend(standardEncodeRequest.sendMessage, request),
+  streamMessage: (request) => encodeSend(standardEncodeRequest.streamMessage, request),
+  subscribeToTask(address) {
+    const { id, ...params } = standardEncodeRequest.subscribeToTask(address)
+    return { taskId: address.taskId, ...params }
+  },
+}
+
+function encodeSend(encode: (request: SendRequest) => JsonObject, request: SendRequest): JsonObject {
+  return toHouse(encode(lower({ ...request, message: referring(request) })))
+}
+
+/** Agents of the house find the task that a result is for among those that the message refers to. */
+function referring(request: SendRequest): Message {
+  const { taskId, ...message } = request.message
+  const { parts, referenceTaskIds = [] } = message
+  if (isByReference(request)) return message
+  if (taskId === undefined || isAsSent(request) || !parts.some(isToolResult)) return request.message
+  return { ...message, taskId, referenceTaskIds: [taskId, ...referenceTaskIds.filter((id) => id !== taskId)] }
 }

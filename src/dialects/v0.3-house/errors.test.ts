@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
-import { errorsOf } from '../../transports/errors-of.ts'
-import { createHouseDialect, v0_3House, v0_3HouseClient } from './index.ts'
+import { errorsOf } from '../../transports/client/failures.ts'
+import { createHouseDialect, v0_3House, v0_3HouseClient } from './server.ts'
 
 const { decodeError } = await errorsOf(v0_3HouseClient)
 const legacy = createHouseDialect({ legacyCodes: true })

@@ -1,8 +1,9 @@
-import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
-import type { JsonObject } from '../../protocol/model.ts'
-import { decodeError as decodeNumbered } from '../decode-error.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
+import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+import type { StreamEvent } from '../../protocol/events.ts'
 import type { HttpError, WireError } from '../dialect.ts'
-import { membersOf, readDetails, toError } from '../rpc-details.ts'
+import { decodeError as decodeNumbered, membersOf, readDetails, toError } from '../errors.ts'
 import * as v0_3 from '../v0.3/errors.ts'
 
 interface HouseKind {
@@ -83,4 +84,20 @@ function codeOf(reason: unknown, message: unknown): ErrorCode | undefined {
 function textsOf(facts: JsonObject): Record<string, string> {
   const plain = Object.entries(facts).filter(([, fact]) => typeof fact === 'string' || typeof fact === 'number')
   return Object.fromEntries(plain.map(([name, fact]) => [name, String(fact)]))
+}
+
+/** Why a task failed whose caller did not answer in time: in the metadata of its last status, or of the message there. */
+const reason = 'INPUT_TIMEOUT'
+
+/** The house may tell this failure as an error, too. */
+export function inputTimeoutIn(event: StreamEvent): A2AError | undefined {
+  const told = event.type === 'task' ? { ...event.task, taskId: event.task.id } : event
+  if (!event.isLast || !('status' in told) || told.status.state !== 'failed') return undefined
+  const { taskId, status, metadata } = told
+  const facts = [metadata, status.message?.metadata].find((each) => isObject(each) && each.reason === reason)
+  if (facts === undefined) return undefined
+  const { timeoutSeconds } = facts
+  return new A2AError('input-timeout', 'Input timeout', {
+    metadata: { taskId, ...(timeoutSeconds !== undefined && { timeoutSeconds: `${timeoutSeconds}` }) },
+  })
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { StreamEvent } from '../../protocol/events.ts'
-import { createHouseDialect, v0_3House } from './index.ts'
+import { createHouseDialect, v0_3House } from './server.ts'
 
 const late = { reason: 'INPUT_TIMEOUT', timeoutSeconds: 300 }
 const event = (more: object): StreamEvent =>

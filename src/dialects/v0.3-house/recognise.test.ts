@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { v0_3House } from './index.ts'
+import { v0_3House } from './server.ts'
 
 function ask(method: string, params: unknown, acceptsStream = false) {
   const proposal = { version: undefined, method, params, acceptsStream }

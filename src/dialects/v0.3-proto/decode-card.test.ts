@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { lenientOf } from '../or-leniently.ts'
+import { lenientOf } from '../read.ts'
+import * as strict from './card.ts'
 import { v0_3ProtoClient } from './client.ts'
-import * as strict from './decode-card.ts'
 
 const { decodeCard } = await lenientOf(v0_3ProtoClient)
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SendRequest } from '../../protocol/service.ts'
-import { v0_3ProtoClient } from './index.ts'
+import { v0_3ProtoClient } from './server.ts'
 
 const { decodeResult: decode, decodeEvent } = v0_3ProtoClient
 

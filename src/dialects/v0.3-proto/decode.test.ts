@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
-import { v0_3Proto, v0_3ProtoStrict } from './index.ts'
+import { v0_3Proto, v0_3ProtoStrict } from './server.ts'
 
 const { decodeRequest: decode } = v0_3Proto
 const { decodeRequest: decodeStrictly } = v0_3ProtoStrict

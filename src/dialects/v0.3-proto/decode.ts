@@ -1,15 +1,63 @@
+import type { JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
-import type { JsonObject } from '../../protocol/model.ts'
-import type { PushConfig, SendConfiguration, SendRequest } from '../../protocol/service.ts'
-import type { ServerDialect } from '../dialect.ts'
-import { readParams } from '../read-params.ts'
-import type { TypeOf } from '../shape.ts'
-import { carrying } from './carry.ts'
-import { decodeMessage } from './decode-objects.ts'
-import { decodeNamedConfig, decodePushConfig } from './decode-push.ts'
-import { cleanListTasks, cleanSend } from './lenient.ts'
-import { configName } from './names.ts'
-import * as wire from './request-schemas.ts'
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
+import type { Outcome, PushConfig, SendConfiguration, SendRequest } from '../../protocol/service.ts'
+import { isEnded } from '../../protocol/states.ts'
+import type { TypeOf } from '../../schema/schema.ts'
+import { decodeBareStatus, generation } from '../codec.ts'
+import type { Reading, ServerDialect } from '../dialect.ts'
+import type { seldomAsked } from '../plain-reader.ts'
+import { readParams, readResult } from '../read.ts'
+import { changed, cleanEvent, cleanListTasks, cleanSend, cleanTask, each } from './lenient.ts'
+import { carrying, decodePart, decodeReferences } from './parts.ts'
+import { type ConfigAddress, configName } from './resource-names.ts'
+import * as wire from './schemas.ts'
+
+function decodeMessage({ content, ...message }: TypeOf<typeof wire.Message>): Message {
+  return { ...message, ...decodeReferences(message), parts: content.map(decodePart) }
+}
+
+function decodeArtifact({ parts, ...artifact }: TypeOf<typeof wire.Artifact>): Artifact {
+  return { ...artifact, parts: parts.map(decodePart) }
+}
+
+function decodeStatus({ message, ...status }: TypeOf<typeof wire.TaskStatus>): TaskStatus {
+  return { ...decodeBareStatus(status, carrying), message: message && decodeMessage(message) }
+}
+
+/** What an agent leaves open is empty in the model. */
+function decodeTask(task: TypeOf<typeof wire.Task>): Task {
+  const { contextId = '', status, artifacts = [], history = [], ...rest } = task
+  return {
+    ...rest,
+    contextId,
+    status: decodeStatus(status),
+    artifacts: artifacts.map(decodeArtifact),
+    history: history.map(decodeMessage),
+    generation,
+  }
+}
+
+type WirePushConfig = TypeOf<typeof wire.PushConfig>
+
+/** The model has one scheme of authentication: the first. */
+function decodePushConfig(config: WirePushConfig, kept: JsonObject = {}): PushConfig {
+  const { authentication, ...fields } = config
+  if (authentication === undefined) return { ...fields, ...carrying(kept) }
+  const { schemes = [], credentials } = authentication
+  const [scheme, ...others] = schemes
+  if (scheme === undefined) return { ...fields, ...carrying({ ...kept, credentials: credentials ?? '' }) }
+  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
+  return { ...fields, authentication: { scheme, credentials }, ...carry }
+}
+
+/** A config has its id in its name. Some have another one beside, or none. */
+function decodeNamedConfig(config: WirePushConfig, address: ConfigAddress, kept: JsonObject = {}): PushConfig {
+  const own = config.id === address.id ? kept : { ...kept, id: config.id ?? '' }
+  return { ...decodePushConfig(config, own), ...address }
+}
 
 /** Takes nothing that is not ProtoJSON of the proto. */
 export const decodeRequestStrictly: ServerDialect['decodeRequest'] = {
@@ -82,4 +130,85 @@ function decodeNewConfig({ parent, configId, config }: TypeOf<typeof wire.Create
   const address = { taskId: parent, id: configId || given.id || parent }
   const kept: JsonObject = name === configName(address) ? {} : { name }
   return decodeNamedConfig(configId ? given : { ...given, id: address.id }, address, kept)
+}
+
+export const seldom: Pick<
+  Reading['decodeResult'],
+  'listTasks' | 'createPushConfig' | 'getPushConfig' | 'listPushConfigs'
+> = {
+  listTasks(result, { includeArtifacts = false }) {
+    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanTasks(result))
+    return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
+  },
+  createPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
+  getPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
+  listPushConfigs(result) {
+    const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, cleanConfigs(result))
+    return { configs: configs.map(decodeConfig), nextPageToken }
+  },
+}
+
+function decodeConfig({ name, pushNotificationConfig }: TypeOf<typeof wire.TaskPushConfig>): PushConfig {
+  return decodeNamedConfig(pushNotificationConfig, name)
+}
+
+/** The text of 0.3 has a bare list here. */
+function cleanTasks(page: unknown): unknown {
+  const wrapped = Array.isArray(page) ? { tasks: page, pageSize: page.length, totalSize: page.length } : page
+  return changed(wrapped, { tasks: each(cleanTask) })
+}
+
+function cleanConfigs(page: unknown): unknown {
+  return changed(Array.isArray(page) ? { configs: page } : page, { configs: each(cleanConfig) })
+}
+
+function cleanConfig(config: unknown): unknown {
+  if (!isObject(config) || typeof config.taskId !== 'string') return config
+  const { taskId, pushNotificationConfig } = config
+  const id = isObject(pushNotificationConfig) ? pushNotificationConfig.id : undefined
+  return { name: configName({ taskId, id: typeof id === 'string' ? id : taskId }), ...config }
+}
+
+/** How to read what few ask for. */
+type Seldom = Pick<Reading['decodeResult'], keyof typeof seldomAsked>
+
+/** All but the card is read as it is: agents write it in too many ways to ask first. */
+export function readingWith(decodeCard: Reading['decodeCard'], seldom: Seldom): Reading {
+  return {
+    decodeEvent,
+    decodeCard,
+    decodeResult: {
+      ...seldom,
+      sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, cleanEvent(result))),
+      getTask(result, { historyLength }) {
+        const task = decodeTask(readResult(wire.Task, cleanTask(result)))
+        // Over gRPC, to ask for none is the same as to say nothing.
+        return historyLength === 0 ? { ...task, history: [] } : task
+      },
+      cancelTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),
+      // Agents answer `{}`, `null` or nothing.
+      deletePushConfig() {},
+      getExtendedCard: decodeCard,
+    },
+  }
+}
+
+function decodeEvent(event: unknown): StreamEvent {
+  const response = readResult(wire.StreamResponse, cleanEvent(event))
+  if ('statusUpdate' in response) {
+    const { contextId = '', status, final, ...update } = response.statusUpdate
+    return { type: 'status', ...update, contextId, status: decodeStatus(status), generation, isLast: final }
+  }
+  if ('artifactUpdate' in response) {
+    const { contextId = '', artifact, ...update } = response.artifactUpdate
+    return { type: 'artifact', ...update, contextId, artifact: decodeArtifact(artifact), generation }
+  }
+  const outcome = decodeOutcome(response)
+  return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
+}
+
+function decodeOutcome(response: TypeOf<typeof wire.SendMessageResponse>): Outcome {
+  return 'task' in response
+    ? { type: 'task', task: decodeTask(response.task) }
+    : { type: 'message', message: decodeMessage(response.message) }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard } from '../../protocol/card.ts'
-import { decodeCard } from './decode-card.ts'
-import { encodeCard } from './encode-card.ts'
+import { decodeCard, encodeCard } from './card.ts'
 
 const card: AgentCard = {
   name: 'Echo',

@@ -1,6 +1,9 @@
-import type { Json, JsonObject, Part } from '../../protocol/model.ts'
-import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../compat-metadata.ts'
-import type { TypeOf } from '../shape.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import type { Message, Part } from '../../protocol/model.ts'
+import { fitting, list, type TypeOf } from '../../schema/schema.ts'
+import { carryOf } from '../codec.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, withKeys, withoutKeys, wrapData } from '../part-metadata.ts'
+import { id, maxWords } from '../request-limits.ts'
 import type * as wire from './schemas.ts'
 
 export function decodePart(part: TypeOf<typeof wire.Part>): Part {
@@ -27,3 +30,21 @@ export function encodePart(part: Part): JsonObject {
 function draft(content: string, value: Json, metadata: JsonObject | undefined): JsonObject {
   return metadata === undefined ? { [content]: value } : { [content]: value, metadata }
 }
+
+type Referring = Pick<Message, 'referenceTaskIds' | 'metadata'>
+
+/** The proto of 0.3 has no member for the tasks that a message refers to: they are in its metadata. */
+const key = 'a2a.referenceTaskIds'
+const Ids = list(id, { min: 1, max: maxWords })
+
+export function encodeReferences({ referenceTaskIds, metadata }: Referring): Message['metadata'] {
+  return withKeys(metadata, { [key]: referenceTaskIds?.length ? referenceTaskIds : undefined })
+}
+
+export function decodeReferences({ metadata }: Pick<Message, 'metadata'>): Referring {
+  // Something else under that key is not ours.
+  const referenceTaskIds = fitting(Ids, metadata?.[key])
+  return { referenceTaskIds, metadata: withoutKeys(metadata, { [key]: referenceTaskIds }) }
+}
+
+export const { carrying, carried } = carryOf('v0.3-proto')

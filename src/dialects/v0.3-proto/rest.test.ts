@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RestCall } from '../dialect.ts'
-import { v0_3Proto } from './index.ts'
-import { rest } from './rest.ts'
+import { rest } from './methods.ts'
+import { v0_3Proto } from './server.ts'
 
 const { params, recognises } = rest
 const path = { taskId: 't', query: {}, body: undefined } as const

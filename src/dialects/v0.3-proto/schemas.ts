@@ -1,9 +1,11 @@
 import type { Role as RoleWord, TaskState } from '../../protocol/model.ts'
-import { assumed } from '../assumed.ts'
-import { id, maxWords } from '../limits.ts'
-import { implicit, object, optional } from '../object-shape.ts'
-import { bytes, protoEnum, timestamp, withUnspecified } from '../proto-shape.ts'
-import { boolean, list, string, struct } from '../shape.ts'
+import { assumed, implicit, object, optional } from '../../schema/object.ts'
+import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../../schema/proto.ts'
+import { boolean, hinted, list, map, string, struct } from '../../schema/schema.ts'
+import { cardFields, extensions, olderFlows, Requirement, schemeOf, skillFields } from '../proto-card.ts'
+import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
+import { unread } from '../unread.ts'
+import { ConfigName, TaskName } from './resource-names.ts'
 
 /** The objects of A2A 0.3 in its proto, `a2a.v1`. It marks next to nothing as required; what is so by sense is here. */
 
@@ -23,8 +25,8 @@ export const AnyState = withUnspecified(State, 'unknown')
 
 export const Role = protoEnum<RoleWord>('ROLE_UNSPECIFIED', { user: 'ROLE_USER', agent: 'ROLE_AGENT' })
 
-export const words = list(string({ min: 1 }), { max: maxWords })
-export const metadata = optional(struct())
+const words = list(string({ min: 1 }), { max: maxWords })
+const metadata = optional(struct())
 
 const File = object(
   { mimeType: implicit(string()), name: implicit(string()) },
@@ -34,7 +36,7 @@ const File = object(
 /** Its metadata and the name of a file came after 0.3.0; the SDKs of 0.3 have them. */
 export const Part = object({ metadata }, { oneOf: { text: string(), file: File, data: object({ data: struct() }) } })
 
-export const messageFields = {
+const messageFields = {
   messageId: id,
   role: Role,
   contextId: implicit(id),
@@ -88,3 +90,147 @@ export const StreamResponse = object(
     },
   },
 )
+
+/** What a caller who mixes other forms of A2A into the proto of 0.3 should write instead. */
+
+const partForms =
+  'in the proto of 0.3 write {"text": …}, {"file": {"fileWithBytes": base64}}, {"file": {"fileWithUri": …}} or {"data": {"data": {…}}}'
+
+function hintForPart(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if ('kind' in value) return `a part with "kind" looks like A2A 0.3 over JSON-RPC; ${partForms}`
+  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
+  if ('raw' in value || 'url' in value) return `a part with "raw" or "url" looks like A2A 1.0; ${partForms}`
+  return undefined
+}
+
+function hintForRole(value: unknown): string | undefined {
+  if (value !== 'user' && value !== 'agent') return undefined
+  return `"${value}" looks like A2A 0.3 over JSON-RPC; in the proto write "ROLE_${value.toUpperCase()}"`
+}
+
+/** What few ask for: where agents call, and lists of tasks. */
+
+export const PushConfig = object({
+  id: implicit(id),
+  url: string({ min: 1 }),
+  token: implicit(string()),
+  authentication: optional(object({ schemes: implicit(words), credentials: implicit(string()) })),
+})
+
+export const TaskPushConfig = object({ name: ConfigName, pushNotificationConfig: PushConfig })
+
+export const ListPushConfigsResponse = object({
+  configs: implicit(list(TaskPushConfig)),
+  nextPageToken: implicit(string()),
+})
+
+const count = assumed(int32({ min: 0 }), 0)
+
+/** Not in the proto: as in 1.0. */
+export const ListTasksResponse = object({
+  tasks: assumed(list(Task), []),
+  nextPageToken: assumed(string(), ''),
+  pageSize: count,
+  totalSize: count,
+})
+
+/** What a caller sends: the request messages of the proto. */
+
+const SentMessage = object({
+  ...messageFields,
+  role: hinted(Role, hintForRole),
+  content: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+})
+
+/**
+ * In the proto, history length has no presence, so that 0 is the same as nothing. JSON shows the difference, and callers
+ * mean it: `decode.ts` says what.
+ */
+const SendConfiguration = object({
+  acceptedOutputModes: implicit(words),
+  pushNotification: optional(PushConfig),
+  historyLength: optional(historyLength),
+  blocking: implicit(boolean()),
+})
+
+export const SendMessageRequest = object({
+  message: SentMessage,
+  configuration: optional(SendConfiguration),
+  metadata,
+})
+
+export const GetTaskRequest = object({ name: TaskName, historyLength: optional(historyLength) })
+
+/** Of one task: to cancel it, or to follow it. */
+export const TaskRequest = object({ name: TaskName })
+
+const pageToken = implicit(string({ max: 4096 }))
+
+/** Not in the proto: as in 1.0. */
+export const ListTasksRequest = object({
+  contextId: implicit(id),
+  status: implicit(State),
+  pageSize: optional(pageSize),
+  pageToken,
+  historyLength: optional(historyLength),
+  statusTimestampAfter: optional(timestamp({ zone: 'Z' })),
+  includeArtifacts: optional(boolean()),
+})
+
+export const CreatePushConfigRequest = object({
+  parent: TaskName,
+  configId: assumed(id, ''),
+  config: object({ name: implicit(string()), pushNotificationConfig: PushConfig }),
+})
+
+/** Of one config: to get it, or to delete it. */
+export const PushConfigRequest = object({ name: ConfigName })
+
+export const ListPushConfigsRequest = object({ parent: TaskName, pageSize: implicit(pageSize), pageToken })
+
+export const GetAgentCardRequest = struct()
+
+const text = implicit(string())
+const flagCardSchemas = implicit(boolean())
+
+const addressFields = {
+  url: string({ min: 1 }),
+  preferredTransport: text,
+  additionalInterfaces: implicit(list(object({ url: string({ min: 1 }), transport: string({ min: 1 }) }))),
+  protocolVersion: text,
+}
+
+/** The members of a card that say where the agent can be reached. */
+export const Addresses = object(addressFields)
+
+const Capabilities = object({ streaming: flagCardSchemas, pushNotifications: flagCardSchemas, extensions })
+
+const openCardFields = {
+  ...addressFields,
+  ...cardFields,
+  capabilities: assumed(Capabilities, {}),
+  documentationUrl: text,
+  // Came after 0.3.0; the SDKs of 0.3 have it.
+  iconUrl: text,
+  supportsAuthenticatedExtendedCard: flagCardSchemas,
+}
+
+const security = implicit(unread())
+
+/** A card that does not say who may call. */
+export const OpenCard = object({
+  ...openCardFields,
+  skills: assumed(list(object({ ...skillFields, security })), []),
+  securitySchemes: optional(unread()),
+  security,
+})
+
+const securitySecuritySchemas = implicit(list(Requirement))
+
+export const AgentCard = object({
+  ...openCardFields,
+  skills: assumed(list(object({ ...skillFields, security: securitySecuritySchemas })), []),
+  securitySchemes: optional(map(schemeOf(object({}, { oneOf: olderFlows })))),
+  security: securitySecuritySchemas,
+})

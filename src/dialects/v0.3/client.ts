@@ -1,5 +1,36 @@
-import type { ClientDialect } from '../dialect.ts'
-import { v0_3Light } from './light.ts'
-import { v0_3Whole } from './whole.ts'
+import type { ClientDialect, Reading } from '../dialect.ts'
+import { olderWhole } from '../on-older-whole.ts'
+import { seldomAsked } from '../plain-reader.ts'
+import { leniently, readResult } from '../read.ts'
+import { decodeCard, openCardDecoder } from './card.ts'
+import { listTasksBy, pushConfigs, type ReadKind, readingBy } from './decode.ts'
+import { encodeRequest } from './encode.ts'
+import { cleanEvent, cleanPage, cleanTask } from './lenient.ts'
+import { methods, restAsking } from './methods.ts'
+
+/** Reads what is written by the book; the rest is loaded when it is met. */
+export const v0_3Light: ClientDialect = {
+  name: 'v0.3',
+  version: '0.3',
+  bindings: ['JSONRPC', 'HTTP+JSON'],
+  methods,
+  encodeRequest,
+  ...readingBy(readResult, openCardDecoder('0.3'), seldomAsked),
+  lenient: async () => (await olderWhole()).v0_3Whole,
+  rest: restAsking,
+}
+
+const read = leniently(readResult)
+const cleaners = { event: cleanEvent, task: cleanTask, page: cleanPage }
+
+/** Also what agents write although they must not. */
+const readLeniently: ReadKind = (shape, wire, kind) => read(shape, wire, cleaners[kind])
+
+/** By the reader of cards, in which 0.2 is different. */
+export function wholeReading(decode: Reading['decodeCard']): Reading {
+  return readingBy(readLeniently, decode, { listTasks: listTasksBy(readLeniently), ...pushConfigs })
+}
+
+export const v0_3Whole: Reading = wholeReading(decodeCard)
 
 export const v0_3Client: ClientDialect = { ...v0_3Light, ...v0_3Whole }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../protocol/model.ts'
-import { decodeCard } from './decode-card.ts'
-import { encodeCard } from './encode-card.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { decodeCard, encodeCard } from './card.ts'
 
 const theirs = {
   name: 'Echo',

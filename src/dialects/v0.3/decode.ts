@@ -1,14 +1,64 @@
-import type { PushConfig, PushConfigRef, SendConfiguration, SendRequest, TaskAddress } from '../../protocol/service.ts'
-import type { ServerDialect } from '../dialect.ts'
-import { type LenientRead, leniently } from '../leniently.ts'
-import { readParams } from '../read-params.ts'
-import type { TypeOf } from '../shape.ts'
-import { carrying } from './carry.ts'
-import { decodeMessage } from './decode-objects.ts'
-import { decodePushConfig } from './decode-push.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
+import type {
+  Outcome,
+  PushConfig,
+  PushConfigRef,
+  SendConfiguration,
+  SendRequest,
+  TaskAddress,
+} from '../../protocol/service.ts'
+import { isEnded } from '../../protocol/states.ts'
+import { list, type Shape, type TypeOf } from '../../schema/schema.ts'
+import { type Draft, decodeBareStatus, generation } from '../codec.ts'
+import type { Reading, ServerDialect } from '../dialect.ts'
+import type { seldomAsked } from '../plain-reader.ts'
+import { type LenientRead, leniently, readParams, readResult } from '../read.ts'
+import { seldom as proto } from '../v0.3-proto/decode.ts'
 import { cleanSendParams, cleanTaskParams } from './lenient.ts'
-import * as wire from './request-schemas.ts'
-import { TaskPushConfig } from './seldom-schemas.ts'
+import { carrying, decodePart } from './parts.ts'
+import * as wire from './schemas.ts'
+import { TaskPushConfig } from './schemas.ts'
+
+function decodeMessage(message: TypeOf<typeof wire.Message>): Message {
+  return { ...message, parts: message.parts.map(decodePart) }
+}
+
+function decodeArtifact(artifact: TypeOf<typeof wire.Artifact>): Artifact {
+  return { ...artifact, parts: artifact.parts.map(decodePart) }
+}
+
+function decodeStatus({ message, ...status }: TypeOf<typeof wire.TaskStatus>): TaskStatus {
+  const decoded = decodeBareStatus(status, carrying)
+  return message === undefined ? decoded : { ...decoded, message: decodeMessage(message) }
+}
+
+function decodeTask({ status, artifacts, history, ...task }: TypeOf<typeof wire.Task>): Task {
+  const kept: Draft = {}
+  if (artifacts?.length === 0) kept.artifacts = []
+  if (history?.length === 0) kept.history = []
+  return {
+    ...task,
+    status: decodeStatus(status),
+    artifacts: artifacts?.map(decodeArtifact) ?? [],
+    history: history?.map(decodeMessage) ?? [],
+    generation,
+    ...carrying(kept),
+  }
+}
+
+/** The model has one scheme of authentication: the first. */
+function decodePushConfig(given: TypeOf<typeof wire.PushConfig>, kept: JsonObject = {}): PushConfig {
+  const { authentication, ...config } = given
+  if (authentication === undefined) return { ...config, ...carrying(kept) }
+  const { schemes, ...secret } = authentication
+  const [scheme, ...others] = schemes
+  if (scheme === undefined) return { ...config, ...carrying({ ...kept, authentication: authentication as JsonObject }) }
+  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
+  return { ...config, authentication: { scheme, ...secret }, ...carry }
+}
 
 export const decodeRequest = requestDecoder(leniently(readParams))
 
@@ -81,4 +131,79 @@ function decodePushConfigRef(params: TypeOf<typeof wire.GetPushConfigParams>): P
   const { id, pushNotificationConfigId, ...request } = params
   const ref = { ...request, taskId: id }
   return pushNotificationConfigId === undefined ? ref : { ...ref, id: pushNotificationConfigId }
+}
+
+/** How to read what few ask for. */
+type Seldom = Pick<Reading['decodeResult'], keyof typeof seldomAsked>
+
+/** Reads an object of this kind, which tells the lenient how to put it right. */
+export type ReadKind = <T>(shape: Shape<T>, wire: unknown, kind: 'event' | 'task' | 'page') => T
+
+export function readingBy(read: ReadKind, decodeCard: Reading['decodeCard'], seldom: Seldom): Reading {
+  return {
+    decodeResult: {
+      ...seldom,
+      sendMessage: (result) => decodeOutcome(read(wire.Outcome, result, 'event')),
+      getTask: (result) => decodeTask(read(wire.Task, result, 'task')),
+      cancelTask: (result) => decodeTask(read(wire.Task, result, 'task')),
+      // It should be null; some leave it out, some send an object.
+      deletePushConfig() {},
+      getExtendedCard: decodeCard,
+    },
+    decodeEvent: (event) => decodeEvent(read(wire.StreamEvent, event, 'event')),
+    decodeCard,
+  }
+}
+
+function decodeEvent(event: TypeOf<typeof wire.StreamEvent>): StreamEvent {
+  if ('status-update' in event) {
+    const { status, final, ...update } = event['status-update']
+    return { type: 'status', ...update, status: decodeStatus(status), generation, isLast: final }
+  }
+  if ('artifact-update' in event) {
+    const { artifact, ...update } = event['artifact-update']
+    return { type: 'artifact', ...update, artifact: decodeArtifact(artifact), generation }
+  }
+  const outcome = decodeOutcome(event)
+  return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
+}
+
+function decodeOutcome(outcome: TypeOf<typeof wire.Outcome>): Outcome {
+  return 'task' in outcome
+    ? { type: 'task', task: decodeTask(outcome.task) }
+    : { type: 'message', message: decodeMessage(outcome.message) }
+}
+
+type Results = Reading['decodeResult']
+
+export function listTasksBy(read: ReadKind): Results['listTasks'] {
+  return (result, request) => {
+    if (isOfProto(result)) return proto.listTasks(result, request)
+    const { includeArtifacts = false } = request
+    const { tasks, ...page } = read(wire.TaskPage, result, 'page')
+    return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
+  }
+}
+
+/** Over REST nothing in the question tells which JSON of 0.3 is meant, and most agents answer in that of its proto. */
+function isOfProto(page: unknown): boolean {
+  const tasks = isObject(page) && Array.isArray(page.tasks) ? page.tasks : []
+  return tasks.some((task) => isObject(task) && task.kind === undefined && hasProtoState(task.status))
+}
+
+function hasProtoState(status: unknown): boolean {
+  return isObject(status) && typeof status.state === 'string' && status.state.startsWith('TASK_STATE_')
+}
+
+export const pushConfigs: Pick<Results, 'createPushConfig' | 'getPushConfig' | 'listPushConfigs'> = {
+  createPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
+  getPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
+  listPushConfigs(result) {
+    const configs = readResult(list(wire.TaskPushConfig), result)
+    return { configs: configs.map(decodeTaskPushConfig), nextPageToken: '' }
+  },
+}
+
+function decodeTaskPushConfig(config: TypeOf<typeof wire.TaskPushConfig>): PushConfig {
+  return { ...decodePushConfig(config.pushNotificationConfig), taskId: config.taskId }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard } from '../../protocol/card.ts'
-import { encodeCard } from './encode-card.ts'
+import { encodeCard } from './card.ts'
 
 const echo = {
   name: 'Echo',

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Message, Task } from '../../protocol/model.ts'
-import { encodeResult as encode, encodeEvent } from './encode.ts'
-import { encodeRequest } from './encode-request.ts'
+import { encodeResult as encode, encodeEvent, encodeRequest } from './encode.ts'
 
 const timestamp = '2025-09-01T08:00:00.000Z'
 const reply: Message = { messageId: 'm-2', role: 'agent', parts: [{ text: 'done' }], contextId: 'C', taskId: 'T' }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { JsonObject } from '../../base/json.ts'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
-import type { JsonObject } from '../../protocol/model.ts'
-import { decodeError, decodeHttpError } from '../decode-error.ts'
+import { decodeError, decodeHttpError } from '../errors.ts'
 import { encodeError, encodeHttpError, kinds } from './errors.ts'
 
 const errorInfo = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', domain: 'a2a-protocol.org' }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonObject } from '../../protocol/model.ts'
-import { v0_3, v0_3Client, v0_3Strict } from './index.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { v0_3, v0_3Client, v0_3Strict } from './server.ts'
 
 const hello = { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] }
 const address = { taskId: 'T' }

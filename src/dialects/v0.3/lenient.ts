@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../protocol/model.ts'
-import { wrapData } from '../compat-metadata.ts'
-import { isObject } from '../is-object.ts'
-import type { Clean } from '../leniently.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
+import { wrapData } from '../part-metadata.ts'
+import type { Clean } from '../read.ts'
 import { wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
 

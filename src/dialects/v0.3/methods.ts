@@ -1,5 +1,8 @@
+import type { Json, JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
 import type { Operation } from '../../protocol/service.ts'
-import { operationsByMethod } from '../dialect.ts'
+import { operationsByMethod, type RestAsking, type RestSide } from '../dialect.ts'
+import { type Placed, restPlace } from '../rest-request.ts'
 
 export const methods: Readonly<Record<Operation, string>> = {
   sendMessage: 'message/send',
@@ -20,3 +23,110 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   // As A2A 0.3.0 §11.1.3 has it.
   'agent/authenticatedExtendedCard': 'getExtendedCard',
 })
+
+/**
+ * The objects of JSON-RPC over REST, as a2a-js 0.3.6 and 0.3.7 send them and as the text of 0.3 can be understood.
+ * What its proto says, and most others do, is a dialect of its own.
+ */
+export const rest: RestSide = {
+  contentType: 'application/json',
+  olderVersion: '0.2',
+  cardIsPage: true,
+  recognises: ({ body, query }) => (isObject(body) ? isMessage(body.message) || isConfig(body) : isState(query.status)),
+  params({ operation, taskId, configId, query, body }) {
+    const given = isObject(body) ? body : {}
+    switch (operation) {
+      case 'sendMessage':
+      case 'streamMessage':
+        return body
+      case 'getTask':
+        return { ...query, id: taskId }
+      case 'listTasks':
+        return Object.fromEntries(Object.entries(query).map(([name, text]) => [name, readFilter(name, text)]))
+      case 'cancelTask':
+      case 'subscribeToTask':
+        return { ...given, id: taskId }
+      case 'createPushConfig':
+        return hasConfig(given) ? { ...given, taskId } : { pushNotificationConfig: given, taskId }
+      case 'getPushConfig':
+      case 'listPushConfigs':
+      case 'deletePushConfig':
+        return { id: taskId, pushNotificationConfigId: configId }
+      case 'getExtendedCard':
+        return {}
+    }
+  },
+}
+
+export type RestEnvelope = 'bare' | 'wrapped'
+
+export interface RestOptions {
+  /** Whether answers are wrapped, as the text of 0.3 can be understood, too. */
+  readonly restEnvelope?: RestEnvelope
+  /** Cancels a task whose caller leaves its stream. */
+  readonly cancelOnDisconnect?: boolean
+}
+
+export function restAs(side: RestSide, { restEnvelope, cancelOnDisconnect }: RestOptions): RestSide {
+  return {
+    ...side,
+    ...(restEnvelope === 'wrapped' && { wrap }),
+    ...(cancelOnDisconnect && { cancelsOnDisconnect: true }),
+  }
+}
+
+/** Each thing in a member that says what it is. */
+function wrap(wire: JsonObject): JsonObject {
+  return { [members[`${wire.kind}`] ?? 'result']: wire }
+}
+
+const members: Readonly<Record<string, string>> = {
+  task: 'task',
+  message: 'message',
+  'status-update': 'statusUpdate',
+  'artifact-update': 'artifactUpdate',
+}
+
+function isMessage(message: unknown): boolean {
+  return isObject(message) && (message.kind !== undefined || message.role === 'user' || message.role === 'agent')
+}
+
+/** In the proto it is written in capitals. */
+function isState(status: string | undefined): boolean {
+  return status !== undefined && /^[a-z-]+$/.test(status)
+}
+
+/** In the proto it also has a name, or a parent. */
+function isConfig(body: JsonObject): boolean {
+  return hasConfig(body) && body.name === undefined && body.parent === undefined
+}
+
+function hasConfig({ pushNotificationConfig, push_notification_config = pushNotificationConfig }: JsonObject): boolean {
+  return push_notification_config !== undefined
+}
+
+/** A query has only texts. Most numbers are read from them; these two are not. */
+function readFilter(name: string, text: string): Json {
+  switch (name) {
+    case 'includeArtifacts':
+    case 'include_artifacts':
+      return text === 'true' ? true : text === 'false' ? false : text
+    case 'lastUpdatedAfter':
+    case 'last_updated_after':
+      return /^\d+$/.test(text) ? Number(text) : text
+  }
+  return text
+}
+
+/** For agents such as those of a2a-js 0.3.6 and 0.3.7, which take the objects of JSON-RPC over REST, too. */
+export const restAsking: RestAsking = {
+  contentType: 'application/json',
+  prefix: '/v1',
+  place: (operation, wire) => restPlace(operation, '/card', placed(operation, wire)),
+}
+
+function placed(operation: Operation, wire: JsonObject): Placed {
+  if (operation === 'sendMessage' || operation === 'streamMessage') return { rest: wire }
+  const { id, taskId = id, pushNotificationConfigId: configId, ...rest } = wire
+  return { taskId, configId, rest }
+}

@@ -1,10 +1,13 @@
-import type { JsonObject, Part } from '../../protocol/model.ts'
-import { type Data, decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../compat-metadata.ts'
-import type { Draft } from '../draft.ts'
-import { isObject } from '../is-object.ts'
-import type { TypeOf } from '../shape.ts'
-import { carried, carrying } from './carry.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
+import type { Part } from '../../protocol/model.ts'
+import type { TypeOf } from '../../schema/schema.ts'
+import { carryOf, type Draft } from '../codec.ts'
+import { type Data, decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../part-metadata.ts'
 import type * as wire from './schemas.ts'
+
+/** 0.2 has the same objects, so it shares what is kept of them. */
+export const { carrying, carried } = carryOf('v0.3')
 
 export function decodePart(part: TypeOf<typeof wire.Part>): Part {
   if ('text' in part) return { text: part.text.text, ...decodeAnnotations(part.text.metadata) }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { RestCall } from '../dialect.ts'
-import { v0_3 } from './index.ts'
-import { rest } from './rest.ts'
+import { rest } from './methods.ts'
+import { v0_3 } from './server.ts'
 
 function callOf(call: Partial<RestCall>): RestCall {
   return { operation: 'sendMessage', query: {}, body: undefined, ...call }

@@ -2,10 +2,9 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { arbitraryObjectOf, arbitraryOf } from '../../../test/support/arbitrary-of.ts'
 import { expectIdentity } from '../../../test/support/expect-identity.ts'
-import type { JsonObject } from '../../protocol/model.ts'
-import { decodeCard } from './decode-card.ts'
-import { encodeCard } from './encode-card.ts'
-import { AgentCard, SecurityScheme } from './security-schemas.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { decodeCard, encodeCard } from './card.ts'
+import { AgentCard, SecurityScheme } from './schemas.ts'
 
 it('a card comes back as it went although names of its schemes can be taken for others', () => {
   const names = fc.constantFrom('a', 'b', 'a.password', 'a.clientCredentials', 'a.password.implicit')

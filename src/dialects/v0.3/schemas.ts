@@ -1,9 +1,22 @@
+import type { JsonObject } from '../../base/json.ts'
 import type { TaskState } from '../../protocol/model.ts'
-import { id, maxWords } from '../limits.ts'
-import { object, optional } from '../object-shape.ts'
-import { bytes, timestamp } from '../proto-shape.ts'
-import { boolean, list, string, struct } from '../shape.ts'
-import { marked, tagged, word } from '../tagged-shape.ts'
+import { object, optional } from '../../schema/object.ts'
+import { bytes, int32, timestamp } from '../../schema/proto.ts'
+import {
+  boolean,
+  hinted,
+  list,
+  map,
+  readObject,
+  type Shape,
+  string,
+  struct,
+  type TypeOf,
+  wrongValue,
+} from '../../schema/schema.ts'
+import { marked, tagged, word } from '../../schema/tagged.ts'
+import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
+import { unread } from '../unread.ts'
 
 /** The objects of A2A 0.3 in its JSON form, in which most say by `kind` what they are. Those of 0.2 are the same. */
 
@@ -86,4 +99,190 @@ export const StreamEvent = tagged('kind', {
     lastChunk: optional(boolean()),
     metadata,
   }),
+})
+
+/** What a caller who mixes other versions of A2A into 0.3 should write instead. */
+
+const partForms = 'in 0.3 write {"kind": "text", "text": …}, {"kind": "file", "file": …} or {"kind": "data", "data": …}'
+
+export function hintForPart(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || 'kind' in value) return undefined
+  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
+  if ('text' in value || 'raw' in value || 'url' in value) {
+    return `a part without "kind" looks like A2A 1.0; ${partForms}`
+  }
+  return undefined
+}
+
+export function hintForRole(value: unknown): string | undefined {
+  if (value !== 'ROLE_USER' && value !== 'ROLE_AGENT') return undefined
+  return `"${value}" looks like A2A 1.0; in 0.3 write "${value.slice(5).toLowerCase()}"`
+}
+
+/** What few ask for: where agents call, and lists of tasks. */
+
+export const PushConfig = object({
+  id: optional(id),
+  url: string({ min: 1 }),
+  token: optional(string()),
+  authentication: optional(object({ schemes: words, credentials: optional(string()) })),
+})
+
+export const TaskPushConfig = object({ taskId: id, pushNotificationConfig: PushConfig })
+
+export const TaskPage = object({
+  tasks: list(Task),
+  nextPageToken: string(),
+  pageSize: int32({ min: 0 }),
+  totalSize: int32({ min: 0 }),
+})
+
+/** What a caller sends, as params of JSON-RPC. */
+
+const SentMessage = marked(
+  'kind',
+  'message',
+  object({
+    ...messageFields,
+    role: hinted(word('user'), hintForRole),
+    parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+  }),
+)
+
+const SendConfiguration = object({
+  acceptedOutputModes: optional(words),
+  blocking: optional(boolean()),
+  historyLength: optional(historyLength),
+  pushNotificationConfig: optional(PushConfig),
+})
+
+export const SendParams = object({ message: SentMessage, configuration: optional(SendConfiguration), metadata })
+
+/** Of one task: to cancel it, to follow it, or to list its push configs. */
+export const TaskParams = object({ id, metadata })
+
+export const GetTaskParams = object({ id, historyLength: optional(historyLength), metadata })
+
+/** As far as years have four digits. */
+const latest = Date.parse('9999-12-31T23:59:59.999Z')
+
+const milliseconds: Shape<number> = {
+  read(value) {
+    if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= latest) return Number(value)
+    throw wrongValue('a time in milliseconds since 1970', value)
+  },
+  form: { is: 'integer', min: 0, max: latest },
+}
+
+export const ListTasksParams = object({
+  contextId: optional(id),
+  status: optional(State),
+  pageSize: optional(pageSize),
+  pageToken: optional(string({ max: 4096 })),
+  historyLength: optional(historyLength),
+  lastUpdatedAfter: optional(milliseconds),
+  includeArtifacts: optional(boolean()),
+  metadata,
+})
+
+export const GetPushConfigParams = object({ id, pushNotificationConfigId: optional(id), metadata })
+
+export const DeletePushConfigParams = object({ id, pushNotificationConfigId: id, metadata })
+
+const text = optional(string())
+const texts = list(string())
+
+const addressFields = {
+  url: string(),
+  preferredTransport: text,
+  additionalInterfaces: optional(list(object({ url: string(), transport: string() }))),
+  // Only since 0.2.5.
+  protocolVersion: text,
+}
+
+/** The members of a card that say where the agent can be reached. */
+export const Addresses = object(addressFields)
+
+const Capabilities = object({
+  streaming: optional(boolean()),
+  pushNotifications: optional(boolean()),
+  stateTransitionHistory: optional(boolean()),
+  extensions: optional(
+    list(object({ uri: string(), description: text, required: optional(boolean()), params: optional(struct()) })),
+  ),
+})
+
+export const skillFields = {
+  id: string(),
+  name: string(),
+  description: string(),
+  tags: texts,
+  examples: optional(texts),
+  inputModes: optional(texts),
+  outputModes: optional(texts),
+}
+
+export const cardFields = {
+  ...addressFields,
+  name: string(),
+  description: string(),
+  version: string(),
+  capabilities: Capabilities,
+  defaultInputModes: texts,
+  defaultOutputModes: texts,
+  provider: optional(object({ organization: string(), url: string() })),
+  documentationUrl: text,
+  iconUrl: text,
+  supportsAuthenticatedExtendedCard: optional(boolean()),
+  signatures: optional(list(object({ protected: string(), signature: string(), header: optional(struct()) }))),
+}
+
+const security = optional(unread())
+
+/** A card that does not say who may call. */
+export const OpenCard = object({
+  ...cardFields,
+  skills: list(object({ ...skillFields, security })),
+  securitySchemes: security,
+  security,
+})
+
+const textSecuritySchemas = optional(string())
+
+const flowFields = { refreshUrl: textSecuritySchemas, scopes: map(string()) }
+
+const OAuthFlows = object({
+  authorizationCode: optional(object({ authorizationUrl: string(), tokenUrl: string(), ...flowFields })),
+  clientCredentials: optional(object({ tokenUrl: string(), ...flowFields })),
+  implicit: optional(object({ authorizationUrl: string(), ...flowFields })),
+  password: optional(object({ tokenUrl: string(), ...flowFields })),
+})
+
+const schemes = {
+  apiKey: object({ name: string(), in: word('cookie', 'header', 'query'), description: textSecuritySchemas }),
+  http: object({ scheme: string(), bearerFormat: textSecuritySchemas, description: textSecuritySchemas }),
+  oauth2: object({ flows: OAuthFlows, oauth2MetadataUrl: textSecuritySchemas, description: textSecuritySchemas }),
+  openIdConnect: object({ openIdConnectUrl: string(), description: textSecuritySchemas }),
+  mutualTLS: object({ description: textSecuritySchemas }),
+}
+const KnownScheme = tagged('type', schemes)
+
+/** A scheme of a type or with flows that we do not know is no reason to refuse the card: it is only of no use. */
+export const SecurityScheme: Shape<TypeOf<typeof KnownScheme> | { readonly unusable: JsonObject }> = {
+  read(value) {
+    const source = readObject(value)
+    if (typeof source.type !== 'string' || !Object.hasOwn(schemes, source.type)) return { unusable: source }
+    const scheme = KnownScheme.read(source)
+    return 'oauth2' in scheme && Object.keys(scheme.oauth2.flows).length === 0 ? { unusable: source } : scheme
+  },
+  form: KnownScheme.form,
+}
+
+const requirements = optional(list(map(list(string()))))
+
+export const AgentCard = object({
+  ...cardFields,
+  skills: list(object({ ...skillFields, security: requirements })),
+  securitySchemes: optional(map(SecurityScheme)),
+  security: requirements,
 })

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task } from '../../protocol/model.ts'
-import { speakers } from '../all.ts'
+import { speakers } from '../server-dialects.ts'
 import { v0_1Client } from '../v0.1/client.ts'
-import { v0_3, v0_3Client } from './index.ts'
+import { v0_3, v0_3Client } from './server.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 const said = { messageId: 'm', role: 'agent' as const, parts: [{ text: 'Done' }], taskId: 'T', contextId: 'C' }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { SecurityRequirement, SecurityScheme } from '../../protocol/security.ts'
-import { lenientOf } from '../or-leniently.ts'
+import type { SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
+import { lenientOf } from '../read.ts'
+import * as strict from './card.ts'
 import { v1_0Client } from './client.ts'
-import * as strict from './decode-card.ts'
 
 const { decodeCard } = await lenientOf(v1_0Client)
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
-import { decodeError, decodeHttpError } from '../decode-error.ts'
+import { decodeError, decodeHttpError } from '../errors.ts'
 import { encodeError, encodeFirstHttpError, encodeHttpError } from './errors.ts'
 
 const errorInfo = 'type.googleapis.com/google.rpc.ErrorInfo'

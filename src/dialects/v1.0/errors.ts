@@ -1,5 +1,5 @@
+import type { JsonObject } from '../../base/json.ts'
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
-import type { JsonObject } from '../../protocol/model.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 
 export function encodeError(error: A2AError): WireError {

@@ -1,8 +1,10 @@
+import type { Json } from '../../base/json.ts'
 import type { AgentCard } from '../../protocol/card.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { Json, Part, Task, TaskStatus } from '../../protocol/model.ts'
+import type { Part, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
+import { generation, unknownMoment } from '../codec.ts'
 import type { Reading } from '../dialect.ts'
 import {
   base64,
@@ -20,8 +22,7 @@ import {
   unusual,
   wordOf,
 } from '../plain-reader.ts'
-import { generation, unknownMoment } from '../unnumbered.ts'
-import { roleNames, stateNames } from './words.ts'
+import { roleNames, stateNames } from './schemas.ts'
 
 /**
  * A2A 1.0 as nearly all agents write it. What is written in any other way that the proto allows, is seldom asked for, or

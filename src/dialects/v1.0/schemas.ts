@@ -1,26 +1,41 @@
-import { assumed } from '../assumed.ts'
-import { id, maxWords } from '../limits.ts'
-import { implicit, object, optional } from '../object-shape.ts'
-import { bytes, int32, protoEnum, timestamp } from '../proto-shape.ts'
-import { boolean, json, list, string, struct } from '../shape.ts'
-import { roleNames, stateNames } from './words.ts'
+import type { Role as RoleWords, TaskState } from '../../protocol/model.ts'
+import { assumed, implicit, object, optional } from '../../schema/object.ts'
+import { bytes, int32, protoEnum, timestamp } from '../../schema/proto.ts'
+import { boolean, hinted, json, list, map, string, struct } from '../../schema/schema.ts'
+import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
+import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
+
+/** How the enums of `lf.a2a.v1` are written, in the order of their numbers from 1 on. */
+
+export const stateNames: Readonly<Record<TaskState, string>> = {
+  submitted: 'TASK_STATE_SUBMITTED',
+  working: 'TASK_STATE_WORKING',
+  completed: 'TASK_STATE_COMPLETED',
+  failed: 'TASK_STATE_FAILED',
+  canceled: 'TASK_STATE_CANCELED',
+  'input-required': 'TASK_STATE_INPUT_REQUIRED',
+  rejected: 'TASK_STATE_REJECTED',
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+}
+
+export const roleNames: Readonly<Record<RoleWords, string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }
 
 /** The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`. */
 
-export const State = protoEnum('TASK_STATE_UNSPECIFIED', stateNames)
+const State = protoEnum('TASK_STATE_UNSPECIFIED', stateNames)
 
-export const Role = protoEnum('ROLE_UNSPECIFIED', roleNames)
+const Role = protoEnum('ROLE_UNSPECIFIED', roleNames)
 
-export const words = list(string({ min: 1 }), { max: maxWords })
-export const tenant = implicit(string({ max: 256 }))
-export const metadata = optional(struct())
+const words = list(string({ min: 1 }), { max: maxWords })
+const tenant = implicit(string({ max: 256 }))
+const metadata = optional(struct())
 
-export const Part = object(
+const Part = object(
   { filename: implicit(string()), mediaType: implicit(string()), metadata },
   { oneOf: { text: string(), raw: bytes(), url: string({ min: 1 }), data: json() } },
 )
 
-export const messageFields = {
+const messageFields = {
   messageId: id,
   role: Role,
   contextId: implicit(id),
@@ -77,7 +92,7 @@ export const StreamResponse = object(
   },
 )
 
-export const pushFields = {
+const pushFields = {
   tenant,
   id: implicit(id),
   url: string({ min: 1 }),
@@ -99,4 +114,100 @@ export const ListTasksResponse = object({
   nextPageToken: assumed(string(), ''),
   pageSize: count,
   totalSize: count,
+})
+
+/** What a caller who mixes older versions of A2A into 1.0 should write instead. */
+
+const partForms = 'in 1.0 write {"text": …}, {"raw": base64}, {"url": …} or {"data": …}'
+
+function hintForPart(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partForms}`
+  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
+  return undefined
+}
+
+function hintForRole(value: unknown): string | undefined {
+  if (value !== 'user' && value !== 'agent') return undefined
+  return `"${value}" looks like A2A 0.3 or older; in 1.0 write "ROLE_${value.toUpperCase()}"`
+}
+
+/** What a caller sends: the request messages of the proto. */
+
+const SentMessage = object({
+  ...messageFields,
+  role: hinted(Role, hintForRole),
+  parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+})
+
+const SendConfiguration = object({
+  acceptedOutputModes: implicit(words),
+  taskPushNotificationConfig: optional(PushConfig),
+  historyLength: optional(historyLength),
+  returnImmediately: implicit(boolean()),
+})
+
+export const SendMessageRequest = object({
+  tenant,
+  message: SentMessage,
+  configuration: optional(SendConfiguration),
+  metadata,
+})
+
+export const GetTaskRequest = object({ tenant, id, historyLength: optional(historyLength) })
+
+const pageToken = implicit(string({ max: 4096 }))
+
+export const ListTasksRequest = object({
+  tenant,
+  contextId: implicit(id),
+  status: implicit(State),
+  pageSize: optional(pageSize),
+  pageToken,
+  historyLength: optional(historyLength),
+  statusTimestampAfter: optional(timestamp()),
+  includeArtifacts: optional(boolean()),
+})
+
+export const CancelTaskRequest = object({ tenant, id, metadata })
+
+export const SubscribeToTaskRequest = object({ tenant, id })
+
+/** The proto leaves the task optional only because REST has it in the path. */
+export const CreatePushConfigRequest = object({ ...pushFields, taskId: id })
+
+/** Of one config: to get it, or to delete it. */
+export const PushConfigRequest = object({ tenant, taskId: id, id })
+
+export const ListPushConfigsRequest = object({ tenant, taskId: id, pageSize: implicit(pageSize), pageToken })
+
+export const GetExtendedCardRequest = object({ tenant })
+
+const securityRequirements = implicit(list(Requirement))
+
+export const AgentInterface = object({
+  url: string({ min: 1 }),
+  protocolBinding: string({ min: 1 }),
+  protocolVersion: string({ min: 1 }),
+  tenant: implicit(string()),
+})
+
+const Capabilities = object({
+  streaming: optional(boolean()),
+  pushNotifications: optional(boolean()),
+  extendedAgentCard: optional(boolean()),
+  extensions,
+})
+
+export const AgentSkill = object({ ...skillFields, securityRequirements })
+
+export const AgentCard = object({
+  ...cardFields,
+  supportedInterfaces: list(AgentInterface, { min: 1 }),
+  capabilities: assumed(Capabilities, {}),
+  skills: assumed(list(AgentSkill), []),
+  documentationUrl: optional(string()),
+  iconUrl: optional(string()),
+  securitySchemes: optional(map(Scheme)),
+  securityRequirements,
 })

@@ -1,16 +1,58 @@
-import type { JsonSchemaType, Tool as McpTool, Progress } from '@modelcontextprotocol/client'
+import type { CallToolResult, JsonSchemaType, Tool as McpTool, Progress } from '@modelcontextprotocol/client'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Json, JsonObject } from '../../base/json.ts'
+import { traceHeaders } from '../../base/trace-context.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { JsonObject } from '../../protocol/model.ts'
-import { traceHeaders } from '../../protocol/trace.ts'
-import { type LocalTool, localTool, type Tool, type ToolContext } from '../tool.ts'
-import { partsResult } from '../tool-result.ts'
-import type { ToolSource } from '../toolbox.ts'
-import { createConnection } from './connection.ts'
+import type { Part } from '../../protocol/model.ts'
+import { type LocalTool, localTool, type Tool, type ToolContext } from '../tools/tool.ts'
+import { partsResult } from '../tools/tool-result.ts'
+import type { ToolSource } from '../tools/toolbox.ts'
+import { createConnection, loadMcp } from './connection.ts'
 import { listTools, readTool } from './list-tools.ts'
-import { loadMcp } from './load.ts'
-import { toParts } from './mcp-content.ts'
 import type { McpAddress, McpProblem, McpToolsOptions } from './options.ts'
+
+type Block = CallToolResult['content'][number]
+
+/** What a tool of MCP gives, as parts: its content, or what is structured of it if that is all there is. */
+function toParts({ content = [], structuredContent }: CallToolResult): readonly Part[] {
+  const parts = content.map(toPart)
+  if (structuredContent === undefined) return parts
+  const data = { data: structuredContent as Json, mediaType: 'application/json' }
+  // Servers repeat it as text for those who do not know of it.
+  const text = JSON.stringify(structuredContent)
+  const others = parts.filter((part) => !('text' in part && isSameJson(part.text, text)))
+  return [data, ...others]
+}
+
+function isSameJson(one: string, other: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(one)) === other
+  } catch {
+    return false
+  }
+}
+
+function toPart(block: Block): Part {
+  switch (block.type) {
+    case 'text':
+      return { text: block.text }
+    case 'image':
+    case 'audio':
+      return { raw: block.data, mediaType: block.mimeType }
+    case 'resource_link':
+      return { url: block.uri, filename: block.name, ...(block.mimeType && { mediaType: block.mimeType }) }
+    case 'resource': {
+      const { uri, mimeType } = block.resource
+      const about = { filename: nameIn(uri), ...(mimeType && { mediaType: mimeType }) }
+      return 'blob' in block.resource ? { raw: block.resource.blob, ...about } : { text: block.resource.text, ...about }
+    }
+  }
+}
+
+/** The last of its path. */
+function nameIn(uri: string): string {
+  return /([^/?#]+)\/?(?:[?#].*)?$/.exec(uri)?.[1] ?? uri
+}
 
 type FromJsonSchema = typeof import('@modelcontextprotocol/client').fromJsonSchema
 

@@ -1,11 +1,10 @@
-import type { RemoteKeysOptions } from '../../auth/jwks.ts'
-import { isLoopback } from '../../http/loopback.ts'
-import type { Fetch } from '../../http/outbound.ts'
-import type { PushDelivery } from './delivery.ts'
+import type { RemoteKeysOptions } from '../../auth/jwt.ts'
+import type { Fetch } from '../../http/fetch.ts'
+import { isLoopback } from '../../http/origin.ts'
 import type { DeliveryMemory } from './delivery-memory.ts'
-import type { OrderOptions } from './order.ts'
+import type { OrderOptions, PushDelivery } from './ordering.ts'
 import type { RefusalReason } from './refusal.ts'
-import type { RegistrationsOptions } from './registrations.ts'
+import type { RegistrationsOptions } from './registration-tokens.ts'
 import type { Signer } from './signers.ts'
 
 export interface ReceiveOptions extends RegistrationsOptions {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readPayload } from './read-payload.ts'
+import { readPayload } from './read-delivery.ts'
 
 const timestamp = '2026-01-01T00:00:00.000Z'
 const part = { kind: 'text', text: 'hi' }

@@ -12,7 +12,7 @@ import {
   tokenOf,
 } from '../../../test/support/push.ts'
 import type { RefusedDelivery } from './options.ts'
-import { receive } from './receive.ts'
+import { receive } from './receiver.ts'
 
 describe('a delivery with a token', () => {
   it('is told as an event of a stream, with all that its head says', async () => {

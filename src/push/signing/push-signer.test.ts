@@ -1,10 +1,8 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { keyRing, newSigningKey } from '../../auth/key-ring.ts'
-import { contentDigest, isDigestOf } from './content-digest.ts'
+import { contentDigest, isDigestOf, readSignatureInputs, signatureBase, signatureOf } from './http-signature.ts'
 import { pushSigner } from './push-signer.ts'
-import { signatureBase } from './signature-base.ts'
-import { readSignatureInputs, signatureOf } from './signature-input.ts'
 
 const issuer = 'https://agent.example.com'
 const url = 'https://me.example.com/hook?tenant=1'

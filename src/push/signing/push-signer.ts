@@ -1,12 +1,39 @@
 import { SignJWT } from 'jose'
-import { toHex } from '../../auth/digest.ts'
 import { type KeyRing, keyRing, type SigningKey } from '../../auth/key-ring.ts'
-import { pushHeaders } from '../headers.ts'
-import type { PushRequest, SignPush } from '../request.ts'
-import { digest } from './content-digest.ts'
-import { httpSignature } from './http-signature.ts'
-import { signedClaims } from './signed-claims.ts'
-import type { Signing } from './signing.ts'
+import { toHex } from '../../base/hash.ts'
+import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
+import { digest, httpSignature, type Signing } from './http-signature.ts'
+
+/** What of the head of a delivery a token says, too, so that nobody changes it on the way. */
+const claimHeaders = {
+  taskId: pushHeaders.taskId,
+  generation: pushHeaders.generation,
+  previousGeneration: pushHeaders.previous,
+  attempt: pushHeaders.attempt,
+} as const
+
+type Claims = Readonly<Partial<Record<keyof typeof claimHeaders, string>>>
+
+function signedClaims(header: (name: string) => string | undefined): Claims {
+  const claims: Record<string, string> = {}
+  for (const [claim, name] of Object.entries(claimHeaders)) {
+    const value = header(name)
+    if (value !== undefined) claims[claim] = value
+  }
+  return claims
+}
+
+/** The first header that says something else than the token, if there is one. */
+export function contradiction(
+  claims: Readonly<Record<string, unknown>>,
+  header: (name: string) => string | undefined,
+): string | undefined {
+  for (const [claim, name] of Object.entries(claimHeaders)) {
+    const value = header(name)
+    if (value !== undefined && claims[claim] !== value) return name
+  }
+  return undefined
+}
 
 export interface PushSignerOptions {
   /** Those that are published at `/.well-known/jwks.json` below the issuer. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { compareVersions } from './versions.ts'
+import { compareVersions } from './read-catalog.ts'
 
 it('versions are sorted as semantic versioning has it, what is none first', () => {
   const sorted = [

@@ -1,9 +1,9 @@
-import { withDeadline } from '../../http/deadline.ts'
+import { withDeadline } from '../../base/abort.ts'
+import type { JsonObject } from '../../base/json.ts'
+import type { Fetch } from '../../http/fetch.ts'
 import { parseJson } from '../../http/json.ts'
-import type { Fetch } from '../../http/outbound.ts'
 import { readLimited } from '../../http/read-limited.ts'
-import type { JsonObject } from '../../protocol/model.ts'
-import { sayProblem } from '../problem.ts'
+import { sayProblem } from '../conformance.ts'
 import { cardType, catalogType, type RefusedEntry, readCatalog } from './read-catalog.ts'
 
 export interface CatalogLimits {

@@ -1,5 +1,4 @@
-import type { A2AEntry } from '../entry.ts'
-import type { EntryStore } from '../entry-store.ts'
+import type { A2AEntry, EntryStore } from '../entry.ts'
 import { cardType } from './read-catalog.ts'
 
 /** Who publishes a catalog. */

@@ -1,7 +1,7 @@
-import { etagOf, matches } from '../../http/etag.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
+import { etagOf, matches } from '../../http/response-headers.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
-import { sayProblem } from '../problem.ts'
+import { sayProblem } from '../conformance.ts'
 
 const names: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',

@@ -1,6 +1,6 @@
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { eventStream, eventText, oneLine, sseHeaders } from '../../http/sse.ts'
-import type { RegistryChange } from '../follow.ts'
+import { eventStream, eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
+import type { RegistryChange } from '../changes.ts'
 import type { Registry } from '../registry.ts'
 import { problem } from './answers.ts'
 

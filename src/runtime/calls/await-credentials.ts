@@ -1,12 +1,11 @@
+import { linkSignals } from '../../base/abort.ts'
 import type { MessageEvent } from '../../protocol/events.ts'
-import { linkSignals } from '../linked-signal.ts'
-import { type Scene, stepIn } from '../scene.ts'
-import { type Brake, orHalted } from './brake.ts'
-import type { Contact } from './contact.ts'
-import type { Link } from './link.ts'
-import type { Asked } from './outcome.ts'
+import { type Scene, stepIn } from '../turns/turn-scope.ts'
+import { type Brake, orHalted } from './call-abort.ts'
 import type { Progress } from './progress.ts'
-import type { Relay } from './relay.ts'
+import type { Relay } from './questions.ts'
+import type { Contact } from './remote-task.ts'
+import type { Asked, Link } from './results.ts'
 
 export interface Waiting {
   readonly name: string

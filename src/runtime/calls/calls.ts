@@ -1,14 +1,21 @@
-import { CallFailed } from '../../agent/call-failed.ts'
-import type { AgentCall, CallAnswer, Calls, FanOutOptions, PlannedCall, Settled } from '../../agent/calling.ts'
-import { toParts } from '../../agent/content.ts'
-import { refusal } from '../../protocol/lineage.ts'
+import {
+  type AgentCall,
+  type CallAnswer,
+  CallFailed,
+  type Calls,
+  type FanOutOptions,
+  type PlannedCall,
+  type Settled,
+} from '../../agent/call-agent.ts'
+import { toParts } from '../../agent/turn-output.ts'
+import { refusal } from '../../protocol/extensions/lineage.ts'
 import { observe } from '../../protocol/telemetry.ts'
-import { type Scene, stepIn } from '../scene.ts'
-import { conduct } from './conduct.ts'
-import { failureOf } from './outcome.ts'
-import { nameOf, type Plan } from './plan.ts'
+import { type Scene, stepIn } from '../turns/turn-scope.ts'
+import { nameOf, type Plan } from './options.ts'
 import { createProgress } from './progress.ts'
-import { createQuestionQueue } from './queue.ts'
+import { createQuestionQueue } from './questions.ts'
+import { failureOf } from './results.ts'
+import { conduct } from './run-call.ts'
 
 export interface TurnCalls extends Calls {
   /** The turn is over: what it has not waited for is given up. */

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { callOf, gate, quiet, send, taskOf, until } from '../../../test/support/house.ts'
 import { begin, hang, processes, textIn } from '../../../test/support/mortal-processes.ts'
 import { type Agent, agent, type Run } from '../../agent/agent.ts'
-import { type Client, connect } from '../../client/index.ts'
+import { type Client, connect } from '../../entries/client.ts'
 import { createHandler } from '../../server/handler.ts'
 
 /** Another agent, which outlives the process that asks it. */

@@ -1,10 +1,9 @@
 import type { Appended, LeaseRequest } from '../../tasks/log.ts'
-import { type ClaimedRow, decodeClaimed } from './claims.ts'
-import type { Database } from './database.ts'
+import { type Database, Mismatch } from './connection.ts'
+import { type ClaimedRow, decodeClaimed } from './create.ts'
 import { isFree, leaseEnd } from './leases.ts'
-import { array, lines } from './text.ts'
-import { Mismatch } from './trouble.ts'
-import { changeBy, claimColumns, eventColumns, skipped, type Write } from './write.ts'
+import { array, lines } from './sql-text.ts'
+import { changeBy, claimColumns, eventColumns, skipped, type Write } from './write-batches.ts'
 
 export interface Append extends Write {
   readonly fence?: number

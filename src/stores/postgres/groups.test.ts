@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { encodeSingly } from '../event-batch.ts'
-import { createGroups } from './groups.ts'
-import type { Write } from './write.ts'
+import { encodeSingly } from '../event-rows.ts'
+import type { Write } from './write-batches.ts'
+import { createGroups } from './write-batches.ts'
 
 test('writes that wait together travel together, and in their order', async () => {
   const { groups, sent } = open(async (writes) => writes.map(() => 'stored'))

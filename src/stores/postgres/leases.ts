@@ -1,7 +1,7 @@
 import type { HeldLease, Lease, LeaseRequest, TaskHead } from '../../tasks/log.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection.ts'
 import { decodeHead, type HeadRow, selectHeads } from './heads.ts'
-import { array, decodeText, encodeText, lines } from './text.ts'
+import { array, decodeText, encodeText, lines } from './sql-text.ts'
 
 /** Leases run by the clock of the database, which is one for all. */
 export interface Leases {

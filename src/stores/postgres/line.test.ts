@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { PostgresClient, PostgresResult } from './driver.ts'
-import { createLine } from './line.ts'
+import type { PostgresClient, PostgresResult } from './connection.ts'
+import { createLine } from './connection.ts'
 
 /** A connection that answers when it is told to. */
 function createConnection() {

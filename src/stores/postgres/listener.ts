@@ -1,7 +1,12 @@
-import { createBackoff } from './backoff.ts'
-import { within } from './database.ts'
-import type { PostgresPool, PostgresResult, PostgresStatement } from './driver.ts'
-import { createLine, type Line } from './line.ts'
+import {
+  createBackoff,
+  createLine,
+  type Line,
+  type PostgresPool,
+  type PostgresResult,
+  type PostgresStatement,
+  within,
+} from './connection.ts'
 
 /** The one connection of a log that listens. It comes back by itself; what was told meanwhile is lost to it. */
 export interface Listener {

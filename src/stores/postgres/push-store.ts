@@ -1,7 +1,7 @@
 import type { PushStore, StoredWebhook, Webhook, WebhookKey } from '../../push/store.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection.ts'
 import { leaseEnd } from './leases.ts'
-import { array, decodeText, encodeText, lines } from './text.ts'
+import { array, decodeText, encodeText, lines } from './sql-text.ts'
 
 /** Webhooks in the schema of the log. Leases, and what is due, run by the clock of the database. */
 export function createPostgresPushStore(db: Database, look: <T>(ask: () => Promise<T>) => Promise<T>): PushStore {

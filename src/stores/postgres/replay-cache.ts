@@ -1,7 +1,7 @@
 import type { Claim, ReplayCache, Sighting } from '../../mesh/replay-cache.ts'
-import type { PostgresPool } from './driver.ts'
-import { openDatabase } from './open.ts'
-import { encodeText } from './text.ts'
+import type { PostgresPool } from './connection.ts'
+import { openDatabase } from './schema.ts'
+import { encodeText } from './sql-text.ts'
 
 export interface PostgresReplayCacheOptions {
   /** A `Pool` of the package `pg`; ending it is up to its maker. */

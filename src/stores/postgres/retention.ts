@@ -1,7 +1,7 @@
 import type { EndedPhase } from '../../protocol/states.ts'
 import type { ErasedTask, Whose } from '../../tasks/log.ts'
-import type { Database } from './database.ts'
-import { array, decodeText, encodeText } from './text.ts'
+import type { Database } from './connection.ts'
+import { array, decodeText, encodeText } from './sql-text.ts'
 
 /** They answer which tasks they touched. What another replica is removing right now they leave to it. */
 export interface Retention {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { array, decodeText, encodeText, lines } from './text.ts'
+import { array, decodeText, encodeText, lines } from './sql-text.ts'
 
 const anything = fc.string({
   unit: fc.oneof(fc.string({ unit: 'binary', maxLength: 1 }), fc.constantFrom('\\', '\0', '\n', '\ud800', 'e')),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { SqliteDatabase } from './driver.ts'
+import type { SqliteDatabase } from './connection.ts'
 import { createGroupCommit } from './group-commit.ts'
 
 test('writes of one turn become one transaction, in their order', async () => {

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished, test } from 'vitest'
-import { createWakeups } from '../../tasks/wakeups.ts'
-import { nodeDriver } from './driver.ts'
-import { createNeighbours } from './neighbours.ts'
-import { openDatabase } from './open.ts'
+import { createWakeups } from '../../tasks/follow.ts'
+import { nodeDriver } from './connection.ts'
+import { createNeighbours } from './cross-process.ts'
+import { openDatabase } from './schema.ts'
 
 test('who waits is woken when the database can no longer be asked', async () => {
   const db = openDatabase(newFile(), nodeDriver)

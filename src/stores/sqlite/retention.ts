@@ -1,7 +1,6 @@
 import type { EndedPhase } from '../../protocol/states.ts'
 import type { ErasedTask, Whose } from '../../tasks/log.ts'
-import type { SqliteDatabase } from './driver.ts'
-import { securely } from './securely.ts'
+import { type SqliteDatabase, securely } from './connection.ts'
 
 /** They answer which tasks they touched. */
 export interface Retention {

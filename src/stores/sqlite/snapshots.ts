@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../tasks/log.ts'
-import type { SqliteDatabase } from './driver.ts'
+import type { SqliteDatabase } from './connection.ts'
 
 export interface Snapshots {
   newest(taskId: string): Snapshot | undefined

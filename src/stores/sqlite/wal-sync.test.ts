@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { createWalSync } from './wal-sync.ts'
+import { createWalSync } from './group-commit.ts'
 
 test('what is committed is synced from outside, and SQLite no longer waits for it', async () => {
   const { db, file } = open()

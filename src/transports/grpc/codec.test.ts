@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { decodeMessage, decodeNumbered, encodeMessage } from './codec.ts'
-import { messageNamed } from './registry.ts'
+import { messageNamed } from './proto-registry.ts'
 
 const Part = messageNamed('lf.a2a.v1.Part')
 const SendMessageRequest = messageNamed('lf.a2a.v1.SendMessageRequest')

@@ -1,10 +1,9 @@
 import { type DescMessage, fromBinary, type JsonValue, toJson } from '@bufbuild/protobuf'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
+import type { Json } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Json } from '../../protocol/model.ts'
-import { messageWriter } from './json-writer.ts'
-import { registry } from './registry.ts'
-import { WireWriter } from './wire-writer.ts'
+import { registry } from './proto-registry.ts'
+import { messageWriter, WireWriter } from './protobuf-writer.ts'
 
 /** A message as ProtoJSON. What the wire did not set is absent, as are defaults of fields without presence. */
 export function decodeMessage(type: DescMessage, bytes: Uint8Array): JsonValue {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { grpcIncoming } from '../../../test/support/grpc-incoming.ts'
-import { startDeadline } from './deadline.ts'
+import { startDeadline } from './answer-call.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

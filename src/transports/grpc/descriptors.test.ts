@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { compileDescriptors, currentDescriptors } from '../../../scripts/build-descriptors.ts'
-import { speakers } from '../../dialects/all.ts'
-import { a2aServices } from './a2a-services.ts'
-import { serviceNamed } from './registry.ts'
+import { speakers } from '../../dialects/server-dialects.ts'
+import { serviceNamed } from './proto-registry.ts'
+import { a2aServices } from './services.ts'
 
 const hasCompiler = existsSync(new URL('../../../node_modules/.bin/buf', import.meta.url))
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { dialledUrl } from './dialled-url.ts'
+import { dialledUrl } from './client.ts'
 
 it.each([
   ['https://a.test/grpc', undefined, 'https://a.test/grpc'],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { frame, grpcIncoming } from '../../../test/support/grpc-incoming.ts'
 import { collect } from '../../../test/support/house.ts'
 import { encodeFrame, readMessage, readMessages } from './frames.ts'
-import { messageNamed } from './registry.ts'
+import { messageNamed } from './proto-registry.ts'
 
 const hello = new TextEncoder().encode('hello')
 const limit = 16

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { v1_0 } from '../../dialects/v1.0/index.ts'
+import { v1_0 } from '../../dialects/v1.0/server.ts'
 import type { Load } from '../../http/load.ts'
 import { healthRpcs } from './health.ts'
-import { errorEncoder } from './rpc-status.ts'
+import { errorEncoder } from './status.ts'
 
 it('tells who watches when the server has too much to do, when that has passed, and when it goes', async () => {
   const draining = new AbortController()

@@ -1,9 +1,8 @@
+import type { JsonObject } from '../../base/json.ts'
 import type { Load } from '../../http/load.ts'
-import type { JsonObject } from '../../protocol/model.ts'
-import { methodNamed, serviceNamed } from './registry.ts'
+import { methodNamed, serviceNamed } from './proto-registry.ts'
 import type { Rpc } from './rpc.ts'
-import type { ErrorEncoder } from './rpc-status.ts'
-import { StatusError } from './status.ts'
+import { type ErrorEncoder, StatusError } from './status.ts'
 
 export interface HealthOptions {
   readonly encodeError: ErrorEncoder

@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { inflate, requireEncoding } from './inflate.ts'
+import { inflate, requireEncoding } from './frames.ts'
 
 const limit = 1_000
 const wrong = (status: string) => expect.objectContaining({ name: 'StatusError', status })

@@ -1,9 +1,9 @@
 import { type DescField, type DescMessage, fromJson, type JsonValue, ScalarType, toBinary } from '@bufbuild/protobuf'
 import fc, { type Arbitrary } from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Json } from '../../protocol/model.ts'
+import type { Json } from '../../base/json.ts'
 import { decodeMessage, encodeMessage } from './codec.ts'
-import { messageNamed, registry } from './registry.ts'
+import { messageNamed, registry } from './proto-registry.ts'
 
 const names = [
   'lf.a2a.v1.SendMessageResponse',

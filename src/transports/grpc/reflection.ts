@@ -1,11 +1,10 @@
 import { type DescFile, toBinary } from '@bufbuild/protobuf'
 import { base64Encode } from '@bufbuild/protobuf/wire'
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt'
-import type { JsonObject } from '../../protocol/model.ts'
-import { methodNamed, registry, serviceNamed } from './registry.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { methodNamed, registry, serviceNamed } from './proto-registry.ts'
 import type { Rpc } from './rpc.ts'
-import type { ErrorEncoder } from './rpc-status.ts'
-import { statusCodes } from './status.ts'
+import { type ErrorEncoder, statusCodes } from './status.ts'
 
 /** What a caller asks for is there, and the others are not. */
 interface Question {

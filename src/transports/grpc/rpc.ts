@@ -1,8 +1,8 @@
 import type { DescMethod } from '@bufbuild/protobuf'
+import type { Json } from '../../base/json.ts'
 import type { Incoming } from '../../http/exchange.ts'
-import type { Json } from '../../protocol/model.ts'
 import type { Numbers } from './codec.ts'
-import type { ErrorEncoder } from './rpc-status.ts'
+import type { ErrorEncoder } from './status.ts'
 
 /** One gRPC call and its answer, as the core sees them. Rims translate from and to HTTP/2. It never throws. */
 export type GrpcExchange = (incoming: GrpcIncoming) => Promise<GrpcOutgoing>

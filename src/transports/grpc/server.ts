@@ -1,18 +1,89 @@
-import type { ServerDialect } from '../../dialects/dialect.ts'
-import { v1_0 } from '../../dialects/v1.0/index.ts'
+import type { DescMethod } from '@bufbuild/protobuf'
+import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
+import { versionNotSupported } from '../../dialects/negotiate.ts'
+import { v1_0 } from '../../dialects/v1.0/server.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import type { Load } from '../../http/load.ts'
-import { limitsOf, type WireOptions } from '../options.ts'
-import { a2aRpcs } from './a2a-rpcs.ts'
-import { a2aServices } from './a2a-services.ts'
-import { type AnswerOptions, answerRpc, refusalHeaders } from './answer.ts'
+import type { Operation } from '../../protocol/service.ts'
+import { generationOf } from '../event-numbers.ts'
+import { namingExtensions, resumePointOf, versionOf, WireCall } from '../server/call.ts'
+import { openStream, operate, type Received } from '../server/invoke.ts'
+import { limitsOf, type WireOptions } from '../server/options.ts'
+import { type AnswerOptions, answerRpc, errorTrailers, refusalHeaders } from './answer-call.ts'
 import { healthRpcs } from './health.ts'
+import { methodNamed, pathOf, serviceNamed } from './proto-registry.ts'
 import { reflectionRpcs, reflectionServices } from './reflection.ts'
-import { pathOf } from './registry.ts'
-import type { GrpcExchange, GrpcOutgoing, Rpc } from './rpc.ts'
-import { errorEncoder } from './rpc-status.ts'
-import { StatusError } from './status.ts'
-import { errorTrailers } from './trailers.ts'
+import type { GrpcExchange, GrpcOutgoing, ReadRequest, Rpc } from './rpc.ts'
+import { type A2AService, a2aServices } from './services.ts'
+import { errorEncoder, StatusError } from './status.ts'
+
+export type A2AOptions = Pick<WireOptions, 'service' | 'principalOf' | 'originOf'>
+
+/** The methods of an A2A service by their paths. */
+function a2aRpcs(
+  { name, versions, statuses }: A2AService,
+  dialect: ServerDialect,
+  { service, principalOf, originOf }: A2AOptions,
+): ReadonlyMap<string, Rpc> {
+  const encodeError = errorEncoder(dialect, statuses)
+
+  /** Only those who are admitted have their message read. */
+  async function receive<O extends Operation>(
+    operation: O,
+    read: ReadRequest,
+    incoming: Incoming,
+  ): Promise<Received<O>> {
+    const version = versionOf(incoming)
+    if (version !== undefined && !versions.includes(version)) {
+      throw versionNotSupported(`${name} does not speak A2A ${version}`, { dialects: [dialect] })
+    }
+    const call = new WireCall(incoming, await principalOf(incoming), { originOf })
+    return { dialect, operation, params: await read(), call }
+  }
+
+  function rpcOf(method: DescMethod, operation: Operation): Rpc {
+    if (!isStream(operation)) {
+      return {
+        type: 'unary',
+        method,
+        encodeError,
+        async answer(read, incoming, reply) {
+          const received = await receive(operation, read, incoming)
+          const result = await operate(service, received)
+          reply.headers = namingExtensions(reply.headers, received.call, dialect)
+          return result ?? {}
+        },
+      }
+    }
+    return {
+      type: 'stream',
+      method,
+      encodeError,
+      async *answer(read, incoming, reply) {
+        const received = await receive(operation, read, incoming)
+        const { request, events, spell } = openStream(service, received, { after: resumePointOf(incoming) })
+        for await (const event of events) {
+          reply.headers = namingExtensions(reply.headers, received.call, dialect)
+          const wires = dialect.encodeEvent(spell ? spell(event) : event, request)
+          const last = wires.length - 1
+          // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
+          for (const [n, json] of wires.entries()) {
+            yield n === last ? { json, number: generationOf(event), follows: event.follows } : { json }
+          }
+        }
+      },
+    }
+  }
+
+  const described = serviceNamed(name)
+  const byPath = new Map<string, Rpc>()
+  // A method may be called by several names, but is described under one.
+  for (const [called, operation] of dialect.operations) {
+    const method = methodNamed(described, dialect.methods[operation] ?? called)
+    byPath.set(`/${name}/${called}`, rpcOf(method, operation))
+  }
+  return byPath
+}
 
 export interface GrpcOptions
   extends Pick<WireOptions, 'service' | 'principalOf' | 'originOf' | 'bodyLimit' | 'onError'> {

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import { v1_0 } from '../../dialects/v1.0/index.ts'
+import { v1_0 } from '../../dialects/v1.0/server.ts'
 import { A2AError, invalidParams } from '../../protocol/errors.ts'
+import { errorTrailers } from './answer-call.ts'
 import { decodeMessage } from './codec.ts'
-import { messageNamed } from './registry.ts'
+import { messageNamed } from './proto-registry.ts'
 import type { Metadata } from './rpc.ts'
-import { errorEncoder } from './rpc-status.ts'
-import { StatusError } from './status.ts'
-import { errorTrailers } from './trailers.ts'
+import { errorEncoder, StatusError } from './status.ts'
 
 const encodeError = errorEncoder(v1_0)
 

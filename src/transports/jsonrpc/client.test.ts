@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { callOf, collect, messageOf } from '../../../test/support/house.ts'
 import { v0_3Client } from '../../dialects/v0.3/client.ts'
 import { v1_0Client } from '../../dialects/v1.0/client.ts'
-import type { WireClientOptions } from '../client-options.ts'
+import type { WireClientOptions } from '../client/options.ts'
 import { createJsonRpcClient } from './client.ts'
 
 const url = 'http://a.test/rpc'

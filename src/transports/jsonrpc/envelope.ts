@@ -1,6 +1,6 @@
+import type { Json } from '../../base/json.ts'
 import type { WireError } from '../../dialects/dialect.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Json } from '../../protocol/model.ts'
 
 /** JSON-RPC 2.0 as A2A uses it: one request, always with an answer. */
 

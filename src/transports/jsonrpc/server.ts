@@ -1,15 +1,15 @@
 import { isStream, type ServerDialect } from '../../dialects/dialect.ts'
 import { negotiate, operationOf } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { eventStream, sseHeaders } from '../../http/sse.ts'
+import { eventStream, eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
+import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import { anonymous } from '../../protocol/model.ts'
-import { callerError } from '../caller-error.ts'
-import { openTexts, type Wording } from '../event-texts.ts'
-import { openStream, operate } from '../operate.ts'
-import { limitsOf, type WireOptions } from '../options.ts'
-import { readBody } from '../read-body.ts'
-import { acceptsStream, namingExtensions, resumePointOf, versionOf } from '../service-parameters.ts'
-import { WireCall } from '../wire-call.ts'
+import { acceptsStream, namingExtensions, resumePointOf, versionOf, WireCall } from '../server/call.ts'
+import { callerError, refusalHeaders } from '../server/errors.ts'
+import { openTexts, type Wording } from '../server/event-stream.ts'
+import { openStream, operate } from '../server/invoke.ts'
+import { limitsOf, type WireOptions } from '../server/options.ts'
+import { readBody } from '../server/read-body.ts'
 import {
   failureText,
   missingId,
@@ -20,8 +20,76 @@ import {
   successStart,
   successText,
 } from './envelope.ts'
-import { inStream, jsonHeaders, refusal } from './refusal.ts'
-import { unadmitted } from './unadmitted.ts'
+
+/** JSON-RPC tells its errors in the body. Only what HTTP itself acts upon (proxies, retries) gets a status of its own. */
+export const httpStatus: Readonly<Record<ErrorCode, number>> = {
+  'parse-error': 200,
+  'invalid-request': 200,
+  'method-not-found': 200,
+  'invalid-params': 200,
+  internal: 200,
+  'task-not-found': 200,
+  'task-expired': 200,
+  'task-not-cancelable': 200,
+  'task-ended': 200,
+  'push-not-supported': 200,
+  'unsupported-operation': 200,
+  'streaming-not-supported': 200,
+  'content-type-not-supported': 415,
+  'invalid-agent-response': 200,
+  'extended-card-not-configured': 200,
+  'extension-required': 200,
+  'version-not-supported': 200,
+  conflict: 200,
+  'payload-too-large': 413,
+  unauthenticated: 401,
+  forbidden: 403,
+  'rate-limited': 429,
+  unavailable: 503,
+  timeout: 200,
+  'input-timeout': 200,
+  'tool-failed': 200,
+  'context-not-found': 200,
+}
+
+const jsonHeaders = { 'content-type': 'application/json' }
+
+export type TextAnswer = Outgoing & { readonly body: string }
+
+/** An error as the answer to a call. */
+function refusal(id: RequestId, dialect: ServerDialect, error: A2AError): TextAnswer {
+  return {
+    status: httpStatus[error.code],
+    headers: { ...jsonHeaders, ...refusalHeaders(error) },
+    body: failureText(id, dialect.encodeError(error)),
+  }
+}
+
+/** SDKs before 1.0 that await a stream read no other answer, unless HTTP itself says that something is wrong. */
+function inStream(answer: TextAnswer): Outgoing {
+  if (answer.status !== 200) return answer
+  return { status: 200, headers: sseHeaders, body: eventText({ event: 'error', data: oneLine(answer.body) }) }
+}
+
+/** Bytes of a call by somebody who is not let in: enough to learn in which words to say so. */
+const glance = 64 * 1024
+
+/** Answers who is not let in, under the id and in the dialect of the call if it is short. Nothing of it is done. */
+async function unadmitted(incoming: Incoming, options: WireOptions, error: A2AError): Promise<Outgoing> {
+  let id: RequestId = null
+  let dialect: ServerDialect = options.dialects[0]
+  try {
+    const { bodyLimit, jsonDepth } = limitsOf(options)
+    const envelope = readEnvelope(await readBody(incoming, { bodyLimit: Math.min(bodyLimit, glance), jsonDepth }))
+    id = readId(envelope) ?? null
+    const { method, params } = readCall(envelope)
+    const proposal = { version: versionOf(incoming), method, params, acceptsStream: acceptsStream(incoming) }
+    dialect = await negotiate(proposal, options, async () => undefined)
+  } catch {
+    // It is refused in any case.
+  }
+  return refusal(id, dialect, error)
+}
 
 /** Answers one POST. It never throws: whatever goes wrong is an answer. */
 export type JsonRpc = (incoming: Incoming) => Promise<Outgoing>

@@ -3,9 +3,8 @@ import { callOf, collect, messageOf } from '../../../test/support/house.ts'
 import { v0_1Client } from '../../dialects/v0.1/client.ts'
 import { v0_3ProtoClient } from '../../dialects/v0.3-proto/client.ts'
 import { v1_0Client } from '../../dialects/v1.0/client.ts'
-import type { WireClientOptions } from '../client-options.ts'
-import { possibleBases } from './bases.ts'
-import { createRestClient } from './client.ts'
+import type { WireClientOptions } from '../client/options.ts'
+import { createRestClient, possibleBases } from './client.ts'
 
 function clientOf(
   answer: (request: Request) => Response | Promise<Response>,

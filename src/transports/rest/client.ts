@@ -1,11 +1,23 @@
-import type { RestPlace } from '../../dialects/dialect.ts'
-import { isObject } from '../../dialects/is-object.ts'
-import type { JsonObject } from '../../protocol/model.ts'
-import type { Service } from '../../protocol/service.ts'
-import type { WireClientOptions } from '../client-options.ts'
-import { failures } from '../on-failure.ts'
-import { type Composed, createWireClient, type Speech } from '../wire-client.ts'
-import { possibleBases } from './bases.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
+import type { ClientDialect, RestPlace } from '../../dialects/dialect.ts'
+import { type A2AError, inContext } from '../../protocol/errors.ts'
+import type { Operation, Service } from '../../protocol/service.ts'
+import { errorsOf, failures, foreignAnswer, toldError } from '../client/failures.ts'
+import { type Composed, createWireClient, type Speech } from '../client/http-client.ts'
+import type { WireClientOptions } from '../client/options.ts'
+import type { Answer } from '../client/read-response.ts'
+
+/**
+ * What the paths of REST may follow: the address of the card and the prefix of the version. Some cards have the prefix
+ * in the address already, others forget what the server itself was mounted at.
+ */
+export function possibleBases(url: string, prefix: string): readonly string[] {
+  const plain = url.replace(/[?#].*$/s, '').replace(/\/+$/, '')
+  const bare = plain.replace(/\/v1$/, '')
+  const other = prefix === '' ? `${bare}/v1` : bare
+  return [...new Set([`${plain}${prefix}`, plain, other, `${bare}${prefix}`])]
+}
 
 export function createRestClient(options: WireClientOptions): Service {
   const { url, dialect } = options
@@ -65,4 +77,32 @@ function isFailure({ error, code, message }: JsonObject): boolean {
 function queryOf(query: JsonObject): string {
   const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, `${value}`]))
   return parameters.size === 0 ? '' : `?${parameters}`
+}
+
+/** What an answer tells that has no result. A path that does not exist, and a task that does not, may be told alike. */
+export async function readRefusal(answer: Answer, operation: Operation, dialect: ClientDialect): Promise<A2AError> {
+  const { status, body } = answer
+  const foreign = foreignAnswer(answer)
+  if (!isObject(body)) return foreign
+  const { decodeHttpError } = await errorsOf(dialect)
+  const told = toldError(decodeHttpError({ status, body }), answer)
+  if (isOfA2A(body)) return told
+  if (foreign.reason !== 'wrong-path') return isObject(body.error) ? told : foreign
+  return status === 404 && isAboutTask(operation) ? inContext(told, { reason: 'wrong-path' }) : foreign
+}
+
+/** In a stream the agent tells an error in an event, as the body that it would have been before it. */
+export async function readToldRefusal(body: JsonObject, dialect: ClientDialect): Promise<A2AError> {
+  const { decodeHttpError } = await errorsOf(dialect)
+  return decodeHttpError({ status: 500, body })
+}
+
+function isAboutTask(operation: Operation): boolean {
+  return operation !== 'sendMessage' && operation !== 'streamMessage' && operation !== 'listTasks'
+}
+
+/** Frameworks and proxies also answer in JSON, but not with a reason, a code of JSON-RPC or the type of an error. */
+function isOfA2A({ error, code, type }: JsonObject): boolean {
+  const details = isObject(error) && Array.isArray(error.details) ? error.details : []
+  return details.length > 0 || (typeof code === 'number' && code < 0) || typeof type === 'string'
 }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { ServerDialect } from '../../../src/dialects/dialect.ts'
-import { v0_1 } from '../../../src/dialects/v0.1/index.ts'
-import { v0_2 } from '../../../src/dialects/v0.2/index.ts'
-import { v0_3 } from '../../../src/dialects/v0.3/index.ts'
-import { v0_3House } from '../../../src/dialects/v0.3-house/index.ts'
-import { v0_3Proto } from '../../../src/dialects/v0.3-proto/index.ts'
+import { v0_1 } from '../../../src/dialects/v0.1/server.ts'
+import { v0_2 } from '../../../src/dialects/v0.2/server.ts'
+import { v0_3 } from '../../../src/dialects/v0.3/server.ts'
+import { v0_3House } from '../../../src/dialects/v0.3-house/server.ts'
+import { v0_3Proto } from '../../../src/dialects/v0.3-proto/server.ts'
 import { encodeFirstHttpError } from '../../../src/dialects/v1.0/errors.ts'
-import { v1_0 } from '../../../src/dialects/v1.0/index.ts'
+import { v1_0 } from '../../../src/dialects/v1.0/server.ts'
 import { A2AError, type ErrorCode } from '../../../src/protocol/errors.ts'
-import { httpStatus } from '../../../src/transports/jsonrpc/http-status.ts'
+import { httpStatus } from '../../../src/transports/jsonrpc/server.ts'
 
 /**
  * How every error is told: its number in 0.1, in 0.2 and 0.3, and in 1.0; the status of HTTP and the name of that of gRPC in

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import type { ClientDialect, ServerDialect } from '../../../src/dialects/dialect.ts'
-import { v0_1, v0_1Client } from '../../../src/dialects/v0.1/index.ts'
-import { v0_2, v0_2Client } from '../../../src/dialects/v0.2/index.ts'
-import { v0_3, v0_3Client } from '../../../src/dialects/v0.3/index.ts'
-import { v0_3House, v0_3HouseClient } from '../../../src/dialects/v0.3-house/index.ts'
-import { v0_3Proto, v0_3ProtoClient } from '../../../src/dialects/v0.3-proto/index.ts'
-import { v1_0, v1_0Client } from '../../../src/dialects/v1.0/index.ts'
+import { v0_1, v0_1Client } from '../../../src/dialects/v0.1/server.ts'
+import { v0_2, v0_2Client } from '../../../src/dialects/v0.2/server.ts'
+import { v0_3, v0_3Client } from '../../../src/dialects/v0.3/server.ts'
+import { v0_3House, v0_3HouseClient } from '../../../src/dialects/v0.3-house/server.ts'
+import { v0_3Proto, v0_3ProtoClient } from '../../../src/dialects/v0.3-proto/server.ts'
+import { v1_0, v1_0Client } from '../../../src/dialects/v1.0/server.ts'
 import { type Fate, fatesIn } from './losses.ts'
 
 const dialects: readonly (readonly [ServerDialect, ClientDialect])[] = [

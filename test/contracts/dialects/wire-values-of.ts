@@ -1,6 +1,6 @@
 import type { Arbitrary } from 'fast-check'
-import { isObject } from '../../../src/dialects/is-object.ts'
-import type { Json, JsonObject } from '../../../src/protocol/model.ts'
+import type { Json, JsonObject } from '../../../src/base/json.ts'
+import { isObject } from '../../../src/base/json.ts'
 import { arbitraryObjectOf } from '../../support/arbitrary-of.ts'
 import { type Described, schemaOf } from '../../support/schema-of.ts'
 

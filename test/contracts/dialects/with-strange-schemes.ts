@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check'
-import { isObject } from '../../../src/dialects/is-object.ts'
-import type { JsonObject } from '../../../src/protocol/model.ts'
+import type { JsonObject } from '../../../src/base/json.ts'
+import { isObject } from '../../../src/base/json.ts'
 
 /** Cards of which some have schemes of a kind that nobody knows, which may also be required. */
 export function withStrangeSchemes(

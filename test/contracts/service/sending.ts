@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Part } from '../../../src/protocol/model.ts'
-import { textOf } from '../../../src/protocol/parts.ts'
+import { textOf } from '../../../src/protocol/model.ts'
 import { callOf, messageOf, send, taskOf, until } from '../../support/house.ts'
 import { stateOf, tell, textsOf } from './story.ts'
 import type { ServiceContract } from './traits.ts'

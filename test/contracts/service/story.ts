@@ -2,7 +2,7 @@ import type { Turn } from '../../../src/agent/turn.ts'
 import type { A2AError } from '../../../src/protocol/errors.ts'
 import type { StreamEvent } from '../../../src/protocol/events.ts'
 import type { Artifact, Part, Task } from '../../../src/protocol/model.ts'
-import { textOf } from '../../../src/protocol/parts.ts'
+import { textOf } from '../../../src/protocol/model.ts'
 
 /** Does with a message whatever a caller has to understand: an answer, a question, a long wait, or work in pieces. */
 export async function tell(turn: Turn): Promise<string | undefined> {

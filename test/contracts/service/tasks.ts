@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { textOf } from '../../../src/protocol/parts.ts'
+import { textOf } from '../../../src/protocol/model.ts'
 import { callOf, messageOf, send, taskOf } from '../../support/house.ts'
 import { codeOf, stateOf, taskIdOf, tell, textsOf } from './story.ts'
 import type { ServiceContract } from './traits.ts'

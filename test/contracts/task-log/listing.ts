@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TaskState } from '../../../src/protocol/model.ts'
-import { ownerOf } from '../../../src/protocol/owner.ts'
+import { ownerOf } from '../../../src/protocol/principal.ts'
 import type { HeadPage, ListCursor, ListQuery, Others, TaskHead, TaskLog } from '../../../src/tasks/log.ts'
 import { type OpenLog, openForTest } from './opened-log.ts'
 import { begin, chunk, reply, status } from './samples.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { agent } from '../../../src/index.ts'
+import { agent } from '../../../src/entries/index.ts'
 import { shop } from './shop.ts'
 
 const Payment = z.enum(['card', 'invoice'])

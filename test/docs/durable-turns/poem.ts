@@ -1,4 +1,4 @@
-import { agent } from '../../../src/index.ts'
+import { agent } from '../../../src/entries/index.ts'
 import { model } from './model.ts'
 
 export const poems = agent({ name: 'Poet', recovery: 'resume' }, async (turn) => {

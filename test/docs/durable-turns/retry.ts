@@ -1,4 +1,4 @@
-import { agent } from '../../../src/index.ts'
+import { agent } from '../../../src/entries/index.ts'
 
 export const reports = agent({ name: 'Reports', recovery: { policy: 'retry', attempts: 5 } }, async (turn) => {
   if (turn.attempt > 1) await turn.status('working', 'Starting over')

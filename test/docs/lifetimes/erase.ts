@@ -1,4 +1,4 @@
-import type { Server } from '../../../src/index.ts'
+import type { Server } from '../../../src/entries/index.ts'
 
 export async function forgetAlice(server: Server) {
   const { tasks, pushConfigs } = await server.erase({ principal: { id: 'alice', tenant: 'acme' } })

@@ -1,4 +1,4 @@
-import { agent, serve } from '../../../src/index.ts'
+import { agent, serve } from '../../../src/entries/index.ts'
 
 const minute = 60_000
 const day = 24 * 60 * minute

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { WebSocketServer } from 'ws'
-import type { MeshLink, MeshPeer } from '../../../src/mesh/index.ts'
+import type { MeshLink, MeshPeer } from '../../../src/entries/mesh.ts'
 
 /** Beside envelopes that are posted, at the same port. */
 export function acceptSockets(server: Server, price: MeshPeer): void {

@@ -1,5 +1,5 @@
-import type { MeshLink, MeshPeer } from '../../../src/mesh/index.ts'
-import { createGuardedFetch } from '../../../src/node/guard/index.ts'
+import { createGuardedFetch } from '../../../src/entries/guard.ts'
+import type { MeshLink, MeshPeer } from '../../../src/entries/mesh.ts'
 
 const guarded = createGuardedFetch()
 

@@ -1,4 +1,4 @@
-import { apiKey, hashApiKey, newApiKey } from '../../../src/auth/index.ts'
+import { apiKey, hashApiKey, newApiKey } from '../../../src/entries/auth.ts'
 
 /** Once for each caller, who must keep the key: nobody can read it again. What is kept here is its hash. */
 export async function issueKey(id: string) {

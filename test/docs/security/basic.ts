@@ -1,4 +1,4 @@
-import { basic, hashPassword } from '../../../src/auth/index.ts'
+import { basic, hashPassword } from '../../../src/entries/auth.ts'
 
 export async function byPassword(password: string) {
   const ada = { password: await hashPassword(password), scopes: ['reports:read'] }

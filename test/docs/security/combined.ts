@@ -1,4 +1,4 @@
-import { type AuthOptions, apiKey, openId, type StoredKey } from '../../../src/auth/index.ts'
+import { type AuthOptions, apiKey, openId, type StoredKey } from '../../../src/entries/auth.ts'
 
 /** People of the company, or programs with a key that come with a token, too. */
 export function byOneOrBoth(issuer: string, audience: string, keys: readonly StoredKey[]): AuthOptions {

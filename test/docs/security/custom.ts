@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { custom } from '../../../src/auth/index.ts'
+import { custom } from '../../../src/entries/auth.ts'
 
 const digest = (name: string, secret: string) => createHmac('sha256', secret).update(name).digest()
 

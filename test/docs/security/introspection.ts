@@ -1,4 +1,4 @@
-import { oauth2 } from '../../../src/auth/index.ts'
+import { oauth2 } from '../../../src/entries/auth.ts'
 
 /** The agent is known to the provider by an id and a secret of its own, with which it looks tokens up. */
 export function byIntrospection(provider: string, clientId: string, clientSecret: string) {

@@ -1,4 +1,4 @@
-import { jwt } from '../../../src/auth/index.ts'
+import { jwt } from '../../../src/entries/auth.ts'
 
 /** Such as 'https://login.example.com', and what tokens for this agent name as their audience. */
 export function byToken(issuer: string, audience: string) {

@@ -1,4 +1,4 @@
-import { mutualTls } from '../../../src/auth/index.ts'
+import { mutualTls } from '../../../src/entries/auth.ts'
 
 /** `key` and `cert` are the server's own; `ca` vouches for callers. */
 export function byCertificate(key: string, cert: string, ca: string) {

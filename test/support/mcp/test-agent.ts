@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { A2AError, agent, skill } from '../../../src/index.ts'
-import { clientTools } from '../../../src/protocol/client-tools.ts'
-import type { JsonObject } from '../../../src/protocol/model.ts'
+import type { JsonObject } from '../../../src/base/json.ts'
+import { A2AError, agent, skill } from '../../../src/entries/index.ts'
+import { clientTools } from '../../../src/protocol/extensions/client-tools.ts'
 
 /** What has happened to it, for tests in the same process; elsewhere, the skill `canceled` tells. */
 let canceled = 0

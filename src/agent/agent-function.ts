@@ -1,0 +1,171 @@
+import type { Json } from '../base/json.ts'
+import type { Trace } from '../base/trace-context.ts'
+import type { AgentExtension } from '../protocol/card.ts'
+import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
+import type { Message, Part } from '../protocol/model.ts'
+import type { Inquire, Waiting } from './ask.ts'
+import { createFlow, isSubscribable, iterate, type Subscribable } from './observable.ts'
+import type { Turn } from './turn.ts'
+import type { ArtifactWriter, Content } from './turn-output.ts'
+
+/** What a turn ends with: content to answer, or nothing if the task says it all. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an author's function may simply end
+export type Result = Content | undefined | void
+
+/** What a stream of an agent consists of: content, which becomes an artifact, and events, which are told as they are. */
+export type Said = Result | StatusEvent | ArtifactEvent
+
+/**
+ * How an agent answers a message. A function that returns content answers with a message, unless it touched the task.
+ * A stream (a generator, an observable) always makes a task: content in it is streamed as an artifact, what a generator
+ * returns ends the task.
+ */
+export type Run = (turn: Turn) => Performance
+
+export type Performance = Result | Promise<Result> | AsyncIterable<Said, Result> | Subscribable<Said>
+
+/** A `Run` that may also speak in events. */
+export type DirectRun = (turn: Turn, direct: Direct) => Performance
+
+/** What speaks in events, and not in content. */
+export interface Direct {
+  /** Resolves when the event is stored. */
+  readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
+  readonly inquire: Inquire
+  readonly newArtifactId: () => string
+  /** What was said in other tasks of the context, oldest first. */
+  readonly earlier: () => Promise<readonly Message[]>
+  /** Only if turns are resumed. */
+  readonly journal?: Journal | undefined
+  /** What was done before is gone through again, and there is more of it. */
+  readonly isReplaying: () => boolean
+  /** From now on the caller knows it as a task. */
+  readonly becomesTask: () => void
+}
+
+/**
+ * Does a piece of work once, and gives what it gave also to a turn that is resumed in another process. Events that are
+ * told meanwhile bear the mark that the work is given as their `step`.
+ */
+export type Journal = <T extends Json>(name: string, work: (mark: string) => Promise<T>) => Promise<T>
+
+/** A thing that answers messages with a stream of events, such as an `AgentLoop`. */
+export interface Invocable {
+  /** What the card of its agent says of it. */
+  readonly extensions?: readonly AgentExtension[]
+  invoke(parts: readonly Part[], invocation: Invocation): Subscribable<Said> | AsyncIterable<Said, Result>
+}
+
+export interface Invocation {
+  readonly taskId: string
+  readonly contextId: string
+  /** What was said in the task before, oldest first. */
+  readonly history?: readonly Message[]
+  /** What was said in other tasks of the context, oldest first. */
+  readonly earlier?: () => Promise<readonly Message[]>
+  readonly signal?: AbortSignal
+  /** The turn that it is invoked for, if it is by an agent. */
+  readonly turn?: Turn
+  /** Gives the message that answers a question, once a status with a message of that id was told. */
+  readonly answerTo?: (messageId: string, waiting?: Waiting) => Promise<MessageEvent>
+  readonly newArtifactId?: () => string
+  readonly journal?: Journal
+  /** A turn that is resumed goes through what was done before, and there is more of it. */
+  readonly isReplaying?: () => boolean
+  /** The trace that it is a part of, if there is no turn. */
+  readonly trace?: Trace | undefined
+  /** Resolves when what was told so far is stored. */
+  readonly settled?: () => Promise<void>
+}
+
+/** Everything that an agent can be made of. */
+export type Work = DirectRun | Invocable | Subscribable<Said> | AsyncIterable<Said, Result>
+
+/** What work has to say in the card of its agent. */
+export function extensionsOf(work: Work | undefined): readonly AgentExtension[] {
+  return isInvocable(work) ? (work.extensions ?? []) : []
+}
+
+export function runOf(work: Work | undefined, name: string): DirectRun {
+  if (typeof work === 'function') return work
+  if (isInvocable(work)) return (turn, direct) => invoking(work, turn, direct)
+  if (isSubscribable<Said>(work)) return () => work
+  if (isAsyncIterable<Said, Result>(work)) return () => work
+  throw new TypeError(
+    `agent(${name}): expected a function, a loop, an observable or an async iterable, got ${work === null ? 'null' : typeof work}`,
+  )
+}
+
+interface Awaited {
+  readonly waiting: Waiting | undefined
+  readonly resolve: (answer: MessageEvent) => void
+  readonly reject: (reason: unknown) => void
+}
+
+/** Questions are asked where they stand in the stream: what was told before is stored before, and what follows waits. */
+async function* invoking(work: Invocable, turn: Turn, direct: Direct): AsyncGenerator<Said, undefined> {
+  const { message, taskId, contextId, history, signal } = turn
+  const { inquire, newArtifactId, earlier, journal, isReplaying } = direct
+  const awaited = new Map<string, Awaited>()
+  const answerTo = (messageId: string, waiting?: Waiting) =>
+    new Promise<MessageEvent>((resolve, reject) => awaited.set(messageId, { waiting, resolve, reject }))
+  const flow = createFlow()
+  const given = { taskId, contextId, history, earlier, signal, turn, answerTo, newArtifactId, settled: flow.settled }
+  const stream = work.invoke(message.parts, journal ? { ...given, journal, isReplaying } : given)
+  for await (const said of isSubscribable<Said>(stream) ? iterate(stream, signal, flow) : stream) {
+    const question = said !== undefined && isEvent(said) && said.type === 'status' ? said : undefined
+    const id = question?.status.message?.messageId ?? ''
+    const asker = awaited.get(id)
+    if (!question || !asker) {
+      yield said
+      continue
+    }
+    awaited.delete(id)
+    await inquire(question, asker.waiting).then(asker.resolve, asker.reject)
+  }
+}
+
+export function isEvent(said: Content | StatusEvent | ArtifactEvent): said is StatusEvent | ArtifactEvent {
+  return typeof said === 'object' && 'type' in said
+}
+
+export function isAsyncIterable<T, R>(value: unknown): value is AsyncIterable<T, R> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+function isInvocable(value: unknown): value is Invocable {
+  return typeof value === 'object' && value !== null && 'invoke' in value && typeof value.invoke === 'function'
+}
+
+/** Runs an author's function, of whichever form, to its end, and gives what it returned. */
+export async function perform(run: DirectRun, turn: Turn, direct: Direct): Promise<Content | undefined> {
+  const running = run(turn, direct)
+  if (isSubscribable<Said>(running)) return await tell(iterate(running, turn.signal), turn, direct)
+  if (isAsyncIterable<Said, Result>(running)) return await tell(running, turn, direct)
+  return (await running) ?? undefined
+}
+
+async function tell(
+  running: AsyncIterable<Said, Result>,
+  turn: Turn,
+  { emit, becomesTask }: Direct,
+): Promise<Content | undefined> {
+  becomesTask()
+  let output: ArtifactWriter | undefined
+  const steps = running[Symbol.asyncIterator]()
+  for (;;) {
+    const step = await steps.next()
+    if (step.done) {
+      await output?.close()
+      return step.value ?? undefined
+    }
+    const said = step.value
+    if (said === undefined) continue
+    if (isEvent(said)) {
+      await emit(said)
+      continue
+    }
+    output ??= turn.artifact('response')
+    await output.write(said)
+  }
+}

@@ -1,0 +1,45 @@
+import { sha256 } from '../base/hash.ts'
+
+/** What was verified before, by the digest of the credentials: they themselves are not kept. */
+export interface Verified<T> {
+  /** What these credentials stand for, at once if it is known; else `verify` says so, and until when. */
+  of(credentials: string, verify: () => Promise<Fresh<T>>): T | Promise<T>
+}
+
+export interface Fresh<T> {
+  readonly value: T
+  /** Milliseconds since 1970. Without it the value is not kept. */
+  readonly until?: number
+}
+
+/** So many are known at once; beyond that the one that was verified first is forgotten. */
+const limit = 10_000
+
+export function createVerified<T>(): Verified<T> {
+  const known = new Map<string, { readonly value: T; readonly until: number }>()
+  /** Who come together with the same are told together. */
+  const learning = new Map<string, Promise<T>>()
+
+  async function learn(digest: string, verify: () => Promise<Fresh<T>>): Promise<T> {
+    const { value, until } = await verify()
+    if (until === undefined || until <= Date.now()) return value
+    if (known.size >= limit) {
+      const [oldest] = known.keys()
+      if (oldest !== undefined) known.delete(oldest)
+    }
+    known.set(digest, { value, until })
+    return value
+  }
+
+  return {
+    of(credentials, verify) {
+      const digest = String.fromCharCode(...sha256(credentials))
+      const before = known.get(digest)
+      if (before && before.until > Date.now()) return before.value
+      known.delete(digest)
+      const begun = learning.get(digest) ?? learn(digest, verify).finally(() => learning.delete(digest))
+      learning.set(digest, begun)
+      return begun
+    },
+  }
+}

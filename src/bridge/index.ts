@@ -1,7 +1,0 @@
-export { type MeshAgentOptions, type MeshAsk, meshAgent } from './agent.ts'
-export { type MeshCardOptions, meshCardOf } from './card.ts'
-export { toA2AError, toMeshError } from './errors.ts'
-export { type KeptApartOptions, keptApart } from './kept-apart.ts'
-export { type A2AMethodsOptions, a2aMethods, type BridgeOptions, type ToClient, type ToService } from './methods.ts'
-export { type MeshPrincipalOf, meshPrincipal } from './principal.ts'
-export { type LinkOf, type MeshServiceOptions, meshService } from './service.ts'

@@ -1,7 +1,0 @@
-export type { CredentialProvider, Need } from '../../protocol/credentials.ts'
-export { type AuthorizationCodeOptions, authorizationCode } from './authorization-code.ts'
-export { clientCredentials } from './client-credentials.ts'
-export { type DeviceCodeOptions, type DevicePrompt, deviceCode } from './device-code.ts'
-export type { OAuthClient } from './oauth-client.ts'
-export type { Secret } from './provider.ts'
-export { type ApiKeyOptions, apiKey, type BasicOptions, basic, bearer, mutualTls } from './static-credentials.ts'

@@ -1,2 +1,0 @@
-export { connect } from './connect.ts'
-export * from './surface.ts'

@@ -1,0 +1,221 @@
+import type { Backoff } from '../../base/backoff.ts'
+import { type Clock, pause } from '../../base/clock.ts'
+import type { RequestOf, StreamOperation } from '../../dialects/dialect.ts'
+import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+import type { StreamEvent } from '../../protocol/events.ts'
+import type { Call, SendRequest, Service } from '../../protocol/service.ts'
+import { failures } from '../../transports/client/failures.ts'
+import type { Notice, Notify } from '../options.ts'
+import { createPace } from './detect-buffering.ts'
+import type { Peer } from './peer-capabilities.ts'
+import { type PollOptions, poll, sendAndPoll } from './poll.ts'
+import { asksForTooLong, isTransient, isUnsent, mayHaveRun, pauseAfter } from './retry.ts'
+import { createCursor, createPosition, isAtRest, isNext, type Position } from './stream-position.ts'
+
+export type StreamRequest = RequestOf<StreamOperation>
+export type Open = () => AsyncGenerator<StreamEvent>
+export type Take = (event: StreamEvent) => readonly StreamEvent[]
+
+/** Why a stream is over before its task is: it failed, or just ended. */
+export type Break = A2AError | 'ended'
+
+/** Tells what is new in a stream. Returns why it is over before the task is; nothing if it is not. */
+export async function* readOn(
+  open: Open,
+  position: Position,
+  peer: Peer,
+  { signal }: Call,
+  take: Take,
+): AsyncGenerator<StreamEvent, Break | undefined> {
+  try {
+    for await (const event of open()) {
+      for (const news of take(event)) {
+        yield news
+        if (news.isLast) return undefined
+      }
+      if (position.generation !== undefined) peer.learn({ numbersEvents: true })
+    }
+    return signal.aborted || isAtRest(position, false) ? undefined : 'ended'
+  } catch (error) {
+    if (error instanceof A2AError) return error
+    throw error
+  }
+}
+
+export interface ResumeOptions {
+  /** Whose streams break. */
+  readonly service: Service
+  readonly peer: Peer
+  readonly backoff: Backoff
+  readonly polling: PollOptions
+  readonly clock: Clock
+  readonly notify: Notify
+}
+
+export interface BrokenStream extends ResumeOptions {
+  readonly request: StreamRequest
+  readonly call: Call
+  readonly position: Position
+  /** Opens the stream as it was asked for. */
+  readonly direct: Open
+  /** When it was, in milliseconds since 1970. */
+  readonly begun: number
+  /** Why it is over; undefined if there was none, since the agent does not stream. */
+  readonly broken: Break | undefined
+}
+
+/** A stream that lasted so long, in milliseconds, was no failure: its end begins a new count. */
+const goodWhile = 5_000
+
+/** What comes after what was told before a stream broke, until the task rests. */
+export async function* heal(stream: BrokenStream): AsyncGenerator<StreamEvent> {
+  const { request, call, position, direct, service, peer, backoff, clock, notify } = stream
+  const { signal } = call
+  const polling = { ...stream.polling, clock }
+  const cursor = createCursor(
+    position,
+    once(() => notify(gap(position.taskId ?? ''))),
+  )
+
+  const polled = (sent: SendRequest, why: string): Open => {
+    const onAnswer = () => {
+      notify({ type: 'polling', message: `${why} The task is asked for again and again instead.` })
+      peer.learn({ streams: false })
+    }
+    return () => sendAndPoll(service, sent, call, { ...polling, onAnswer, onPoll: () => cursor.reopen('looks') })
+  }
+
+  /** Where the agent does not stream, and says so before it has done anything. */
+  const insteadOf = (failure: A2AError): Open | undefined => {
+    if ('message' in request) return doesNotStream.has(failure.code) ? polled(request, failure.message) : undefined
+    const { taskId, tellEnded } = request
+    if (!tellEnded || !endsOrNeverBegins.has(failure.code)) return undefined
+    cursor.reopen('looks')
+    return () => poll(service, taskId, call, polling)
+  }
+
+  /** What comes after what was told, from wherever the agent tells it. */
+  async function* again(taskId: string): AsyncGenerator<StreamEvent> {
+    const after = peer.startsOver() ? undefined : position.generation
+    cursor.reopen(after === undefined ? 'snapshot' : 'next')
+    try {
+      yield* service.subscribeToTask({ taskId, ...(after !== undefined && { after }) }, call)
+    } catch (error) {
+      if (!(error instanceof A2AError) || !endsOrNeverBegins.has(error.code)) throw error
+      // It has ended meanwhile, or cannot be followed: either way it can be got.
+      yield* poll(service, taskId, call, polling)
+    }
+  }
+
+  let { broken, begun } = stream
+  let open = direct
+  let told = 0
+  if (broken === undefined && 'message' in request) {
+    open = polled(request, 'The agent does not stream, says its card.')
+    broken = yield* readOn(open, position, peer, call, cursor.take)
+  }
+  for (let failures = 0; broken !== undefined; ) {
+    const failure: A2AError = broken === 'ended' ? endedEarly(position.taskId) : broken
+    if (broken !== 'ended' && isTransient(failure) && isAtRest(position, true)) return
+    if (position.told > told || clock.now() - begun > goodWhile) failures = 0
+    const { taskId } = position
+    const instead = open === direct && position.told === 0 ? insteadOf(failure) : undefined
+    if (instead) open = instead
+    else {
+      if (!isTransient(failure)) throw failure
+      if (taskId === undefined && !isUnsent(failure) && !peer.deduplicates()) throw mayHaveRun(failure)
+      if (++failures > backoff.tries || asksForTooLong(failure)) throw failure
+      await pause(pauseAfter(failure, failures, backoff), signal, clock)
+      if (signal.aborted) return
+      if (taskId !== undefined) {
+        notify({ type: 'resumed', taskId, tries: failures, message: failure.message })
+        open = () => again(taskId)
+      }
+    }
+    begun = clock.now()
+    told = position.told
+    broken = yield* readOn(open, position, peer, call, cursor.take)
+  }
+}
+
+/** Of an agent that was asked to follow a task. */
+const endsOrNeverBegins: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'task-ended',
+  'unsupported-operation',
+  'streaming-not-supported',
+  'method-not-found',
+  'invalid-params',
+  // As some SDKs say it.
+  'invalid-request',
+  'internal',
+])
+
+/** Of an agent that was asked to stream. */
+const doesNotStream: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'unsupported-operation',
+  'streaming-not-supported',
+  'method-not-found',
+])
+
+function gap(taskId: string): Notice {
+  const message = 'The agent does not number its events: what it told while the stream was broken may be missing.'
+  return { type: 'best-effort', taskId, message }
+}
+
+function endedEarly(taskId: string | undefined): A2AError {
+  const problem =
+    taskId === undefined
+      ? 'The stream ended before anything came.'
+      : `The stream of task ${taskId} ended although the task had not.`
+  return new A2AError('unavailable', problem, { reason: 'ended-early' })
+}
+
+function once(action: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) action()
+    isDone = true
+  }
+}
+
+export interface StreamOptions extends Omit<BrokenStream, 'position' | 'begun' | 'broken' | 'backoff' | 'polling'> {
+  readonly resume?: Partial<Backoff>
+  readonly polling?: Partial<PollOptions>
+}
+
+/**
+ * A stream that goes on by itself when it breaks. Who reads it sees each event once, in its order. Loaded while the
+ * agent is asked for its first stream: later, the network that broke the stream may not bring it.
+ */
+export async function* healing(options: StreamOptions): AsyncGenerator<StreamEvent> {
+  const { clock, notify } = options
+  // What has failed must be told apart from then on, whatever the network brings by then.
+  failures().catch(() => {})
+  const pace = createPace(clock.now)
+  for await (const event of unbroken(options)) {
+    pace.note(event)
+    yield event
+  }
+  const verdict = pace.verdict()
+  if (verdict && !options.call.signal.aborted) notify(verdict)
+}
+
+async function* unbroken(options: StreamOptions): AsyncGenerator<StreamEvent> {
+  const { request, call, direct, peer, clock } = options
+  const position = createPosition('taskId' in request ? request.taskId : undefined)
+  const isPolled = 'message' in request && !peer.streams()
+  const begun = clock.now()
+  const broken = isPolled ? undefined : yield* readOn(direct, position, peer, call, nextOf(position))
+  if (!broken && !isPolled) return
+  const backoff = { tries: 8, minDelay: 250, maxDelay: 15_000, ...options.resume }
+  const polling = { minDelay: 500, maxDelay: 5_000, ...options.polling }
+  yield* heal({ ...options, position, begun, broken, backoff, polling })
+}
+
+function nextOf(position: Position): Take {
+  return (event) => {
+    if (!isNext(position, event)) return []
+    position.told++
+    return [event]
+  }
+}

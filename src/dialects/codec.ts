@@ -1,0 +1,74 @@
+import type { Json, JsonObject } from '../base/json.ts'
+import { isObject } from '../base/json.ts'
+import type { Carry, TaskState, TaskStatus } from '../protocol/model.ts'
+import type { DialectName } from './dialect.ts'
+
+/** To be spread into what carries it: nothing, if there is nothing to keep. */
+export type Carrying = (kept: JsonObject) => { readonly carry?: Carry }
+export type Carried = (carry: Carry | undefined) => JsonObject
+
+/** How a dialect keeps in the model what only it has a word for. */
+export function carryOf(name: DialectName): { readonly carrying: Carrying; readonly carried: Carried } {
+  return {
+    carrying: (kept) => (Object.keys(kept).length === 0 ? {} : { carry: { [name]: kept } }),
+    carried(carry) {
+      const kept = carry?.[name]
+      return isObject(kept) ? kept : {}
+    },
+  }
+}
+
+/** An object of the wire while it is built: always afresh, so that nothing of the model gets there by accident. */
+export type Draft = Record<string, Json>
+
+/** How far a task is, a transport that numbers its events knows: on the wire of every dialect it is 0. */
+export const generation = 0
+
+/** Stands in the model for the moment of a status that names none, and is written again only if it was named. */
+export const unknownMoment = '1970-01-01T00:00:00.000Z'
+
+/** What a status on the wire says besides its message. */
+export interface BareStatus {
+  /** Some agents lose track of a task, and say so. */
+  readonly state: TaskState | 'unknown'
+  readonly timestamp?: string
+}
+
+/** An agent that does not know what became of a task has at least not ended it. */
+export function decodeBareStatus({ state, timestamp }: BareStatus, carrying: Carrying): TaskStatus {
+  const kept: Draft = {}
+  if (state === 'unknown') kept.state = state
+  if (timestamp === unknownMoment) kept.timestamp = timestamp
+  return {
+    state: state === 'unknown' ? 'working' : state,
+    timestamp: timestamp ?? unknownMoment,
+    ...carrying(kept),
+  }
+}
+
+export function encodeBareStatus({ state, timestamp, carry }: TaskStatus, carried: Carried): BareStatus {
+  const kept = carried(carry)
+  return {
+    state: state === 'working' && kept.state === 'unknown' ? 'unknown' : state,
+    timestamp: timestamp === unknownMoment && kept.timestamp === undefined ? undefined : timestamp,
+  }
+}
+
+type Members = Readonly<Record<string, Json | undefined>>
+
+/** Those members that are there. */
+export function present(members: Members): JsonObject {
+  return chosen(members, (value) => value !== undefined)
+}
+
+/** Those members that say something: ProtoJSON leaves out what is empty. */
+export function filled(members: Members): JsonObject {
+  return chosen(
+    members,
+    (value) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
+  )
+}
+
+function chosen(members: Members, isChosen: (value: Json | undefined) => boolean): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, Json] => isChosen(entry[1])))
+}

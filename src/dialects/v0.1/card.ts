@@ -1,0 +1,219 @@
+import type { Json, JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
+import type { AgentCard, AgentProvider, AgentSkill, OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { Shape, TypeOf } from '../../schema/schema.ts'
+import type { Draft } from '../codec.ts'
+import { readResult } from '../read.ts'
+import { carried, carrying } from './parts.ts'
+import type { Authentication, OpenCard } from './schemas.ts'
+import * as wire from './schemas.ts'
+
+/** By the text of 0.1; its schema has `text`, which is no media type. */
+const defaultModes = ['text/plain']
+
+type Card = Omit<TypeOf<typeof OpenCard>, 'authentication'> & { readonly authentication?: Told }
+type Told = TypeOf<typeof Authentication>
+type Secured = Pick<AgentCard, 'securitySchemes' | 'security'>
+
+export function cardDecoder(shape: Shape<Card>, securedBy: (authentication: Told) => Secured) {
+  return (result: unknown): AgentCard => {
+    const { url, provider, capabilities, authentication, skills, ...card } = readResult(shape, result)
+    const { stateTransitionHistory, ...others } = capabilities
+    const { defaultInputModes, defaultOutputModes } = card
+    const kept: Draft = {}
+    if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
+    if (authentication !== undefined) kept.authentication = { ...authentication }
+    if (defaultInputModes === undefined) kept.anyInput = true
+    if (defaultOutputModes === undefined) kept.anyOutput = true
+    return {
+      description: '',
+      ...card,
+      interfaces: [{ url, binding: 'JSONRPC', protocolVersion: '0.1' }],
+      capabilities: others,
+      defaultInputModes: defaultInputModes ?? defaultModes,
+      defaultOutputModes: defaultOutputModes ?? defaultModes,
+      skills: skills.map((skill) => ({ description: '', tags: [], ...skill })),
+      ...(provider !== undefined && { provider: { url: '', ...provider } satisfies AgentProvider }),
+      ...(authentication !== undefined && securedBy(authentication)),
+      ...carrying(kept),
+    }
+  }
+}
+
+export const decodeCard = cardDecoder(wire.AgentCard, decodeAuthentication)
+
+/** Each of the schemes will do. */
+function decodeAuthentication({ schemes, credentials = '' }: TypeOf<typeof wire.Authentication>) {
+  const details = detailsIn(credentials)
+  return {
+    securitySchemes: Object.fromEntries(schemes.map((name) => [name, decodeScheme(name, details)])),
+    security: schemes.map((name) => ({ [name]: [] })),
+  }
+}
+
+/** A scheme of which too little is told is the one of HTTP by that name. */
+function decodeScheme(name: string, details: JsonObject): SecurityScheme {
+  const word = name.toLowerCase()
+  switch (word) {
+    case 'bearer':
+    case 'basic':
+      return { type: 'http', scheme: word }
+    case 'apikey':
+      return { type: 'api-key', name: textOf(details.name) ?? 'X-API-Key', location: textOf(details.in) ?? 'header' }
+    case 'oauth2': {
+      const flow = decodeFlow(details)
+      if (flow !== undefined) return { type: 'oauth2', flow }
+      break
+    }
+    case 'openidconnect': {
+      const url = textOf(details.openIdConnectUrl)
+      if (url !== undefined) return { type: 'openid', url }
+    }
+  }
+  return { type: 'http', scheme: name }
+}
+
+function decodeFlow(details: JsonObject): OAuthFlow | undefined {
+  const authorizationUrl = textOf(details.authorizationUrl)
+  const tokenUrl = textOf(details.tokenUrl)
+  const scopes = textsOf(details.scopes)
+  if (authorizationUrl === undefined) {
+    return tokenUrl === undefined ? undefined : { type: 'client-credentials', tokenUrl, scopes }
+  }
+  return tokenUrl === undefined
+    ? { type: 'implicit', authorizationUrl, scopes }
+    : { type: 'authorization-code', authorizationUrl, tokenUrl, scopes }
+}
+
+/** Mostly JSON, as a text; or just the address of an OpenID provider. */
+function detailsIn(credentials: string): JsonObject {
+  if (URL.canParse(credentials)) return { openIdConnectUrl: credentials }
+  try {
+    const details: unknown = JSON.parse(credentials)
+    return isObject(details) ? details : {}
+  } catch {
+    return {}
+  }
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function textsOf(value: Json | undefined): Readonly<Record<string, string>> {
+  if (!isObject(value)) return {}
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}
+
+/** Throws if the agent cannot be reached by 0.1: then there is nothing that such a card could say. */
+export function encodeCard(card: AgentCard): JsonObject {
+  const kept = carried(card.carry)
+  const authentication = kept.authentication ?? encodeAuthentication(card)
+  const wire: Draft = {
+    name: card.name,
+    url: urlOf(card),
+    version: card.version,
+    capabilities: encodeCapabilities(card),
+    skills: card.skills.map(encodeSkill),
+  }
+  if (card.description) wire.description = card.description
+  if (card.provider) {
+    const { organization, url } = card.provider
+    wire.provider = url ? { organization, url } : { organization }
+  }
+  if (card.documentationUrl !== undefined) wire.documentationUrl = card.documentationUrl
+  if (authentication !== undefined) wire.authentication = authentication
+  if (!kept.anyInput) wire.defaultInputModes = card.defaultInputModes
+  if (!kept.anyOutput) wire.defaultOutputModes = card.defaultOutputModes
+  return wire
+}
+
+function urlOf({ interfaces }: AgentCard): string {
+  const own = interfaces.find(({ binding, protocolVersion }) => binding === 'JSONRPC' && protocolVersion === '0.1')
+  if (own === undefined) throw new A2AError('version-not-supported', 'This agent does not speak A2A 0.1.')
+  return own.url
+}
+
+function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {
+  const { streaming, pushNotifications } = capabilities
+  const { stateTransitionHistory } = carried(carry)
+  const wire: Draft = {}
+  if (streaming !== undefined) wire.streaming = streaming
+  if (pushNotifications !== undefined) wire.pushNotifications = pushNotifications
+  if (stateTransitionHistory !== undefined) wire.stateTransitionHistory = stateTransitionHistory
+  return wire
+}
+
+function encodeSkill({ id, name, description, tags, examples, inputModes, outputModes }: AgentSkill): JsonObject {
+  const wire: Draft = { id, name }
+  if (description) wire.description = description
+  if (tags.length > 0) wire.tags = tags
+  if (examples !== undefined) wire.examples = examples
+  if (inputModes !== undefined) wire.inputModes = inputModes
+  if (outputModes !== undefined) wire.outputModes = outputModes
+  return wire
+}
+
+/** Only what callers must have. The credentials are no secret, but what else they must know of the one scheme. */
+function encodeAuthentication({ security = [], securitySchemes = {} }: AgentCard): JsonObject | undefined {
+  const required = new Set(security.flatMap((requirement) => Object.keys(requirement)))
+  const known = new Map(Object.entries(securitySchemes))
+  const schemes = [...required].flatMap((name) => known.get(name) ?? [])
+  if (schemes.length === 0) return undefined
+  const names = [...new Set(schemes.map(nameOf))]
+  const [details, ...others] = schemes.flatMap((scheme) => detailsOf(scheme) ?? [])
+  const isClear = details !== undefined && others.length === 0
+  return isClear ? { schemes: names, credentials: JSON.stringify(details) } : { schemes: names }
+}
+
+function nameOf(scheme: SecurityScheme): string {
+  switch (scheme.type) {
+    case 'http':
+      return httpNames.get(scheme.scheme.toLowerCase()) ?? scheme.scheme
+    case 'api-key':
+      return 'ApiKey'
+    case 'oauth2':
+      return 'OAuth2'
+    case 'openid':
+      return 'OpenIdConnect'
+    case 'mutual-tls':
+      return 'MutualTLS'
+  }
+}
+
+const httpNames: ReadonlyMap<string, string> = new Map([
+  ['bearer', 'Bearer'],
+  ['basic', 'Basic'],
+])
+
+function detailsOf(scheme: SecurityScheme): JsonObject | undefined {
+  switch (scheme.type) {
+    case 'api-key':
+      return { in: scheme.location, name: scheme.name }
+    case 'oauth2':
+      return detailsOfFlow(scheme.flow)
+    case 'openid':
+      return { openIdConnectUrl: scheme.url }
+    case 'http':
+    case 'mutual-tls':
+      return undefined
+  }
+}
+
+/** A flow is known by which addresses it has, so that one with the addresses of another cannot be told. */
+function detailsOfFlow(flow: OAuthFlow): JsonObject | undefined {
+  switch (flow.type) {
+    case 'authorization-code':
+      return { authorizationUrl: flow.authorizationUrl, tokenUrl: flow.tokenUrl, scopes: flow.scopes }
+    case 'client-credentials':
+      return { tokenUrl: flow.tokenUrl, scopes: flow.scopes }
+    case 'implicit':
+      return { authorizationUrl: flow.authorizationUrl, scopes: flow.scopes }
+    case 'device-code':
+    case 'password':
+      return undefined
+  }
+}

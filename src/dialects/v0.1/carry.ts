@@ -1,3 +1,0 @@
-import { carryOf } from '../carry.ts'
-
-export const { carrying, carried } = carryOf('v0.1')

@@ -1,0 +1,29 @@
+import type { ServerDialect } from '../dialect.ts'
+import { encodeCard } from './card.ts'
+import { decodeRequest, decodeRequestStrictly } from './decode.ts'
+import { encodeEvent, encodeResult, pushForm } from './encode.ts'
+import { encodeError, encodeHttpError } from './errors.ts'
+import { methods, operations } from './methods.ts'
+
+export { v0_1Client } from './client.ts'
+
+export const v0_1: ServerDialect = {
+  name: 'v0.1',
+  version: '0.1',
+  bindings: ['JSONRPC'],
+  methods,
+  operations,
+  allowsMissingId: true,
+  decodeRequest,
+  encodeResult,
+  // Its artifacts are numbered within a stream.
+  startsOver: true,
+  encodeEvent,
+  pushForm,
+  encodeError,
+  encodeHttpError,
+  encodeCard,
+}
+
+/** Refuses the sloppy forms that are common in the wild. */
+export const v0_1Strict: ServerDialect = { ...v0_1, decodeRequest: decodeRequestStrictly }

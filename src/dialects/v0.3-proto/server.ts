@@ -1,0 +1,28 @@
+import { bareTaskForm, type ServerDialect } from '../dialect.ts'
+import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
+import { encodeCard } from './card.ts'
+import { decodeRequest, decodeRequestStrictly } from './decode.ts'
+import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
+import { methods, operations, rest } from './methods.ts'
+
+export { v0_3ProtoClient } from './client.ts'
+
+export const v0_3Proto: ServerDialect = {
+  name: 'v0.3-proto',
+  version: '0.3',
+  bindings: ['HTTP+JSON', 'GRPC'],
+  methods,
+  operations,
+  decodeRequest,
+  encodeResult,
+  encodeEvent,
+  tellsAllAlike: true,
+  pushForm: bareTaskForm(encodeTask),
+  encodeError,
+  encodeHttpError,
+  rest,
+  encodeCard,
+}
+
+/** Refuses what is not quite the protocol. */
+export const v0_3ProtoStrict: ServerDialect = { ...v0_3Proto, decodeRequest: decodeRequestStrictly }

@@ -1,0 +1,28 @@
+import { bareTaskForm, type ServerDialect } from '../dialect.ts'
+import { encodeCard } from './card.ts'
+import { decodeRequest, decodeRequestStrictly } from './decode.ts'
+import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
+import { encodeError, encodeHttpError } from './errors.ts'
+import { methods, operations, rest } from './methods.ts'
+
+export { v0_3Client } from './client.ts'
+
+export const v0_3: ServerDialect = {
+  name: 'v0.3',
+  version: '0.3',
+  bindings: ['JSONRPC', 'HTTP+JSON'],
+  methods,
+  operations,
+  decodeRequest,
+  encodeResult,
+  encodeEvent,
+  tellsAllAlike: true,
+  pushForm: bareTaskForm(encodeTask),
+  encodeError,
+  encodeHttpError,
+  rest,
+  encodeCard,
+}
+
+/** Refuses what is not quite the protocol. */
+export const v0_3Strict: ServerDialect = { ...v0_3, decodeRequest: decodeRequestStrictly }

@@ -1,0 +1,25 @@
+import type { ServerDialect } from '../dialect.ts'
+import { encodeCard } from './card.ts'
+import { decodeRequest } from './decode.ts'
+import { encodeEvent, encodeResult, pushForm } from './encode.ts'
+import { encodeError, encodeHttpError } from './errors.ts'
+import { methods, operations, rest } from './methods.ts'
+
+export { v1_0Client } from './client.ts'
+
+export const v1_0: ServerDialect = {
+  name: 'v1.0',
+  version: '1.0',
+  bindings: ['JSONRPC', 'HTTP+JSON', 'GRPC'],
+  methods,
+  operations,
+  decodeRequest,
+  encodeResult,
+  encodeEvent,
+  tellsAllAlike: true,
+  pushForm,
+  encodeError,
+  encodeHttpError,
+  rest,
+  encodeCard,
+}

@@ -1,0 +1,18 @@
+export type { OAuthClient, Secret } from '../client/credentials/oauth-client.ts'
+export {
+  type AuthorizationCodeOptions,
+  authorizationCode,
+  clientCredentials,
+  type DeviceCodeOptions,
+  type DevicePrompt,
+  deviceCode,
+} from '../client/credentials/oauth-flows.ts'
+export {
+  type ApiKeyOptions,
+  apiKey,
+  type BasicOptions,
+  basic,
+  bearer,
+  mutualTls,
+} from '../client/credentials/static-credentials.ts'
+export type { CredentialProvider, Need } from '../protocol/principal.ts'

@@ -1,0 +1,8 @@
+export type { LimitStore, Rate, Release, Standing } from '../limits/limit-store.ts'
+export { createMemoryLimits, type MemoryLimitsOptions } from '../limits/limit-store.ts'
+export type { Allowance, LimitOptions } from '../limits/limits.ts'
+export type { AuthChoice, AuthSettings } from '../server/authentication.ts'
+export { createHandler, type Handler, type HandlerOptions } from '../server/handler.ts'
+export { createHost, type Host, type Place } from '../server/host.ts'
+export type { Resident } from '../server/hosted-agent.ts'
+export type { MetricsOptions } from '../server/metrics-page.ts'

@@ -1,0 +1,239 @@
+import ipaddr from 'ipaddr.js'
+
+/** Why an address is not asked. */
+export type Refusal =
+  | 'bad-url'
+  | 'scheme'
+  | 'userinfo'
+  | 'port'
+  | 'metadata'
+  | 'loopback'
+  | 'private'
+  | 'link-local'
+  | 'shared'
+  | 'multicast'
+  | 'unspecified'
+  | 'translated'
+  | 'reserved'
+  /** It redirects, and nobody wants that here. */
+  | 'redirect'
+  | 'downgrade'
+
+/** A request that was not sent: the guard does not let it out. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused'
+  readonly code = 'ERR_REQUEST_REFUSED'
+  readonly reason: Refusal
+
+  constructor(reason: Refusal, detail: string) {
+    super(detail)
+    this.reason = reason
+  }
+}
+
+/** Also of another copy of this module, as in another bundle. */
+export function isRefused(error: unknown): error is RequestRefused {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_REQUEST_REFUSED' && 'reason' in error
+}
+
+type Address = ReturnType<typeof ipaddr.parse>
+
+/** An address as a number, whatever form it was written in; IPv6 forms of IPv4 become what they mean. */
+export function parseAddress(text: string): Address | undefined {
+  const bare = text.replace(/^\[(.*)\]$/, '$1')
+  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined
+}
+
+/** What is wrong with calling this address from inside a network; undefined if it is one of the public internet. */
+function rangeOf(address: Address): Refusal | undefined {
+  if (isMetadata(address)) return 'metadata'
+  const range = address.range()
+  if (range === 'unicast') return isGlobal(address) ? undefined : 'reserved'
+  return ranges[range] ?? 'reserved'
+}
+
+/** Whether an address is in `10.0.0.0/8`, or is `10.0.0.1` itself. */
+function isWithin(address: Address, [network, bits]: Network): boolean {
+  return address.kind() === network.kind() && address.match(network, bits)
+}
+
+export type Network = readonly [address: Address, bits: number]
+
+function parseNetwork(text: string): Network | undefined {
+  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
+  const address = parseAddress(text)
+  return address && [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+const ranges: Readonly<Record<string, Refusal>> = {
+  loopback: 'loopback',
+  private: 'private',
+  uniqueLocal: 'private',
+  deprecatedSiteLocal: 'private',
+  linkLocal: 'link-local',
+  carrierGradeNat: 'shared',
+  multicast: 'multicast',
+  broadcast: 'multicast',
+  unspecified: 'unspecified',
+  // Each of them has an IPv4 address inside, which some router on the way takes out.
+  rfc6052: 'translated',
+  rfc6145: 'translated',
+  '6to4': 'translated',
+  teredo: 'translated',
+}
+
+/** Of the clouds: who asks them gets the keys of the machine. One of them is in a public range. */
+const metadata = ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', '192.0.0.192']
+  .concat(['fd00:ec2::254', 'fd20:ce::254'])
+  .map((text) => ipaddr.parse(text).toNormalizedString())
+
+function isMetadata(address: Address): boolean {
+  return metadata.includes(address.toNormalizedString())
+}
+
+/** All that is given out of IPv6 so far (RFC 4291 §2.4). */
+const global6: Network = [ipaddr.parse('2000::'), 3]
+
+function isGlobal(address: Address): boolean {
+  return address.kind() === 'ipv4' || isWithin(address, global6)
+}
+
+/** Where other protocols listen that take an HTTP request for commands; no browser asks there (Fetch §2.9). */
+const badPorts: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
+])
+
+export interface GuardOptions {
+  /** What may be asked over. `https` and `http` by default. */
+  readonly schemes?: readonly ('https' | 'http')[]
+  /**
+   * What may be asked although it is not public: hosts (`agents.internal`), all below one (`*.agents.internal`),
+   * addresses, and ranges of them (`10.1.0.0/16`). A host that is named here may be at any address.
+   */
+  readonly allow?: readonly string[]
+  /** What this machine itself offers: in development it is asked, with one warning. */
+  readonly loopback?: 'allow' | 'warn' | 'refuse'
+  /** Told once, with `loopback: 'warn'`. */
+  readonly warn?: (host: string) => void
+}
+
+/** Says which addresses may be asked. Both throw `RequestRefused`. */
+export interface Guard {
+  /** As far as that can be told before its host is looked up. */
+  checkUrl(url: URL): void
+  /** Where the name of a host has led. */
+  checkAddress(host: string, address: string): void
+}
+
+export function createGuard(options: GuardOptions = {}): Guard {
+  const { schemes = ['https', 'http'], allow = [], loopback = 'refuse', warn } = options
+  const allowed = allow.map(parseAllowed)
+  let isWarned = false
+
+  function refuse(reason: Refusal, host: string, where = ''): void {
+    if (reason !== 'loopback' || loopback === 'refuse')
+      throw new RequestRefused(reason, `${host}${where} ${why[reason]}`)
+    if (loopback === 'allow' || isWarned) return
+    isWarned = true
+    warn?.(host)
+  }
+
+  function checkLiteral(host: string, address: string): void {
+    const parsed = parseAddress(address)
+    if (!parsed) throw new RequestRefused('bad-url', `${host} leads to ${address}, which is no address`)
+    const reason = rangeOf(parsed)
+    if (reason === undefined) return
+    const isNamed = allowed.some(
+      ({ network }) => network && isAllowedBy(network, reason, () => isWithin(parsed, network)),
+    )
+    if (!isNamed) refuse(reason, host, host === address ? '' : ` leads to ${address}, which`)
+  }
+
+  return {
+    checkUrl(url) {
+      const { protocol, username, password, port } = url
+      const host = hostOf(url)
+      if (!(schemes as readonly string[]).includes(protocol.slice(0, -1))) {
+        throw new RequestRefused(
+          'scheme',
+          `${protocol} is none of the schemes that may be asked: ${schemes.join(', ')}`,
+        )
+      }
+      if (username !== '' || password !== '') {
+        throw new RequestRefused(
+          'userinfo',
+          `the address of ${host} has a name or password in it: give credentials apart`,
+        )
+      }
+      if (badPorts.has(Number(port === '' ? 80 : port))) {
+        throw new RequestRefused('port', `port ${port} of ${host} is one of another protocol than HTTP`)
+      }
+      if (isHostAllowed(host, allowed)) return
+      if (parseAddress(host)) checkLiteral(host, host)
+      else if (isLocalName(host)) refuse('loopback', host)
+      else if (metadataNames.has(host)) refuse('metadata', host)
+    },
+    checkAddress(host, address) {
+      if (!isHostAllowed(host, allowed)) checkLiteral(host, address)
+    },
+  }
+}
+
+/** As it is looked up: lower-case, without brackets, and without the dot that ends a full name. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+}
+
+interface Allowed {
+  readonly host: string
+  readonly network: Network | undefined
+}
+
+function parseAllowed(text: string): Allowed {
+  const host = text.toLowerCase()
+  const network = parseNetwork(text)
+  if (network || /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(host)) return { host, network }
+  const expected = 'a host, *.domain, an address or a range such as 10.0.0.0/8'
+  throw new TypeError(`allow: ${JSON.stringify(text)} is none of ${expected}`)
+}
+
+function isHostAllowed(host: string, allowed: readonly Allowed[]): boolean {
+  return allowed.some(({ host: name }) => name === host || (name.startsWith('*.') && host.endsWith(name.slice(1))))
+}
+
+/** Nobody who allows a range means the keys of the machine, which are to be named themselves. */
+function isAllowedBy([, bits]: Network, reason: Refusal, isInside: () => boolean): boolean {
+  return (reason !== 'metadata' || bits === 32 || bits === 128) && isInside()
+}
+
+function isLocalName(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost')
+}
+
+const metadataNames: ReadonlySet<string> = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data',
+])
+
+const why: Readonly<Record<Refusal, string>> = {
+  'bad-url': 'is no address',
+  scheme: 'has a scheme that may not be asked',
+  userinfo: 'has credentials in its address',
+  port: 'is at a port of another protocol',
+  metadata: 'has the keys of cloud machines',
+  loopback: 'is this machine',
+  private: 'is in a private network',
+  'link-local': 'is only in the local network',
+  shared: 'is in the network of a carrier',
+  multicast: 'is not one machine',
+  unspecified: 'is no machine',
+  translated: 'hides another address',
+  reserved: 'is not in the public internet',
+  redirect: 'redirects',
+  downgrade: 'redirects away from TLS',
+}

@@ -1,0 +1,71 @@
+import type { Incoming } from './exchange.ts'
+
+export interface OriginOptions {
+  /** Where callers reach the handler, as the operator states it. It is believed before anything a request says. */
+  readonly publicUrl?: string
+  /** Believe `Forwarded` and `X-Forwarded-*`. Only behind a proxy that sets them itself. */
+  readonly trustProxy?: boolean
+}
+
+/** The URL at which callers reach the handler, without a slash at its end. */
+export function originOf(
+  incoming: Pick<Incoming, 'header' | 'secure' | 'base'>,
+  { publicUrl, trustProxy = false }: OriginOptions,
+): string {
+  if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
+  const forwarded = trustProxy ? readForwarded(incoming) : {}
+  const proto = forwarded.proto ?? (incoming.secure ? 'https' : 'http')
+  const host = [forwarded.host, incoming.header('host')].find(isHost) ?? 'localhost'
+  return `${proto}://${host}${forwarded.prefix ?? ''}${incoming.base}`
+}
+
+interface Forwarded {
+  readonly host?: string | undefined
+  readonly proto?: 'http' | 'https' | undefined
+  readonly prefix?: string | undefined
+}
+
+function readForwarded({ header }: Pick<Incoming, 'header'>): Forwarded {
+  const standard = firstElement(header('forwarded') ?? '')
+  return {
+    host: standard.get('host') ?? firstOf(header('x-forwarded-host')),
+    proto: protoOf(standard.get('proto') ?? firstOf(header('x-forwarded-proto'))),
+    prefix: prefixOf(firstOf(header('x-forwarded-prefix'))),
+  }
+}
+
+/** The parameters of the element that the outermost proxy wrote (RFC 7239 §4). */
+function firstElement(header: string): ReadonlyMap<string, string> {
+  const pair = /[\s;]*([\w-]+)=("(?:[^"\\]|\\.)*"|[^\s;,"]*)\s*(?=[;,]|$)/y
+  const pairs = new Map<string, string>()
+  for (let match = pair.exec(header); match !== null; match = pair.exec(header)) {
+    const [, name = '', value = ''] = match
+    pairs.set(name.toLowerCase(), value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, '$1') : value)
+  }
+  return pairs
+}
+
+function firstOf(list: string | undefined): string | undefined {
+  return list?.split(',', 1)[0]?.trim()
+}
+
+function protoOf(value: string | undefined): 'http' | 'https' | undefined {
+  const proto = value?.toLowerCase()
+  return proto === 'http' || proto === 'https' ? proto : undefined
+}
+
+function prefixOf(value: string | undefined): string | undefined {
+  return value !== undefined && /^(?:\/[\w.~%-]+)+\/?$/.test(value) ? value.replace(/\/$/, '') : undefined
+}
+
+/** A host is echoed into the card, so only what can be nothing else than a host passes. */
+function isHost(value: string | undefined): value is string {
+  const isSafe = value !== undefined && /^(?:\w[\w.-]{0,252}|\[[\da-f:.]+\])(?::\d+)?$/i.test(value)
+  return isSafe && URL.canParse(`http://${value}`)
+}
+
+/** Whether only this machine can mean it: a host as it stands in a URL, or an address to listen on. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  return bare === 'localhost' || bare === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(bare)
+}

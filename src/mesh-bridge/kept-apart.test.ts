@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { callOf, collect, forAll, messageOf, quiet, taskOf } from '../../test/support/house.ts'
+import { agent } from '../agent/agent.ts'
+import type { Call, Service } from '../protocol/service.ts'
+import { createHandler } from '../server/handler.ts'
+import { keptApart } from './task-ownership.ts'
+
+/** Everybody is one to it, as to an agent behind a client. */
+function shared(capacity?: number) {
+  const { service } = createHandler(
+    agent({ name: 'Test' }, async (turn) => {
+      if (turn.text === 'hello') return 'hi'
+      await turn.data({ said: turn.text })
+      await turn.requireInput('More?')
+      return undefined
+    }),
+    { auth: forAll, logger: quiet },
+  )
+  const blind = Object.fromEntries(
+    Object.entries(service).map(([name, operation]) => [
+      name,
+      (request: never, call: object) => operation(request, { ...call, ...callOf() } as never),
+    ]),
+  ) as unknown as typeof service
+  return keptApart(blind, capacity === undefined ? {} : { capacity })
+}
+
+const ada = callOf({ principal: { id: 'ada' } })
+const bob = callOf({ principal: { id: 'bob' } })
+
+describe('callers who are one to a service', () => {
+  it('see and reach only what they have begun themselves', async () => {
+    const service = shared()
+    const { id: taskId, contextId } = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
+    expect(await service.getTask({ taskId }, ada)).toMatchObject({ id: taskId })
+    const notFound = { code: 'task-not-found' }
+    await expect(service.getTask({ taskId }, bob)).rejects.toMatchObject(notFound)
+    await expect(service.cancelTask({ taskId }, bob)).rejects.toMatchObject(notFound)
+    await expect(service.subscribeToTask({ taskId }, bob).next()).rejects.toMatchObject(notFound)
+    await expect(service.createPushConfig({ taskId, url: 'https://a.example' }, bob)).rejects.toMatchObject(notFound)
+    await expect(service.getPushConfig({ taskId }, bob)).rejects.toMatchObject(notFound)
+    await expect(service.listPushConfigs({ taskId }, bob)).rejects.toMatchObject(notFound)
+    await expect(service.deletePushConfig({ taskId }, bob)).rejects.toMatchObject(notFound)
+    for (const more of [{ taskId }, { referenceTaskIds: [taskId] }]) {
+      await expect(service.sendMessage({ message: messageOf('mine', more) }, bob)).rejects.toMatchObject(notFound)
+      await expect(service.streamMessage({ message: messageOf('mine', more) }, bob).next()).rejects.toMatchObject(
+        notFound,
+      )
+    }
+    await expect(service.sendMessage({ message: messageOf('mine', { contextId }) }, bob)).rejects.toMatchObject({
+      code: 'context-not-found',
+    })
+    expect(await service.listTasks({}, bob)).toMatchObject({ tasks: [], totalSize: 0 })
+    expect(await service.listTasks({}, ada)).toMatchObject({ tasks: [{ id: taskId }], totalSize: 1 })
+    const again = await service.sendMessage({ message: messageOf('more', { taskId, contextId }) }, ada)
+    expect(taskOf(again).id).toBe(taskId)
+  })
+
+  it('own what streams and messages began, too', async () => {
+    const service = shared()
+    const told = await collect(service.streamMessage({ message: messageOf('tea') }, ada))
+    const [first] = told
+    if (first?.type !== 'task') return expect.fail('no task')
+    await expect(service.getTask({ taskId: first.task.id }, bob)).rejects.toMatchObject({ code: 'task-not-found' })
+    const outcome = await service.sendMessage({ message: messageOf('hello') }, ada)
+    if (outcome.type !== 'message') return expect.fail('no message')
+    const { contextId } = outcome.message
+    const inContext = messageOf('tea', contextId === undefined ? {} : { contextId })
+    expect(taskOf(await service.sendMessage({ message: inContext }, ada)).contextId).toBe(contextId)
+    await expect(service.sendMessage({ message: { ...inContext, messageId: 'b' } }, bob)).rejects.toMatchObject({
+      code: 'context-not-found',
+    })
+  })
+
+  it('have keys of their own, and get no task of another by sending what began it', async () => {
+    const service = shared()
+    const keyed = (call: Call) => ({ ...call, idempotencyKey: 'k' })
+    const message = messageOf('tea')
+    const first = taskOf(await service.sendMessage({ message }, keyed(ada)))
+    expect(taskOf(await service.sendMessage({ message }, keyed(ada))).id).toBe(first.id)
+    const other = { ...message, messageId: 'another' }
+    expect(taskOf(await service.sendMessage({ message: other }, keyed(bob))).id).not.toBe(first.id)
+    const knows: Service = { ...service, sendMessage: async () => ({ type: 'task', task: first }) }
+    const forgetful = keptApart(knows)
+    await forgetful.sendMessage({ message }, ada)
+    await expect(forgetful.sendMessage({ message }, bob)).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('reach nothing that was begun before it was known who began it, as after a restart', async () => {
+    const service = shared()
+    const { id: taskId, contextId } = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
+    const restarted = keptApart(service)
+    for (const call of [ada, bob]) {
+      await expect(restarted.getTask({ taskId }, call)).rejects.toMatchObject({ code: 'task-not-found' })
+      await expect(
+        restarted.sendMessage({ message: messageOf('more', { taskId, contextId }) }, call),
+      ).rejects.toMatchObject({ code: 'task-not-found' })
+      expect((await restarted.listTasks({}, call)).tasks).toEqual([])
+    }
+    expect(taskOf(await restarted.sendMessage({ message: messageOf('anew') }, ada)).id).not.toBe(taskId)
+  })
+
+  it('lose sight of their oldest tasks where more are begun than are remembered', async () => {
+    const service = shared(1)
+    const first = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
+    const second = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
+    await expect(service.getTask({ taskId: first.id }, ada)).rejects.toMatchObject({ code: 'task-not-found' })
+    expect((await service.listTasks({}, ada)).tasks.map(({ id }) => id)).toEqual([second.id])
+  })
+})

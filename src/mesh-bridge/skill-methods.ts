@@ -1,0 +1,82 @@
+import type { Json, JsonObject } from '../base/json.ts'
+import { outputOf } from '../client/call-skill.ts'
+import { toReply } from '../client/reply.ts'
+import { resultSpelledOut } from '../dialects/input-requests.ts'
+import { v1_0 } from '../dialects/v1.0/server.ts'
+import { MeshRefusal } from '../mesh/errors.ts'
+import type { MeshCall, MeshMethod } from '../mesh/options.ts'
+import type { AgentCard } from '../protocol/card.ts'
+import { type SkillSchemas, skillSchemasIn } from '../protocol/extensions/typed-skills.ts'
+import { type Part, type TaskState, textOf } from '../protocol/model.ts'
+import type { Call, Outcome, SendRequest, Service } from '../protocol/service.ts'
+
+export interface SkillMethodsOptions {
+  readonly card: Pick<AgentCard, 'skills' | 'capabilities'>
+  readonly service: Pick<Service, 'sendMessage'>
+  readonly callOf: (call: MeshCall) => Promise<Call>
+}
+
+/** Of a method's name, in the mesh. */
+const longestName = 128
+
+/** Skills as methods: the parameters are the input, the data is the output. Why there is none is a refusal. */
+export function skillMethods({ card, service, callOf }: SkillMethodsOptions): Readonly<Record<string, MeshMethod>> {
+  const schemas = skillSchemasIn(card)
+
+  const methodOf =
+    (id: string): MeshMethod =>
+    async (parameters, call) => {
+      const message = {
+        messageId: call.envelope.message_id,
+        role: 'user',
+        parts: [partOf(parameters, schemas.get(id))],
+        metadata: { skillId: id },
+      } as const
+      const request = { message, dialect: v1_0.name }
+      const outcome = await service.sendMessage(request, await callOf(call))
+      requireDone(id, outcome, request)
+      return asObject(outputOf(await toReply(outcome), id))
+    }
+
+  const ids = card.skills.map(({ id }) => id).filter((id) => id !== '' && id.length <= longestName)
+  return Object.fromEntries(ids.map((id) => [id, methodOf(id)]))
+}
+
+/** Parameters are always an object. A skill that takes something else gets the `text` or the `data` in it. */
+function partOf(parameters: JsonObject, schemas: SkillSchemas | undefined): Part {
+  const input = schemas?.input
+  const takesObject = input !== undefined && (input.type === undefined || input.type === 'object')
+  const [only, ...others] = Object.keys(parameters)
+  if (!takesObject && others.length === 0) {
+    if (only === 'text' && typeof parameters.text === 'string') return { text: parameters.text }
+    if (only === 'data') return { data: parameters.data ?? null, mediaType: 'application/json' }
+  }
+  return { data: parameters, mediaType: 'application/json' }
+}
+
+function asObject(output: unknown): JsonObject {
+  if (typeof output === 'string') return { text: output }
+  const isObject = typeof output === 'object' && output !== null && !Array.isArray(output)
+  return isObject ? (output as JsonObject) : { data: output as Json }
+}
+
+/** How a task can stand that is not complete. All of them have the task in `details.task`. */
+const unfinished: Readonly<Record<Exclude<TaskState, 'completed'>, string>> = {
+  submitted: 'TASK_UNFINISHED',
+  working: 'TASK_UNFINISHED',
+  'input-required': 'TASK_UNFINISHED',
+  'auth-required': 'TASK_UNFINISHED',
+  failed: 'TASK_FAILED',
+  canceled: 'TASK_CANCELED',
+  rejected: 'TASK_REJECTED',
+}
+
+function requireDone(id: string, outcome: Outcome, request: SendRequest): void {
+  if (outcome.type === 'message' || outcome.task.status.state === 'completed') return
+  const { state, message } = outcome.task.status
+  const said = message && textOf(message)
+  const text = `The task of ${id} is ${state}${said ? `: ${said}` : '.'}`
+  // The same `{ task }` that a send is answered with.
+  const told = v1_0.encodeResult.sendMessage(resultSpelledOut('sendMessage', outcome), request)
+  throw new MeshRefusal(unfinished[state], text, told as JsonObject)
+}

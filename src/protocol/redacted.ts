@@ -1,2 +1,0 @@
-/** Stands where a secret was. */
-export const redactionMark = '[redacted]'

@@ -1,0 +1,70 @@
+import { type Clock, setAlarm } from '../../base/clock.ts'
+
+/** Why a call is given up. */
+export type Halt = 'stopped' | 'canceled' | 'timeout'
+
+export interface Brake {
+  readonly halt: Halt | undefined
+  readonly signal: AbortSignal
+  stop(why: Halt): void
+  release(): void
+}
+
+export interface BrakeOptions {
+  /** Of the turn. */
+  readonly turn: AbortSignal
+  /** Of the call. */
+  readonly signal: AbortSignal | undefined
+  readonly clock: Clock
+}
+
+/** Gives a call up when its turn is stopped, when its caller says so, or when its time is over. */
+export function createBrake({ turn, signal, clock }: BrakeOptions): Brake & { until(deadline: number): void } {
+  const controller = new AbortController()
+  let halt: Halt | undefined
+  let unset = () => {}
+
+  function stop(why: Halt): void {
+    halt ??= why
+    controller.abort(why)
+  }
+  const onTurn = () => stop('stopped')
+  const onSignal = () => stop('canceled')
+  turn.addEventListener('abort', onTurn)
+  signal?.addEventListener('abort', onSignal)
+  if (turn.aborted) onTurn()
+  if (signal?.aborted) onSignal()
+
+  return {
+    get halt() {
+      return halt
+    },
+    signal: controller.signal,
+    stop,
+    until(deadline) {
+      unset = setAlarm(clock, deadline, () => stop('timeout'))
+    },
+    release() {
+      unset()
+      turn.removeEventListener('abort', onTurn)
+      signal?.removeEventListener('abort', onSignal)
+    },
+  }
+}
+
+/** What comes first; `halted` if the call is given up before. */
+export async function orHalted<T>({ signal }: Brake, work: Promise<T>): Promise<T | 'halted'> {
+  if (signal.aborted) {
+    // Nobody waits for it any more, nor for how it fails.
+    work.catch(() => {})
+    return 'halted'
+  }
+  const { promise, resolve } = Promise.withResolvers<'halted'>()
+  const onHalt = () => resolve('halted')
+  signal.addEventListener('abort', onHalt)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', onHalt)
+  }
+}

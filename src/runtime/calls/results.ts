@@ -1,0 +1,148 @@
+import { type CallAnswer, CallFailed, type CallFailure } from '../../agent/call-agent.ts'
+import type { Voice } from '../../agent/turn-output.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { ArtifactEvent, StatusEvent } from '../../protocol/events.ts'
+import { lineageExtension } from '../../protocol/extensions/lineage.ts'
+import { type Message, type Part, type Task, type TaskState, textOf } from '../../protocol/model.ts'
+import type { Journal } from '../recovery/journal.ts'
+import type { TurnSecrets } from '../secrets.ts'
+
+/** A task of another agent, for our own caller. */
+export interface Link {
+  readonly agent: string
+  readonly taskId: string
+  readonly contextId?: string | undefined
+}
+
+/** A status of ours that tells what the other agent says, and where. */
+export function relayed(voice: Voice, state: 'working' | 'input-required' | 'auth-required', told: Told): StatusEvent {
+  const { link, message, childState = state } = told
+  const metadata = linked(link, childState, message?.metadata)
+  const event = voice.status(state, told.parts)
+  const own = event.status.message
+  if (!own) return { ...event, metadata }
+  const { [lineageExtension]: _, ...beside } = message?.metadata ?? {}
+  const said: Message = {
+    ...own,
+    referenceTaskIds: [link.taskId],
+    metadata: { ...beside, ...metadata },
+    ...(message?.extensions && { extensions: message.extensions }),
+  }
+  return { ...event, status: { ...event.status, message: said }, metadata }
+}
+
+export interface Told {
+  readonly link: Link
+  readonly parts?: readonly Part[]
+  /** Of the other agent. */
+  readonly message?: Message | undefined
+  readonly childState?: TaskState
+}
+
+/** An artifact of the other agent as one of ours. The same again replaces it. */
+export function relayedArtifact({ artifact, append, lastChunk }: ArtifactEvent, link: Link): ArtifactEvent {
+  const metadata = { ...artifact.metadata, ...linked(link, 'working', artifact.metadata) }
+  const artifactId = `${link.taskId}-${artifact.artifactId}`
+  return {
+    type: 'artifact',
+    artifact: { ...artifact, artifactId, metadata },
+    ...(append !== undefined && { append }),
+    ...(lastChunk !== undefined && { lastChunk }),
+  }
+}
+
+/** What stands behind the other agent's task stays behind it. */
+function linked({ agent, taskId, contextId }: Link, state: TaskState, theirs: JsonObject | undefined): JsonObject {
+  const children = childrenIn(theirs?.[lineageExtension])
+  const child: JsonObject = {
+    agent,
+    taskId,
+    ...(contextId !== undefined && { contextId }),
+    state,
+    ...(children.length > 0 && { children }),
+  }
+  return { [lineageExtension]: { children: [child] } }
+}
+
+function childrenIn(told: Json | undefined): readonly Json[] {
+  if (typeof told !== 'object' || told === null || !('children' in told)) return []
+  const { children } = told
+  return Array.isArray(children) ? children.slice(0, 64) : []
+}
+
+/** What the steps of a call give. All of it is stored in durable turns. */
+
+export interface Keys {
+  readonly messageId: string
+  readonly idempotencyKey: string
+  readonly contextId?: string
+  /** Milliseconds since 1970. */
+  readonly deadline?: number
+}
+
+export interface Failed {
+  readonly failed: CallFailure
+}
+
+export type Sent = Failed | { readonly agent: string; readonly message: Message } | { readonly link: Link }
+
+export type Followed = Failed | { readonly task: Task } | Asked
+
+export interface Asked {
+  readonly asks: 'input-required' | 'auth-required'
+  readonly question?: Message
+  /** Its place among the questions of the turn. */
+  readonly ticket: number
+}
+
+/** What the other agent says may be long, and goes into logs and prompts. */
+const longestText = 2_000
+
+export function failureOf(error: unknown, agent: string, secrets: TurnSecrets): CallFailure {
+  const message = secrets.scrub(error instanceof Error ? error.message : String(error)).slice(0, longestText)
+  if (!(error instanceof A2AError)) return { agent, message: `"${agent}" could not be asked: ${message}` }
+  const { code, metadata } = error
+  const reason = metadata.reason
+  return { agent, message: `"${agent}" gave no answer: ${message}`, code, ...(reason !== undefined && { reason }) }
+}
+
+export function answerIn(agent: string, { task, message }: { readonly task?: Task; readonly message?: Message }) {
+  const artifacts = task?.artifacts ?? []
+  const said = message ?? task?.status.message
+  const written = artifacts.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')).join(''))
+  const contextId = task?.contextId ?? message?.contextId
+  const answer: CallAnswer = {
+    agent,
+    text: written.filter((text) => text !== '').join('\n') || (said ? textOf(said) : ''),
+    artifacts,
+    ...(contextId !== undefined && { contextId }),
+    ...(task && { task }),
+    ...(message && { message }),
+  }
+  return answer
+}
+
+/** The answer that a task has come to; throws if it has come to none. */
+export function outcomeOf(agent: string, task: Task, secrets: TurnSecrets): CallAnswer {
+  const { state, message } = task.status
+  if (state === 'completed') return answerIn(agent, { task })
+  const said = message ? secrets.scrub(textOf(message)).slice(0, longestText) : ''
+  throw new CallFailed({ agent, state, taskId: task.id, message: `"${agent}" ended as ${state}${said && `: ${said}`}` })
+}
+
+/** Whether a turn has asked other agents that have not come to an end, as far as its journal knows. */
+export function hasOpenCalls({ steps }: Pick<Journal, 'steps'>): boolean {
+  const open = new Set<string>()
+  for (const { it } of steps.values()) {
+    const [, call, stage] = /^(.*): (send|follow)$/s.exec(it.step) ?? []
+    if (call === undefined || !isObject(it.result)) continue
+    if (stage === 'send' && 'link' in it.result) open.add(call)
+    if (stage === 'follow' && !('asks' in it.result)) open.delete(call)
+  }
+  return open.size > 0
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

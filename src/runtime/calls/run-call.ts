@@ -1,0 +1,271 @@
+import { answerGone } from '../../agent/ask.ts'
+import { type CallAnswer, type Callee, CallFailed } from '../../agent/call-agent.ts'
+import type { Mouth } from '../../agent/turn-output.ts'
+import { TaskLogger } from '../../base/logger.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { MessageEvent, StreamEvent } from '../../protocol/events.ts'
+import { credentialsExtension, credentialsPart, isMark } from '../../protocol/extensions/in-task-credentials.ts'
+import { identityOf, lineageExtension, requireSound, writeLineage } from '../../protocol/extensions/lineage.ts'
+import type { Message } from '../../protocol/model.ts'
+import { ownerOf } from '../../protocol/principal.ts'
+import type { SendRequest } from '../../protocol/service.ts'
+import { isEnded, isInterrupted } from '../../protocol/states.ts'
+import type { Span } from '../../protocol/telemetry.ts'
+import { newId } from '../operations/idempotency.ts'
+import { type Scene, stepIn } from '../turns/turn-scope.ts'
+import { awaitCredentials } from './await-credentials.ts'
+import { createBrake, orHalted } from './call-abort.ts'
+import { keyOf, type Plan } from './options.ts'
+import type { Progress } from './progress.ts'
+import { createRelay, type QuestionQueue, withTheirIds } from './questions.ts'
+import { createContact } from './remote-task.ts'
+import {
+  answerIn,
+  type Failed,
+  type Followed,
+  failureOf,
+  type Keys,
+  type Link,
+  outcomeOf,
+  type Sent,
+} from './results.ts'
+
+/**
+ * What our caller answered, for the other agent. Credentials that were taken out of it go down with it, as long as this
+ * process has them; if it has not, the mark does, and the other agent asks again.
+ */
+function answerDown(
+  { message, ticket, sensitive }: MessageEvent,
+  { taskId, contextId }: Link,
+  { messageId }: Keys,
+  { task, settings, secrets }: Scene,
+): SendRequest {
+  if (sensitive) throw answerGone()
+  const inBand = settings.vault.of(ticket)?.inBand ?? []
+  for (const { credentials } of inBand) secrets.add(credentials)
+  const { [lineageExtension]: _, [credentialsExtension]: __, ...metadata } = message.metadata ?? {}
+  const said = withTheirIds(message.parts, taskId)
+  const parts = inBand.length === 0 ? said : said.filter((part) => !isMark(part))
+  return {
+    message: {
+      messageId,
+      role: 'user',
+      parts: [...parts, ...inBand.map(credentialsPart)],
+      taskId,
+      ...(contextId !== undefined && contextId !== '' && { contextId }),
+      referenceTaskIds: [task.taskId],
+      metadata,
+    },
+  }
+}
+
+export interface Desk {
+  readonly scene: Scene
+  readonly questions: QuestionQueue
+  readonly progress: Progress
+  /** Of the turn: aborts when it is over, whether its calls are or not. */
+  readonly over: AbortSignal
+  /** If somebody watches. */
+  readonly span: Span | undefined
+}
+
+/**
+ * One call from its beginning to its answer: sent, followed, and, each time the other agent needs something, asked for
+ * it and answered. All that differs from run to run is in steps, so that a durable turn goes on where it was; nothing
+ * may come between them that depends on time.
+ */
+export async function conduct(plan: Plan, { scene, questions, progress, over, span }: Desk): Promise<CallAnswer> {
+  const { name, options } = plan
+  const { settings, stop } = scene
+  const { clock, calls } = settings
+  const brake = createBrake({ turn: stop.signal, signal: options.signal, clock })
+  const onOver = () => brake.stop('canceled')
+  over.addEventListener('abort', onOver)
+  const contact = createContact(plan, scene, span?.trace ?? scene.trace)
+  const relay = createRelay(scene, options.relay ?? 'status')
+  let sent: Sent | undefined
+
+  function newKeys(): Promise<Keys> {
+    return stepIn(scene, `${name}: key`, async () => ({ messageId: newId(), idempotencyKey: newId() }))
+  }
+
+  /** Throws if it is the turn that is stopped: what it did not do is not stored. */
+  function halted(): Failed {
+    if (brake.halt === 'stopped') throw stop.signal.reason
+    const why = brake.halt === 'timeout' ? 'it took too long' : 'it was given up'
+    return { failed: { agent: plan.targetName, message: `The call was canceled: ${why}.`, reason: brake.halt } }
+  }
+
+  async function trying<T>(work: () => Promise<T | Failed>): Promise<T | Failed> {
+    try {
+      return await work()
+    } catch (error) {
+      if (stop.signal.aborted) throw stop.signal.reason
+      if (brake.halt) return halted()
+      return { failed: failureOf(error, plan.targetName, scene.secrets) }
+    }
+  }
+
+  /** As this callee is to be told, and only if it may be asked at all. */
+  function addressed(request: SendRequest, { card }: Callee, deadline: number | undefined): SendRequest {
+    const lineage = { ...plan.lineage, ...(deadline !== undefined && { deadline }) }
+    const id = identityOf(card)
+    requireSound(lineage, { agent: card.name, ids: [id], maxDepth: calls.self.maxDepth }, clock.now())
+    const { message } = request
+    const metadata = { ...message.metadata, [lineageExtension]: writeLineage(lineage, { agent: card.name, id }) }
+    return { ...request, message: { ...message, metadata } }
+  }
+
+  function send(request: SendRequest, { idempotencyKey, deadline }: Keys): Promise<Sent> {
+    return trying<Sent>(async () => {
+      if (plan.refusal) throw plan.refusal
+      const callee = await orHalted(brake, contact.callee())
+      if (callee === 'halted') return halted()
+      span?.learn({ agent: callee.card.name })
+      const reader = contact.send(callee, addressed(request, callee, deadline), idempotencyKey)
+      const first = await orHalted(brake, reader.peek())
+      if (first === 'halted') return halted()
+      if (first.done) throw new A2AError('invalid-agent-response', 'It ended without an answer.')
+      const { name: agent } = callee.card
+      const event = first.value
+      if (event.type === 'message') {
+        await progress.tell(event)
+        return { agent, message: event.message }
+      }
+      const { id: taskId, contextId } = event.type === 'task' ? event.task : { ...event, id: event.taskId }
+      return { link: { agent, taskId, contextId } }
+    })
+  }
+
+  function follow({ link }: Extract<Sent, { link: object }>, last: Message | undefined, within: Mouth) {
+    return trying<Followed>(async () => {
+      const callee = await orHalted(brake, contact.callee())
+      if (callee === 'halted') return halted()
+      const reader = contact.reader ?? contact.attach(callee, link.taskId)
+      const { child } = contact
+      for (;;) {
+        const next = await orHalted(brake, reader.take())
+        if (next === 'halted') return halted()
+        if (!next.done) {
+          child.take(next.value)
+          await progress.tell(next.value)
+          await relay(next.value, link, within.emit)
+        }
+        const state = child.state()
+        const task = child.task()
+        if (state && task && isEnded(state)) return { task }
+        const isAsking = state !== undefined && isInterrupted(state) && (next.done || !isStale(next.value, last))
+        if (isAsking && (state === 'input-required' || state === 'auth-required')) {
+          const question = child.message()
+          return { asks: state, ticket: questions.ticket(), ...(question && { question }) }
+        }
+        if (next.done) throw new A2AError('invalid-agent-response', 'It stopped telling before its task had ended.')
+      }
+    })
+  }
+
+  async function converse(): Promise<CallAnswer> {
+    const { contextId: ours } = scene.task
+    const callee = keyOf(plan.target, plan.targetName)
+    const place = { owner: ownerOf(scene.received.principal), contextId: ours, callee }
+    const opening = await stepIn(scene, `${name}: key`, async (): Promise<Keys> => {
+      const { contextId = calls.contexts.get(place), timeout } = options
+      const deadline = earlier(scene.lineage.deadline, timeout === undefined ? undefined : clock.now() + timeout)
+      return {
+        messageId: newId(),
+        idempotencyKey: newId(),
+        ...(contextId !== undefined && contextId !== 'new' && { contextId }),
+        ...(deadline !== undefined && { deadline }),
+      }
+    })
+    if (opening.deadline !== undefined) brake.until(opening.deadline)
+    sent = await stepIn(scene, `${name}: send`, () => send(openingOf(plan, opening, scene.task.taskId), opening))
+    let last: Message | undefined
+    for (;;) {
+      if ('failed' in sent) throw new CallFailed(sent.failed)
+      const contextId = 'link' in sent ? sent.link.contextId : sent.message.contextId
+      if (contextId) calls.contexts.set(place, contextId)
+      if ('message' in sent) return answerIn(sent.agent, { message: sent.message })
+      const begun: Extract<Sent, { link: object }> = sent
+      const asked = last
+      const told = await stepIn(scene, `${name}: follow`, (within) => follow(begun, asked, within))
+      if ('failed' in told) throw new CallFailed({ ...told.failed, taskId: begun.link.taskId })
+      if ('task' in told) return outcomeOf(begun.link.agent, told.task, scene.secrets)
+      questions.saw(told.ticket)
+      const { link } = begun
+      const waiting = { name, link, scene, contact, brake, relay, progress }
+      const answer: MessageEvent | undefined | 'halted' = await questions.inTurn(told.ticket, () =>
+        told.asks === 'auth-required'
+          ? awaitCredentials(told, waiting)
+          : orHalted(brake, scene.ask(relay.question(told, link), { signal: brake.signal })),
+      )
+      if (answer === 'halted') throw new CallFailed(halted().failed)
+      last = told.question
+      // Otherwise the other agent goes on by itself.
+      if (!answer) continue
+      const { deadline } = opening
+      const keys = { ...(await newKeys()), ...(deadline !== undefined && { deadline }) }
+      sent = await stepIn(scene, `${name}: send`, () => send(answerDown(answer, link, keys, scene), keys))
+    }
+  }
+
+  /** Whoever goes on with this turn elsewhere needs the other agent's task. */
+  function isTakenOver(): boolean {
+    const { reason } = stop
+    return brake.halt === 'stopped' && (reason === 'lease-lost' || (reason === 'shutdown' && settings.recovery.isKept))
+  }
+
+  async function giveUp(): Promise<void> {
+    try {
+      if (!isTakenOver()) await contact.cancel(sent && 'link' in sent ? sent.link.taskId : undefined)
+    } catch (error) {
+      const { code } = error instanceof A2AError ? error : {}
+      const logger = new TaskLogger(settings.logger, scene.task, scene.trace)
+      logger.info({ agent: plan.targetName, code }, 'a call could not be canceled')
+    } finally {
+      contact.close()
+    }
+  }
+
+  try {
+    const answer = await converse()
+    contact.close()
+    return answer
+  } catch (error) {
+    if (brake.halt) void giveUp()
+    else contact.close()
+    if (brake.halt && brake.halt !== 'stopped' && !(error instanceof CallFailed)) {
+      throw new CallFailed(halted().failed)
+    }
+    throw error
+  } finally {
+    brake.release()
+    over.removeEventListener('abort', onOver)
+  }
+}
+
+/** A task that has just been answered may still be told with the question. */
+function isStale(event: StreamEvent, last: Message | undefined): boolean {
+  if (event.type !== 'task' || !last) return false
+  const { message } = event.task.status
+  return message === undefined || message.messageId === last.messageId
+}
+
+function openingOf({ parts, options }: Plan, { messageId, contextId }: Keys, parent: string): SendRequest {
+  const { taskId, skill, metadata } = options
+  const said = { ...metadata, ...(skill !== undefined && { skillId: skill }) }
+  const message: Message = {
+    messageId,
+    role: 'user',
+    parts,
+    ...(contextId !== undefined && taskId === undefined && { contextId }),
+    ...(taskId !== undefined && { taskId }),
+    referenceTaskIds: [parent],
+    metadata: said,
+  }
+  return { message }
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+}

@@ -1,0 +1,87 @@
+import type { Trace } from '../../base/trace-context.ts'
+import { A2AError, invalidParams, taskNotFound } from '../../protocol/errors.ts'
+import { clientTools } from '../../protocol/extensions/client-tools.ts'
+import type { Call, Operation, PushConfigRef, Service } from '../../protocol/service.ts'
+import type { Push, RegisteredConfig } from '../../push/push.ts'
+import type { FoldedLog } from '../../tasks/fold.ts'
+import type { CallerLog, VisibleHead } from '../caller-log.ts'
+
+/** The trace in which a task began. What webhooks are told of it belongs there, whoever has it told, and whenever. */
+export async function traceOfTask(taskId: string, log: Pick<FoldedLog, 'read'>): Promise<Trace | undefined> {
+  const [first] = await log.read(taskId, 0)
+  return first?.event.type === 'message' ? first.event.trace : undefined
+}
+
+type PushOperation = 'createPushConfig' | 'getPushConfig' | 'listPushConfigs' | 'deletePushConfig'
+
+/** What callers do with the webhooks of their tasks. Those of others are as if they were not there. */
+export function createPushOperations(
+  push: Push | undefined,
+  logOf: (call: Call, operation: Operation) => CallerLog,
+): Pick<Service, PushOperation> {
+  if (!push) {
+    const refuse = async () => {
+      throw new A2AError('push-not-supported', 'This agent sends no push notifications.')
+    }
+    return { createPushConfig: refuse, getPushConfig: refuse, listPushConfigs: refuse, deletePushConfig: refuse }
+  }
+
+  async function visibleOf({ taskId }: VisibleHead, log: CallerLog): Promise<readonly RegisteredConfig[]> {
+    return (await push?.list(taskId))?.filter(({ owner }) => log.sees(owner)) ?? []
+  }
+
+  /** The one of that id, the caller's own first; without an id the one that has none either, or the oldest. */
+  async function find(head: VisibleHead, { id }: PushConfigRef, log: CallerLog): Promise<RegisteredConfig | undefined> {
+    const all = await visibleOf(head, log)
+    const named = all.filter((config) => config.id === (id ?? head.taskId))
+    return named.find(({ owner }) => owner === log.owner) ?? named[0] ?? (id === undefined ? all[0] : undefined)
+  }
+
+  return {
+    async createPushConfig({ taskId = '', isAlias, ...config }, call) {
+      const log = logOf(call, 'createPushConfig')
+      const address = isAlias ? { taskId, isAlias } : { taskId }
+      const head = await log.task(address)
+      await push.check(config)
+      return await push.register({
+        task: head,
+        owner: log.owner,
+        config,
+        after: head.generation,
+        trace: await traceOfTask(head.taskId, log),
+        knowsRequests: call.extensions?.includes(clientTools),
+        ...(isAlias && { alias: taskId }),
+      })
+    },
+
+    async getPushConfig(request, call) {
+      const log = logOf(call, 'getPushConfig')
+      const head = await log.task(request)
+      const found = await find(head, request, log)
+      if (found) return found.config
+      const what = request.id === undefined ? 'no push config' : `no push config ${request.id}`
+      throw new A2AError('task-not-found', `Task ${request.taskId} has ${what}.`)
+    },
+
+    async listPushConfigs(request, call) {
+      const { pageSize, pageToken = '' } = request
+      const log = logOf(call, 'listPushConfigs')
+      const all = await visibleOf(await log.task(request), log)
+      if (!/^\d{0,15}$/.test(pageToken))
+        throw invalidParams('pageToken', 'expected the nextPageToken of an earlier page')
+      if (pageSize !== undefined && pageSize < 0) throw invalidParams('pageSize', 'expected 1 or more, or 0 for all')
+      const rest = all.filter(({ place }) => place > Number(pageToken))
+      const page = rest.slice(0, pageSize || rest.length)
+      const isLast = page.length === rest.length
+      return { configs: page.map(({ config }) => config), nextPageToken: isLast ? '' : `${page.at(-1)?.place}` }
+    },
+
+    async deletePushConfig(request, call) {
+      const log = logOf(call, 'deletePushConfig')
+      const head = await log.task(request)
+      if (request.id === undefined) throw taskNotFound(request.taskId)
+      // Who sees the tasks of others sees their webhooks, and removes only its own.
+      await push.remove({ taskId: head.taskId, owner: log.owner, id: request.id })
+    },
+  }
+}

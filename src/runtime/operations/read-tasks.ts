@@ -1,0 +1,65 @@
+import { invalidParams, taskNotFound } from '../../protocol/errors.ts'
+import type { Task } from '../../protocol/model.ts'
+import type { GetTaskRequest, ListTasksRequest, TaskPage } from '../../protocol/service.ts'
+import { loadFold } from '../../tasks/fold.ts'
+import type { ListCursor, TaskHead } from '../../tasks/log.ts'
+import type { CallerLog } from '../caller-log.ts'
+
+/** At most the newest messages that the caller asked for; all of them if it did not say. */
+export function limitHistory(task: Task, historyLength: number | undefined): Task {
+  if (historyLength === undefined || task.history.length <= historyLength) return task
+  return { ...task, history: historyLength === 0 ? [] : task.history.slice(-historyLength) }
+}
+
+export async function getTask(request: GetTaskRequest, log: CallerLog): Promise<Task> {
+  const head = await log.task(request)
+  const task = (await loadFold(log, head)).task()
+  if (!task) throw taskNotFound(request.taskId) // it was removed while we read
+  return limitHistory(task, request.historyLength)
+}
+
+const defaultPageSize = 50
+
+/** The caller's tasks, newest status first. A task that changes while it is paged through moves to the front. */
+export async function listTasks(request: ListTasksRequest, log: CallerLog): Promise<TaskPage> {
+  const { contextId, state, statusSince, pageSize = defaultPageSize, pageToken } = request
+  const { historyLength = 0, includeArtifacts = false } = request
+  const filter = JSON.stringify([contextId, state, statusSince])
+  const { heads, total, next } = await log.list({
+    contextId,
+    phase: state,
+    changedSince: statusSince === undefined ? undefined : Date.parse(statusSince),
+    cursor: pageToken ? readToken(pageToken, filter) : undefined,
+    limit: pageSize,
+  })
+  const isBrief = historyLength === 0 && !includeArtifacts
+  const tasks: Task[] = []
+  for (const head of heads) {
+    const task = isBrief ? brief(head) : (await loadFold(log, head)).task()
+    if (task) tasks.push(limitHistory(includeArtifacts ? task : { ...task, artifacts: [] }, historyLength))
+  }
+  const nextPageToken = next ? writeToken(next, filter) : ''
+  return { tasks, nextPageToken, pageSize, totalSize: total, withArtifacts: includeArtifacts }
+}
+
+/** What the head alone knows is enough for most lists. */
+function brief({ taskId, contextId, status, generation }: TaskHead): Task | undefined {
+  return status && { id: taskId, contextId, status, artifacts: [], history: [], generation }
+}
+
+function writeToken({ changed, key }: ListCursor, filter: string): string {
+  return btoa(encodeURIComponent(JSON.stringify([changed, key, filter])))
+}
+
+/** A token says where its list goes on. What the caller may see is asked anew for every page. */
+function readToken(token: string, filter: string): ListCursor {
+  try {
+    const [changed, key, of]: unknown[] = JSON.parse(decodeURIComponent(atob(token)))
+    if (Number.isSafeInteger(changed) && Number.isSafeInteger(key) && of === filter) {
+      return { changed: changed as number, key: key as number }
+    }
+  } catch {
+    // Not one of ours: the same answer as for one of another list.
+  }
+  throw invalidParams('pageToken', 'expected the nextPageToken of a list with the same filters')
+}

@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest'
+import { callOf, gate, send, taskOf } from '../../../test/support/house.ts'
+import { processes, textIn } from '../../../test/support/mortal-processes.ts'
+import type { Run } from '../../agent/agent.ts'
+import type { Task } from '../../protocol/model.ts'
+
+/** A turn that asks, and whose code is another one when the answer comes. */
+async function changed(before: Run, after: Run): Promise<Task> {
+  const { start } = processes()
+  const first = start(before)
+  const { id } = taskOf(await send(first.service, 'go'))
+  first.kill()
+  return taskOf(await send(start(after).service, 'yes', { taskId: id }))
+}
+
+const original: Run = async (turn) => {
+  await turn.status('working', 'Reading')
+  await turn.step('charge', () => 1)
+  await turn.ask('Sure?')
+  return 'done'
+}
+
+it.each<[string, string, Run]>([
+  [
+    'another text',
+    'the journal has the status "working" ("Reading"), the code has the status "working" ("Writing")',
+    async (turn) => {
+      await turn.status('working', 'Writing')
+    },
+  ],
+  [
+    'an artifact instead of a status',
+    'the journal has the status "working" ("Reading"), the code has the artifact "out" ("x")',
+    (turn) => turn.artifact('out').close('x'),
+  ],
+  [
+    'a step of another name',
+    'the journal has the step "charge", the code has the step "charge-card"',
+    async (turn) => {
+      await turn.status('working', 'Reading')
+      await turn.step('charge-card', () => {
+        throw new Error('must not run')
+      })
+    },
+  ],
+  [
+    'a step that is gone',
+    'the journal has the step "charge", the code has its end',
+    async (turn) => {
+      await turn.status('working', 'Reading')
+      await turn.ask('Sure?')
+      return 'done'
+    },
+  ],
+  [
+    'an early end',
+    'the journal has the status "input-required" ("Sure?"), the code has its end',
+    async (turn) => {
+      await turn.status('working', 'Reading')
+      await turn.step('charge', () => 1)
+      return 'done'
+    },
+  ],
+])(
+  'fails a turn whose code does not fit its journal any more, and names the first difference: %s',
+  async (_, difference, code) => {
+    const task = await changed(original, code)
+    expect(task.status.state).toBe('failed')
+    expect(textIn(task)).toBe(
+      `The code of this turn does not fit its journal any more. First difference: ${difference}.`,
+    )
+  },
+)
+
+it('lets code grow beyond its journal', async () => {
+  const task = await changed(original, async (turn) => {
+    await original(turn)
+    await turn.step('receipt', () => 2)
+    return 'done, with a receipt'
+  })
+  expect(textIn(task)).toBe('done, with a receipt')
+})
+
+it('can be canceled while it is replayed, whatever of its journal is left', async () => {
+  const { start } = processes()
+  const first = start(original)
+  const { id } = taskOf(await send(first.service, 'go'))
+  first.kill()
+  const begun = gate()
+  const second = start(async (turn) => {
+    begun.resolve()
+    await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+  })
+  const answered = send(second.service, 'yes', { taskId: id })
+  await begun.promise
+  await second.service.cancelTask({ taskId: id }, callOf())
+  expect(taskOf(await answered).status.state).toBe('canceled')
+})
+
+it('takes what is said side by side in whichever order it comes again', async () => {
+  const code =
+    (slow: string): Run =>
+    async (turn) => {
+      const say = async (text: string) => {
+        if (text === slow) await new Promise((resolve) => setTimeout(resolve, 20))
+        await turn.status('working', text)
+      }
+      await Promise.all([say('one'), say('two')])
+      return `done, ${(await turn.ask('Sure?')).text}`
+    }
+  expect(textIn(await changed(code('two'), code('one')))).toBe('done, yes')
+})

@@ -1,0 +1,62 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { problemOf } from '../../test/support/problem-of.ts'
+import { schemaOf } from '../../test/support/schema-of.ts'
+import { object, optional } from './object.ts'
+import { list, string, type TypeOf } from './schema.ts'
+import { marked, tagged, word } from './tagged.ts'
+
+const Circle = object({ radius: string() })
+const Figure = tagged('kind', { circle: Circle, label: object({ text: optional(string()) }) })
+
+it('a word is one of those that are known', () => {
+  expect(word('user', 'agent').read('agent')).toBe('agent')
+  expect(problemOf(word('user', 'agent'), 'USER')).toBe('expected one of user, agent, got "USER"')
+  expect(problemOf(word('user'), undefined)).toBe('expected "user", got nothing')
+  expect(schemaOf(word('user', 'agent'))).toEqual({ enum: ['user', 'agent'] })
+})
+
+describe('a marked object', () => {
+  const Marked = marked('kind', 'circle', Circle)
+
+  it('is read without its mark', () => {
+    expect(Marked.read({ kind: 'circle', radius: '7' })).toStrictEqual({ radius: '7' })
+  })
+
+  it('must have its mark', () => {
+    expect(problemOf(Marked, { radius: '7' })).toBe('expected "kind" to be "circle", got nothing')
+    expect(problemOf(Marked, { kind: 'square' })).toBe('expected "kind" to be "circle", got "square"')
+    expect(problemOf(Marked, [])).toBe('expected an object, got a list')
+    expect(problemOf(Marked, { kind: 'circle' })).toBe('radius: expected a string, got nothing')
+  })
+
+  it('has its mark in the JSON Schema', () => {
+    expect(schemaOf(Marked)).toEqual({
+      type: 'object',
+      properties: { kind: { const: 'circle' }, radius: { type: 'string' } },
+      required: ['kind', 'radius'],
+    })
+  })
+})
+
+describe('a tagged object', () => {
+  it('is read as an object that has it under the name of its kind', () => {
+    expect(Figure.read({ kind: 'circle', radius: '7' })).toStrictEqual({ circle: { radius: '7' } })
+    expect(Figure.read({ kind: 'label' })).toStrictEqual({ label: {} })
+    expectTypeOf<TypeOf<typeof Figure>>().toExtend<{ circle: { radius: string } } | { label: { text?: string } }>()
+  })
+
+  it('is of a kind that is known', () => {
+    expect(problemOf(list(Figure), [{}])).toBe('[0]: expected "kind" to be one of circle, label, got nothing')
+    expect(problemOf(Figure, { kind: 'toString' })).toBe('expected "kind" to be one of circle, label, got "toString"')
+    expect(problemOf(Figure, { kind: 'circle' })).toBe('radius: expected a string, got nothing')
+  })
+
+  it('has one JSON Schema for each kind', () => {
+    expect(schemaOf(Figure)).toMatchObject({
+      oneOf: [
+        { properties: { kind: { const: 'circle' } }, required: ['kind', 'radius'] },
+        { properties: { kind: { const: 'label' } }, required: ['kind'] },
+      ],
+    })
+  })
+})

@@ -1,0 +1,143 @@
+import type { Agent, AgentProfile } from '../agent/agent.ts'
+import { consoleLogger } from '../base/logger.ts'
+import { requestIdsOf } from '../base/trace-context.ts'
+import { speakers } from '../dialects/server-dialects.ts'
+import type { Load } from '../http/load.ts'
+import { createLimits, type LimitOptions, requireAllowed } from '../limits/limits.ts'
+import type { Principal } from '../protocol/model.ts'
+import type { Service } from '../protocol/service.ts'
+import { both } from '../protocol/telemetry.ts'
+import type { RuntimeOptions } from '../runtime/options.ts'
+import { createRuntime, type Runtime } from '../runtime/runtime.ts'
+import { createMemoryLog } from '../tasks/memory-log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { observed } from '../telemetry/observe-service.ts'
+import { overloaded } from '../transports/server/read-body.ts'
+import { type Admission, type AuthChoice, createAdmission } from './authentication.ts'
+import { createSkillGuard, guarded, skillNamer } from './authorization.ts'
+import { type AddressOptions, cardOf, interfacesAt } from './card.ts'
+import { type CardSigner, createCardSigner } from './card-page.ts'
+import type { Behind, FaceOptions } from './http-endpoint.ts'
+import { createMetricsPage, type MetricsOptions } from './metrics-page.ts'
+import { type Counts, countingPrincipal, limited, unlessOverloaded } from './rate-limits.ts'
+import { boundToTenant } from './tenants.ts'
+
+export interface HandlerOptions
+  extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace' | 'checkOpening' | 'delegation'>>,
+    FaceOptions {
+  /** Who may call. It must be said here: where a handler is mounted, nobody knows who can reach it. */
+  readonly auth: AuthChoice
+  /** How much callers may use. */
+  readonly limits?: LimitOptions
+  /** What the server is doing: while that is too much, calls are refused. `serve` brings its own. */
+  readonly load?: Load | undefined
+  /** Counts what is done, and tells it at `/metrics`, in the form of Prometheus. */
+  readonly metrics?: boolean | MetricsOptions
+  /** What the extended card says beyond the public one. Without it there is none. */
+  readonly extendedCard?: Partial<AgentProfile>
+}
+
+export interface ResidentOptions extends HandlerOptions, AddressOptions {}
+
+/** An agent at work, ready to be given a face. */
+export interface Resident extends Runtime, Behind {
+  readonly options: ResidentOptions
+  /** What callers are asked for, as `WWW-Authenticate`, if for anything. */
+  readonly challenge: string | undefined
+  /** For wires that find out by themselves who is calling: throws if that one must not be served now. */
+  admit(principal: Principal): Promise<void>
+}
+
+export function createResident(agent: Agent, options: ResidentOptions): Resident {
+  const { logger = consoleLogger, log = createMemoryLog() } = options
+  const { profile } = agent
+  const admission = createAdmission(options.auth, { profile, logger })
+  const { policy } = admission.settings
+  const { keys, publicUrl } = options
+  const signer = keys && createCardSigner({ keys, publicUrl, logger })
+  const meant = skillNamer(admission, profile)
+  const skillGuard = createSkillGuard(admission, profile)
+  const limits = options.limits && createLimits(options.limits, logger)
+  const counts: Counts = new WeakMap()
+  const { principalOf } = admission
+  const counting = limits ? countingPrincipal(principalOf, limits, counts) : principalOf
+  const standing = {
+    runs: () => runtime.standing.runs(),
+    queued: () => runtime.standing.queued(),
+    webhooks: () => runtime.standing.webhooks(),
+  }
+  const metrics = options.metrics ? createMetrics({ standing, labels: { agent: profile.name } }) : undefined
+  const telemetry = both(options.telemetry, metrics?.telemetry)
+  const runtime: Runtime = createRuntime({
+    ...options,
+    telemetry,
+    ...(policy && { policy }),
+    ...(admission.delegation && { delegation: admission.delegation }),
+    ...((skillGuard || limits) && {
+      async checkOpening(opening, request, { principal }) {
+        skillGuard?.requireOpening(opening, principal)
+        // One that names a skill itself was counted when it came.
+        if (limits && meant(request) === undefined) await limits.countSkill(meant(opening))
+      },
+    }),
+    ...(limits && {
+      holdPlace: (kind, request, { principal }, opening) =>
+        limits.hold(kind, principal, meant(request) ?? (opening && meant(opening))),
+    }),
+    logger,
+    log,
+    agent,
+  })
+  const service = withExtendedCard(runtime.service, admission, agent, { ...options, signer })
+  const allowed = guarded(limits ? limited(service, limits, meant) : service, admission, skillGuard)
+  const { tenant } = options
+  // Where nobody needs credentials, nobody is of a tenant.
+  const bound = admission.auth && tenant !== undefined ? boundToTenant(allowed, tenant, policy) : allowed
+  let isDraining = false
+  return {
+    ...runtime,
+    service: telemetry ? observed(bound, telemetry, { side: 'server', agent: profile.name }) : bound,
+    principalOf: options.load ? unlessOverloaded(counting, options.load) : counting,
+    ...(limits && { counts }),
+    metrics: metrics && createMetricsPage(metrics, admission, options.metrics === true ? {} : options.metrics || {}),
+    options,
+    challenge: admission.auth?.challenge,
+    async admit(principal) {
+      if (options.load?.isOver()) throw overloaded()
+      if (limits) requireAllowed(await limits.count(principal))
+    },
+    signer,
+    card: { ...cardOf(profile, capabilitiesOf(options)), ...admission.card },
+    isDraining: () => isDraining,
+    ...(options.load && { isOverloaded: options.load.isOver }),
+    onError: (error, incoming) =>
+      logger.error({ ...(incoming && requestIdsOf(incoming)), error }, 'a request failed unexpectedly'),
+    async drain(deadline) {
+      isDraining = true
+      await runtime.drain(deadline)
+    },
+  }
+}
+
+function capabilitiesOf({ extendedCard, push }: ResidentOptions) {
+  return { extendedCard: extendedCard !== undefined, pushNotifications: push !== undefined }
+}
+
+function withExtendedCard(
+  service: Service,
+  admission: Admission,
+  { profile }: Agent,
+  options: ResidentOptions & { readonly signer: CardSigner | undefined },
+): Service {
+  const { extendedCard, publicUrl = 'http://localhost', signer } = options
+  if (extendedCard === undefined) return service
+  const card = { ...cardOf({ ...profile, ...extendedCard }, capabilitiesOf(options)), ...admission.card }
+  const dialects = speakers(options)
+  return {
+    ...service,
+    async getExtendedCard(_request, { origin = publicUrl }) {
+      const told = { ...card, interfaces: interfacesAt(origin, dialects, options) }
+      return signer ? await signer.signCard(told, origin) : told
+    },
+  }
+}

@@ -1,8 +1,0 @@
-export type { Allowance, LimitOptions } from '../limits/limits.ts'
-export { createMemoryLimits, type MemoryLimitsOptions } from '../limits/memory-limits.ts'
-export type { LimitStore, Rate, Release, Standing } from '../limits/store.ts'
-export type { AuthChoice, AuthSettings } from './admission.ts'
-export { createHandler, type Handler, type HandlerOptions } from './handler.ts'
-export { createHost, type Host, type Place } from './host.ts'
-export type { MetricsOptions } from './metrics-page.ts'
-export type { Resident } from './resident.ts'

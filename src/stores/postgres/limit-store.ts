@@ -1,0 +1,131 @@
+import type { LimitStore, Rate, Release, Standing } from '../../limits/limit-store.ts'
+import type { PostgresPool } from './connection.ts'
+import { openDatabase, requireSchema } from './schema.ts'
+import { encodeText } from './sql-text.ts'
+
+export interface PostgresLimitsOptions {
+  readonly pool: PostgresPool
+  /** The schema with the tables; made if it is not there. `parley` by default, as that of the log. */
+  readonly schema?: string
+  /** Seconds after which the places of a process that is gone are free again. */
+  readonly placeTtl?: number
+}
+
+/** Limits that replicas share. Its clock is that of the database. */
+export interface PostgresLimits extends LimitStore {
+  /** Gives back what is held, and stops. The pool stays its maker's to end. */
+  close(): Promise<void>
+}
+
+/** Several may reach for the same free place at once; one gets it, and the others try the next. */
+const tries = 20
+
+/** Milliseconds: whoever is counted waits for it. */
+const timeouts = { patience: 0, statementTimeout: 5_000 }
+
+export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLimits {
+  const { pool, schema = 'parley', placeTtl = 30 } = options
+  requireSchema(schema)
+  const holder = crypto.randomUUID()
+  const closing = new AbortController()
+  let opened: Promise<Counters> | undefined
+  const beat = setInterval(() => void renew().catch(() => {}), (placeTtl * 1000) / 3).unref()
+
+  /** When it is needed first, and again if the database was away. */
+  async function counters(): Promise<Counters> {
+    opened ??= openCounters({ pool, schema, closed: closing.signal })
+    return await opened.catch((error) => {
+      opened = undefined
+      throw error
+    })
+  }
+
+  async function renew(): Promise<void> {
+    if (!opened) return
+    const { prolong, dropRates, dropPlaces } = await counters()
+    await prolong(holder, placeTtl)
+    await dropRates()
+    await dropPlaces()
+  }
+
+  async function take(key: string, { limit, window }: Rate): Promise<Standing> {
+    const { count, look } = await counters()
+    const each = (window * 1000) / limit
+    const name = encodeText(key)
+    const [counted] = await count(name, each, window * 1000)
+    const [known] = counted ? [counted] : await look(name)
+    const used = Math.max(0, known ? known.full_at - known.now : 0)
+    return {
+      isAllowed: counted !== undefined,
+      remaining: Math.max(0, Math.floor((window * 1000 - used) / each + 1e-6)),
+      fullAfter: used / 1000,
+      retryAfter: Math.max(0, (used + each - window * 1000) / 1000),
+    }
+  }
+
+  async function hold(key: string, limit: number): Promise<Release | undefined> {
+    const { findFree, occupy } = await counters()
+    const name = encodeText(key)
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const [free] = await findFree(name, limit)
+      if (!free) return undefined
+      const [got] = await occupy(name, free.place, holder, placeTtl)
+      if (got) return releaseOf(name, free.place)
+    }
+    return undefined
+  }
+
+  function releaseOf(name: string, place: number): Release {
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      // If it cannot be given back now, it is free when its time is over.
+      counters()
+        .then(({ leave }) => leave(name, place, holder))
+        .catch(() => {})
+    }
+  }
+
+  return {
+    take,
+    hold,
+    async close() {
+      clearInterval(beat)
+      if (opened) await (await counters()).leaveAll(holder)
+      closing.abort()
+    },
+  }
+}
+
+type Counters = Awaited<ReturnType<typeof openCounters>>
+
+async function openCounters(given: { pool: PostgresPool; schema: string; closed: AbortSignal }) {
+  const db = await openDatabase({ ...given, ...timeouts, what: 'The count of limits' })
+  const [rates, places] = [db.name('limit_rates'), db.name('limit_places')]
+  const now = 'extract(epoch FROM statement_timestamp())::float8 * 1000'
+  const later = (seconds: string) => `now() + ${seconds}::float8 * interval '1 second'`
+  return {
+    count: db.prepare<{ readonly full_at: number; readonly now: number }>(`
+      INSERT INTO ${rates} AS known VALUES ($1, ${now} + $2::float8)
+      ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + $2::float8
+      WHERE greatest(known.full_at, ${now}) + $2::float8 <= ${now} + $3::float8 + 0.01
+      RETURNING full_at, ${now} AS now`),
+    look: db.prepare<{ readonly full_at: number; readonly now: number }>(
+      `SELECT full_at, ${now} AS now FROM ${rates} WHERE key = $1`,
+    ),
+    findFree: db.prepare<{ readonly place: number }>(`
+      SELECT place FROM generate_series(1, $2::int) AS place WHERE NOT EXISTS
+      (SELECT FROM ${places} AS taken WHERE taken.key = $1 AND taken.place = place.place AND until > now())
+      ORDER BY random() LIMIT 1`),
+    occupy: db.prepare<{ readonly place: number }>(`
+      INSERT INTO ${places} AS taken VALUES ($1, $2, $3, ${later('$4')})
+      ON CONFLICT (key, place) DO UPDATE SET holder = excluded.holder, until = excluded.until
+      WHERE taken.until <= now() RETURNING place`),
+    leave: db.prepare(`DELETE FROM ${places} WHERE key = $1 AND place = $2 AND holder = $3`),
+    leaveAll: db.prepare(`DELETE FROM ${places} WHERE holder = $1`),
+    prolong: db.prepare(`UPDATE ${places} SET until = ${later('$2')} WHERE holder = $1`),
+    dropRates: db.prepare(`DELETE FROM ${rates} WHERE full_at < ${now}`),
+    dropPlaces: db.prepare(`DELETE FROM ${places} WHERE until < now() - interval '1 minute'`),
+  }
+}

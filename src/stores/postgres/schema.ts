@@ -1,0 +1,284 @@
+import {
+  createDatabase,
+  type Database,
+  type DatabaseOptions,
+  Mismatch,
+  type PostgresClient,
+  type PostgresPool,
+} from './connection.ts'
+
+export interface Migration {
+  /** What it does, `$` standing for the schema. Released ones are never changed, only added to. */
+  readonly sql: string
+  /**
+   * Whether logs of before it cannot work with what it makes. It must not be so within one major version: replicas of
+   * both kinds run side by side while an upgrade is rolled out, so a new column has a default or may be NULL.
+   */
+  readonly breaksOlder?: true
+}
+
+/** Migration n leads from format n to format n + 1. */
+export const migrations: readonly Migration[] = [
+  {
+    breaksOlder: true,
+    sql: `
+    CREATE TABLE $.tasks (
+      key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      task_id text COLLATE "C" NOT NULL UNIQUE,
+      context_id text COLLATE "C" NOT NULL,
+      owner text COLLATE "C" NOT NULL,
+      generation int NOT NULL,
+      phase text NOT NULL,
+      status_generation int,
+      status_answered bool NOT NULL,
+      dialect text,
+      created bigint NOT NULL,
+      changed bigint NOT NULL,
+      ended bool NOT NULL,
+      fence int NOT NULL,
+      lease_until timestamptz,
+      lease_holder text
+    ) WITH (fillfactor = 60);
+    COMMENT ON COLUMN $.tasks.status_generation IS
+      'The event that holds the current status; none before it is a task, nor in a tombstone.';
+    COMMENT ON COLUMN $.tasks.status_answered IS 'Whether a message has answered that status.';
+    CREATE INDEX tasks_of_owner ON $.tasks (owner, changed, key) WHERE status_generation IS NOT NULL;
+    CREATE INDEX tasks_of_context ON $.tasks (owner, context_id, changed, key) WHERE status_generation IS NOT NULL;
+    CREATE INDEX tasks_leased ON $.tasks (lease_until) WHERE lease_until IS NOT NULL;
+    CREATE INDEX tasks_ended ON $.tasks (changed) WHERE ended AND phase <> 'expired';
+    CREATE INDEX tombstones ON $.tasks (changed) WHERE phase = 'expired';
+
+    CREATE TABLE $.events (
+      task bigint NOT NULL,
+      generation int NOT NULL,
+      event text NOT NULL,
+      fence int,
+      token bigint NOT NULL,
+      PRIMARY KEY (task, generation)
+    );
+    COMMENT ON COLUMN $.events.fence IS 'Of the lease under which it was written, or that was taken with it.';
+    COMMENT ON COLUMN $.events.token IS 'Of the append; by it one finds out whether an unanswered append was stored.';
+
+    CREATE TABLE $.snapshots (
+      task bigint PRIMARY KEY,
+      generation int NOT NULL,
+      snapshot text NOT NULL
+    );
+
+    CREATE TABLE $.claims (
+      owner text COLLATE "C" NOT NULL,
+      key text COLLATE "C" NOT NULL,
+      digest text NOT NULL,
+      task bigint NOT NULL,
+      generation int NOT NULL,
+      PRIMARY KEY (owner, key)
+    );
+    CREATE INDEX claims_of_task ON $.claims (task);
+    `,
+  },
+  {
+    sql: `
+    CREATE TABLE $.webhooks (
+      place bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      task_id text COLLATE "C" NOT NULL,
+      owner text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL,
+      revision int NOT NULL,
+      due float8,
+      webhook text NOT NULL,
+      touched float8 NOT NULL,
+      lease_holder text,
+      lease_until timestamptz,
+      UNIQUE (task_id, owner, id)
+    ) WITH (fillfactor = 60);
+    COMMENT ON COLUMN $.webhooks.due IS 'From when on somebody has to see to it; NULL if nobody has to.';
+    CREATE INDEX webhooks_due ON $.webhooks (due) WHERE due IS NOT NULL;
+    CREATE INDEX webhooks_idle ON $.webhooks (touched) WHERE due IS NULL;
+    `,
+  },
+  {
+    sql: `
+    CREATE TABLE $.registry_agents (
+      id text COLLATE "C" PRIMARY KEY,
+      kind text COLLATE "C" NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      owner text COLLATE "C",
+      seen float8 NOT NULL,
+      trouble text COLLATE "C",
+      rank float8 NOT NULL,
+      due float8,
+      entry text NOT NULL
+    ) WITH (fillfactor = 70);
+    CREATE INDEX registry_by_name ON $.registry_agents (name, id);
+    CREATE INDEX registry_by_kind ON $.registry_agents (kind, name, id);
+    CREATE INDEX registry_by_rank ON $.registry_agents ((trouble IS NOT NULL), rank, name, id);
+    CREATE INDEX registry_by_health ON $.registry_agents (kind, trouble, seen);
+    CREATE INDEX registry_by_age ON $.registry_agents (kind, seen);
+    CREATE INDEX registry_due ON $.registry_agents (due) WHERE due IS NOT NULL;
+    CREATE TABLE $.registry_terms (
+      term text COLLATE "C" NOT NULL,
+      name text COLLATE "C" NOT NULL,
+      id text COLLATE "C" NOT NULL,
+      PRIMARY KEY (term, name, id)
+    );
+    CREATE INDEX registry_terms_of ON $.registry_terms (id, term);
+    CREATE TABLE $.registry_changes (
+      number bigint PRIMARY KEY,
+      type text NOT NULL,
+      id text NOT NULL
+    );
+    CREATE TABLE $.registry_state (number bigint NOT NULL, mesh bigint NOT NULL, a2a bigint NOT NULL);
+    COMMENT ON TABLE $.registry_state IS
+      'One row. Who changes something locks it until the commit, so changes are numbered in the order of their commits.';
+    INSERT INTO $.registry_state VALUES (floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, 0, 0);
+    CREATE TABLE $.registry_leases (
+      name text COLLATE "C" PRIMARY KEY,
+      holder text NOT NULL,
+      until timestamptz NOT NULL
+    );
+    CREATE TABLE $.mesh_sightings (
+      message_id text COLLATE "C" PRIMARY KEY,
+      nonce text COLLATE "C" UNIQUE,
+      digest text NOT NULL,
+      until float8 NOT NULL,
+      settled bool NOT NULL DEFAULT false,
+      reply text
+    ) WITH (fillfactor = 70);
+    CREATE INDEX mesh_sightings_old ON $.mesh_sightings (until);
+    `,
+  },
+  {
+    sql: `
+    CREATE TABLE IF NOT EXISTS $.limit_rates (key text COLLATE "C" PRIMARY KEY, full_at float8 NOT NULL);
+    COMMENT ON COLUMN $.limit_rates.full_at IS 'When all uses will be back, in milliseconds since 1970.';
+    CREATE TABLE IF NOT EXISTS $.limit_places (
+      key text COLLATE "C",
+      place int,
+      holder text NOT NULL,
+      until timestamptz NOT NULL,
+      PRIMARY KEY (key, place)
+    );
+    CREATE INDEX limit_rates_full ON $.limit_rates (full_at);
+    CREATE INDEX limit_places_of ON $.limit_places (holder);
+    CREATE INDEX limit_places_old ON $.limit_places (until);
+    `,
+  },
+  {
+    sql: `
+    CREATE TABLE $.registry_term_counts (
+      term text COLLATE "C" NOT NULL,
+      kind text COLLATE "C" NOT NULL,
+      total bigint NOT NULL,
+      PRIMARY KEY (term, kind)
+    ) WITH (fillfactor = 70);
+    COMMENT ON TABLE $.registry_term_counts IS
+      'How many agents of a kind have a term: who asks how many there are need not count them.';
+    INSERT INTO $.registry_term_counts
+      SELECT t.term, e.kind, count(*) FROM $.registry_terms t JOIN $.registry_agents e ON e.id = t.id GROUP BY 1, 2;
+    `,
+  },
+  {
+    sql: `
+    CREATE INDEX registry_by_owner ON $.registry_agents (owner) WHERE owner IS NOT NULL;
+    CREATE TABLE $.registry_catalogs (url text COLLATE "C" PRIMARY KEY, catalog text NOT NULL);
+    `,
+  },
+]
+
+/** Brings the schema to the newest format. Processes that start together do it once, one after the other. */
+export async function migrate(pool: PostgresPool, schema: string, known = migrations): Promise<void> {
+  if (isCurrent(await formatOf(pool, schema), known)) return
+  const client = await pool.connect()
+  let isBroken = true
+  try {
+    await client.query({ text: 'BEGIN' })
+    await client.query({ text: `SET LOCAL idle_in_transaction_session_timeout = '20s'` })
+    await client.query({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', values: [`parley ${schema}`] })
+    // Again: another process may have been faster.
+    const format = await formatOf(client, schema)
+    if (!isCurrent(format, known)) await bringOn(client, schema, format, known)
+    await client.query({ text: 'COMMIT' })
+    isBroken = false
+  } finally {
+    client.release(isBroken) // what is closed is rolled back
+  }
+}
+
+/** The format a schema has, and the oldest that a log must know to work with it. */
+interface Format {
+  readonly format: number
+  readonly oldest: number
+}
+
+function isCurrent({ format, oldest }: Format, known: readonly Migration[]): boolean {
+  if (oldest > known.length) {
+    throw new Mismatch(
+      `it has format ${format} of a newer parley-a2a, which this one, knowing formats up to ${known.length}, cannot use; update parley-a2a`,
+    )
+  }
+  return format >= known.length
+}
+
+async function bringOn(
+  client: PostgresClient,
+  schema: string,
+  { format, oldest }: Format,
+  known: readonly Migration[],
+) {
+  if (format === 0) {
+    // Asked first, because who may use a schema may not always create one.
+    const { rows } = await client.query({ text: 'SELECT FROM pg_namespace WHERE nspname = $1', values: [schema] })
+    if (rows.length === 0) await client.query({ text: `CREATE SCHEMA "${schema}"` })
+    await client.query({ text: `CREATE TABLE "${schema}".format (format int NOT NULL, oldest int NOT NULL)` })
+    await client.query({ text: `INSERT INTO "${schema}".format VALUES (0, 0)` })
+  }
+  let needed = oldest
+  for (const [index, { sql, breaksOlder }] of known.entries()) {
+    if (index < format) continue
+    await client.query({ text: sql.replaceAll('$.', `"${schema}".`) })
+    if (breaksOlder) needed = index + 1
+  }
+  await client.query({ text: `UPDATE "${schema}".format SET format = $1, oldest = $2`, values: [known.length, needed] })
+}
+
+async function formatOf(from: Pick<PostgresPool, 'query'>, schema: string): Promise<Format> {
+  const { rows } = await from.query({ text: findFormat, values: [schema] })
+  if (rows.length === 0) return { format: 0, oldest: 0 }
+  const { rows: formats } = await from.query({ text: `SELECT format, oldest FROM "${schema}".format` })
+  return (formats as Format[])[0] ?? { format: 0, oldest: 0 }
+}
+
+/** Not by to_regclass, which may answer from what its connection remembers. */
+const findFormat = `
+  SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = pg_class.relnamespace
+  WHERE pg_namespace.nspname = $1 AND pg_class.relname = 'format'`
+
+/** A database whose schema is there and of the newest format. */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { pool, schema } = options
+  requireSchema(schema)
+  const db = createDatabase(options)
+  calm(pool)
+  await db.patiently(() => migrate(pool, schema))
+  return db
+}
+
+/** It becomes part of statements. */
+export function requireSchema(schema: string): void {
+  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) return
+  throw new Error(`The schema must be a word of at most 40 small letters, digits and _, and "${schema}" is not.`)
+}
+
+const calmed = new WeakSet<object>()
+
+/** Whoever uses a broken connection next hears of it; that one broke while nobody asked must not end the process. */
+function calm(pool: PostgresPool): void {
+  if (calmed.has(pool)) return
+  calmed.add(pool)
+  pool.on('error', () => {})
+  pool.on('acquire', (client) => {
+    if (calmed.has(client)) return
+    calmed.add(client)
+    client.on('error', () => {})
+  })
+}

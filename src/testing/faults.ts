@@ -1,0 +1,142 @@
+import type { Clock } from '../base/clock.ts'
+
+/** What goes wrong with one stream on its way. Events are counted from 1, in each stream anew. */
+export type Fault =
+  | CallFault
+  | { readonly type: 'cut' | 'end' | 'silence'; readonly after: number }
+  | { readonly type: 'drop' | 'duplicate' | 'reorder'; readonly event: number }
+  | { readonly type: 'delay'; readonly event: number; readonly milliseconds: number }
+
+/** What goes wrong with a call as a whole. */
+export interface CallFault {
+  readonly type: 'refuse' | 'lose'
+}
+
+/** The request does not reach the agent. */
+export const refuse = (): CallFault => ({ type: 'refuse' })
+
+/** The agent gets the request, but nothing comes back. */
+export const lose = (): CallFault => ({ type: 'lose' })
+
+/** The connection breaks after so many events. */
+export const cut = (after: number): Fault => ({ type: 'cut', after })
+
+/** The stream ends after so many events, as if that were all. */
+export const end = (after: number): Fault => ({ type: 'end', after })
+
+/** After so many events nothing comes any more, and nobody says so. */
+export const silence = (after: number): Fault => ({ type: 'silence', after })
+
+/** This event is lost. */
+export const drop = (event: number): Fault => ({ type: 'drop', event })
+
+/** This event comes twice. */
+export const duplicate = (event: number): Fault => ({ type: 'duplicate', event })
+
+/** This event comes after the one that follows it. */
+export const reorder = (event: number): Fault => ({ type: 'reorder', event })
+
+/** This event, and with it all that follow, come so many milliseconds later. */
+export const delay = (event: number, milliseconds: number): Fault => ({ type: 'delay', event, milliseconds })
+
+/** A stream of server-sent events with what goes wrong with it. */
+export function spoil(
+  body: ReadableStream<Uint8Array>,
+  faults: readonly Fault[],
+  clock: Clock,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  const source = spoiled(textsIn(reader), faults, clock)
+  const encoder = new TextEncoder()
+  const leave = () => reader.cancel().catch(() => {})
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await source.next()
+          if (!done) return controller.enqueue(encoder.encode(value))
+          controller.close()
+        } catch (error) {
+          controller.error(error)
+        }
+        await leave()
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+async function* spoiled(texts: AsyncIterable<string>, faults: readonly Fault[], clock: Clock): AsyncGenerator<string> {
+  let count = 0
+  let held = ''
+  if (await isOver(faults, count)) return
+  for await (const text of texts) {
+    // Signs of life are no events.
+    if (!/^data:/m.test(text)) {
+      yield text
+      continue
+    }
+    count++
+    const told = await toldInstead(text, faults, count, clock)
+    if (told === undefined) held = text
+    else if (told !== '') {
+      yield told + held
+      held = ''
+    }
+    if (await isOver(faults, count)) return
+  }
+  if (held !== '') yield held
+}
+
+/** What comes in place of an event; undefined if it comes after the next one. */
+async function toldInstead(
+  text: string,
+  faults: readonly Fault[],
+  count: number,
+  clock: Clock,
+): Promise<string | undefined> {
+  let told: string | undefined = text
+  for (const fault of faults) {
+    if (!('event' in fault) || fault.event !== count) continue
+    switch (fault.type) {
+      case 'delay':
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, fault.milliseconds))
+        break
+      case 'drop':
+        told = ''
+        break
+      case 'duplicate':
+        told = text + text
+        break
+      case 'reorder':
+        told = undefined
+        break
+    }
+  }
+  return told
+}
+
+/** Whether the stream ends after so many events. It may also break, or never say anything again. */
+async function isOver(faults: readonly Fault[], count: number): Promise<boolean> {
+  const fault = faults.find((each) => 'after' in each && each.after === count)
+  if (fault?.type === 'cut') throw connectionFailure('ECONNRESET')
+  if (fault?.type === 'silence') await new Promise(() => {})
+  return fault !== undefined
+}
+
+export function connectionFailure(code: 'ECONNRESET' | 'ECONNREFUSED'): Error {
+  return Object.assign(new TypeError('fetch failed'), { code })
+}
+
+/** Event by event, each with the empty line that ends it. */
+async function* textsIn(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    const texts = (rest + decoder.decode(next.value, { stream: true })).split(/(?<=\n\n)/)
+    rest = texts.at(-1)?.endsWith('\n\n') ? '' : (texts.pop() ?? '')
+    yield* texts
+  }
+  if (rest !== '') yield rest
+}
