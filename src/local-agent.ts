@@ -1,6 +1,6 @@
 import { type Agent, type AgentProfile, agent as defineAgent, type SkillProfile } from './agent/agent.ts'
-import type { Work } from './agent/agent-function.ts'
-import type { LocalTarget, Reach } from './agent/call-agent.ts'
+import type { AgentImplementation } from './agent/agent-function.ts'
+import type { LocalTarget, ResolveAgent } from './agent/call-agent.ts'
 import type { SkillTypes } from './agent/skill.ts'
 import type { Authorize } from './client/credentials/authorize.ts'
 import type { Target } from './client/options.ts'
@@ -8,8 +8,35 @@ import type { SkillMap } from './protocol/extensions/typed-skills.ts'
 import type { Credentials } from './protocol/principal.ts'
 import { createHandler, type Handler } from './server/handler.ts'
 
+/**
+ * An agent that can be talked to in this process, as by `connect(agent)`: it speaks `fetch`, and refuses what came from
+ * elsewhere, because nobody has said who may call. Its tasks are in memory;
+ * `serve` and `createHandler` give it another log, and everything else that can be chosen.
+ */
+export interface LocalAgent<Skills extends SkillMap = SkillMap> extends Agent<Skills> {
+  readonly fetch: Handler['fetch']
+}
+
+export function agent<const S extends readonly SkillProfile[] = readonly []>(
+  profile: AgentProfile<S>,
+  work?: AgentImplementation,
+): LocalAgent<SkillTypes<S>> {
+  const defined = { ...defineAgent(profile, work), reach }
+  let handler: Handler | undefined
+  return {
+    ...defined,
+    async fetch(request) {
+      // As the client marks what it asks in its own process. Who is elsewhere can send headers, and no members.
+      if (!('local' in request)) return refusal()
+      // Whoever talks to it meets the same tasks, and who never does pays for none.
+      handler ??= createHandler(defined, { auth: { anonymous: { listAll: true } } })
+      return await handler.fetch(request)
+    },
+  }
+}
+
 /** Finds agents as `connect` does, by what `parley-a2a/client` can. Loaded by those who ask others. */
-export const reach: Reach = async (target, { auth, fetch, onSecret }) => {
+export const reach: ResolveAgent = async (target, { auth, fetch, onSecret }) => {
   const { connect } = await import('./entries/client.node.ts')
   const { byCard } = await import('./client/credentials/by-card.ts')
   const base = auth && byCard(auth, fetch ?? ((url, init) => globalThis.fetch(url, init)))
@@ -26,33 +53,6 @@ function told(given: Credentials | undefined, onSecret: (secret: string) => void
     if (name.toLowerCase() === 'cookie') for (const each of value.split(';')) onSecret(each.replace(/^[^=]*=/, ''))
   }
   return given
-}
-
-/**
- * An agent that can be talked to in this process, as by `connect(agent)`: it speaks `fetch`, and refuses what came from
- * elsewhere, because nobody has said who may call. Its tasks are in memory;
- * `serve` and `createHandler` give it another log, and everything else that can be chosen.
- */
-export interface LocalAgent<Skills extends SkillMap = SkillMap> extends Agent<Skills> {
-  readonly fetch: Handler['fetch']
-}
-
-export function agent<const S extends readonly SkillProfile[] = readonly []>(
-  profile: AgentProfile<S>,
-  work?: Work,
-): LocalAgent<SkillTypes<S>> {
-  const defined = { ...defineAgent(profile, work), reach }
-  let handler: Handler | undefined
-  return {
-    ...defined,
-    async fetch(request) {
-      // As the client marks what it asks in its own process. Who is elsewhere can send headers, and no members.
-      if (!('local' in request)) return refusal()
-      // Whoever talks to it meets the same tasks, and who never does pays for none.
-      handler ??= createHandler(defined, { auth: { anonymous: { listAll: true } } })
-      return await handler.fetch(request)
-    },
-  }
 }
 
 function refusal(): Response {

@@ -1,18 +1,27 @@
 import type { Agent } from './agent/agent.ts'
 import type { MeshPeer } from './mesh/peer.ts'
 import type { MeshSocket } from './mesh/websocket.ts'
-import type { MeshDeskOptions } from './mesh-bridge/endpoint.ts'
+import type { MeshEndpointOptions } from './mesh-bridge/endpoint.ts'
 import type { PushFetchOptions } from './node/guarded-fetch/push-fetch.ts'
 import type { ListenOptions } from './node/listen.ts'
 import type { OverloadOptions } from './node/server-load.ts'
 import type { SocketServer } from './node/websocket-upgrade.ts'
-import type { PushControl } from './push/admin.ts'
+import type { PushAdmin } from './push/admin.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
 import type { Erased, EraseRequest } from './runtime/operations/erase.ts'
 import type { AuthChoice } from './server/authentication.ts'
 import type { HandlerOptions } from './server/handler.ts'
-import type { Place } from './server/host.ts'
-import type { Resident } from './server/hosted-agent.ts'
+import type { MountOptions } from './server/host.ts'
+import type { HostedAgent } from './server/hosted-agent.ts'
+
+export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushFetchOptions, 'timeout' | 'logger'> {
+  readonly fetch?: PushFetch
+}
+
+export interface ServeMeshOptions extends MeshEndpointOptions {
+  /** Takes WebSockets, such as `new WebSocketServer({ noServer: true, maxPayload: 10 * 2 ** 20 })` of the package `ws`. */
+  readonly sockets?: SocketServer<MeshSocket>
+}
 
 export interface ServeOptions
   extends Omit<HandlerOptions, 'auth' | 'push' | 'load'>,
@@ -33,17 +42,8 @@ export interface ServeOptions
   readonly mesh?: ServeMeshOptions
 }
 
-export interface ServeMeshOptions extends MeshDeskOptions {
-  /** Takes WebSockets, such as `new WebSocketServer({ noServer: true, maxPayload: 10 * 2 ** 20 })` of the package `ws`. */
-  readonly sockets?: SocketServer<MeshSocket>
-}
-
-export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushFetchOptions, 'timeout' | 'logger'> {
-  readonly fetch?: PushFetch
-}
-
 /** What another agent of a server has of its own. */
-export interface AddOptions extends Omit<HandlerOptions, 'auth'>, Place {
+export interface AddOptions extends Omit<HandlerOptions, 'auth'>, MountOptions {
   /** Who may call: the same as those who may call the server, unless it is given. */
   readonly auth?: AuthChoice
 }
@@ -53,13 +53,13 @@ export interface Server {
   readonly cardUrl: string
   readonly port: number
   /** What the first agent pushes, if anything. */
-  readonly push: PushControl | undefined
+  readonly push: PushAdmin | undefined
   /** The peer that the agent is in the mesh, if it is one: by it the others can be talked to. */
   readonly mesh: MeshPeer | undefined
   /** Serves one more agent, at a place of its own, with the options of the server unless it has others. */
-  add(agent: Agent, options?: AddOptions): Resident
+  add(agent: Agent, options?: AddOptions): HostedAgent
   /** From now on nobody finds it; its turns may finish. */
-  remove(resident: Resident): Promise<void>
+  remove(resident: HostedAgent): Promise<void>
   /** Removes tasks of every agent, with all that belongs to them, at once and for good; tells what it removed. */
   erase(request: EraseRequest): Promise<Erased>
   /** Takes no new work, lets turns finish, ends streams so that they can be resumed, and stops. */

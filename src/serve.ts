@@ -3,17 +3,17 @@ import type { Agent } from './agent/agent.ts'
 import { consoleLogger, type Logger } from './base/logger.ts'
 import type { Exchange } from './http/exchange.ts'
 import { isLoopback } from './http/origin.ts'
-import type { MeshDesk, MeshDeskOptions } from './mesh-bridge/endpoint.ts'
+import type { MeshEndpoint, MeshEndpointOptions } from './mesh-bridge/endpoint.ts'
 import { type Listening, listen } from './node/listen.ts'
 import { createServerLoad, type OverloadOptions, type ServerLoad } from './node/server-load.ts'
 import { socketsAt } from './node/websocket-upgrade.ts'
 import type { PushOptions } from './push/options.ts'
 import type { AddOptions, Agents, ServeOptions, ServePushOptions, Server } from './serve-options.ts'
-import { type AuthChoice, requireChoice } from './server/authentication.ts'
+import { type AuthChoice, requireAuthOption } from './server/authentication.ts'
 import { slug } from './server/card.ts'
 import type { GrpcKit } from './server/grpc-router.ts'
 import { createHost } from './server/host.ts'
-import type { Resident } from './server/hosted-agent.ts'
+import type { HostedAgent } from './server/hosted-agent.ts'
 import { createSqliteLog } from './stores/sqlite/sqlite-log.ts'
 import type { TaskLog } from './tasks/log.ts'
 
@@ -37,14 +37,14 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   const load = options.overload === false ? undefined : loadOf(options.overload, logger)
   const host = createHost(options.grpc ? { grpc: { ...(await loadGrpc()), draining: draining.signal, load } } : {})
   /** Those that we have opened, to be closed by us. */
-  const logs = new Map<Resident, TaskLog>()
-  let first: Resident | undefined
-  let desk: MeshDesk | undefined
+  const logs = new Map<HostedAgent, TaskLog>()
+  let first: HostedAgent | undefined
+  let desk: MeshEndpoint | undefined
   const exchange: Exchange = mesh
     ? (incoming) => (incoming.path === desk?.path ? desk.exchange(incoming) : host.exchange(incoming))
     : host.exchange
 
-  function add(agent: Agent, place: AddOptions): Resident {
+  function add(agent: Agent, place: AddOptions): HostedAgent {
     const { log: _, push: __, ...shared } = { ...options, auth }
     if (needsCertificate(place.auth ?? auth) && !asksCertificate) {
       throw new TypeError('serve(): a scheme asks for certificates: give `tls` to serve, and the scheme in its `auth`.')
@@ -93,7 +93,7 @@ export async function serve(served: Agent | Agents, options: ServeOptions = {}):
   }
 
   /** Its card names its address, so it opens when the port is known. */
-  async function openMesh(options: MeshDeskOptions, { url }: Listening): Promise<MeshDesk | undefined> {
+  async function openMesh(options: MeshEndpointOptions, { url }: Listening): Promise<MeshEndpoint | undefined> {
     const { openMeshDesk } = await import('./mesh-bridge/endpoint.ts')
     return first && (await openMeshDesk(first, options, { url: (publicUrl ?? url).replace(/\/+$/, ''), logger }))
   }
@@ -156,10 +156,18 @@ function isAgent(served: Agent | Agents): served is Agent {
   return typeof served.run === 'function'
 }
 
+/** What one agent has done is none of another one's business. */
+function requireOwnLogs(agents: Agents, { log }: ServeOptions): void {
+  const { length } = Object.keys(agents)
+  if (length === 0) throw new TypeError('serve(): expected an agent, or several by their paths, got none')
+  if (length > 1 && log)
+    throw new TypeError('serve(): several agents need a log each: hand it to server.add(agent, { log })')
+}
+
 /** Who may call if nobody has said so: during development, whoever is on this machine. Others must be thought of. */
 function admitted({ auth, host = '127.0.0.1', publicUrl, trustProxy }: ServeOptions): AuthChoice {
   if (auth !== undefined) {
-    requireChoice('serve()', { auth })
+    requireAuthOption('serve()', { auth })
     return auth
   }
   if (!isLoopback(host)) {
@@ -175,26 +183,6 @@ function admitted({ auth, host = '127.0.0.1', publicUrl, trustProxy }: ServeOpti
 function needsCertificate(auth: AuthChoice): boolean {
   const schemes = auth === 'none' ? {} : (auth.schemes ?? {})
   return Object.values(schemes).some((scheme) => scheme.needsCertificate)
-}
-
-/** Of the first agent. */
-function pathOf(agents: Agents): string {
-  return (Object.keys(agents)[0] ?? '').replace(/\/+$/, '')
-}
-
-/** What one agent has done is none of another one's business. */
-function requireOwnLogs(agents: Agents, { log }: ServeOptions): void {
-  const { length } = Object.keys(agents)
-  if (length === 0) throw new TypeError('serve(): expected an agent, or several by their paths, got none')
-  if (length > 1 && log)
-    throw new TypeError('serve(): several agents need a log each: hand it to server.add(agent, { log })')
-}
-
-/** The name of a file that no agent at another place has. */
-function fileOf({ profile }: Agent, { at = '', name, tenant }: AddOptions): string {
-  const path = at.replace(/^\/+|\/+$/g, '')
-  const place = [name, path, tenant && `~${tenant}`].filter((part) => part).join('/')
-  return place === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(place)}.db`
 }
 
 /** Who hands in no `fetch` gets one that keeps out of private networks. Only those who push pay for it. */
@@ -223,4 +211,16 @@ async function loadGrpc(): Promise<GrpcKit> {
     import('./transports/grpc/tenant.ts'),
   ])
   return { createGrpc, tenantOf }
+}
+
+/** The name of a file that no agent at another place has. */
+function fileOf({ profile }: Agent, { at = '', name, tenant }: AddOptions): string {
+  const path = at.replace(/^\/+|\/+$/g, '')
+  const place = [name, path, tenant && `~${tenant}`].filter((part) => part).join('/')
+  return place === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(place)}.db`
+}
+
+/** Of the first agent. */
+function pathOf(agents: Agents): string {
+  return (Object.keys(agents)[0] ?? '').replace(/\/+$/, '')
 }

@@ -8,27 +8,14 @@ import { createFlow, isSubscribable, iterate, type Subscribable } from './observ
 import type { Turn } from './turn.ts'
 import type { ArtifactWriter, Content } from './turn-output.ts'
 
-/** What a turn ends with: content to answer, or nothing if the task says it all. */
-// biome-ignore lint/suspicious/noConfusingVoidType: an author's function may simply end
-export type Result = Content | undefined | void
-
-/** What a stream of an agent consists of: content, which becomes an artifact, and events, which are told as they are. */
-export type Said = Result | StatusEvent | ArtifactEvent
-
 /**
- * How an agent answers a message. A function that returns content answers with a message, unless it touched the task.
- * A stream (a generator, an observable) always makes a task: content in it is streamed as an artifact, what a generator
- * returns ends the task.
+ * Does a piece of work once, and gives what it gave also to a turn that is resumed in another process. Events that are
+ * told meanwhile bear the mark that the work is given as their `step`.
  */
-export type Run = (turn: Turn) => Performance
-
-export type Performance = Result | Promise<Result> | AsyncIterable<Said, Result> | Subscribable<Said>
-
-/** A `Run` that may also speak in events. */
-export type DirectRun = (turn: Turn, direct: Direct) => Performance
+export type Journal = <T extends Json>(name: string, work: (mark: string) => Promise<T>) => Promise<T>
 
 /** What speaks in events, and not in content. */
-export interface Direct {
+export interface RuntimeAccess {
   /** Resolves when the event is stored. */
   readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
   readonly inquire: Inquire
@@ -43,18 +30,21 @@ export interface Direct {
   readonly becomesTask: () => void
 }
 
-/**
- * Does a piece of work once, and gives what it gave also to a turn that is resumed in another process. Events that are
- * told meanwhile bear the mark that the work is given as their `step`.
- */
-export type Journal = <T extends Json>(name: string, work: (mark: string) => Promise<T>) => Promise<T>
+/** What a turn ends with: content to answer, or nothing if the task says it all. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an author's function may simply end
+export type AgentResult = Content | undefined | void
 
-/** A thing that answers messages with a stream of events, such as an `AgentLoop`. */
-export interface Invocable {
-  /** What the card of its agent says of it. */
-  readonly extensions?: readonly AgentExtension[]
-  invoke(parts: readonly Part[], invocation: Invocation): Subscribable<Said> | AsyncIterable<Said, Result>
-}
+/** What a stream of an agent consists of: content, which becomes an artifact, and events, which are told as they are. */
+export type AgentYield = AgentResult | StatusEvent | ArtifactEvent
+
+export type AgentReturn =
+  | AgentResult
+  | Promise<AgentResult>
+  | AsyncIterable<AgentYield, AgentResult>
+  | Subscribable<AgentYield>
+
+/** A `Run` that may also speak in events. */
+export type RuntimeFunction = (turn: Turn, direct: RuntimeAccess) => AgentReturn
 
 export interface Invocation {
   readonly taskId: string
@@ -78,32 +68,71 @@ export interface Invocation {
   readonly settled?: () => Promise<void>
 }
 
+/** A thing that answers messages with a stream of events, such as an `AgentLoop`. */
+export interface Invocable {
+  /** What the card of its agent says of it. */
+  readonly extensions?: readonly AgentExtension[]
+  invoke(
+    parts: readonly Part[],
+    invocation: Invocation,
+  ): Subscribable<AgentYield> | AsyncIterable<AgentYield, AgentResult>
+}
+
 /** Everything that an agent can be made of. */
-export type Work = DirectRun | Invocable | Subscribable<Said> | AsyncIterable<Said, Result>
+export type AgentImplementation =
+  | RuntimeFunction
+  | Invocable
+  | Subscribable<AgentYield>
+  | AsyncIterable<AgentYield, AgentResult>
 
 /** What work has to say in the card of its agent. */
-export function extensionsOf(work: Work | undefined): readonly AgentExtension[] {
+export function extensionsOf(work: AgentImplementation | undefined): readonly AgentExtension[] {
   return isInvocable(work) ? (work.extensions ?? []) : []
 }
 
-export function runOf(work: Work | undefined, name: string): DirectRun {
+export function toFunction(work: AgentImplementation | undefined, name: string): RuntimeFunction {
   if (typeof work === 'function') return work
-  if (isInvocable(work)) return (turn, direct) => invoking(work, turn, direct)
-  if (isSubscribable<Said>(work)) return () => work
-  if (isAsyncIterable<Said, Result>(work)) return () => work
+  if (isInvocable(work)) return (turn, direct) => invoke(work, turn, direct)
+  if (isSubscribable<AgentYield>(work)) return () => work
+  if (isAsyncIterable<AgentYield, AgentResult>(work)) return () => work
   throw new TypeError(
     `agent(${name}): expected a function, a loop, an observable or an async iterable, got ${work === null ? 'null' : typeof work}`,
   )
 }
 
-interface Awaited {
-  readonly waiting: Waiting | undefined
-  readonly resolve: (answer: MessageEvent) => void
-  readonly reject: (reason: unknown) => void
+/** Runs an author's function, of whichever form, to its end, and gives what it returned. */
+export async function runAgentFunction(
+  run: RuntimeFunction,
+  turn: Turn,
+  direct: RuntimeAccess,
+): Promise<Content | undefined> {
+  const running = run(turn, direct)
+  if (isSubscribable<AgentYield>(running)) return await emitAll(iterate(running, turn.signal), turn, direct)
+  if (isAsyncIterable<AgentYield, AgentResult>(running)) return await emitAll(running, turn, direct)
+  return (await running) ?? undefined
+}
+
+export function isAsyncIterable<T, R>(value: unknown): value is AsyncIterable<T, R> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
+
+/**
+ * How an agent answers a message. A function that returns content answers with a message, unless it touched the task.
+ * A stream (a generator, an observable) always makes a task: content in it is streamed as an artifact, what a generator
+ * returns ends the task.
+ */
+export type AgentFunction = (turn: Turn) => AgentReturn
+
+export function isEvent(said: Content | StatusEvent | ArtifactEvent): said is StatusEvent | ArtifactEvent {
+  return typeof said === 'object' && 'type' in said
+}
+
+function isInvocable(value: unknown): value is Invocable {
+  return typeof value === 'object' && value !== null && 'invoke' in value && typeof value.invoke === 'function'
 }
 
 /** Questions are asked where they stand in the stream: what was told before is stored before, and what follows waits. */
-async function* invoking(work: Invocable, turn: Turn, direct: Direct): AsyncGenerator<Said, undefined> {
+async function* invoke(work: Invocable, turn: Turn, direct: RuntimeAccess): AsyncGenerator<AgentYield, undefined> {
   const { message, taskId, contextId, history, signal } = turn
   const { inquire, newArtifactId, earlier, journal, isReplaying } = direct
   const awaited = new Map<string, Awaited>()
@@ -112,7 +141,7 @@ async function* invoking(work: Invocable, turn: Turn, direct: Direct): AsyncGene
   const flow = createFlow()
   const given = { taskId, contextId, history, earlier, signal, turn, answerTo, newArtifactId, settled: flow.settled }
   const stream = work.invoke(message.parts, journal ? { ...given, journal, isReplaying } : given)
-  for await (const said of isSubscribable<Said>(stream) ? iterate(stream, signal, flow) : stream) {
+  for await (const said of isSubscribable<AgentYield>(stream) ? iterate(stream, signal, flow) : stream) {
     const question = said !== undefined && isEvent(said) && said.type === 'status' ? said : undefined
     const id = question?.status.message?.messageId ?? ''
     const asker = awaited.get(id)
@@ -125,30 +154,16 @@ async function* invoking(work: Invocable, turn: Turn, direct: Direct): AsyncGene
   }
 }
 
-export function isEvent(said: Content | StatusEvent | ArtifactEvent): said is StatusEvent | ArtifactEvent {
-  return typeof said === 'object' && 'type' in said
+interface Awaited {
+  readonly waiting: Waiting | undefined
+  readonly resolve: (answer: MessageEvent) => void
+  readonly reject: (reason: unknown) => void
 }
 
-export function isAsyncIterable<T, R>(value: unknown): value is AsyncIterable<T, R> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
-}
-
-function isInvocable(value: unknown): value is Invocable {
-  return typeof value === 'object' && value !== null && 'invoke' in value && typeof value.invoke === 'function'
-}
-
-/** Runs an author's function, of whichever form, to its end, and gives what it returned. */
-export async function perform(run: DirectRun, turn: Turn, direct: Direct): Promise<Content | undefined> {
-  const running = run(turn, direct)
-  if (isSubscribable<Said>(running)) return await tell(iterate(running, turn.signal), turn, direct)
-  if (isAsyncIterable<Said, Result>(running)) return await tell(running, turn, direct)
-  return (await running) ?? undefined
-}
-
-async function tell(
-  running: AsyncIterable<Said, Result>,
+async function emitAll(
+  running: AsyncIterable<AgentYield, AgentResult>,
   turn: Turn,
-  { emit, becomesTask }: Direct,
+  { emit, becomesTask }: RuntimeAccess,
 ): Promise<Content | undefined> {
   becomesTask()
   let output: ArtifactWriter | undefined

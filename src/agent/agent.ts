@@ -1,13 +1,18 @@
 import type { JsonObject } from '../base/json.ts'
 import type { AgentExtension, AgentProvider } from '../protocol/card.ts'
 import { type SkillMap, typedSkills } from '../protocol/extensions/typed-skills.ts'
-import { type DirectRun, extensionsOf, runOf, type Work } from './agent-function.ts'
-import type { Reach } from './call-agent.ts'
-import { performSkills, type SkillfulRun } from './run-skill.ts'
+import { type AgentImplementation, extensionsOf, type RuntimeFunction, toFunction } from './agent-function.ts'
+import type { ResolveAgent } from './call-agent.ts'
+import { runSkills, type SkillRunner } from './run-skill.ts'
 import { isSkill, type Skill, type SkillProfile, type SkillTypes } from './skill.ts'
 
-export type { Run } from './agent-function.ts'
-export type { SkillProfile } from './skill.ts'
+export type RecoveryPolicy = 'fail' | 'retry' | 'resume'
+
+/**
+ * A turn whose process is gone is failed, retried from its start, or resumed where it was (see docs/durable-turns.md).
+ * At most so many attempts are made, 3 unless said; for `resume`, so many in a row that bring nothing new.
+ */
+export type Recovery = RecoveryPolicy | { readonly policy: RecoveryPolicy; readonly attempts?: number }
 
 /** What an author says of an agent. The rest of its card is derived from how it is served. */
 export interface AgentProfile<S extends readonly SkillProfile[] = readonly SkillProfile[]> {
@@ -27,29 +32,21 @@ export interface AgentProfile<S extends readonly SkillProfile[] = readonly Skill
   readonly recovery?: Recovery
 }
 
-/**
- * A turn whose process is gone is failed, retried from its start, or resumed where it was (see docs/durable-turns.md).
- * At most so many attempts are made, 3 unless said; for `resume`, so many in a row that bring nothing new.
- */
-export type Recovery = RecoveryPolicy | { readonly policy: RecoveryPolicy; readonly attempts?: number }
-
-export type RecoveryPolicy = 'fail' | 'retry' | 'resume'
-
 export interface Agent<Skills extends SkillMap = SkillMap> {
   readonly profile: AgentProfile
-  readonly run: DirectRun
+  readonly run: RuntimeFunction
   /** Throws for a message that none of its skills can take, before anything is stored. */
-  readonly check?: SkillfulRun['check']
+  readonly check?: SkillRunner['check']
   /** Never there: what a client learns from the type of the agent. */
   readonly skillTypes?: Skills
   /** How it finds other agents, unless its options say otherwise. */
-  readonly reach?: Reach
+  readonly reach?: ResolveAgent
 }
 
 /** Without `work`, it can do what its skills can do. */
 export function agent<const S extends readonly SkillProfile[] = readonly []>(
   profile: AgentProfile<S>,
-  work?: Work,
+  work?: AgentImplementation,
 ): Agent<SkillTypes<S>> {
   requireText('name', profile.name)
   for (const skill of profile.skills ?? []) {
@@ -62,7 +59,7 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
   const skills: readonly SkillProfile[] = profile.skills ?? []
   const typed = skills.filter(isSkill)
   if (typed.length === 0) {
-    return { profile: extensions ? { ...profile, extensions } : profile, run: runOf(work, name) }
+    return { profile: extensions ? { ...profile, extensions } : profile, run: toFunction(work, name) }
   }
   requireDistinct(skills, name)
   const untyped = skills.find((skill) => !isSkill(skill))
@@ -77,14 +74,28 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
       skills: skills.map(profileOf),
       extensions: [...(extensions ?? []), extensionOf(typed)],
     },
-    ...performSkills(skills, work === undefined ? undefined : runOf(work, name)),
+    ...runSkills(skills, work === undefined ? undefined : toFunction(work, name)),
   }
 }
 
+function requireText(what: string, value: unknown): void {
+  if (typeof value === 'string' && value.trim() !== '') return
+  throw new TypeError(`agent(): expected ${what} to be a text that is not empty, got ${JSON.stringify(value)}`)
+}
+
 /** Those that the author names, and those that come with the work. */
-function extensionsIn({ extensions }: AgentProfile, work: Work | undefined): readonly AgentExtension[] | undefined {
+function extensionsIn(
+  { extensions }: AgentProfile,
+  work: AgentImplementation | undefined,
+): readonly AgentExtension[] | undefined {
   const own = extensionsOf(work).filter(({ uri }) => !extensions?.some((each) => each.uri === uri))
   return own.length > 0 ? [...(extensions ?? []), ...own] : extensions
+}
+
+function requireDistinct(skills: readonly SkillProfile[], name: string): void {
+  const ids = skills.map(({ id }) => id)
+  const twice = ids.find((id, at) => ids.indexOf(id) !== at)
+  if (twice !== undefined) throw new TypeError(`agent(${name}): two skills have the id ${twice}`)
 }
 
 function profileOf(skill: SkillProfile): SkillProfile {
@@ -106,13 +117,6 @@ function extensionOf(skills: readonly Skill[]): AgentExtension {
   return { uri: typedSkills, description, required: false, params: { skills: Object.fromEntries(said) } }
 }
 
-function requireDistinct(skills: readonly SkillProfile[], name: string): void {
-  const ids = skills.map(({ id }) => id)
-  const twice = ids.find((id, at) => ids.indexOf(id) !== at)
-  if (twice !== undefined) throw new TypeError(`agent(${name}): two skills have the id ${twice}`)
-}
+export type { AgentFunction } from './agent-function.ts'
 
-function requireText(what: string, value: unknown): void {
-  if (typeof value === 'string' && value.trim() !== '') return
-  throw new TypeError(`agent(): expected ${what} to be a text that is not empty, got ${JSON.stringify(value)}`)
-}
+export type { SkillProfile } from './skill.ts'

@@ -45,25 +45,22 @@ export class CallFailed extends Error implements CallFailure {
   }
 }
 
-/**
- * Whom to ask: an address, a card, an agent in this process that speaks `fetch`, or a client that is connected, with
- * the credentials that it has.
- */
-export type CallTarget = string | URL | AgentCard | JsonObject | LocalTarget | Callee
-
 /** Such as `agent(…)` itself. */
 export interface LocalTarget {
   readonly fetch: (request: Request) => Promise<Response>
 }
 
 /** An agent that can be asked. A `Client` of `parley-a2a/client` is one. */
-export interface Callee {
+export interface CalledAgent {
   readonly card: AgentCard
   readonly service: Service
 }
 
-/** Finds an agent, and asks it with these credentials. */
-export type Reach = (target: Exclude<CallTarget, Callee>, how: ReachOptions) => Promise<Callee>
+/**
+ * Whom to ask: an address, a card, an agent in this process that speaks `fetch`, or a client that is connected, with
+ * the credentials that it has.
+ */
+export type CallTarget = string | URL | AgentCard | JsonObject | LocalTarget | CalledAgent
 
 export interface ReachOptions {
   readonly auth?: readonly CredentialProvider[]
@@ -71,6 +68,9 @@ export interface ReachOptions {
   /** Told every secret before it is sent, so that it can be kept out of what is stored and shown. */
   readonly onSecret: (secret: string) => void
 }
+
+/** Finds an agent, and asks it with these credentials. */
+export type ResolveAgent = (target: Exclude<CallTarget, CalledAgent>, how: ReachOptions) => Promise<CalledAgent>
 
 export interface CallOptions {
   /** Names the call in the journal of a durable turn; by its agent and its place in the turn otherwise. */
@@ -97,9 +97,6 @@ export interface CallOptions {
   readonly relay?: 'status' | 'all' | 'none'
 }
 
-/** The answer when it is awaited; what happens meanwhile when it is iterated. */
-export type AgentCall = Promise<CallAnswer> & AsyncIterable<StreamEvent>
-
 export interface CallAnswer {
   /** The name of the agent. */
   readonly agent: string
@@ -112,10 +109,13 @@ export interface CallAnswer {
   readonly message?: Message
 }
 
+/** The answer when it is awaited; what happens meanwhile when it is iterated. */
+export type AgentCall = Promise<CallAnswer> & AsyncIterable<StreamEvent>
+
 /** Asks another agent, as the one that this turn is of. */
 export type CallAgent = (agent: CallTarget, message: Content, options?: CallOptions) => AgentCall
 
-export type PlannedCall = readonly [agent: CallTarget, message: Content, options?: CallOptions]
+export type CallSpec = readonly [agent: CallTarget, message: Content, options?: CallOptions]
 
 export interface FanOutOptions {
   /** How many are asked at once. 4 by default. */
@@ -123,14 +123,14 @@ export interface FanOutOptions {
 }
 
 /** How one of several calls ended. */
-export type Settled =
+export type CallOutcome =
   | { readonly ok: true; readonly answer: CallAnswer }
   | { readonly ok: false; readonly error: CallFailed }
 
-export interface Calls {
+export interface AgentCalls {
   readonly call: CallAgent
   /** Asks all of them, and gives all answers and failures, in the order of the calls. */
-  callAll(calls: readonly PlannedCall[], options?: FanOutOptions): Promise<readonly Settled[]>
+  callAll(calls: readonly CallSpec[], options?: FanOutOptions): Promise<readonly CallOutcome[]>
   /** Asks all of them, gives the first answer, and cancels the others. Throws if none answers. */
-  callFirst(calls: readonly PlannedCall[], options?: FanOutOptions): Promise<CallAnswer>
+  callFirst(calls: readonly CallSpec[], options?: FanOutOptions): Promise<CallAnswer>
 }

@@ -1,3 +1,6 @@
+/** Values that wait to be stored. Who pushes more than that faster than they are stored fails. */
+const maxWaiting = 10_000
+
 /** What every library of observables has in common: RxJS, and whatever else pushes values to an observer. */
 export interface Subscribable<T> {
   subscribe(observer: { next(value: T): void; error(error: unknown): void; complete(): void }): { unsubscribe(): void }
@@ -7,25 +10,12 @@ export function isSubscribable<T>(value: unknown): value is Subscribable<T> {
   return typeof value === 'object' && value !== null && 'subscribe' in value && typeof value.subscribe === 'function'
 }
 
-/** Values that wait to be stored. Who pushes more than that faster than they are stored fails. */
-const maxWaiting = 10_000
-
 /** Whether the values of an observable that were pushed so far are worked through. */
 export interface Flow {
   isBusy: boolean
   /** Those who wait for it. */
   readonly waiting: (() => void)[]
   readonly settled: () => Promise<void>
-}
-
-export function createFlow(): Flow {
-  const waiting: (() => void)[] = []
-  const flow: Flow = {
-    isBusy: false,
-    waiting,
-    settled: () => (flow.isBusy ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),
-  }
-  return flow
 }
 
 /** The values of an observable, to be pulled. Whoever stops pulling, or gives the signal, unsubscribes. */
@@ -78,4 +68,14 @@ export async function* iterate<T>(
     subscription.unsubscribe()
     rest()
   }
+}
+
+export function createFlow(): Flow {
+  const waiting: (() => void)[] = []
+  const flow: Flow = {
+    isBusy: false,
+    waiting,
+    settled: () => (flow.isBusy ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),
+  }
+  return flow
 }

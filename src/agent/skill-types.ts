@@ -2,6 +2,11 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { skillSchemasIn } from '../protocol/extensions/typed-skills.ts'
 
+/** How deep a schema is followed, and how far in all: those that contain themselves have no end. */
+const maxDepth = 12
+
+const maxTypes = 2_000
+
 export interface SkillTypesOptions {
   /** Of the type. That of the agent, with `Skills` behind it, by default. */
   readonly name?: string
@@ -35,9 +40,11 @@ export function skillTypesOf(
   ].join('\n')
 }
 
-/** How deep a schema is followed, and how far in all: those that contain themselves have no end. */
-const maxDepth = 12
-const maxTypes = 2_000
+function pascal(name: string): string {
+  const words = name.match(/[\p{L}\p{N}]+/gu) ?? []
+  const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+  return /^\p{L}/u.test(joined) ? joined : `Agent${joined}`
+}
 
 function typeOf(schema: Json | undefined, root: JsonObject, depth = 0, made = { types: 0 }): string {
   if (schema === false) return 'never'
@@ -70,22 +77,12 @@ function typeOf(schema: Json | undefined, root: JsonObject, depth = 0, made = { 
   }
 }
 
-type Inner = (schema: Json | undefined) => string
-
-function arrayOf({ items, prefixItems }: JsonObject, inner: Inner): string {
-  if (!isList(prefixItems)) return `readonly (${inner(items)})[]`
-  const rest = items === false || items === undefined ? [] : [`...(${inner(items)})[]`]
-  return `readonly [${[...prefixItems.map(inner), ...rest].join(', ')}]`
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !isList(value)
 }
 
-function objectOf({ properties, required, additionalProperties: others }: JsonObject, inner: Inner): string {
-  const members = isObject(properties) ? Object.entries(properties) : []
-  const needed: readonly Json[] = isList(required) ? required : []
-  const told = members.map(
-    ([key, each]) => `readonly ${JSON.stringify(key)}${needed.includes(key) ? '' : '?'}: ${inner(each)}`,
-  )
-  if (told.length > 0) return `{ ${told.join('; ')} }`
-  return isObject(others) ? `{ readonly [key: string]: ${inner(others)} }` : '{ readonly [key: string]: unknown }'
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value)
 }
 
 /** References within the schema alone. */
@@ -106,16 +103,20 @@ function union(types: readonly string[]): string {
   return [...new Set(types)].map((each) => (each.includes(' ') ? `(${each})` : each)).join(' | ') || 'never'
 }
 
-function pascal(name: string): string {
-  const words = name.match(/[\p{L}\p{N}]+/gu) ?? []
-  const joined = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
-  return /^\p{L}/u.test(joined) ? joined : `Agent${joined}`
+function arrayOf({ items, prefixItems }: JsonObject, inner: Inner): string {
+  if (!isList(prefixItems)) return `readonly (${inner(items)})[]`
+  const rest = items === false || items === undefined ? [] : [`...(${inner(items)})[]`]
+  return `readonly [${[...prefixItems.map(inner), ...rest].join(', ')}]`
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value)
-}
+type Inner = (schema: Json | undefined) => string
 
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value)
+function objectOf({ properties, required, additionalProperties: others }: JsonObject, inner: Inner): string {
+  const members = isObject(properties) ? Object.entries(properties) : []
+  const needed: readonly Json[] = isList(required) ? required : []
+  const told = members.map(
+    ([key, each]) => `readonly ${JSON.stringify(key)}${needed.includes(key) ? '' : '?'}: ${inner(each)}`,
+  )
+  if (told.length > 0) return `{ ${told.join('; ')} }`
+  return isObject(others) ? `{ readonly [key: string]: ${inner(others)} }` : '{ readonly [key: string]: unknown }'
 }

@@ -14,16 +14,6 @@ export function jsonSchemaOf(schema: StandardSchemaV1, side: Side, target: Targe
   return isJsonSchema(schema) ? schema : toldBy(schema['~standard'], side, target)
 }
 
-function toldBy(standard: object, side: Side, target: Target): JsonObject | undefined {
-  if (!('jsonSchema' in standard) || typeof standard.jsonSchema !== 'object' || !standard.jsonSchema) return undefined
-  const told: unknown = Reflect.get(standard.jsonSchema, side)
-  return typeof told === 'function' ? told({ target }) : undefined
-}
-
-function isJsonSchema(value: object): value is JsonObject {
-  return 'type' in value && value.type === 'object' && 'properties' in value
-}
-
 /** Throws unless it is a schema of the standard: otherwise the first value to be checked would find out. */
 export function requireSchema(where: string, schema: StandardSchemaV1): void {
   const standard: unknown =
@@ -60,6 +50,16 @@ export function typeBoxSchema<T>(validator: TypeBoxValidator<T>): StandardSchema
             },
     },
   }
+}
+
+function isJsonSchema(value: object): value is JsonObject {
+  return 'type' in value && value.type === 'object' && 'properties' in value
+}
+
+function toldBy(standard: object, side: Side, target: Target): JsonObject | undefined {
+  if (!('jsonSchema' in standard) || typeof standard.jsonSchema !== 'object' || !standard.jsonSchema) return undefined
+  const told: unknown = Reflect.get(standard.jsonSchema, side)
+  return typeof told === 'function' ? told({ target }) : undefined
 }
 
 /** Of a JSON Pointer (RFC 6901). */

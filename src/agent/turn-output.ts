@@ -3,23 +3,50 @@ import type { Json, JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import { type Artifact, type Message, type Part, type TaskState, timestampNow } from '../protocol/model.ts'
 
+/** Whose voice it is, and by which clock it speaks. */
+export interface TaskIds {
+  readonly taskId: string
+  readonly contextId: string
+}
+
 /** What an author may write where text is meant: a string, a part, or several parts. */
 export type Content = string | Part | readonly Part[]
 
-export function toParts(content: Content): readonly Part[] {
-  if (typeof content === 'string') return [{ text: content }]
-  return isList(content) ? content : [content]
+/** What an agent says, in the form in which it is stored. */
+export interface AgentEvents {
+  message(content: Content): Message
+  status(state: TaskState, content?: Content): StatusEvent
 }
 
-function isList(content: Part | readonly Part[]): content is readonly Part[] {
-  return Array.isArray(content)
+export function createAgentEvents({ taskId, contextId }: TaskIds, now: () => number = Date.now): AgentEvents {
+  function message(content: Content): Message {
+    return { messageId: crypto.randomUUID(), role: 'agent', parts: toParts(content), taskId, contextId }
+  }
+
+  return {
+    message,
+    status: (state, content) => ({
+      type: 'status',
+      status: {
+        state,
+        message: content === undefined ? undefined : message(content),
+        timestamp: timestampNow(now()),
+      },
+    }),
+  }
 }
 
-/** A rejected promise for an author: who awaits it hears of it, who does not is not killed by it. */
-export function refused(reason: string): Promise<never> {
-  const rejected = Promise.reject(new Error(reason))
-  rejected.catch(() => {})
-  return rejected
+/** By which it is said. */
+export interface EventSink {
+  /** Resolves when the event is stored. */
+  readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
+  readonly newArtifactId: () => string
+}
+
+export interface ArtifactOptions {
+  readonly description?: string
+  readonly mediaType?: string
+  readonly metadata?: JsonObject
 }
 
 /** A piece of an artifact. Bytes become a raw part. */
@@ -34,10 +61,57 @@ export interface ArtifactWriter {
   close(chunk?: Chunk): Promise<void>
 }
 
+export interface File {
+  readonly name: string
+  readonly mediaType?: string
+  readonly content: Uint8Array | string | URL
+}
+
+/** What an agent can say of its work. The promises resolve when it is stored. */
+export interface TurnOutput {
+  status(state: TaskState, content?: Content): Promise<void>
+  artifact(name: string, options?: ArtifactOptions): ArtifactWriter
+  /** Adds a whole artifact that is one JSON value. */
+  data(value: Json, name?: string): Promise<void>
+  /** Adds a whole artifact that is one file. */
+  file(file: File): Promise<void>
+}
+
+export function createTurnOutput(voice: AgentEvents, { emit, newArtifactId }: EventSink): TurnOutput {
+  function artifact(name: string, { mediaType, ...options }: ArtifactOptions = {}): ArtifactWriter {
+    return createArtifactWriter({ artifact: { artifactId: newArtifactId(), name, ...options }, mediaType, emit })
+  }
+
+  return {
+    status: (state, content) => emit(voice.status(state, content)),
+    artifact,
+    // A copy: what is stored does not change when the agent goes on working with its value.
+    data: (value, name = 'data') =>
+      artifact(name).close({ data: structuredClone(value), mediaType: 'application/json' }),
+    file: (file) => artifact(file.name).close(filePart(file)),
+  }
+}
+
+export function toParts(content: Content): readonly Part[] {
+  if (typeof content === 'string') return [{ text: content }]
+  return isList(content) ? content : [content]
+}
+
+/** A rejected promise for an author: who awaits it hears of it, who does not is not killed by it. */
+export function rejected(reason: string): Promise<never> {
+  const rejected = Promise.reject(new Error(reason))
+  rejected.catch(() => {})
+  return rejected
+}
+
 export interface ArtifactWriterOptions {
   readonly artifact: Omit<Artifact, 'parts'>
   readonly mediaType?: string
   readonly emit: (event: ArtifactEvent) => Promise<void>
+}
+
+function isList(content: Part | readonly Part[]): content is readonly Part[] {
+  return Array.isArray(content)
 }
 
 function createArtifactWriter({ artifact, mediaType, emit }: ArtifactWriterOptions): ArtifactWriter {
@@ -46,7 +120,7 @@ function createArtifactWriter({ artifact, mediaType, emit }: ArtifactWriterOptio
   let closed = false
 
   function send(parts: readonly Part[], lastChunk: boolean): Promise<void> {
-    if (closed) return refused(`The artifact ${artifact.name ?? artifactId} is closed already.`)
+    if (closed) return rejected(`The artifact ${artifact.name ?? artifactId} is closed already.`)
     // Name and description go with the first chunk only: readers keep them.
     const event: ArtifactEvent = begun
       ? { type: 'artifact', artifact: { artifactId, parts }, append: true, lastChunk }
@@ -67,80 +141,6 @@ function createArtifactWriter({ artifact, mediaType, emit }: ArtifactWriterOptio
 function chunkParts(chunk: Chunk, mediaType: string | undefined): readonly Part[] {
   const parts = chunk instanceof Uint8Array ? [{ raw: toBase64(chunk) }] : toParts(chunk)
   return mediaType ? parts.map((part) => ({ mediaType, ...part })) : parts
-}
-
-/** What an agent says, in the form in which it is stored. */
-export interface Voice {
-  message(content: Content): Message
-  status(state: TaskState, content?: Content): StatusEvent
-}
-
-/** Whose voice it is, and by which clock it speaks. */
-export interface Speaking {
-  readonly taskId: string
-  readonly contextId: string
-}
-
-export function createVoice({ taskId, contextId }: Speaking, now: () => number = Date.now): Voice {
-  function message(content: Content): Message {
-    return { messageId: crypto.randomUUID(), role: 'agent', parts: toParts(content), taskId, contextId }
-  }
-
-  return {
-    message,
-    status: (state, content) => ({
-      type: 'status',
-      status: {
-        state,
-        message: content === undefined ? undefined : message(content),
-        timestamp: timestampNow(now()),
-      },
-    }),
-  }
-}
-
-/** What an agent can say of its work. The promises resolve when it is stored. */
-export interface Speech {
-  status(state: TaskState, content?: Content): Promise<void>
-  artifact(name: string, options?: ArtifactOptions): ArtifactWriter
-  /** Adds a whole artifact that is one JSON value. */
-  data(value: Json, name?: string): Promise<void>
-  /** Adds a whole artifact that is one file. */
-  file(file: File): Promise<void>
-}
-
-export interface ArtifactOptions {
-  readonly description?: string
-  readonly mediaType?: string
-  readonly metadata?: JsonObject
-}
-
-export interface File {
-  readonly name: string
-  readonly mediaType?: string
-  readonly content: Uint8Array | string | URL
-}
-
-/** By which it is said. */
-export interface Mouth {
-  /** Resolves when the event is stored. */
-  readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
-  readonly newArtifactId: () => string
-}
-
-export function createSpeech(voice: Voice, { emit, newArtifactId }: Mouth): Speech {
-  function artifact(name: string, { mediaType, ...options }: ArtifactOptions = {}): ArtifactWriter {
-    return createArtifactWriter({ artifact: { artifactId: newArtifactId(), name, ...options }, mediaType, emit })
-  }
-
-  return {
-    status: (state, content) => emit(voice.status(state, content)),
-    artifact,
-    // A copy: what is stored does not change when the agent goes on working with its value.
-    data: (value, name = 'data') =>
-      artifact(name).close({ data: structuredClone(value), mediaType: 'application/json' }),
-    file: (file) => artifact(file.name).close(filePart(file)),
-  }
 }
 
 function filePart({ name, mediaType, content }: File): Part {

@@ -6,16 +6,16 @@ import type { Lineage } from '../protocol/extensions/lineage.ts'
 import type { Message, Principal, Task } from '../protocol/model.ts'
 import type { Activity, Span } from '../protocol/telemetry.ts'
 import { type Ask, asAnswer, createAsk, type Inquire } from './ask.ts'
-import type { CallAgent, Calls } from './call-agent.ts'
+import type { AgentCalls, CallAgent } from './call-agent.ts'
 import type { RequireAuth } from './require-auth.ts'
-import { type Content, createSpeech, createVoice, type Mouth, type Speech } from './turn-output.ts'
+import { type Content, createAgentEvents, createTurnOutput, type EventSink, type TurnOutput } from './turn-output.ts'
 
 /**
  * One message being answered: what an author works with. Whatever touches the task (status, artifact, data, file, ask,
  * requireInput, fail, reject) makes it a task. The promises resolve when the event is stored; awaiting them carries
  * the store's back-pressure to the agent.
  */
-export interface Turn extends Speech, Calls {
+export interface Turn extends TurnOutput, AgentCalls {
   readonly taskId: string
   readonly contextId: string
   /** The text of the message. */
@@ -66,7 +66,7 @@ export interface Turn extends Speech, Calls {
    * Does a piece of work and gives what it returns, which must be JSON. With the policy `resume` it is stored, and
    * never done again by a turn that is resumed. What the work has to say meanwhile, it says by what it is given.
    */
-  step<T>(name: string, work: (within: Speech) => T | Promise<T>): Promise<T>
+  step<T>(name: string, work: (within: TurnOutput) => T | Promise<T>): Promise<T>
   /** Asks the caller and leaves it there: the answer begins a new turn. Return after it. */
   requireInput(question: Content): Promise<void>
   fail(reason: Content): Promise<void>
@@ -74,7 +74,7 @@ export interface Turn extends Speech, Calls {
 }
 
 /** What the runtime gives to a turn. */
-export interface TurnContext extends Mouth {
+export interface TurnContext extends EventSink {
   readonly taskId: string
   readonly contextId: string
   readonly received: MessageEvent
@@ -85,13 +85,13 @@ export interface TurnContext extends Mouth {
   readonly history: readonly Message[]
   readonly signal: AbortSignal
   readonly log: Logger
-  readonly step: (name: string, work: (within: Mouth) => unknown) => Promise<Json | undefined>
+  readonly step: (name: string, work: (within: EventSink) => unknown) => Promise<Json | undefined>
   readonly ask: Inquire
   readonly lineage: Lineage
   readonly trace: Trace | undefined
   readonly observe: Turn['observe']
   /** Made when they are needed: most turns ask nobody. */
-  readonly calls: () => Calls
+  readonly calls: () => AgentCalls
   readonly requireAuth: RequireAuth
   readonly delegate: Turn['delegate']
 }
@@ -99,8 +99,8 @@ export interface TurnContext extends Mouth {
 export function createTurn(context: TurnContext): Turn {
   const { taskId, contextId, received } = context
 
-  const voice = createVoice(context, context.now)
-  const { status, artifact, data, file } = createSpeech(voice, context)
+  const voice = createAgentEvents(context, context.now)
+  const { status, artifact, data, file } = createTurnOutput(voice, context)
 
   return {
     taskId,
@@ -126,10 +126,10 @@ export function createTurn(context: TurnContext): Turn {
     data,
     file,
     ask: createAsk(context, voice),
-    async step<T>(name: string, work: (within: Speech) => T | Promise<T>) {
+    async step<T>(name: string, work: (within: TurnOutput) => T | Promise<T>) {
       requireStep(name, work)
       // What the work returned, as JSON brings it back.
-      return (await context.step(name, (within) => work(createSpeech(voice, within)))) as T
+      return (await context.step(name, (within) => work(createTurnOutput(voice, within)))) as T
     },
     requireInput: (question) => status('input-required', question),
     fail: (reason) => status('failed', reason),

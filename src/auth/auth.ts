@@ -6,6 +6,11 @@ import { anonymous, type Principal } from '../protocol/model.ts'
 import { isAnonymous } from '../protocol/principal.ts'
 import { challengesOf, type Presented, type Refused, refused, type Scheme, type Verdict } from './scheme.ts'
 
+export interface AnonymousOptions {
+  /** Lets callers without credentials list the tasks of all of them. */
+  readonly listAll?: boolean
+}
+
 /** Who may call, declared once: what is checked, what cards say, and how callers without credentials are answered. */
 export interface AuthOptions {
   /** By the names that cards give them. */
@@ -19,98 +24,10 @@ export interface AuthOptions {
   readonly anonymous?: boolean | AnonymousOptions
 }
 
-export interface AnonymousOptions {
-  /** Lets callers without credentials list the tasks of all of them. */
-  readonly listAll?: boolean
-}
-
-/** Mistakes in what an operator declares are told when the server starts, not when a caller comes. */
-function checkOptions({ schemes = {}, require: required, anonymous = false }: AuthOptions): void {
-  const names = Object.keys(schemes)
-  if (names.length === 0 && !anonymous) {
-    throw new TypeError(`auth: expected some schemes, or 'none' to let everybody in`)
-  }
-  if (required?.length === 0) throw new TypeError('auth.require: expected at least one requirement, or none at all')
-  for (const requirement of required ?? []) {
-    const named = Object.keys(requirement)
-    const unknown = named.filter((name) => !names.includes(name))
-    if (unknown.length > 0) {
-      throw new TypeError(`auth.require: there is no scheme ${unknown.join(', ')}, but ${names.join(', ') || 'none'}`)
-    }
-    if (named.length === 0) throw new TypeError('auth.require: {} lets everybody in: say `anonymous: true` instead')
-  }
-  const authorities = new Set(Object.values(schemes).flatMap(({ authority }) => authority ?? []))
-  if (authorities.size > 1) {
-    const several = [...authorities].join(' and ')
-    throw new TypeError(
-      `auth.schemes: ${several} may give one id to two people: tell them apart by the idPrefix of a scheme`,
-    )
-  }
-}
-
-export type Grants = NonNullable<Principal['grants']>
-
-/** What is missing to meet the nearest of the requirements. */
-export interface Gap {
-  readonly schemes: readonly string[]
-  readonly scopes: readonly string[]
-}
-
-/** Undefined if one of the requirements is met: all of its schemes, each with its scopes. */
-export function gapOf(requirements: readonly SecurityRequirement[], grants: Grants): Gap | undefined {
-  let nearest: Gap | undefined
-  for (const requirement of requirements) {
-    const gap = missingIn(requirement, grants)
-    if (gap.schemes.length === 0 && gap.scopes.length === 0) return undefined
-    if (nearest === undefined || isNearer(gap, nearest)) nearest = gap
-  }
-  return nearest
-}
-
-function missingIn(requirement: SecurityRequirement, grants: Grants): Gap {
-  const schemes: string[] = []
-  const scopes = new Set<string>()
-  for (const [name, needed] of Object.entries(requirement)) {
-    const granted = Object.hasOwn(grants, name) ? grants[name] : undefined
-    if (granted === undefined) schemes.push(name)
-    for (const scope of needed) if (!granted?.includes(scope)) scopes.add(scope)
-  }
-  return { schemes, scopes: [...scopes] }
-}
-
-function isNearer(one: Gap, other: Gap): boolean {
-  return (one.schemes.length - other.schemes.length || one.scopes.length - other.scopes.length) < 0
-}
-
-/** Who calls is known, and may not do this: with what is missing, for people and for programs. */
-function forbidden({ schemes, scopes }: Gap, challenge: string, skill?: string): A2AError {
-  const lacking = [
-    ...(scopes.length > 0 ? [`the scope ${scopes.join(', ')}`] : []),
-    ...(schemes.length > 0 ? [`credentials of ${schemes.join(', ')}`] : []),
-  ]
-  const what = skill === undefined ? 'Insufficient permissions' : `Insufficient permissions for skill '${skill}'`
-  return new A2AError('forbidden', `${what}: missing ${lacking.join(' and ')}.`, {
-    challenge,
-    metadata: {
-      ...(skill !== undefined && { skill }),
-      ...(scopes.length > 0 && { missingScopes: scopes.join(' ') }),
-      ...(schemes.length > 0 && { missingSchemes: schemes.join(' ') }),
-    },
-  })
-}
-
-/** What makes a principal unfit to own anything: its ids go into keys, logs and databases. */
-function faultOf({ id, tenant, scopes = [], expires = 0 }: Principal): string | undefined {
-  if (!isName(id)) return 'the id of the principal is missing, too long, or has control characters'
-  if (tenant !== undefined && !isName(tenant)) return 'the tenant is empty, too long, or has control characters'
-  if (isAnonymous({ id })) return `the id "${id}" is the one of callers without credentials`
-  if (!scopes.every((scope) => typeof scope === 'string')) return 'a scope is not a text'
-  if (!Number.isFinite(expires)) return 'the time at which it expires is no number'
-  return undefined
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,512}$/u.test(value)
+export interface AuthContext {
+  /** What the credentials are for: the name of the agent. */
+  readonly realm: string
+  readonly logger: Logger
 }
 
 export interface Auth {
@@ -125,12 +42,6 @@ export interface Auth {
   /** For cards. */
   readonly securitySchemes: Readonly<Record<string, SecurityScheme>>
   readonly security: readonly SecurityRequirement[]
-}
-
-export interface AuthContext {
-  /** What the credentials are for: the name of the agent. */
-  readonly realm: string
-  readonly logger: Logger
 }
 
 export function createAuth(options: AuthOptions, { realm, logger }: AuthContext): Auth {
@@ -232,6 +143,95 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
     // An empty requirement is one that everybody meets.
     security: isOpen && schemes.length > 0 ? [...required, {}] : required,
   }
+}
+
+export type Grants = NonNullable<Principal['grants']>
+
+/** What is missing to meet the nearest of the requirements. */
+export interface Gap {
+  readonly schemes: readonly string[]
+  readonly scopes: readonly string[]
+}
+
+/** Undefined if one of the requirements is met: all of its schemes, each with its scopes. */
+export function gapOf(requirements: readonly SecurityRequirement[], grants: Grants): Gap | undefined {
+  let nearest: Gap | undefined
+  for (const requirement of requirements) {
+    const gap = missingIn(requirement, grants)
+    if (gap.schemes.length === 0 && gap.scopes.length === 0) return undefined
+    if (nearest === undefined || isNearer(gap, nearest)) nearest = gap
+  }
+  return nearest
+}
+
+function missingIn(requirement: SecurityRequirement, grants: Grants): Gap {
+  const schemes: string[] = []
+  const scopes = new Set<string>()
+  for (const [name, needed] of Object.entries(requirement)) {
+    const granted = Object.hasOwn(grants, name) ? grants[name] : undefined
+    if (granted === undefined) schemes.push(name)
+    for (const scope of needed) if (!granted?.includes(scope)) scopes.add(scope)
+  }
+  return { schemes, scopes: [...scopes] }
+}
+
+function isNearer(one: Gap, other: Gap): boolean {
+  return (one.schemes.length - other.schemes.length || one.scopes.length - other.scopes.length) < 0
+}
+
+/** Mistakes in what an operator declares are told when the server starts, not when a caller comes. */
+function checkOptions({ schemes = {}, require: required, anonymous = false }: AuthOptions): void {
+  const names = Object.keys(schemes)
+  if (names.length === 0 && !anonymous) {
+    throw new TypeError(`auth: expected some schemes, or 'none' to let everybody in`)
+  }
+  if (required?.length === 0) throw new TypeError('auth.require: expected at least one requirement, or none at all')
+  for (const requirement of required ?? []) {
+    const named = Object.keys(requirement)
+    const unknown = named.filter((name) => !names.includes(name))
+    if (unknown.length > 0) {
+      throw new TypeError(`auth.require: there is no scheme ${unknown.join(', ')}, but ${names.join(', ') || 'none'}`)
+    }
+    if (named.length === 0) throw new TypeError('auth.require: {} lets everybody in: say `anonymous: true` instead')
+  }
+  const authorities = new Set(Object.values(schemes).flatMap(({ authority }) => authority ?? []))
+  if (authorities.size > 1) {
+    const several = [...authorities].join(' and ')
+    throw new TypeError(
+      `auth.schemes: ${several} may give one id to two people: tell them apart by the idPrefix of a scheme`,
+    )
+  }
+}
+
+/** What makes a principal unfit to own anything: its ids go into keys, logs and databases. */
+function faultOf({ id, tenant, scopes = [], expires = 0 }: Principal): string | undefined {
+  if (!isName(id)) return 'the id of the principal is missing, too long, or has control characters'
+  if (tenant !== undefined && !isName(tenant)) return 'the tenant is empty, too long, or has control characters'
+  if (isAnonymous({ id })) return `the id "${id}" is the one of callers without credentials`
+  if (!scopes.every((scope) => typeof scope === 'string')) return 'a scope is not a text'
+  if (!Number.isFinite(expires)) return 'the time at which it expires is no number'
+  return undefined
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,512}$/u.test(value)
+}
+
+/** Who calls is known, and may not do this: with what is missing, for people and for programs. */
+function forbidden({ schemes, scopes }: Gap, challenge: string, skill?: string): A2AError {
+  const lacking = [
+    ...(scopes.length > 0 ? [`the scope ${scopes.join(', ')}`] : []),
+    ...(schemes.length > 0 ? [`credentials of ${schemes.join(', ')}`] : []),
+  ]
+  const what = skill === undefined ? 'Insufficient permissions' : `Insufficient permissions for skill '${skill}'`
+  return new A2AError('forbidden', `${what}: missing ${lacking.join(' and ')}.`, {
+    challenge,
+    metadata: {
+      ...(skill !== undefined && { skill }),
+      ...(scopes.length > 0 && { missingScopes: scopes.join(' ') }),
+      ...(schemes.length > 0 && { missingSchemes: schemes.join(' ') }),
+    },
+  })
 }
 
 function isKnown(verdict: Verdict | Promise<Verdict>): verdict is Verdict {

@@ -5,6 +5,7 @@ import { readLimited } from '../http/read-limited.ts'
 
 /** An issuer that does not answer in so many milliseconds is down; what it says is short. */
 const timeout = 5_000
+
 const maxBytes = 1024 * 1024
 
 /** A JSON object from a party that the operator trusts. It is not followed elsewhere, and not waited for long. */

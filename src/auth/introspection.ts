@@ -4,6 +4,9 @@ import { type ClaimsOptions, type TokenCheck, verdictOn } from './jwt.ts'
 import { expiring, refused, type Verdict } from './scheme.ts'
 import { createVerified } from './token-cache.ts'
 
+/** Anybody can make up tokens: so many are looked up at once, and no more wait. */
+const maxLookups = 64
+
 export interface IntrospectionOptions extends ClaimsOptions {
   /** Where tokens are looked up (RFC 7662). */
   readonly url: string | URL
@@ -17,9 +20,6 @@ export interface IntrospectionOptions extends ClaimsOptions {
   /** Seconds for which an answer is believed: so long a withdrawn token may still be good. 30 by default. */
   readonly cacheFor?: number
 }
-
-/** Anybody can make up tokens: so many are looked up at once, and no more wait. */
-const maxLookups = 64
 
 /** Tokens that only their issuer can read. */
 export function introspectedTokens(options: IntrospectionOptions): TokenCheck {

@@ -1,5 +1,8 @@
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK } from 'jose'
 
+/** So many keys are published at once; of more, the oldest are left out. */
+const maxPublished = 16
+
 /** A private key that signs, and by what name others find the public one. Cards may be signed with it, too. */
 export interface SigningKey {
   readonly key: CryptoKey | JWK
@@ -7,6 +10,12 @@ export interface SigningKey {
   readonly alg: 'ES256' | 'EdDSA'
   /** Needed only where the private key cannot be read, so that the public one cannot be told from it. */
   readonly publicKey?: CryptoKey | JWK
+}
+
+export interface KeyRingOptions {
+  /** Seconds for which a key is published after it was rotated out. A day by default. */
+  readonly keepFor?: number
+  readonly now?: () => number
 }
 
 /** The keys of one who signs: one at work, and those that others must still know. */
@@ -17,15 +26,6 @@ export interface KeyRing {
   /** The public halves, for the page at `/.well-known/jwks.json`. */
   published(): Promise<readonly JWK[]>
 }
-
-export interface KeyRingOptions {
-  /** Seconds for which a key is published after it was rotated out. A day by default. */
-  readonly keepFor?: number
-  readonly now?: () => number
-}
-
-/** So many keys are published at once; of more, the oldest are left out. */
-const maxPublished = 16
 
 /** The first key signs. The others are only published: those of before a restart, or those to come. */
 export function keyRing(
@@ -66,12 +66,6 @@ export async function newSigningKey(
   return { key: await exportJWK(privateKey), kid, alg }
 }
 
-/** Only what is public of a key, whatever it has. */
-async function publicJwk({ key, publicKey = key, kid, alg }: SigningKey): Promise<JWK> {
-  const { kty, crv, x, y } = isCryptoKey(publicKey) ? await exportJWK(publicKey) : publicKey
-  return { kty, ...(crv && { crv }), ...(x && { x }), ...(y && { y }), kid, alg, use: 'sig' }
-}
-
 function requireReadable({ key, publicKey, kid }: SigningKey): void {
   if (publicKey || !isCryptoKey(key) || key.extractable) return
   throw new TypeError(`The key "${kid}" cannot be read, so it needs its \`publicKey\` beside it.`)
@@ -79,4 +73,10 @@ function requireReadable({ key, publicKey, kid }: SigningKey): void {
 
 function isCryptoKey(key: CryptoKey | JWK): key is CryptoKey {
   return 'algorithm' in key && 'extractable' in key
+}
+
+/** Only what is public of a key, whatever it has. */
+async function publicJwk({ key, publicKey = key, kid, alg }: SigningKey): Promise<JWK> {
+  const { kty, crv, x, y } = isCryptoKey(publicKey) ? await exportJWK(publicKey) : publicKey
+  return { kty, ...(crv && { crv }), ...(x && { x }), ...(y && { y }), kid, alg, use: 'sig' }
 }

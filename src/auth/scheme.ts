@@ -3,32 +3,11 @@ import type { Incoming } from '../http/exchange.ts'
 import type { SecurityRequirement, SecurityScheme } from '../protocol/card.ts'
 import type { Principal } from '../protocol/model.ts'
 
-/** What of a request can hold credentials. */
-export type Presented = Pick<Incoming, 'method' | 'path' | 'query' | 'header' | 'certificate' | 'secure'>
+/** Longer than any token or key in use; what is longer is not even looked at. */
+const maxCredentials = 16 * 1024
 
-/** One way in which callers prove who they are. */
-export interface Scheme {
-  /** What the agent's card says of it. */
-  readonly card: SecurityScheme
-  /** Its part of `WWW-Authenticate`. */
-  challenge(asked: Asked): string
-  authenticate(presented: Presented): Verdict | Promise<Verdict>
-  /** The server has to ask callers for a certificate when they connect. */
-  readonly needsCertificate?: boolean
-  /** Who chooses the ids of its principals, if they are taken as they come: two such schemes must not mix theirs. */
-  readonly authority?: string
-}
-
-export interface Asked {
-  readonly realm: string
-  /** All of these, if there are any. */
-  readonly scopes: readonly string[]
-  /** What was wrong with what came, in the words of RFC 6750 §3.1. */
-  readonly error?: 'invalid_token' | 'insufficient_scope'
-}
-
-/** Undefined if there are no credentials of this kind in the request. */
-export type Verdict = Proven | Refused | undefined
+/** RFC 9110 §11.2. */
+const token68 = /^[\w.~+/-]+=*$/
 
 export interface Proven {
   readonly principal: Principal
@@ -36,24 +15,20 @@ export interface Proven {
   readonly confirmation?: Json
 }
 
+/** The same, of credentials that are good until then: milliseconds since 1970. */
+export function expiring(proven: Proven, expires: number): Proven {
+  return { ...proven, principal: { expires, ...proven.principal } }
+}
+
+/** What of a request can hold credentials. */
+export type Presented = Pick<Incoming, 'method' | 'path' | 'query' | 'header' | 'certificate' | 'secure'>
+
 export interface Refused {
   /** Why, for the operator. Callers are told nothing of it. */
   readonly refused: string
   /** What failed on our side, such as the way to the keys. */
   readonly cause?: unknown
 }
-
-/** The same, of credentials that are good until then: milliseconds since 1970. */
-export function expiring(proven: Proven, expires: number): Proven {
-  return { ...proven, principal: { expires, ...proven.principal } }
-}
-
-export function refused(reason: string, cause?: unknown): Refused {
-  return cause === undefined ? { refused: reason } : { refused: reason, cause }
-}
-
-/** Longer than any token or key in use; what is longer is not even looked at. */
-const maxCredentials = 16 * 1024
 
 /**
  * What stands behind this scheme in `Authorization`. Undefined if there is none, or one of another scheme. Two headers
@@ -70,9 +45,6 @@ export function authorizationOf(presented: Presented, scheme: string): string | 
   return credentials
 }
 
-/** RFC 9110 §11.2. */
-const token68 = /^[\w.~+/-]+=*$/
-
 /** The one value of a header, a query parameter or a cookie. */
 export function credentialIn(presented: Presented, location: string, name: string): string | Refused | undefined {
   const values = valuesIn(presented, location, name)
@@ -83,28 +55,33 @@ export function credentialIn(presented: Presented, location: string, name: strin
   return value
 }
 
-function valuesIn({ header, query }: Presented, location: string, name: string): readonly string[] {
-  if (location === 'query') return query === '' ? [] : new URLSearchParams(query).getAll(name)
-  if (location === 'header') {
-    const value = header(name.toLowerCase())
-    return value === undefined ? [] : [value]
-  }
-  const cookies = header('cookie')?.split(';') ?? []
-  return cookies.flatMap((cookie) => {
-    const at = cookie.indexOf('=')
-    return at > 0 && cookie.slice(0, at).trim() === name ? [cookie.slice(at + 1).trim()] : []
-  })
-}
-
-/** One challenge: a scheme and its parameters (RFC 9110 §11.3). */
-export function challengeOf(scheme: string, parameters: Readonly<Record<string, string | undefined>>): string {
-  const told = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
-  return `${scheme} ${told.map(([name, value]) => `${name}=${quoted(value ?? '')}`).join(', ')}`.trimEnd()
+export interface Asked {
+  readonly realm: string
+  /** All of these, if there are any. */
+  readonly scopes: readonly string[]
+  /** What was wrong with what came, in the words of RFC 6750 §3.1. */
+  readonly error?: 'invalid_token' | 'insufficient_scope'
 }
 
 /** The same as most schemes have it that take a token. */
 export function bearerChallenge({ realm, scopes, error }: Asked): string {
   return challengeOf('Bearer', { realm, scope: scopes.join(' '), error })
+}
+
+/** Undefined if there are no credentials of this kind in the request. */
+export type Verdict = Proven | Refused | undefined
+
+/** One way in which callers prove who they are. */
+export interface Scheme {
+  /** What the agent's card says of it. */
+  readonly card: SecurityScheme
+  /** Its part of `WWW-Authenticate`. */
+  challenge(asked: Asked): string
+  authenticate(presented: Presented): Verdict | Promise<Verdict>
+  /** The server has to ask callers for a certificate when they connect. */
+  readonly needsCertificate?: boolean
+  /** Who chooses the ids of its principals, if they are taken as they come: two such schemes must not mix theirs. */
+  readonly authority?: string
 }
 
 /** The whole `WWW-Authenticate`: a challenge for every scheme that the requirements name. */
@@ -123,6 +100,29 @@ export function challengesOf(schemes: Readonly<Record<string, Scheme>>, realm: s
     )
     return [...new Set(told)].join(', ')
   }
+}
+
+export function refused(reason: string, cause?: unknown): Refused {
+  return cause === undefined ? { refused: reason } : { refused: reason, cause }
+}
+
+/** One challenge: a scheme and its parameters (RFC 9110 §11.3). */
+export function challengeOf(scheme: string, parameters: Readonly<Record<string, string | undefined>>): string {
+  const told = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
+  return `${scheme} ${told.map(([name, value]) => `${name}=${quoted(value ?? '')}`).join(', ')}`.trimEnd()
+}
+
+function valuesIn({ header, query }: Presented, location: string, name: string): readonly string[] {
+  if (location === 'query') return query === '' ? [] : new URLSearchParams(query).getAll(name)
+  if (location === 'header') {
+    const value = header(name.toLowerCase())
+    return value === undefined ? [] : [value]
+  }
+  const cookies = header('cookie')?.split(';') ?? []
+  return cookies.flatMap((cookie) => {
+    const at = cookie.indexOf('=')
+    return at > 0 && cookie.slice(0, at).trim() === name ? [cookie.slice(at + 1).trim()] : []
+  })
 }
 
 /** A header can carry printable ASCII. */

@@ -1,10 +1,7 @@
 import { sha256 } from '../base/hash.ts'
 
-/** What was verified before, by the digest of the credentials: they themselves are not kept. */
-export interface Verified<T> {
-  /** What these credentials stand for, at once if it is known; else `verify` says so, and until when. */
-  of(credentials: string, verify: () => Promise<Fresh<T>>): T | Promise<T>
-}
+/** So many are known at once; beyond that the one that was verified first is forgotten. */
+const limit = 10_000
 
 export interface Fresh<T> {
   readonly value: T
@@ -12,8 +9,11 @@ export interface Fresh<T> {
   readonly until?: number
 }
 
-/** So many are known at once; beyond that the one that was verified first is forgotten. */
-const limit = 10_000
+/** What was verified before, by the digest of the credentials: they themselves are not kept. */
+export interface Verified<T> {
+  /** What these credentials stand for, at once if it is known; else `verify` says so, and until when. */
+  of(credentials: string, verify: () => Promise<Fresh<T>>): T | Promise<T>
+}
 
 export function createVerified<T>(): Verified<T> {
   const known = new Map<string, { readonly value: T; readonly until: number }>()

@@ -6,6 +6,26 @@ import { A2AError } from '../protocol/errors.ts'
 import type { ExchangeRequest, TokenExchange } from '../protocol/principal.ts'
 import { requireSafe } from './fetch-json.ts'
 
+const accessToken = 'urn:ietf:params:oauth:token-type:access_token'
+
+const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
+
+/** So long before its end a token is not given out any more, in milliseconds; of short ones, a fifth of their life. */
+const margin = 30_000
+
+/** So many tokens are held, and an endpoint may take so long and say so much. */
+const limit = 1_000
+
+const timeout = 10_000
+
+const maxBytes = 64 * 1024
+
+/** Of a token that does not say how long it lives, in seconds. */
+const aMinute = 60
+
+const known =
+  /^(invalid_(request|client|grant|scope|target|token)|un(authorized_client|supported_grant_type)|access_denied|server_error|temporarily_unavailable)$/
+
 export interface TokenExchangeOptions {
   /** Where tokens are exchanged (RFC 8693 §2). */
   readonly tokenUrl: string | URL
@@ -20,16 +40,6 @@ export interface TokenExchangeOptions {
   readonly parameters?: Readonly<Record<string, string>>
   readonly fetch?: Fetch
 }
-
-const accessToken = 'urn:ietf:params:oauth:token-type:access_token'
-const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange'
-
-/** So long before its end a token is not given out any more, in milliseconds; of short ones, a fifth of their life. */
-const margin = 30_000
-/** So many tokens are held, and an endpoint may take so long and say so much. */
-const limit = 1_000
-const timeout = 10_000
-const maxBytes = 64 * 1024
 
 /**
  * Tokens in the name of callers, from a token endpoint that knows them. Each is held in memory for as long as it is good,
@@ -106,11 +116,6 @@ async function ask(url: string, options: TokenExchangeOptions, { subjectToken, a
   return { token: access_token, life: (seconds > 0 ? seconds : aMinute) * 1000 }
 }
 
-const usable = [accessToken, 'urn:ietf:params:oauth:token-type:jwt']
-
-/** Of a token that does not say how long it lives, in seconds. */
-const aMinute = 60
-
 /** What goes wrong may have a secret in it: it is not told, and not kept as a cause. */
 async function post(fetch: Fetch, url: string, headers: Record<string, string>, body: string) {
   try {
@@ -125,6 +130,10 @@ async function post(fetch: Fetch, url: string, headers: Record<string, string>, 
   }
 }
 
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** Only the words of the standards are shown: anything else may be the token again. */
 function refused(error: unknown): A2AError {
   const word = typeof error === 'string' && known.test(error) ? error : 'a word of its own'
@@ -132,13 +141,8 @@ function refused(error: unknown): A2AError {
   return new A2AError('forbidden', text, { reason: 'exchange-refused', metadata: { error: word } })
 }
 
-const known =
-  /^(invalid_(request|client|grant|scope|target|token)|un(authorized_client|supported_grant_type)|access_denied|server_error|temporarily_unavailable)$/
-
 function unfit(came: string): A2AError {
   return new A2AError('forbidden', `The token endpoint gave ${came}.`, { reason: 'exchange-unfit' })
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+const usable = [accessToken, 'urn:ietf:params:oauth:token-type:jwt']

@@ -1,3 +1,8 @@
+/** Timers cannot wait for longer than 24 days: a long time is waited for in pieces. */
+const longest = 24 * 60 * 60 * 1000
+
+export type Timer = number | { ref?(): void; unref?(): void }
+
 /** Time, as far as tasks and calls wait for it or measure it. Tests hand in one of their own. */
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -7,8 +12,6 @@ export interface Clock {
   /** Of both. */
   clearTimeout(timer: Timer | undefined): void
 }
-
-export type Timer = number | { ref?(): void; unref?(): void }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -28,9 +31,6 @@ export const systemTimers: Timers = {
   setTimeout: (act, milliseconds) => setTimeout(act, milliseconds),
   clearTimeout: (timer) => clearTimeout(timer as number | undefined),
 }
-
-/** Timers cannot wait for longer than 24 days: a long time is waited for in pieces. */
-const longest = 24 * 60 * 60 * 1000
 
 /** Calls back at a moment (milliseconds since 1970), however far away. Gives the means to call it off. */
 export function setAlarm(clock: Clock, moment: number, ring: () => void): () => void {

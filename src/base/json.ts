@@ -20,10 +20,6 @@ export function sameJson(one: unknown, other: unknown): boolean {
   )
 }
 
-function membersOf(value: object): ReadonlyMap<string, unknown> {
-  return new Map(Object.entries(value).filter(([, member]) => member !== undefined))
-}
-
 /**
  * A copy of the value as JSON would bring it back, so that it makes no difference whether it was stored meanwhile.
  * Throws for what JSON cannot hold, naming the place.
@@ -32,11 +28,8 @@ export function toJson(value: unknown, what: string): Json | undefined {
   return value === undefined ? undefined : copy(value, what, undefined)
 }
 
-/** An object on the way to a value. Where a value is, is written out only if it must be told. */
-interface Place {
-  readonly of: object
-  readonly key: string | number
-  readonly within: Place | undefined
+function membersOf(value: object): ReadonlyMap<string, unknown> {
+  return new Map(Object.entries(value).filter(([, member]) => member !== undefined))
 }
 
 function copy(value: unknown, key: string | number, within: Place | undefined): Json {
@@ -58,6 +51,19 @@ function copy(value: unknown, key: string | number, within: Place | undefined): 
   return members
 }
 
+/** An object on the way to a value. Where a value is, is written out only if it must be told. */
+interface Place {
+  readonly of: object
+  readonly key: string | number
+  readonly within: Place | undefined
+}
+
+function notJson(key: string | number, within: Place | undefined, came: string): TypeError {
+  return new TypeError(
+    `${nameOf(key, within)}: expected a value that JSON can hold, got ${came}. Return plain objects, lists and texts.`,
+  )
+}
+
 function nameOf(key: string | number, within: Place | undefined): string {
   if (!within) return `${key}`
   const outer = nameOf(within.key, within.within)
@@ -67,10 +73,4 @@ function nameOf(key: string | number, within: Place | undefined): string {
 function describe(value: unknown): string {
   if (typeof value === 'object') return `a ${value?.constructor?.name ?? 'object'}`
   return typeof value === 'function' || typeof value === 'symbol' ? `a ${typeof value}` : String(value)
-}
-
-function notJson(key: string | number, within: Place | undefined, came: string): TypeError {
-  return new TypeError(
-    `${nameOf(key, within)}: expected a value that JSON can hold, got ${came}. Return plain objects, lists and texts.`,
-  )
 }

@@ -16,6 +16,9 @@ export const consoleLogger: Logger = {
   error: (fields, message) => console.error(message, fields),
 }
 
+/** Takes out what must not be in a line. */
+export type Clean = <T>(value: T) => T
+
 /** A logger that says in every line which task it is about. A class, because there is one for every turn. */
 export class TaskLogger implements Logger {
   readonly #logger: Logger
@@ -52,9 +55,6 @@ export class TaskLogger implements Logger {
     return { taskId, contextId, ...(this.#trace && { traceId: traceIdOf(this.#trace) }), ...told }
   }
 }
-
-/** Takes out what must not be in a line. */
-export type Clean = <T>(value: T) => T
 
 interface TaskIds {
   readonly taskId: string

@@ -15,12 +15,6 @@ export async function callSkill(
   return outputOf(await client.send(toInput(input), { ...options, skill: id }), id)
 }
 
-function toInput(input: unknown): Input {
-  if (input === undefined) throw invalidParams('input', 'expected what the skill takes, got undefined')
-  // Whatever JSON cannot hold is refused where it becomes JSON.
-  return typeof input === 'string' ? input : { data: input as Json, mediaType: 'application/json' }
-}
-
 /** What a skill has given: the data of its message; or of the last word of its task; or of its last artifact. */
 export function outputOf(reply: Reply, id: string): unknown {
   if (reply.type === 'message') return dataIn(reply.message) ?? reply.text
@@ -29,6 +23,12 @@ export function outputOf(reply: Reply, id: string): unknown {
   if (state !== 'completed') throw notDone(id, reply)
   const [written] = reply.artifacts.flatMap(({ data }) => data).slice(-1)
   return (message && dataIn(message)) ?? written ?? text
+}
+
+function toInput(input: unknown): Input {
+  if (input === undefined) throw invalidParams('input', 'expected what the skill takes, got undefined')
+  // Whatever JSON cannot hold is refused where it becomes JSON.
+  return typeof input === 'string' ? input : { data: input as Json, mediaType: 'application/json' }
 }
 
 function dataIn({ parts }: Message): Json | undefined {

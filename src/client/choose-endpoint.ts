@@ -1,11 +1,16 @@
 import type { RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
-import { type Door, type DoorsOptions, relativeDoors, skewedDoors } from '../dialects/endpoints.ts'
+import {
+  cardRelativeEndpoints,
+  type DoorsOptions,
+  type Endpoint,
+  otherVersionEndpoints,
+} from '../dialects/endpoints.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, Service } from '../protocol/service.ts'
 import { type Operations, operationsOf } from '../transports/client/operations.ts'
-import { factsOf, type Journal } from './diagnostics/connection-trace.ts'
+import { type ConnectionTrace, factsOf } from './diagnostics/connection-trace.ts'
 import { onTrouble } from './on-trouble.ts'
 import type { Notice, Notify } from './options.ts'
 
@@ -13,93 +18,32 @@ import type { Notice, Notify } from './options.ts'
  * What a failure says of the door: no connection comes about, nobody of A2A is behind it, or somebody who speaks
  * another version, or this version in another form. In all cases nobody has begun to work on what was asked.
  */
-export type Verdict = 'unreachable' | 'nobody' | 'another-dialect' | 'another-form'
+export type EndpointFailure = 'unreachable' | 'nobody' | 'another-dialect' | 'another-form'
 
 export interface Failure {
-  readonly door: Door
+  readonly door: Endpoint
   readonly error: A2AError
-  readonly verdict: Verdict
+  readonly verdict: EndpointFailure
 }
-
-/** Undefined if the door is not to blame. */
-function verdictOn({ code, reason }: A2AError, operation: keyof Service, door: Door): Verdict | undefined {
-  if (reason !== undefined && unreachable.has(reason)) return 'unreachable'
-  if (reason === 'wrong-path' || reason === 'html') return 'nobody'
-  if (reason !== undefined && isReading(operation) && (reason === 'not-json' || reason === 'not-a2a')) return 'nobody'
-  if (reason === 'not-in-dialect') return undefined
-  if (code === 'method-not-found' || code === 'version-not-supported') return 'another-dialect'
-  // Servers of 0.1 validate the method like any other member.
-  if (code === 'invalid-request' && door.binding === 'JSONRPC') return 'another-dialect'
-  // Over REST two forms of one version have the same paths, and one takes the objects of the other for wrong params.
-  if (code === 'invalid-params' && door.binding === 'HTTP+JSON') return 'another-form'
-  if (code === 'invalid-agent-response' && isReading(operation)) return 'another-dialect'
-  return undefined
-}
-
-/** What was tried already is not tried again under another name. */
-function isWorthTrying(door: Door, failures: readonly Failure[]): boolean {
-  if (failures.some((failure) => rulesOut(failure, door))) return false
-  switch (door.origin) {
-    case 'card':
-      return true
-    case 'skew':
-      return failures.some(({ door: failed, verdict }) => verdict !== 'unreachable' && isSamePlace(failed, door))
-    case 'relative':
-      return failures.some(({ verdict }) => verdict === 'unreachable' || verdict === 'nobody')
-  }
-}
-
-function rulesOut({ door: failed, verdict }: Failure, door: Door): boolean {
-  switch (verdict) {
-    case 'unreachable':
-      return new URL(failed.url).origin === new URL(door.url).origin
-    case 'nobody':
-      // Over REST another dialect has other paths.
-      return isSamePlace(failed, door) && door.binding === 'JSONRPC'
-    case 'another-dialect':
-      return false
-    case 'another-form':
-      return !isSamePlace(failed, door) || failed.dialect.version !== door.dialect.version
-  }
-}
-
-function isSamePlace(one: Door, other: Door): boolean {
-  return one.binding === other.binding && one.url === other.url
-}
-
-function isReading(operation: keyof Service): boolean {
-  return operation.startsWith('get') || operation.startsWith('list') || operation === 'subscribeToTask'
-}
-
-const unreachable: ReadonlySet<string> = new Set([
-  'connection-refused',
-  'name-not-found',
-  'host-unreachable',
-  'certificate',
-  'not-tls',
-  'not-http',
-  'bad-url',
-  'guarded',
-])
 
 /** The other ways to an agent, loaded when the one that its card names first has proved wrong. */
-export interface Detours {
+export interface FallbackEndpoints {
   /** The failure, if it is the fault of the door; undefined if another one would not help. */
-  judge(door: Door, error: A2AError, operation: keyof Service): Failure | undefined
+  judge(door: Endpoint, error: A2AError, operation: keyof Service): Failure | undefined
   /** Where to go after this door, whatever has failed before. */
-  next(door: Door, failures: readonly Failure[]): Door | undefined
+  next(door: Endpoint, failures: readonly Failure[]): Endpoint | undefined
   /** Why a door is right that the card does not name. */
-  reasonFor(door: Door): string
-  noticeOf(door: Door, instead: Failure): Notice
+  reasonFor(door: Endpoint): string
+  noticeOf(door: Endpoint, instead: Failure): Notice
 }
 
-export function createDetours(card: AgentCard, named: readonly Door[], options: DoorsOptions): Detours {
+export function createFallbacks(card: AgentCard, named: readonly Endpoint[], options: DoorsOptions): FallbackEndpoints {
   const { cardUrl } = options
-  const beside = cardUrl === undefined ? [] : relativeDoors(named, cardUrl)
-  const doors = [...named, ...skewedDoors(card, named, options), ...beside]
+  const beside = cardUrl === undefined ? [] : cardRelativeEndpoints(named, cardUrl)
+  const doors = [...named, ...otherVersionEndpoints(card, named, options), ...beside]
   return {
     judge(door, error, operation) {
-      const verdict = verdictOn(error, operation, door)
+      const verdict = classifyFailure(error, operation, door)
       return verdict && { door, error, verdict }
     },
     reasonFor: ({ origin }) => reasons[origin],
@@ -108,62 +52,56 @@ export function createDetours(card: AgentCard, named: readonly Door[], options: 
   }
 }
 
-function noticeOf({ url, binding, dialect }: Door, { error }: Failure): Notice {
-  const message = `${url} (${binding}, A2A ${dialect.version}) was used instead: ${error.message}`
-  return { type: 'detour', message, hint: `Correct the card: it should name ${url} as ${binding}.` }
-}
-
-const reasons: Readonly<Record<Door['origin'], string>> = {
-  card: '',
-  skew: 'the card names another version than the one that is spoken there',
-  relative: 'the card names another address, and this one is beside the card',
-}
-
 export interface WayOptions {
   readonly card: AgentCard
   /** Those that the card names: at least one. */
-  readonly doors: readonly [Door, ...Door[]]
+  readonly doors: readonly [Endpoint, ...Endpoint[]]
   /** By which others are found. */
   readonly options: DoorsOptions
-  readonly open: (door: Door) => Promise<Service>
-  readonly journal: Journal
+  readonly open: (door: Endpoint) => Promise<Service>
+  readonly journal: ConnectionTrace
   readonly notify: Notify
 }
 
-export interface Way extends Operations {
+export interface EndpointFailover extends Operations {
   /** The door that calls go through, once one has proved right. */
-  readonly door: () => Door | undefined
+  readonly door: () => Endpoint | undefined
 }
 
 /**
  * Goes through the first door, and as long as none has proved right, through the next one if it is the wrong one.
  * Nothing is asked twice that way, since nobody was there who would have understood it.
  */
-export function findWay({ card, doors, options, open, journal, notify }: WayOptions): Way {
-  const opened = new Map<Door, Operations>()
-  let taken: Door | undefined
-  let detours: Detours | undefined
+export function createEndpointFailover({ card, doors, options, open, journal, notify }: WayOptions): EndpointFailover {
+  const opened = new Map<Endpoint, Operations>()
+  let taken: Endpoint | undefined
+  let detours: FallbackEndpoints | undefined
 
-  async function behind(door: Door): Promise<Operations> {
+  async function behind(door: Endpoint): Promise<Operations> {
     const known = opened.get(door) ?? operationsOf(await open(door))
     opened.set(door, known)
     return known
   }
 
-  function settle(door: Door, [first]: readonly Failure[]): void {
+  function settle(door: Endpoint, [first]: readonly Failure[]): void {
     if (taken) return
     taken = door
-    journal.note({ type: 'door', ...factsOf(door), outcome: 'taken', detail: detours?.reasonFor(door) ?? '' })
+    journal.add({ type: 'door', ...factsOf(door), outcome: 'taken', detail: detours?.reasonFor(door) ?? '' })
     if (first && detours) notify(detours.noticeOf(door, first))
   }
 
   /** The door after one that has failed; throws why there is none. */
-  async function after(door: Door, error: unknown, operation: keyof Service, failures: Failure[]): Promise<Door> {
+  async function after(
+    door: Endpoint,
+    error: unknown,
+    operation: keyof Service,
+    failures: Failure[],
+  ): Promise<Endpoint> {
     if (taken || !(error instanceof A2AError)) throw error
-    detours ??= (await onTrouble())?.createDetours(card, doors, options)
+    detours ??= (await onTrouble())?.createFallbacks(card, doors, options)
     const failure = detours?.judge(door, error, operation)
     if (!detours || !failure) throw error
-    journal.note({ type: 'door', ...factsOf(door), outcome: 'failed', detail: error.message })
+    journal.add({ type: 'door', ...factsOf(door), outcome: 'failed', detail: error.message })
     failures.push(failure)
     const next = detours.next(door, failures)
     if (!next) throw failures[0]?.error ?? error
@@ -205,4 +143,80 @@ export function findWay({ card, doors, options, open, journal, notify }: WayOpti
   }
 
   return { ask, follow, door: () => taken }
+}
+
+function noticeOf({ url, binding, dialect }: Endpoint, { error }: Failure): Notice {
+  const message = `${url} (${binding}, A2A ${dialect.version}) was used instead: ${error.message}`
+  return { type: 'detour', message, hint: `Correct the card: it should name ${url} as ${binding}.` }
+}
+
+/** Undefined if the door is not to blame. */
+function classifyFailure(
+  { code, reason }: A2AError,
+  operation: keyof Service,
+  door: Endpoint,
+): EndpointFailure | undefined {
+  if (reason !== undefined && unreachable.has(reason)) return 'unreachable'
+  if (reason === 'wrong-path' || reason === 'html') return 'nobody'
+  if (reason !== undefined && isReading(operation) && (reason === 'not-json' || reason === 'not-a2a')) return 'nobody'
+  if (reason === 'not-in-dialect') return undefined
+  if (code === 'method-not-found' || code === 'version-not-supported') return 'another-dialect'
+  // Servers of 0.1 validate the method like any other member.
+  if (code === 'invalid-request' && door.binding === 'JSONRPC') return 'another-dialect'
+  // Over REST two forms of one version have the same paths, and one takes the objects of the other for wrong params.
+  if (code === 'invalid-params' && door.binding === 'HTTP+JSON') return 'another-form'
+  if (code === 'invalid-agent-response' && isReading(operation)) return 'another-dialect'
+  return undefined
+}
+
+const unreachable: ReadonlySet<string> = new Set([
+  'connection-refused',
+  'name-not-found',
+  'host-unreachable',
+  'certificate',
+  'not-tls',
+  'not-http',
+  'bad-url',
+  'guarded',
+])
+
+function isReading(operation: keyof Service): boolean {
+  return operation.startsWith('get') || operation.startsWith('list') || operation === 'subscribeToTask'
+}
+
+const reasons: Readonly<Record<Endpoint['origin'], string>> = {
+  card: '',
+  skew: 'the card names another version than the one that is spoken there',
+  relative: 'the card names another address, and this one is beside the card',
+}
+
+/** What was tried already is not tried again under another name. */
+function isWorthTrying(door: Endpoint, failures: readonly Failure[]): boolean {
+  if (failures.some((failure) => rulesOut(failure, door))) return false
+  switch (door.origin) {
+    case 'card':
+      return true
+    case 'skew':
+      return failures.some(({ door: failed, verdict }) => verdict !== 'unreachable' && isSamePlace(failed, door))
+    case 'relative':
+      return failures.some(({ verdict }) => verdict === 'unreachable' || verdict === 'nobody')
+  }
+}
+
+function rulesOut({ door: failed, verdict }: Failure, door: Endpoint): boolean {
+  switch (verdict) {
+    case 'unreachable':
+      return new URL(failed.url).origin === new URL(door.url).origin
+    case 'nobody':
+      // Over REST another dialect has other paths.
+      return isSamePlace(failed, door) && door.binding === 'JSONRPC'
+    case 'another-dialect':
+      return false
+    case 'another-form':
+      return !isSamePlace(failed, door) || failed.dialect.version !== door.dialect.version
+  }
+}
+
+function isSamePlace(one: Endpoint, other: Endpoint): boolean {
+  return one.binding === other.binding && one.url === other.url
 }

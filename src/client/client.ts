@@ -7,9 +7,15 @@ import { type Conversation, type ConversationStart, createConversation } from '.
 import type { Explanation } from './diagnostics/connection-trace.ts'
 import { lists } from './list-pages.ts'
 import type { CallOptions, TaskFilter } from './options.ts'
-import { type ClientEvent, type Reply, toReply, withNeeds } from './reply.ts'
-import { type Input, type SendOptions, toRequest } from './send-request.ts'
+import { type ClientEvent, type Reply, toReply, withAuthRequired } from './reply.ts'
+import { createSendRequest, type Input, type SendOptions } from './send-request.ts'
 import { createTaskHandle, isSettled, type TaskHandle } from './task-handle.ts'
+
+export interface ClientOptions {
+  readonly card: AgentCard
+  readonly service: Service
+  readonly explain: () => Explanation
+}
 
 /** An agent somewhere else, to be talked to; with the types of its skills, where they are known. */
 export interface Client<Skills extends SkillMap = SkillMap> {
@@ -36,26 +42,20 @@ export interface Client<Skills extends SkillMap = SkillMap> {
   explain(): Explanation
 }
 
-export interface ClientOptions {
-  readonly card: AgentCard
-  readonly service: Service
-  readonly explain: () => Explanation
-}
-
 export function createClient({ card, service, explain }: ClientOptions): Client {
   const client: Client = {
     card,
     service,
     explain,
     async send(input, options = {}) {
-      const outcome = await service.sendMessage(await toRequest(input, options), callOf(options))
+      const outcome = await service.sendMessage(await createSendRequest(input, options), callOf(options))
       const isWaiting = outcome.type === 'message' || options.returnImmediately || isSettled(outcome.task)
       // Agents may answer before the task rests, whatever they were asked for.
       return isWaiting ? await toReply(outcome) : await client.task(outcome.task.id).wait(options)
     },
     async *stream(input, options = {}) {
-      for await (const event of service.streamMessage(await toRequest(input, options), callOf(options))) {
-        yield await withNeeds(event)
+      for await (const event of service.streamMessage(await createSendRequest(input, options), callOf(options))) {
+        yield await withAuthRequired(event)
       }
     },
     skill: async (...call) => (await import('./call-skill.ts')).callSkill(client, ...call),

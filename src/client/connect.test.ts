@@ -139,7 +139,7 @@ describe('the dialect', () => {
   const dialectOf = async (wire: object) => {
     const client = await connect(peerOf(card(wire), behind(local(tell))))
     await client.send('hello')
-    return client.explain().door?.dialect
+    return client.explain().endpoint?.dialect
   }
 
   it('is that of the first interface', async () => {
@@ -162,7 +162,7 @@ describe('the dialect', () => {
     const peer = peerOf(card(legacy), behind(local(tell, { dialects: ['v0.1'] })))
     const client = await connect(peer)
     expect((await client.send('hello')).text).toBe('hi')
-    expect(client.explain().door?.dialect).toBe('v0.1')
+    expect(client.explain().endpoint?.dialect).toBe('v0.1')
     await client.send('hello')
     expect(peer.asked.filter((each) => each.startsWith('POST'))).toHaveLength(3)
   })
@@ -178,7 +178,7 @@ describe('the dialect', () => {
       const peer = peerOf(card(jsonRpc(claimed)), behind(local(tell, { dialects: [spoken] })))
       const client = await connect(peer, { onNotice: (notice) => notices.push(notice) })
       expect((await client.send('hello')).text).toBe('hi')
-      expect(client.explain().door?.dialect).toBe(spoken)
+      expect(client.explain().endpoint?.dialect).toBe(spoken)
       expect(notices).toMatchObject([{ type: 'detour' }])
     }
   })
@@ -186,7 +186,7 @@ describe('the dialect', () => {
   it('may be chosen by the caller', async () => {
     const client = await connect(local(tell), { dialects: ['v0.3-proto'] })
     await client.send('hello')
-    expect(client.explain().door).toMatchObject({ dialect: 'v0.3-proto', binding: 'HTTP+JSON' })
+    expect(client.explain().endpoint).toMatchObject({ dialect: 'v0.3-proto', binding: 'HTTP+JSON' })
   })
 })
 

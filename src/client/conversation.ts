@@ -9,14 +9,14 @@ export interface Speaker {
   stream(input: Input, options?: SendOptions): AsyncGenerator<ClientEvent>
 }
 
+export type ConversationStart = Pick<SendOptions, 'contextId' | 'taskId'>
+
 /** What is said in it belongs together: the agent knows what was said before. */
 export interface Conversation extends Speaker {
   readonly contextId: string | undefined
   /** The task that the next message goes on with: the last one, until it has ended. */
   readonly taskId: string | undefined
 }
-
-export type ConversationStart = Pick<SendOptions, 'contextId' | 'taskId'>
 
 export function createConversation(speaker: Speaker, start: ConversationStart): Conversation {
   let { contextId, taskId } = start

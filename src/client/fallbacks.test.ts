@@ -127,7 +127,7 @@ describe('an agent over REST', () => {
     const { client } = await open(peerOf(card(cardAt(url, 'HTTP+JSON', {}, version)), behind(handler)))
     expect((await client.send('hello')).text).toBe('hi')
     expect((await client.send('count')).text).toBe('onetwothree')
-    expect(client.explain().door).toMatchObject({ dialect: spoken })
+    expect(client.explain().endpoint).toMatchObject({ dialect: spoken })
   })
 
   it('is told from one that has no such task', async () => {
@@ -146,7 +146,7 @@ describe('an address that only its author can reach', () => {
     }
     const { client, typesOf } = await open(peerOf(unreachable, card(wire), behind(handler)))
     expect((await client.send('hello')).text).toBe('hi')
-    expect(client.explain().door?.url).toBe('http://localhost/rpc')
+    expect(client.explain().endpoint?.url).toBe('http://localhost/rpc')
     expect(typesOf()).toEqual(['detour'])
   })
 
@@ -175,7 +175,7 @@ describe('of several interfaces', () => {
     }
     const { client } = await open(peerOf(card(wire), behind(local(tell))))
     expect((await client.send('hello')).text).toBe('hi')
-    expect(client.explain().door).toMatchObject({ binding: 'HTTP+JSON' })
+    expect(client.explain().endpoint).toMatchObject({ binding: 'HTTP+JSON' })
   })
 
   it('none may be one that can be used', async () => {

@@ -4,6 +4,9 @@ import { readLimited } from '../http/read-limited.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Part } from '../protocol/model.ts'
 
+/** Bytes of a file that is sent along: it is held in memory, and then in the text of the request. */
+const maxFile = 64 * 2 ** 20
+
 /** Whether a text means a file rather than an address: `file:…`, or a path of which nothing else can be made. */
 export function isFile(address: string | URL): boolean {
   if (isFileUrl(address)) return true
@@ -11,8 +14,15 @@ export function isFile(address: string | URL): boolean {
   return /^\.{0,2}[\\/]|\.json$|^[a-z]:[\\/]/i.test(`${address}`)
 }
 
-function isFileUrl(address: string | URL): boolean {
-  return /^file:/i.test(`${address}`)
+/** A file or bytes as a part. */
+export async function readInput(item: Unread): Promise<Part> {
+  try {
+    return await toPart(item)
+  } catch (error) {
+    if (error instanceof A2AError) throw error
+    const problem = `The input cannot be read: ${error instanceof Error ? error.message : error}.`
+    throw new A2AError('invalid-params', problem, { cause: error })
+  }
 }
 
 /**
@@ -30,16 +40,6 @@ export async function readFile(path: string | URL, limit: number): Promise<Uint8
   }
 }
 
-function unreadable(path: string | URL, why: string, cause?: unknown): A2AError {
-  return new A2AError('invalid-params', `The file ${path} cannot be read: ${why}.`, { cause, reason: 'file' })
-}
-
-/** Without the path, which is in what Node says, too. */
-function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : `${error}`
-  return text.replace(/^[A-Z]+: /, '').replace(/, \w+ '.*$/s, '')
-}
-
 export interface InputFile {
   readonly name: string
   /** A URL is passed on, unless it is of a file; everything else is sent along. */
@@ -55,21 +55,21 @@ export interface PathFile {
   readonly mediaType?: string
 }
 
-type Unread = Part | Blob | Uint8Array | InputFile | PathFile
-
-/** Bytes of a file that is sent along: it is held in memory, and then in the text of the request. */
-const maxFile = 64 * 2 ** 20
-
-/** A file or bytes as a part. */
-export async function readInput(item: Unread): Promise<Part> {
-  try {
-    return await toPart(item)
-  } catch (error) {
-    if (error instanceof A2AError) throw error
-    const problem = `The input cannot be read: ${error instanceof Error ? error.message : error}.`
-    throw new A2AError('invalid-params', problem, { cause: error })
-  }
+function isFileUrl(address: string | URL): boolean {
+  return /^file:/i.test(`${address}`)
 }
+
+function unreadable(path: string | URL, why: string, cause?: unknown): A2AError {
+  return new A2AError('invalid-params', `The file ${path} cannot be read: ${why}.`, { cause, reason: 'file' })
+}
+
+/** Without the path, which is in what Node says, too. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : `${error}`
+  return text.replace(/^[A-Z]+: /, '').replace(/, \w+ '.*$/s, '')
+}
+
+type Unread = Part | Blob | Uint8Array | InputFile | PathFile
 
 async function toPart(item: Unread): Promise<Part> {
   if (typeof item !== 'object' || item === null) throw wrongInput(typeof item)
@@ -84,6 +84,13 @@ function wrongInput(given: string): A2AError {
   return invalidParams('input', `expected a text, a part, a file or bytes, got ${given}`)
 }
 
+async function filePart({ name, content, mediaType }: InputFile): Promise<Part> {
+  if (content instanceof URL && isFileUrl(content)) return await pathPart({ path: content, name, mediaType })
+  const type = mediaType ?? (content instanceof Blob && content.type !== '' ? content.type : undefined)
+  const about = { ...(name !== '' && { filename: name }), ...(type !== undefined && { mediaType: type }) }
+  return content instanceof URL ? { url: content.href, ...about } : { raw: toBase64(await bytesOf(content)), ...about }
+}
+
 async function pathPart({ path, name = lastOf(path), mediaType }: PathFile): Promise<Part> {
   const content = await readFile(path, maxFile)
   return await filePart({ name, content, ...(mediaType !== undefined && { mediaType }) })
@@ -92,13 +99,6 @@ async function pathPart({ path, name = lastOf(path), mediaType }: PathFile): Pro
 function lastOf(path: string | URL): string {
   const name = /[^\\/]*$/.exec(`${path}`)?.[0] ?? ''
   return isFileUrl(path) ? decodeURIComponent(name) : name
-}
-
-async function filePart({ name, content, mediaType }: InputFile): Promise<Part> {
-  if (content instanceof URL && isFileUrl(content)) return await pathPart({ path: content, name, mediaType })
-  const type = mediaType ?? (content instanceof Blob && content.type !== '' ? content.type : undefined)
-  const about = { ...(name !== '' && { filename: name }), ...(type !== undefined && { mediaType: type }) }
-  return content instanceof URL ? { url: content.href, ...about } : { raw: toBase64(await bytesOf(content)), ...about }
 }
 
 async function bytesOf(content: Exclude<InputFile['content'], URL>): Promise<Uint8Array> {

@@ -2,7 +2,7 @@ import { withDeadline } from '../base/abort.ts'
 import type { Clock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
-import type { KnownDialect } from '../dialects/dialect.ts'
+import type { DialectInfo } from '../dialects/dialect.ts'
 import { type ReadCard, readPeerCard } from '../dialects/peer-card.ts'
 import type { Fetch } from '../http/fetch.ts'
 import { decodeUtf8, JsonError, parseJsonText } from '../http/json.ts'
@@ -13,28 +13,30 @@ import { failureOf, failures } from '../transports/client/failures.ts'
 import { answerLimitsOf } from '../transports/client/options.ts'
 import { type Answer, readAnswer } from '../transports/client/read-response.ts'
 import { type CardCache, createCardCache } from './card-cache.ts'
-import type { Journal } from './diagnostics/connection-trace.ts'
+import type { ConnectionTrace } from './diagnostics/connection-trace.ts'
 import { isFile, readFile } from './files.ts'
 import type { ConnectOptions, Local, Target } from './options.ts'
 import { isTransient, retryBackoff, retrying } from './resilience/retry.ts'
 import { type VerifyCard, verified } from './verify-card.ts'
 
-/** Since 0.3. */
-export const wellKnown = '/.well-known/agent-card.json'
+/** Cards without credentials are the same for everybody. */
+const sharedCards = createCardCache()
 
-/** An agent in this process is at no address; it builds its own from the one that it is asked at. */
-export const localOrigin = 'http://localhost'
+/** What tells the version of a card of 1.0. */
+const namedVersions = 'supportedInterfaces names the versions'
 
-/** Where the card of a target should be; empty, if it is no address. A path may be a card, or where an agent is mounted. */
-export function likeliestUrl(target: Target): string {
-  const address = isLocal(target) ? localOrigin : `${target}`
-  if (!/^https?:/i.test(address) || !URL.canParse(address)) return ''
-  const { origin, pathname, search, href } = new URL(address)
-  return pathname.endsWith('.json') ? href : `${origin}${pathname.replace(/\/+$/, '')}${wellKnown}${search}`
-}
+/** Where cards were before 0.3. */
+const formerly = '/.well-known/agent.json'
 
-export function isLocal(target: Target): target is Local {
-  return typeof target === 'object' && 'fetch' in target && typeof target.fetch === 'function'
+const maxCard = 2 ** 20
+
+export interface FindCardOptions extends ConnectOptions {
+  readonly fetch: Fetch
+  readonly journal: ConnectionTrace
+  readonly clock: Clock
+  /** The newest first. */
+  readonly readers: readonly [DialectInfo, ...DialectInfo[]]
+  readonly readOlderCard?: ReadCard
 }
 
 /** Whom a target means. */
@@ -43,24 +45,6 @@ export interface FoundCard {
   readonly cardUrl?: string
   readonly orElse?: string
 }
-
-export interface FindCardOptions extends ConnectOptions {
-  readonly fetch: Fetch
-  readonly journal: Journal
-  readonly clock: Clock
-  /** The newest first. */
-  readonly readers: readonly [KnownDialect, ...KnownDialect[]]
-  readonly readOlderCard?: ReadCard
-}
-
-export interface SearchOptions extends FindCardOptions {
-  readonly cache: CardCache
-  readonly signal: AbortSignal
-  readonly look: (url: string) => Promise<Answer>
-}
-
-/** Cards without credentials are the same for everybody. */
-const sharedCards = createCardCache()
 
 /**
  * The card of a target. Most are where they should be, and written as they should be: what finds and reads the others is
@@ -99,8 +83,8 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
     const { evidence, ...found } = read
     const etag = headers.get('etag')
     if (etag !== null) cache.set(url, { etag, wire })
-    journal.note({ type: 'card', url: cardUrl, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
-    journal.note({ type: 'reading', detail: evidence })
+    journal.add({ type: 'card', url: cardUrl, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
+    journal.add({ type: 'reading', detail: evidence })
     return { ...found, cardUrl }
   }
 
@@ -128,16 +112,22 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
   }
 }
 
-/** What tells the version of a card of 1.0. */
-const namedVersions = 'supportedInterfaces names the versions'
-
-function isOlder({ url, supportedInterfaces, protocolVersion }: JsonObject): boolean {
-  return typeof url === 'string' && supportedInterfaces === undefined && !/^[1-9]/.test(`${protocolVersion}`)
+export function isLocal(target: Target): target is Local {
+  return typeof target === 'object' && 'fetch' in target && typeof target.fetch === 'function'
 }
 
-/** Whether JSON has what a card of any version has. */
-export function isCard({ name, url, supportedInterfaces, agent_id }: JsonObject): boolean {
-  return agent_id !== undefined || (name !== undefined && (url !== undefined || supportedInterfaces !== undefined))
+/** Where the card of a target should be; empty, if it is no address. A path may be a card, or where an agent is mounted. */
+export function likeliestUrl(target: Target): string {
+  const address = isLocal(target) ? localOrigin : `${target}`
+  if (!/^https?:/i.test(address) || !URL.canParse(address)) return ''
+  const { origin, pathname, search, href } = new URL(address)
+  return pathname.endsWith('.json') ? href : `${origin}${pathname.replace(/\/+$/, '')}${wellKnown}${search}`
+}
+
+export interface SearchOptions extends FindCardOptions {
+  readonly cache: CardCache
+  readonly signal: AbortSignal
+  readonly look: (url: string) => Promise<Answer>
 }
 
 /** The card of a target, whatever and wherever it is, and however it is written. */
@@ -164,10 +154,53 @@ export async function searchCard(target: Target, options: SearchOptions): Promis
   return { ...(await read(wire, options)), cardUrl: url }
 }
 
+/** An agent in this process is at no address; it builds its own from the one that it is asked at. */
+export const localOrigin = 'http://localhost'
+
+/** Since 0.3. */
+export const wellKnown = '/.well-known/agent-card.json'
+
+/** The card in a file of this machine. */
+export async function readCardFile(
+  path: string | URL,
+  { journal, verify }: { readonly journal: ConnectionTrace; readonly verify?: VerifyCard },
+): Promise<JsonObject> {
+  const url = `${path}`
+  const wire = parse(await readFile(path, maxCard), url)
+  if (!isObject(wire) || !isCard(wire)) throw notACard(url, 'has JSON that is no agent card')
+  const believed = await verified(wire, url, verify)
+  journal.add({ type: 'card', url, outcome: 'found', detail: '' })
+  return believed
+}
+
+/** Whether JSON has what a card of any version has. */
+export function isCard({ name, url, supportedInterfaces, agent_id }: JsonObject): boolean {
+  return agent_id !== undefined || (name !== undefined && (url !== undefined || supportedInterfaces !== undefined))
+}
+
 async function read(wire: JsonObject, { journal, readers, readOlderCard }: SearchOptions): Promise<FoundCard> {
   const { card, evidence, orElse } = await readPeerCard(wire, readers, readOlderCard)
-  journal.note({ type: 'reading', detail: evidence })
+  journal.add({ type: 'reading', detail: evidence })
   return { card, ...(orElse !== undefined && { orElse }) }
+}
+
+function isOlder({ url, supportedInterfaces, protocolVersion }: JsonObject): boolean {
+  return typeof url === 'string' && supportedInterfaces === undefined && !/^[1-9]/.test(`${protocolVersion}`)
+}
+
+function isModel(target: Target): target is AgentCard {
+  return isObject(target) && Array.isArray(target.interfaces) && target.supportedInterfaces === undefined
+}
+
+function isAddress(target: Target): target is string | URL | Local {
+  return typeof target === 'string' || target instanceof URL || isLocal(target)
+}
+
+/** An agent as its author wrote it has no way to be asked. */
+function requireCard(target: JsonObject): JsonObject {
+  if (typeof target.run !== 'function') return target
+  const problem = 'This agent cannot be asked: expected one made by agent() of parley-a2a, or createHandler(agent).'
+  throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })
 }
 
 async function searchAt(urls: readonly string[], target: string, options: SearchOptions) {
@@ -178,7 +211,7 @@ async function searchAt(urls: readonly string[], target: string, options: Search
       return await cardAt(url, options)
     } catch (error) {
       const failure = await failureOf(error, url, signal)
-      journal.note({ type: 'card', url, outcome: 'failed', detail: failure.message })
+      journal.add({ type: 'card', url, outcome: 'failed', detail: failure.message })
       if (!isElsewhere(failure)) throw failure
       failures.push(failure.message)
     }
@@ -189,17 +222,12 @@ async function searchAt(urls: readonly string[], target: string, options: Search
   })
 }
 
-/** Whether it may be at another address. What nobody answers, or refuses, is not looked for behind its back. */
-function isElsewhere({ code, reason }: A2AError): boolean {
-  return code === 'method-not-found' || reason === 'html' || reason === 'not-json' || reason === 'not-a-card'
-}
-
 async function cardAt(asked: string, options: SearchOptions) {
   const { cache, journal, verifyCard } = options
   const answer = await options.look(asked)
   const unchanged = answer.status === 304 ? cache.get(asked)?.wire : undefined
   const isRefused = answer.status < 200 || answer.status >= 300 || answer.form !== 'json'
-  if (!unchanged && isRefused) throw (await failures()).foreignAnswer(answer)
+  if (!unchanged && isRefused) throw (await failures()).notA2AError(answer)
   const wire = unchanged ?? answer.body
   if (!isObject(wire) || !isCard(wire)) {
     const problem = `${asked} has JSON that is no agent card.`
@@ -209,12 +237,14 @@ async function cardAt(asked: string, options: SearchOptions) {
   const etag = answer.headers.get('etag')
   if (!unchanged && etag !== null) cache.set(asked, { etag, wire })
   const url = unchanged ? asked : answer.url
-  journal.note({ type: 'card', url, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
+  journal.add({ type: 'card', url, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
   return { wire: believed, url }
 }
 
-/** Where cards were before 0.3. */
-const formerly = '/.well-known/agent.json'
+/** Whether it may be at another address. What nobody answers, or refuses, is not looked for behind its back. */
+function isElsewhere({ code, reason }: A2AError): boolean {
+  return code === 'method-not-found' || reason === 'html' || reason === 'not-json' || reason === 'not-a-card'
+}
 
 /** A path may be a card, or where an agent is mounted; and the agent of an origin may be meant by any of its pages. */
 function otherUrls({ origin, pathname, search, href }: URL): readonly string[] {
@@ -222,36 +252,6 @@ function otherUrls({ origin, pathname, search, href }: URL): readonly string[] {
   const path = pathname.replace(/\/+$/, '')
   const beside = `${origin}${path}${formerly}${search}`
   return path === '' ? [beside] : [beside, href, `${origin}${wellKnown}`, `${origin}${formerly}`]
-}
-
-/** An agent as its author wrote it has no way to be asked. */
-function requireCard(target: JsonObject): JsonObject {
-  if (typeof target.run !== 'function') return target
-  const problem = 'This agent cannot be asked: expected one made by agent() of parley-a2a, or createHandler(agent).'
-  throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })
-}
-
-function isAddress(target: Target): target is string | URL | Local {
-  return typeof target === 'string' || target instanceof URL || isLocal(target)
-}
-
-function isModel(target: Target): target is AgentCard {
-  return isObject(target) && Array.isArray(target.interfaces) && target.supportedInterfaces === undefined
-}
-
-const maxCard = 2 ** 20
-
-/** The card in a file of this machine. */
-export async function readCardFile(
-  path: string | URL,
-  { journal, verify }: { readonly journal: Journal; readonly verify?: VerifyCard },
-): Promise<JsonObject> {
-  const url = `${path}`
-  const wire = parse(await readFile(path, maxCard), url)
-  if (!isObject(wire) || !isCard(wire)) throw notACard(url, 'has JSON that is no agent card')
-  const believed = await verified(wire, url, verify)
-  journal.note({ type: 'card', url, outcome: 'found', detail: '' })
-  return believed
 }
 
 function parse(bytes: Uint8Array, url: string): unknown {

@@ -29,7 +29,7 @@ describe.each(ways)('what is loaded at first for %s over %s', (name, binding) =>
     const asked = await client.send('ask')
     expect(asked.task?.status.state).toBe('input-required')
     expect((await client.task(asked.task?.id ?? '').cancel()).status.state).toBe('canceled')
-    expect(client.explain().door).toMatchObject({ dialect: name, binding })
+    expect(client.explain().endpoint).toMatchObject({ dialect: name, binding })
   })
 })
 

@@ -26,15 +26,24 @@ export type Notice =
 
 export type Notify = (notice: Notice) => void
 
+/** Such as `agent(…)` itself, or the handler of `createHandler(agent)`: no socket is opened. */
+export interface Local {
+  readonly fetch: (request: Request) => Promise<Response>
+}
+
 /**
  * Whom to talk to: an origin such as `https://agent.example.com`, where an agent is mounted below one, the address of
  * a card, a file with a card (`./card.json`, `file:…`), a card, or an agent in this process that speaks `fetch`.
  */
 export type Target = string | URL | AgentCard | JsonObject | Local
 
-/** Such as `agent(…)` itself, or the handler of `createHandler(agent)`: no socket is opened. */
-export interface Local {
-  readonly fetch: (request: Request) => Promise<Response>
+/** A binding that is not part of the client, and what it needs to get to an agent. */
+export interface Transport {
+  readonly binding: Binding
+  readonly fetch: Fetch
+  readonly open: (options: WireClientOptions) => Service
+  /** The URL of what a card has as an address, if that need not be one. `cardUrl` is where the card was found. */
+  readonly addressOf?: (address: string, cardUrl: string | undefined) => string
 }
 
 export interface ConnectOptions extends AnswerLimits {
@@ -72,15 +81,6 @@ export interface ConnectOptions extends AnswerLimits {
   /** Watches the calls, as `watchClient(…)` of `parley-a2a/telemetry` does, and puts them into the trace at hand. */
   readonly watch?: (service: Service, card: AgentCard) => Service
   readonly signal?: AbortSignal
-}
-
-/** A binding that is not part of the client, and what it needs to get to an agent. */
-export interface Transport {
-  readonly binding: Binding
-  readonly fetch: Fetch
-  readonly open: (options: WireClientOptions) => Service
-  /** The URL of what a card has as an address, if that need not be one. `cardUrl` is where the card was found. */
-  readonly addressOf?: (address: string, cardUrl: string | undefined) => string
 }
 
 /** Of one call. */

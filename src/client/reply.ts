@@ -23,57 +23,31 @@ export interface AuthRequired {
   readonly details: readonly JsonObject[]
 }
 
-/** What the message of a status asks for that waits for credentials. */
-export function needsIn({ message }: TaskStatus): AuthRequired {
-  const parts = message?.parts ?? []
-  const details = parts.flatMap((part) => ('data' in part && isObject(part.data) ? [part.data] : []))
-  const links = parts.flatMap((part) => ('url' in part ? [part.url] : []))
-  return {
-    text: message ? textOf(message) : '',
-    schemes: unique(details.flatMap(schemesIn)),
-    urls: unique([...links, ...details.flatMap((detail) => urlsIn(detail, 3))]),
-    details,
-  }
-}
-
-/** As in `AuthenticationInfo`, before and since 1.0, or in a scheme as cards have it. */
-function schemesIn({ scheme, schemes, type }: JsonObject): readonly string[] {
-  const named = isList(schemes) ? schemes : isObject(schemes) ? Object.keys(schemes) : [scheme, type]
-  return named.filter((each) => typeof each === 'string')
-}
-
-function urlsIn(value: Json, depth: number): readonly string[] {
-  if (typeof value === 'string') return /^https?:\/\/\S+$/.test(value) ? [value] : []
-  return typeof value === 'object' && value !== null && depth > 0
-    ? Object.values(value).flatMap((each: Json) => urlsIn(each, depth - 1))
-    : []
-}
-
-function unique(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts)]
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value)
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value)
-}
-
 /** An event of a task, with what is needed where it cannot go on without credentials. */
 export type ClientEvent = StreamEvent & { readonly authRequired?: AuthRequired }
 
-export async function withNeeds(event: StreamEvent): Promise<ClientEvent> {
+export async function withAuthRequired(event: StreamEvent): Promise<ClientEvent> {
   if (event.type === 'message' || event.type === 'artifact') return event
-  return { ...event, ...(await needsOf(event.type === 'task' ? event.task.status : event.status)) }
+  return { ...event, ...(await authRequiredOf(event.type === 'task' ? event.task.status : event.status)) }
 }
 
-/** How to read them is loaded with the first. */
-async function needsOf(status: TaskStatus): Promise<{ readonly authRequired?: AuthRequired }> {
-  if (status.state !== 'auth-required') return {}
-  const { needsIn } = await import('./reply.ts')
-  return { authRequired: needsIn(status) }
+export interface OutputFile {
+  readonly name: string | undefined
+  readonly mediaType: string | undefined
+  /** Where it is, or what it is. */
+  readonly url: string | undefined
+  readonly bytes: Uint8Array<ArrayBuffer> | undefined
+}
+
+/** An artifact, taken apart by what it is made of. */
+export interface Output {
+  readonly artifactId: string
+  readonly name: string | undefined
+  /** Chunks of text as one. */
+  readonly text: string
+  readonly data: readonly Json[]
+  readonly files: readonly OutputFile[]
+  readonly artifact: Artifact
 }
 
 /** What an agent answered: a message, or a task and what has become of it. */
@@ -93,25 +67,6 @@ export type Reply = {
     }
 )
 
-/** An artifact, taken apart by what it is made of. */
-export interface Output {
-  readonly artifactId: string
-  readonly name: string | undefined
-  /** Chunks of text as one. */
-  readonly text: string
-  readonly data: readonly Json[]
-  readonly files: readonly OutputFile[]
-  readonly artifact: Artifact
-}
-
-export interface OutputFile {
-  readonly name: string | undefined
-  readonly mediaType: string | undefined
-  /** Where it is, or what it is. */
-  readonly url: string | undefined
-  readonly bytes: Uint8Array<ArrayBuffer> | undefined
-}
-
 export async function toReply(outcome: Outcome): Promise<Reply> {
   if (outcome.type === 'message') {
     const { message } = outcome
@@ -121,7 +76,7 @@ export async function toReply(outcome: Outcome): Promise<Reply> {
   const artifacts = task.artifacts.map(toOutput)
   const written = artifacts.map(({ text }) => text).filter((text) => text !== '')
   const said = task.status.message ? textOf(task.status.message) : ''
-  const needs = await needsOf(task.status)
+  const needs = await authRequiredOf(task.status)
   return { type: 'task', ...needs, task, text: written.join('\n') || said, artifacts, contextId: task.contextId }
 }
 
@@ -135,6 +90,51 @@ export function toOutput(artifact: Artifact): Output {
     files: parts.flatMap((part) => ('raw' in part || 'url' in part ? [toFile(part)] : [])),
     artifact,
   }
+}
+
+/** What the message of a status asks for that waits for credentials. */
+export function needsIn({ message }: TaskStatus): AuthRequired {
+  const parts = message?.parts ?? []
+  const details = parts.flatMap((part) => ('data' in part && isObject(part.data) ? [part.data] : []))
+  const links = parts.flatMap((part) => ('url' in part ? [part.url] : []))
+  return {
+    text: message ? textOf(message) : '',
+    schemes: unique(details.flatMap(schemesIn)),
+    urls: unique([...links, ...details.flatMap((detail) => urlsIn(detail, 3))]),
+    details,
+  }
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !isList(value)
+}
+
+function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+function unique(texts: readonly string[]): readonly string[] {
+  return [...new Set(texts)]
+}
+
+/** As in `AuthenticationInfo`, before and since 1.0, or in a scheme as cards have it. */
+function schemesIn({ scheme, schemes, type }: JsonObject): readonly string[] {
+  const named = isList(schemes) ? schemes : isObject(schemes) ? Object.keys(schemes) : [scheme, type]
+  return named.filter((each) => typeof each === 'string')
+}
+
+function urlsIn(value: Json, depth: number): readonly string[] {
+  if (typeof value === 'string') return /^https?:\/\/\S+$/.test(value) ? [value] : []
+  return typeof value === 'object' && value !== null && depth > 0
+    ? Object.values(value).flatMap((each: Json) => urlsIn(each, depth - 1))
+    : []
+}
+
+/** How to read them is loaded with the first. */
+async function authRequiredOf(status: TaskStatus): Promise<{ readonly authRequired?: AuthRequired }> {
+  if (status.state !== 'auth-required') return {}
+  const { needsIn } = await import('./reply.ts')
+  return { authRequired: needsIn(status) }
 }
 
 /** Decoded when it is read: most callers look at few of many. */

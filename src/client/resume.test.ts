@@ -3,7 +3,7 @@ import { generationOf, wordsOf } from '../../test/contracts/service/story.ts'
 import { chunks, count, numbers } from '../../test/support/counting.ts'
 import { type Faults, faultyFetch } from '../../test/support/faulty-fetch.ts'
 import { collect, gate, quiet } from '../../test/support/house.ts'
-import { agent, type Run } from '../agent/agent.ts'
+import { type AgentFunction, agent } from '../agent/agent.ts'
 import type { Binding, DialectName } from '../dialects/dialect.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { createHandler } from '../server/handler.ts'
@@ -12,7 +12,7 @@ import type { ConnectOptions, Notice } from './options.ts'
 
 const quick = { minDelay: 1, maxDelay: 2 }
 
-async function open(run: Run, faults: Faults, options: ConnectOptions = {}) {
+async function open(run: AgentFunction, faults: Faults, options: ConnectOptions = {}) {
   const handler = createHandler(agent({ name: 'Test' }, run), { auth: 'none', logger: quiet, cancelGrace: 50 })
   onTestFinished(() => handler.drain(0))
   const notices: Notice[] = []

@@ -5,34 +5,6 @@ import type { PushConfig, SendRequest } from '../protocol/service.ts'
 import type { InputFile, PathFile } from './files.ts'
 import type { CallOptions } from './options.ts'
 
-/** What is said to an agent: text, parts, files and data, or several of them. */
-export type Input = InputItem | readonly InputItem[]
-
-export type InputItem = string | Part | Blob | Uint8Array | InputFile | PathFile
-
-/** Text and parts are what they are; what has to be read first is read by code that is loaded for it. */
-export async function toParts(input: Input): Promise<readonly Part[]> {
-  const items: readonly InputItem[] = isList(input) ? input : [input]
-  if (items.length === 0) throw invalidParams('input', 'expected something to say')
-  return await Promise.all(items.map(toPart))
-}
-
-function isList(input: Input): input is readonly InputItem[] {
-  return Array.isArray(input)
-}
-
-async function toPart(item: InputItem): Promise<Part> {
-  if (typeof item === 'string') return { text: item }
-  if (isPart(item)) return item
-  const { readInput } = await import('./files.ts')
-  return await readInput(item)
-}
-
-/** A file may have a `text()`, which is none. */
-function isPart(item: Exclude<InputItem, string>): item is Part {
-  return typeof item === 'object' && item !== null && !(item instanceof Blob) && members.some((name) => name in item)
-}
-
 const members = ['text', 'url', 'raw', 'data']
 
 /** JSON as a part. */
@@ -40,9 +12,14 @@ export function data(value: Json): Part {
   return { data: value, mediaType: 'application/json' }
 }
 
-/** A UUID; `crypto.randomUUID` is only there in secure contexts: in others it is as many bits of chance. */
-export function newId(): string {
-  return crypto.randomUUID?.() ?? crypto.getRandomValues(new Uint32Array(4)).join('-')
+export type InputItem = string | Part | Blob | Uint8Array | InputFile | PathFile
+
+/** What is said to an agent: text, parts, files and data, or several of them. */
+export type Input = InputItem | readonly InputItem[]
+
+/** Takes what agents tell, as `receive()` of `parley-a2a/push` does. */
+export interface PushReceiver {
+  register(): PushConfig | Promise<PushConfig>
 }
 
 /** How something is said. */
@@ -69,36 +46,59 @@ export interface SendOptions extends CallOptions {
   readonly idempotencyKey?: string
 }
 
-/** Takes what agents tell, as `receive()` of `parley-a2a/push` does. */
-export interface PushReceiver {
-  register(): PushConfig | Promise<PushConfig>
-}
-
-export async function toRequest(input: Input, options: SendOptions): Promise<SendRequest> {
+export async function createSendRequest(input: Input, options: SendOptions): Promise<SendRequest> {
   const { contextId, taskId, referenceTaskIds, messageId = newId(), metadata } = options
   const { acceptedOutputModes, historyLength, returnImmediately, skill } = options
-  const push = options.push && (await toConfig(options.push))
+  const push = options.push && (await pushConfigOf(options.push))
   const message: Message = {
     messageId,
     role: 'user',
     parts: await toParts(input),
-    ...given({ contextId, taskId, referenceTaskIds, metadata: skill ? { skillId: skill } : undefined }),
+    ...definedOnly({ contextId, taskId, referenceTaskIds, metadata: skill ? { skillId: skill } : undefined }),
   }
-  const configuration = given({ acceptedOutputModes, historyLength, push, returnImmediately })
+  const configuration = definedOnly({ acceptedOutputModes, historyLength, push, returnImmediately })
   return {
     message,
     ...(Object.keys(configuration).length > 0 && { configuration }),
-    ...given({ metadata }),
+    ...definedOnly({ metadata }),
   }
 }
 
+/** A UUID; `crypto.randomUUID` is only there in secure contexts: in others it is as many bits of chance. */
+export function newId(): string {
+  return crypto.randomUUID?.() ?? crypto.getRandomValues(new Uint32Array(4)).join('-')
+}
+
 /** A receiver is registered anew each time: who knows one token can tell nothing in another one's name. */
-export function toConfig(push: PushConfig | PushReceiver): PushConfig | Promise<PushConfig> {
+export function pushConfigOf(push: PushConfig | PushReceiver): PushConfig | Promise<PushConfig> {
   return 'register' in push ? push.register() : push
 }
 
+/** Text and parts are what they are; what has to be read first is read by code that is loaded for it. */
+export async function toParts(input: Input): Promise<readonly Part[]> {
+  const items: readonly InputItem[] = isList(input) ? input : [input]
+  if (items.length === 0) throw invalidParams('input', 'expected something to say')
+  return await Promise.all(items.map(toPart))
+}
+
+function isList(input: Input): input is readonly InputItem[] {
+  return Array.isArray(input)
+}
+
+async function toPart(item: InputItem): Promise<Part> {
+  if (typeof item === 'string') return { text: item }
+  if (isPart(item)) return item
+  const { readInput } = await import('./files.ts')
+  return await readInput(item)
+}
+
+/** A file may have a `text()`, which is none. */
+function isPart(item: Exclude<InputItem, string>): item is Part {
+  return typeof item === 'object' && item !== null && !(item instanceof Blob) && members.some((name) => name in item)
+}
+
 /** Only the members that have a value. */
-function given<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+function definedOnly<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(members).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }

@@ -5,8 +5,17 @@ import { isEnded, isInterrupted } from '../protocol/states.ts'
 import { callOf } from './call.ts'
 import { lists } from './list-pages.ts'
 import type { CallOptions } from './options.ts'
-import { type ClientEvent, type Output, type Reply, toOutput, toReply, withNeeds } from './reply.ts'
-import { type PushReceiver, toConfig } from './send-request.ts'
+import { type ClientEvent, type Output, type Reply, toOutput, toReply, withAuthRequired } from './reply.ts'
+import { type PushReceiver, pushConfigOf } from './send-request.ts'
+
+export type NewPushConfig = Omit<PushConfig, 'taskId' | 'isAlias' | 'tenant'>
+
+export interface PushHandle {
+  create(push: NewPushConfig | PushReceiver, options?: CallOptions): Promise<PushConfig>
+  get(id: string, options?: CallOptions): Promise<PushConfig>
+  list(options?: CallOptions): AsyncGenerator<PushConfig>
+  delete(id: string, options?: CallOptions): Promise<void>
+}
 
 /** A task at the agent, by its id. Nothing is asked before one of these is called. */
 export interface TaskHandle {
@@ -22,21 +31,12 @@ export interface TaskHandle {
   readonly push: PushHandle
 }
 
-export interface PushHandle {
-  create(push: NewPushConfig | PushReceiver, options?: CallOptions): Promise<PushConfig>
-  get(id: string, options?: CallOptions): Promise<PushConfig>
-  list(options?: CallOptions): AsyncGenerator<PushConfig>
-  delete(id: string, options?: CallOptions): Promise<void>
-}
-
-export type NewPushConfig = Omit<PushConfig, 'taskId' | 'isAlias' | 'tenant'>
-
 export function createTaskHandle(service: Service, taskId: string): TaskHandle {
   const get: TaskHandle['get'] = ({ historyLength, ...options } = {}) =>
     service.getTask({ taskId, ...(historyLength !== undefined && { historyLength }) }, callOf(options))
   async function* subscribe(options?: CallOptions): AsyncGenerator<ClientEvent> {
     for await (const event of service.subscribeToTask({ taskId, tellEnded: true }, callOf(options))) {
-      yield await withNeeds(event)
+      yield await withAuthRequired(event)
     }
   }
 
@@ -55,7 +55,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
     },
     push: {
       create: async (push, options) =>
-        await service.createPushConfig({ ...(await toConfig(push)), taskId }, callOf(options)),
+        await service.createPushConfig({ ...(await pushConfigOf(push)), taskId }, callOf(options)),
       get: (id, options) => service.getPushConfig({ taskId, id }, callOf(options)),
       async *list(options) {
         yield* (await lists()).allPushConfigs(service, taskId, options)
@@ -63,6 +63,10 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
       delete: (id, options) => service.deletePushConfig({ taskId, id }, callOf(options)),
     },
   }
+}
+
+export function isSettled({ status: { state } }: Pick<Task, 'status'>): boolean {
+  return isEnded(state) || isInterrupted(state)
 }
 
 function isAtRest(event: StreamEvent): boolean {
@@ -76,8 +80,4 @@ function isAtRest(event: StreamEvent): boolean {
     case 'status':
       return isSettled(event)
   }
-}
-
-export function isSettled({ status: { state } }: Pick<Task, 'status'>): boolean {
-  return isEnded(state) || isInterrupted(state)
 }

@@ -1,3 +1,5 @@
-export { createDetours } from './choose-endpoint.ts'
-export { explain } from './diagnostics/diagnose.ts'
-export { askAgain } from './resilience/resilient-service.ts'
+export { createFallbacks } from './choose-endpoint.ts'
+
+export { explainFailure } from './diagnostics/diagnose.ts'
+
+export { retryCall } from './resilience/resilient-service.ts'

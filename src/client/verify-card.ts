@@ -8,9 +8,6 @@ import { A2AError } from '../protocol/errors.ts'
  */
 export type VerifyCard = (wire: JsonObject) => Verdict | Promise<Verdict>
 
-// biome-ignore lint/suspicious/noConfusingVoidType: who only throws has nothing to return.
-type Verdict = JsonObject | undefined | void
-
 /** The card as far as it is to be believed. What is no object, others refuse. */
 export async function verified<T>(
   wire: T,
@@ -26,3 +23,6 @@ export async function verified<T>(
     throw new A2AError('invalid-agent-response', problem, { cause: error, reason: 'card-not-believed', url })
   }
 }
+
+// biome-ignore lint/suspicious/noConfusingVoidType: who only throws has nothing to return.
+type Verdict = JsonObject | undefined | void

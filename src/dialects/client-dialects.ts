@@ -1,5 +1,5 @@
 import { loaded } from '../protocol/lazy-import.ts'
-import type { KnownDialect } from './dialect.ts'
+import type { DialectInfo } from './dialect.ts'
 import type { ReadCard } from './peer-card.ts'
 import { v1_0Known } from './v1.0/client.ts'
 
@@ -7,7 +7,7 @@ import { v1_0Known } from './v1.0/client.ts'
  * Every dialect that a client can speak, in the order in which they are tried where nothing else decides. Those before
  * 1.0 are loaded when a card or an agent needs them.
  */
-export const allClients: readonly [KnownDialect, ...KnownDialect[]] = [
+export const allClients: readonly [DialectInfo, ...DialectInfo[]] = [
   v1_0Known,
   {
     name: 'v0.3-proto',

@@ -5,6 +5,7 @@ import type { DialectName } from './dialect.ts'
 
 /** To be spread into what carries it: nothing, if there is nothing to keep. */
 export type Carrying = (kept: JsonObject) => { readonly carry?: Carry }
+
 export type Carried = (carry: Carry | undefined) => JsonObject
 
 /** How a dialect keeps in the model what only it has a word for. */
@@ -18,14 +19,8 @@ export function carryOf(name: DialectName): { readonly carrying: Carrying; reado
   }
 }
 
-/** An object of the wire while it is built: always afresh, so that nothing of the model gets there by accident. */
-export type Draft = Record<string, Json>
-
 /** How far a task is, a transport that numbers its events knows: on the wire of every dialect it is 0. */
 export const generation = 0
-
-/** Stands in the model for the moment of a status that names none, and is written again only if it was named. */
-export const unknownMoment = '1970-01-01T00:00:00.000Z'
 
 /** What a status on the wire says besides its message. */
 export interface BareStatus {
@@ -33,6 +28,9 @@ export interface BareStatus {
   readonly state: TaskState | 'unknown'
   readonly timestamp?: string
 }
+
+/** An object of the wire while it is built: always afresh, so that nothing of the model gets there by accident. */
+export type Draft = Record<string, Json>
 
 /** An agent that does not know what became of a task has at least not ended it. */
 export function decodeBareStatus({ state, timestamp }: BareStatus, carrying: Carrying): TaskStatus {
@@ -54,8 +52,6 @@ export function encodeBareStatus({ state, timestamp, carry }: TaskStatus, carrie
   }
 }
 
-type Members = Readonly<Record<string, Json | undefined>>
-
 /** Those members that are there. */
 export function present(members: Members): JsonObject {
   return chosen(members, (value) => value !== undefined)
@@ -68,6 +64,11 @@ export function filled(members: Members): JsonObject {
     (value) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),
   )
 }
+
+/** Stands in the model for the moment of a status that names none, and is written again only if it was named. */
+export const unknownMoment = '1970-01-01T00:00:00.000Z'
+
+type Members = Readonly<Record<string, Json | undefined>>
 
 function chosen(members: Members, isChosen: (value: Json | undefined) => boolean): JsonObject {
   return Object.fromEntries(Object.entries(members).filter((entry): entry is [string, Json] => isChosen(entry[1])))

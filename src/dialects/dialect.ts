@@ -37,6 +37,12 @@ export function bareTaskForm(encodeTask: (task: Task) => JsonObject): PushForm {
   }
 }
 
+export type StreamOperation = 'streamMessage' | 'subscribeToTask'
+
+export function isStream(operation: Operation): operation is StreamOperation {
+  return operation === 'streamMessage' || operation === 'subscribeToTask'
+}
+
 export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
 
 /** As cards name them. */
@@ -54,7 +60,7 @@ export interface Dialect {
 }
 
 /** What tells the dialect of a JSON-RPC call. */
-export interface Proposal {
+export interface CallFeatures {
   /** Major.Minor. */
   readonly version: string | undefined
   readonly method: string
@@ -63,14 +69,61 @@ export interface Proposal {
   readonly acceptsStream: boolean
 }
 
+export type RequestOf<O extends Operation> = Parameters<Service[O]>[0]
+
+export type UnaryOperation = Exclude<Operation, StreamOperation>
+
+export type ResultOf<O extends UnaryOperation> = Awaited<ReturnType<Service[O]>>
+
+/** The `error` member of a JSON-RPC answer. */
+export interface WireError {
+  readonly code: number
+  readonly message: string
+  readonly data?: Json
+}
+
+export interface HttpError {
+  readonly status: number
+  readonly body: JsonObject
+}
+
+/** A call as REST has it. */
+export interface RestCall {
+  readonly operation: Operation
+  readonly tenant?: string
+  readonly taskId?: string
+  readonly configId?: string
+  readonly query: Readonly<Record<string, string>>
+  /** Undefined if there was none. */
+  readonly body: unknown
+}
+
+/** How a dialect is spoken over REST. */
+export interface RestSide {
+  /** Of answers, if the caller does not say otherwise. */
+  readonly contentType: string
+  /** A version before it that is the same over REST. */
+  readonly olderVersion?: string
+  /** Whether a request bears the marks of this dialect, where several share a path. */
+  recognises(call: RestCall): boolean
+  /** The params of the operation, gathered from path, query and body. */
+  params(call: RestCall): unknown
+  /** What a send answers and a stream tells, if it is not sent as JSON-RPC has it. */
+  wrap?(wire: JsonObject): JsonObject
+  /** The extended card is a page, and not found where there is none. */
+  readonly cardIsPage?: boolean
+  /** Who leaves the stream of a message before its end takes the task along. */
+  readonly cancelsOnDisconnect?: boolean
+}
+
 /** The half that a server needs: requests come in, results go out. */
 export interface ServerDialect extends Dialect {
   /** The operation of each method, also under other names that callers use in the wild. */
   readonly operations: ReadonlyMap<string, Operation>
   /** Whether a call that several dialects have bears the marks of this one. */
-  recognises?(proposal: Proposal): boolean
+  recognises?(proposal: CallFeatures): boolean
   /** Where the method alone does not tell the operation. */
-  operationFor?(proposal: Proposal): Operation | undefined
+  operationFor?(proposal: CallFeatures): Operation | undefined
   /** A call of JSON-RPC need not have an id; its answer has `null` then. */
   readonly allowsMissingId?: boolean
   /** Throws `A2AError('invalid-params')` that names the field, what was expected and what came. */
@@ -96,25 +149,21 @@ export interface ServerDialect extends Dialect {
   encodeCard(card: AgentCard): JsonObject
 }
 
+export function operationsByMethod(
+  methods: Dialect['methods'],
+  aliases: Readonly<Record<string, Operation>>,
+): ServerDialect['operations'] {
+  const operations = new Map(Object.entries(aliases))
+  for (const [operation, method] of Object.entries(methods)) operations.set(method, operation as Operation)
+  return operations
+}
+
 /** How a dialect is read. */
-export interface Reading {
+export interface ResponseDecoder {
   /** Throws `A2AError('invalid-agent-response')` that names the field, what was expected and what came. */
   readonly decodeResult: { readonly [O in UnaryOperation]: (wire: unknown, request: RequestOf<O>) => ResultOf<O> }
   decodeEvent(wire: unknown, request: RequestOf<StreamOperation>): StreamEvent
   decodeCard(wire: unknown): AgentCard
-}
-
-/** The half that a client needs: requests go out, results come in. */
-export interface ClientDialect extends Dialect, Reading {
-  readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
-  /** Also reads what agents write although they must not. Loaded when one does. */
-  lenient?(): Promise<Partial<Reading>>
-  /** If its errors are not those that all versions since 0.2 have. Loaded when an agent tells one. */
-  errors?(): Promise<ErrorReader>
-  /** Only in dialects that have a REST binding. */
-  readonly rest?: RestAsking
-  /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
-  readonly startsOver?: boolean
 }
 
 /** How a dialect tells what is wrong. */
@@ -122,59 +171,6 @@ export interface ErrorReader {
   decodeError(error: WireError): A2AError
   /** Where HTTP itself carries the error. */
   decodeHttpError(error: HttpError): A2AError
-}
-
-/** A dialect that a client can speak, as far as it has to be known before anybody speaks it. */
-export interface KnownDialect extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'startsOver'> {
-  /** Its method of JSON-RPC to send by: who does not know it speaks no dialect that has the same. */
-  readonly sendMethod: string | undefined
-  /** The dialect itself. Older ones are loaded when an agent speaks them. */
-  load(): ClientDialect | Promise<ClientDialect>
-}
-
-export type StreamOperation = 'streamMessage' | 'subscribeToTask'
-export type UnaryOperation = Exclude<Operation, StreamOperation>
-
-export type RequestOf<O extends Operation> = Parameters<Service[O]>[0]
-export type ResultOf<O extends UnaryOperation> = Awaited<ReturnType<Service[O]>>
-
-export function isStream(operation: Operation): operation is StreamOperation {
-  return operation === 'streamMessage' || operation === 'subscribeToTask'
-}
-
-/** The `error` member of a JSON-RPC answer. */
-export interface WireError {
-  readonly code: number
-  readonly message: string
-  readonly data?: Json
-}
-
-/** How a dialect is spoken over REST. */
-export interface RestSide {
-  /** Of answers, if the caller does not say otherwise. */
-  readonly contentType: string
-  /** A version before it that is the same over REST. */
-  readonly olderVersion?: string
-  /** Whether a request bears the marks of this dialect, where several share a path. */
-  recognises(call: RestCall): boolean
-  /** The params of the operation, gathered from path, query and body. */
-  params(call: RestCall): unknown
-  /** What a send answers and a stream tells, if it is not sent as JSON-RPC has it. */
-  wrap?(wire: JsonObject): JsonObject
-  /** The extended card is a page, and not found where there is none. */
-  readonly cardIsPage?: boolean
-  /** Who leaves the stream of a message before its end takes the task along. */
-  readonly cancelsOnDisconnect?: boolean
-}
-
-/** How a dialect asks over REST. */
-export interface RestAsking {
-  /** Of requests. */
-  readonly contentType: string
-  /** What its paths begin with, such as `/v1`. */
-  readonly prefix: string
-  /** Where the request of an operation goes, as `encodeRequest` wrote it. */
-  place(operation: Operation, wire: JsonObject): RestPlace
 }
 
 export interface RestPlace {
@@ -187,27 +183,33 @@ export interface RestPlace {
   readonly otherBody?: JsonObject
 }
 
-/** A call as REST has it. */
-export interface RestCall {
-  readonly operation: Operation
-  readonly tenant?: string
-  readonly taskId?: string
-  readonly configId?: string
-  readonly query: Readonly<Record<string, string>>
-  /** Undefined if there was none. */
-  readonly body: unknown
+/** How a dialect asks over REST. */
+export interface RestAsking {
+  /** Of requests. */
+  readonly contentType: string
+  /** What its paths begin with, such as `/v1`. */
+  readonly prefix: string
+  /** Where the request of an operation goes, as `encodeRequest` wrote it. */
+  place(operation: Operation, wire: JsonObject): RestPlace
 }
 
-export interface HttpError {
-  readonly status: number
-  readonly body: JsonObject
+/** The half that a client needs: requests go out, results come in. */
+export interface ClientDialect extends Dialect, ResponseDecoder {
+  readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
+  /** Also reads what agents write although they must not. Loaded when one does. */
+  lenient?(): Promise<Partial<ResponseDecoder>>
+  /** If its errors are not those that all versions since 0.2 have. Loaded when an agent tells one. */
+  errors?(): Promise<ErrorReader>
+  /** Only in dialects that have a REST binding. */
+  readonly rest?: RestAsking
+  /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
+  readonly startsOver?: boolean
 }
 
-export function operationsByMethod(
-  methods: Dialect['methods'],
-  aliases: Readonly<Record<string, Operation>>,
-): ServerDialect['operations'] {
-  const operations = new Map(Object.entries(aliases))
-  for (const [operation, method] of Object.entries(methods)) operations.set(method, operation as Operation)
-  return operations
+/** A dialect that a client can speak, as far as it has to be known before anybody speaks it. */
+export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'startsOver'> {
+  /** Its method of JSON-RPC to send by: who does not know it speaks no dialect that has the same. */
+  readonly sendMethod: string | undefined
+  /** The dialect itself. Older ones are loaded when an agent speaks them. */
+  load(): ClientDialect | Promise<ClientDialect>
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard, AgentInterface } from '../protocol/card.ts'
 import { allClients } from './client-dialects.ts'
-import { type Door, doorsOf, relativeDoors, skewedDoors } from './endpoints.ts'
+import { cardRelativeEndpoints, type Endpoint, endpointsOf, otherVersionEndpoints } from './endpoints.ts'
 
 const options = { dialects: allClients, bindings: ['JSONRPC', 'HTTP+JSON'] as const }
 
@@ -11,14 +11,14 @@ function cardOf(...interfaces: readonly AgentInterface[]): AgentCard {
 }
 
 const at = (url: string, binding = 'JSONRPC', protocolVersion = '1.0') => ({ url, binding, protocolVersion })
-const wordsOf = (doors: readonly Door[]) =>
+const wordsOf = (doors: readonly Endpoint[]) =>
   doors.map(({ origin, binding, dialect, url }) => `${origin} ${binding} ${dialect.name} ${url}`)
 
 describe('the doors of a card', () => {
   it('are in its order, and then those of other versions', () => {
     const card = cardOf(at('https://a.test/rest', 'HTTP+JSON', '0.3'), at('https://a.test/rpc'))
-    const named = doorsOf(card, options)
-    expect(wordsOf([...named, ...skewedDoors(card, named, options)])).toEqual([
+    const named = endpointsOf(card, options)
+    expect(wordsOf([...named, ...otherVersionEndpoints(card, named, options)])).toEqual([
       'card HTTP+JSON v0.3-proto https://a.test/rest',
       'card HTTP+JSON v0.3 https://a.test/rest',
       'card JSONRPC v1.0 https://a.test/rpc',
@@ -29,7 +29,7 @@ describe('the doors of a card', () => {
   })
 
   it('have also the version that is as likely', () => {
-    const doors = doorsOf(cardOf(at('https://a.test/', 'JSONRPC', '0.2')), { ...options, orElse: '0.1' })
+    const doors = endpointsOf(cardOf(at('https://a.test/', 'JSONRPC', '0.2')), { ...options, orElse: '0.1' })
     expect(wordsOf(doors).slice(0, 2)).toEqual([
       'card JSONRPC v0.2 https://a.test/',
       'card JSONRPC v0.1 https://a.test/',
@@ -40,7 +40,7 @@ describe('the doors of a card', () => {
     const urls = ['json-rpc', 'JsonRpc', 'rest', 'HTTP_JSON', 'http+json'].map((name, n) =>
       at(`https://${n}.test/`, name),
     )
-    const declared = doorsOf(cardOf(...urls), options)
+    const declared = endpointsOf(cardOf(...urls), options)
     expect(declared.map(({ binding }) => binding)).toEqual([
       'JSONRPC',
       'JSONRPC',
@@ -52,26 +52,26 @@ describe('the doors of a card', () => {
 
   it('leave out what cannot be used', () => {
     const card = cardOf(at('a.test:443', 'GRPC'), at('nowhere'), at('https://a.test/', 'https://example.com/mine'))
-    expect(doorsOf(card, options)).toEqual([])
+    expect(endpointsOf(card, options)).toEqual([])
   })
 
   it('have the tenant, and a newer minor version is one that knows ours', () => {
-    const [door] = doorsOf(cardOf({ ...at('https://a.test/', 'JSONRPC', '1.2.0'), tenant: 't' }), options)
+    const [door] = endpointsOf(cardOf({ ...at('https://a.test/', 'JSONRPC', '1.2.0'), tenant: 't' }), options)
     expect(door).toMatchObject({ tenant: 't', dialect: { name: 'v1.0' } })
   })
 })
 
 describe('doors beside the card', () => {
   it('have the path of the declared ones, or that of the card', () => {
-    const doors = doorsOf(cardOf(at('http://localhost:8080/rpc')), { ...options, dialects: allClients.slice(0, 1) })
-    expect(wordsOf(relativeDoors(doors, 'https://h.test/agents/a/.well-known/agent-card.json'))).toEqual([
+    const doors = endpointsOf(cardOf(at('http://localhost:8080/rpc')), { ...options, dialects: allClients.slice(0, 1) })
+    expect(wordsOf(cardRelativeEndpoints(doors, 'https://h.test/agents/a/.well-known/agent-card.json'))).toEqual([
       'relative JSONRPC v1.0 https://h.test/rpc',
       'relative JSONRPC v1.0 https://h.test/agents/a/',
     ])
   })
 
   it('are none that are known', () => {
-    const doors = doorsOf(cardOf(at('https://h.test/')), { ...options, dialects: allClients.slice(0, 1) })
-    expect(relativeDoors(doors, 'https://h.test/.well-known/agent-card.json')).toEqual([])
+    const doors = endpointsOf(cardOf(at('https://h.test/')), { ...options, dialects: allClients.slice(0, 1) })
+    expect(cardRelativeEndpoints(doors, 'https://h.test/.well-known/agent-card.json')).toEqual([])
   })
 })

@@ -1,21 +1,8 @@
 import type { AgentCard, AgentInterface } from '../protocol/card.ts'
-import type { Binding, KnownDialect } from './dialect.ts'
-
-/** One way to reach an agent. */
-export interface Door {
-  readonly url: string
-  readonly binding: Binding
-  readonly dialect: KnownDialect
-  readonly tenant?: string
-  /**
-   * Whether the card names it. Others are tried when it proves wrong: the card may be of another version than what is
-   * behind it (`skew`), or name an address that only its author can reach (`relative`).
-   */
-  readonly origin: 'card' | 'skew' | 'relative'
-}
+import type { Binding, DialectInfo } from './dialect.ts'
 
 export interface DoorsOptions {
-  readonly dialects: readonly KnownDialect[]
+  readonly dialects: readonly DialectInfo[]
   readonly bindings: readonly Binding[]
   /** The version that is as likely as the one of the card. */
   readonly orElse?: string
@@ -25,22 +12,59 @@ export interface DoorsOptions {
   readonly addressOf?: (binding: Binding, address: string) => string
 }
 
+/** One way to reach an agent. */
+export interface Endpoint {
+  readonly url: string
+  readonly binding: Binding
+  readonly dialect: DialectInfo
+  readonly tenant?: string
+  /**
+   * Whether the card names it. Others are tried when it proves wrong: the card may be of another version than what is
+   * behind it (`skew`), or name an address that only its author can reach (`relative`).
+   */
+  readonly origin: 'card' | 'skew' | 'relative'
+}
+
 /** The doors that a card names, in its order. */
-export function doorsOf({ interfaces }: AgentCard, options: DoorsOptions): readonly Door[] {
-  const doors: Door[] = []
+export function endpointsOf({ interfaces }: AgentCard, options: DoorsOptions): readonly Endpoint[] {
+  const doors: Endpoint[] = []
   for (const each of interfaces) {
-    addDoors(doors, each, spokenAt(each), 'card', options)
-    if (options.orElse) addDoors(doors, each, options.orElse, 'card', options)
+    addEndpoints(doors, each, spokenAt(each), 'card', options)
+    if (options.orElse) addEndpoints(doors, each, options.orElse, 'card', options)
   }
   return doors
 }
 
+/** The doors that are behind those a card names if it is mistaken in the versions. */
+export function otherVersionEndpoints(
+  { interfaces }: AgentCard,
+  named: readonly Endpoint[],
+  options: DoorsOptions,
+): readonly Endpoint[] {
+  const doors = [...named]
+  const versions = new Set(options.dialects.map(({ version }) => version))
+  for (const each of interfaces) for (const version of versions) addEndpoints(doors, each, version, 'skew', options)
+  return doors.slice(named.length)
+}
+
+/** The same on another origin: that of the card, which was reached. */
+export function cardRelativeEndpoints(doors: readonly Endpoint[], cardUrl: string): readonly Endpoint[] {
+  const base = new URL(cardUrl.replace(/\/\.well-known\/.*$/s, '/'))
+  const relative = doors.flatMap((door): Endpoint[] => {
+    const { pathname, search } = new URL(door.url)
+    const urls = [new URL(`${pathname}${search}`, base.origin).href, new URL('.', base).href]
+    return urls.map((url) => ({ ...door, url, origin: 'relative' }))
+  })
+  const known = new Set(doors.map(keyOf))
+  return relative.filter((door) => !known.has(keyOf(door)) && known.add(keyOf(door)))
+}
+
 /** Adds what is behind an interface if a version is spoken there. */
-function addDoors(
-  doors: Door[],
+function addEndpoints(
+  doors: Endpoint[],
   { binding: named, url: address, tenant }: AgentInterface,
   version: string,
-  origin: Door['origin'],
+  origin: Endpoint['origin'],
   { dialects, bindings, addressOf }: DoorsOptions,
 ): void {
   const binding = bindings.find((known) => known === bindingOf(named))
@@ -53,18 +77,6 @@ function addDoors(
     if (dialect.version !== version || !dialect.bindings.includes(binding) || isKnown) continue
     doors.push({ url, binding, dialect, origin, ...(tenant && { tenant }) })
   }
-}
-
-/** Over JSON-RPC, who does not know a method of one version does not know the same one of another. */
-function isAlike(door: Door, dialect: KnownDialect, binding: Binding): boolean {
-  if (door.dialect === dialect) return true
-  return binding === 'JSONRPC' && door.dialect.sendMethod === dialect.sendMethod
-}
-
-/** Major.Minor. A minor version that we do not know yet is one that knows ours. */
-function spokenAt({ protocolVersion }: AgentInterface): string {
-  const [, major, minor = '0'] = /^\s*(\d+)(?:\.(\d+))?(?:\.\d+)?\s*$/.exec(protocolVersion) ?? []
-  return major === '1' ? '1.0' : `${major}.${minor}`
 }
 
 function bindingOf(name: string): string {
@@ -80,26 +92,18 @@ const otherNames: ReadonlyMap<string, Binding> = new Map<string, Binding>([
   ['GRPC', 'GRPC'],
 ])
 
-/** The doors that are behind those a card names if it is mistaken in the versions. */
-export function skewedDoors({ interfaces }: AgentCard, named: readonly Door[], options: DoorsOptions): readonly Door[] {
-  const doors = [...named]
-  const versions = new Set(options.dialects.map(({ version }) => version))
-  for (const each of interfaces) for (const version of versions) addDoors(doors, each, version, 'skew', options)
-  return doors.slice(named.length)
+/** Over JSON-RPC, who does not know a method of one version does not know the same one of another. */
+function isAlike(door: Endpoint, dialect: DialectInfo, binding: Binding): boolean {
+  if (door.dialect === dialect) return true
+  return binding === 'JSONRPC' && door.dialect.sendMethod === dialect.sendMethod
 }
 
-/** The same on another origin: that of the card, which was reached. */
-export function relativeDoors(doors: readonly Door[], cardUrl: string): readonly Door[] {
-  const base = new URL(cardUrl.replace(/\/\.well-known\/.*$/s, '/'))
-  const relative = doors.flatMap((door): Door[] => {
-    const { pathname, search } = new URL(door.url)
-    const urls = [new URL(`${pathname}${search}`, base.origin).href, new URL('.', base).href]
-    return urls.map((url) => ({ ...door, url, origin: 'relative' }))
-  })
-  const known = new Set(doors.map(keyOf))
-  return relative.filter((door) => !known.has(keyOf(door)) && known.add(keyOf(door)))
+/** Major.Minor. A minor version that we do not know yet is one that knows ours. */
+function spokenAt({ protocolVersion }: AgentInterface): string {
+  const [, major, minor = '0'] = /^\s*(\d+)(?:\.(\d+))?(?:\.\d+)?\s*$/.exec(protocolVersion) ?? []
+  return major === '1' ? '1.0' : `${major}.${minor}`
 }
 
-function keyOf({ url, binding, dialect }: Door): string {
+function keyOf({ url, binding, dialect }: Endpoint): string {
   return `${binding} ${dialect.name} ${new URL(url).href}`
 }

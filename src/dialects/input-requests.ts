@@ -1,12 +1,8 @@
 import type { StreamEvent } from '../protocol/events.ts'
-import { clientTools, spelledOut } from '../protocol/extensions/client-tools.ts'
+import { clientTools, expand } from '../protocol/extensions/client-tools.ts'
 import type { Message, Task, TaskStatus } from '../protocol/model.ts'
 import type { Outcome, TaskPage } from '../protocol/service.ts'
 import type { ResultOf, UnaryOperation } from './dialect.ts'
-
-/** What callers are told who have not agreed on the extension for requests. Most of it is told as it is. */
-
-type Spelling = { readonly [O in UnaryOperation]?: (result: ResultOf<O>) => ResultOf<O> }
 
 const spellings: Spelling = { sendMessage: outcome, getTask: task, cancelTask: task, listTasks: page }
 
@@ -15,7 +11,7 @@ export function resultSpelledOut<O extends UnaryOperation>(operation: O, result:
   return spell ? spell(result) : result
 }
 
-export function eventSpelledOut(event: StreamEvent): StreamEvent {
+export function expandInputRequest(event: StreamEvent): StreamEvent {
   switch (event.type) {
     case 'task':
       return hasRequest(event.task) ? { ...event, task: task(event.task) } : event
@@ -27,27 +23,31 @@ export function eventSpelledOut(event: StreamEvent): StreamEvent {
   }
 }
 
+/** What callers are told who have not agreed on the extension for requests. Most of it is told as it is. */
+
+type Spelling = { readonly [O in UnaryOperation]?: (result: ResultOf<O>) => ResultOf<O> }
+
 function outcome(told: Outcome): Outcome {
   return told.type === 'task' && hasRequest(told.task) ? { ...told, task: task(told.task) } : told
-}
-
-function page(told: TaskPage): TaskPage {
-  return told.tasks.some(hasRequest) ? { ...told, tasks: told.tasks.map(task) } : told
-}
-
-function task(told: Task): Task {
-  if (!hasRequest(told)) return told
-  return { ...told, status: status(told.status), history: told.history.map(spelledOut) }
-}
-
-function status(told: TaskStatus): TaskStatus {
-  return told.message ? { ...told, message: spelledOut(told.message) } : told
 }
 
 function hasRequest({ status: { message }, history }: Task): boolean {
   return asks(message) || history.some(asks)
 }
 
+function status(told: TaskStatus): TaskStatus {
+  return told.message ? { ...told, message: expand(told.message) } : told
+}
+
 function asks(message: Message | undefined): boolean {
   return message?.metadata?.[clientTools] !== undefined
+}
+
+function task(told: Task): Task {
+  if (!hasRequest(told)) return told
+  return { ...told, status: status(told.status), history: told.history.map(expand) }
+}
+
+function page(told: TaskPage): TaskPage {
+  return told.tasks.some(hasRequest) ? { ...told, tasks: told.tasks.map(task) } : told
 }

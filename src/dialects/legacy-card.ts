@@ -1,16 +1,5 @@
 import type { AgentCard, AgentSkill } from '../protocol/card.ts'
 
-type AsItIs =
-  | 'name'
-  | 'description'
-  | 'version'
-  | 'defaultInputModes'
-  | 'defaultOutputModes'
-  | 'provider'
-  | 'documentationUrl'
-  | 'iconUrl'
-  | 'signatures'
-
 /** A card of 0.2 or 0.3, in whichever form, but for where the agent is and who may call. */
 export interface OlderCard extends Pick<AgentCard, AsItIs> {
   readonly capabilities: Omit<AgentCard['capabilities'], 'extendedCard'> & { readonly stateTransitionHistory?: boolean }
@@ -40,3 +29,14 @@ export function decodeOlderCard(card: OlderCard, interfaces: AgentCard['interfac
     signatures: card.signatures,
   }
 }
+
+type AsItIs =
+  | 'name'
+  | 'description'
+  | 'version'
+  | 'defaultInputModes'
+  | 'defaultOutputModes'
+  | 'provider'
+  | 'documentationUrl'
+  | 'iconUrl'
+  | 'signatures'

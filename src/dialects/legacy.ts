@@ -2,11 +2,6 @@ import type { JsonObject } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
 import { decodeCardAs, type ReadCard } from './peer-card.ts'
 
-export { v0_1Light } from './v0.1/client.ts'
-export { v0_2Light } from './v0.2/client.ts'
-export { v0_3Light } from './v0.3/client.ts'
-export { v0_3ProtoLight } from './v0.3-proto/client.ts'
-
 /** Who can read a card of a version before 1.0, told by what the card has: the first that fits. */
 export const readOlderCard: ReadCard = async (wire, dialects) => {
   const { versions, ...found } = signsIn(wire)
@@ -45,3 +40,11 @@ function leftOutOf({ description, defaultInputModes, skills }: JsonObject): stri
   const isLacking = (skill: unknown) => isObject(skill) && (skill.description === undefined || skill.tags === undefined)
   return Array.isArray(skills) && skills.some(isLacking) ? 'description of a skill' : undefined
 }
+
+export { v0_1Light } from './v0.1/client.ts'
+
+export { v0_2Light } from './v0.2/client.ts'
+
+export { v0_3Light } from './v0.3/client.ts'
+
+export { v0_3ProtoLight } from './v0.3-proto/client.ts'

@@ -1,7 +1,18 @@
 import type { JsonObject } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
 import type { Carried, Carrying } from './codec.ts'
-import type { Reading } from './dialect.ts'
+import type { ResponseDecoder } from './dialect.ts'
+
+const flowNames = ['authorizationCode', 'clientCredentials', 'implicit', 'password', 'deviceCode']
+
+/** They multiply with every scheme that had several flows: beyond this many, a card is not worth the trouble. */
+const maxAlternatives = 64
+
+export interface CleanCard {
+  readonly card: unknown
+  /** Schemes of a kind, or with flows, that nobody here knows, as they came. */
+  readonly unusable: JsonObject
+}
 
 /**
  * Cards in the wild say who may call in many ways. Here they are brought into the one of the proto: requirements
@@ -28,47 +39,18 @@ export function cleanSecurity(card: unknown, member: 'security' | 'securityRequi
   return { card: cleaned, unusable }
 }
 
-type Strict = Pick<Reading, 'decodeCard' | 'decodeResult'>
-interface Keeping {
-  readonly carrying: Carrying
-  readonly carried: Carried
-}
-
 /** Reads cards as the strict do, once they are cleaned. What nobody here knows is kept, to be written again. */
 export function lenientReading(
   strict: Strict,
   clean: (card: unknown) => CleanCard,
   { carrying, carried }: Keeping,
 ): Strict {
-  const decodeCard: Reading['decodeCard'] = (given) => {
+  const decodeCard: ResponseDecoder['decodeCard'] = (given) => {
     const { card, unusable } = clean(given)
     const read = strict.decodeCard(card)
     return Object.keys(unusable).length > 0 ? { ...read, ...carrying({ ...carried(read.carry), unusable }) } : read
   }
   return { decodeCard, decodeResult: { ...strict.decodeResult, getExtendedCard: decodeCard } }
-}
-
-export interface CleanCard {
-  readonly card: unknown
-  /** Schemes of a kind, or with flows, that nobody here knows, as they came. */
-  readonly unusable: JsonObject
-}
-
-const memberOfType: ReadonlyMap<unknown, string> = new Map([
-  ['apiKey', 'apiKeySecurityScheme'],
-  ['http', 'httpAuthSecurityScheme'],
-  ['oauth2', 'oauth2SecurityScheme'],
-  ['openIdConnect', 'openIdConnectSecurityScheme'],
-  ['mutualTLS', 'mtlsSecurityScheme'],
-])
-
-const flowNames = ['authorizationCode', 'clientCredentials', 'implicit', 'password', 'deviceCode']
-
-interface CleanSchemes {
-  readonly schemes?: JsonObject
-  readonly unusable: JsonObject
-  /** For the name of a scheme that had several flows: the names of the schemes that have the others now. */
-  readonly twins: ReadonlyMap<string, readonly string[]>
 }
 
 function cleanSchemes(given: unknown, known: readonly string[]): CleanSchemes {
@@ -95,6 +77,13 @@ function cleanSchemes(given: unknown, known: readonly string[]): CleanSchemes {
   return { schemes: Object.fromEntries(schemes), unusable: Object.fromEntries(unusable), twins }
 }
 
+interface CleanSchemes {
+  readonly schemes?: JsonObject
+  readonly unusable: JsonObject
+  /** For the name of a scheme that had several flows: the names of the schemes that have the others now. */
+  readonly twins: ReadonlyMap<string, readonly string[]>
+}
+
 function cleanScheme(scheme: JsonObject): JsonObject | undefined {
   for (const member of memberOfType.values()) if (isObject(scheme[member])) return { [member]: scheme[member] }
   const { type, in: location, ...fields } = scheme
@@ -102,6 +91,14 @@ function cleanScheme(scheme: JsonObject): JsonObject | undefined {
   if (member === undefined) return undefined
   return { [member]: location === undefined ? fields : { ...fields, location } }
 }
+
+const memberOfType: ReadonlyMap<unknown, string> = new Map([
+  ['apiKey', 'apiKeySecurityScheme'],
+  ['http', 'httpAuthSecurityScheme'],
+  ['oauth2', 'oauth2SecurityScheme'],
+  ['openIdConnect', 'openIdConnectSecurityScheme'],
+  ['mutualTLS', 'mtlsSecurityScheme'],
+])
 
 function hasNoFlow({ oauth2SecurityScheme: oauth2 }: JsonObject, known: readonly string[]): boolean {
   if (!isObject(oauth2) || !isObject(oauth2.flows)) return false
@@ -124,16 +121,6 @@ function splitFlows(
   return [[name, only(first)], ...others.map((flow): [string, JsonObject] => [`${name}.${flow}`, only(flow)])]
 }
 
-function cleanRequirement(requirement: unknown): unknown {
-  if (!isObject(requirement)) return requirement
-  const schemes = isObject(requirement.schemes) ? requirement.schemes : requirement
-  const listed = Object.entries(schemes).map(([name, list]) => [name, Array.isArray(list) ? { list } : list])
-  return { schemes: Object.fromEntries(listed) }
-}
-
-/** They multiply with every scheme that had several flows: beyond this many, a card is not worth the trouble. */
-const maxAlternatives = 64
-
 /** Whoever can meet a requirement by one flow of a scheme can meet it by another one. */
 function withTwins(requirement: unknown, twins: CleanSchemes['twins']): readonly unknown[] {
   if (!isObject(requirement) || !isObject(requirement.schemes)) return [requirement]
@@ -148,4 +135,18 @@ function withTwins(requirement: unknown, twins: CleanSchemes['twins']): readonly
 
 function renamed(object: JsonObject, from: string, to: string): JsonObject {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key === from ? to : key, value]))
+}
+
+function cleanRequirement(requirement: unknown): unknown {
+  if (!isObject(requirement)) return requirement
+  const schemes = isObject(requirement.schemes) ? requirement.schemes : requirement
+  const listed = Object.entries(schemes).map(([name, list]) => [name, Array.isArray(list) ? { list } : list])
+  return { schemes: Object.fromEntries(listed) }
+}
+
+type Strict = Pick<ResponseDecoder, 'decodeCard' | 'decodeResult'>
+
+interface Keeping {
+  readonly carrying: Carrying
+  readonly carried: Carried
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type MissingVersion, negotiate, operationOf, parseVersion } from './negotiate.ts'
-import { speakers } from './server-dialects.ts'
+import { serverDialects } from './server-dialects.ts'
 import { v1_0 } from './v1.0/server.ts'
 
 const only1_0 = { dialects: [v1_0] } as const
@@ -12,12 +12,16 @@ async function nameFor(
   params: unknown = {},
 ) {
   const proposal = { version: parseVersion(version), method, params, acceptsStream: false }
-  const { name } = await negotiate(proposal, { dialects: speakers({}), missingVersion }, async () => undefined)
+  const { name } = await negotiate(proposal, { dialects: serverDialects({}), missingVersion }, async () => undefined)
   return name
 }
 
 function operationFor(method: string) {
-  return operationOf(v1_0, { version: '1.0', method, params: {}, acceptsStream: false }, { dialects: speakers({}) })
+  return operationOf(
+    v1_0,
+    { version: '1.0', method, params: {}, acceptsStream: false },
+    { dialects: serverDialects({}) },
+  )
 }
 
 describe('the version of a request', () => {

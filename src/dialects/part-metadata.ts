@@ -6,7 +6,9 @@ import { isObject } from '../base/json.ts'
  * travels in its metadata, under keys that other SDKs of A2A know as well, and is taken out of there on the way back.
  */
 const mediaTypeKey = 'a2a.mediaType'
+
 const filenameKey = 'a2a.filename'
+
 /** On data that had to be put into an object. */
 const wrappedKey = 'data_part_compat'
 
@@ -14,22 +16,6 @@ export interface Annotations {
   readonly mediaType?: string
   readonly filename?: string
   readonly metadata?: JsonObject
-}
-
-export function encodeAnnotations({ mediaType, filename, metadata }: Annotations): JsonObject | undefined {
-  if (!mediaType && !filename) return metadata
-  return withKeys(metadata, { [mediaTypeKey]: mediaType || undefined, [filenameKey]: filename || undefined })
-}
-
-export function decodeAnnotations(metadata: JsonObject | undefined): Annotations {
-  if (metadata === undefined) return {}
-  const mediaType = nameOf(metadata[mediaTypeKey])
-  const filename = nameOf(metadata[filenameKey])
-  return {
-    mediaType,
-    filename,
-    metadata: withoutKeys(metadata, { [mediaTypeKey]: mediaType, [filenameKey]: filename }),
-  }
 }
 
 export interface Data {
@@ -48,21 +34,25 @@ export function unwrapData({ data, metadata }: Data): Annotations & { readonly d
   return { data: data.value, ...decodeAnnotations(withoutKeys(metadata, { [wrappedKey]: true })) }
 }
 
-/** An object needs no wrapping: where one is in there, the flag is somebody else's. */
-function isWrapper(data: JsonObject): data is { readonly value: Json } {
-  return Object.keys(data).length === 1 && data.value !== undefined && !isObject(data.value)
+export function encodeAnnotations({ mediaType, filename, metadata }: Annotations): JsonObject | undefined {
+  if (!mediaType && !filename) return metadata
+  return withKeys(metadata, { [mediaTypeKey]: mediaType || undefined, [filenameKey]: filename || undefined })
 }
-
-function nameOf(value: Json | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
-}
-
-/** Those that are undefined are none. */
-type Keys = Readonly<Record<string, Json | undefined>>
 
 export function withKeys(metadata: JsonObject | undefined, keys: Keys): JsonObject | undefined {
   const added = Object.entries(keys).filter((entry): entry is [string, Json] => entry[1] !== undefined)
   return added.length === 0 ? metadata : { ...metadata, ...Object.fromEntries(added) }
+}
+
+export function decodeAnnotations(metadata: JsonObject | undefined): Annotations {
+  if (metadata === undefined) return {}
+  const mediaType = nameOf(metadata[mediaTypeKey])
+  const filename = nameOf(metadata[filenameKey])
+  return {
+    mediaType,
+    filename,
+    metadata: withoutKeys(metadata, { [mediaTypeKey]: mediaType, [filenameKey]: filename }),
+  }
 }
 
 /** Metadata that has nothing else was not there before. */
@@ -72,3 +62,15 @@ export function withoutKeys(metadata: JsonObject | undefined, keys: Keys): JsonO
   const rest = Object.entries(metadata).filter(([key]) => !taken.includes(key))
   return rest.length === 0 ? undefined : Object.fromEntries(rest)
 }
+
+function nameOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** An object needs no wrapping: where one is in there, the flag is somebody else's. */
+function isWrapper(data: JsonObject): data is { readonly value: Json } {
+  return Object.keys(data).length === 1 && data.value !== undefined && !isObject(data.value)
+}
+
+/** Those that are undefined are none. */
+type Keys = Readonly<Record<string, Json | undefined>>

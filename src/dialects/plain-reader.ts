@@ -1,22 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
 
-/**
- * Reads what is written in the one usual way, and refuses all else without a word: whoever refuses it has a shape
- * (`shape.ts`) that reads also the rest, or tells what is wrong. Made to be small, for the first load of a page.
- */
-export type Plain<T> = (value: unknown) => T
-
-type Readers = Readonly<Record<string, Plain<unknown>>>
-type Required<R extends Readers> = { readonly [K in keyof R]: ReturnType<R[K]> }
-type Optional<R extends Readers> = { readonly [K in keyof R]?: ReturnType<R[K]> }
-type OneOf<R extends Readers> = { [K in keyof R]: { readonly [P in K]: ReturnType<R[P]> } }[keyof R]
-
-/** For what a plain reader does not read. */
-export function unusual(): never {
-  throw new Error('It is written in another way than usual.')
-}
-
 /** What few ask for is read by the whole reader. */
 export const seldomAsked = {
   listTasks: unusual,
@@ -25,13 +9,18 @@ export const seldomAsked = {
   listPushConfigs: unusual,
 }
 
-function plain<T>(is: (value: unknown) => value is T): Plain<T> {
-  return (value) => (is(value) ? value : unusual())
-}
-
 export const text = plain((value) => typeof value === 'string')
+
 export const flag = plain((value) => typeof value === 'boolean')
+
+/**
+ * Reads what is written in the one usual way, and refuses all else without a word: whoever refuses it has a shape
+ * (`shape.ts`) that reads also the rest, or tells what is wrong. Made to be small, for the first load of a page.
+ */
+export type Plain<T> = (value: unknown) => T
+
 export const struct: Plain<JsonObject> = plain(isObject)
+
 export const filled = plain((value): value is string => typeof value === 'string' && value !== '')
 
 /** Of few letters: what others an id may have, the shape knows. */
@@ -64,11 +53,17 @@ export function list<T>(item: Plain<T>): Plain<readonly T[]> {
   return (value = []) => (Array.isArray(value) ? value.map(item) : unusual())
 }
 
+/** For what a plain reader does not read. */
+export function unusual(): never {
+  throw new Error('It is written in another way than usual.')
+}
+
 /** An object with these members, of which the optional ones are left out if they say nothing. */
 export function members<R extends Readers, O extends Readers>(
   required: R,
   optional: O,
 ): Plain<Required<R> & Optional<O>>
+
 export function members(required: Readers, optional: Readers): Plain<unknown> {
   const all = Object.entries({ ...required, ...optional })
   return (value) => {
@@ -84,6 +79,7 @@ export function members(required: Readers, optional: Readers): Plain<unknown> {
 
 /** An object with exactly one of these. */
 export function oneOf<R extends Readers>(readers: R): Plain<OneOf<R>>
+
 export function oneOf(readers: Readers): Plain<unknown> {
   const all = Object.entries(readers)
   return (value) => {
@@ -93,6 +89,16 @@ export function oneOf(readers: Readers): Plain<unknown> {
   }
 }
 
+function plain<T>(is: (value: unknown) => value is T): Plain<T> {
+  return (value) => (is(value) ? value : unusual())
+}
+
+type Readers = Readonly<Record<string, Plain<unknown>>>
+
+type Required<R extends Readers> = { readonly [K in keyof R]: ReturnType<R[K]> }
+
+type Optional<R extends Readers> = { readonly [K in keyof R]?: ReturnType<R[K]> }
+
 /** Names in snake_case are those of the proto. */
 function usualObject(value: unknown): JsonObject {
   return isObject(value) && !Object.keys(value).some((name) => name.includes('_')) ? value : unusual()
@@ -101,3 +107,5 @@ function usualObject(value: unknown): JsonObject {
 function saysNothing(value: unknown): boolean {
   return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
+
+type OneOf<R extends Readers> = { [K in keyof R]: { readonly [P in K]: ReturnType<R[P]> } }[keyof R]

@@ -9,14 +9,26 @@ import type {
   SecurityScheme,
 } from '../protocol/card.ts'
 import { assumed, implicit, object, optional } from '../schema/object.ts'
-import { boolean, list, map, type Shape, string, struct, type TypeOf } from '../schema/schema.ts'
+import { boolean, type Infer, list, map, type Schema, string, struct } from '../schema/schema.ts'
 import type { Draft } from './codec.ts'
 
 /** What cards in ProtoJSON have in common: the same in A2A 1.0 and in the proto of 0.3. */
 
 const text = assumed(string(), '')
+
 const words = assumed(list(string()), [])
+
 const someWords = implicit(list(string()))
+
+const Signature = object({ protected: string(), signature: string(), header: optional(struct()) })
+
+/** Who may call, as cards say it in ProtoJSON: the same in A2A 1.0 and in the proto of 0.3, which has a flow less. */
+
+const textProtoSecurity = assumed(string(), '')
+
+const description = implicit(string())
+
+const flowFields = { refreshUrl: implicit(string()), scopes: assumed(map(string()), {}) }
 
 export const skillFields = {
   id: text,
@@ -36,8 +48,6 @@ const Extension = object({
 })
 
 export const extensions = implicit(list(Extension))
-
-const Signature = object({ protected: string(), signature: string(), header: optional(struct()) })
 
 export const cardFields = {
   name: string({ min: 1 }),
@@ -72,11 +82,34 @@ export function encodeSignature({ protected: protectedHeader, signature, header 
   return wire
 }
 
-/** Who may call, as cards say it in ProtoJSON: the same in A2A 1.0 and in the proto of 0.3, which has a flow less. */
+export function decodeScheme(wire: Infer<typeof Scheme>): SecurityScheme {
+  if ('apiKeySecurityScheme' in wire) return { type: 'api-key', ...wire.apiKeySecurityScheme }
+  if ('httpAuthSecurityScheme' in wire) return { type: 'http', ...wire.httpAuthSecurityScheme }
+  if ('oauth2SecurityScheme' in wire) {
+    const { flows, oauth2MetadataUrl: metadataUrl, ...scheme } = wire.oauth2SecurityScheme
+    return { type: 'oauth2', ...scheme, flow: decodeFlow(flows), metadataUrl }
+  }
+  if ('openIdConnectSecurityScheme' in wire) {
+    const { openIdConnectUrl: url, ...scheme } = wire.openIdConnectSecurityScheme
+    return { type: 'openid', ...scheme, url }
+  }
+  return { type: 'mutual-tls', ...wire.mtlsSecurityScheme }
+}
 
-const textProtoSecurity = assumed(string(), '')
-const description = implicit(string())
-const flowFields = { refreshUrl: implicit(string()), scopes: assumed(map(string()), {}) }
+export function decodeRequirement({ schemes }: Infer<typeof Requirement>): SecurityRequirement {
+  return mapValues(schemes, ({ list = [] }) => list)
+}
+
+/** Those that nobody here knows go back as they came. */
+export function encodeSchemes(schemes: Readonly<Record<string, SecurityScheme>>, unusable: Json = {}): JsonObject {
+  const known = mapValues(schemes, encodeScheme)
+  return isObject(unusable) ? { ...unusable, ...known } : known
+}
+
+/** ProtoJSON leaves out an empty list: a scheme without scopes is an empty object. */
+export function encodeRequirement(requirement: SecurityRequirement): JsonObject {
+  return { schemes: mapValues(requirement, (scopes): JsonObject => (scopes.length > 0 ? { list: scopes } : {})) }
+}
 
 export const olderFlows = {
   authorizationCode: object({ authorizationUrl: textProtoSecurity, tokenUrl: textProtoSecurity, ...flowFields }),
@@ -96,7 +129,16 @@ const flows = {
   deviceCode: object({ deviceAuthorizationUrl: textProtoSecurity, tokenUrl: textProtoSecurity, ...flowFields }),
 }
 
-export function schemeOf<F>(flowsOfScheme: Shape<F>) {
+export const Scheme = schemeOf(object({}, { oneOf: flows }))
+
+/** Cards of older versions have no `schemes` in between: what is read without a look at it would let anybody call. */
+export const Requirement = object({ schemes: map(object({ list: implicit(list(string())) })) })
+
+export function mapValues<T, U>(from: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(from).map(([key, value]) => [key, change(value)]))
+}
+
+export function schemeOf<F>(flowsOfScheme: Schema<F>) {
   const choices = {
     apiKeySecurityScheme: object({ description, location: textProtoSecurity, name: textProtoSecurity }),
     httpAuthSecurityScheme: object({ description, scheme: textProtoSecurity, bearerFormat: implicit(string()) }),
@@ -107,27 +149,6 @@ export function schemeOf<F>(flowsOfScheme: Shape<F>) {
   return object({}, { oneOf: choices })
 }
 
-export const Scheme = schemeOf(object({}, { oneOf: flows }))
-
-/** Cards of older versions have no `schemes` in between: what is read without a look at it would let anybody call. */
-export const Requirement = object({ schemes: map(object({ list: implicit(list(string())) })) })
-
-export function decodeScheme(wire: TypeOf<typeof Scheme>): SecurityScheme {
-  if ('apiKeySecurityScheme' in wire) return { type: 'api-key', ...wire.apiKeySecurityScheme }
-  if ('httpAuthSecurityScheme' in wire) return { type: 'http', ...wire.httpAuthSecurityScheme }
-  if ('oauth2SecurityScheme' in wire) {
-    const { flows, oauth2MetadataUrl: metadataUrl, ...scheme } = wire.oauth2SecurityScheme
-    return { type: 'oauth2', ...scheme, flow: decodeFlow(flows), metadataUrl }
-  }
-  if ('openIdConnectSecurityScheme' in wire) {
-    const { openIdConnectUrl: url, ...scheme } = wire.openIdConnectSecurityScheme
-    return { type: 'openid', ...scheme, url }
-  }
-  return { type: 'mutual-tls', ...wire.mtlsSecurityScheme }
-}
-
-type Flows = Extract<TypeOf<typeof Scheme>, { readonly oauth2SecurityScheme: unknown }>['oauth2SecurityScheme']['flows']
-
 function decodeFlow(wire: Flows): OAuthFlow {
   if ('authorizationCode' in wire) return { type: 'authorization-code', ...wire.authorizationCode }
   if ('clientCredentials' in wire) return { type: 'client-credentials', ...wire.clientCredentials }
@@ -136,15 +157,7 @@ function decodeFlow(wire: Flows): OAuthFlow {
   return { type: 'device-code', ...wire.deviceCode }
 }
 
-export function decodeRequirement({ schemes }: TypeOf<typeof Requirement>): SecurityRequirement {
-  return mapValues(schemes, ({ list = [] }) => list)
-}
-
-/** Those that nobody here knows go back as they came. */
-export function encodeSchemes(schemes: Readonly<Record<string, SecurityScheme>>, unusable: Json = {}): JsonObject {
-  const known = mapValues(schemes, encodeScheme)
-  return isObject(unusable) ? { ...unusable, ...known } : known
-}
+type Flows = Extract<Infer<typeof Scheme>, { readonly oauth2SecurityScheme: unknown }>['oauth2SecurityScheme']['flows']
 
 function encodeScheme(scheme: SecurityScheme): JsonObject {
   const wire: Draft = {}
@@ -185,13 +198,4 @@ function encodeFlow(flow: OAuthFlow): JsonObject {
     case 'password':
       return { password: { ...wire, tokenUrl: flow.tokenUrl } }
   }
-}
-
-/** ProtoJSON leaves out an empty list: a scheme without scopes is an empty object. */
-export function encodeRequirement(requirement: SecurityRequirement): JsonObject {
-  return { schemes: mapValues(requirement, (scopes): JsonObject => (scopes.length > 0 ? { list: scopes } : {})) }
-}
-
-export function mapValues<T, U>(from: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
-  return Object.fromEntries(Object.entries(from).map(([key, value]) => [key, change(value)]))
 }

@@ -1,14 +1,14 @@
 import { A2AError, invalidParams } from '../protocol/errors.ts'
-import { type Shape, Violation } from '../schema/schema.ts'
+import { type Schema, Violation } from '../schema/schema.ts'
 import type { ClientDialect } from './dialect.ts'
 
 /** Absent params are empty ones, so that what is missing is named. */
-export function readParams<T>(shape: Shape<T>, params: unknown = {}): T {
+export function readParams<T>(shape: Schema<T>, params: unknown = {}): T {
   return readOr(shape, params, ({ path, message }) => invalidParams(path || 'params', message))
 }
 
 /** What an agent answers. It is no fault of our caller, whose fields are not the ones to blame. */
-export function readResult<T>(shape: Shape<T>, result: unknown): T {
+export function readResult<T>(shape: Schema<T>, result: unknown): T {
   return readOr(
     shape,
     result,
@@ -16,19 +16,10 @@ export function readResult<T>(shape: Shape<T>, result: unknown): T {
   )
 }
 
-function readOr<T>(shape: Shape<T>, value: unknown, failure: (violation: Violation) => A2AError): T {
-  try {
-    return shape.read(value)
-  } catch (error) {
-    throw error instanceof Violation ? failure(error) : error
-  }
-}
-
 /** Puts right what somebody sends although the shape does not allow it, as far as that can be done. */
 export type Clean = (wire: unknown) => unknown
 
-type Read = <T>(shape: Shape<T>, wire: unknown) => T
-export type LenientRead = <T>(shape: Shape<T>, wire: unknown, clean: Clean) => T
+export type LenientRead = <T>(shape: Schema<T>, wire: unknown, clean: Clean) => T
 
 /** Cleans only what cannot be read as it is: who sends it properly pays nothing for the others. */
 export function leniently(read: Read): LenientRead {
@@ -57,3 +48,13 @@ export async function lenientOf(dialect: ClientDialect): Promise<ClientDialect> 
   const reading = await dialect.lenient?.()
   return reading ? { ...dialect, ...reading } : dialect
 }
+
+function readOr<T>(shape: Schema<T>, value: unknown, failure: (violation: Violation) => A2AError): T {
+  try {
+    return shape.read(value)
+  } catch (error) {
+    throw error instanceof Violation ? failure(error) : error
+  }
+}
+
+type Read = <T>(shape: Schema<T>, wire: unknown) => T

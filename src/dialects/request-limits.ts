@@ -1,15 +1,16 @@
 import { int32 } from '../schema/proto.ts'
-import { type Shape, string, Violation } from '../schema/schema.ts'
+import { type Schema, string, Violation } from '../schema/schema.ts'
+
+const idText = string({ min: 1, max: 256 })
+
+/** Control characters and half surrogate pairs do not survive every log, header and database. */
+const idForm = /^[^\p{Cc}\p{Cs}]*$/u
 
 /** Of lists of words: extensions, output modes, references. */
 export const maxWords = 1000
 
-const idText = string({ min: 1, max: 256 })
-/** Control characters and half surrogate pairs do not survive every log, header and database. */
-const idForm = /^[^\p{Cc}\p{Cs}]*$/u
-
 /** The id of a message, a task or a context. */
-export const id: Shape<string> = {
+export const id: Schema<string> = {
   ...idText,
   form: { is: 'text', min: 1, max: 256, pattern: idForm.source },
   read(value) {
@@ -24,4 +25,5 @@ export const id: Shape<string> = {
 export const maxParts = 1000
 
 export const pageSize = int32({ min: 1, max: 100 })
+
 export const historyLength = int32({ min: 0 })

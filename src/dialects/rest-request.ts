@@ -3,6 +3,8 @@ import { invalidParams } from '../protocol/errors.ts'
 import type { Operation } from '../protocol/service.ts'
 import type { RestPlace } from './dialect.ts'
 
+const configs = '/tasks/{taskId}/pushNotificationConfigs'
+
 /** What a request is about, taken out of it; the rest of it goes into the query or the body. */
 export interface Placed {
   readonly taskId?: Json
@@ -10,9 +12,14 @@ export interface Placed {
   readonly rest: JsonObject
 }
 
-type Place = readonly [method: RestPlace['method'], path: string, rest?: 'query' | 'body']
+/** The paths of REST, which all versions have in common but for what they begin with and the one of the card. */
+export function restPlace(operation: Operation, cardPath: string, { taskId, configId, rest }: Placed): RestPlace {
+  if (operation === 'getExtendedCard') return { method: 'GET', path: cardPath }
+  const [method, form, restGoes] = places[operation]
+  const path = form.replaceAll(/{(\w+)}/g, (_, name: string) => segment(name, name === 'id' ? configId : taskId))
+  return { method, path, ...(restGoes && { [restGoes]: rest }) }
+}
 
-const configs = '/tasks/{taskId}/pushNotificationConfigs'
 const places: Readonly<Record<Exclude<Operation, 'getExtendedCard'>, Place>> = {
   sendMessage: ['POST', '/message:send', 'body'],
   streamMessage: ['POST', '/message:stream', 'body'],
@@ -26,13 +33,7 @@ const places: Readonly<Record<Exclude<Operation, 'getExtendedCard'>, Place>> = {
   deletePushConfig: ['DELETE', `${configs}/{id}`],
 }
 
-/** The paths of REST, which all versions have in common but for what they begin with and the one of the card. */
-export function restPlace(operation: Operation, cardPath: string, { taskId, configId, rest }: Placed): RestPlace {
-  if (operation === 'getExtendedCard') return { method: 'GET', path: cardPath }
-  const [method, form, restGoes] = places[operation]
-  const path = form.replaceAll(/{(\w+)}/g, (_, name: string) => segment(name, name === 'id' ? configId : taskId))
-  return { method, path, ...(restGoes && { [restGoes]: rest }) }
-}
+type Place = readonly [method: RestPlace['method'], path: string, rest?: 'query' | 'body']
 
 /** An id that is missing would make it the path of something else. */
 function segment(field: string, id: Json | undefined): string {

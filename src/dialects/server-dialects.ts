@@ -3,7 +3,7 @@ import { v0_1, v0_1Strict } from './v0.1/server.ts'
 import { v0_2, v0_2Strict } from './v0.2/server.ts'
 import { rest as kindRest, type RestEnvelope, restAs } from './v0.3/methods.ts'
 import { v0_3, v0_3Strict } from './v0.3/server.ts'
-import { superset } from './v0.3/v0.1-compatible-answers.ts'
+import { v0_1CompatibleAnswers } from './v0.3/v0.1-compatible-answers.ts'
 import { createHouseDialect } from './v0.3-house/server.ts'
 import { v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/server.ts'
 import { encodeFirstHttpError } from './v1.0/errors.ts'
@@ -33,15 +33,19 @@ export interface DialectChoice {
   readonly firstStatuses?: boolean
 }
 
-type Speakers = readonly [ServerDialect, ...ServerDialect[]]
+/** The same for the door of the house variant: there 0.3 means that. */
+export function serverDialectsForHouse(choice: DialectChoice): Speakers {
+  const [first, ...rest] = serverDialects(choice).filter(({ name }) => name !== 'v0.3')
+  return first ? [first, ...rest] : serverDialects(choice)
+}
 
 /** In the order in which equals are preferred. */
-export function speakers(choice: DialectChoice): Speakers {
+export function serverDialects(choice: DialectChoice): Speakers {
   const { dialects, strict = false, houseCodes: legacyCodes, firstStatuses = false, supersetAnswers, ...house } = choice
   const newest = firstStatuses ? { ...v1_0, encodeHttpError: encodeFirstHttpError } : v1_0
   const variant = createHouseDialect({ ...house, strict, legacyCodes })
   const own = strict ? v0_3Strict : v0_3
-  const older = { ...own, ...(supersetAnswers && superset(own)), rest: restAs(kindRest, house) }
+  const older = { ...own, ...(supersetAnswers && v0_1CompatibleAnswers(own)), rest: restAs(kindRest, house) }
   const all = strict
     ? [newest, older, variant, v0_3ProtoStrict, v0_2Strict, v0_1Strict]
     : [newest, older, variant, v0_3Proto, v0_2, v0_1]
@@ -50,8 +54,4 @@ export function speakers(choice: DialectChoice): Speakers {
   return [first, ...rest]
 }
 
-/** The same for the door of the house variant: there 0.3 means that. */
-export function houseSpeakers(choice: DialectChoice): Speakers {
-  const [first, ...rest] = speakers(choice).filter(({ name }) => name !== 'v0.3')
-  return first ? [first, ...rest] : speakers(choice)
-}
+type Speakers = readonly [ServerDialect, ...ServerDialect[]]

@@ -11,4 +11,4 @@ export {
   type ToService,
 } from '../mesh-bridge/methods.ts'
 export { type LinkOf, type MeshServiceOptions, meshService } from '../mesh-bridge/service.ts'
-export { type KeptApartOptions, keptApart } from '../mesh-bridge/task-ownership.ts'
+export { isolateOwners, type KeptApartOptions } from '../mesh-bridge/task-ownership.ts'

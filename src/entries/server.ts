@@ -3,6 +3,6 @@ export { createMemoryLimits, type MemoryLimitsOptions } from '../limits/limit-st
 export type { Allowance, LimitOptions } from '../limits/limits.ts'
 export type { AuthChoice, AuthSettings } from '../server/authentication.ts'
 export { createHandler, type Handler, type HandlerOptions } from '../server/handler.ts'
-export { createHost, type Host, type Place } from '../server/host.ts'
-export type { Resident } from '../server/hosted-agent.ts'
+export { createHost, type Host, type MountOptions } from '../server/host.ts'
+export type { HostedAgent } from '../server/hosted-agent.ts'
 export type { MetricsOptions } from '../server/metrics-page.ts'

@@ -1,110 +1,12 @@
 import ipaddr from 'ipaddr.js'
 
-/** Why an address is not asked. */
-export type Refusal =
-  | 'bad-url'
-  | 'scheme'
-  | 'userinfo'
-  | 'port'
-  | 'metadata'
-  | 'loopback'
-  | 'private'
-  | 'link-local'
-  | 'shared'
-  | 'multicast'
-  | 'unspecified'
-  | 'translated'
-  | 'reserved'
-  /** It redirects, and nobody wants that here. */
-  | 'redirect'
-  | 'downgrade'
-
-/** A request that was not sent: the guard does not let it out. */
-export class RequestRefused extends Error {
-  override readonly name = 'RequestRefused'
-  readonly code = 'ERR_REQUEST_REFUSED'
-  readonly reason: Refusal
-
-  constructor(reason: Refusal, detail: string) {
-    super(detail)
-    this.reason = reason
-  }
-}
+/** All that is given out of IPv6 so far (RFC 4291 §2.4). */
+const global6: Network = [ipaddr.parse('2000::'), 3]
 
 /** Also of another copy of this module, as in another bundle. */
 export function isRefused(error: unknown): error is RequestRefused {
   return error instanceof Error && 'code' in error && error.code === 'ERR_REQUEST_REFUSED' && 'reason' in error
 }
-
-type Address = ReturnType<typeof ipaddr.parse>
-
-/** An address as a number, whatever form it was written in; IPv6 forms of IPv4 become what they mean. */
-export function parseAddress(text: string): Address | undefined {
-  const bare = text.replace(/^\[(.*)\]$/, '$1')
-  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined
-}
-
-/** What is wrong with calling this address from inside a network; undefined if it is one of the public internet. */
-function rangeOf(address: Address): Refusal | undefined {
-  if (isMetadata(address)) return 'metadata'
-  const range = address.range()
-  if (range === 'unicast') return isGlobal(address) ? undefined : 'reserved'
-  return ranges[range] ?? 'reserved'
-}
-
-/** Whether an address is in `10.0.0.0/8`, or is `10.0.0.1` itself. */
-function isWithin(address: Address, [network, bits]: Network): boolean {
-  return address.kind() === network.kind() && address.match(network, bits)
-}
-
-export type Network = readonly [address: Address, bits: number]
-
-function parseNetwork(text: string): Network | undefined {
-  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
-  const address = parseAddress(text)
-  return address && [address, address.kind() === 'ipv4' ? 32 : 128]
-}
-
-const ranges: Readonly<Record<string, Refusal>> = {
-  loopback: 'loopback',
-  private: 'private',
-  uniqueLocal: 'private',
-  deprecatedSiteLocal: 'private',
-  linkLocal: 'link-local',
-  carrierGradeNat: 'shared',
-  multicast: 'multicast',
-  broadcast: 'multicast',
-  unspecified: 'unspecified',
-  // Each of them has an IPv4 address inside, which some router on the way takes out.
-  rfc6052: 'translated',
-  rfc6145: 'translated',
-  '6to4': 'translated',
-  teredo: 'translated',
-}
-
-/** Of the clouds: who asks them gets the keys of the machine. One of them is in a public range. */
-const metadata = ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', '192.0.0.192']
-  .concat(['fd00:ec2::254', 'fd20:ce::254'])
-  .map((text) => ipaddr.parse(text).toNormalizedString())
-
-function isMetadata(address: Address): boolean {
-  return metadata.includes(address.toNormalizedString())
-}
-
-/** All that is given out of IPv6 so far (RFC 4291 §2.4). */
-const global6: Network = [ipaddr.parse('2000::'), 3]
-
-function isGlobal(address: Address): boolean {
-  return address.kind() === 'ipv4' || isWithin(address, global6)
-}
-
-/** Where other protocols listen that take an HTTP request for commands; no browser asks there (Fetch §2.9). */
-const badPorts: ReadonlySet<number> = new Set([
-  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
-  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
-  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
-  6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
-])
 
 export interface GuardOptions {
   /** What may be asked over. `https` and `http` by default. */
@@ -127,6 +29,25 @@ export interface Guard {
   /** Where the name of a host has led. */
   checkAddress(host: string, address: string): void
 }
+
+/** Why an address is not asked. */
+export type Refusal =
+  | 'bad-url'
+  | 'scheme'
+  | 'userinfo'
+  | 'port'
+  | 'metadata'
+  | 'loopback'
+  | 'private'
+  | 'link-local'
+  | 'shared'
+  | 'multicast'
+  | 'unspecified'
+  | 'translated'
+  | 'reserved'
+  /** It redirects, and nobody wants that here. */
+  | 'redirect'
+  | 'downgrade'
 
 export function createGuard(options: GuardOptions = {}): Guard {
   const { schemes = ['https', 'http'], allow = [], loopback = 'refuse', warn } = options
@@ -182,15 +103,32 @@ export function createGuard(options: GuardOptions = {}): Guard {
   }
 }
 
+/** A request that was not sent: the guard does not let it out. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused'
+  readonly code = 'ERR_REQUEST_REFUSED'
+  readonly reason: Refusal
+
+  constructor(reason: Refusal, detail: string) {
+    super(detail)
+    this.reason = reason
+  }
+}
+
+/** An address as a number, whatever form it was written in; IPv6 forms of IPv4 become what they mean. */
+export function parseAddress(text: string): Address | undefined {
+  const bare = text.replace(/^\[(.*)\]$/, '$1')
+  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined
+}
+
 /** As it is looked up: lower-case, without brackets, and without the dot that ends a full name. */
 export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
 }
 
-interface Allowed {
-  readonly host: string
-  readonly network: Network | undefined
-}
+export type Network = readonly [address: Address, bits: number]
+
+type Address = ReturnType<typeof ipaddr.parse>
 
 function parseAllowed(text: string): Allowed {
   const host = text.toLowerCase()
@@ -200,25 +138,21 @@ function parseAllowed(text: string): Allowed {
   throw new TypeError(`allow: ${JSON.stringify(text)} is none of ${expected}`)
 }
 
-function isHostAllowed(host: string, allowed: readonly Allowed[]): boolean {
-  return allowed.some(({ host: name }) => name === host || (name.startsWith('*.') && host.endsWith(name.slice(1))))
+interface Allowed {
+  readonly host: string
+  readonly network: Network | undefined
 }
 
-/** Nobody who allows a range means the keys of the machine, which are to be named themselves. */
-function isAllowedBy([, bits]: Network, reason: Refusal, isInside: () => boolean): boolean {
-  return (reason !== 'metadata' || bits === 32 || bits === 128) && isInside()
+function parseNetwork(text: string): Network | undefined {
+  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
+  const address = parseAddress(text)
+  return address && [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
-function isLocalName(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost')
-}
-
-const metadataNames: ReadonlySet<string> = new Set([
-  'metadata',
-  'metadata.google.internal',
-  'metadata.goog',
-  'instance-data',
-])
+/** Of the clouds: who asks them gets the keys of the machine. One of them is in a public range. */
+const metadata = ['169.254.169.254', '169.254.170.2', '100.100.100.200', '168.63.129.16', '192.0.0.192']
+  .concat(['fd00:ec2::254', 'fd20:ce::254'])
+  .map((text) => ipaddr.parse(text).toNormalizedString())
 
 const why: Readonly<Record<Refusal, string>> = {
   'bad-url': 'is no address',
@@ -237,3 +171,69 @@ const why: Readonly<Record<Refusal, string>> = {
   redirect: 'redirects',
   downgrade: 'redirects away from TLS',
 }
+
+/** What is wrong with calling this address from inside a network; undefined if it is one of the public internet. */
+function rangeOf(address: Address): Refusal | undefined {
+  if (isMetadata(address)) return 'metadata'
+  const range = address.range()
+  if (range === 'unicast') return isGlobal(address) ? undefined : 'reserved'
+  return ranges[range] ?? 'reserved'
+}
+
+function isMetadata(address: Address): boolean {
+  return metadata.includes(address.toNormalizedString())
+}
+
+function isGlobal(address: Address): boolean {
+  return address.kind() === 'ipv4' || isWithin(address, global6)
+}
+
+/** Whether an address is in `10.0.0.0/8`, or is `10.0.0.1` itself. */
+function isWithin(address: Address, [network, bits]: Network): boolean {
+  return address.kind() === network.kind() && address.match(network, bits)
+}
+
+const ranges: Readonly<Record<string, Refusal>> = {
+  loopback: 'loopback',
+  private: 'private',
+  uniqueLocal: 'private',
+  deprecatedSiteLocal: 'private',
+  linkLocal: 'link-local',
+  carrierGradeNat: 'shared',
+  multicast: 'multicast',
+  broadcast: 'multicast',
+  unspecified: 'unspecified',
+  // Each of them has an IPv4 address inside, which some router on the way takes out.
+  rfc6052: 'translated',
+  rfc6145: 'translated',
+  '6to4': 'translated',
+  teredo: 'translated',
+}
+
+/** Nobody who allows a range means the keys of the machine, which are to be named themselves. */
+function isAllowedBy([, bits]: Network, reason: Refusal, isInside: () => boolean): boolean {
+  return (reason !== 'metadata' || bits === 32 || bits === 128) && isInside()
+}
+
+/** Where other protocols listen that take an HTTP request for commands; no browser asks there (Fetch §2.9). */
+const badPorts: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
+])
+
+function isHostAllowed(host: string, allowed: readonly Allowed[]): boolean {
+  return allowed.some(({ host: name }) => name === host || (name.startsWith('*.') && host.endsWith(name.slice(1))))
+}
+
+function isLocalName(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost')
+}
+
+const metadataNames: ReadonlySet<string> = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data',
+])

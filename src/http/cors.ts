@@ -1,7 +1,6 @@
 import { answer, type Exchange, type Incoming, type Outgoing } from './exchange.ts'
 
-/** Whose pages may call: everybody's (`true`), those of these origins, or with more said of it. */
-export type Cors = boolean | string | readonly string[] | CorsOptions
+const methods = 'GET, HEAD, POST, DELETE'
 
 export interface CorsOptions {
   /** Such as `https://app.example.com`; `*` are all. */
@@ -12,14 +11,8 @@ export interface CorsOptions {
   readonly maxAge?: number
 }
 
-type Headers = Outgoing['headers']
-
-const methods = 'GET, HEAD, POST, DELETE'
-
-/** What a page may read of an answer beyond what every page may (Fetch §3.3.2). */
-const exposed =
-  'A2A-Version, A2A-Extensions, ETag, Retry-After, WWW-Authenticate, ' +
-  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy'
+/** Whose pages may call: everybody's (`true`), those of these origins, or with more said of it. */
+export type Cors = boolean | string | readonly string[] | CorsOptions
 
 /**
  * The same exchange for pages of other origins (Fetch §3.3): it answers their preflights, and lets them read answers,
@@ -97,15 +90,22 @@ function requireOrigin(text: string): string {
   throw new TypeError(`cors: expected an origin such as https://app.example.com, got ${JSON.stringify(text)}.`)
 }
 
-function isPreflight({ method, header }: Incoming): boolean {
-  return method === 'OPTIONS' && header('origin') !== undefined && header('access-control-request-method') !== undefined
-}
+type Headers = Outgoing['headers']
 
 /** Whoever may call may say what it wants; which headers mean something depends on the schemes of the agent. */
 function namesIn(asked = ''): string {
   return /^[\w!#$%&'*+.^`|~, -]{0,2000}$/.test(asked) ? asked : ''
 }
 
+function isPreflight({ method, header }: Incoming): boolean {
+  return method === 'OPTIONS' && header('origin') !== undefined && header('access-control-request-method') !== undefined
+}
+
 function varying(vary: string | undefined): string {
   return vary === undefined ? 'Origin' : `${vary}, Origin`
 }
+
+/** What a page may read of an answer beyond what every page may (Fetch §3.3.2). */
+const exposed =
+  'A2A-Version, A2A-Extensions, ETag, Retry-After, WWW-Authenticate, ' +
+  'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy'

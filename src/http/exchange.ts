@@ -1,10 +1,18 @@
 import { Overloaded, retryAfterOverload } from './load.ts'
 
-/**
- * One request and its answer, as the core sees them: what a `fetch` Request and a `node:http` message have in common.
- * Rims translate at the edge, so that the hot path builds neither a `Request` nor a `Response`.
- */
-export type Exchange = (incoming: Incoming) => Promise<Outgoing>
+/** A certificate of a caller. Its key was proven on the connection. */
+export interface PeerCertificate {
+  /** Whether an authority that the server trusts has issued it, and it is of today. */
+  readonly isTrusted: boolean
+  /** The distinguished name, as `CN=billing,O=Acme`. */
+  readonly subject: string
+  /** The subject alternative names, by their kind: `DNS`, `URI`, `email`, `IP Address`. */
+  readonly names: Readonly<Record<string, readonly string[]>>
+  /** SHA-256 of the whole, in hexadecimal digits. */
+  readonly fingerprint: string
+  /** Until when it is good, in milliseconds since 1970. */
+  readonly expires?: number
+}
 
 export interface Incoming {
   readonly method: string
@@ -26,20 +34,6 @@ export interface Incoming {
   certificate(): PeerCertificate | undefined
 }
 
-/** A certificate of a caller. Its key was proven on the connection. */
-export interface PeerCertificate {
-  /** Whether an authority that the server trusts has issued it, and it is of today. */
-  readonly isTrusted: boolean
-  /** The distinguished name, as `CN=billing,O=Acme`. */
-  readonly subject: string
-  /** The subject alternative names, by their kind: `DNS`, `URI`, `email`, `IP Address`. */
-  readonly names: Readonly<Record<string, readonly string[]>>
-  /** SHA-256 of the whole, in hexadecimal digits. */
-  readonly fingerprint: string
-  /** Until when it is good, in milliseconds since 1970. */
-  readonly expires?: number
-}
-
 export interface Outgoing {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -47,14 +41,11 @@ export interface Outgoing {
   readonly body?: string | AsyncIterable<string>
 }
 
-export class BodyTooLarge extends Error {
-  override readonly name = 'BodyTooLarge'
-  readonly limit: number
-  constructor(limit: number) {
-    super(`the body is longer than ${limit} bytes`)
-    this.limit = limit
-  }
-}
+/**
+ * One request and its answer, as the core sees them: what a `fetch` Request and a `node:http` message have in common.
+ * Rims translate at the edge, so that the hot path builds neither a `Request` nor a `Response`.
+ */
+export type Exchange = (incoming: Incoming) => Promise<Outgoing>
 
 /**
  * Runs an exchange and answers also when it throws. That is a bug, so `onError` learns of it and the caller sees
@@ -74,12 +65,6 @@ export async function answer(
     if (!incoming.signal.aborted) onError(error)
     return internalError
   }
-}
-
-export const internalError = plain(500, 'internal error')
-
-function plain(status: number, error: string, headers: Outgoing['headers'] = {}): Outgoing {
-  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ error }) }
 }
 
 /** The same request, whose body is being read already: it may be asked for again, within any limit. */
@@ -103,4 +88,19 @@ export function withBody(incoming: Incoming, body: Promise<Uint8Array>): Incomin
       return incoming.signal
     },
   }
+}
+
+export class BodyTooLarge extends Error {
+  override readonly name = 'BodyTooLarge'
+  readonly limit: number
+  constructor(limit: number) {
+    super(`the body is longer than ${limit} bytes`)
+    this.limit = limit
+  }
+}
+
+export const internalError = plain(500, 'internal error')
+
+function plain(status: number, error: string, headers: Outgoing['headers'] = {}): Outgoing {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ error }) }
 }

@@ -31,6 +31,26 @@ export function toFetch(
   }
 }
 
+/** An answer that ends with trailers, which `fetch` itself does not give: what carries gRPC does. */
+export type Trailed = Response & {
+  /** Empty if there are none. It never rejects. */
+  readonly trailers: Promise<Headers>
+}
+
+export function withTrailers(response: Response, trailers: Promise<Headers>): Trailed {
+  return Object.assign(response, { trailers })
+}
+
+export async function trailersOf(response: Response): Promise<Headers> {
+  return 'trailers' in response ? await (response as Trailed).trailers : new Headers()
+}
+
+/**
+ * How this program asks others: as the global `fetch`, which it is by default. Credentials, guards and agents without
+ * a socket are put in here.
+ */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
 function createIncoming(request: Request, base: string, signal: AbortSignal): Incoming {
   const url = new URL(request.url)
   return {
@@ -55,13 +75,6 @@ function isBelow(path: string, base: string): boolean {
 async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length')) > limit) throw new BodyTooLarge(limit)
   return await readLimited(request.body, limit)
-}
-
-interface StreamEnds {
-  /** The reader has gone. */
-  leave(): void
-  /** The source threw. */
-  fail(error: unknown): void
 }
 
 /** With a high-water mark of 0 nothing is taken from the source before somebody reads. */
@@ -89,22 +102,9 @@ function toStream(source: AsyncIterable<string>, { leave, fail }: StreamEnds): R
   )
 }
 
-/**
- * How this program asks others: as the global `fetch`, which it is by default. Credentials, guards and agents without
- * a socket are put in here.
- */
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>
-
-/** An answer that ends with trailers, which `fetch` itself does not give: what carries gRPC does. */
-export type Trailed = Response & {
-  /** Empty if there are none. It never rejects. */
-  readonly trailers: Promise<Headers>
-}
-
-export function withTrailers(response: Response, trailers: Promise<Headers>): Trailed {
-  return Object.assign(response, { trailers })
-}
-
-export async function trailersOf(response: Response): Promise<Headers> {
-  return 'trailers' in response ? await (response as Trailed).trailers : new Headers()
+interface StreamEnds {
+  /** The reader has gone. */
+  leave(): void
+  /** The source threw. */
+  fail(error: unknown): void
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { joinReady } from './sse-writer.ts'
+import { coalesce } from './sse-writer.ts'
 
 test('what is ready together is one chunk', async () => {
   async function* source() {
@@ -12,14 +12,14 @@ test('what is ready together is one chunk', async () => {
     yield 'd'
     yield 'e'
   }
-  expect(await Array.fromAsync(joinReady(source(), 100))).toEqual(['abc', 'de'])
+  expect(await Array.fromAsync(coalesce(source(), 100))).toEqual(['abc', 'de'])
 })
 
 test('a chunk ends when it has reached its limit', async () => {
   async function* source() {
     for (let item = 0; item < 7; item++) yield 'xx'
   }
-  expect(await Array.fromAsync(joinReady(source(), 5))).toEqual(['xxxxxx', 'xxxxxx', 'xx'])
+  expect(await Array.fromAsync(coalesce(source(), 5))).toEqual(['xxxxxx', 'xxxxxx', 'xx'])
 })
 
 test('at most one item is pulled ahead of the chunk that was asked for', async () => {
@@ -30,7 +30,7 @@ test('at most one item is pulled ahead of the chunk that was asked for', async (
       yield 'x'
     }
   }
-  const chunks = joinReady(source(), 10)
+  const chunks = coalesce(source(), 10)
   expect((await chunks.next()).value).toBe('xxxxxxxxxx')
   await sleep(5)
   expect(pulled).toBeLessThanOrEqual(11)
@@ -42,7 +42,7 @@ test('a failure comes after the items that were ready before it', async () => {
     yield 'b'
     throw new Error('lost')
   }
-  const chunks = joinReady(source(), 100)
+  const chunks = coalesce(source(), 100)
   expect(await chunks.next()).toEqual({ done: false, value: 'ab' })
   await expect(chunks.next()).rejects.toThrow('lost')
 })
@@ -53,7 +53,7 @@ test('a source that is always ready leaves others their turn', async () => {
   }
   let turns = 0
   const ticking = setInterval(() => turns++, 0)
-  const chunks = joinReady(source(), 10_000)
+  const chunks = coalesce(source(), 10_000)
   const end = performance.now() + 50
   while (performance.now() < end) await chunks.next()
   clearInterval(ticking)

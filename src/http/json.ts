@@ -1,7 +1,32 @@
-/** What is wrong with a text that should have been JSON. The message is short and fit to be shown to the caller. */
-export class JsonError extends Error {
-  override readonly name = 'JsonError'
-}
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Characters that are searched: a hostile body must not cost much more than an honest one. */
+const SEARCHED = 256 * 1024
+
+const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+
+/** All but control characters, the quote and the backslash. */
+const plain = /[ !#-[\]-\uffff]*/y
+
+const escaped = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
+
+const QUOTE = 0x22
+
+const COLON = 0x3a
+
+const OPEN_ARRAY = 0x5b
+
+const BACKSLASH = 0x5c
+
+const CLOSE_ARRAY = 0x5d
+
+const OPEN_OBJECT = 0x7b
+
+const CLOSE_OBJECT = 0x7d
+
+const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application/a2a+json', 'application/json-rpc'])
+
+const parameter = /;\s*([^\s;=]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;]*)/g
 
 export interface JsonLimits {
   /** How many arrays and objects may lie in each other. */
@@ -20,16 +45,36 @@ export function parseJsonText(text: string, { depth = 64 }: JsonLimits = {}): un
   return value
 }
 
-function tooDeep(depth: number): JsonError {
-  return new JsonError(`nested deeper than ${depth} levels`)
+/**
+ * Like `JSON.parse` on UTF-8 bytes, but refuses what two readers may understand differently (a key that comes twice,
+ * broken UTF-8) and what hurts those who walk the value later (deep nesting).
+ */
+export function parseJson(bytes: Uint8Array, { depth = 64 }: JsonLimits = {}): unknown {
+  const text = decodeUtf8(bytes)
+  const members = scan(text, depth)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throwFault(text)
+  }
+  // Of two members with the same key `JSON.parse` keeps one, so a value with fewer members than its text had two.
+  if (countMembers(value) !== members) throwFault(text)
+  return value
 }
 
-function isDeeper(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return depth === 0 || Object.values(value).some((each) => isDeeper(each, depth - 1))
+/** Whether a `Content-Type` declares JSON that we read: one of the types in use, in UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
+  if (contentType === undefined) return false
+  if (contentType === 'application/json') return true
+  const [type = ''] = contentType.split(';', 1)
+  return jsonTypes.has(type.trim().toLowerCase()) && isUtf8(contentType.slice(type.length))
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
+/** What is wrong with a text that should have been JSON. The message is short and fit to be shown to the caller. */
+export class JsonError extends Error {
+  override readonly name = 'JsonError'
+}
 
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
@@ -39,13 +84,52 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Characters that are searched: a hostile body must not cost much more than an honest one. */
-const SEARCHED = 256 * 1024
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((each) => isDeeper(each, depth - 1))
+}
 
-const scalar = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
-/** All but control characters, the quote and the backslash. */
-const plain = /[ !#-[\]-\uffff]*/y
-const escaped = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y
+function tooDeep(depth: number): JsonError {
+  return new JsonError(`nested deeper than ${depth} levels`)
+}
+
+/** Counts the members of all objects and guards the depth. Whether the text is JSON is for `JSON.parse` to say. */
+function scan(text: string, depth: number): number {
+  let level = 0
+  let members = 0
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(text, at + 1)
+        break
+      case COLON:
+        members++
+        break
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        if (++level > depth) throw tooDeep(depth)
+        break
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        level--
+        break
+    }
+  }
+  return members
+}
+
+/** The position of the closing quote. `indexOf` runs over megabytes of base64 at the speed of memory. */
+function endOfString(text: string, start: number): number {
+  for (let from = start; ; ) {
+    const quote = text.indexOf('"', from)
+    if (quote < 0) return text.length
+    let run = quote
+    while (run > start && text.charCodeAt(run - 1) === BACKSLASH) run--
+    // An odd run of backslashes escapes the quote.
+    if ((quote - run) % 2 === 0) return quote
+    from = quote + 1
+  }
+}
 
 /**
  * Reads a text that is known to be faulty once more, slowly, and throws its first fault: engines do not reliably tell
@@ -122,24 +206,6 @@ function brief(key: string): string {
   return JSON.stringify(key.length > 40 ? `${key.slice(0, 40)}…` : key)
 }
 
-/**
- * Like `JSON.parse` on UTF-8 bytes, but refuses what two readers may understand differently (a key that comes twice,
- * broken UTF-8) and what hurts those who walk the value later (deep nesting).
- */
-export function parseJson(bytes: Uint8Array, { depth = 64 }: JsonLimits = {}): unknown {
-  const text = decodeUtf8(bytes)
-  const members = scan(text, depth)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throwFault(text)
-  }
-  // Of two members with the same key `JSON.parse` keeps one, so a value with fewer members than its text had two.
-  if (countMembers(value) !== members) throwFault(text)
-  return value
-}
-
 function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   let members = 0
@@ -149,64 +215,6 @@ function countMembers(value: unknown): number {
     for (const key of Object.keys(value)) members += 1 + countMembers((value as Record<string, unknown>)[key])
   }
   return members
-}
-
-const QUOTE = 0x22
-const COLON = 0x3a
-const OPEN_ARRAY = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-
-/** Counts the members of all objects and guards the depth. Whether the text is JSON is for `JSON.parse` to say. */
-function scan(text: string, depth: number): number {
-  let level = 0
-  let members = 0
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE:
-        at = endOfString(text, at + 1)
-        break
-      case COLON:
-        members++
-        break
-      case OPEN_OBJECT:
-      case OPEN_ARRAY:
-        if (++level > depth) throw tooDeep(depth)
-        break
-      case CLOSE_OBJECT:
-      case CLOSE_ARRAY:
-        level--
-        break
-    }
-  }
-  return members
-}
-
-/** The position of the closing quote. `indexOf` runs over megabytes of base64 at the speed of memory. */
-function endOfString(text: string, start: number): number {
-  for (let from = start; ; ) {
-    const quote = text.indexOf('"', from)
-    if (quote < 0) return text.length
-    let run = quote
-    while (run > start && text.charCodeAt(run - 1) === BACKSLASH) run--
-    // An odd run of backslashes escapes the quote.
-    if ((quote - run) % 2 === 0) return quote
-    from = quote + 1
-  }
-}
-
-const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application/a2a+json', 'application/json-rpc'])
-
-const parameter = /;\s*([^\s;=]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;]*)/g
-
-/** Whether a `Content-Type` declares JSON that we read: one of the types in use, in UTF-8. */
-export function isJson(contentType: string | undefined): boolean {
-  if (contentType === undefined) return false
-  if (contentType === 'application/json') return true
-  const [type = ''] = contentType.split(';', 1)
-  return jsonTypes.has(type.trim().toLowerCase()) && isUtf8(contentType.slice(type.length))
 }
 
 function isUtf8(parameters: string): boolean {

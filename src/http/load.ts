@@ -1,21 +1,16 @@
-/**
- * How much a server is doing, so that it can refuse work before it runs out of memory. Counted by whoever holds the
- * port; asked, before a call is read, by whoever answers. Nothing of it takes more than an addition per request.
- */
-export interface Load {
-  /** A request has come. */
-  begin(): void
-  /** It is over, with so many bytes of its body taken. */
-  end(taken: number): void
-  /** Takes bytes of a body that is being read. False if there is no room for them. */
-  take(bytes: number): boolean
-  /** Whether there is no room for the work of one more call. */
-  isOver(): boolean
-  /** Tells when there begins to be no room, and when that has passed; until it is called back. */
-  watch(listener: (isOver: boolean, standing: Standing) => void): () => void
-  /** Stops looking at the memory. */
-  stop(): void
-}
+/** Milliseconds between two looks at the memory at the most: one timer for all requests. */
+const interval = 100
+
+/** So many bytes of bodies, and so many requests, may come between two looks. From half of the memory on, one. */
+const unseenBytes = 2 ** 20
+
+const unseenRequests = 16
+
+/** It comes and goes: it has passed when so many looks in a row have found room. */
+const calmLooks = 10
+
+/** Seconds after which a refused caller may try again. */
+export const retryAfterOverload = 1
 
 export interface LoadLimits {
   /** Requests at work at once, streams among them. */
@@ -36,18 +31,24 @@ export interface Standing {
   readonly memory: number
 }
 
-/** Seconds after which a refused caller may try again. */
-export const retryAfterOverload = 1
-
-/** Milliseconds between two looks at the memory at the most: one timer for all requests. */
-const interval = 100
-
-/** So many bytes of bodies, and so many requests, may come between two looks. From half of the memory on, one. */
-const unseenBytes = 2 ** 20
-const unseenRequests = 16
-
-/** It comes and goes: it has passed when so many looks in a row have found room. */
-const calmLooks = 10
+/**
+ * How much a server is doing, so that it can refuse work before it runs out of memory. Counted by whoever holds the
+ * port; asked, before a call is read, by whoever answers. Nothing of it takes more than an addition per request.
+ */
+export interface Load {
+  /** A request has come. */
+  begin(): void
+  /** It is over, with so many bytes of its body taken. */
+  end(taken: number): void
+  /** Takes bytes of a body that is being read. False if there is no room for them. */
+  take(bytes: number): boolean
+  /** Whether there is no room for the work of one more call. */
+  isOver(): boolean
+  /** Tells when there begins to be no room, and when that has passed; until it is called back. */
+  watch(listener: (isOver: boolean, standing: Standing) => void): () => void
+  /** Stops looking at the memory. */
+  stop(): void
+}
 
 export function createLoad({ requests, bodyBytes, memory }: LoadOptions): Load {
   const listeners = new Set<Parameters<Load['watch']>[0]>()

@@ -26,19 +26,6 @@ export function networkFailureOf(error: unknown, depth = 0): NetworkFailure {
   return networkFailureOf(cause, depth + 1)
 }
 
-const patterns: readonly (readonly [RegExp, NetworkFailure])[] = [
-  [/ERR_REQUEST_REFUSED/, 'guarded'],
-  [/ECONNREFUSED|ConnectionRefused/, 'connection-refused'],
-  [/ENOTFOUND|EAI_AGAIN/, 'name-not-found'],
-  [/EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|ERR_CONNECT_TIMEOUT/, 'host-unreachable'],
-  [/CERT|certificate|UNABLE_TO_VERIFY_LEAF_SIGNATURE/, 'certificate'],
-  [/ERR_SSL|EPROTO/, 'not-tls'],
-  [/HTTPParserError|HPE_|ERR_HTTP2_ERROR Protocol error/, 'not-http'],
-  [/ERR_INVALID_URL|unknown scheme|bad port/, 'bad-url'],
-  [/redirect count exceeded|too many redirects/i, 'redirect-loop'],
-  [/ECONNRESET|EPIPE|ERR_HTTP2_|UND_ERR_SOCKET|ERR_(BODY|HEADERS|TOTAL)_TIMEOUT/, 'connection-lost'],
-]
-
 /** Whether it is certain that nothing of the request reached anybody, so that sending it again repeats nothing. */
 export function isBeforeSending(failure: NetworkFailure): boolean {
   switch (failure) {
@@ -57,3 +44,16 @@ export function isBeforeSending(failure: NetworkFailure): boolean {
       return false
   }
 }
+
+const patterns: readonly (readonly [RegExp, NetworkFailure])[] = [
+  [/ERR_REQUEST_REFUSED/, 'guarded'],
+  [/ECONNREFUSED|ConnectionRefused/, 'connection-refused'],
+  [/ENOTFOUND|EAI_AGAIN/, 'name-not-found'],
+  [/EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|ERR_CONNECT_TIMEOUT/, 'host-unreachable'],
+  [/CERT|certificate|UNABLE_TO_VERIFY_LEAF_SIGNATURE/, 'certificate'],
+  [/ERR_SSL|EPROTO/, 'not-tls'],
+  [/HTTPParserError|HPE_|ERR_HTTP2_ERROR Protocol error/, 'not-http'],
+  [/ERR_INVALID_URL|unknown scheme|bad port/, 'bad-url'],
+  [/redirect count exceeded|too many redirects/i, 'redirect-loop'],
+  [/ECONNRESET|EPIPE|ERR_HTTP2_|UND_ERR_SOCKET|ERR_(BODY|HEADERS|TOTAL)_TIMEOUT/, 'connection-lost'],
+]

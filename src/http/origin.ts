@@ -19,10 +19,10 @@ export function originOf(
   return `${proto}://${host}${forwarded.prefix ?? ''}${incoming.base}`
 }
 
-interface Forwarded {
-  readonly host?: string | undefined
-  readonly proto?: 'http' | 'https' | undefined
-  readonly prefix?: string | undefined
+/** Whether only this machine can mean it: a host as it stands in a URL, or an address to listen on. */
+export function isLoopback(host: string): boolean {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  return bare === 'localhost' || bare === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(bare)
 }
 
 function readForwarded({ header }: Pick<Incoming, 'header'>): Forwarded {
@@ -32,6 +32,12 @@ function readForwarded({ header }: Pick<Incoming, 'header'>): Forwarded {
     proto: protoOf(standard.get('proto') ?? firstOf(header('x-forwarded-proto'))),
     prefix: prefixOf(firstOf(header('x-forwarded-prefix'))),
   }
+}
+
+interface Forwarded {
+  readonly host?: string | undefined
+  readonly proto?: 'http' | 'https' | undefined
+  readonly prefix?: string | undefined
 }
 
 /** The parameters of the element that the outermost proxy wrote (RFC 7239 §4). */
@@ -62,10 +68,4 @@ function prefixOf(value: string | undefined): string | undefined {
 function isHost(value: string | undefined): value is string {
   const isSafe = value !== undefined && /^(?:\w[\w.-]{0,252}|\[[\da-f:.]+\])(?::\d+)?$/i.test(value)
   return isSafe && URL.canParse(`http://${value}`)
-}
-
-/** Whether only this machine can mean it: a host as it stands in a URL, or an address to listen on. */
-export function isLoopback(host: string): boolean {
-  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
-  return bare === 'localhost' || bare === '::1' || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/.test(bare)
 }

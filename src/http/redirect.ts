@@ -1,5 +1,9 @@
 import { RequestRefused } from './address-guard.ts'
 
+const ofBody = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
+
+export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
 /** One request of those that redirects lead to. */
 export interface Hop {
   readonly url: URL
@@ -7,8 +11,6 @@ export interface Hop {
   readonly headers: Headers
   readonly body: Uint8Array | undefined
 }
-
-export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 /** Where a redirect leads, as the Fetch standard has it (§4.4), but with less trust in where that is. */
 export function nextHop(hop: Hop, status: number, location: string): Hop {
@@ -29,8 +31,6 @@ export function nextHop(hop: Hop, status: number, location: string): Hop {
   }
   return { url, method: becomesRead ? 'GET' : hop.method, headers, body: becomesRead ? undefined : hop.body }
 }
-
-const ofBody = ['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location']
 
 /** Any other header may be a credential, since keys have whatever name an agent chose for them. */
 function isForAnybody(name: string): boolean {

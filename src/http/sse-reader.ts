@@ -1,6 +1,18 @@
 import { unlessAborted, withDeadline } from '../base/abort.ts'
 import { systemTimers, type Timers } from '../base/clock.ts'
 
+/** The name of the field is held together with its text until the line ends. */
+const label = 'data: '.length
+
+export interface ReadEventsOptions {
+  /** Characters of one event. */
+  readonly limit: number
+  /** Milliseconds without a byte after which nobody is believed to be there any more. */
+  readonly idle: number
+  readonly signal: AbortSignal
+  readonly timers?: Timers
+}
+
 /** A server-sent event as it came. */
 export interface ReadEvent {
   readonly id?: string
@@ -10,15 +22,32 @@ export interface ReadEvent {
   readonly data: string
 }
 
-export class EventTooLarge extends Error {
-  override readonly name = 'EventTooLarge'
-  constructor(limit: number) {
-    super(`an event is longer than ${limit} characters`)
-  }
+/** An event, of which the last may lack its end. */
+export interface LastEvent extends ReadEvent {
+  /** The stream ended in the middle of it: it may be whole, as some servers forget the empty line, or half. */
+  readonly isCut?: boolean
 }
 
-/** The name of the field is held together with its text until the line ends. */
-const label = 'data: '.length
+/** The events of a stream, however it is cut into chunks. Who stops reading closes the connection. */
+export async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  { limit, idle, signal, timers = systemTimers }: ReadEventsOptions,
+): AsyncGenerator<LastEvent, void> {
+  const eventsIn = createEventParser(limit)
+  const decoder = new TextDecoder()
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await within(reader.read(), idle, signal, timers)
+      if (done) break
+      yield* eventsIn(decoder.decode(value, { stream: true }))
+    }
+    for (const event of eventsIn(`${decoder.decode()}\n\n`)) yield { ...event, isCut: true }
+  } finally {
+    // Of a stream that broke, there is nothing to cancel.
+    reader.cancel().catch(() => {})
+  }
+}
 
 /**
  * Reads server-sent events (WHATWG HTML §9.2.6) from text that may be cut anywhere: of each piece the events that end
@@ -54,19 +83,11 @@ export function createEventParser(limit: number): (piece: string) => Generator<R
   }
 }
 
-/** An event, of which the last may lack its end. */
-export interface LastEvent extends ReadEvent {
-  /** The stream ended in the middle of it: it may be whole, as some servers forget the empty line, or half. */
-  readonly isCut?: boolean
-}
-
-export interface ReadEventsOptions {
-  /** Characters of one event. */
-  readonly limit: number
-  /** Milliseconds without a byte after which nobody is believed to be there any more. */
-  readonly idle: number
-  readonly signal: AbortSignal
-  readonly timers?: Timers
+export class EventTooLarge extends Error {
+  override readonly name = 'EventTooLarge'
+  constructor(limit: number) {
+    super(`an event is longer than ${limit} characters`)
+  }
 }
 
 /** Proxies cut connections without telling either side; live servers send a comment now and then. */
@@ -76,27 +97,6 @@ export class StreamSilent extends Error {
   constructor(idle: number) {
     super(`nothing came for ${idle} ms`)
     this.idle = idle
-  }
-}
-
-/** The events of a stream, however it is cut into chunks. Who stops reading closes the connection. */
-export async function* readEvents(
-  body: ReadableStream<Uint8Array>,
-  { limit, idle, signal, timers = systemTimers }: ReadEventsOptions,
-): AsyncGenerator<LastEvent, void> {
-  const eventsIn = createEventParser(limit)
-  const decoder = new TextDecoder()
-  const reader = body.getReader()
-  try {
-    for (;;) {
-      const { done, value } = await within(reader.read(), idle, signal, timers)
-      if (done) break
-      yield* eventsIn(decoder.decode(value, { stream: true }))
-    }
-    for (const event of eventsIn(`${decoder.decode()}\n\n`)) yield { ...event, isCut: true }
-  } finally {
-    // Of a stream that broke, there is nothing to cancel.
-    reader.cancel().catch(() => {})
   }
 }
 

@@ -1,47 +1,16 @@
 import { systemTimers, type Timers } from '../base/clock.ts'
 
-/**
- * Joins what is ready together into one chunk: after an item it goes on pulling until the turn of the event loop is
- * over or the chunk is `limit` characters long. Beyond the chunk at most one item is pulled ahead.
- */
-export async function* joinReady(source: AsyncIterator<string>, limit: number): AsyncGenerator<string> {
-  /** Pulled, but not part of a chunk yet. Its end or failure is met when the next chunk begins. */
-  let pending: Promise<IteratorResult<string>> | undefined
-  let chunk = ''
-  let open = false
+/** To JSON and SSE these are like any other character, but many readers split lines at them: in Python, most. */
+const separators = /[\u0085\u2028\u2029]/
 
-  const pullMore = (): void => {
-    pending = source.next()
-    pending.then(append, ignore)
-  }
-  const append = ({ done, value }: IteratorResult<string>): void => {
-    if (!open || done) return
-    chunk += value
-    pending = undefined
-    if (chunk.length < limit) pullMore()
-  }
+const everySeparator = /[\u0085\u2028\u2029]/g
 
-  for (;;) {
-    const first: IteratorResult<string> = await (pending ?? source.next())
-    pending = undefined
-    if (first.done) return
-    chunk = first.value
-    open = true
-    if (chunk.length < limit) pullMore()
-    // Also when the chunk is full: a source that is always ready must not keep everybody else from their turn.
-    await endOfTurn()
-    open = false
-    yield chunk
-  }
-}
-
-const defer: (run: () => void) => unknown = globalThis.setImmediate ?? ((run) => setTimeout(run, 0))
-
-function endOfTurn(): Promise<void> {
-  return new Promise(defer)
-}
-
-function ignore(): void {}
+/** `no-transform` and `x-accel-buffering` keep proxies from holding events back. */
+export const sseHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const satisfies Record<string, string>
 
 export interface ServerSentEvent {
   readonly id?: number | string
@@ -51,23 +20,6 @@ export interface ServerSentEvent {
   /** One line, such as `oneLine` makes of JSON. */
   readonly data: string
 }
-
-export interface EventStreamOptions {
-  /** Milliseconds of silence after which a comment is sent, so that proxies keep the connection open. */
-  readonly heartbeat: number
-  /** Ends the stream and releases the source. */
-  readonly signal: AbortSignal
-  /** Characters after which a chunk is not joined further. */
-  readonly limit?: number
-  readonly timers?: Timers
-}
-
-/** `no-transform` and `x-accel-buffering` keep proxies from holding events back. */
-export const sseHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-transform',
-  'x-accel-buffering': 'no',
-} as const satisfies Record<string, string>
 
 export function eventText({ id, event, data, follows }: ServerSentEvent): string {
   const name = event === undefined ? '' : `event: ${event}\n`
@@ -81,12 +33,14 @@ export function oneLine(json: string): string {
   return separators.test(json) ? json.replace(everySeparator, escaped) : json
 }
 
-/** To JSON and SSE these are like any other character, but many readers split lines at them: in Python, most. */
-const separators = /[\u0085\u2028\u2029]/
-const everySeparator = /[\u0085\u2028\u2029]/g
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+export interface EventStreamOptions {
+  /** Milliseconds of silence after which a comment is sent, so that proxies keep the connection open. */
+  readonly heartbeat: number
+  /** Ends the stream and releases the source. */
+  readonly signal: AbortSignal
+  /** Characters after which a chunk is not joined further. */
+  readonly limit?: number
+  readonly timers?: Timers
 }
 
 /** What to write for a source of event texts: one chunk of what is ready together, heartbeats where it is silent. */
@@ -110,7 +64,7 @@ export function eventStream(
   if (signal.aborted) end()
 
   async function* chunks(): AsyncGenerator<string> {
-    const joined = joinReady(iterator, limit)
+    const joined = coalesce(iterator, limit)
     try {
       while (!over) {
         const next = joined.next()
@@ -164,7 +118,7 @@ export interface WithFirstOptions<T> {
  * Waits for the first item, so that a failure before it can still be answered as an error and not as a broken stream.
  * What comes back starts with that item.
  */
-export async function withFirst<T>(
+export async function awaitFirst<T>(
   source: AsyncIterable<T>,
   { patience, late, timers = systemTimers }: WithFirstOptions<T>,
 ): Promise<AsyncIterable<T>> {
@@ -188,6 +142,53 @@ export async function withFirst<T>(
     [Symbol.asyncIterator]: () => rest,
   }
   return rest
+}
+
+/**
+ * Joins what is ready together into one chunk: after an item it goes on pulling until the turn of the event loop is
+ * over or the chunk is `limit` characters long. Beyond the chunk at most one item is pulled ahead.
+ */
+export async function* coalesce(source: AsyncIterator<string>, limit: number): AsyncGenerator<string> {
+  /** Pulled, but not part of a chunk yet. Its end or failure is met when the next chunk begins. */
+  let pending: Promise<IteratorResult<string>> | undefined
+  let chunk = ''
+  let open = false
+
+  const pullMore = (): void => {
+    pending = source.next()
+    pending.then(append, ignore)
+  }
+  const append = ({ done, value }: IteratorResult<string>): void => {
+    if (!open || done) return
+    chunk += value
+    pending = undefined
+    if (chunk.length < limit) pullMore()
+  }
+
+  for (;;) {
+    const first: IteratorResult<string> = await (pending ?? source.next())
+    pending = undefined
+    if (first.done) return
+    chunk = first.value
+    open = true
+    if (chunk.length < limit) pullMore()
+    // Also when the chunk is full: a source that is always ready must not keep everybody else from their turn.
+    await endOfTurn()
+    open = false
+    yield chunk
+  }
+}
+
+function ignore(): void {}
+
+function endOfTurn(): Promise<void> {
+  return new Promise(defer)
+}
+
+const defer: (run: () => void) => unknown = globalThis.setImmediate ?? ((run) => setTimeout(run, 0))
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 /** Whether it is so within that many milliseconds. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withFirst } from './sse-writer.ts'
+import { awaitFirst } from './sse-writer.ts'
 
 const options = { patience: 10_000, late: () => -1 }
 
@@ -8,12 +8,12 @@ test('what comes back starts with the item that was waited for', async () => {
     yield 1
     yield 2
   }
-  expect(await Array.fromAsync(await withFirst(source(), options))).toEqual([1, 2])
+  expect(await Array.fromAsync(await awaitFirst(source(), options))).toEqual([1, 2])
 })
 
 test('an empty source stays empty', async () => {
   async function* source() {}
-  expect(await Array.fromAsync(await withFirst(source(), options))).toEqual([])
+  expect(await Array.fromAsync(await awaitFirst(source(), options))).toEqual([])
 })
 
 test('a failure before the first item is the failure of the call', async () => {
@@ -21,7 +21,7 @@ test('a failure before the first item is the failure of the call', async () => {
   async function* source(): AsyncGenerator<number> {
     throw new Error('no such task')
   }
-  await expect(withFirst(source(), options)).rejects.toThrow('no such task')
+  await expect(awaitFirst(source(), options)).rejects.toThrow('no such task')
 })
 
 test('a failure after the first item breaks the stream', async () => {
@@ -31,7 +31,7 @@ test('a failure after the first item breaks the stream', async () => {
   }
   const seen: number[] = []
   const read = async () => {
-    for await (const item of await withFirst(source(), options)) seen.push(item)
+    for await (const item of await awaitFirst(source(), options)) seen.push(item)
   }
   await expect(read()).rejects.toThrow('lost')
   expect(seen).toEqual([1])
@@ -47,7 +47,7 @@ test('the source is released although nobody read the first item', async () => {
       released = true
     }
   }
-  const rest = await withFirst(source(), options)
+  const rest = await awaitFirst(source(), options)
   await rest[Symbol.asyncIterator]().return?.()
   expect(released).toBe(true)
 })
@@ -59,7 +59,7 @@ test('there is a stream after a while although nothing has come, and a failure i
     if (fails) throw new Error('lost')
     yield 1
   }
-  const [working, failing] = [source(false), source(true)].map((each) => withFirst(each, { ...options, patience: 1 }))
+  const [working, failing] = [source(false), source(true)].map((each) => awaitFirst(each, { ...options, patience: 1 }))
   const streams = [await working, await failing]
   go.resolve()
   expect(await Promise.all(streams.map((stream) => Array.fromAsync(stream ?? [])))).toEqual([[1], [-1]])

@@ -4,6 +4,8 @@ import type { Principal } from '../protocol/model.ts'
 import { ownerOf } from '../protocol/principal.ts'
 import { createMemoryLimits, type LimitStore, type Rate, type Release, type Standing } from './limit-store.ts'
 
+const words: Readonly<Record<Kind, string>> = { turns: 'turns', streams: 'open streams', queued: 'waiting messages' }
+
 export interface Allowance {
   /** Calls of any kind; for a skill, messages to it. */
   readonly requests?: Rate
@@ -27,14 +29,14 @@ export interface LimitOptions {
   readonly store?: LimitStore
 }
 
-/** Of what one has places. */
-export type Kind = 'turns' | 'streams' | 'queued'
-
 /** A rate that was counted, by the name of its policy. */
 export interface Counted extends Standing {
   readonly policy: string
   readonly rate: Rate
 }
+
+/** Of what one has places. */
+export type Kind = 'turns' | 'streams' | 'queued'
 
 export interface Limits {
   /** Counts a call. The caller looks whether all are allowed. */
@@ -43,12 +45,6 @@ export interface Limits {
   countSkill(skill: string | undefined): Promise<void>
   /** Throws `rate-limited` if there is no place; give it back when it is over. Undefined if nobody counts. */
   hold(kind: Kind, principal: Principal, skill: string | undefined): Promise<Release | undefined>
-}
-
-interface Payer {
-  readonly policy: string
-  readonly key: string
-  readonly allowance: Allowance
 }
 
 export function createLimits(options: LimitOptions, logger: Logger): Limits {
@@ -112,8 +108,6 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
   }
 }
 
-const words: Readonly<Record<Kind, string>> = { turns: 'turns', streams: 'open streams', queued: 'waiting messages' }
-
 /** Throws what a caller is told who has asked too often. */
 export function requireAllowed(counted: readonly Counted[]): void {
   const [worst] = counted.filter(({ isAllowed }) => !isAllowed).sort((one, other) => other.retryAfter - one.retryAfter)
@@ -123,13 +117,19 @@ export function requireAllowed(counted: readonly Counted[]): void {
   throw tooMany(text, Math.max(retryAfter, 0.001), policy)
 }
 
-function tooMany(text: string, retryAfter: number, policy: string): A2AError {
-  return new A2AError('rate-limited', text, { retryAfter, metadata: { policy } })
-}
-
 function check({ requests, turns, streams, queued }: Allowance): void {
   for (const [name, value] of Object.entries({ ...requests, turns, streams, queued })) {
     if (value === undefined || (Number.isFinite(value) && value > 0)) continue
     throw new TypeError(`limits: expected ${name} to be a number above 0, got ${value}`)
   }
+}
+
+interface Payer {
+  readonly policy: string
+  readonly key: string
+  readonly allowance: Allowance
+}
+
+function tooMany(text: string, retryAfter: number, policy: string): A2AError {
+  return new A2AError('rate-limited', text, { retryAfter, metadata: { policy } })
 }

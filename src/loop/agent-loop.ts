@@ -2,33 +2,19 @@ import type { LanguageModelV4 } from '@ai-sdk/provider'
 import { lastValueFrom, type MonoTypeOperatorFunction, Observable, toArray } from 'rxjs'
 import type { Invocation } from '../agent/agent-function.ts'
 import type { OnTimeout } from '../agent/ask.ts'
-import { createVoice } from '../agent/turn-output.ts'
+import { createAgentEvents } from '../agent/turn-output.ts'
 import type { AgentExtension } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { clientToolsExtension } from '../protocol/extensions/client-tools.ts'
 import { type Artifact, type Message, type Part, type TaskStatus, timestampNow } from '../protocol/model.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import { type Watcher, watchedLoop } from './ask-model.ts'
-import { converse, type LoopEvent } from './run-loop.ts'
+import { type LoopEvent, runLoop } from './run-loop.ts'
 import type { Tool } from './tools/tool.ts'
 import { createToolbox, type ToolSource } from './tools/toolbox.ts'
 
-/** What events come to: the last status, and the artifacts as a whole. */
-function collect(events: readonly LoopEvent[]): { status: TaskStatus; artifacts: readonly Artifact[] } {
-  let status: TaskStatus = { state: 'completed', timestamp: timestampNow() }
-  const artifacts = new Map<string, Artifact>()
-  for (const event of events) {
-    if (event.type === 'status') {
-      status = event.status
-      continue
-    }
-    const { artifact, append } = event
-    const begun = append ? artifacts.get(artifact.artifactId) : undefined
-    const parts = begun ? [...begun.parts, ...artifact.parts] : artifact.parts
-    artifacts.set(artifact.artifactId, { ...begun, ...artifact, parts })
-  }
-  return { status, artifacts: [...artifacts.values()] }
-}
+/** A turn that waits for its caller may never be resumed: the oldest of so many are forgotten. */
+const maxRunning = 10_000
 
 export interface AgentLoopOptions {
   /** Of any provider of the AI SDK. */
@@ -65,6 +51,11 @@ export interface AgentLoopOptions {
   readonly onError?: (error: unknown, invocation: Invocation) => void
 }
 
+export interface LoopOutcome {
+  readonly status: TaskStatus
+  readonly artifacts: readonly Artifact[]
+}
+
 /** Model → tool calls → results → model, until done. `agent(card, loop)` makes an agent of it. */
 export interface AgentLoop {
   /** What the card of its agent says: that its caller may be asked for input, and to run tools. */
@@ -74,11 +65,6 @@ export interface AgentLoop {
   invokeSync(parts: readonly Part[], invocation: Invocation): Promise<LoopOutcome>
   /** Whether there was something to cancel. */
   cancel(taskId: string): boolean
-}
-
-export interface LoopOutcome {
-  readonly status: TaskStatus
-  readonly artifacts: readonly Artifact[]
 }
 
 export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
@@ -98,11 +84,11 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
     watcher: Watcher | undefined,
     emit: (event: LoopEvent) => void,
   ) {
-    const voice = createVoice(given)
+    const voice = createAgentEvents(given)
     try {
       const report = (error: unknown) => onError?.(error, given)
       const asked = { ...settings, history: history && (() => history(given)), report, watcher }
-      await converse(parts, given, asked, emit)
+      await runLoop(parts, given, asked, emit)
     } catch (error) {
       if (given.signal.aborted) return emit(voice.status('canceled'))
       onError?.(error, given)
@@ -143,14 +129,16 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   }
 }
 
-type Given = Invocation & { readonly signal: AbortSignal }
-
-/** A turn that waits for its caller may never be resumed: the oldest of so many are forgotten. */
-const maxRunning = 10_000
-
-function makeRoom(running: Map<string, AbortController>): void {
-  const [oldest] = running.keys()
-  if (running.size >= maxRunning && oldest !== undefined) running.delete(oldest)
+function readLimits(options: AgentLoopOptions) {
+  const limits = { ...defaults }
+  for (const name of Object.keys(defaults) as (keyof typeof defaults)[]) {
+    const value = options[name] ?? defaults[name]
+    if (typeof value !== 'number' || !(value >= 0)) {
+      throw new TypeError(`createAgentLoop(): expected ${name} to be a number from 0 on, got ${JSON.stringify(value)}`)
+    }
+    limits[name] = value
+  }
+  return { ...limits, onInputTimeout: options.onInputTimeout ?? ('fail' as const) }
 }
 
 const defaults = {
@@ -164,14 +152,26 @@ const defaults = {
   historyTokens: 8_000,
 }
 
-function readLimits(options: AgentLoopOptions) {
-  const limits = { ...defaults }
-  for (const name of Object.keys(defaults) as (keyof typeof defaults)[]) {
-    const value = options[name] ?? defaults[name]
-    if (typeof value !== 'number' || !(value >= 0)) {
-      throw new TypeError(`createAgentLoop(): expected ${name} to be a number from 0 on, got ${JSON.stringify(value)}`)
+type Given = Invocation & { readonly signal: AbortSignal }
+
+function makeRoom(running: Map<string, AbortController>): void {
+  const [oldest] = running.keys()
+  if (running.size >= maxRunning && oldest !== undefined) running.delete(oldest)
+}
+
+/** What events come to: the last status, and the artifacts as a whole. */
+function collect(events: readonly LoopEvent[]): { status: TaskStatus; artifacts: readonly Artifact[] } {
+  let status: TaskStatus = { state: 'completed', timestamp: timestampNow() }
+  const artifacts = new Map<string, Artifact>()
+  for (const event of events) {
+    if (event.type === 'status') {
+      status = event.status
+      continue
     }
-    limits[name] = value
+    const { artifact, append } = event
+    const begun = append ? artifacts.get(artifact.artifactId) : undefined
+    const parts = begun ? [...begun.parts, ...artifact.parts] : artifact.parts
+    artifacts.set(artifact.artifactId, { ...begun, ...artifact, parts })
   }
-  return { ...limits, onInputTimeout: options.onInputTimeout ?? ('fail' as const) }
+  return { status, artifacts: [...artifacts.values()] }
 }

@@ -15,74 +15,15 @@ import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import type { Part } from '../protocol/model.ts'
 import { observe, type Telemetry } from '../protocol/telemetry.ts'
 import {
-  type Brake,
-  type Hearing,
+  type AbortListeners,
   type ModelListener,
   type ModelStep,
+  type ModelTimeout,
   type ToolCall,
   takeStep,
 } from './model-stream.ts'
-import type { Response, Telling } from './output.ts'
+import type { LoopOutput, Response } from './output.ts'
 import type { Questions } from './questions.ts'
-
-export interface AskModelOptions {
-  /** Characters that it may say. */
-  readonly maxTextLength: number
-  readonly modelRetries: number
-  readonly report: (error: unknown) => void
-  readonly hearing: Hearing
-  readonly brake: Brake
-}
-
-/** What a model has said, or what the caller is told of it. */
-export type Asked = (ModelStep | { readonly failed: string }) & {
-  /** It was said to a process that is gone. */
-  readonly isRecalled?: true
-}
-
-/** Asks a model, and again if it has said nothing yet and its provider thinks that this makes sense. */
-function askModel(
-  model: LanguageModelV4,
-  options: LanguageModelV4CallOptions,
-  listener: ModelListener & { readonly hasSpoken: () => boolean },
-  limits: AskModelOptions,
-  attempt = 0,
-): Promise<Asked> {
-  return takeStep(model, options, listener, limits).catch(async (error): Promise<Asked> => {
-    const { brake, modelRetries, report } = limits
-    brake.signal.throwIfAborted()
-    report(error)
-    const hasSpoken = listener.hasSpoken()
-    if (!hasSpoken && attempt < modelRetries && isRetryable(error)) {
-      await pause(500 * 2 ** attempt, brake)
-      return await askModel(model, options, listener, limits, attempt + 1)
-    }
-    // What a provider says of its errors is not for callers: it may tell addresses and keys.
-    if (error instanceof A2AError) return { failed: error.message }
-    return { failed: hasSpoken ? 'The model broke off in its answer.' : 'The model could not be asked.' }
-  })
-}
-
-/** As the errors of providers say of themselves. */
-function isRetryable(error: unknown): boolean {
-  return error instanceof Error && 'isRetryable' in error && error.isRetryable === true
-}
-
-function pause(milliseconds: number, brake: Brake): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      release()
-      resolve()
-    }, milliseconds)
-    const release = brake.onStop((reason) => {
-      clearTimeout(timer)
-      reject(reason)
-    })
-  })
-}
-
-/** Whoever watches what a loop does: its turn, or, if it has none, who is handed in. */
-export type Watcher = Pick<Turn, 'observe' | 'trace'>
 
 export interface LoopWatch {
   readonly telemetry: Telemetry
@@ -90,7 +31,8 @@ export interface LoopWatch {
   readonly name: string
 }
 
-type Emit = (event: StatusEvent | ArtifactEvent) => void
+/** Whoever watches what a loop does: its turn, or, if it has none, who is handed in. */
+export type Watcher = Pick<Turn, 'observe' | 'trace'>
 
 /** A loop without an agent, seen as an agent that answers. */
 export function watchedLoop(
@@ -110,20 +52,6 @@ export function watchedLoop(
   })
 }
 
-/** A model that is asked. */
-function watchedModel(model: LanguageModelV4, watcher: Watcher, ask: () => Promise<Asked>): Promise<Asked> {
-  return watcher.observe({ type: 'model', provider: model.provider, model: model.modelId }, async (span) => {
-    const answer = await ask()
-    if ('failed' in answer) {
-      span?.end(new A2AError('invalid-agent-response', answer.failed))
-      return answer
-    }
-    const { inputTokens, outputTokens, finish } = answer
-    span?.learn({ inputTokens, outputTokens, finish })
-    return answer
-  })
-}
-
 /** A tool that is run. What went wrong may tell what the tool was given: it is not told. */
 export function watchedTool<T>(
   { toolName, toolCallId }: ToolCall,
@@ -140,10 +68,19 @@ export function watchedTool<T>(
   })
 }
 
+export interface AskModelOptions {
+  /** Characters that it may say. */
+  readonly maxTextLength: number
+  readonly modelRetries: number
+  readonly report: (error: unknown) => void
+  readonly hearing: ModelTimeout
+  readonly brake: AbortListeners
+}
+
 export interface AskingOptions extends AskModelOptions {
   readonly model: LanguageModelV4
   readonly response: Response
-  readonly telling: Telling
+  readonly telling: LoopOutput
   readonly questions: Questions
   /** What the model is told first. Who resumes a turn does not need it before there is something new to say. */
   readonly prepare: () => Promise<LanguageModelV4Message[]>
@@ -152,10 +89,16 @@ export interface AskingOptions extends AskModelOptions {
   readonly since: readonly LanguageModelV4Message[]
 }
 
+/** What a model has said, or what the caller is told of it. */
+export type Asked = (ModelStep | { readonly failed: string }) & {
+  /** It was said to a process that is gone. */
+  readonly isRecalled?: true
+}
+
 /** Gives what the model says next, and tells it, unless it was said to a process that is gone. */
 export type Asking = (tools: LanguageModelV4FunctionTool[]) => Promise<Asked>
 
-export function createAsking(options: AskingOptions, { journal, settled }: Invocation): Asking {
+export function createModelCaller(options: AskingOptions, { journal, settled }: Invocation): Asking {
   const { model, response, telling, questions, prepare, since, hearing, watcher } = options
   let before: LanguageModelV4Message[] | undefined
   let step = 0
@@ -227,12 +170,69 @@ export function createAsking(options: AskingOptions, { journal, settled }: Invoc
   }
 }
 
-/** What a model says is JSON, although its types do not tell. */
-async function journalled(journal: Journal, name: string, work: (mark: string) => Promise<Asked>): Promise<Asked> {
-  return (await journal(name, async (mark) => (await work(mark)) as unknown as JsonObject)) as unknown as Asked
-}
+type Emit = (event: StatusEvent | ArtifactEvent) => void
 
 function filePart({ mediaType, data }: LanguageModelV4File): Part {
   if (data.type === 'url') return { url: `${data.url}`, mediaType }
   return { raw: typeof data.data === 'string' ? data.data : toBase64(data.data), mediaType }
+}
+
+/** Asks a model, and again if it has said nothing yet and its provider thinks that this makes sense. */
+function askModel(
+  model: LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+  listener: ModelListener & { readonly hasSpoken: () => boolean },
+  limits: AskModelOptions,
+  attempt = 0,
+): Promise<Asked> {
+  return takeStep(model, options, listener, limits).catch(async (error): Promise<Asked> => {
+    const { brake, modelRetries, report } = limits
+    brake.signal.throwIfAborted()
+    report(error)
+    const hasSpoken = listener.hasSpoken()
+    if (!hasSpoken && attempt < modelRetries && isRetryable(error)) {
+      await pause(500 * 2 ** attempt, brake)
+      return await askModel(model, options, listener, limits, attempt + 1)
+    }
+    // What a provider says of its errors is not for callers: it may tell addresses and keys.
+    if (error instanceof A2AError) return { failed: error.message }
+    return { failed: hasSpoken ? 'The model broke off in its answer.' : 'The model could not be asked.' }
+  })
+}
+
+/** As the errors of providers say of themselves. */
+function isRetryable(error: unknown): boolean {
+  return error instanceof Error && 'isRetryable' in error && error.isRetryable === true
+}
+
+function pause(milliseconds: number, brake: AbortListeners): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      release()
+      resolve()
+    }, milliseconds)
+    const release = brake.onStop((reason) => {
+      clearTimeout(timer)
+      reject(reason)
+    })
+  })
+}
+
+/** A model that is asked. */
+function watchedModel(model: LanguageModelV4, watcher: Watcher, ask: () => Promise<Asked>): Promise<Asked> {
+  return watcher.observe({ type: 'model', provider: model.provider, model: model.modelId }, async (span) => {
+    const answer = await ask()
+    if ('failed' in answer) {
+      span?.end(new A2AError('invalid-agent-response', answer.failed))
+      return answer
+    }
+    const { inputTokens, outputTokens, finish } = answer
+    span?.learn({ inputTokens, outputTokens, finish })
+    return answer
+  })
+}
+
+/** What a model says is JSON, although its types do not tell. */
+async function journalled(journal: Journal, name: string, work: (mark: string) => Promise<Asked>): Promise<Asked> {
+  return (await journal(name, async (mark) => (await work(mark)) as unknown as JsonObject)) as unknown as Asked
 }

@@ -11,14 +11,14 @@ import type {
 import { A2AError } from '../protocol/errors.ts'
 
 /** Who must know when a signal aborts. One listener for all of them: those of a signal cost more than a step does. */
-export interface Brake {
+export interface AbortListeners {
   readonly signal: AbortSignal
   /** Gives the means to call it off. */
   onStop(act: (reason: unknown) => void): () => void
   close(): void
 }
 
-export function createBrake(signal: AbortSignal): Brake {
+export function createAbortListeners(signal: AbortSignal): AbortListeners {
   const acts = new Set<(reason: unknown) => void>()
   const stop = () => {
     for (const act of [...acts]) act(signal.reason)
@@ -36,7 +36,7 @@ export function createBrake(signal: AbortSignal): Brake {
 }
 
 /** Cuts a model off that says nothing any more, or that nobody wants to hear. After that it is not asked again. */
-export interface Hearing {
+export interface ModelTimeout {
   readonly signal: AbortSignal
   /** From now on, until it is told to rest, silence counts. */
   listen(): void
@@ -48,7 +48,7 @@ export interface Hearing {
 }
 
 /** Cut between one and two times that silence: a word costs no more than being counted. */
-export function createHearing(brake: Brake, silence: number): Hearing {
+export function createHearing(brake: AbortListeners, silence: number): ModelTimeout {
   const controller = new AbortController()
   let timer: ReturnType<typeof setInterval> | undefined
   let isListening = false
@@ -73,7 +73,7 @@ export function createHearing(brake: Brake, silence: number): Hearing {
   }
 
   const release = brake.onStop(cut)
-  const hearing: Hearing = {
+  const hearing: ModelTimeout = {
     signal: controller.signal,
     whenCut: undefined,
     listen() {
@@ -93,6 +93,19 @@ export function createHearing(brake: Brake, silence: number): Hearing {
   return hearing
 }
 
+export interface ModelListener {
+  readonly onText: (delta: string) => void
+  readonly onReasoning: (text: string) => void
+  readonly onFile: (file: LanguageModelV4File) => void
+}
+
+export interface ToolCall {
+  readonly toolCallId: string
+  readonly toolName: string
+  readonly input: string
+  readonly providerMetadata?: SharedV4ProviderMetadata
+}
+
 /** What a model has said in one go. It is JSON, so that it can be stored. */
 export interface ModelStep {
   /** Without its calls. */
@@ -104,19 +117,6 @@ export interface ModelStep {
   readonly finish: string
 }
 
-export interface ToolCall {
-  readonly toolCallId: string
-  readonly toolName: string
-  readonly input: string
-  readonly providerMetadata?: SharedV4ProviderMetadata
-}
-
-export interface ModelListener {
-  readonly onText: (delta: string) => void
-  readonly onReasoning: (text: string) => void
-  readonly onFile: (file: LanguageModelV4File) => void
-}
-
 /**
  * Asks the model once, and tells what it says while it says it. It may say so many characters. One function: every word
  * of the model comes through here.
@@ -125,7 +125,7 @@ export async function takeStep(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
   { onText, onReasoning, onFile }: ModelListener,
-  { hearing, maxTextLength }: { readonly hearing: Hearing; readonly maxTextLength: number },
+  { hearing, maxTextLength }: { readonly hearing: ModelTimeout; readonly maxTextLength: number },
 ): Promise<ModelStep> {
   const calls: ToolCall[] = []
   const said: ModelStep['said'] = []
@@ -204,7 +204,7 @@ export async function takeStep(
 function open(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
-  hearing: Hearing,
+  hearing: ModelTimeout,
 ): Promise<LanguageModelV4StreamResult> {
   return new Promise((resolve, reject) => {
     hearing.signal.throwIfAborted()

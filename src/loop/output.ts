@@ -1,4 +1,4 @@
-import type { Voice } from '../agent/turn-output.ts'
+import type { AgentEvents } from '../agent/turn-output.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import { type Artifact, timestampNow } from '../protocol/model.ts'
@@ -49,14 +49,8 @@ export function createResponse(artifactId: string, emit: (event: ArtifactEvent) 
   }
 }
 
-/**
- * The name under which the message of a status says, in its metadata, that it only tells how far the agent is: `type` is
- * `reasoning` or `tool`, with `tool` and `toolCallId`. Models are not told it as something that was said.
- */
-export const progressNote = 'https://parley.dev/ext/progress/v1'
-
 /** Tells the caller what there is beside the answer. Within a step of the journal it is told with the mark of the step. */
-export interface Telling {
+export interface LoopOutput {
   progress(text: string, note: JsonObject, mark: string | undefined): void
   /** The nth that this call, or this step of the model, has brought. */
   artifact(of: string, n: number, given: Pick<Artifact, 'name' | 'parts'>, mark: string | undefined): void
@@ -64,10 +58,10 @@ export interface Telling {
 
 /** What is brought is named after the answer, of which there is one. */
 export function createTelling(
-  voice: Voice,
+  voice: AgentEvents,
   answerId: string,
   emit: (event: StatusEvent | ArtifactEvent) => void,
-): Telling {
+): LoopOutput {
   return {
     progress(text, note, step) {
       const message = { ...voice.message(text), metadata: { [progressNote]: note } }
@@ -80,3 +74,9 @@ export function createTelling(
     },
   }
 }
+
+/**
+ * The name under which the message of a status says, in its metadata, that it only tells how far the agent is: `type` is
+ * `reasoning` or `tool`, with `tool` and `toolCallId`. Models are not told it as something that was said.
+ */
+export const progressNote = 'https://parley.dev/ext/progress/v1'

@@ -2,23 +2,6 @@ import type { LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/prov
 import type { Message, Part } from '../protocol/model.ts'
 import { progressNote } from './output.ts'
 
-/** A part as models are shown it: files as files, everything else as text. */
-export function toModelContent(part: Part) {
-  const { mediaType = 'application/octet-stream', filename } = part
-  const about = { type: 'file' as const, mediaType, ...(filename !== undefined && { filename }) }
-  if ('raw' in part) return { ...about, data: { type: 'data' as const, data: part.raw } }
-  if ('url' in part && /^https?:/i.test(part.url) && URL.canParse(part.url)) {
-    return { ...about, data: { type: 'url' as const, url: new URL(part.url) } }
-  }
-  return { type: 'text' as const, text: asText(part) }
-}
-
-export function asText(part: Part): string {
-  if ('text' in part) return part.text
-  if ('data' in part) return JSON.stringify(part.data)
-  return 'url' in part ? part.url : `[${part.filename ?? 'a file'}]`
-}
-
 export interface PromptOptions {
   readonly instructions: string | undefined
   readonly history: readonly Message[]
@@ -36,18 +19,21 @@ export function createPrompt({ instructions, history, parts, historyTokens }: Pr
   ]
 }
 
-/** How far the agent was is no part of what was said; nor is what says nothing, which some providers refuse. */
-function isSaid({ metadata, parts }: Message): boolean {
-  return metadata?.[progressNote] === undefined && parts.some((part) => asText(part) !== '')
+/** A part as models are shown it: files as files, everything else as text. */
+export function toModelContent(part: Part) {
+  const { mediaType = 'application/octet-stream', filename } = part
+  const about = { type: 'file' as const, mediaType, ...(filename !== undefined && { filename }) }
+  if ('raw' in part) return { ...about, data: { type: 'data' as const, data: part.raw } }
+  if ('url' in part && /^https?:/i.test(part.url) && URL.canParse(part.url)) {
+    return { ...about, data: { type: 'url' as const, url: new URL(part.url) } }
+  }
+  return { type: 'text' as const, text: asText(part) }
 }
 
-function toModelMessage({ role, parts }: Message): LanguageModelV4Message {
-  if (role === 'user') return userMessage(parts)
-  return { role: 'assistant', content: [{ type: 'text', text: parts.map(asText).join('\n') }] }
-}
-
-function userMessage(parts: readonly Part[]): LanguageModelV4Message {
-  return { role: 'user', content: parts.map(toModelContent) }
+export function asText(part: Part): string {
+  if ('text' in part) return part.text
+  if ('data' in part) return JSON.stringify(part.data)
+  return 'url' in part ? part.url : `[${part.filename ?? 'a file'}]`
 }
 
 /** The oldest are left out first. */
@@ -61,4 +47,18 @@ function newestWithin(messages: readonly LanguageModelV4Message[], tokens: numbe
     first--
   }
   return messages.slice(first)
+}
+
+/** How far the agent was is no part of what was said; nor is what says nothing, which some providers refuse. */
+function isSaid({ metadata, parts }: Message): boolean {
+  return metadata?.[progressNote] === undefined && parts.some((part) => asText(part) !== '')
+}
+
+function toModelMessage({ role, parts }: Message): LanguageModelV4Message {
+  if (role === 'user') return userMessage(parts)
+  return { role: 'assistant', content: [{ type: 'text', text: parts.map(asText).join('\n') }] }
+}
+
+function userMessage(parts: readonly Part[]): LanguageModelV4Message {
+  return { role: 'user', content: parts.map(toModelContent) }
 }

@@ -1,7 +1,7 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import type { Invocation } from '../agent/agent-function.ts'
 import { answerGone, type OnTimeout, type Waiting } from '../agent/ask.ts'
-import type { Voice } from '../agent/turn-output.ts'
+import type { AgentEvents } from '../agent/turn-output.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { StatusEvent } from '../protocol/events.ts'
 import { clientTools, inputRequestIn, toolResult, toolUse } from '../protocol/extensions/client-tools.ts'
@@ -16,15 +16,7 @@ export interface Questions {
   hasSecret(): boolean
 }
 
-export interface InputPolicy {
-  /** Milliseconds. */
-  readonly inputTimeout: number
-  readonly onInputTimeout: OnTimeout
-}
-
-type Asking = Pick<Invocation, 'answerTo' | 'turn'> & InputPolicy
-
-export function createQuestions(voice: Voice, asking: Asking, emit: (event: StatusEvent) => void): Questions {
+export function createQuestions(voice: AgentEvents, asking: Asking, emit: (event: StatusEvent) => void): Questions {
   const { answerTo, turn, inputTimeout, onInputTimeout } = asking
   const used = new Set((turn?.history ?? []).map((message) => inputRequestIn(message)?.requestId))
   let last: Promise<unknown> = Promise.resolve()
@@ -76,6 +68,14 @@ export function createQuestions(voice: Voice, asking: Asking, emit: (event: Stat
     },
   }
 }
+
+export interface InputPolicy {
+  /** Milliseconds. */
+  readonly inputTimeout: number
+  readonly onInputTimeout: OnTimeout
+}
+
+type Asking = Pick<Invocation, 'answerTo' | 'turn'> & InputPolicy
 
 function waiting(timeout: number, onTimeout: OnTimeout): Waiting {
   const since = Date.now()

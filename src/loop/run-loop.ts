@@ -1,11 +1,11 @@
 import type { LanguageModelV4, LanguageModelV4FunctionTool, LanguageModelV4Message } from '@ai-sdk/provider'
 import type { Invocation } from '../agent/agent-function.ts'
-import { createVoice } from '../agent/turn-output.ts'
+import { createAgentEvents } from '../agent/turn-output.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import type { Message, Part } from '../protocol/model.ts'
-import { createAsking, type Watcher } from './ask-model.ts'
-import { createBrake, createHearing } from './model-stream.ts'
+import { createModelCaller, type Watcher } from './ask-model.ts'
+import { createAbortListeners, createHearing } from './model-stream.ts'
 import { createResponse, createTelling } from './output.ts'
 import { createPrompt } from './prompt.ts'
 import { createQuestions, type InputPolicy } from './questions.ts'
@@ -13,8 +13,6 @@ import { callTool } from './tools/call-tool.ts'
 import { readCall, reminderOf } from './tools/run-tool.ts'
 import { inputJsonSchema, type Tool } from './tools/tool.ts'
 import type { Toolbox } from './tools/toolbox.ts'
-
-export type LoopEvent = StatusEvent | ArtifactEvent
 
 export interface ConverseOptions extends InputPolicy {
   readonly model: LanguageModelV4
@@ -33,8 +31,10 @@ export interface ConverseOptions extends InputPolicy {
   readonly watcher: Watcher | undefined
 }
 
+export type LoopEvent = StatusEvent | ArtifactEvent
+
 /** Lets the model speak and call tools until it has nothing more to call for, and tells it all as events. */
-export async function converse(
+export async function runLoop(
   parts: readonly Part[],
   invocation: Invocation & { readonly signal: AbortSignal },
   options: ConverseOptions,
@@ -42,17 +42,20 @@ export async function converse(
 ): Promise<void> {
   const { toolbox, maxSteps, maxToolCalls, toolTimeout, watcher } = options
   const { taskId, contextId, turn, signal, journal, newArtifactId = randomId, isReplaying, trace } = invocation
-  const voice = createVoice(invocation)
+  const voice = createAgentEvents(invocation)
   const response = createResponse(newArtifactId(), emit)
   const telling = createTelling(voice, response.artifactId, emit)
-  const brake = createBrake(signal)
+  const brake = createAbortListeners(signal)
   const hearing = createHearing(brake, options.modelTimeout)
   const questions = createQuestions(voice, { ...invocation, ...options }, emit)
   const usage = { inputTokens: 0, outputTokens: 0, steps: 0, toolCalls: 0 }
   /** What was said since the message came. */
   const since: LanguageModelV4Message[] = []
   const prepare = async () => createPrompt({ ...options, history: await historyOf(invocation, options), parts })
-  const ask = createAsking({ ...options, response, telling, questions, hearing, brake, prepare, since }, invocation)
+  const ask = createModelCaller(
+    { ...options, response, telling, questions, hearing, brake, prepare, since },
+    invocation,
+  )
   const shop = { taskId, contextId, turn, journal, telling, brake, toolTimeout, watcher, trace }
   const calling = { ...shop, questions, isReplaying }
 
@@ -100,6 +103,10 @@ export async function converse(
   }
 }
 
+function randomId(): string {
+  return crypto.randomUUID()
+}
+
 async function historyOf({ history = [], earlier }: Invocation, options: ConverseOptions): Promise<readonly Message[]> {
   if (options.history) return await options.history()
   return earlier && options.historyTokens > 0 ? [...(await earlier()), ...history] : history
@@ -110,8 +117,4 @@ function offer(tool: Tool): LanguageModelV4FunctionTool {
   // JSON Schema, whichever of its types describes it.
   const inputSchema = inputJsonSchema(tool) as LanguageModelV4FunctionTool['inputSchema']
   return { type: 'function', name, ...(description !== undefined && { description }), inputSchema }
-}
-
-function randomId(): string {
-  return crypto.randomUUID()
 }

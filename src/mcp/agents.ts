@@ -4,13 +4,13 @@ import type { ConnectOptions, Target } from '../client/options.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { Service } from '../protocol/service.ts'
 
-/** An agent whose skills are to be tools: an address or whatever `connect` takes, a client, or a service with its card. */
-export type McpAgent = Target | Client | CardedService
-
 export interface CardedService {
   readonly card: AgentCard
   readonly service: Service
 }
+
+/** An agent whose skills are to be tools: an address or whatever `connect` takes, a client, or a service with its card. */
+export type McpAgent = Target | Client | CardedService
 
 /** One agent, several, or several by what stands before the names of their tools. */
 export type McpAgents = McpAgent | readonly McpAgent[] | { readonly [prefix: string]: McpAgent }
@@ -35,17 +35,17 @@ export async function openAgents(agents: McpAgents, options: ConnectOptions): Pr
   )
 }
 
-async function open(agent: McpAgent, options: ConnectOptions): Promise<Client> {
-  if (isClient(agent)) return agent
-  if (isCarded(agent)) return createClient({ ...agent, explain: () => ({ steps: [], door: undefined, lines: [] }) })
-  return await connect(agent, options)
-}
-
 /** Everything that is an agent has one of these; what is neither has agents by their prefixes. */
 function isOne(agents: McpAgents): agents is McpAgent {
   if (typeof agents !== 'object' || agents instanceof URL) return true
   if (Array.isArray(agents)) return false
   return 'service' in agents || 'fetch' in agents || 'name' in agents
+}
+
+async function open(agent: McpAgent, options: ConnectOptions): Promise<Client> {
+  if (isClient(agent)) return agent
+  if (isCarded(agent)) return createClient({ ...agent, explain: () => ({ steps: [], endpoint: undefined, lines: [] }) })
+  return await connect(agent, options)
 }
 
 function isClient(agent: McpAgent): agent is Client {

@@ -16,7 +16,105 @@ import type { Outcome } from '../protocol/service.ts'
 import { answerOf, followTask, type Question, questionIn, textForm } from './follow-task.ts'
 import type { SkillTool } from './skill-tools.ts'
 
-type Block = CallToolResult['content'][number]
+/** What comes back with the answer to a question. It is signed: who holds it can neither read nor change it unseen. */
+export interface Asked {
+  readonly tool: string
+  readonly taskId: string
+  readonly requestId?: string
+  readonly isForm: boolean
+  /** Of the message that answers: an answer that is sent twice is one. */
+  readonly messageId: string
+}
+
+export interface ToolCall {
+  readonly tool: SkillTool
+  readonly answerTool: string
+  readonly given: JsonObject
+  readonly context: ServerContext
+  readonly capabilities: ClientCapabilities | undefined
+  readonly mcp: typeof import('@modelcontextprotocol/server')
+  readonly state: RequestStateCodec<Asked>
+  readonly maxResult: number
+  readonly onError: (error: unknown) => void
+}
+
+/** Has an agent do what a tool of MCP is called for. Whatever goes wrong is a result. */
+export async function callTool(call: ToolCall): Promise<Result> {
+  const { tool, given, context, mcp, onError } = call
+  const { signal } = context.mcpReq
+  try {
+    const asked = context.mcpReq.requestState<Asked>()
+    if (asked) return await goOn(call, asked)
+    const taskId = tool.skill === undefined ? `${given.taskId}` : undefined
+    if (taskId === undefined)
+      return await follow(call, tool.toInput(given), { ...(tool.skill && { skill: tool.skill }) })
+    const { status } = await tool.client.task(taskId).get({ signal })
+    const { requestId } = questionIn(status.message)
+    return await follow(call, answerOf(`${given.answer}`, requestId), { taskId })
+  } catch (error) {
+    if (error instanceof mcp.ProtocolError) throw error
+    onError(error)
+    return failureOf(error)
+  }
+}
+
+type Result = CallToolResult | InputRequiredResult
+
+/** The person has answered, or not. */
+async function goOn(call: ToolCall, asked: Asked): Promise<Result> {
+  const { tool, context, mcp } = call
+  if (asked.tool !== tool.name) return failed('The answer is for another tool.')
+  const { taskId, requestId, isForm, messageId } = asked
+  const answer = mcp.inputResponse(context.mcpReq.inputResponses, 'answer')
+  if (answer.kind !== 'elicit' || answer.action !== 'accept') {
+    await tool.client
+      .task(taskId)
+      .cancel()
+      .catch(() => {})
+    return failed('The question of the agent was not answered, and its task is canceled.')
+  }
+  const content = (answer.content ?? {}) as JsonObject
+  const said = isForm ? content : (content.answer ?? '')
+  return await follow(call, answerOf(said, requestId), { taskId, messageId })
+}
+
+/** Errors are results: the model can put them right, or tell the user. */
+function failed(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+async function follow(
+  call: ToolCall,
+  input: Parameters<typeof followTask>[0]['input'],
+  options: SendOptions,
+): Promise<Result> {
+  const { tool, context } = call
+  const { signal, notify, _meta } = context.mcpReq
+  const progressToken = _meta?.progressToken
+  let progress = 0
+  const onProgress = (message: string) => {
+    if (progressToken === undefined) return
+    const params = { progressToken, progress: ++progress, message: message.slice(0, 1_000) }
+    // Who has left needs no progress.
+    void notify({ method: 'notifications/progress', params }).catch(() => {})
+  }
+  const headers = traceHeaders(traceIn(_meta))
+  const outcome = await followTask({ client: tool.client, input, options: { ...options, headers }, signal, onProgress })
+  return outcome.type === 'message' ? await bounded(outcome, call) : await resultOf(outcome.task, call)
+}
+
+/** Where MCP has the trace of a caller. */
+function traceIn(meta: Readonly<Record<string, unknown>> | undefined): Trace | undefined {
+  const word = (name: string) => (typeof meta?.[name] === 'string' ? meta[name] : undefined)
+  return readTrace(word('traceparent'), () => word('tracestate'))
+}
+
+async function bounded(outcome: Outcome, { tool, maxResult }: ToolCall): Promise<CallToolResult> {
+  const result = await toResult(outcome, tool.skill, tool.output !== undefined)
+  const { length } = JSON.stringify(result)
+  if (length <= maxResult) return result
+  return failed(`The result has ${length} bytes, more than ${maxResult}: ask the agent for less.`)
+}
 
 /** What an agent has answered, or the artifacts and the last word of a task that is completed. */
 async function toResult(outcome: Outcome, skill: string | undefined, isTyped: boolean): Promise<CallToolResult> {
@@ -26,17 +124,6 @@ async function toResult(outcome: Outcome, skill: string | undefined, isTyped: bo
   const about = { content, _meta: { ...(taskId && { taskId }), ...(contextId && { contextId }) } }
   if (!isTyped) return about
   return { ...about, structuredContent: outputOf(reply, skill ?? '') }
-}
-
-/** Errors are results: the model can put them right, or tell the user. */
-function failed(text: string): CallToolResult {
-  return { content: [{ type: 'text', text }], isError: true }
-}
-
-/** Only what was written for callers is told. */
-function failureOf(error: unknown): CallToolResult {
-  if (!(error instanceof A2AError)) return failed('The agent could not be asked.')
-  return failed([error.message, error.hint].filter(Boolean).join('\n'))
 }
 
 function partsOf(reply: Reply): readonly { readonly part: Part; readonly place: string }[] {
@@ -72,96 +159,10 @@ function toBlock(part: Part, place: string): Block {
   return { type: 'resource', resource: { uri, blob: part.raw, ...mime } }
 }
 
+type Block = CallToolResult['content'][number]
+
 function placeOf(reply: Reply) {
   return { taskId: reply.task?.id, contextId: reply.contextId }
-}
-
-/** What comes back with the answer to a question. It is signed: who holds it can neither read nor change it unseen. */
-export interface Asked {
-  readonly tool: string
-  readonly taskId: string
-  readonly requestId?: string
-  readonly isForm: boolean
-  /** Of the message that answers: an answer that is sent twice is one. */
-  readonly messageId: string
-}
-
-export interface ToolCall {
-  readonly tool: SkillTool
-  readonly answerTool: string
-  readonly given: JsonObject
-  readonly context: ServerContext
-  readonly capabilities: ClientCapabilities | undefined
-  readonly mcp: typeof import('@modelcontextprotocol/server')
-  readonly state: RequestStateCodec<Asked>
-  readonly maxResult: number
-  readonly onError: (error: unknown) => void
-}
-
-type Result = CallToolResult | InputRequiredResult
-
-/** Has an agent do what a tool of MCP is called for. Whatever goes wrong is a result. */
-export async function callTool(call: ToolCall): Promise<Result> {
-  const { tool, given, context, mcp, onError } = call
-  const { signal } = context.mcpReq
-  try {
-    const asked = context.mcpReq.requestState<Asked>()
-    if (asked) return await goOn(call, asked)
-    const taskId = tool.skill === undefined ? `${given.taskId}` : undefined
-    if (taskId === undefined)
-      return await follow(call, tool.toInput(given), { ...(tool.skill && { skill: tool.skill }) })
-    const { status } = await tool.client.task(taskId).get({ signal })
-    const { requestId } = questionIn(status.message)
-    return await follow(call, answerOf(`${given.answer}`, requestId), { taskId })
-  } catch (error) {
-    if (error instanceof mcp.ProtocolError) throw error
-    onError(error)
-    return failureOf(error)
-  }
-}
-
-/** The person has answered, or not. */
-async function goOn(call: ToolCall, asked: Asked): Promise<Result> {
-  const { tool, context, mcp } = call
-  if (asked.tool !== tool.name) return failed('The answer is for another tool.')
-  const { taskId, requestId, isForm, messageId } = asked
-  const answer = mcp.inputResponse(context.mcpReq.inputResponses, 'answer')
-  if (answer.kind !== 'elicit' || answer.action !== 'accept') {
-    await tool.client
-      .task(taskId)
-      .cancel()
-      .catch(() => {})
-    return failed('The question of the agent was not answered, and its task is canceled.')
-  }
-  const content = (answer.content ?? {}) as JsonObject
-  const said = isForm ? content : (content.answer ?? '')
-  return await follow(call, answerOf(said, requestId), { taskId, messageId })
-}
-
-async function follow(
-  call: ToolCall,
-  input: Parameters<typeof followTask>[0]['input'],
-  options: SendOptions,
-): Promise<Result> {
-  const { tool, context } = call
-  const { signal, notify, _meta } = context.mcpReq
-  const progressToken = _meta?.progressToken
-  let progress = 0
-  const onProgress = (message: string) => {
-    if (progressToken === undefined) return
-    const params = { progressToken, progress: ++progress, message: message.slice(0, 1_000) }
-    // Who has left needs no progress.
-    void notify({ method: 'notifications/progress', params }).catch(() => {})
-  }
-  const headers = traceHeaders(traceIn(_meta))
-  const outcome = await followTask({ client: tool.client, input, options: { ...options, headers }, signal, onProgress })
-  return outcome.type === 'message' ? await bounded(outcome, call) : await resultOf(outcome.task, call)
-}
-
-/** Where MCP has the trace of a caller. */
-function traceIn(meta: Readonly<Record<string, unknown>> | undefined): Trace | undefined {
-  const word = (name: string) => (typeof meta?.[name] === 'string' ? meta[name] : undefined)
-  return readTrace(word('traceparent'), () => word('tracestate'))
 }
 
 async function resultOf(task: Task, call: ToolCall): Promise<Result> {
@@ -216,9 +217,8 @@ function canElicit(capabilities: ClientCapabilities | undefined): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
-async function bounded(outcome: Outcome, { tool, maxResult }: ToolCall): Promise<CallToolResult> {
-  const result = await toResult(outcome, tool.skill, tool.output !== undefined)
-  const { length } = JSON.stringify(result)
-  if (length <= maxResult) return result
-  return failed(`The result has ${length} bytes, more than ${maxResult}: ask the agent for less.`)
+/** Only what was written for callers is told. */
+function failureOf(error: unknown): CallToolResult {
+  if (!(error instanceof A2AError)) return failed('The agent could not be asked.')
+  return failed([error.message, error.hint].filter(Boolean).join('\n'))
 }

@@ -9,6 +9,9 @@ import { type Message, textOf } from '../protocol/model.ts'
 import type { Outcome } from '../protocol/service.ts'
 import { isInterrupted } from '../protocol/states.ts'
 
+/** Milliseconds that a call which is canceled waits to learn of which task. */
+const patience = 10_000
+
 export interface Following {
   readonly client: Client
   readonly input: Input
@@ -17,9 +20,6 @@ export interface Following {
   readonly signal: AbortSignal
   readonly onProgress: (text: string) => void
 }
-
-/** Milliseconds that a call which is canceled waits to learn of which task. */
-const patience = 10_000
 
 /** Tells an agent something and follows what comes of it until it rests. Whoever cancels the call cancels the task. */
 export async function followTask({ client, input, options, signal, onProgress }: Following): Promise<Outcome> {
@@ -58,28 +58,6 @@ export async function followTask({ client, input, options, signal, onProgress }:
   }
 }
 
-function canceled(): A2AError {
-  return new A2AError('unavailable', 'The call was canceled.')
-}
-
-function isResting(event: StreamEvent): boolean {
-  if (event.type === 'task') return isInterrupted(event.task.status.state)
-  return event.type === 'status' && isInterrupted(event.status.state)
-}
-
-/** What the agent says of its work, and each artifact when it begins. */
-function progressIn(event: StreamEvent, seen: Set<string>): string | undefined {
-  if (event.type === 'message') return undefined
-  if (event.type !== 'artifact') {
-    const { state, message } = event.type === 'task' ? event.task.status : event.status
-    return state === 'working' && message ? textOf(message) : undefined
-  }
-  const { artifactId, name = artifactId } = event.artifact
-  if (seen.has(artifactId) || seen.size > 1_000) return undefined
-  seen.add(artifactId)
-  return `Writing ${name}`
-}
-
 /** What an agent asks, in the words of MCP. */
 export interface Question {
   readonly text: string
@@ -90,8 +68,6 @@ export interface Question {
   /** Such things are neither for forms of MCP nor for models. */
   readonly isSensitive: boolean
 }
-
-type RequestedSchema = ElicitRequestFormParams['requestedSchema']
 
 export function questionIn(message: Message | undefined): Question {
   const { requestId, prompt, sensitive, tool, schema } = inputRequestIn(message) ?? {}
@@ -119,6 +95,30 @@ export function answerOf(answer: Json, requestId: string | undefined): Input {
   return typeof answer === 'string' ? answer : { data: answer, mediaType: 'application/json' }
 }
 
+function canceled(): A2AError {
+  return new A2AError('unavailable', 'The call was canceled.')
+}
+
+/** What the agent says of its work, and each artifact when it begins. */
+function progressIn(event: StreamEvent, seen: Set<string>): string | undefined {
+  if (event.type === 'message') return undefined
+  if (event.type !== 'artifact') {
+    const { state, message } = event.type === 'task' ? event.task.status : event.status
+    return state === 'working' && message ? textOf(message) : undefined
+  }
+  const { artifactId, name = artifactId } = event.artifact
+  if (seen.has(artifactId) || seen.size > 1_000) return undefined
+  seen.add(artifactId)
+  return `Writing ${name}`
+}
+
+function isResting(event: StreamEvent): boolean {
+  if (event.type === 'task') return isInterrupted(event.task.status.state)
+  return event.type === 'status' && isInterrupted(event.status.state)
+}
+
+type RequestedSchema = ElicitRequestFormParams['requestedSchema']
+
 /** Forms of MCP are flat. */
 function isForm(schema: Json | undefined): schema is JsonObject & RequestedSchema {
   const { type, properties } = asObject(schema)
@@ -126,11 +126,11 @@ function isForm(schema: Json | undefined): schema is JsonObject & RequestedSchem
   return type === 'object' && fields.length > 0 && fields.every(isField)
 }
 
+function asObject(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+}
+
 function isField(field: Json): boolean {
   const { type } = asObject(field)
   return type === 'string' || type === 'number' || type === 'integer' || type === 'boolean'
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 }

@@ -9,15 +9,6 @@ import { type SkillTool, skillToolsOf } from './skill-tools.ts'
 
 const missing = ['mcpServer()', '@modelcontextprotocol/server'] as const
 
-/** Loaded for those who use it. */
-async function loadMcp(): Promise<typeof import('@modelcontextprotocol/server')> {
-  return await orMissing(() => import('@modelcontextprotocol/server'), ...missing)
-}
-
-async function loadStdio(): Promise<typeof import('@modelcontextprotocol/server/stdio')> {
-  return await orMissing(() => import('@modelcontextprotocol/server/stdio'), ...missing)
-}
-
 export interface McpServerOptions {
   /** Of the server. That of the agent by default. */
   readonly name?: string
@@ -123,4 +114,13 @@ export async function mcpServer(agents: McpAgents, options: McpServerOptions = {
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Loaded for those who use it. */
+async function loadMcp(): Promise<typeof import('@modelcontextprotocol/server')> {
+  return await orMissing(() => import('@modelcontextprotocol/server'), ...missing)
+}
+
+async function loadStdio(): Promise<typeof import('@modelcontextprotocol/server/stdio')> {
+  return await orMissing(() => import('@modelcontextprotocol/server/stdio'), ...missing)
 }

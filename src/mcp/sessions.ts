@@ -1,7 +1,5 @@
 import type { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
 
-type Transport = WebStandardStreamableHTTPServerTransport
-
 export interface Sessions {
   fetch(request: Request): Promise<Response>
   close(): Promise<void>
@@ -55,6 +53,8 @@ export function createSessions(
     },
   }
 }
+
+type Transport = WebStandardStreamableHTTPServerTransport
 
 /** Upon which clients begin a new one. */
 function unknownSession(): Response {

@@ -5,6 +5,11 @@ import type { Input } from '../client/send-request.ts'
 import { skillSchemasIn } from '../protocol/extensions/typed-skills.ts'
 import type { NamedAgent } from './agents.ts'
 
+/** Cards are written by others. */
+const maxSkills = 256
+
+const maxSchema = 64 * 1024
+
 /** A tool of MCP that has a skill of an agent do its work, or goes on with a task of the agent. */
 export interface SkillTool {
   readonly name: string
@@ -18,12 +23,6 @@ export interface SkillTool {
   /** What the agent is told. */
   readonly toInput: (given: JsonObject) => Input
 }
-
-/** Cards are written by others. */
-const maxSkills = 256
-const maxSchema = 64 * 1024
-
-type Compile = (schema: JsonSchemaType) => StandardSchemaWithJSON
 
 /** The tools of agents. Their schemas are compiled once, and one that cannot be is told and left to the agent. */
 export function skillToolsOf(
@@ -80,15 +79,7 @@ export function skillToolsOf(
   return agents.flatMap(toolsOf)
 }
 
-function asData(data: Json | undefined): Input {
-  return { data: data ?? null, mediaType: 'application/json' }
-}
-
-const textSchema: JsonObject = {
-  type: 'object',
-  properties: { text: { type: 'string', description: 'What to say to the agent.' } },
-  required: ['text'],
-}
+type Compile = (schema: JsonSchemaType) => StandardSchemaWithJSON
 
 function answerTool(client: Client, compile: Compile): Omit<SkillTool, 'name'> {
   const { name } = client.card
@@ -108,4 +99,14 @@ function answerTool(client: Client, compile: Compile): Omit<SkillTool, 'name'> {
     output: undefined,
     toInput: (given) => `${given.answer}`,
   }
+}
+
+const textSchema: JsonObject = {
+  type: 'object',
+  properties: { text: { type: 'string', description: 'What to say to the agent.' } },
+  required: ['text'],
+}
+
+function asData(data: Json | undefined): Input {
+  return { data: data ?? null, mediaType: 'application/json' }
 }

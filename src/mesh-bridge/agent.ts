@@ -1,5 +1,5 @@
 import { type Agent, type AgentProfile, agent } from '../agent/agent.ts'
-import type { Opening } from '../agent/run-skill.ts'
+import type { FirstMessage } from '../agent/run-skill.ts'
 import type { JsonObject } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import { namedSkill } from '../protocol/extensions/typed-skills.ts'
@@ -19,7 +19,7 @@ export interface MeshAgentOptions {
   /** The methods of skills that are called otherwise than the skills. */
   readonly methods?: Readonly<Record<string, string>>
   /** What a message asks of the peer, if not the method of its skill, with its data, or its `{ text }`. */
-  readonly askOf?: (opening: Opening) => MeshAsk
+  readonly askOf?: (opening: FirstMessage) => MeshAsk
   /** Whether an answer is a message, or an artifact of a task. */
   readonly answerAs?: 'message' | 'artifact'
 }
@@ -53,7 +53,7 @@ export function meshAgent(options: MeshAgentOptions): Agent {
   return { ...served, check: async (opening) => void askOf(opening) }
 }
 
-function askBySkill({ profile, methods = {} }: MeshAgentOptions): (opening: Opening) => MeshAsk {
+function askBySkill({ profile, methods = {} }: MeshAgentOptions): (opening: FirstMessage) => MeshAsk {
   const ids = (profile.skills ?? []).map(({ id }) => id)
   return (opening) => {
     const named = namedSkill(opening) ?? (ids.length === 1 ? ids[0] : undefined)
@@ -66,7 +66,7 @@ function askBySkill({ profile, methods = {} }: MeshAgentOptions): (opening: Open
   }
 }
 
-function parametersOf({ message }: Opening): JsonObject {
+function parametersOf({ message }: FirstMessage): JsonObject {
   for (const part of message.parts) {
     if (!('data' in part)) continue
     const { data } = part

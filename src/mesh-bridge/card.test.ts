@@ -25,7 +25,7 @@ it.each([
 ])('a card of A2A called %s becomes one that the mesh allows', (name, version) => {
   const skills = Array.from({ length: 80 }, (_, at) => skill(`s${at}`))
   const card = meshCardOf({ name, version, description: name.repeat(20), skills })
-  expect(AgentCard['1.1.0'].fault(card)).toBeUndefined()
+  expect(AgentCard['1.1.0'].check(card)).toBeUndefined()
   expect([card.name, card.description].every((text) => text.isWellFormed())).toBe(true)
-  expect(AgentCard['1.1.0'].fault(meshCardOf({ ...card, skills: [] }))).toBeUndefined()
+  expect(AgentCard['1.1.0'].check(meshCardOf({ ...card, skills: [] }))).toBeUndefined()
 })

@@ -1,15 +1,15 @@
 import type { MeshCard } from '../mesh/envelope.ts'
 import type { AgentCard } from '../protocol/card.ts'
 
+/** What the mesh allows. */
+const most = { name: 100, description: 500, capabilities: 50 } as const
+
 export interface MeshCardOptions {
   /** 3 to 128 letters, digits and dashes; made of the agent's name unless it is given. */
   readonly agentId?: string
   /** Where its envelopes are posted, for the registry. */
   readonly endpoint?: string
 }
-
-/** What the mesh allows. */
-const most = { name: 100, description: 500, capabilities: 50 } as const
 
 /** The card of an agent as the mesh has cards: the ids and tags of its skills are its capabilities. */
 export function meshCardOf(

@@ -4,16 +4,47 @@ import { v1_0 } from '../dialects/v1.0/server.ts'
 import { MeshError, MeshRefusal, type StandardCode } from '../mesh/errors.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 
-/**
- * What an error of A2A is in the mesh. The agent understood and does not do it (`response`), or it cannot answer at all
- * (`error`, which also has `retry_after`).
- */
-interface Told {
-  readonly code: StandardCode
-  readonly as: 'response' | 'error'
+/** What the mesh allows in an `error`. */
+const longestMessage = 500
+
+/** `details.reason` names the error of A2A, and `details.a2a` is what JSON-RPC has of it. */
+export function toMeshError(error: A2AError): MeshError | MeshRefusal {
+  const { code, as } = inMesh[error.code]
+  const { code: number, data } = v1_0.encodeError(error)
+  const details = { reason: reasonIn(data) ?? reasonOf(error.code), a2a: { code: number, ...(data && { data }) } }
+  const message = clipped(error.message) || code
+  if (as === 'response') return new MeshRefusal(code, message, details)
+  const { retryAfter } = error
+  return new MeshError(code, message, {
+    details,
+    ...(retryAfter !== undefined && { retryAfter: Math.ceil(retryAfter) }),
+    cause: error,
+  })
+}
+
+/** `reason` is the code of the mesh; what came over a bridge is what it was before. */
+export function toA2AError(error: MeshError | MeshRefusal): A2AError {
+  const { code, details = {}, message } = error
+  const retryAfter = error instanceof MeshError ? error.retryAfter : undefined
+  const after = retryAfter === undefined ? {} : { retryAfter }
+  const carried = details.a2a
+  if (isObject(carried) && typeof carried.code === 'number') {
+    const told = decodeError({ code: carried.code, message, ...(carried.data && { data: carried.data }) })
+    const { violations, metadata } = told
+    return new A2AError(told.code, message, { violations, metadata, ...after, reason: code, cause: error })
+  }
+  const named = codeOf(code, details)
+  const text = own[named] ?? message
+  return new A2AError(named, text, { metadata: { reason: code }, ...after, reason: code, cause: error })
+}
+
+/** Anything that a link throws and that is not of the mesh is nobody's answer. */
+export function isOfMesh(error: unknown): error is MeshError | MeshRefusal {
+  return error instanceof MeshError || error instanceof MeshRefusal
 }
 
 const response = (code: StandardCode): Told => ({ code, as: 'response' })
+
 const error = (code: StandardCode): Told => ({ code, as: 'error' })
 
 export const inMesh: Readonly<Record<ErrorCode, Told>> = {
@@ -46,22 +77,38 @@ export const inMesh: Readonly<Record<ErrorCode, Told>> = {
   timeout: error('TIMEOUT'),
 }
 
-/** What the mesh allows in an `error`. */
-const longestMessage = 500
+/**
+ * What an error of A2A is in the mesh. The agent understood and does not do it (`response`), or it cannot answer at all
+ * (`error`, which also has `retry_after`).
+ */
+interface Told {
+  readonly code: StandardCode
+  readonly as: 'response' | 'error'
+}
 
-/** `details.reason` names the error of A2A, and `details.a2a` is what JSON-RPC has of it. */
-export function toMeshError(error: A2AError): MeshError | MeshRefusal {
-  const { code, as } = inMesh[error.code]
-  const { code: number, data } = v1_0.encodeError(error)
-  const details = { reason: reasonIn(data) ?? reasonOf(error.code), a2a: { code: number, ...(data && { data }) } }
-  const message = clipped(error.message) || code
-  if (as === 'response') return new MeshRefusal(code, message, details)
-  const { retryAfter } = error
-  return new MeshError(code, message, {
-    details,
-    ...(retryAfter !== undefined && { retryAfter: Math.ceil(retryAfter) }),
-    cause: error,
-  })
+function reasonIn(data: Json | undefined): string | undefined {
+  const infos = Array.isArray(data) ? data.filter(isObject) : []
+  const { reason } = infos.find((info) => typeof info.reason === 'string') ?? {}
+  return typeof reason === 'string' ? reason : undefined
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function reasonOf(code: ErrorCode): string {
+  return code.toUpperCase().replaceAll('-', '_')
+}
+
+/** Whole characters only: the mesh refuses halves. */
+function clipped(text: string): string {
+  return text.length <= longestMessage ? text : `${[...text.slice(0, longestMessage - 1)].slice(0, -1).join('')}…`
+}
+
+function codeOf(code: string, { what }: JsonObject): ErrorCode {
+  if (code === 'NOT_FOUND' && what === 'method') return 'method-not-found'
+  if (code === 'NOT_FOUND' && what === 'recipient') return 'unavailable'
+  return Object.hasOwn(inA2A, code) ? inA2A[code as StandardCode] : 'tool-failed'
 }
 
 /** Of codes that every peer may use; `NOT_FOUND` also depends on what it is that is not there. */
@@ -84,50 +131,4 @@ const own: Readonly<Partial<Record<ErrorCode, string>>> = {
   unavailable: 'The agent behind this one cannot be reached.',
   timeout: 'The agent behind this one did not answer in time.',
   internal: 'Something broke in the agent behind this one.',
-}
-
-/** `reason` is the code of the mesh; what came over a bridge is what it was before. */
-export function toA2AError(error: MeshError | MeshRefusal): A2AError {
-  const { code, details = {}, message } = error
-  const retryAfter = error instanceof MeshError ? error.retryAfter : undefined
-  const after = retryAfter === undefined ? {} : { retryAfter }
-  const carried = details.a2a
-  if (isObject(carried) && typeof carried.code === 'number') {
-    const told = decodeError({ code: carried.code, message, ...(carried.data && { data: carried.data }) })
-    const { violations, metadata } = told
-    return new A2AError(told.code, message, { violations, metadata, ...after, reason: code, cause: error })
-  }
-  const named = codeOf(code, details)
-  const text = own[named] ?? message
-  return new A2AError(named, text, { metadata: { reason: code }, ...after, reason: code, cause: error })
-}
-
-/** Anything that a link throws and that is not of the mesh is nobody's answer. */
-export function isOfMesh(error: unknown): error is MeshError | MeshRefusal {
-  return error instanceof MeshError || error instanceof MeshRefusal
-}
-
-function codeOf(code: string, { what }: JsonObject): ErrorCode {
-  if (code === 'NOT_FOUND' && what === 'method') return 'method-not-found'
-  if (code === 'NOT_FOUND' && what === 'recipient') return 'unavailable'
-  return Object.hasOwn(inA2A, code) ? inA2A[code as StandardCode] : 'tool-failed'
-}
-
-function reasonIn(data: Json | undefined): string | undefined {
-  const infos = Array.isArray(data) ? data.filter(isObject) : []
-  const { reason } = infos.find((info) => typeof info.reason === 'string') ?? {}
-  return typeof reason === 'string' ? reason : undefined
-}
-
-function reasonOf(code: ErrorCode): string {
-  return code.toUpperCase().replaceAll('-', '_')
-}
-
-/** Whole characters only: the mesh refuses halves. */
-function clipped(text: string): string {
-  return text.length <= longestMessage ? text : `${[...text.slice(0, longestMessage - 1)].slice(0, -1).join('')}…`
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,7 +3,7 @@ import { callOf, collect, forAll, messageOf, quiet, taskOf } from '../../test/su
 import { agent } from '../agent/agent.ts'
 import type { Call, Service } from '../protocol/service.ts'
 import { createHandler } from '../server/handler.ts'
-import { keptApart } from './task-ownership.ts'
+import { isolateOwners } from './task-ownership.ts'
 
 /** Everybody is one to it, as to an agent behind a client. */
 function shared(capacity?: number) {
@@ -22,7 +22,7 @@ function shared(capacity?: number) {
       (request: never, call: object) => operation(request, { ...call, ...callOf() } as never),
     ]),
   ) as unknown as typeof service
-  return keptApart(blind, capacity === undefined ? {} : { capacity })
+  return isolateOwners(blind, capacity === undefined ? {} : { capacity })
 }
 
 const ada = callOf({ principal: { id: 'ada' } })
@@ -81,7 +81,7 @@ describe('callers who are one to a service', () => {
     const other = { ...message, messageId: 'another' }
     expect(taskOf(await service.sendMessage({ message: other }, keyed(bob))).id).not.toBe(first.id)
     const knows: Service = { ...service, sendMessage: async () => ({ type: 'task', task: first }) }
-    const forgetful = keptApart(knows)
+    const forgetful = isolateOwners(knows)
     await forgetful.sendMessage({ message }, ada)
     await expect(forgetful.sendMessage({ message }, bob)).rejects.toMatchObject({ code: 'conflict' })
   })
@@ -89,7 +89,7 @@ describe('callers who are one to a service', () => {
   it('reach nothing that was begun before it was known who began it, as after a restart', async () => {
     const service = shared()
     const { id: taskId, contextId } = taskOf(await service.sendMessage({ message: messageOf('tea') }, ada))
-    const restarted = keptApart(service)
+    const restarted = isolateOwners(service)
     for (const call of [ada, bob]) {
       await expect(restarted.getTask({ taskId }, call)).rejects.toMatchObject({ code: 'task-not-found' })
       await expect(

@@ -14,57 +14,21 @@ import type { Call, Outcome, SendRequest, Service } from '../protocol/service.ts
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import { toMeshError } from './errors.ts'
 import { skillMethods } from './skill-methods.ts'
-import { keptApart } from './task-ownership.ts'
+import { isolateOwners } from './task-ownership.ts'
 
 export type MeshPrincipalOf = (call: MeshCall) => Principal | Promise<Principal>
 
-/**
- * Whom a peer is to a service: somebody of its own name, whom no user of another scheme can be taken for. Who has not
- * signed is nobody in particular, where that is enough. It has proved nothing to the schemes of A2A, and so has no grants.
- */
-export function meshPrincipal({ allowsAnonymous = false } = {}): MeshPrincipalOf {
-  return ({ identity }) => {
-    if (identity) return { id: `mesh:${identity.agentId}` }
-    if (allowsAnonymous) return anonymous
-    throw new A2AError('unauthenticated', 'The message is not signed by a known key, and the agent must know who asks.')
-  }
+export interface BridgeOptions {
+  /** Who a peer is to the service: by default `mesh:` and its id. */
+  readonly principalOf?: MeshPrincipalOf
+  /** Takes also messages that nobody has signed, where the peer does. */
+  readonly allowsAnonymous?: boolean
+  /**
+   * Milliseconds after which a send is answered with the task as it is: 20 seconds unless it is given, and less than the
+   * `timeout` of the peer.
+   */
+  readonly patience?: number
 }
-
-/**
- * Sends a message and waits until its task rests, but not for longer than so many milliseconds: then the answer is the
- * task as it is. A stream tells early which task it is, wherever the agent is.
- */
-async function sendWithin(service: Service, request: SendRequest, call: Call, patience: number): Promise<Outcome> {
-  const { configuration, tenant } = request
-  if (configuration?.returnImmediately) return await service.sendMessage(request, call)
-  let { taskId } = request.message
-  const { signal, release } = withDeadline(call.signal, patience, () => new Error('The patience is over.'))
-  try {
-    for await (const event of service.streamMessage({ ...request, endOnAuth: true }, { ...call, signal })) {
-      if (event.type === 'message') return { type: 'message', message: event.message }
-      taskId = event.type === 'task' ? event.task.id : event.taskId
-      if (rests(event)) break
-    }
-  } catch (error) {
-    // Who stops waiting may be told so by an error.
-    if (!signal.aborted || call.signal.aborted) throw error
-  } finally {
-    release()
-  }
-  if (taskId === undefined) {
-    throw new A2AError('timeout', `The agent said nothing within ${patience / 1000} seconds.`)
-  }
-  const historyLength = configuration?.historyLength
-  return { type: 'task', task: await service.getTask({ taskId, historyLength, tenant }, call) }
-}
-
-function rests(event: Exclude<StreamEvent, { type: 'message' }>): boolean {
-  if (event.type === 'artifact') return false
-  const { state } = event.type === 'task' ? event.task.status : event.status
-  return isEnded(state) || isInterrupted(state)
-}
-
-export type A2AMethodsOptions = BridgeOptions & (ToService | ToClient)
 
 export interface ToService {
   /** What is called. It must know its callers apart, as that of a handler does. */
@@ -81,35 +45,21 @@ export interface ToClient {
   readonly card?: undefined
 }
 
-export interface BridgeOptions {
-  /** Who a peer is to the service: by default `mesh:` and its id. */
-  readonly principalOf?: MeshPrincipalOf
-  /** Takes also messages that nobody has signed, where the peer does. */
-  readonly allowsAnonymous?: boolean
-  /**
-   * Milliseconds after which a send is answered with the task as it is: 20 seconds unless it is given, and less than the
-   * `timeout` of the peer.
-   */
-  readonly patience?: number
-}
-
-/** The operations of A2A as methods of the mesh. What they take and give are the objects of A2A 1.0. */
-export const operations = {
-  'a2a.send': 'sendMessage',
-  'a2a.get': 'getTask',
-  'a2a.list': 'listTasks',
-  'a2a.cancel': 'cancelTask',
-} as const satisfies Readonly<Record<string, UnaryOperation>>
+export type A2AMethodsOptions = BridgeOptions & (ToService | ToClient)
 
 export type BridgedMethod = keyof typeof operations
+
 export type BridgedOperation = (typeof operations)[BridgedMethod]
 
 /** An agent of A2A for the mesh: methods for `createMeshPeer`. */
 export function a2aMethods(options: A2AMethodsOptions): Readonly<Record<string, MeshMethod>> {
   const { client, card = client?.card, patience = 20_000, allowsAnonymous = false } = options
-  const service = client ? keptApart(client.service) : options.service
+  const service = client ? isolateOwners(client.service) : options.service
   const { principalOf = meshPrincipal({ allowsAnonymous }) } = options
-  const sending: Service = { ...service, sendMessage: (request, call) => sendWithin(service, request, call, patience) }
+  const sending: Service = {
+    ...service,
+    sendMessage: (request, call) => sendWithTimeout(service, request, call, patience),
+  }
 
   /** Whatever key a send has, or else its envelope: so it is done once, also if what was seen of it here was forgotten. */
   async function callOf(call: MeshCall, { idempotencyKey = call.envelope.message_id }: JsonObject = {}): Promise<Call> {
@@ -139,8 +89,59 @@ export function a2aMethods(options: A2AMethodsOptions): Readonly<Record<string, 
   return Object.fromEntries([...methods, ...translated])
 }
 
-/** The same as `Service`, seen so that the compiler follows an operation from its request to its result. */
-type Asked = { readonly [O in BridgedOperation]: (request: RequestOf<O>, call: Call) => Promise<ResultOf<O>> }
+/**
+ * Whom a peer is to a service: somebody of its own name, whom no user of another scheme can be taken for. Who has not
+ * signed is nobody in particular, where that is enough. It has proved nothing to the schemes of A2A, and so has no grants.
+ */
+export function meshPrincipal({ allowsAnonymous = false } = {}): MeshPrincipalOf {
+  return ({ identity }) => {
+    if (identity) return { id: `mesh:${identity.agentId}` }
+    if (allowsAnonymous) return anonymous
+    throw new A2AError('unauthenticated', 'The message is not signed by a known key, and the agent must know who asks.')
+  }
+}
+
+/** The operations of A2A as methods of the mesh. What they take and give are the objects of A2A 1.0. */
+export const operations = {
+  'a2a.send': 'sendMessage',
+  'a2a.get': 'getTask',
+  'a2a.list': 'listTasks',
+  'a2a.cancel': 'cancelTask',
+} as const satisfies Readonly<Record<string, UnaryOperation>>
+
+/**
+ * Sends a message and waits until its task rests, but not for longer than so many milliseconds: then the answer is the
+ * task as it is. A stream tells early which task it is, wherever the agent is.
+ */
+async function sendWithTimeout(service: Service, request: SendRequest, call: Call, patience: number): Promise<Outcome> {
+  const { configuration, tenant } = request
+  if (configuration?.returnImmediately) return await service.sendMessage(request, call)
+  let { taskId } = request.message
+  const { signal, release } = withDeadline(call.signal, patience, () => new Error('The patience is over.'))
+  try {
+    for await (const event of service.streamMessage({ ...request, endOnAuth: true }, { ...call, signal })) {
+      if (event.type === 'message') return { type: 'message', message: event.message }
+      taskId = event.type === 'task' ? event.task.id : event.taskId
+      if (rests(event)) break
+    }
+  } catch (error) {
+    // Who stops waiting may be told so by an error.
+    if (!signal.aborted || call.signal.aborted) throw error
+  } finally {
+    release()
+  }
+  if (taskId === undefined) {
+    throw new A2AError('timeout', `The agent said nothing within ${patience / 1000} seconds.`)
+  }
+  const historyLength = configuration?.historyLength
+  return { type: 'task', task: await service.getTask({ taskId, historyLength, tenant }, call) }
+}
+
+function rests(event: Exclude<StreamEvent, { type: 'message' }>): boolean {
+  if (event.type === 'artifact') return false
+  const { state } = event.type === 'task' ? event.task.status : event.status
+  return isEnded(state) || isInterrupted(state)
+}
 
 function translating(method: MeshMethod): MeshMethod {
   return async (parameters, call) => {
@@ -153,3 +154,6 @@ function translating(method: MeshMethod): MeshMethod {
     }
   }
 }
+
+/** The same as `Service`, seen so that the compiler follows an operation from its request to its result. */
+type Asked = { readonly [O in BridgedOperation]: (request: RequestOf<O>, call: Call) => Promise<ResultOf<O>> }

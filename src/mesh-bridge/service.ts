@@ -15,52 +15,18 @@ import { isEnded } from '../protocol/states.ts'
 import { isOfMesh, toA2AError } from './errors.ts'
 import { type BridgedMethod, type BridgedOperation, operations } from './methods.ts'
 
-export interface LookOptions {
-  /** Milliseconds between two looks at a task, at first and at last. */
-  readonly minDelay?: number
-  readonly maxDelay?: number
-}
-
 /** How often in a row a look may fail. */
 const tries = 5
-const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['unavailable', 'timeout', 'rate-limited'])
 
-/** How a service is looked at: a look that fails for a while ends nobody's stream. */
-function lookingAt(service: Service, { minDelay = 100, maxDelay = 2_000 }: LookOptions) {
-  const looking: Looking = { minDelay, maxDelay, clock: systemClock }
-  const getTask: Service['getTask'] = async (request, call) => {
-    for (let failures = 1; ; failures++) {
-      try {
-        return await service.getTask(request, call)
-      } catch (error) {
-        const passes = error instanceof A2AError && passing.has(error.code) && failures < tries
-        if (!passes || call.signal.aborted) throw error
-        const asked = (error.retryAfter ?? 0) * 1_000
-        if (asked > longestWait) throw error
-        await pause(Math.max(asked, delayAfter(failures, { ...looking, tries })), call.signal, looking.clock)
-      }
-    }
-  }
-  return { ...looking, service: { ...service, getTask } }
-}
+const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['unavailable', 'timeout', 'rate-limited'])
 
 /** Milliseconds for which a reader is left without a word because the peer says so. */
 const longestWait = 30_000
 
-/** What a stream says of a task that is looked at again and again: the task at first, and then what has changed. */
-async function* differences(looks: AsyncGenerator<StreamEvent>): AsyncGenerator<StreamEvent> {
-  const seen = createSeen()
-  for await (const look of looks) {
-    for (const event of look.type === 'task' ? seen.missingOf(look.task) : [look]) {
-      seen.record(event)
-      yield event.type === 'status' ? { ...event, isLast: rests(event) } : event
-    }
-  }
-}
-
-/** Where looking ends. */
-function rests({ status }: Extract<StreamEvent, { type: 'status' }>): boolean {
-  return isEnded(status.state) || status.state === 'input-required'
+export interface LookOptions {
+  /** Milliseconds between two looks at a task, at first and at last. */
+  readonly minDelay?: number
+  readonly maxDelay?: number
 }
 
 /** A way to the peer, or each caller's own: to the peer, whoever signs is who asks. */
@@ -109,12 +75,8 @@ export function meshService({ link, ...options }: MeshServiceOptions): Service {
       throw new A2AError('unsupported-operation', 'The mesh has no extended cards.')
     },
   }
-  const looking = lookingAt(service, options)
+  const looking = pollTask(service, options)
   return service
-}
-
-export function linkFor(link: LinkOf, principal: Principal): MeshLink {
-  return typeof link === 'function' ? link(principal) : link
 }
 
 export interface Requested {
@@ -136,10 +98,49 @@ export async function requested(
   }
 }
 
+export function linkFor(link: LinkOf, principal: Principal): MeshLink {
+  return typeof link === 'function' ? link(principal) : link
+}
+
 const methodOf = Object.fromEntries(
   Object.entries(operations).map(([name, operation]) => [operation, name]),
 ) as Readonly<Record<BridgedOperation, BridgedMethod>>
 
+/** What a stream says of a task that is looked at again and again: the task at first, and then what has changed. */
+async function* differences(looks: AsyncGenerator<StreamEvent>): AsyncGenerator<StreamEvent> {
+  const seen = createSeen()
+  for await (const look of looks) {
+    for (const event of look.type === 'task' ? seen.missingEvents(look.task) : [look]) {
+      seen.record(event)
+      yield event.type === 'status' ? { ...event, isLast: rests(event) } : event
+    }
+  }
+}
+
+/** Where looking ends. */
+function rests({ status }: Extract<StreamEvent, { type: 'status' }>): boolean {
+  return isEnded(status.state) || status.state === 'input-required'
+}
+
 async function noPush(): Promise<never> {
   throw new A2AError('push-not-supported', 'The mesh has no webhooks: get the task instead.')
+}
+
+/** How a service is looked at: a look that fails for a while ends nobody's stream. */
+function pollTask(service: Service, { minDelay = 100, maxDelay = 2_000 }: LookOptions) {
+  const looking: Looking = { minDelay, maxDelay, clock: systemClock }
+  const getTask: Service['getTask'] = async (request, call) => {
+    for (let failures = 1; ; failures++) {
+      try {
+        return await service.getTask(request, call)
+      } catch (error) {
+        const passes = error instanceof A2AError && passing.has(error.code) && failures < tries
+        if (!passes || call.signal.aborted) throw error
+        const asked = (error.retryAfter ?? 0) * 1_000
+        if (asked > longestWait) throw error
+        await pause(Math.max(asked, delayAfter(failures, { ...looking, tries })), call.signal, looking.clock)
+      }
+    }
+  }
+  return { ...looking, service: { ...service, getTask } }
 }

@@ -10,14 +10,14 @@ import { type SkillSchemas, skillSchemasIn } from '../protocol/extensions/typed-
 import { type Part, type TaskState, textOf } from '../protocol/model.ts'
 import type { Call, Outcome, SendRequest, Service } from '../protocol/service.ts'
 
+/** Of a method's name, in the mesh. */
+const longestName = 128
+
 export interface SkillMethodsOptions {
   readonly card: Pick<AgentCard, 'skills' | 'capabilities'>
   readonly service: Pick<Service, 'sendMessage'>
   readonly callOf: (call: MeshCall) => Promise<Call>
 }
-
-/** Of a method's name, in the mesh. */
-const longestName = 128
 
 /** Skills as methods: the parameters are the input, the data is the output. Why there is none is a refusal. */
 export function skillMethods({ card, service, callOf }: SkillMethodsOptions): Readonly<Record<string, MeshMethod>> {
@@ -54,10 +54,14 @@ function partOf(parameters: JsonObject, schemas: SkillSchemas | undefined): Part
   return { data: parameters, mediaType: 'application/json' }
 }
 
-function asObject(output: unknown): JsonObject {
-  if (typeof output === 'string') return { text: output }
-  const isObject = typeof output === 'object' && output !== null && !Array.isArray(output)
-  return isObject ? (output as JsonObject) : { data: output as Json }
+function requireDone(id: string, outcome: Outcome, request: SendRequest): void {
+  if (outcome.type === 'message' || outcome.task.status.state === 'completed') return
+  const { state, message } = outcome.task.status
+  const said = message && textOf(message)
+  const text = `The task of ${id} is ${state}${said ? `: ${said}` : '.'}`
+  // The same `{ task }` that a send is answered with.
+  const told = v1_0.encodeResult.sendMessage(resultSpelledOut('sendMessage', outcome), request)
+  throw new MeshRefusal(unfinished[state], text, told as JsonObject)
 }
 
 /** How a task can stand that is not complete. All of them have the task in `details.task`. */
@@ -71,12 +75,8 @@ const unfinished: Readonly<Record<Exclude<TaskState, 'completed'>, string>> = {
   rejected: 'TASK_REJECTED',
 }
 
-function requireDone(id: string, outcome: Outcome, request: SendRequest): void {
-  if (outcome.type === 'message' || outcome.task.status.state === 'completed') return
-  const { state, message } = outcome.task.status
-  const said = message && textOf(message)
-  const text = `The task of ${id} is ${state}${said ? `: ${said}` : '.'}`
-  // The same `{ task }` that a send is answered with.
-  const told = v1_0.encodeResult.sendMessage(resultSpelledOut('sendMessage', outcome), request)
-  throw new MeshRefusal(unfinished[state], text, told as JsonObject)
+function asObject(output: unknown): JsonObject {
+  if (typeof output === 'string') return { text: output }
+  const isObject = typeof output === 'object' && output !== null && !Array.isArray(output)
+  return isObject ? (output as JsonObject) : { data: output as Json }
 }

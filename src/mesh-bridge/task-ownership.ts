@@ -14,7 +14,7 @@ export interface KeptApartOptions {
  * has begun itself. This is remembered here, for as long as this lives: after a restart, what was begun before is
  * nobody's.
  */
-export function keptApart(service: Service, { capacity = 10_000 }: KeptApartOptions = {}): Service {
+export function isolateOwners(service: Service, { capacity = 10_000 }: KeptApartOptions = {}): Service {
   const tasks = createOwners(capacity)
   const contexts = createOwners(capacity)
 
@@ -97,22 +97,6 @@ export function keptApart(service: Service, { capacity = 10_000 }: KeptApartOpti
   }
 }
 
-/** To the agent all callers are one, and so are their keys. */
-async function withOwnKey(call: Call): Promise<Call> {
-  const { idempotencyKey, principal } = call
-  if (idempotencyKey === undefined) return call
-  const text = new TextEncoder().encode(JSON.stringify([ownerOf(principal), idempotencyKey]))
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
-  return { ...call, idempotencyKey: Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('') }
-}
-
-interface Owners {
-  /** The first one has it. Answers whether that is this one. */
-  note(id: string, principal: Principal): boolean
-  isOf(id: string, principal: Principal): boolean
-  countOf(principal: Principal): number
-}
-
 function createOwners(capacity: number): Owners {
   const owners = new Map<string, string>()
   const counts = new Map<string, number>()
@@ -143,4 +127,20 @@ function createOwners(capacity: number): Owners {
     isOf: (id, principal) => owners.get(id) === ownerOf(principal),
     countOf: (principal) => counts.get(ownerOf(principal)) ?? 0,
   }
+}
+
+interface Owners {
+  /** The first one has it. Answers whether that is this one. */
+  note(id: string, principal: Principal): boolean
+  isOf(id: string, principal: Principal): boolean
+  countOf(principal: Principal): number
+}
+
+/** To the agent all callers are one, and so are their keys. */
+async function withOwnKey(call: Call): Promise<Call> {
+  const { idempotencyKey, principal } = call
+  if (idempotencyKey === undefined) return call
+  const text = new TextEncoder().encode(JSON.stringify([ownerOf(principal), idempotencyKey]))
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
+  return { ...call, idempotencyKey: Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('') }
 }

@@ -7,12 +7,12 @@ import type { MeshEnvelope } from './envelope.ts'
 import { defaultMaxBytes, type ReadEnvelope } from './envelope-codec.ts'
 import { MeshError } from './errors.ts'
 
-/** A way to one other agent. */
-export interface Carrier {
-  /** Sends an envelope and gives what came back; nothing comes back from a goodbye. */
-  ask(envelope: Carried, signal: AbortSignal): Promise<MeshEnvelope>
-  tell(text: string, signal: AbortSignal): Promise<void>
-  close(): void
+export interface HttpCarrierOptions {
+  readonly endpoint: string
+  readonly read: ReadEnvelope
+  /** A guarded one, if the endpoint was named by somebody else. */
+  readonly fetch?: Fetch
+  readonly maxBytes?: number
 }
 
 export interface Carried {
@@ -24,25 +24,12 @@ export interface Carried {
   readonly knowsFrames?: boolean
 }
 
-/** The error that a peer could not put into an envelope, if this is one. Nobody has signed it. */
-function plainErrorIn(body: unknown): MeshError | undefined {
-  const error = isObject(body) && isObject(body.error) ? body.error : undefined
-  if (typeof error?.code !== 'string' || typeof error.message !== 'string') return undefined
-  return new MeshError(error.code.slice(0, 128), error.message.slice(0, 500), {
-    ...(typeof error.retry_after === 'number' && { retryAfter: error.retry_after }),
-  })
-}
-
-export function lost(what: string, cause?: unknown): MeshError {
-  return new MeshError('SERVICE_UNAVAILABLE', what, { cause })
-}
-
-export interface HttpCarrierOptions {
-  readonly endpoint: string
-  readonly read: ReadEnvelope
-  /** A guarded one, if the endpoint was named by somebody else. */
-  readonly fetch?: Fetch
-  readonly maxBytes?: number
+/** A way to one other agent. */
+export interface Carrier {
+  /** Sends an envelope and gives what came back; nothing comes back from a goodbye. */
+  ask(envelope: Carried, signal: AbortSignal): Promise<MeshEnvelope>
+  tell(text: string, signal: AbortSignal): Promise<void>
+  close(): void
 }
 
 /** Envelopes by `POST`. */
@@ -81,10 +68,23 @@ export function createHttpCarrier(options: HttpCarrierOptions): Carrier {
   }
 }
 
+export function lost(what: string, cause?: unknown): MeshError {
+  return new MeshError('SERVICE_UNAVAILABLE', what, { cause })
+}
+
 function plainErrorOf(bytes: Uint8Array): MeshError | undefined {
   try {
     return plainErrorIn(JSON.parse(new TextDecoder().decode(bytes)))
   } catch {
     return undefined
   }
+}
+
+/** The error that a peer could not put into an envelope, if this is one. Nobody has signed it. */
+function plainErrorIn(body: unknown): MeshError | undefined {
+  const error = isObject(body) && isObject(body.error) ? body.error : undefined
+  if (typeof error?.code !== 'string' || typeof error.message !== 'string') return undefined
+  return new MeshError(error.code.slice(0, 128), error.message.slice(0, 500), {
+    ...(typeof error.retry_after === 'number' && { retryAfter: error.retry_after }),
+  })
 }

@@ -43,7 +43,7 @@ export function createDispatch(options: DispatchOptions): (call: MeshCall) => Pr
     } catch (error) {
       if (!(error instanceof MeshRefusal)) throw error
       const { code, message, details } = error
-      if (ErrorCode.fault(code) || message === '') throw new TypeError(`A refusal has no valid code: ${code}.`)
+      if (ErrorCode.check(code) || message === '') throw new TypeError(`A refusal has no valid code: ${code}.`)
       return { ...answer, payload: { status: 'error', error: { code, message, ...(details && { details }) } } }
     }
   }

@@ -6,8 +6,8 @@ import type { MeshSigningKey } from './keys.ts'
 import { AgentId, LenientId, MessageId } from './payloads.ts'
 import { sign } from './signature.ts'
 
-/** 10 MiB, of the whole envelope. */
-export const defaultMaxBytes = 10 * 2 ** 20
+/** Some readers of JSON skip it, and some do not. */
+const marked = new MeshError('INVALID_MESSAGE', 'The message begins with a byte order mark: leave it out.')
 
 export interface ReadOptions extends EnvelopeRules {
   readonly maxBytes?: number
@@ -32,7 +32,7 @@ export function createReader({ maxBytes = defaultMaxBytes, ...rules }: ReadOptio
   const id = rules.lenientIds ? LenientId : MessageId
 
   function originOf({ message_id, sender_id, message_type }: Readonly<Record<string, unknown>>): Origin | undefined {
-    if (id.fault(message_id) || AgentId.fault(sender_id)) return undefined
+    if (id.check(message_id) || AgentId.check(sender_id)) return undefined
     return { messageId: message_id as string, senderId: sender_id as string, type: message_type }
   }
 
@@ -52,8 +52,42 @@ export function createReader({ maxBytes = defaultMaxBytes, ...rules }: ReadOptio
   }
 }
 
-/** Some readers of JSON skip it, and some do not. */
-const marked = new MeshError('INVALID_MESSAGE', 'The message begins with a byte order mark: leave it out.')
+export interface WriteOptions {
+  readonly agentId: string
+  /** Without one, envelopes are not signed. */
+  readonly key?: MeshSigningKey
+  readonly now: () => number
+}
+
+/** What its writer has to say; the rest of an envelope goes without saying. */
+export type Draft = DraftOf<MeshEnvelope>
+
+export interface Written {
+  readonly messageId: string
+  readonly text: string
+}
+
+export type WriteEnvelope = (draft: Draft) => Promise<Written>
+
+/** Gives envelopes an id, a time and a signature. */
+export function createWriter({ agentId, key, now }: WriteOptions): WriteEnvelope {
+  return async (draft) => {
+    const messageId = crypto.randomUUID()
+    const envelope = {
+      message_id: messageId,
+      message_type: draft.message_type,
+      sender_id: draft.sender_id ?? agentId,
+      recipient_id: draft.recipient_id,
+      timestamp: new Date(now()).toISOString(),
+      payload: draft.payload,
+      correlation_id: draft.correlation_id ?? null,
+    } as MeshEnvelope
+    return { messageId, text: JSON.stringify(key ? await sign(envelope, key) : envelope) }
+  }
+}
+
+/** 10 MiB, of the whole envelope. */
+export const defaultMaxBytes = 10 * 2 ** 20
 
 /** What schema and model demand of an envelope; the first thing that is wrong. */
 export function createCheck(
@@ -67,7 +101,7 @@ export function createCheck(
     }
     const form = forms.get(value.message_type)
     if (!form) return invalid('message_type', `expected one of ${types}`)
-    const fault = form.fault(value)
+    const fault = form.check(value)
     return fault && invalid(fault.path, fault.message)
   }
 }
@@ -88,37 +122,3 @@ function invalid(field: string, problem: string): MeshError {
 type DraftOf<E> = E extends MeshEnvelope
   ? Omit<E, 'message_id' | 'timestamp' | 'auth' | 'sender_id'> & { readonly sender_id?: string }
   : never
-
-/** What its writer has to say; the rest of an envelope goes without saying. */
-export type Draft = DraftOf<MeshEnvelope>
-
-export interface Written {
-  readonly messageId: string
-  readonly text: string
-}
-
-export type WriteEnvelope = (draft: Draft) => Promise<Written>
-
-export interface WriteOptions {
-  readonly agentId: string
-  /** Without one, envelopes are not signed. */
-  readonly key?: MeshSigningKey
-  readonly now: () => number
-}
-
-/** Gives envelopes an id, a time and a signature. */
-export function createWriter({ agentId, key, now }: WriteOptions): WriteEnvelope {
-  return async (draft) => {
-    const messageId = crypto.randomUUID()
-    const envelope = {
-      message_id: messageId,
-      message_type: draft.message_type,
-      sender_id: draft.sender_id ?? agentId,
-      recipient_id: draft.recipient_id,
-      timestamp: new Date(now()).toISOString(),
-      payload: draft.payload,
-      correlation_id: draft.correlation_id ?? null,
-    } as MeshEnvelope
-    return { messageId, text: JSON.stringify(key ? await sign(envelope, key) : envelope) }
-  }
-}

@@ -1,12 +1,12 @@
 import {
   anyObject,
-  type Form,
+  type Infer,
   type Members,
   nothing,
   object,
   optional,
   orNull,
-  type ValueOf,
+  type StrictSchema,
   word,
 } from '../schema/strict.ts'
 import {
@@ -27,62 +27,27 @@ import {
   Timestamp,
 } from './payloads.ts'
 
-export const messageTypes = [
-  'request',
-  'response',
-  'handshake',
-  'handshake_ack',
-  'error',
-  'discover_agents',
-  'agent_announcement',
-  'goodbye',
-] as const
-export type MessageType = (typeof messageTypes)[number]
-
 /** The name under which discovery is asked and answered. */
 const registryId = 'registry'
-
-export type MeshAuth = ValueOf<typeof AuthenticationTag>
-export type MeshCard = ValueOf<(typeof AgentCard)['1.1.0']>
-
-interface Envelope<Type extends MessageType, Payload, Correlation> {
-  readonly message_id: string
-  readonly message_type: Type
-  readonly sender_id: string
-  readonly recipient_id: string
-  readonly timestamp: string
-  readonly payload: Payload
-  readonly correlation_id?: Correlation
-  readonly auth?: MeshAuth
-}
-interface Answer<Type extends MessageType, Payload> extends Envelope<Type, Payload, string> {
-  readonly correlation_id: string
-}
-
-export type MeshRequest = Envelope<'request', ValueOf<typeof RequestPayload>, null>
-export type MeshResponse = Answer<'response', ValueOf<typeof ResponsePayload>>
-export type MeshHandshake = Envelope<'handshake', { readonly agent_card: MeshCard }, null>
-export type MeshHandshakeAck = Answer<'handshake_ack', ValueOf<typeof HandshakeAckPayload>>
-export type MeshErrorMessage = Answer<'error', ValueOf<typeof ErrorPayload>>
-export type MeshDiscoverAgents = Envelope<'discover_agents', ValueOf<ReturnType<typeof DiscoverAgentsPayload>>, null>
-export type MeshAgentAnnouncement = Answer<'agent_announcement', ValueOf<ReturnType<typeof AgentAnnouncementPayload>>>
-export type MeshGoodbye = Envelope<'goodbye', ValueOf<typeof GoodbyePayload>, null>
-
-export type MeshEnvelope =
-  | MeshRequest
-  | MeshResponse
-  | MeshHandshake
-  | MeshHandshakeAck
-  | MeshErrorMessage
-  | MeshDiscoverAgents
-  | MeshAgentAnnouncement
-  | MeshGoodbye
 
 export interface EnvelopeRules {
   /** Without it, what either version allows. */
   readonly version?: SchemaVersion
   /** Also take ids of 36 digits and letters that are no UUIDs, as old traffic has them. */
   readonly lenientIds?: boolean
+}
+
+export type EnvelopeForms = ReadonlyMap<unknown, StrictSchema<unknown>>
+
+/** Made once: the form of a whole envelope by its type. */
+export function envelopeForms(rules: EnvelopeRules = {}): EnvelopeForms {
+  const base = baseMembers(rules)
+  return new Map(
+    Object.entries(narrowings(rules)).map(([type, members]) => [
+      type,
+      object({ ...base, message_type: word(type), ...members }),
+    ]),
+  )
 }
 
 /** What all envelopes have; a type narrows some of it. */
@@ -100,11 +65,13 @@ export function baseMembers({ lenientIds = false }: EnvelopeRules = {}) {
   } satisfies Members
 }
 
+export type MessageType = (typeof messageTypes)[number]
+
 /** What each type demands beyond the base. Version 1.0.0 names two types that it does not describe. */
 export function narrowings({ version, lenientIds = false }: EnvelopeRules = {}): Partial<Record<MessageType, Members>> {
   const id = lenientIds ? LenientId : MessageId
-  const opening = (payload: Form<unknown>): Members => ({ payload, correlation_id: optional(nothing()) })
-  const answering = (payload: Form<unknown>): Members => ({ payload, correlation_id: id })
+  const opening = (payload: StrictSchema<unknown>): Members => ({ payload, correlation_id: optional(nothing()) })
+  const answering = (payload: StrictSchema<unknown>): Members => ({ payload, correlation_id: id })
   const open = version !== '1.1.0'
   const registry = word(registryId)
   return {
@@ -118,15 +85,58 @@ export function narrowings({ version, lenientIds = false }: EnvelopeRules = {}):
   }
 }
 
-export type EnvelopeForms = ReadonlyMap<unknown, Form<unknown>>
+export const messageTypes = [
+  'request',
+  'response',
+  'handshake',
+  'handshake_ack',
+  'error',
+  'discover_agents',
+  'agent_announcement',
+  'goodbye',
+] as const
 
-/** Made once: the form of a whole envelope by its type. */
-export function envelopeForms(rules: EnvelopeRules = {}): EnvelopeForms {
-  const base = baseMembers(rules)
-  return new Map(
-    Object.entries(narrowings(rules)).map(([type, members]) => [
-      type,
-      object({ ...base, message_type: word(type), ...members }),
-    ]),
-  )
+export type MeshAuth = Infer<typeof AuthenticationTag>
+
+export type MeshCard = Infer<(typeof AgentCard)['1.1.0']>
+
+export type MeshRequest = Envelope<'request', Infer<typeof RequestPayload>, null>
+
+export type MeshResponse = Answer<'response', Infer<typeof ResponsePayload>>
+
+export type MeshHandshake = Envelope<'handshake', { readonly agent_card: MeshCard }, null>
+
+export type MeshHandshakeAck = Answer<'handshake_ack', Infer<typeof HandshakeAckPayload>>
+
+export type MeshErrorMessage = Answer<'error', Infer<typeof ErrorPayload>>
+
+export type MeshDiscoverAgents = Envelope<'discover_agents', Infer<ReturnType<typeof DiscoverAgentsPayload>>, null>
+
+export type MeshAgentAnnouncement = Answer<'agent_announcement', Infer<ReturnType<typeof AgentAnnouncementPayload>>>
+
+export type MeshGoodbye = Envelope<'goodbye', Infer<typeof GoodbyePayload>, null>
+
+export type MeshEnvelope =
+  | MeshRequest
+  | MeshResponse
+  | MeshHandshake
+  | MeshHandshakeAck
+  | MeshErrorMessage
+  | MeshDiscoverAgents
+  | MeshAgentAnnouncement
+  | MeshGoodbye
+
+interface Envelope<Type extends MessageType, Payload, Correlation> {
+  readonly message_id: string
+  readonly message_type: Type
+  readonly sender_id: string
+  readonly recipient_id: string
+  readonly timestamp: string
+  readonly payload: Payload
+  readonly correlation_id?: Correlation
+  readonly auth?: MeshAuth
+}
+
+interface Answer<Type extends MessageType, Payload> extends Envelope<Type, Payload, string> {
+  readonly correlation_id: string
 }

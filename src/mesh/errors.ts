@@ -1,22 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
 
-/** The standard codes and the status with which HTTP says the same. */
-export const statusOf = {
-  INVALID_MESSAGE: 400,
-  VALIDATION_FAILED: 400,
-  AUTHENTICATION_FAILED: 401,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  PAYLOAD_TOO_LARGE: 413,
-  RATE_LIMIT_EXCEEDED: 429,
-  INTERNAL_ERROR: 500,
-  SERVICE_UNAVAILABLE: 503,
-  TIMEOUT: 504,
-} as const
-
-export type StandardCode = keyof typeof statusOf
-
 export interface MeshErrorDetails {
   readonly details?: JsonObject
   /** Seconds after which it may be tried again. */
@@ -61,7 +44,24 @@ export class MeshRefusal extends Error {
   }
 }
 
+export type StandardCode = keyof typeof statusOf
+
 /** The status for a code; a code that is not standard is the fault of nobody in particular. */
 export function httpStatusOf(code: string): number {
   return Object.hasOwn(statusOf, code) ? statusOf[code as StandardCode] : 500
 }
+
+/** The standard codes and the status with which HTTP says the same. */
+export const statusOf = {
+  INVALID_MESSAGE: 400,
+  VALIDATION_FAILED: 400,
+  AUTHENTICATION_FAILED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  PAYLOAD_TOO_LARGE: 413,
+  RATE_LIMIT_EXCEEDED: 429,
+  INTERNAL_ERROR: 500,
+  SERVICE_UNAVAILABLE: 503,
+  TIMEOUT: 504,
+} as const

@@ -34,12 +34,12 @@ export function createMeshExchange(
   }
 }
 
+function plain({ code, message }: MeshError): Outgoing {
+  return toOutgoing({ status: httpStatusOf(code), text: JSON.stringify({ error: { code, message } }) })
+}
+
 function toOutgoing({ status, text, retryAfter }: MeshReply): Outgoing {
   const wait = retryAfter === undefined ? undefined : { 'retry-after': String(retryAfter) }
   if (text === undefined) return { status, headers: { ...wait } }
   return { status, headers: { 'content-type': 'application/json', ...wait }, body: text }
-}
-
-function plain({ code, message }: MeshError): Outgoing {
-  return toOutgoing({ status: httpStatusOf(code), text: JSON.stringify({ error: { code, message } }) })
 }

@@ -13,6 +13,21 @@ import type { Session, Sessions } from './sessions.ts'
 import { type Authenticate, checkFresh } from './signature.ts'
 import { agree, cardFor, knowsFrames } from './versions.ts'
 
+const nobody = new AbortController().signal
+
+export interface LinkOptions {
+  /** The name of the other one: nobody else may answer. */
+  readonly agentId: string
+  readonly card: MeshCard
+  readonly carrier: Carrier
+  readonly write: WriteEnvelope
+  readonly authenticate: Authenticate
+  readonly sessions: Sessions
+  readonly timeout: number
+  readonly now: () => number
+  readonly telemetry: Telemetry | undefined
+}
+
 export interface AskOptions {
   readonly signal?: AbortSignal
   /** Milliseconds. */
@@ -36,21 +51,6 @@ export interface MeshLink {
   ): Promise<void>
   close(): void
 }
-
-export interface LinkOptions {
-  /** The name of the other one: nobody else may answer. */
-  readonly agentId: string
-  readonly card: MeshCard
-  readonly carrier: Carrier
-  readonly write: WriteEnvelope
-  readonly authenticate: Authenticate
-  readonly sessions: Sessions
-  readonly timeout: number
-  readonly now: () => number
-  readonly telemetry: Telemetry | undefined
-}
-
-const nobody = new AbortController().signal
 
 export function createLink(options: LinkOptions): MeshLink {
   const { agentId, card, carrier, write, authenticate, sessions, now } = options
@@ -152,6 +152,19 @@ export function createLink(options: LinkOptions): MeshLink {
   }
 }
 
+/**
+ * The keys that agents showed when they registered. The link is asked for late: it belongs to the peer that needs the
+ * keys. The key of the registry itself must come from elsewhere, such as the configuration.
+ */
+export function registryKeys(
+  link: () => Pick<MeshLink, 'request'>,
+  options: Omit<LookedUpKeysOptions, 'lookUp'> = {},
+): KeySource {
+  const source = lookedUpKeys({ ...options, lookUp: (agentId) => keysAt(link(), agentId) })
+  // Whoever vouches for others does not vouch for itself.
+  return { keysOf: (agentId) => (agentId === 'registry' ? [] : source.keysOf(agentId)) }
+}
+
 function errorOf({
   code,
   message,
@@ -164,19 +177,6 @@ function errorOf({
     ...(retry_after !== undefined && { retryAfter: retry_after }),
     ...(documentation_url !== undefined && { documentationUrl: documentation_url }),
   })
-}
-
-/**
- * The keys that agents showed when they registered. The link is asked for late: it belongs to the peer that needs the
- * keys. The key of the registry itself must come from elsewhere, such as the configuration.
- */
-export function registryKeys(
-  link: () => Pick<MeshLink, 'request'>,
-  options: Omit<LookedUpKeysOptions, 'lookUp'> = {},
-): KeySource {
-  const source = lookedUpKeys({ ...options, lookUp: (agentId) => keysAt(link(), agentId) })
-  // Whoever vouches for others does not vouch for itself.
-  return { keysOf: (agentId) => (agentId === 'registry' ? [] : source.keysOf(agentId)) }
 }
 
 async function keysAt(link: Pick<MeshLink, 'request'>, agentId: string): Promise<readonly KeyMaterial[]> {

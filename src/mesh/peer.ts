@@ -87,18 +87,8 @@ export function createMeshPeer(options: MeshPeerOptions): MeshPeer {
   }
 }
 
-function openGlobal(url: string): MeshSocket {
-  return new WebSocket(url) as MeshSocket
-}
-
-/** So that others can trust us on our first handshake. */
-function withKey(card: MeshPeerOptions['card'], jwk: JsonWebKey): MeshPeerOptions['card'] {
-  const shown = JSON.parse(JSON.stringify(jwk))
-  return { ...card, metadata: { public_key: shown, ...card.metadata } }
-}
-
 function checkOptions({ card, key, keys, firstHandshake }: MeshPeerOptions, requireAuth: boolean): void {
-  const fault = AgentCard['1.1.0'].fault(card)
+  const fault = AgentCard['1.1.0'].check(card)
   if (fault) throw new TypeError(`The card is not valid: ${fault.path} ${fault.message}.`)
   if (!requireAuth) return
   if (!key) {
@@ -111,4 +101,14 @@ function checkOptions({ card, key, keys, firstHandshake }: MeshPeerOptions, requ
       'Messages must be signed, but no key of others is known: give keys, such as await configuredKeys({ … }), or firstHandshake: firstHandshakeKeys().',
     )
   }
+}
+
+/** So that others can trust us on our first handshake. */
+function withKey(card: MeshPeerOptions['card'], jwk: JsonWebKey): MeshPeerOptions['card'] {
+  const shown = JSON.parse(JSON.stringify(jwk))
+  return { ...card, metadata: { public_key: shown, ...card.metadata } }
+}
+
+function openGlobal(url: string): MeshSocket {
+  return new WebSocket(url) as MeshSocket
 }

@@ -1,9 +1,3 @@
-/** How often a peer may ask. Replicas that serve one agent may share one. */
-export interface RateLimit {
-  /** Takes one request of the peer; answers 0, or the seconds after which the next one is taken. */
-  take(peer: string): Promise<number> | number
-}
-
 export interface RateLimitOptions {
   /** Requests per second on the long run. */
   readonly perSecond: number
@@ -14,9 +8,10 @@ export interface RateLimitOptions {
   readonly now?: () => number
 }
 
-interface Bucket {
-  tokens: number
-  filledAt: number
+/** How often a peer may ask. Replicas that serve one agent may share one. */
+export interface RateLimit {
+  /** Takes one request of the peer; answers 0, or the seconds after which the next one is taken. */
+  take(peer: string): Promise<number> | number
 }
 
 /** A bucket per peer that fills steadily. */
@@ -41,4 +36,9 @@ export function createRateLimit({
       return 0
     },
   }
+}
+
+interface Bucket {
+  tokens: number
+  filledAt: number
 }

@@ -16,14 +16,7 @@ import { createRateLimit } from './rate-limit.ts'
 import { createReplayCache, type Sighting } from './replay-cache.ts'
 import { type Authenticate, checkFresh, type MeshIdentity, memory } from './signature.ts'
 
-export interface MeshReply {
-  /** As HTTP says it. */
-  readonly status: number
-  /** An envelope, or `{"error":…}` if none can be addressed; nothing for messages that nobody answers. */
-  readonly text?: string
-  /** Seconds. */
-  readonly retryAfter?: number
-}
+const forever = new AbortController().signal
 
 export interface ReceiveOptions
   extends Pick<
@@ -39,21 +32,20 @@ export interface ReceiveOptions
   readonly now: () => number
 }
 
+export interface MeshReply {
+  /** As HTTP says it. */
+  readonly status: number
+  /** An envelope, or `{"error":…}` if none can be addressed; nothing for messages that nobody answers. */
+  readonly text?: string
+  /** Seconds. */
+  readonly retryAfter?: number
+}
+
 /** Takes a message through all steps, in their order: the first that fails decides the answer. */
 export interface Receive {
   (bytes: Uint8Array, trace?: Trace): Promise<MeshReply>
   reading(reading: Reading, bytes: Uint8Array, trace?: Trace): Promise<MeshReply>
 }
-
-/** Never answered by an error, so that no two peers complain to each other for ever. */
-const unanswered: ReadonlySet<unknown> = new Set([
-  'error',
-  'goodbye',
-  'response',
-  'handshake_ack',
-  'agent_announcement',
-])
-const forever = new AbortController().signal
 
 export function createReceive(options: ReceiveOptions): Receive {
   const { names, read, write, authenticate, dispatch, now, logger = consoleLogger } = options
@@ -181,9 +173,10 @@ async function sightingOf(
   return { ...seen, digest: toHex(new Uint8Array(digest)) }
 }
 
-/** In bytes; most texts are too short to need counting. */
-function isLonger(text: string, maxBytes: number): boolean {
-  return text.length * 3 > maxBytes && new TextEncoder().encode(text).length > maxBytes
+function replayed(): MeshError {
+  return new MeshError('AUTHENTICATION_FAILED', 'This message, or its nonce, was seen before: send a new one.', {
+    details: { reason: 'REPLAY' },
+  })
 }
 
 /** To forget what was seen would let it in again. */
@@ -192,8 +185,16 @@ function forgetful(retryAfter: number): never {
   throw new MeshError('SERVICE_UNAVAILABLE', message, { retryAfter })
 }
 
-function replayed(): MeshError {
-  return new MeshError('AUTHENTICATION_FAILED', 'This message, or its nonce, was seen before: send a new one.', {
-    details: { reason: 'REPLAY' },
-  })
+/** In bytes; most texts are too short to need counting. */
+function isLonger(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && new TextEncoder().encode(text).length > maxBytes
 }
+
+/** Never answered by an error, so that no two peers complain to each other for ever. */
+const unanswered: ReadonlySet<unknown> = new Set([
+  'error',
+  'goodbye',
+  'response',
+  'handshake_ack',
+  'agent_announcement',
+])

@@ -1,3 +1,11 @@
+export interface ReplayCacheOptions {
+  /** Messages that are remembered. When it is full, new ones are refused: to forget old ones would let them in again. */
+  readonly capacity?: number
+  /** Characters of answers that are kept. Older answers go first. */
+  readonly replySize?: number
+  readonly now?: () => number
+}
+
 /** A message as it is remembered. */
 export interface Sighting {
   readonly messageId: string
@@ -20,21 +28,6 @@ export interface ReplayCache {
   settle(messageId: string, reply: string): Promise<void> | void
   /** The message was not worked on, and may come again. */
   release(sighting: Sighting): Promise<void> | void
-}
-
-export interface ReplayCacheOptions {
-  /** Messages that are remembered. When it is full, new ones are refused: to forget old ones would let them in again. */
-  readonly capacity?: number
-  /** Characters of answers that are kept. Older answers go first. */
-  readonly replySize?: number
-  readonly now?: () => number
-}
-
-interface Entry {
-  readonly nonce: string | undefined
-  readonly digest: string
-  readonly until: number
-  isSettled: boolean
 }
 
 export function createReplayCache({
@@ -97,6 +90,13 @@ export function createReplayCache({
       if (entry) forget(messageId, entry)
     },
   }
+}
+
+interface Entry {
+  readonly nonce: string | undefined
+  readonly digest: string
+  readonly until: number
+  isSettled: boolean
 }
 
 function roomAfter(entries: ReadonlyMap<string, Entry>, moment: number): number {

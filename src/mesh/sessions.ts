@@ -1,6 +1,8 @@
 import type { MeshCard } from './envelope.ts'
 import type { Agreement } from './versions.ts'
 
+const strangers: Session = { state: 'none' }
+
 /** How far we are with another agent. A goodbye ends it, and a new handshake begins it anew. */
 export type Session =
   | { readonly state: 'none' }
@@ -14,23 +16,6 @@ export type SessionEvent =
   | { readonly type: 'agreed'; readonly card: MeshCard; readonly agreement: Agreement }
   | { readonly type: 'failed' }
   | { readonly type: 'goodbye'; readonly reconnectAfter?: number }
-
-const strangers: Session = { state: 'none' }
-
-/** Where an event leads. */
-export function advance(session: Session, event: SessionEvent): Session {
-  switch (event.type) {
-    case 'handshake-sent':
-      // What was agreed holds until something else is.
-      return session.state === 'established' ? session : { state: 'sent' }
-    case 'agreed':
-      return { state: 'established', card: event.card, agreement: event.agreement }
-    case 'failed':
-      return session.state === 'sent' ? strangers : session
-    case 'goodbye':
-      return { state: 'goodbye', reconnectAfter: event.reconnectAfter }
-  }
-}
 
 export interface Sessions {
   get(agentId: string): Session
@@ -49,5 +34,20 @@ export function createSessions({ capacity = 10_000 } = {}): Sessions {
       if (sessions.size > capacity) sessions.delete(sessions.keys().next().value ?? agentId)
       return session
     },
+  }
+}
+
+/** Where an event leads. */
+export function advance(session: Session, event: SessionEvent): Session {
+  switch (event.type) {
+    case 'handshake-sent':
+      // What was agreed holds until something else is.
+      return session.state === 'established' ? session : { state: 'sent' }
+    case 'agreed':
+      return { state: 'established', card: event.card, agreement: event.agreement }
+    case 'failed':
+      return session.state === 'sent' ? strangers : session
+    case 'goodbye':
+      return { state: 'goodbye', reconnectAfter: event.reconnectAfter }
   }
 }

@@ -7,13 +7,13 @@ import { fromBase64, importPublicKey, type MeshKey, type MeshSigningKey, toBase6
 
 const encoder = new TextEncoder()
 
-/** What is signed: the canonical form (RFC 8785) of the envelope with everything but the signature itself. */
-export function signedBytes(envelope: MeshEnvelope): Uint8Array<ArrayBuffer> {
-  const { auth } = envelope
-  if (auth === undefined) throw new TypeError('An envelope without auth has nothing to be signed with.')
-  const { signature: _, ...rest } = auth
-  return encoder.encode(canonicalize({ ...envelope, auth: rest }))
-}
+/** How many milliseconds a message may be old, and ahead of our clock; both bounds are still fine. */
+const maxAge = 300_000
+
+const maxAhead = 60_000
+
+/** By how much the clocks of replicas may differ, and a clock may be set back. */
+const slack = 10_000
 
 /** The same envelope with the tag of its sender. Its time is that of the envelope. */
 export async function sign<E extends MeshEnvelope>(envelope: E, key: MeshSigningKey): Promise<E> {
@@ -27,45 +27,8 @@ export async function sign<E extends MeshEnvelope>(envelope: E, key: MeshSigning
   return { ...envelope, auth: { ...auth, signature: toBase64(signature) } }
 }
 
-export async function isSignedBy(envelope: MeshEnvelope, key: MeshKey): Promise<boolean> {
-  if (envelope.auth === undefined) return false
-  return await key.verify(signedBytes(envelope), fromBase64(envelope.auth.signature))
-}
-
-/** How many milliseconds a message may be old, and ahead of our clock; both bounds are still fine. */
-const maxAge = 300_000
-const maxAhead = 60_000
-
-/** By how much the clocks of replicas may differ, and a clock may be set back. */
-const slack = 10_000
-
 /** For so long every message that was seen is remembered: nobody can be asked to take it again later. */
 export const memory = maxAge + maxAhead + slack
-
-/** Throws unless the moment is of now. */
-export function checkFresh(timestamp: string, now: number, code: StandardCode = 'VALIDATION_FAILED'): void {
-  const age = now - Date.parse(timestamp)
-  if (age > maxAge) {
-    throw new MeshError(code, `The message is older than ${maxAge / 1000} seconds: send a new one.`, {
-      details: { reason: 'STALE', age_seconds: Math.round(age / 1000) },
-    })
-  }
-  if (age < -maxAhead) {
-    throw new MeshError(
-      code,
-      `The message is more than ${maxAhead / 1000} seconds ahead: set the clock of its sender.`,
-      {
-        details: { reason: 'FUTURE', ahead_seconds: Math.round(-age / 1000) },
-      },
-    )
-  }
-}
-
-/** Who sent a message, proven by its signature. */
-export interface MeshIdentity {
-  readonly agentId: string
-  readonly fingerprint: string
-}
 
 export interface AuthenticationOptions {
   /** Refuse what is not signed by a known key. */
@@ -74,6 +37,12 @@ export interface AuthenticationOptions {
   /** Take the key that an unknown agent shows in its first handshake (`metadata.public_key` of its card). */
   readonly firstHandshake?: FirstHandshakeKeys
   readonly now: () => number
+}
+
+/** Who sent a message, proven by its signature. */
+export interface MeshIdentity {
+  readonly agentId: string
+  readonly fingerprint: string
 }
 
 export type Authenticate = (envelope: MeshEnvelope) => Promise<MeshIdentity | undefined>
@@ -121,13 +90,45 @@ export function createAuthenticate({ requireAuth, keys, firstHandshake, now }: A
   }
 }
 
-function cardIn({ message_type, payload }: MeshEnvelope): MeshCard | undefined {
-  return message_type === 'handshake' || message_type === 'handshake_ack' ? payload.agent_card : undefined
+export async function isSignedBy(envelope: MeshEnvelope, key: MeshKey): Promise<boolean> {
+  if (envelope.auth === undefined) return false
+  return await key.verify(signedBytes(envelope), fromBase64(envelope.auth.signature))
+}
+
+/** Throws unless the moment is of now. */
+export function checkFresh(timestamp: string, now: number, code: StandardCode = 'VALIDATION_FAILED'): void {
+  const age = now - Date.parse(timestamp)
+  if (age > maxAge) {
+    throw new MeshError(code, `The message is older than ${maxAge / 1000} seconds: send a new one.`, {
+      details: { reason: 'STALE', age_seconds: Math.round(age / 1000) },
+    })
+  }
+  if (age < -maxAhead) {
+    throw new MeshError(
+      code,
+      `The message is more than ${maxAhead / 1000} seconds ahead: set the clock of its sender.`,
+      {
+        details: { reason: 'FUTURE', ahead_seconds: Math.round(-age / 1000) },
+      },
+    )
+  }
+}
+
+/** What is signed: the canonical form (RFC 8785) of the envelope with everything but the signature itself. */
+export function signedBytes(envelope: MeshEnvelope): Uint8Array<ArrayBuffer> {
+  const { auth } = envelope
+  if (auth === undefined) throw new TypeError('An envelope without auth has nothing to be signed with.')
+  const { signature: _, ...rest } = auth
+  return encoder.encode(canonicalize({ ...envelope, auth: rest }))
 }
 
 function keyIn(card: MeshCard | undefined): string | JsonWebKey | undefined {
   const shown = card?.metadata?.public_key
   return typeof shown === 'string' || isObject(shown) ? (shown as string | JsonWebKey) : undefined
+}
+
+function cardIn({ message_type, payload }: MeshEnvelope): MeshCard | undefined {
+  return message_type === 'handshake' || message_type === 'handshake_ack' ? payload.agent_card : undefined
 }
 
 function refused(reason: string, message: string): MeshError {

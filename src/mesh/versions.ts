@@ -11,6 +11,12 @@ import type { SchemaVersion } from './payloads.ts'
 /** What a card says under `metadata`. */
 const traceContext = 'trace_context'
 
+/** Characters that the lines may have. */
+const longest = 2_048
+
+/** What this implementation speaks. */
+const schemaVersions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
+
 export function knowsFrames(card: MeshCard | undefined): boolean {
   return card?.metadata?.[traceContext] === true
 }
@@ -19,9 +25,6 @@ export function writeFrame(text: string, trace: Trace | undefined): string {
   const lines = Object.entries(traceHeaders(trace)).map(([name, value]) => `${name}: ${value}\n`)
   return lines.length === 0 ? text : `${lines.join('')}\n${text}`
 }
-
-/** Characters that the lines may have. */
-const longest = 2_048
 
 export function readFrame(frame: string): { readonly text: string; readonly trace?: Trace | undefined } {
   // An envelope begins with a brace.
@@ -32,14 +35,6 @@ export function readFrame(frame: string): { readonly text: string; readonly trac
   const trace = readTrace(lines.get('traceparent'), () => lines.get('tracestate'))
   return { text: frame.slice(end + 2), trace }
 }
-
-function pairIn(line: string): [string, string] {
-  const at = line.indexOf(': ')
-  return [line.slice(0, Math.max(at, 0)), line.slice(at + 2)]
-}
-
-/** What this implementation speaks. */
-const schemaVersions: readonly SchemaVersion[] = ['1.0.0', '1.1.0']
 
 export interface Agreement {
   readonly protocol: string
@@ -59,13 +54,6 @@ export function agree(ours: MeshCard, theirs: MeshCard): Agreement {
   })
 }
 
-/** Version 1.0.0 has no member for them, so its peers have them in the metadata; who has none speaks 1.0.0. */
-export function schemaVersionsOf({ schema_versions, metadata }: MeshCard): readonly string[] {
-  if (schema_versions) return schema_versions
-  const listed = metadata?.schema_versions
-  return Array.isArray(listed) && listed.length > 0 ? listed.map(String) : ['1.0.0']
-}
-
 /** Our card as a peer can read it that speaks this version; without one, as everybody can. */
 export function cardFor(card: MeshCard, version: SchemaVersion = '1.0.0'): MeshCard {
   const { schema_versions: _, metadata: said, ...rest } = card
@@ -74,13 +62,21 @@ export function cardFor(card: MeshCard, version: SchemaVersion = '1.0.0'): MeshC
   return { ...rest, metadata: { ...metadata, schema_versions: [...schemaVersions] } }
 }
 
+/** Version 1.0.0 has no member for them, so its peers have them in the metadata; who has none speaks 1.0.0. */
+export function schemaVersionsOf({ schema_versions, metadata }: MeshCard): readonly string[] {
+  if (schema_versions) return schema_versions
+  const listed = metadata?.schema_versions
+  return Array.isArray(listed) && listed.length > 0 ? listed.map(String) : ['1.0.0']
+}
+
+function pairIn(line: string): [string, string] {
+  const at = line.indexOf(': ')
+  return [line.slice(0, Math.max(at, 0)), line.slice(at + 2)]
+}
+
 function highest(versions: readonly string[]): string | undefined {
   const known = versions.filter((version) => /^(?:A2A\/)?[0-9]+(?:\.[0-9]+)+$/.test(version))
   return known.toSorted((one, other) => compare(numbersIn(other), numbersIn(one)))[0]
-}
-
-function numbersIn(version: string): readonly number[] {
-  return version.replace('A2A/', '').split('.').map(Number)
 }
 
 function compare(one: readonly number[], other: readonly number[]): number {
@@ -89,4 +85,8 @@ function compare(one: readonly number[], other: readonly number[]): number {
     if (difference !== 0) return difference
   }
   return 0
+}
+
+function numbersIn(version: string): readonly number[] {
+  return version.replace('A2A/', '').split('.').map(Number)
 }

@@ -5,6 +5,17 @@ import { defaultMaxBytes, type ReadEnvelope, type Reading } from './envelope-cod
 import type { Receive } from './receive.ts'
 import { readFrame, writeFrame } from './versions.ts'
 
+const answers: ReadonlySet<MessageType> = new Set(['response', 'handshake_ack', 'agent_announcement', 'error'])
+
+export interface SocketOptions {
+  /** Messages of the other side that are worked on at the same time; it waits with the others. */
+  readonly maxInFlight?: number
+  /** Bytes that may wait, in either direction. A side that does not read slows down only itself. */
+  readonly maxBuffered?: number
+  /** Milliseconds between pings, where the socket can ping. Without an answer until the next one it is cut off. */
+  readonly pingInterval?: number
+}
+
 /** What the WebSocket of browsers, of Node and of the package `ws` have in common, and what only the last one has. */
 export interface MeshSocket {
   /** 1 is open. */
@@ -22,123 +33,6 @@ export interface MeshSocket {
   resume?(): void
 }
 
-export interface SocketOptions {
-  /** Messages of the other side that are worked on at the same time; it waits with the others. */
-  readonly maxInFlight?: number
-  /** Bytes that may wait, in either direction. A side that does not read slows down only itself. */
-  readonly maxBuffered?: number
-  /** Milliseconds between pings, where the socket can ping. Without an answer until the next one it is cut off. */
-  readonly pingInterval?: number
-}
-
-/** Waits until enough of what was sent has left. */
-async function drained(socket: MeshSocket, maxBuffered: number): Promise<void> {
-  while (socket.readyState === 1 && socket.bufferedAmount > maxBuffered) {
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
-/** Pings, if that is possible. */
-function keepAlive(socket: MeshSocket, interval: number): void {
-  if (!socket.ping || !socket.on) return
-  let isAnswered = true
-  socket.on('pong', () => {
-    isAnswered = true
-  })
-  const timer = setInterval(() => {
-    if (!isAnswered) return socket.terminate?.()
-    isAnswered = false
-    if (socket.readyState === 1) socket.ping?.()
-  }, interval)
-  socket.addEventListener('close', () => clearInterval(timer))
-}
-
-export interface SocketSessionOptions extends SocketOptions {
-  readonly read: ReadEnvelope
-  readonly receive: Receive
-  readonly maxBytes?: number
-  /** Takes an answer that somebody waits for. */
-  readonly onAnswer?: (envelope: MeshEnvelope) => boolean
-  /** Only the side that accepted the connection answers what is no envelope: otherwise both would, for ever. */
-  readonly isServer: boolean
-}
-
-const answers: ReadonlySet<MessageType> = new Set(['response', 'handshake_ack', 'agent_announcement', 'error'])
-
-interface Received {
-  readonly reading: Reading
-  readonly bytes: Uint8Array
-  readonly trace: Trace | undefined
-}
-
-/** Many envelopes over one connection, in both directions: a message is a text frame, and answers come in any order. */
-export function attachSession(socket: MeshSocket, options: SocketSessionOptions): void {
-  const { read, receive, onAnswer, isServer, maxBytes = defaultMaxBytes } = options
-  const { maxInFlight = 64, maxBuffered = 2 ** 24, pingInterval = 30_000 } = options
-  const encoder = new TextEncoder()
-  const queue: Received[] = []
-  let queued = 0
-  let inFlight = 0
-
-  async function work({ reading, bytes, trace }: Received): Promise<void> {
-    const { text } = await receive.reading(reading, bytes, trace)
-    if (text === undefined || (!isServer && reading.error && !reading.origin)) return
-    await drained(socket, maxBuffered)
-    if (socket.readyState === 1) socket.send(text)
-    if (reading.error?.code === 'PAYLOAD_TOO_LARGE') socket.close(1009, 'message too big')
-  }
-
-  function pump(): void {
-    while (inFlight < maxInFlight) {
-      const next = queue.shift()
-      if (!next) {
-        socket.resume?.()
-        return
-      }
-      queued -= next.bytes.length
-      inFlight++
-      // What can fail answers with an error itself; a socket that breaks closes.
-      work(next)
-        .catch(() => socket.close(1011, 'internal error'))
-        .finally(() => {
-          inFlight--
-          pump()
-        })
-    }
-  }
-
-  function take(frame: string): void {
-    const { text, trace } = readFrame(frame)
-    const bytes = encoder.encode(text)
-    const reading = read(bytes)
-    const { envelope } = reading
-    if (envelope && answers.has(envelope.message_type) && onAnswer?.(envelope)) return
-    queue.push({ reading, bytes, trace })
-    queued += bytes.length
-    if (inFlight >= maxInFlight) socket.pause?.()
-    // A socket that cannot pause goes on; at some point that is too much.
-    if (queued > Math.max(maxBuffered, maxBytes) || queue.length > 16 * maxInFlight) overrun()
-    else pump()
-  }
-
-  function overrun(): void {
-    queue.length = 0
-    queued = 0
-    socket.close(1013, 'too many messages')
-  }
-
-  socket.addEventListener('message', ({ data }) => {
-    if (typeof data === 'string') take(data)
-    else socket.close(1003, 'envelopes are text')
-  })
-  socket.addEventListener('close', () => {
-    queue.length = 0
-  })
-  // Without a listener the package `ws` would throw; what follows is `close`.
-  socket.addEventListener('error', () => {})
-  keepAlive(socket, pingInterval)
-}
-
 export interface SocketCarrierOptions extends SocketOptions {
   /** Opens a connection: the global `WebSocket` unless it is given. */
   readonly open: () => MeshSocket
@@ -150,12 +44,6 @@ export interface SocketCarrierOptions extends SocketOptions {
   readonly maxPending?: number
   /** Milliseconds before the first attempt to connect again; then twice as long each time, up to 30 times. */
   readonly reconnectDelay?: number
-}
-
-interface Pending {
-  readonly text: string
-  readonly resolve: (envelope: MeshEnvelope) => void
-  readonly reject: (error: unknown) => void
 }
 
 /**
@@ -236,4 +124,116 @@ export function createSocketCarrier(options: SocketCarrierOptions): Carrier {
     if (socket.bufferedAmount > maxBuffered) await drained(socket, maxBuffered)
     socket.send(text)
   }
+}
+
+export interface SocketSessionOptions extends SocketOptions {
+  readonly read: ReadEnvelope
+  readonly receive: Receive
+  readonly maxBytes?: number
+  /** Takes an answer that somebody waits for. */
+  readonly onAnswer?: (envelope: MeshEnvelope) => boolean
+  /** Only the side that accepted the connection answers what is no envelope: otherwise both would, for ever. */
+  readonly isServer: boolean
+}
+
+/** Many envelopes over one connection, in both directions: a message is a text frame, and answers come in any order. */
+export function attachSession(socket: MeshSocket, options: SocketSessionOptions): void {
+  const { read, receive, onAnswer, isServer, maxBytes = defaultMaxBytes } = options
+  const { maxInFlight = 64, maxBuffered = 2 ** 24, pingInterval = 30_000 } = options
+  const encoder = new TextEncoder()
+  const queue: Received[] = []
+  let queued = 0
+  let inFlight = 0
+
+  async function work({ reading, bytes, trace }: Received): Promise<void> {
+    const { text } = await receive.reading(reading, bytes, trace)
+    if (text === undefined || (!isServer && reading.error && !reading.origin)) return
+    await drained(socket, maxBuffered)
+    if (socket.readyState === 1) socket.send(text)
+    if (reading.error?.code === 'PAYLOAD_TOO_LARGE') socket.close(1009, 'message too big')
+  }
+
+  function pump(): void {
+    while (inFlight < maxInFlight) {
+      const next = queue.shift()
+      if (!next) {
+        socket.resume?.()
+        return
+      }
+      queued -= next.bytes.length
+      inFlight++
+      // What can fail answers with an error itself; a socket that breaks closes.
+      work(next)
+        .catch(() => socket.close(1011, 'internal error'))
+        .finally(() => {
+          inFlight--
+          pump()
+        })
+    }
+  }
+
+  function take(frame: string): void {
+    const { text, trace } = readFrame(frame)
+    const bytes = encoder.encode(text)
+    const reading = read(bytes)
+    const { envelope } = reading
+    if (envelope && answers.has(envelope.message_type) && onAnswer?.(envelope)) return
+    queue.push({ reading, bytes, trace })
+    queued += bytes.length
+    if (inFlight >= maxInFlight) socket.pause?.()
+    // A socket that cannot pause goes on; at some point that is too much.
+    if (queued > Math.max(maxBuffered, maxBytes) || queue.length > 16 * maxInFlight) overrun()
+    else pump()
+  }
+
+  function overrun(): void {
+    queue.length = 0
+    queued = 0
+    socket.close(1013, 'too many messages')
+  }
+
+  socket.addEventListener('message', ({ data }) => {
+    if (typeof data === 'string') take(data)
+    else socket.close(1003, 'envelopes are text')
+  })
+  socket.addEventListener('close', () => {
+    queue.length = 0
+  })
+  // Without a listener the package `ws` would throw; what follows is `close`.
+  socket.addEventListener('error', () => {})
+  keepAlive(socket, pingInterval)
+}
+
+interface Received {
+  readonly reading: Reading
+  readonly bytes: Uint8Array
+  readonly trace: Trace | undefined
+}
+
+/** Waits until enough of what was sent has left. */
+async function drained(socket: MeshSocket, maxBuffered: number): Promise<void> {
+  while (socket.readyState === 1 && socket.bufferedAmount > maxBuffered) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Pings, if that is possible. */
+function keepAlive(socket: MeshSocket, interval: number): void {
+  if (!socket.ping || !socket.on) return
+  let isAnswered = true
+  socket.on('pong', () => {
+    isAnswered = true
+  })
+  const timer = setInterval(() => {
+    if (!isAnswered) return socket.terminate?.()
+    isAnswered = false
+    if (socket.readyState === 1) socket.ping?.()
+  }, interval)
+  socket.addEventListener('close', () => clearInterval(timer))
+}
+
+interface Pending {
+  readonly text: string
+  readonly resolve: (envelope: MeshEnvelope) => void
+  readonly reject: (error: unknown) => void
 }

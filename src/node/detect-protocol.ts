@@ -4,6 +4,8 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { createHttp2, type Http2, type Http2Options } from './http2.ts'
 
+const preface = Buffer.from('PRI * HTTP/2.0\r\n')
+
 export interface OnePortOptions extends Http2Options {
   /** Milliseconds in which a connection must show what it speaks. */
   readonly headersTimeout: number
@@ -13,7 +15,7 @@ export interface OnePortOptions extends Http2Options {
  * Lets a server of HTTP/1.1 share its port with HTTP/2: connections that open with its preface are handed on (RFC 9113
  * §3.3). The server stays the only one at its port, so that closing it waits for all of them.
  */
-export function sharePort(
+export function shareListener(
   server: Server | TlsServer,
   { headersTimeout, ...options }: OnePortOptions,
 ): Pick<Http2, 'close' | 'destroy'> {
@@ -59,8 +61,6 @@ export function sharePort(
     destroy: http2.destroy,
   }
 }
-
-const preface = Buffer.from('PRI * HTTP/2.0\r\n')
 
 /** Undefined while it may still become either: a `P` also begins a POST. */
 function opensHttp2(seen: Buffer): boolean | undefined {

@@ -16,6 +16,49 @@ import { loopbackHere, warnOfLoopback } from './guarded-fetch/guarded-fetch.ts'
 import { pinnedLookup, systemResolve } from './guarded-fetch/pinned-lookup.ts'
 import { after, Exceeded } from './guarded-fetch/send.ts'
 
+/** Milliseconds for which an idle connection is kept. */
+const kept = 30_000
+
+/** Bytes that a server may send ahead of a reader, per call. */
+const initialWindowSize = 2 ** 20
+
+const never = new AbortController().signal
+
+const unauthenticated = '16'
+
+const bodyless: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** Who we are to servers that ask (mutual TLS), and whom we trust besides the authorities of the system. */
+export type TlsOptions = Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase' | 'ca'>
+
+export interface GrpcOptions extends Pick<GuardOptions, 'allow' | 'loopback'> {
+  readonly tls?: TlsOptions
+  /** Milliseconds until there must be a connection. 10 seconds by default. */
+  readonly connectTimeout?: number
+  /** Milliseconds after which a connection with open calls is asked whether it is still there. 20 seconds by default. */
+  readonly keepAlive?: number
+}
+
+/** A2A over gRPC, to be handed to `connect`. Its connections are shared by all clients that it is handed to. */
+export interface Grpc extends Transport {
+  /** Ends the connections when their calls have ended. Idle ones end by themselves, and keep no process alive. */
+  close(): void
+}
+
+/** Calls agents over gRPC: `connect(url, { bindings: [grpc()] })`. */
+export function grpc(options: GrpcOptions = {}): Grpc {
+  const { tls = {}, connectTimeout = 10_000, keepAlive = 20_000 } = options
+  const guard = createGuard({ loopback: loopbackHere(), ...options, warn: (host) => warnOfLoopback(host) })
+  const sessions = createSessions({ tls, connectTimeout, keepAlive, lookup: pinnedLookup(guard, systemResolve) })
+  return {
+    binding: 'GRPC',
+    fetch: createHttp2Fetch(sessions, guard.checkUrl),
+    open: createGrpcClient,
+    addressOf: dialledUrl,
+    close: () => sessions.close(),
+  }
+}
+
 export interface SessionOptions {
   readonly tls: TlsOptions
   readonly lookup: LookupFunction
@@ -25,21 +68,12 @@ export interface SessionOptions {
   readonly keepAlive: number
 }
 
-/** Who we are to servers that ask (mutual TLS), and whom we trust besides the authorities of the system. */
-export type TlsOptions = Pick<SecureContextOptions, 'cert' | 'key' | 'pfx' | 'passphrase' | 'ca'>
-
 /** Connections of HTTP/2, one for each origin, that are there as long as they are used. */
 export interface Sessions {
   /** A connection for a call, which may still be coming about. `done` when the call has ended. */
   take(origin: string): { readonly session: ClientHttp2Session; readonly done: () => void }
   close(): void
 }
-
-/** Milliseconds for which an idle connection is kept. */
-const kept = 30_000
-
-/** Bytes that a server may send ahead of a reader, per call. */
-const initialWindowSize = 2 ** 20
 
 export function createSessions(options: SessionOptions): Sessions {
   const sessions = new Map<string, Used>()
@@ -85,21 +119,23 @@ export function createSessions(options: SessionOptions): Sessions {
   }
 }
 
+/** A `fetch` over HTTP/2 whose answers have trailers. It is for gRPC: bodies are bytes, and nothing is redirected. */
+export function createHttp2Fetch(sessions: Sessions, check: (url: URL) => void): Fetch {
+  return async (address, init) => {
+    const url = new URL(address)
+    check(url)
+    init.signal?.throwIfAborted()
+    const stream = begin(sessions, url, init)
+    stream.end(init.body)
+    return await answerOf(stream, init.signal ?? never)
+  }
+}
+
 interface Used {
   readonly session: ClientHttp2Session
   calls: number
   /** Ends what is done while it is in use, or idle. */
   release: () => void
-}
-
-function leave(used: Used): void {
-  if (--used.calls > 0) return
-  used.release()
-  const { session } = used
-  if (session.destroyed) return
-  // A connection that nobody uses keeps no process alive.
-  session.unref()
-  used.release = after(kept, () => session.close())
 }
 
 /** While a call has nothing to say, only asking tells whether the other side is still there. */
@@ -119,19 +155,15 @@ function lostSessions(): Error {
   return Object.assign(new Error('the connection does not answer any more'), { code: 'ECONNRESET' })
 }
 
-/** A `fetch` over HTTP/2 whose answers have trailers. It is for gRPC: bodies are bytes, and nothing is redirected. */
-export function createHttp2Fetch(sessions: Sessions, check: (url: URL) => void): Fetch {
-  return async (address, init) => {
-    const url = new URL(address)
-    check(url)
-    init.signal?.throwIfAborted()
-    const stream = begin(sessions, url, init)
-    stream.end(init.body)
-    return await answerOf(stream, init.signal ?? never)
-  }
+function leave(used: Used): void {
+  if (--used.calls > 0) return
+  used.release()
+  const { session } = used
+  if (session.destroyed) return
+  // A connection that nobody uses keeps no process alive.
+  session.unref()
+  used.release = after(kept, () => session.close())
 }
-
-const never = new AbortController().signal
 
 function begin(sessions: Sessions, url: URL, { method = 'POST', headers }: RequestInit): ClientHttp2Stream {
   const { session, done } = sessions.take(url.origin)
@@ -164,6 +196,20 @@ function answerOf(stream: ClientHttp2Stream, signal: AbortSignal): Promise<Trail
   })
 }
 
+/** What has come already must be gone before a stream can close. */
+function cancel(stream: ClientHttp2Stream): void {
+  stream.resume().close(constants.NGHTTP2_CANCEL)
+}
+
+function headersOf(told: IncomingHttpHeaders): Headers {
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(told)) {
+    if (name.startsWith(':') || value === undefined) continue
+    for (const each of [value].flat()) headers.append(name, `${each}`)
+  }
+  return headers
+}
+
 function responseOf(
   stream: ClientHttp2Stream,
   told: IncomingHttpHeaders & IncomingHttpStatusHeader,
@@ -173,18 +219,6 @@ function responseOf(
   // Whoever gives credentials is asked for others by 401; gRPC has a status of its own for it.
   const status = headers.get('grpc-status') === unauthenticated ? 401 : (told[':status'] ?? 500)
   return new Response(bodyless.has(status) ? null : bodyOf(stream, signal), { status, headers })
-}
-
-const unauthenticated = '16'
-const bodyless: ReadonlySet<number> = new Set([204, 205, 304])
-
-function headersOf(told: IncomingHttpHeaders): Headers {
-  const headers = new Headers()
-  for (const [name, value] of Object.entries(told)) {
-    if (name.startsWith(':') || value === undefined) continue
-    for (const each of [value].flat()) headers.append(name, `${each}`)
-  }
-  return headers
 }
 
 /** Read as fast as it is pulled: a slow reader slows only its own call. */
@@ -225,39 +259,6 @@ function bodyOf(stream: ClientHttp2Stream, signal: AbortSignal): ReadableStream<
   )
 }
 
-/** What has come already must be gone before a stream can close. */
-function cancel(stream: ClientHttp2Stream): void {
-  stream.resume().close(constants.NGHTTP2_CANCEL)
-}
-
 function lost(): Error {
   return Object.assign(new Error('the call was cut off'), { code: 'ECONNRESET' })
-}
-
-export interface GrpcOptions extends Pick<GuardOptions, 'allow' | 'loopback'> {
-  readonly tls?: TlsOptions
-  /** Milliseconds until there must be a connection. 10 seconds by default. */
-  readonly connectTimeout?: number
-  /** Milliseconds after which a connection with open calls is asked whether it is still there. 20 seconds by default. */
-  readonly keepAlive?: number
-}
-
-/** A2A over gRPC, to be handed to `connect`. Its connections are shared by all clients that it is handed to. */
-export interface Grpc extends Transport {
-  /** Ends the connections when their calls have ended. Idle ones end by themselves, and keep no process alive. */
-  close(): void
-}
-
-/** Calls agents over gRPC: `connect(url, { bindings: [grpc()] })`. */
-export function grpc(options: GrpcOptions = {}): Grpc {
-  const { tls = {}, connectTimeout = 10_000, keepAlive = 20_000 } = options
-  const guard = createGuard({ loopback: loopbackHere(), ...options, warn: (host) => warnOfLoopback(host) })
-  const sessions = createSessions({ tls, connectTimeout, keepAlive, lookup: pinnedLookup(guard, systemResolve) })
-  return {
-    binding: 'GRPC',
-    fetch: createHttp2Fetch(sessions, guard.checkUrl),
-    open: createGrpcClient,
-    addressOf: dialledUrl,
-    close: () => sessions.close(),
-  }
 }

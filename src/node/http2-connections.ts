@@ -1,6 +1,9 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 
+/** How often a whole answer was met that its caller has not read to its end. */
+const unread = new WeakMap<ServerHttp2Stream, number>()
+
 /** The connections of HTTP/2 that are open. */
 export interface Http2Peers {
   add(session: ServerHttp2Session, socket: Socket): void
@@ -37,49 +40,6 @@ export function createHttp2Peers(keepAliveTimeout: number): Http2Peers {
   }
 }
 
-interface Peer {
-  readonly session: ServerHttp2Session
-  readonly socket: Socket
-  /** Those that are open. */
-  readonly streams: Set<ServerHttp2Stream>
-  idleSince: number
-  /** A question is on its way, and has not been answered yet. */
-  isAsked: boolean
-}
-
-function count(peer: Peer, stream: ServerHttp2Stream): void {
-  peer.streams.add(stream)
-  stream.once('close', () => {
-    peer.streams.delete(stream)
-    peer.idleSince = performance.now()
-  })
-}
-
-/** How often a whole answer was met that its caller has not read to its end. */
-const unread = new WeakMap<ServerHttp2Stream, number>()
-
-/** A caller that answers our questions may still never read; the answer would be held for as long as it likes. */
-function cutUnread(stream: ServerHttp2Stream): void {
-  const times = (unread.get(stream) ?? 0) + 1
-  unread.set(stream, times)
-  // It may be closing already, when all is read.
-  if (times > 2) stream.destroy()
-}
-
-function check(peer: Peer, keepAliveTimeout: number): void {
-  const { session, socket, streams, idleSince, isAsked } = peer
-  if (isAsked || session.closed || session.destroyed) {
-    socket.destroy()
-  } else if (streams.size > 0) {
-    for (const stream of streams) if (stream.writableEnded) cutUnread(stream)
-    peer.isAsked = session.ping(() => {
-      peer.isAsked = false
-    })
-  } else if (performance.now() - idleSince >= keepAliveTimeout) {
-    session.close()
-  }
-}
-
 export interface SlowRequests {
   watch(stream: ServerHttp2Stream): void
   /** It has been answered. */
@@ -107,6 +67,46 @@ export function createSlowRequests(timeout: number): SlowRequests {
     forget: (stream) => void begun.delete(stream),
     stop: () => clearInterval(sweep),
   }
+}
+
+interface Peer {
+  readonly session: ServerHttp2Session
+  readonly socket: Socket
+  /** Those that are open. */
+  readonly streams: Set<ServerHttp2Stream>
+  idleSince: number
+  /** A question is on its way, and has not been answered yet. */
+  isAsked: boolean
+}
+
+function check(peer: Peer, keepAliveTimeout: number): void {
+  const { session, socket, streams, idleSince, isAsked } = peer
+  if (isAsked || session.closed || session.destroyed) {
+    socket.destroy()
+  } else if (streams.size > 0) {
+    for (const stream of streams) if (stream.writableEnded) cutUnread(stream)
+    peer.isAsked = session.ping(() => {
+      peer.isAsked = false
+    })
+  } else if (performance.now() - idleSince >= keepAliveTimeout) {
+    session.close()
+  }
+}
+
+/** A caller that answers our questions may still never read; the answer would be held for as long as it likes. */
+function cutUnread(stream: ServerHttp2Stream): void {
+  const times = (unread.get(stream) ?? 0) + 1
+  unread.set(stream, times)
+  // It may be closing already, when all is read.
+  if (times > 2) stream.destroy()
+}
+
+function count(peer: Peer, stream: ServerHttp2Stream): void {
+  peer.streams.add(stream)
+  stream.once('close', () => {
+    peer.streams.delete(stream)
+    peer.idleSince = performance.now()
+  })
 }
 
 /** As often as Node looks after requests of HTTP/1.1, or more often if there is little time. */

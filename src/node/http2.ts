@@ -11,7 +11,84 @@ import { type Load, Overloaded } from '../http/load.ts'
 import { secured } from '../http/response-headers.ts'
 import type { GrpcExchange, GrpcIncoming, GrpcOutgoing, Metadata } from '../transports/grpc/rpc.ts'
 import { createHttp2Peers, createSlowRequests, type Http2Peers } from './http2-connections.ts'
-import { allOf, certificateOf, inNextTurn, nextTurn, type Room } from './incoming.ts'
+import { allOf, certificateOf, defer, nextTurn, type Room } from './incoming.ts'
+
+export interface Http2Options {
+  readonly exchange: Exchange
+  readonly grpc: GrpcExchange
+  /** Milliseconds in which a request must have come in whole. */
+  readonly requestTimeout: number
+  /** Milliseconds for which an idle connection stays open. */
+  readonly keepAliveTimeout: number
+  readonly onError: (error: unknown) => void
+  /** Milliseconds for which a caller may take nothing of what was written to it. */
+  readonly unreadTimeout: number
+  /** Counts what is at work. */
+  readonly load?: Load | undefined
+}
+
+export interface Http2 extends Pick<Http2Peers, 'close' | 'destroy'> {
+  /** Speaks HTTP/2 on a connection that somebody else has accepted. */
+  accept(socket: Socket): void
+}
+
+/** HTTP/2 without a port of its own: gRPC, and everything that HTTP/1.1 has. */
+export function createHttp2(options: Http2Options): Http2 {
+  const { exchange, grpc, requestTimeout, keepAliveTimeout, unreadTimeout, onError, load } = options
+  const peers = createHttp2Peers(keepAliveTimeout)
+  const slow = createSlowRequests(requestTimeout)
+
+  async function answer(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    _flags: number,
+    rawHeaders: readonly string[],
+  ): Promise<void> {
+    // A stream that breaks off closes, and that is all there is to know.
+    stream.on('error', () => {})
+    slow.watch(stream)
+    const incoming = new Http2Incoming(stream, headers, rawHeaders, load)
+    load?.begin()
+    try {
+      if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, { exchange: grpc, unreadTimeout })
+      else await answerHttp2(stream, incoming, { exchange, onError, unreadTimeout })
+    } catch (error) {
+      if (!stream.closed) onError(error)
+      stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+    } finally {
+      load?.end(incoming.taken)
+      slow.forget(stream)
+    }
+  }
+
+  return {
+    accept(socket) {
+      const session = performServerHandshake(socket, sessionOptions)
+      // What a peer does to its connection ends it, and concerns nobody else.
+      session.on('error', () => {})
+      session.on('stream', answer)
+      peers.add(session, socket)
+    },
+    close() {
+      slow.stop()
+      peers.close()
+    },
+    destroy: peers.destroy,
+  }
+}
+
+export interface GrpcAnswering {
+  readonly exchange: GrpcExchange
+  /** Milliseconds for which a caller may take nothing of a stream. */
+  readonly unreadTimeout: number
+}
+
+export interface Http2Answering {
+  readonly exchange: Exchange
+  readonly onError: (error: unknown) => void
+  /** Milliseconds for which a caller may take nothing of a stream. */
+  readonly unreadTimeout: number
+}
 
 /** A view of a request of HTTP/2, plain or gRPC. A class for the same reason as the one of HTTP/1.1. */
 class Http2Incoming implements GrpcIncoming, Room {
@@ -63,13 +140,6 @@ class Http2Incoming implements GrpcIncoming, Room {
   }
 }
 
-interface Collecting {
-  /** What the caller says of the length, if anything. */
-  readonly announced: number
-  readonly limit: number
-  readonly room: Room
-}
-
 function collect(stream: ServerHttp2Stream, { announced, limit, room }: Collecting): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     if (announced > limit) return reject(new BodyTooLarge(limit))
@@ -89,11 +159,18 @@ function collect(stream: ServerHttp2Stream, { announced, limit, room }: Collecti
     stream.on('data', take)
     stream.once('end', () => {
       const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, length)
-      inNextTurn(() => resolve(bytes))
+      defer(() => resolve(bytes))
     })
     // It ends then, too, as if it were whole.
     stream.once('aborted', leave)
   })
+}
+
+interface Collecting {
+  /** What the caller says of the length, if anything. */
+  readonly announced: number
+  readonly limit: number
+  readonly room: Room
 }
 
 /** A stream is aborted when it ends before our side of it has. */
@@ -102,6 +179,40 @@ function signalOf(stream: ServerHttp2Stream): AbortSignal {
   if (stream.aborted) controller.abort()
   else stream.once('aborted', () => controller.abort())
   return controller.signal
+}
+
+function isGrpc(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^application\/grpc\s*(?:[+;]|$)/i.test(contentType)
+}
+
+/** Answers a stream of HTTP/2 that is a gRPC call. */
+async function answerGrpc(
+  stream: ServerHttp2Stream,
+  incoming: Http2Incoming,
+  { exchange, unreadTimeout }: GrpcAnswering,
+): Promise<void> {
+  const outgoing = await exchange(incoming)
+  if ('rest' in outgoing) await sendMessages(stream, outgoing, unreadTimeout)
+  else await sendWhole(stream, outgoing)
+  dismiss(stream)
+}
+
+async function sendMessages(stream: ServerHttp2Stream, answer: Streamed, unreadTimeout: number): Promise<void> {
+  const { headers, first, rest } = answer
+  let trailers: Metadata = {}
+  if (!stream.closed) {
+    begin(stream, headers, () => trailers)
+    stream.write(first)
+  }
+  trailers = (await writeAll(stream, rest, unreadTimeout)) ?? {}
+  stream.end()
+}
+
+type Streamed = Extract<GrpcOutgoing, { readonly rest: unknown }>
+
+function begin(stream: ServerHttp2Stream, headers: Metadata, trailers: () => Metadata): void {
+  stream.once('wantTrailers', () => stream.sendTrailers(trailers()))
+  stream.respond({ ':status': 200, ...headers }, { waitForTrailers: true })
 }
 
 /**
@@ -149,37 +260,6 @@ function drained(stream: ServerHttp2Stream, timeout: number): Promise<void> {
   })
 }
 
-/** RFC 9113 §8.1: a caller that is answered before it has sent all is told that the rest is not needed. */
-function dismiss(stream: ServerHttp2Stream): void {
-  // What has come already must be gone before the stream can close.
-  if (!stream.readableEnded) stream.resume().close(constants.NGHTTP2_NO_ERROR)
-}
-
-function isGrpc(contentType: string | undefined): boolean {
-  return contentType !== undefined && /^application\/grpc\s*(?:[+;]|$)/i.test(contentType)
-}
-
-export interface GrpcAnswering {
-  readonly exchange: GrpcExchange
-  /** Milliseconds for which a caller may take nothing of a stream. */
-  readonly unreadTimeout: number
-}
-
-/** Answers a stream of HTTP/2 that is a gRPC call. */
-async function answerGrpc(
-  stream: ServerHttp2Stream,
-  incoming: Http2Incoming,
-  { exchange, unreadTimeout }: GrpcAnswering,
-): Promise<void> {
-  const outgoing = await exchange(incoming)
-  if ('rest' in outgoing) await sendMessages(stream, outgoing, unreadTimeout)
-  else await sendWhole(stream, outgoing)
-  dismiss(stream)
-}
-
-type Streamed = Extract<GrpcOutgoing, { readonly rest: unknown }>
-type Whole = Exclude<GrpcOutgoing, Streamed>
-
 async function sendWhole(stream: ServerHttp2Stream, { headers, message, trailers }: Whole): Promise<void> {
   await nextTurn()
   if (stream.closed) return
@@ -191,27 +271,12 @@ async function sendWhole(stream: ServerHttp2Stream, { headers, message, trailers
   }
 }
 
-async function sendMessages(stream: ServerHttp2Stream, answer: Streamed, unreadTimeout: number): Promise<void> {
-  const { headers, first, rest } = answer
-  let trailers: Metadata = {}
-  if (!stream.closed) {
-    begin(stream, headers, () => trailers)
-    stream.write(first)
-  }
-  trailers = (await writeAll(stream, rest, unreadTimeout)) ?? {}
-  stream.end()
-}
+type Whole = Exclude<GrpcOutgoing, Streamed>
 
-function begin(stream: ServerHttp2Stream, headers: Metadata, trailers: () => Metadata): void {
-  stream.once('wantTrailers', () => stream.sendTrailers(trailers()))
-  stream.respond({ ':status': 200, ...headers }, { waitForTrailers: true })
-}
-
-export interface Http2Answering {
-  readonly exchange: Exchange
-  readonly onError: (error: unknown) => void
-  /** Milliseconds for which a caller may take nothing of a stream. */
-  readonly unreadTimeout: number
+/** RFC 9113 §8.1: a caller that is answered before it has sent all is told that the rest is not needed. */
+function dismiss(stream: ServerHttp2Stream): void {
+  // What has come already must be gone before the stream can close.
+  if (!stream.readableEnded) stream.resume().close(constants.NGHTTP2_NO_ERROR)
 }
 
 /** Answers a request of HTTP/2 that is not gRPC, as the same one of HTTP/1.1 would be. */
@@ -238,8 +303,6 @@ async function answerHttp2(
   dismiss(stream)
 }
 
-type Head = { readonly ':status': number } & Readonly<Record<string, string | number>>
-
 function sendText(stream: ServerHttp2Stream, head: Head, text: string, isHead: boolean): void {
   const sized = isBodiless(head[':status']) ? head : { ...head, 'content-length': Buffer.byteLength(text) }
   if (isHead || text === '') {
@@ -250,76 +313,14 @@ function sendText(stream: ServerHttp2Stream, head: Head, text: string, isHead: b
   }
 }
 
+type Head = { readonly ':status': number } & Readonly<Record<string, string | number>>
+
 /** RFC 9110 §8.6: these have no `Content-Length`. */
 function isBodiless(status: number): boolean {
   return status === 204 || status === 304
 }
 
-export interface Http2Options {
-  readonly exchange: Exchange
-  readonly grpc: GrpcExchange
-  /** Milliseconds in which a request must have come in whole. */
-  readonly requestTimeout: number
-  /** Milliseconds for which an idle connection stays open. */
-  readonly keepAliveTimeout: number
-  readonly onError: (error: unknown) => void
-  /** Milliseconds for which a caller may take nothing of what was written to it. */
-  readonly unreadTimeout: number
-  /** Counts what is at work. */
-  readonly load?: Load | undefined
-}
-
-export interface Http2 extends Pick<Http2Peers, 'close' | 'destroy'> {
-  /** Speaks HTTP/2 on a connection that somebody else has accepted. */
-  accept(socket: Socket): void
-}
-
 const sessionOptions: ServerOptions = {
   // So many calls of one connection may run at once; more wait at the caller.
   settings: { maxConcurrentStreams: 1_000 },
-}
-
-/** HTTP/2 without a port of its own: gRPC, and everything that HTTP/1.1 has. */
-export function createHttp2(options: Http2Options): Http2 {
-  const { exchange, grpc, requestTimeout, keepAliveTimeout, unreadTimeout, onError, load } = options
-  const peers = createHttp2Peers(keepAliveTimeout)
-  const slow = createSlowRequests(requestTimeout)
-
-  async function answer(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    _flags: number,
-    rawHeaders: readonly string[],
-  ): Promise<void> {
-    // A stream that breaks off closes, and that is all there is to know.
-    stream.on('error', () => {})
-    slow.watch(stream)
-    const incoming = new Http2Incoming(stream, headers, rawHeaders, load)
-    load?.begin()
-    try {
-      if (isGrpc(headers['content-type'])) await answerGrpc(stream, incoming, { exchange: grpc, unreadTimeout })
-      else await answerHttp2(stream, incoming, { exchange, onError, unreadTimeout })
-    } catch (error) {
-      if (!stream.closed) onError(error)
-      stream.close(constants.NGHTTP2_INTERNAL_ERROR)
-    } finally {
-      load?.end(incoming.taken)
-      slow.forget(stream)
-    }
-  }
-
-  return {
-    accept(socket) {
-      const session = performServerHandshake(socket, sessionOptions)
-      // What a peer does to its connection ends it, and concerns nobody else.
-      session.on('error', () => {})
-      session.on('stream', answer)
-      peers.add(session, socket)
-    },
-    close() {
-      slow.stop()
-      peers.close()
-    },
-    destroy: peers.destroy,
-  }
 }

@@ -5,7 +5,7 @@ import type { TlsOptions } from 'node:tls'
 import type { Exchange } from '../http/exchange.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { type ListenerOptions, sendText, toListener } from './listener.ts'
-import { type Challenge, createRefuser, faultIn, refusalOf } from './refuse-request.ts'
+import { ambiguityIn, type Challenge, createRefuser, refusalOf } from './refuse-request.ts'
 import type { Upgrade } from './websocket-upgrade.ts'
 
 export interface ListenOptions extends ListenerOptions {
@@ -59,7 +59,7 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   const checks = { requireHostHeader: false, ...(upgrade && { shouldUpgradeCallback: upgrade.wants }) }
   let closing = false
   const onRequest: RequestListener = (request, response) => {
-    const fault = faultIn(request)
+    const fault = ambiguityIn(request)
     if (closing || fault) response.setHeader('connection', 'close')
     if (!fault) return listener(request, response)
     const refusal = refusalOf(fault)
@@ -82,7 +82,7 @@ export async function listen(exchange: Exchange, options: ListenOptions): Promis
   // Loaded when it is needed: those who speak HTTP/1.1 only do not pay for it.
   const http2 =
     grpc &&
-    (await import('./detect-protocol.ts')).sharePort(server, {
+    (await import('./detect-protocol.ts')).shareListener(server, {
       ...{ exchange, grpc, ...timeouts, unreadTimeout, onError, load },
     })
   const closeUnused = trackUnused(server)

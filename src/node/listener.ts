@@ -5,18 +5,98 @@ import type { Load } from '../http/load.ts'
 import { secured } from '../http/response-headers.ts'
 import { NodeIncoming } from './incoming.ts'
 
+/** Milliseconds for which a caller that is still sending may go on, so that it gets round to reading its answer. */
+const LINGER = 1_000
+
+export interface ListenerOptions {
+  /** Told what an exchange or its stream threw; the caller is not. */
+  readonly onError?: (error: unknown) => void
+  /** Counts what is at work. */
+  readonly load?: Load | undefined
+  /** Milliseconds for which a caller may take nothing of what was written to it. Without end unless said. */
+  readonly unreadTimeout?: number
+}
+
+/** Serves an exchange from `node:http`, alone or mounted in Express. */
+export function toListener(
+  exchange: Exchange,
+  { onError = console.error, load, unreadTimeout }: ListenerOptions = {},
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return async (request, response) => {
+    const incoming = new NodeIncoming(request, response, load)
+    load?.begin()
+    try {
+      await send(response, await answer(exchange, incoming, onError), unreadTimeout)
+    } catch (error) {
+      if (response.closed) return
+      onError(error)
+      // Breaks off after what was written, without the mark of an end: nobody must take this answer for complete.
+      if (response.headersSent) response.socket?.destroySoon()
+      else await send(response, internalError)
+    } finally {
+      load?.end(incoming.taken)
+    }
+  }
+}
+
+/** Sends a whole answer, with its length, in one write. */
+export async function sendText(
+  response: ServerResponse,
+  { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
+  text: string,
+  unreadTimeout?: number,
+): Promise<void> {
+  // Whoever answers without reading the body is faster than the body, which may all be here already.
+  if (!response.req.complete) await new Promise(setImmediate)
+  if (response.closed) return
+  const { req } = response
+  const safe = secured(headers, req.method, req.headers['content-type'])
+  const sized = isBodiless(status) ? safe : { ...safe, 'content-length': Buffer.byteLength(text) }
+  if (response.req.complete) {
+    response.writeHead(status, sized).end(text)
+    cutSlowReader(response.socket, unreadTimeout)
+    return
+  }
+  // RFC 9112 §9.6: closing while the caller still sends would reset the connection, and may take the answer with it.
+  response.writeHead(status, { ...sized, connection: 'close' }).flushHeaders()
+  response.write(text)
+  await drain(response.req)
+  response.end()
+  cutSlowReader(response.socket, unreadTimeout)
+}
+
+/** RFC 9110 §8.6: these have no `Content-Length`. */
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 304
+}
+
 /**
  * Cuts off a caller that takes nothing, for so many milliseconds, of what was written to it: its answer would be held in
  * memory for as long as it likes. Most answers have gone out by now, and have no timer.
  */
-function mustRead(socket: Socket | null, timeout: number | undefined): void {
+function cutSlowReader(socket: Socket | null, timeout: number | undefined): void {
   // Node destroys a socket of HTTP whose time is up; what is read meanwhile starts it anew.
   if (timeout !== undefined && socket && socket.writableLength > 0) socket.setTimeout(timeout)
 }
 
-/** All is read, and there may be nothing more to read for a long time. */
-function mayRest(socket: Socket | null, timeout: number | undefined): void {
-  if (timeout !== undefined) socket?.setTimeout(0)
+/** Lets the rest of a body pass, unread. */
+function drain(request: IncomingMessage): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(finish, LINGER)
+    request.once('close', finish)
+    request.resume()
+  })
+}
+
+function send(response: ServerResponse, outgoing: Outgoing, unreadTimeout?: number): Promise<void> {
+  const { body = '' } = outgoing
+  return typeof body === 'string'
+    ? sendText(response, outgoing, body, unreadTimeout)
+    : sendStream(response, outgoing, body, unreadTimeout)
 }
 
 /** Sends a stream as fast as the caller reads it, and releases its source when the caller has gone. */
@@ -60,93 +140,13 @@ function drained(response: ServerResponse, timeout: number | undefined): Promise
       response.off('close', finish)
       resolve()
     }
-    mustRead(socket, timeout)
+    cutSlowReader(socket, timeout)
     response.once('drain', finish)
     response.once('close', finish)
   })
 }
 
-/** Milliseconds for which a caller that is still sending may go on, so that it gets round to reading its answer. */
-const LINGER = 1_000
-
-/** Sends a whole answer, with its length, in one write. */
-export async function sendText(
-  response: ServerResponse,
-  { status, headers }: Pick<Outgoing, 'status' | 'headers'>,
-  text: string,
-  unreadTimeout?: number,
-): Promise<void> {
-  // Whoever answers without reading the body is faster than the body, which may all be here already.
-  if (!response.req.complete) await new Promise(setImmediate)
-  if (response.closed) return
-  const { req } = response
-  const safe = secured(headers, req.method, req.headers['content-type'])
-  const sized = isBodiless(status) ? safe : { ...safe, 'content-length': Buffer.byteLength(text) }
-  if (response.req.complete) {
-    response.writeHead(status, sized).end(text)
-    mustRead(response.socket, unreadTimeout)
-    return
-  }
-  // RFC 9112 §9.6: closing while the caller still sends would reset the connection, and may take the answer with it.
-  response.writeHead(status, { ...sized, connection: 'close' }).flushHeaders()
-  response.write(text)
-  await drain(response.req)
-  response.end()
-  mustRead(response.socket, unreadTimeout)
-}
-
-/** RFC 9110 §8.6: these have no `Content-Length`. */
-function isBodiless(status: number): boolean {
-  return status === 204 || status === 304
-}
-
-/** Lets the rest of a body pass, unread. */
-function drain(request: IncomingMessage): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = (): void => {
-      clearTimeout(timer)
-      resolve()
-    }
-    const timer = setTimeout(finish, LINGER)
-    request.once('close', finish)
-    request.resume()
-  })
-}
-
-export interface ListenerOptions {
-  /** Told what an exchange or its stream threw; the caller is not. */
-  readonly onError?: (error: unknown) => void
-  /** Counts what is at work. */
-  readonly load?: Load | undefined
-  /** Milliseconds for which a caller may take nothing of what was written to it. Without end unless said. */
-  readonly unreadTimeout?: number
-}
-
-/** Serves an exchange from `node:http`, alone or mounted in Express. */
-export function toListener(
-  exchange: Exchange,
-  { onError = console.error, load, unreadTimeout }: ListenerOptions = {},
-): (request: IncomingMessage, response: ServerResponse) => void {
-  return async (request, response) => {
-    const incoming = new NodeIncoming(request, response, load)
-    load?.begin()
-    try {
-      await send(response, await answer(exchange, incoming, onError), unreadTimeout)
-    } catch (error) {
-      if (response.closed) return
-      onError(error)
-      // Breaks off after what was written, without the mark of an end: nobody must take this answer for complete.
-      if (response.headersSent) response.socket?.destroySoon()
-      else await send(response, internalError)
-    } finally {
-      load?.end(incoming.taken)
-    }
-  }
-}
-
-function send(response: ServerResponse, outgoing: Outgoing, unreadTimeout?: number): Promise<void> {
-  const { body = '' } = outgoing
-  return typeof body === 'string'
-    ? sendText(response, outgoing, body, unreadTimeout)
-    : sendStream(response, outgoing, body, unreadTimeout)
+/** All is read, and there may be nothing more to read for a long time. */
+function mayRest(socket: Socket | null, timeout: number | undefined): void {
+  if (timeout !== undefined) socket?.setTimeout(0)
 }

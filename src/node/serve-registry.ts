@@ -5,6 +5,9 @@ import { createRegistry, type Registry } from '../registry/registry.ts'
 import { createGuardedFetch } from './guarded-fetch/guarded-fetch.ts'
 import { type ListenOptions, listen } from './listen.ts'
 
+/** How long callers may take to read their answers, in milliseconds, before they are cut off. */
+const readingTime = 2_000
+
 export interface ServeRegistryOptions
   extends Omit<RegistryOptions, 'fetch'>,
     Omit<RegistryExchangeOptions, 'host'>,
@@ -21,9 +24,6 @@ export interface RegistryServer {
   readonly registry: Registry
   close(): Promise<void>
 }
-
-/** How long callers may take to read their answers, in milliseconds, before they are cut off. */
-const readingTime = 2_000
 
 /** A registry at a port. On a loopback address whoever is on this machine may add agents, unless `auth` says else. */
 export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<RegistryServer> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { faultIn } from './refuse-request.ts'
+import { ambiguityIn } from './refuse-request.ts'
 
 /** A server of WebSockets that has no port of its own, as `new WebSocketServer({ noServer: true })` of the package `ws`. */
 export interface SocketServer<Socket> {
@@ -26,7 +26,7 @@ export function socketsAt<Socket>(
     request.headers.upgrade?.toLowerCase() === 'websocket' &&
     request.headers.origin === undefined &&
     request.url?.split('?', 1)[0] === path &&
-    faultIn(request) === undefined
+    ambiguityIn(request) === undefined
   return {
     wants,
     take(request, socket, head) {

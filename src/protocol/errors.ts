@@ -1,3 +1,42 @@
+const contextNames = ['hint', 'reason', 'dialect', 'binding', 'url', 'status'] as const satisfies (keyof ErrorContext)[]
+
+/** What a client knows of a failed call besides the failure: with whom, and how it can be put right. */
+export interface ErrorContext {
+  /** What to do about it, for whoever set up the agent or the call. */
+  readonly hint?: string
+  /** The mistake that was recognised, as a word for programs. */
+  readonly reason?: string
+  /** The dialect in which the agent was spoken to. */
+  readonly dialect?: string
+  readonly binding?: string
+  readonly url?: string
+  /** Of HTTP. */
+  readonly status?: number
+}
+
+/** The same error, with more said of its context. */
+export function inContext(error: A2AError, context: ErrorContext): A2AError {
+  const known = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? error[name]]))
+  const { code, message, cause, violations, metadata, retryAfter, challenge, stack } = error
+  const options = { cause, violations, metadata, retryAfter, challenge, ...known }
+  return Object.assign(new A2AError(code, message, options), { stack })
+}
+
+export function invalidParams(field: string, description: string): A2AError {
+  return new A2AError('invalid-params', `${field}: ${description}`, { violations: [{ field, description }] })
+}
+
+/** For the one whose task it was. `ended`: milliseconds since 1970. */
+export function taskExpired(taskId: string, ended: number): A2AError {
+  const metadata = { ended: new Date(ended).toISOString() }
+  const text = `Task ${taskId} has expired: it ended on ${metadata.ended}, and what was in it is removed.`
+  return new A2AError('task-expired', text, { metadata })
+}
+
+export function taskNotFound(taskId: string): A2AError {
+  return new A2AError('task-not-found', `There is no task ${taskId}, or it is not yours.`)
+}
+
 /** Everything that can be wrong, as one closed list. Each dialect and transport turns a code into its own numbers. */
 export type ErrorCode =
   | 'parse-error'
@@ -34,20 +73,6 @@ export interface FieldViolation {
   readonly field: string
   /** What was expected, and what came. */
   readonly description: string
-}
-
-/** What a client knows of a failed call besides the failure: with whom, and how it can be put right. */
-export interface ErrorContext {
-  /** What to do about it, for whoever set up the agent or the call. */
-  readonly hint?: string
-  /** The mistake that was recognised, as a word for programs. */
-  readonly reason?: string
-  /** The dialect in which the agent was spoken to. */
-  readonly dialect?: string
-  readonly binding?: string
-  readonly url?: string
-  /** Of HTTP. */
-  readonly status?: number
 }
 
 export interface A2AErrorOptions extends ErrorContext {
@@ -87,29 +112,4 @@ export class A2AError extends Error implements ErrorContext {
     // Only what is given, so that an error without a client behind it looks like one.
     for (const name of contextNames) if (options[name] !== undefined) Object.assign(this, { [name]: options[name] })
   }
-}
-
-const contextNames = ['hint', 'reason', 'dialect', 'binding', 'url', 'status'] as const satisfies (keyof ErrorContext)[]
-
-/** The same error, with more said of its context. */
-export function inContext(error: A2AError, context: ErrorContext): A2AError {
-  const known = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? error[name]]))
-  const { code, message, cause, violations, metadata, retryAfter, challenge, stack } = error
-  const options = { cause, violations, metadata, retryAfter, challenge, ...known }
-  return Object.assign(new A2AError(code, message, options), { stack })
-}
-
-export function invalidParams(field: string, description: string): A2AError {
-  return new A2AError('invalid-params', `${field}: ${description}`, { violations: [{ field, description }] })
-}
-
-/** For the one whose task it was. `ended`: milliseconds since 1970. */
-export function taskExpired(taskId: string, ended: number): A2AError {
-  const metadata = { ended: new Date(ended).toISOString() }
-  const text = `Task ${taskId} has expired: it ended on ${metadata.ended}, and what was in it is removed.`
-  return new A2AError('task-expired', text, { metadata })
-}
-
-export function taskNotFound(taskId: string): A2AError {
-  return new A2AError('task-not-found', `There is no task ${taskId}, or it is not yours.`)
 }

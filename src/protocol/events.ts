@@ -3,17 +3,6 @@ import type { Trace } from '../base/trace-context.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Artifact, Message, Principal, Task, TaskStatus } from './model.ts'
 
-/** One change of a task, as it is stored. The task is the fold of its events. */
-export type TaskEvent =
-  | MessageEvent
-  /** Somebody asked for this task to be canceled. */
-  | { readonly type: 'cancel' }
-  /** The agent answered with a message and made no task of it: the exchange ends here. */
-  | { readonly type: 'reply'; readonly message: Message }
-  | StatusEvent
-  | ArtifactEvent
-  | JournalEvent
-
 /** A caller's message was accepted. Everything that a turn needs to answer it is in here, on any replica. */
 export interface MessageEvent {
   readonly type: 'message'
@@ -56,10 +45,28 @@ export interface ArtifactEvent {
   readonly step?: string
 }
 
-/** What must be remembered to go on with a task in another process. It is in the log only: no reader is told it. */
-export interface JournalEvent {
-  readonly type: 'journal'
-  readonly entry: JournalEntry
+export interface PausedEntry {
+  readonly type: 'paused'
+  readonly answered: number
+  readonly expiresAt?: number
+  /** When the question was asked: milliseconds since 1970. */
+  readonly since?: number
+  /** What becomes of the turn at `expiresAt`; it fails unless said. */
+  readonly onTimeout?: 'continue'
+}
+
+export interface StepFailure {
+  readonly message: string
+  /** Of an error that was written for callers. */
+  readonly code?: ErrorCode
+}
+
+export interface StepEntry {
+  readonly type: 'step'
+  readonly step: string
+  readonly call: number
+  readonly result?: Json
+  readonly failure?: StepFailure
 }
 
 export type JournalEntry =
@@ -79,34 +86,33 @@ export type JournalEntry =
   /** The step of that name, called for so many times, is done. */
   | StepEntry
 
-export interface PausedEntry {
-  readonly type: 'paused'
-  readonly answered: number
-  readonly expiresAt?: number
-  /** When the question was asked: milliseconds since 1970. */
-  readonly since?: number
-  /** What becomes of the turn at `expiresAt`; it fails unless said. */
-  readonly onTimeout?: 'continue'
+/** What must be remembered to go on with a task in another process. It is in the log only: no reader is told it. */
+export interface JournalEvent {
+  readonly type: 'journal'
+  readonly entry: JournalEntry
 }
 
-export interface StepEntry {
-  readonly type: 'step'
-  readonly step: string
-  readonly call: number
-  readonly result?: Json
-  readonly failure?: StepFailure
-}
-
-export interface StepFailure {
-  readonly message: string
-  /** Of an error that was written for callers. */
-  readonly code?: ErrorCode
-}
+/** One change of a task, as it is stored. The task is the fold of its events. */
+export type TaskEvent =
+  | MessageEvent
+  /** Somebody asked for this task to be canceled. */
+  | { readonly type: 'cancel' }
+  /** The agent answered with a message and made no task of it: the exchange ends here. */
+  | { readonly type: 'reply'; readonly message: Message }
+  | StatusEvent
+  | ArtifactEvent
+  | JournalEvent
 
 export interface StoredEvent {
   /** 1, 2, 3… within its task, without a hole. */
   readonly generation: number
   readonly event: TaskEvent
+}
+
+export interface TaskRef {
+  readonly taskId: string
+  readonly contextId: string
+  readonly generation: number
 }
 
 /** What a reader of a task's stream gets. */
@@ -123,10 +129,4 @@ export type StreamEvent = (
    * be told. So a reader knows whether something is missing.
    */
   readonly follows?: number | undefined
-}
-
-export interface TaskRef {
-  readonly taskId: string
-  readonly contextId: string
-  readonly generation: number
 }

@@ -9,13 +9,13 @@ export function ownerOf({ id, tenant }: Principal): string {
   return tenant === undefined ? id : `${tenantPrefix(tenant)}${id}`
 }
 
+export function isAnonymous({ id, tenant }: Principal): boolean {
+  return id === anonymous.id && tenant === undefined
+}
+
 /** With which the owners of a tenant begin. */
 export function tenantPrefix(tenant: string): string {
   return `${tenant}${separator}`
-}
-
-export function isAnonymous({ id, tenant }: Principal): boolean {
-  return id === anonymous.id && tenant === undefined
 }
 
 /** What proves to others who asks, as a request carries it. */
@@ -23,15 +23,6 @@ export interface Credentials {
   /** A cookie is one, too. */
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
-}
-
-/** Where somebody has credentials for. One is a value, so that who does not use it does not load it. */
-export interface CredentialProvider {
-  /** Whether it has what a scheme of the card asks for. */
-  fits(scheme: SecurityScheme): boolean
-  credentialsFor(need: Need): Credentials | Promise<Credentials>
-  /** The scheme that it fits where none is known, because the card itself is protected. */
-  readonly assumed?: SecurityScheme
 }
 
 /** What is needed for a request. */
@@ -44,8 +35,14 @@ export interface Need {
   readonly refused?: Credentials
 }
 
-/** Gives a token for somebody else in exchange for the one with which a caller came (RFC 8693). */
-export type TokenExchange = (asked: ExchangeRequest) => Promise<string>
+/** Where somebody has credentials for. One is a value, so that who does not use it does not load it. */
+export interface CredentialProvider {
+  /** Whether it has what a scheme of the card asks for. */
+  fits(scheme: SecurityScheme): boolean
+  credentialsFor(need: Need): Credentials | Promise<Credentials>
+  /** The scheme that it fits where none is known, because the card itself is protected. */
+  readonly assumed?: SecurityScheme
+}
 
 export interface ExchangeRequest {
   readonly subjectToken: string
@@ -54,3 +51,6 @@ export interface ExchangeRequest {
   readonly scopes: readonly string[]
   readonly signal: AbortSignal
 }
+
+/** Gives a token for somebody else in exchange for the one with which a caller came (RFC 8693). */
+export type TokenExchange = (asked: ExchangeRequest) => Promise<string>

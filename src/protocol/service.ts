@@ -25,22 +25,35 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The operations of A2A. The runtime makes them from a task log; clients and gateways make them from a wire. */
-export interface Service {
-  sendMessage(request: SendRequest, call: Call): Promise<Outcome>
-  streamMessage(request: SendRequest, call: Call): AsyncGenerator<StreamEvent>
-  getTask(request: GetTaskRequest, call: Call): Promise<Task>
-  listTasks(request: ListTasksRequest, call: Call): Promise<TaskPage>
-  cancelTask(request: CancelTaskRequest, call: Call): Promise<Task>
-  subscribeToTask(request: SubscribeRequest, call: Call): AsyncGenerator<StreamEvent>
-  createPushConfig(request: PushConfig, call: Call): Promise<PushConfig>
-  getPushConfig(request: PushConfigRef, call: Call): Promise<PushConfig>
-  listPushConfigs(request: ListPushConfigsRequest, call: Call): Promise<PushConfigPage>
-  deletePushConfig(request: PushConfigRef, call: Call): Promise<void>
-  getExtendedCard(request: ExtendedCardRequest, call: Call): Promise<AgentCard>
+/** Which task a call is about. */
+export interface TaskAddress {
+  readonly taskId: string
+  /** The id is the caller's own, as given in `SendRequest.alias`; if it is not, it is taken for the task's. */
+  readonly isAlias?: boolean
+  readonly tenant?: string
+  /** What the caller said beside it. */
+  readonly metadata?: JsonObject
+  readonly carry?: Carry
 }
 
-export type Operation = keyof Service
+export interface PushConfig extends Partial<Omit<TaskAddress, 'metadata'>> {
+  readonly id?: string
+  readonly url: string
+  readonly token?: string
+  readonly authentication?: { readonly scheme: string; readonly credentials?: string }
+  /** In which dialect it came, and so is told. */
+  readonly dialect?: string
+}
+
+export interface SendConfiguration {
+  readonly acceptedOutputModes?: readonly string[]
+  readonly historyLength?: number
+  /** Answer as soon as the task exists instead of when it rests. */
+  readonly returnImmediately?: boolean
+  readonly push?: PushConfig
+  /** Answer after so many milliseconds with the task as it is, if it has not come to rest. */
+  readonly blockFor?: number
+}
 
 export interface SendRequest {
   readonly message: Message
@@ -70,27 +83,6 @@ export interface SendRequest {
    * them.
    */
   readonly mayAnswer?: readonly string[]
-}
-
-export interface SendConfiguration {
-  readonly acceptedOutputModes?: readonly string[]
-  readonly historyLength?: number
-  /** Answer as soon as the task exists instead of when it rests. */
-  readonly returnImmediately?: boolean
-  readonly push?: PushConfig
-  /** Answer after so many milliseconds with the task as it is, if it has not come to rest. */
-  readonly blockFor?: number
-}
-
-/** Which task a call is about. */
-export interface TaskAddress {
-  readonly taskId: string
-  /** The id is the caller's own, as given in `SendRequest.alias`; if it is not, it is taken for the task's. */
-  readonly isAlias?: boolean
-  readonly tenant?: string
-  /** What the caller said beside it. */
-  readonly metadata?: JsonObject
-  readonly carry?: Carry
 }
 
 export type Outcome =
@@ -138,15 +130,6 @@ export interface SubscribeRequest extends TaskAddress {
   readonly holdOnInput?: boolean
 }
 
-export interface PushConfig extends Partial<Omit<TaskAddress, 'metadata'>> {
-  readonly id?: string
-  readonly url: string
-  readonly token?: string
-  readonly authentication?: { readonly scheme: string; readonly credentials?: string }
-  /** In which dialect it came, and so is told. */
-  readonly dialect?: string
-}
-
 export interface PushConfigRef extends TaskAddress {
   /** Without one, older dialects mean whichever there is. */
   readonly id?: string
@@ -165,3 +148,20 @@ export interface PushConfigPage {
 export interface ExtendedCardRequest {
   readonly tenant?: string
 }
+
+/** The operations of A2A. The runtime makes them from a task log; clients and gateways make them from a wire. */
+export interface Service {
+  sendMessage(request: SendRequest, call: Call): Promise<Outcome>
+  streamMessage(request: SendRequest, call: Call): AsyncGenerator<StreamEvent>
+  getTask(request: GetTaskRequest, call: Call): Promise<Task>
+  listTasks(request: ListTasksRequest, call: Call): Promise<TaskPage>
+  cancelTask(request: CancelTaskRequest, call: Call): Promise<Task>
+  subscribeToTask(request: SubscribeRequest, call: Call): AsyncGenerator<StreamEvent>
+  createPushConfig(request: PushConfig, call: Call): Promise<PushConfig>
+  getPushConfig(request: PushConfigRef, call: Call): Promise<PushConfig>
+  listPushConfigs(request: ListPushConfigsRequest, call: Call): Promise<PushConfigPage>
+  deletePushConfig(request: PushConfigRef, call: Call): Promise<void>
+  getExtendedCard(request: ExtendedCardRequest, call: Call): Promise<AgentCard>
+}
+
+export type Operation = keyof Service

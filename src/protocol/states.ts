@@ -1,15 +1,12 @@
 import type { TaskState } from './model.ts'
 
+const ended: ReadonlySet<Phase> = new Set<EndedPhase>(['answered', 'completed', 'failed', 'canceled', 'rejected'])
+
 /**
  * The state of an exchange. A message is first `received`; then the agent either answers it with a message
  * (`answered`, no task ever existed for the caller) or makes it a task, whose states follow.
  */
 export type Phase = 'received' | 'answered' | TaskState
-
-/** Those after which nothing follows. */
-export type EndedPhase = 'answered' | 'completed' | 'failed' | 'canceled' | 'rejected'
-
-const ended: ReadonlySet<Phase> = new Set<EndedPhase>(['answered', 'completed', 'failed', 'canceled', 'rejected'])
 
 /** Nothing follows an ended exchange. */
 export function isEnded(phase: Phase): boolean {
@@ -25,6 +22,13 @@ export function isInterrupted(phase: Phase): boolean {
 export function isTask(phase: Phase): phase is TaskState {
   return phase !== 'received' && phase !== 'answered'
 }
+
+export function canFollow(from: Phase, to: Phase): boolean {
+  return next[from].includes(to)
+}
+
+/** Those after which nothing follows. */
+export type EndedPhase = 'answered' | 'completed' | 'failed' | 'canceled' | 'rejected'
 
 /** Those that a task may be in once it is no longer only submitted. */
 const begun: readonly Phase[] = [
@@ -51,8 +55,4 @@ const next: Record<Phase, readonly Phase[]> = {
   failed: [],
   canceled: [],
   rejected: [],
-}
-
-export function canFollow(from: Phase, to: Phase): boolean {
-  return next[from].includes(to)
 }

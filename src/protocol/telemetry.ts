@@ -3,28 +3,6 @@ import type { TaskState } from './model.ts'
 import type { Operation } from './service.ts'
 import type { Phase } from './states.ts'
 
-/** Who watches what is done, such as OpenTelemetry. Handed in; where nobody watches, nothing is done for it. */
-export interface Telemetry {
-  /** Something begins, as a part of that trace, or of whatever is at work. Never throws. */
-  begin(activity: Activity, under: Trace | undefined): Span
-  /** Whether it wants to know of every event of a task. */
-  readonly watchesEvents?: boolean
-  /** Something happened that takes no time. */
-  note?(fact: Fact): void
-}
-
-/** Something under way. */
-export interface Span {
-  /** Where it is in its trace, for those who are asked for help meanwhile; undefined if it is in none. */
-  readonly trace: Trace | undefined
-  /** Does a part of the work, so that what watches by itself takes it for one. */
-  run<T>(work: () => T): T
-  /** What is known only now. */
-  learn(more: Learned): void
-  /** It is over, and has failed if there is a failure. What comes after the first time is of no account. */
-  end(failure?: unknown): void
-}
-
 /** What is done. */
 export type Activity =
   /** An operation of A2A, for a caller or, as a client, of another agent. */
@@ -48,15 +26,6 @@ export type Activity =
   /** A method of a mesh agent is called. */
   | { readonly type: 'mesh'; readonly side: 'server' | 'client'; readonly method: string; readonly peer: string }
 
-interface OfAgent {
-  readonly agent: string
-}
-
-interface OfTask {
-  readonly taskId: string
-  readonly contextId: string
-}
-
 export interface Learned {
   /** What an agent that is asked calls itself. */
   readonly agent?: string
@@ -74,11 +43,33 @@ export interface Learned {
   readonly event?: 'task' | 'message' | 'status' | 'artifact'
 }
 
+/** Something under way. */
+export interface Span {
+  /** Where it is in its trace, for those who are asked for help meanwhile; undefined if it is in none. */
+  readonly trace: Trace | undefined
+  /** Does a part of the work, so that what watches by itself takes it for one. */
+  run<T>(work: () => T): T
+  /** What is known only now. */
+  learn(more: Learned): void
+  /** It is over, and has failed if there is a failure. What comes after the first time is of no account. */
+  end(failure?: unknown): void
+}
+
 export type Fact =
   /** A task was taken over whose process is gone; its lease was lost to another one; leases could not be renewed. */
   | { readonly type: 'lease'; readonly what: 'recovered' | 'lost' | 'renewal-failed' }
   /** A delivery was given up; a webhook is paused, or gone. */
   | { readonly type: 'push'; readonly what: 'given-up' | 'paused' | 'gone' }
+
+/** Who watches what is done, such as OpenTelemetry. Handed in; where nobody watches, nothing is done for it. */
+export interface Telemetry {
+  /** Something begins, as a part of that trace, or of whatever is at work. Never throws. */
+  begin(activity: Activity, under: Trace | undefined): Span
+  /** Whether it wants to know of every event of a task. */
+  readonly watchesEvents?: boolean
+  /** Something happened that takes no time. */
+  note?(fact: Fact): void
+}
 
 /** Two that watch as one. The trace is the first one's. */
 export function both(one: Telemetry | undefined, other: Telemetry | undefined): Telemetry | undefined {
@@ -118,23 +109,6 @@ export function observe<T>(
   return telemetry ? observed(telemetry, activity, under, work) : work()
 }
 
-async function observed<T>(
-  telemetry: Telemetry,
-  activity: Activity,
-  under: Trace | undefined,
-  work: (span: Span) => Promise<T>,
-): Promise<T> {
-  const span = telemetry.begin(activity, under)
-  try {
-    const given = await span.run(() => work(span))
-    span.end()
-    return given
-  } catch (error) {
-    span.end(error)
-    throw error
-  }
-}
-
 /** Each step of a stream as a part of the span. The stream of one that is left has ended well. */
 export async function* observeEach<T>(span: Span, open: () => AsyncGenerator<T>, onEach: (item: T) => void) {
   let events: AsyncGenerator<T> | undefined
@@ -154,5 +128,31 @@ export async function* observeEach<T>(span: Span, open: () => AsyncGenerator<T>,
   } finally {
     await events?.return(undefined)
     span.end()
+  }
+}
+
+interface OfAgent {
+  readonly agent: string
+}
+
+interface OfTask {
+  readonly taskId: string
+  readonly contextId: string
+}
+
+async function observed<T>(
+  telemetry: Telemetry,
+  activity: Activity,
+  under: Trace | undefined,
+  work: (span: Span) => Promise<T>,
+): Promise<T> {
+  const span = telemetry.begin(activity, under)
+  try {
+    const given = await span.run(() => work(span))
+    span.end()
+    return given
+  } catch (error) {
+    span.end(error)
+    throw error
   }
 }

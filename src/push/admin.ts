@@ -3,27 +3,11 @@ import { deliveryIdOf } from './delivery/send.ts'
 import { dueOf } from './delivery/webhook-state.ts'
 import type { Delivery, PushStore, StoredWebhook, Webhook, WebhookKey } from './store.ts'
 
-/** For those who run the agent: what is pushed, what could not be, and how to set it going again. */
-export interface PushControl {
-  webhooks(query?: WebhookChoice): AsyncGenerator<WebhookState>
-  deliveries(query?: DeliveryChoice): AsyncGenerator<DeliveryState>
-  /** Sends once more what was given up, and resumes its webhooks; answers how many deliveries that are. */
-  redrive(choice: RedriveChoice): Promise<number>
-  /** Goes on with paused webhooks where they were; answers how many. */
-  resume(choice: WebhookChoice): Promise<number>
-}
+const pageSize = 100
 
 export interface WebhookChoice {
   readonly taskId?: string
   readonly id?: string
-}
-
-export interface DeliveryChoice extends WebhookChoice {
-  readonly outcome?: DeliveryState['outcome']
-}
-
-export interface RedriveChoice extends WebhookChoice {
-  readonly generation?: number
 }
 
 export interface WebhookState extends WebhookKey {
@@ -43,9 +27,25 @@ export interface DeliveryState extends Delivery, WebhookKey {
   readonly outcome: 'delivered' | 'retrying' | 'redriven' | 'dead'
 }
 
-const pageSize = 100
+export interface DeliveryChoice extends WebhookChoice {
+  readonly outcome?: DeliveryState['outcome']
+}
 
-export function createPushControl(store: PushStore, deliverer: Pick<Deliverer, 'flush' | 'reconsider'>): PushControl {
+export interface RedriveChoice extends WebhookChoice {
+  readonly generation?: number
+}
+
+/** For those who run the agent: what is pushed, what could not be, and how to set it going again. */
+export interface PushAdmin {
+  webhooks(query?: WebhookChoice): AsyncGenerator<WebhookState>
+  deliveries(query?: DeliveryChoice): AsyncGenerator<DeliveryState>
+  /** Sends once more what was given up, and resumes its webhooks; answers how many deliveries that are. */
+  redrive(choice: RedriveChoice): Promise<number>
+  /** Goes on with paused webhooks where they were; answers how many. */
+  resume(choice: WebhookChoice): Promise<number>
+}
+
+export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'flush' | 'reconsider'>): PushAdmin {
   async function* chosen({ taskId, id }: WebhookChoice): AsyncGenerator<StoredWebhook> {
     for (let after = 0; ; ) {
       const page = await store.list({ after, limit: pageSize, ...(taskId !== undefined && { taskId }) })
@@ -107,17 +107,6 @@ export function createPushControl(store: PushStore, deliverer: Pick<Deliverer, '
   }
 }
 
-function revived(webhook: Webhook, again: readonly Delivery[]): Webhook {
-  const anew = again.map(({ nextTry: _, ...delivery }) => ({ ...delivery, attempts: 0 }))
-  return {
-    ...webhook,
-    state: webhook.state === 'paused' ? 'active' : webhook.state,
-    givenUp: 0,
-    dead: webhook.dead.filter((delivery) => !again.includes(delivery)),
-    redriven: [...webhook.redriven, ...anew],
-  }
-}
-
 function stateOf({ taskId, owner, id, webhook }: StoredWebhook): WebhookState {
   const { config, state, cursor, dead, failing } = webhook
   const problem = failing?.problem ?? (state === 'paused' ? dead.at(-1)?.problem : undefined)
@@ -151,4 +140,15 @@ function deliveriesOf({ taskId, owner, id, webhook }: StoredWebhook): readonly D
     ...as('redriven', redriven),
     ...as('retrying', failing ? [failing] : []),
   ].sort((one, other) => one.generation - other.generation)
+}
+
+function revived(webhook: Webhook, again: readonly Delivery[]): Webhook {
+  const anew = again.map(({ nextTry: _, ...delivery }) => ({ ...delivery, attempts: 0 }))
+  return {
+    ...webhook,
+    state: webhook.state === 'paused' ? 'active' : webhook.state,
+    givenUp: 0,
+    dead: webhook.dead.filter((delivery) => !again.includes(delivery)),
+    redriven: [...webhook.redriven, ...anew],
+  }
 }

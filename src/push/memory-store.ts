@@ -2,6 +2,8 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { nameOf } from './delivery/checkpoints.ts'
 import type { NewWebhook, PushStore, StoredWebhook, WebhookKey } from './store.ts'
 
+const free = { holder: '', leaseUntil: 0 }
+
 /** The reference store: for tests, and for agents whose tasks may die with their process. */
 export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
   const entries = new Map<string, Entry>()
@@ -90,8 +92,6 @@ export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
     },
   }
 }
-
-const free = { holder: '', leaseUntil: 0 }
 
 interface Entry {
   stored: StoredWebhook

@@ -9,6 +9,26 @@ export interface PushFetch extends Fetch {
   check(url: string): Promise<void>
 }
 
+/** Times are in milliseconds. */
+export interface RetryOptions {
+  /** How often a delivery is attempted before it is given up. */
+  readonly attempts?: number
+  /** The pause after the first attempt; it doubles with each. */
+  readonly first?: number
+  /** The longest pause, also if a receiver asks for more. */
+  readonly longest?: number
+}
+
+export interface ConcurrencyOptions {
+  /** Requests at once. */
+  readonly total?: number
+  readonly perHost?: number
+  /** Beyond those: requests that wait for a slow receiver. */
+  readonly slow?: number
+  /** How many webhooks this process sees to at once; others wait, or are left to other processes. */
+  readonly webhooks?: number
+}
+
 export interface PushOptions {
   readonly fetch: PushFetch
   /** Where webhooks are kept. In the log, if that can, or else in memory. */
@@ -31,27 +51,6 @@ export interface PushOptions {
   readonly leaseTtl?: number
 }
 
-/** Times are in milliseconds. */
-export interface RetryOptions {
-  /** How often a delivery is attempted before it is given up. */
-  readonly attempts?: number
-  /** The pause after the first attempt; it doubles with each. */
-  readonly first?: number
-  /** The longest pause, also if a receiver asks for more. */
-  readonly longest?: number
-}
-
-export interface ConcurrencyOptions {
-  /** Requests at once. */
-  readonly total?: number
-  readonly perHost?: number
-  /** Beyond those: requests that wait for a slow receiver. */
-  readonly slow?: number
-  /** How many webhooks this process sees to at once; others wait, or are left to other processes. */
-  readonly webhooks?: number
-}
-
-type Unset = 'store' | 'events' | 'sign'
 export interface PushSettings extends Required<Omit<PushOptions, Unset>>, Pick<PushOptions, 'events' | 'sign'> {
   readonly retry: Required<RetryOptions>
   readonly concurrency: Required<ConcurrencyOptions>
@@ -75,3 +74,5 @@ export function withPushDefaults({ store: _, ...options }: PushOptions): PushSet
     concurrency: { total: 64, perHost: 8, slow: 512, webhooks: 10_000, ...options.concurrency },
   }
 }
+
+type Unset = 'store' | 'events' | 'sign'

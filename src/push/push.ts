@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { type Trace, traceIdOf } from '../base/trace-context.ts'
-import { speakers } from '../dialects/server-dialects.ts'
+import { serverDialects } from '../dialects/server-dialects.ts'
 import { isRefused, type Refusal } from '../http/address-guard.ts'
 import { readLimited } from '../http/read-limited.ts'
 import { invalidParams } from '../protocol/errors.ts'
@@ -10,134 +10,35 @@ import type { PushConfig } from '../protocol/service.ts'
 import { isEnded } from '../protocol/states.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { TaskHead, TaskLog } from '../tasks/log.ts'
-import { createPushControl, type PushControl } from './admin.ts'
+import { createPushAdmin, type PushAdmin } from './admin.ts'
 import { createDeliverer } from './delivery/deliverer.ts'
-import { createTelling } from './delivery/payload.ts'
+import { createPayloadEncoder } from './delivery/payload.ts'
 import { randomHex } from './delivery/send.ts'
 import { dueOf } from './delivery/webhook-state.ts'
 import { createMemoryPushStore } from './memory-store.ts'
 import { type PushOptions, type PushSettings, withPushDefaults } from './options.ts'
 import type { PushStore, StoredWebhook, Webhook, WebhookKey } from './store.ts'
 
-/** Whose webhooks go: those of tasks, and those that an owner has registered, for whichever task. */
-export interface ErasedOf {
-  readonly taskIds: readonly string[]
-  readonly owner?: string | undefined
-  /** Those that the log has removed together with their tasks. */
-  readonly gone: readonly WebhookKey[]
-}
-
 const page = 500
 
-/** Removes webhooks that are left; answers which have been removed. */
-export async function eraseWebhooks(store: PushStore, of: ErasedOf): Promise<readonly WebhookKey[]> {
-  const { taskIds, owner, gone } = of
-  const removed = [...gone]
+const longest = { url: 2_048, secret: 8_192 }
 
-  async function remove(found: readonly StoredWebhook[]): Promise<void> {
-    for (const key of found) if (await store.remove(key)) removed.push(key)
-  }
+/** A log may keep webhooks beside its tasks. */
+export type PushingLog = TaskLog & { readonly webhooks?: PushStore }
 
-  for (const taskId of taskIds) await remove(await store.list({ taskId, limit: page }))
-  if (owner === undefined) return removed
-  for (let after: number | undefined; ; ) {
-    const all = await store.list({ limit: page, ...(after !== undefined && { after }) })
-    await remove(all.filter((webhook) => webhook.owner === owner))
-    after = all.at(-1)?.place
-    if (all.length < page) return removed
-  }
+export interface PushNeeds {
+  readonly log: PushingLog
+  readonly options: PushOptions
+  readonly logger: Logger
+  readonly holder: string
+  readonly clock: Clock
+  /** Whether there are turns at work, which come first. */
+  readonly isBusy: () => boolean
+  readonly telemetry?: Telemetry | undefined
 }
 
 /** Throws unless deliveries to this webhook may be made, and could be. */
 export type CheckConfig = (config: PushConfig, field?: string) => Promise<void>
-
-const longest = { url: 2_048, secret: 8_192 }
-
-function createCheckConfig({ fetch, proveOwnership, timeout }: PushSettings): CheckConfig {
-  async function check(url: string, field: string): Promise<void> {
-    try {
-      await fetch.check(url)
-    } catch (error) {
-      // Where a name leads is nobody's business who only knows the name.
-      if (isRefused(error)) throw invalidParams(field, `may not be called: ${why[error.reason]} (${error.reason})`)
-      throw invalidParams(field, 'its host cannot be found')
-    }
-  }
-
-  /** A receiver that wants to be called repeats the word. */
-  async function prove(url: string, field: string): Promise<void> {
-    const word = randomHex(16)
-    const asked = new URL(url)
-    asked.searchParams.set('validationToken', word)
-    const answer = await fetch(asked.href, { method: 'GET', signal: AbortSignal.timeout(timeout), redirect: 'error' })
-      .then(async (response) => ({ ok: response.ok, bytes: await readLimited(response.body, 1_024) }))
-      .catch(() => undefined)
-    const isProven = answer?.ok === true && new TextDecoder().decode(answer.bytes).trim() === word
-    if (!isProven) {
-      throw invalidParams(field, 'its receiver must answer GET with the value of the query parameter validationToken')
-    }
-  }
-
-  return async (config, field = 'url') => {
-    const { url, token, authentication } = config
-    if (url.length > longest.url) throw invalidParams(field, `expected at most ${longest.url} characters`)
-    const of = (name: string) => field.replace(/url$/, name)
-    requireHeaderValue(token, of('token'))
-    requireHeaderValue(authentication?.credentials, of('authentication.credentials'))
-    if (authentication?.credentials !== undefined && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(authentication.scheme)) {
-      throw invalidParams(of('authentication.scheme'), 'expected the name of an HTTP scheme such as Bearer')
-    }
-    await check(url, field)
-    if (proveOwnership) await prove(url, field)
-  }
-}
-
-/** The words of callers become headers of ours. */
-function requireHeaderValue(text: string | undefined, field: string): void {
-  if (text === undefined) return
-  const isFit = text.length <= longest.secret && /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
-  if (!isFit) throw invalidParams(field, `expected at most ${longest.secret} characters that may stand in a header`)
-}
-
-const why: Readonly<Record<Refusal, string>> = {
-  'bad-url': 'it is no URL',
-  scheme: 'its scheme is not allowed here, use https',
-  userinfo: 'it has credentials in it, give them as authentication',
-  port: 'its port is one of another protocol than HTTP',
-  metadata: 'it leads to where the keys of cloud machines are',
-  loopback: 'it leads to this machine',
-  private: 'it leads into a private network',
-  'link-local': 'it leads into the local network',
-  shared: 'it leads into the network of a carrier',
-  multicast: 'it does not lead to one machine',
-  unspecified: 'it leads to no machine',
-  translated: 'its address hides another one',
-  reserved: 'it does not lead into the public internet',
-  redirect: 'it redirects',
-  downgrade: 'it redirects away from TLS',
-}
-
-/** Webhooks: their registration, and the delivery that goes on by itself. */
-export interface Push {
-  readonly check: CheckConfig
-  /** Stores a webhook that was checked; everything beyond the generation is told to it. */
-  register(registered: Registration): Promise<PushConfig>
-  get(key: WebhookKey): Promise<PushConfig | undefined>
-  /** Those of a task, oldest first. */
-  list(taskId: string): Promise<readonly RegisteredConfig[]>
-  remove(key: WebhookKey): Promise<void>
-  /** Removes webhooks for good; answers how many. */
-  erase(of: ErasedOf): Promise<number>
-  readonly control: PushControl
-  /** How many webhooks this process sees to. */
-  size(): number
-  /** Removes the webhooks of tasks that ended before that moment. */
-  expire(endedBefore: number): Promise<void>
-  close(deadline: number): Promise<void>
-}
-
-/** A log may keep webhooks beside its tasks. */
-export type PushingLog = TaskLog & { readonly webhooks?: PushStore }
 
 export interface Registration {
   readonly task: Pick<TaskHead, 'taskId' | 'contextId'> & Partial<Pick<TaskHead, 'phase'>>
@@ -160,21 +61,41 @@ export interface RegisteredConfig extends WebhookKey {
   readonly config: PushConfig
 }
 
-export interface PushNeeds {
-  readonly log: PushingLog
-  readonly options: PushOptions
-  readonly logger: Logger
-  readonly holder: string
-  readonly clock: Clock
-  /** Whether there are turns at work, which come first. */
-  readonly isBusy: () => boolean
-  readonly telemetry?: Telemetry | undefined
+/** Whose webhooks go: those of tasks, and those that an owner has registered, for whichever task. */
+export interface ErasedOf {
+  readonly taskIds: readonly string[]
+  readonly owner?: string | undefined
+  /** Those that the log has removed together with their tasks. */
+  readonly gone: readonly WebhookKey[]
+}
+
+/** Webhooks: their registration, and the delivery that goes on by itself. */
+export interface Push {
+  readonly check: CheckConfig
+  /** Stores a webhook that was checked; everything beyond the generation is told to it. */
+  register(registered: Registration): Promise<PushConfig>
+  get(key: WebhookKey): Promise<PushConfig | undefined>
+  /** Those of a task, oldest first. */
+  list(taskId: string): Promise<readonly RegisteredConfig[]>
+  remove(key: WebhookKey): Promise<void>
+  /** Removes webhooks for good; answers how many. */
+  erase(of: ErasedOf): Promise<number>
+  readonly control: PushAdmin
+  /** How many webhooks this process sees to. */
+  size(): number
+  /** Removes the webhooks of tasks that ended before that moment. */
+  expire(endedBefore: number): Promise<void>
+  close(deadline: number): Promise<void>
 }
 
 export function createPush({ log, options, logger, holder, clock, isBusy, telemetry }: PushNeeds): Push {
   const settings = withPushDefaults(options)
   const store = options.store ?? log.webhooks ?? createMemoryPushStore(clock)
-  const telling = createTelling({ log, dialects: speakers({}), ...(options.events && { events: options.events }) })
+  const telling = createPayloadEncoder({
+    log,
+    dialects: serverDialects({}),
+    ...(options.events && { events: options.events }),
+  })
   const deliverer = createDeliverer({ log, store, telling, settings, logger, holder, clock, isBusy, telemetry })
 
   async function idOf({ task, owner, config, isInline }: Registration, known: readonly StoredWebhook[]) {
@@ -257,13 +178,32 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
       for (const key of removed) deliverer.reconsider(key)
       return removed.length
     },
-    control: createPushControl(store, deliverer),
+    control: createPushAdmin(store, deliverer),
     size: deliverer.size,
     async expire(endedBefore) {
       const batch = 100
       while ((await store.expire(endedBefore, batch)) === batch);
     },
     close: (deadline) => deliverer.close(deadline),
+  }
+}
+
+/** Removes webhooks that are left; answers which have been removed. */
+export async function eraseWebhooks(store: PushStore, of: ErasedOf): Promise<readonly WebhookKey[]> {
+  const { taskIds, owner, gone } = of
+  const removed = [...gone]
+
+  async function remove(found: readonly StoredWebhook[]): Promise<void> {
+    for (const key of found) if (await store.remove(key)) removed.push(key)
+  }
+
+  for (const taskId of taskIds) await remove(await store.list({ taskId, limit: page }))
+  if (owner === undefined) return removed
+  for (let after: number | undefined; ; ) {
+    const all = await store.list({ limit: page, ...(after !== undefined && { after }) })
+    await remove(all.filter((webhook) => webhook.owner === owner))
+    after = all.at(-1)?.place
+    if (all.length < page) return removed
   }
 }
 
@@ -284,4 +224,68 @@ function visible({ taskId, id, webhook }: StoredWebhook): PushConfig {
 function withoutSecrets(carried: JsonObject): JsonObject {
   const text = JSON.stringify(carried, (name, value) => (/^(credentials|token)$/i.test(name) ? undefined : value))
   return JSON.parse(text) as JsonObject
+}
+
+function createCheckConfig({ fetch, proveOwnership, timeout }: PushSettings): CheckConfig {
+  async function check(url: string, field: string): Promise<void> {
+    try {
+      await fetch.check(url)
+    } catch (error) {
+      // Where a name leads is nobody's business who only knows the name.
+      if (isRefused(error)) throw invalidParams(field, `may not be called: ${why[error.reason]} (${error.reason})`)
+      throw invalidParams(field, 'its host cannot be found')
+    }
+  }
+
+  /** A receiver that wants to be called repeats the word. */
+  async function prove(url: string, field: string): Promise<void> {
+    const word = randomHex(16)
+    const asked = new URL(url)
+    asked.searchParams.set('validationToken', word)
+    const answer = await fetch(asked.href, { method: 'GET', signal: AbortSignal.timeout(timeout), redirect: 'error' })
+      .then(async (response) => ({ ok: response.ok, bytes: await readLimited(response.body, 1_024) }))
+      .catch(() => undefined)
+    const isProven = answer?.ok === true && new TextDecoder().decode(answer.bytes).trim() === word
+    if (!isProven) {
+      throw invalidParams(field, 'its receiver must answer GET with the value of the query parameter validationToken')
+    }
+  }
+
+  return async (config, field = 'url') => {
+    const { url, token, authentication } = config
+    if (url.length > longest.url) throw invalidParams(field, `expected at most ${longest.url} characters`)
+    const of = (name: string) => field.replace(/url$/, name)
+    requireHeaderValue(token, of('token'))
+    requireHeaderValue(authentication?.credentials, of('authentication.credentials'))
+    if (authentication?.credentials !== undefined && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(authentication.scheme)) {
+      throw invalidParams(of('authentication.scheme'), 'expected the name of an HTTP scheme such as Bearer')
+    }
+    await check(url, field)
+    if (proveOwnership) await prove(url, field)
+  }
+}
+
+const why: Readonly<Record<Refusal, string>> = {
+  'bad-url': 'it is no URL',
+  scheme: 'its scheme is not allowed here, use https',
+  userinfo: 'it has credentials in it, give them as authentication',
+  port: 'its port is one of another protocol than HTTP',
+  metadata: 'it leads to where the keys of cloud machines are',
+  loopback: 'it leads to this machine',
+  private: 'it leads into a private network',
+  'link-local': 'it leads into the local network',
+  shared: 'it leads into the network of a carrier',
+  multicast: 'it does not lead to one machine',
+  unspecified: 'it leads to no machine',
+  translated: 'its address hides another one',
+  reserved: 'it does not lead into the public internet',
+  redirect: 'it redirects',
+  downgrade: 'it redirects away from TLS',
+}
+
+/** The words of callers become headers of ours. */
+function requireHeaderValue(text: string | undefined, field: string): void {
+  if (text === undefined) return
+  const isFit = text.length <= longest.secret && /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
+  if (!isFit) throw invalidParams(field, `expected at most ${longest.secret} characters that may stand in a header`)
 }

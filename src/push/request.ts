@@ -1,13 +1,3 @@
-/** A delivery as it is about to be sent. */
-export interface PushRequest<Body = string> {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Body
-}
-
-/** Gives the headers by which the receiver knows who sent it. Every attempt is signed anew. */
-export type SignPush<Body = string> = (request: PushRequest<Body>) => Promise<Readonly<Record<string, string>>>
-
 /** What a delivery says in its head, by the names that sender and receiver share. HTTP takes them in any case. */
 export const pushHeaders = {
   /** By the scheme and the credentials of the config, or by a signature. */
@@ -31,3 +21,13 @@ export const pushHeaders = {
   traceparent: 'traceparent',
   tracestate: 'tracestate',
 } as const
+
+/** A delivery as it is about to be sent. */
+export interface PushRequest<Body = string> {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Body
+}
+
+/** Gives the headers by which the receiver knows who sent it. Every attempt is signed anew. */
+export type SignPush<Body = string> = (request: PushRequest<Body>) => Promise<Readonly<Record<string, string>>>

@@ -12,33 +12,22 @@ import { type CardReading, type ReadCardOptions, readCard } from './read-card.ts
 import { rankOf, termsOf } from './search.ts'
 
 const maxText = 10_000
+
 const maxTags = 100
 
-/** What a card says of its agent. All versions of A2A say it in the same way. */
-function aboutOf(card: JsonObject): About {
-  const { capabilities } = card
-  const { extensions, ...flags } = isObject(capabilities) ? capabilities : {}
-  const features = Object.keys(flags).filter((name) => flags[name] === true)
-  const uris = list(extensions).flatMap((each) => (isObject(each) && typeof each.uri === 'string' ? [each.uri] : []))
-  return {
-    description: text(card.description),
-    version: text(card.version),
-    skills: list(card.skills).filter(isObject).map(skillOf),
-    features: [...features, ...uris].slice(0, maxTags),
-  }
-}
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 
-function skillOf({ id, name, description, tags }: JsonObject): SkillInfo {
-  const labels = list(tags).filter((each) => typeof each === 'string')
-  return { id: text(id), name: text(name), description: text(description), tags: labels.slice(0, maxTags) }
-}
+const maxName = 300
 
-function text(value: Json | undefined): string {
-  return typeof value === 'string' ? value.slice(0, maxText) : ''
-}
-
-function list(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : []
+export interface A2AAgentsOptions {
+  readonly entries: EntryStore
+  readonly fetch: RegistryFetch
+  readonly clock: Clock
+  readonly a2a?: A2AOptions
+  readonly probe?: ProbeOptions
+  /** How many agents an owner may have. */
+  readonly maxPerOwner: number
+  readonly describe: (entry: A2AEntry) => AgentListing
 }
 
 export interface AddOptions {
@@ -55,20 +44,6 @@ export interface A2AAgents {
   /** Reads its card again, and probes it if that is wanted. Answers whether all is well. */
   look(entry: A2AEntry): Promise<boolean>
 }
-
-export interface A2AAgentsOptions {
-  readonly entries: EntryStore
-  readonly fetch: RegistryFetch
-  readonly clock: Clock
-  readonly a2a?: A2AOptions
-  readonly probe?: ProbeOptions
-  /** How many agents an owner may have. */
-  readonly maxPerOwner: number
-  readonly describe: (entry: A2AEntry) => AgentListing
-}
-
-const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
-const maxName = 300
 
 export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
   const { entries, fetch, clock, a2a = {}, probe, maxPerOwner, describe } = options
@@ -231,6 +206,44 @@ export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
   }
 }
 
+/** The first way by HTTP that the card names. */
+function endpointOf({ url, supportedInterfaces }: JsonObject): string | undefined {
+  const ways: readonly Json[] = Array.isArray(supportedInterfaces) ? supportedInterfaces : []
+  const named = [...ways.map((way) => (isObject(way) ? way.url : undefined)), url]
+  return named.filter((each) => typeof each === 'string').find((each) => /^https?:/i.test(each) && URL.canParse(each))
+}
+
+/** What a card says of its agent. All versions of A2A say it in the same way. */
+function aboutOf(card: JsonObject): About {
+  const { capabilities } = card
+  const { extensions, ...flags } = isObject(capabilities) ? capabilities : {}
+  const features = Object.keys(flags).filter((name) => flags[name] === true)
+  const uris = list(extensions).flatMap((each) => (isObject(each) && typeof each.uri === 'string' ? [each.uri] : []))
+  return {
+    description: text(card.description),
+    version: text(card.version),
+    skills: list(card.skills).filter(isObject).map(skillOf),
+    features: [...features, ...uris].slice(0, maxTags),
+  }
+}
+
+function list(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === 'string' ? value.slice(0, maxText) : ''
+}
+
+function skillOf({ id, name, description, tags }: JsonObject): SkillInfo {
+  const labels = list(tags).filter((each) => typeof each === 'string')
+  return { id: text(id), name: text(name), description: text(description), tags: labels.slice(0, maxTags) }
+}
+
+function notAsked(what: string): A2AError {
+  return new A2AError('forbidden', `${what} is an address that this registry does not ask.`, { reason: 'guarded' })
+}
+
 /** Without a fragment, which is never sent, so that the same card has one address. */
 function addressOf(given: string | URL): string {
   const text = `${given}`
@@ -240,15 +253,4 @@ function addressOf(given: string | URL): string {
   }
   url.hash = ''
   return url.href
-}
-
-/** The first way by HTTP that the card names. */
-function endpointOf({ url, supportedInterfaces }: JsonObject): string | undefined {
-  const ways: readonly Json[] = Array.isArray(supportedInterfaces) ? supportedInterfaces : []
-  const named = [...ways.map((way) => (isObject(way) ? way.url : undefined)), url]
-  return named.filter((each) => typeof each === 'string').find((each) => /^https?:/i.test(each) && URL.canParse(each))
-}
-
-function notAsked(what: string): A2AError {
-  return new A2AError('forbidden', `${what} is an address that this registry does not ask.`, { reason: 'guarded' })
 }

@@ -1,7 +1,6 @@
 import type { EntryStore, StoredChange } from './entry.ts'
 
-/** What happened to an entry; or `reset`: so much happened that one has to look at everything anew. */
-export type RegistryChange = StoredChange | { readonly number: number; readonly type: 'reset' }
+const atOnce = 100
 
 export interface FollowOptions {
   /** The number of the last change that is known; from now on without it. */
@@ -10,7 +9,8 @@ export interface FollowOptions {
   readonly signal?: AbortSignal
 }
 
-const atOnce = 100
+/** What happened to an entry; or `reset`: so much happened that one has to look at everything anew. */
+export type RegistryChange = StoredChange | { readonly number: number; readonly type: 'reset' }
 
 /**
  * What changes, as it is read: nothing is kept for who does not read, since the store remembers it for all. Without

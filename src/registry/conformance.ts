@@ -2,6 +2,8 @@ import type { Json, JsonObject } from '../base/json.ts'
 import { isRefused } from '../http/address-guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 
+const maxLength = 300
+
 /** What a card lacks of what its version asks for, in words; undefined if nothing. */
 export function faultOf(card: JsonObject): string | undefined {
   const isNew = Array.isArray(card.supportedInterfaces)
@@ -18,15 +20,23 @@ export function faultOf(card: JsonObject): string | undefined {
   return `The card lacks, or has in another form: ${lacking.slice(0, 5).join(', ')}${more}.`
 }
 
-function faultsOfSkill(skill: Json, at: string): readonly string[] {
-  if (!isObject(skill)) return [at]
-  const lacking = texts(skill, ['id', 'name', 'description'], `${at}.`)
-  return Array.isArray(skill.tags) ? lacking : [...lacking, `${at}.tags`]
+/** What went wrong, as anybody may read it: where names lead in our network is nobody's business. */
+export function sayProblem(error: unknown): string {
+  if (isGuarded(error)) return 'It is at, or leads to, an address that this registry does not ask.'
+  const text = error instanceof Error ? error.message : String(error)
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 }
 
-function faultsOfInterface(each: Json, index: number): readonly string[] {
-  const at = `supportedInterfaces[${index}]`
-  return isObject(each) ? texts(each, ['url', 'protocolBinding', 'protocolVersion'], `${at}.`) : [at]
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A guard kept us from asking. */
+export function isGuarded(error: unknown): boolean {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    if (isRefused(cause) || (cause instanceof A2AError && cause.reason === 'guarded')) return true
+  }
+  return false
 }
 
 function texts(holder: JsonObject, names: readonly string[], prefix: string): readonly string[] {
@@ -37,23 +47,13 @@ function list(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function faultsOfSkill(skill: Json, at: string): readonly string[] {
+  if (!isObject(skill)) return [at]
+  const lacking = texts(skill, ['id', 'name', 'description'], `${at}.`)
+  return Array.isArray(skill.tags) ? lacking : [...lacking, `${at}.tags`]
 }
 
-const maxLength = 300
-
-/** What went wrong, as anybody may read it: where names lead in our network is nobody's business. */
-export function sayProblem(error: unknown): string {
-  if (isGuarded(error)) return 'It is at, or leads to, an address that this registry does not ask.'
-  const text = error instanceof Error ? error.message : String(error)
-  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
-}
-
-/** A guard kept us from asking. */
-export function isGuarded(error: unknown): boolean {
-  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    if (isRefused(cause) || (cause instanceof A2AError && cause.reason === 'guarded')) return true
-  }
-  return false
+function faultsOfInterface(each: Json, index: number): readonly string[] {
+  const at = `supportedInterfaces[${index}]`
+  return isObject(each) ? texts(each, ['url', 'protocolBinding', 'protocolVersion'], `${at}.`) : [at]
 }

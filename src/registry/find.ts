@@ -9,19 +9,6 @@ import { type AgentListing, listingOf } from './listing.ts'
 import type { RegistryFetch } from './options.ts'
 import { entryQueryOf, type SearchQuery } from './search.ts'
 
-/** An agent that was reached just now. */
-export type FoundAgent =
-  | { readonly kind: 'a2a'; readonly agent: AgentListing; readonly client: Client }
-  | { readonly kind: 'mesh'; readonly agent: AgentListing; readonly link: MeshLink }
-
-/** The best first. Each is connected to when it is its turn; who cannot be reached is passed over, and noted. */
-export interface FoundAgents extends AsyncIterable<FoundAgent> {
-  /** The best that can be reached. */
-  first(): Promise<FoundAgent | undefined>
-}
-
-export type FindQuery = Omit<SearchQuery, 'cursor'>
-
 export interface FindOptions {
   readonly entries: EntryStore
   readonly fetch: RegistryFetch
@@ -29,6 +16,19 @@ export interface FindOptions {
   /** Whose signatures are trusted, for cards that were signed when they were listed. */
   readonly verifyCard?: VerifyCard
   readonly healthySince: () => number
+}
+
+/** An agent that was reached just now. */
+export type FoundAgent =
+  | { readonly kind: 'a2a'; readonly agent: AgentListing; readonly client: Client }
+  | { readonly kind: 'mesh'; readonly agent: AgentListing; readonly link: MeshLink }
+
+export type FindQuery = Omit<SearchQuery, 'cursor'>
+
+/** The best first. Each is connected to when it is its turn; who cannot be reached is passed over, and noted. */
+export interface FoundAgents extends AsyncIterable<FoundAgent> {
+  /** The best that can be reached. */
+  first(): Promise<FoundAgent | undefined>
 }
 
 export function createFind({ entries, fetch, peer, verifyCard, healthySince }: FindOptions) {

@@ -1,5 +1,7 @@
 import type { A2AOptions } from './options.ts'
 
+const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
+
 export interface AgeBounds {
   /** Milliseconds before which a card is not read again, and after which it is, whatever its headers say. */
   readonly min: number
@@ -8,18 +10,16 @@ export interface AgeBounds {
   readonly usual: number
 }
 
-const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
-
 export function ageBounds({ minAge = minute, maxAge = day, usualAge = hour }: Pick<A2AOptions, Bound> = {}): AgeBounds {
   return { min: minAge, max: maxAge, usual: usualAge }
 }
-
-type Bound = 'minAge' | 'maxAge' | 'usualAge'
 
 /** For how long what came with these headers is to be believed (RFC 9111 §4.2), in milliseconds. */
 export function freshFor(headers: Headers, now: number, { min, max, usual }: AgeBounds): number {
   return Math.min(max, Math.max(min, lifetimeOf(headers, now) ?? usual))
 }
+
+type Bound = 'minAge' | 'maxAge' | 'usualAge'
 
 function lifetimeOf(headers: Headers, now: number): number | undefined {
   const control = headers.get('cache-control')?.toLowerCase() ?? ''

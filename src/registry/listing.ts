@@ -1,5 +1,10 @@
 import type { RegistryEntry, Sighting, Sightings, SkillInfo } from './entry.ts'
 
+export interface ListedSighting extends Omit<Sighting, 'at'> {
+  /** ISO 8601. */
+  readonly at: string
+}
+
 /** An agent as others are told of it. */
 export interface AgentListing {
   readonly id: string
@@ -17,11 +22,6 @@ export interface AgentListing {
   readonly lastSeen: string
   /** What was seen of it. */
   readonly seen: Readonly<Partial<Record<keyof Sightings, ListedSighting>>>
-}
-
-export interface ListedSighting extends Omit<Sighting, 'at'> {
-  /** ISO 8601. */
-  readonly at: string
 }
 
 export function listingOf(entry: RegistryEntry, isHealthy: boolean): AgentListing {

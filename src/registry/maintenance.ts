@@ -3,13 +3,10 @@ import type { Logger } from '../base/logger.ts'
 import type { EntryKind, EntryStore, RegistryEntry } from './entry.ts'
 import type { UpkeepOptions } from './options.ts'
 
-export interface Upkeep {
-  /** One pass: removes who is too old, and looks at who is due. Does nothing while another replica is at it. */
-  run(): Promise<void>
-  start(): void
-  /** Resolves when a pass that is under way has ended. */
-  stop(): Promise<void>
-}
+const atOnce = 1_000
+
+/** Milliseconds that another replica waits for one that does not report. */
+const leaseTtl = 60_000
 
 export interface UpkeepSettings extends UpkeepOptions {
   readonly entries: EntryStore
@@ -23,13 +20,15 @@ export interface UpkeepSettings extends UpkeepOptions {
   readonly beside?: () => Promise<void>
 }
 
-const atOnce = 1_000
-/** Milliseconds that another replica waits for one that does not report. */
-const leaseTtl = 60_000
-/** What may go on until the lease has to be prolonged. */
-const beat = leaseTtl / 3
+export interface Maintenance {
+  /** One pass: removes who is too old, and looks at who is due. Does nothing while another replica is at it. */
+  run(): Promise<void>
+  start(): void
+  /** Resolves when a pass that is under way has ended. */
+  stop(): Promise<void>
+}
 
-export function createUpkeep(settings: UpkeepSettings): Upkeep {
+export function createUpkeep(settings: UpkeepSettings): Maintenance {
   const { entries, clock, logger, removeAfter, look, beside, interval = 15_000, concurrency = 8 } = settings
   const holder = crypto.randomUUID()
   let timer: ReturnType<Clock['setInterval']> | undefined
@@ -102,3 +101,6 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
     },
   }
 }
+
+/** What may go on until the lease has to be prolonged. */
+const beat = leaseTtl / 3

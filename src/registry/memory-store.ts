@@ -15,10 +15,6 @@ export interface MemoryEntriesOptions {
   readonly changesKept?: number
 }
 
-interface Kept extends EntryIndex {
-  readonly entry: RegistryEntry
-}
-
 /** Entries that are gone with the process. */
 export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntryStore {
   const { capacity = 100_000, changesKept = 10_000 } = options
@@ -163,6 +159,10 @@ export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntrySt
   }
 }
 
+interface Kept extends EntryIndex {
+  readonly entry: RegistryEntry
+}
+
 function isMeant({ entry, terms }: Kept, { kind, health, prefixes = [] }: Omit<EntryQuery, 'limit'>): boolean {
   if (kind !== undefined && entry.kind !== kind) return false
   if (!prefixes.every((prefix) => terms.some((term) => term.startsWith(prefix)))) return false
@@ -171,22 +171,22 @@ function isMeant({ entry, terms }: Kept, { kind, health, prefixes = [] }: Omit<E
   return health.isHealthy === (entry.trouble === undefined && isFresh)
 }
 
-function byName({ entry: one }: Kept, { entry: other }: Kept): number {
-  return compareNames(one, other)
-}
-
 function byRank(one: Kept, other: Kept): number {
   const troubled = Number(one.entry.trouble !== undefined) - Number(other.entry.trouble !== undefined)
   return troubled || one.rank - other.rank || byName(one, other)
 }
 
-interface Named {
-  readonly name: string
-  readonly id: string
+function byName({ entry: one }: Kept, { entry: other }: Kept): number {
+  return compareNames(one, other)
 }
 
 function compareNames(one: Named, other: Named): number {
   return compare(one.name, other.name) || compare(one.id, other.id)
+}
+
+interface Named {
+  readonly name: string
+  readonly id: string
 }
 
 function compare(one: string, other: string): number {

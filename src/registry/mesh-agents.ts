@@ -10,57 +10,6 @@ import type { EntryStore, MeshEntry, RegistryEntry } from './entry.ts'
 import type { RegistryOptions } from './options.ts'
 import { conditionsOf, rankOf, type SearchQuery, type SearchResult, termsOf } from './search.ts'
 
-/** Rejects if the address may not be asked, as `createGuardedFetch().check` does. */
-export type CheckEndpoint = (url: string) => Promise<void>
-
-export type Registration = { readonly entry?: MeshEntry } | { readonly refusal: string }
-
-/** What a handshake asks for. One without an endpoint registers nobody: it comes from somebody who only searches. */
-async function registrationOf(
-  card: MeshCard,
-  { identity }: MeshCall,
-  check: CheckEndpoint,
-  now: number,
-): Promise<Registration> {
-  const { endpoint, public_key: shown } = card.metadata ?? {}
-  if (endpoint === undefined) return {}
-  if (typeof endpoint !== 'string' || !/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) {
-    return { refusal: 'metadata.endpoint must be an absolute address by http or https.' }
-  }
-  try {
-    await check(endpoint)
-  } catch {
-    return { refusal: 'metadata.endpoint is an address that this registry does not ask.' }
-  }
-  if (shown !== undefined && identity && !(await isKey(shown, identity.fingerprint))) {
-    return { refusal: 'metadata.public_key is not the key that signed the handshake.' }
-  }
-  const proof = identity && { fingerprint: identity.fingerprint }
-  return { entry: { kind: 'mesh', id: card.agent_id, name: card.name, card, endpoint, seen: now, ...proof } }
-}
-
-/** Others take keys from here, so a wrong one must not get in. */
-async function isKey(shown: unknown, fingerprint: string): Promise<boolean> {
-  try {
-    return (await importPublicKey(shown as string | JsonWebKey)).fingerprint === fingerprint
-  } catch {
-    return false
-  }
-}
-
-/** The agent of the mesh with the id `registry`. */
-export interface MeshSide {
-  readonly peer: MeshPeer
-  /** Asks a peer whether it lives. */
-  probe(entry: MeshEntry): Promise<boolean>
-}
-
-export interface Found {
-  readonly agents: readonly AgentInfo[]
-  readonly total_count: number
-  readonly query_time_ms: number
-}
-
 export interface AgentInfo {
   readonly agent_id: string
   readonly name: string
@@ -68,6 +17,12 @@ export interface AgentInfo {
   readonly status: 'healthy' | 'unhealthy'
   readonly endpoint: string
   readonly last_heartbeat: string
+}
+
+export interface Found {
+  readonly agents: readonly AgentInfo[]
+  readonly total_count: number
+  readonly query_time_ms: number
 }
 
 export interface MeshSideOptions extends RegistryOptions {
@@ -79,6 +34,13 @@ export interface MeshSideOptions extends RegistryOptions {
   readonly discover: (query?: MeshDiscoverAgents['payload']) => Promise<Found>
   /** When a peer that was heard of now is to be probed. */
   readonly nextProbe: () => number | undefined
+}
+
+/** The agent of the mesh with the id `registry`. */
+export interface MeshSide {
+  readonly peer: MeshPeer
+  /** Asks a peer whether it lives. */
+  probe(entry: MeshEntry): Promise<boolean>
 }
 
 export function createMeshSide(options: MeshSideOptions): MeshSide {
@@ -191,19 +153,46 @@ export function createDiscover({ entries, isHealthy, healthySince }: DiscoverOpt
   }
 }
 
+/** Rejects if the address may not be asked, as `createGuardedFetch().check` does. */
+export type CheckEndpoint = (url: string) => Promise<void>
+
+export type Registration = { readonly entry?: MeshEntry } | { readonly refusal: string }
+
 /** Who registered with a signature is not spoken for without one. */
 function isProven({ fingerprint }: MeshEntry, { identity }: MeshCall): boolean {
   return fingerprint === undefined || identity !== undefined
 }
 
-/** An agent that refuses our question is alive as well. */
-async function answers(peer: MeshPeer, { id, endpoint }: MeshEntry, fetch: Fetch): Promise<boolean> {
+/** What a handshake asks for. One without an endpoint registers nobody: it comes from somebody who only searches. */
+async function registrationOf(
+  card: MeshCard,
+  { identity }: MeshCall,
+  check: CheckEndpoint,
+  now: number,
+): Promise<Registration> {
+  const { endpoint, public_key: shown } = card.metadata ?? {}
+  if (endpoint === undefined) return {}
+  if (typeof endpoint !== 'string' || !/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) {
+    return { refusal: 'metadata.endpoint must be an absolute address by http or https.' }
+  }
   try {
-    await peer.link({ agentId: id, endpoint, fetch, timeout: 5_000 }).request('registry.ping')
-    return true
-  } catch (error) {
-    if (error instanceof MeshRefusal) return true
-    return error instanceof MeshError && error.code === 'NOT_FOUND' && error.details?.what === 'method'
+    await check(endpoint)
+  } catch {
+    return { refusal: 'metadata.endpoint is an address that this registry does not ask.' }
+  }
+  if (shown !== undefined && identity && !(await isKey(shown, identity.fingerprint))) {
+    return { refusal: 'metadata.public_key is not the key that signed the handshake.' }
+  }
+  const proof = identity && { fingerprint: identity.fingerprint }
+  return { entry: { kind: 'mesh', id: card.agent_id, name: card.name, card, endpoint, seen: now, ...proof } }
+}
+
+/** Others take keys from here, so a wrong one must not get in. */
+async function isKey(shown: unknown, fingerprint: string): Promise<boolean> {
+  try {
+    return (await importPublicKey(shown as string | JsonWebKey)).fingerprint === fingerprint
+  } catch {
+    return false
   }
 }
 
@@ -220,4 +209,15 @@ function infoOf({ id, card, endpoint, seen }: MeshEntry, isHealthy: boolean) {
 
 function asJson(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value))
+}
+
+/** An agent that refuses our question is alive as well. */
+async function answers(peer: MeshPeer, { id, endpoint }: MeshEntry, fetch: Fetch): Promise<boolean> {
+  try {
+    await peer.link({ agentId: id, endpoint, fetch, timeout: 5_000 }).request('registry.ping')
+    return true
+  } catch (error) {
+    if (error instanceof MeshRefusal) return true
+    return error instanceof MeshError && error.code === 'NOT_FOUND' && error.details?.what === 'method'
+  }
 }

@@ -11,29 +11,6 @@ import type { AgentListing } from './listing.ts'
 /** A `fetch` for addresses that others chose: `createGuardedFetch()` of `parley-a2a/guard`. */
 export type RegistryFetch = Fetch & { check(url: string): Promise<void> }
 
-/** Who gives no `key`, `keys`, `firstHandshake` or `requireAuth` has a registry of A2A agents only. */
-export interface RegistryOptions
-  extends Omit<MeshPeerOptions, 'card' | 'directory' | 'refuseHandshake' | 'onMessage' | 'methods'> {
-  /** Asks agents and catalogs, and checks their addresses. */
-  readonly fetch: RegistryFetch
-  /** In memory unless they are given. */
-  readonly entries?: EntryStore
-  /** What is said in the mesh of the registry itself. */
-  readonly card?: Partial<Omit<MeshCard, 'agent_id'>>
-  /** Milliseconds of silence after which a peer of the mesh is unhealthy. 90 seconds unless it is given. */
-  readonly unhealthyAfter?: number
-  /** Milliseconds of silence after which a peer of the mesh is removed. 15 minutes unless it is given. */
-  readonly removeAfter?: number
-  readonly a2a?: A2AOptions
-  /** Asks agents by itself how they are. Without it, cards are read again, and nothing else is asked. */
-  readonly probe?: ProbeOptions
-  readonly upkeep?: UpkeepOptions | false
-  readonly catalogs?: CatalogOptions
-  /** How many agents somebody may have who adds them by HTTP, or as `owner`. 1000 unless it is given. */
-  readonly maxPerOwner?: number
-  readonly clock?: Clock
-}
-
 export interface A2AOptions {
   /**
    * Whose signatures are trusted, as `cardVerifier` of `parley-a2a/signatures` says: a signed card that it does not
@@ -73,4 +50,27 @@ export interface UpkeepOptions {
   readonly interval?: number
   /** Agents that are asked at the same time. 8 unless it is given. */
   readonly concurrency?: number
+}
+
+/** Who gives no `key`, `keys`, `firstHandshake` or `requireAuth` has a registry of A2A agents only. */
+export interface RegistryOptions
+  extends Omit<MeshPeerOptions, 'card' | 'directory' | 'refuseHandshake' | 'onMessage' | 'methods'> {
+  /** Asks agents and catalogs, and checks their addresses. */
+  readonly fetch: RegistryFetch
+  /** In memory unless they are given. */
+  readonly entries?: EntryStore
+  /** What is said in the mesh of the registry itself. */
+  readonly card?: Partial<Omit<MeshCard, 'agent_id'>>
+  /** Milliseconds of silence after which a peer of the mesh is unhealthy. 90 seconds unless it is given. */
+  readonly unhealthyAfter?: number
+  /** Milliseconds of silence after which a peer of the mesh is removed. 15 minutes unless it is given. */
+  readonly removeAfter?: number
+  readonly a2a?: A2AOptions
+  /** Asks agents by itself how they are. Without it, cards are read again, and nothing else is asked. */
+  readonly probe?: ProbeOptions
+  readonly upkeep?: UpkeepOptions | false
+  readonly catalogs?: CatalogOptions
+  /** How many agents somebody may have who adds them by HTTP, or as `owner`. 1000 unless it is given. */
+  readonly maxPerOwner?: number
+  readonly clock?: Clock
 }

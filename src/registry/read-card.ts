@@ -9,6 +9,18 @@ import { A2AError } from '../protocol/errors.ts'
 import { faultOf, sayProblem } from './conformance.ts'
 import type { A2AEntry, Sighting } from './entry.ts'
 
+const maxSkills = 500
+
+export interface ReadCardOptions {
+  readonly fetch: Fetch
+  readonly clock: Clock
+  /** Says whose signatures are trusted. Without it, those by keys of the card's own origin. */
+  readonly verifyCard?: VerifyCard
+  readonly requireSignature: boolean
+  readonly maxCardBytes: number
+  readonly timeout: number
+}
+
 /** A card that could be read, whatever can be said against it. */
 export interface CardReading {
   readonly card: JsonObject
@@ -23,18 +35,6 @@ export interface CardReading {
   /** There is none if the card names no way that we can go. */
   readonly client?: Client
 }
-
-export interface ReadCardOptions {
-  readonly fetch: Fetch
-  readonly clock: Clock
-  /** Says whose signatures are trusted. Without it, those by keys of the card's own origin. */
-  readonly verifyCard?: VerifyCard
-  readonly requireSignature: boolean
-  readonly maxCardBytes: number
-  readonly timeout: number
-}
-
-const maxSkills = 500
 
 /** Throws `A2AError` if there is no card, or none that is to be believed. */
 export async function readCard(
@@ -81,14 +81,6 @@ export async function readCard(
   }
 }
 
-interface Watched {
-  /** As it was asked for, before redirects. */
-  readonly url: string
-  readonly status: number
-  readonly headers: Headers
-  readonly latency: number
-}
-
 /** The same, but remembers the last answer. */
 function watch({ fetch }: ReadCardOptions): { readonly fetch: Fetch; readonly last: () => Watched | undefined } {
   let last: Watched | undefined
@@ -102,6 +94,22 @@ function watch({ fetch }: ReadCardOptions): { readonly fetch: Fetch; readonly la
       return response
     },
   }
+}
+
+interface Watched {
+  /** As it was asked for, before redirects. */
+  readonly url: string
+  readonly status: number
+  readonly headers: Headers
+  readonly latency: number
+}
+
+function checkSize(card: JsonObject, maxBytes: number): void {
+  const { skills } = card
+  if (Array.isArray(skills) && skills.length > maxSkills) {
+    throw new Error(`it names ${skills.length} skills, and at most ${maxSkills} are taken`)
+  }
+  if (JSON.stringify(card).length > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`)
 }
 
 /** So much of the card as its signatures cover, if it is signed by somebody whom we know. */
@@ -128,12 +136,4 @@ async function believe(
 /** Others publish cards, too. */
 function isOfA2A({ name, url, supportedInterfaces }: JsonObject): boolean {
   return typeof name === 'string' && (typeof url === 'string' || Array.isArray(supportedInterfaces))
-}
-
-function checkSize(card: JsonObject, maxBytes: number): void {
-  const { skills } = card
-  if (Array.isArray(skills) && skills.length > maxSkills) {
-    throw new Error(`it names ${skills.length} skills, and at most ${maxSkills} are taken`)
-  }
-  if (JSON.stringify(card).length > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`)
 }

@@ -17,6 +17,8 @@ import { createDiscover, createMeshSide, type Found } from './mesh-agents.ts'
 import type { RegistryOptions } from './options.ts'
 import { createSearch, type SearchQuery, type SearchResult } from './search.ts'
 
+const [minute, day] = [60_000, 86_400_000]
+
 /** Knows which agents there are, what they can do, and how they are. */
 export interface Registry {
   /** The agent with the id `registry` of the mesh. Throws if the registry is none. */
@@ -51,8 +53,6 @@ export interface Registry {
   /** Ends upkeep and those who follow. The store stays its maker's to close. */
   close(): Promise<void>
 }
-
-const [minute, day] = [60_000, 86_400_000]
 
 export function createRegistry(options: RegistryOptions): Registry {
   const { fetch, entries = createMemoryEntries(), logger = consoleLogger, probe: probing } = options

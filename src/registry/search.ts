@@ -2,24 +2,19 @@ import { invalidParams } from '../protocol/errors.ts'
 import type { EntryKind, EntryQuery, EntryStore, RegistryEntry } from './entry.ts'
 import { type AgentListing, listingOf } from './listing.ts'
 
-/** By what agents are searched. All that is given must be met. */
-export interface AgentQuery {
-  /** By id or name, in any case. A peer of the mesh has its capabilities for skills. */
-  readonly skill?: string | readonly string[]
-  /** In any case. */
-  readonly tag?: string | readonly string[]
-  /** Written exactly so: what a peer of the mesh can; ids and tags of skills, and features such as `streaming`, of A2A. */
-  readonly capability?: string | readonly string[]
-  /** Words that name, description and skills have, or how they begin. */
-  readonly text?: string
-}
-
 /** What one query may ask for together. */
 const maxConditions = 20
+
 /** A card with more of them is found by the first: others search here, too. */
 const maxTerms = 2_000
+
 const maxWords = 500
+
 const maxLength = 200
+
+const maxLimit = 100
+
+const tier = 1_000_000
 
 /** The words by which an entry is found: each with a letter for what it is. */
 export function termsOf(entry: RegistryEntry): readonly string[] {
@@ -44,29 +39,23 @@ export function termsOf(entry: RegistryEntry): readonly string[] {
   return [...[...terms].slice(0, maxTerms), ...words]
 }
 
-export function conditionsOf({ skill: skills, tag: tags, capability: capabilities, text = '' }: AgentQuery) {
-  return {
-    terms: [...listOf(skills).map(skill), ...listOf(tags).map(tag), ...listOf(capabilities).map(capability)],
-    prefixes: wordsIn(text).map(word),
-  } satisfies Pick<EntryQuery, 'terms' | 'prefixes'>
+export interface SearchOptions {
+  readonly entries: EntryStore
+  readonly isHealthy: (entry: RegistryEntry) => boolean
+  /** Since when a peer of the mesh must have been heard of to be healthy. */
+  readonly healthySince: () => number
 }
 
-const skill = (text: string) => `s:${folded(text)}`
-const tag = (text: string) => `t:${folded(text)}`
-const capability = (text: string) => `c:${text.slice(0, maxLength)}`
-const word = (text: string) => `w:${text.slice(0, maxLength)}`
-
-function wordsIn(text: string): readonly string[] {
-  return [...new Set(folded(text, Number.POSITIVE_INFINITY).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])]
-}
-
-/** Alike for whoever reads it: letters in any case and of any width. */
-function folded(text: string, length = maxLength): string {
-  return text.normalize('NFKC').trim().toLowerCase().slice(0, length)
-}
-
-function listOf(value: string | readonly string[] = []): readonly string[] {
-  return typeof value === 'string' ? [value] : value
+/** By what agents are searched. All that is given must be met. */
+export interface AgentQuery {
+  /** By id or name, in any case. A peer of the mesh has its capabilities for skills. */
+  readonly skill?: string | readonly string[]
+  /** In any case. */
+  readonly tag?: string | readonly string[]
+  /** Written exactly so: what a peer of the mesh can; ids and tags of skills, and features such as `streaming`, of A2A. */
+  readonly capability?: string | readonly string[]
+  /** Words that name, description and skills have, or how they begin. */
+  readonly text?: string
 }
 
 export interface SearchQuery extends AgentQuery {
@@ -88,15 +77,6 @@ export interface SearchResult {
   readonly queryTimeMs: number
 }
 
-export interface SearchOptions {
-  readonly entries: EntryStore
-  readonly isHealthy: (entry: RegistryEntry) => boolean
-  /** Since when a peer of the mesh must have been heard of to be healthy. */
-  readonly healthySince: () => number
-}
-
-const maxLimit = 100
-
 export function createSearch({ entries, isHealthy, healthySince }: SearchOptions) {
   return async (query: SearchQuery = {}): Promise<SearchResult> => {
     const begun = performance.now()
@@ -111,6 +91,18 @@ export function createSearch({ entries, isHealthy, healthySince }: SearchOptions
       queryTimeMs: performance.now() - begun,
     }
   }
+}
+
+/** Lower is better: it completed a task, conforms and can be reached, was not tried; among equals who was faster. */
+export function rankOf(entry: RegistryEntry): number {
+  // A peer that registered speaks our protocol; nobody has measured how fast.
+  if (entry.kind === 'mesh') return 1.5 * tier
+  const { reachable, conforms, completed } = entry.sightings
+  const latency = Math.min(tier - 1, Math.max(0, Math.round(completed?.latency ?? reachable?.latency ?? tier)))
+  if (reachable?.ok === false || !conforms?.ok) return 4 * tier + latency
+  if (completed) return (completed.ok ? 0 : 3 * tier) + latency
+  // Of a card in a catalog nobody knows whether its agent is there.
+  return (reachable ? tier : 2 * tier) + latency
 }
 
 /** Throws `invalid-params` with the name of what is wrong. */
@@ -143,10 +135,32 @@ export function entryQueryOf(query: SearchQuery, since: number): EntryQuery {
   }
 }
 
-/** Others write queries, too. */
-function isTexts(value: unknown): boolean {
-  if (value === undefined || typeof value === 'string') return true
-  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+export function conditionsOf({ skill: skills, tag: tags, capability: capabilities, text = '' }: AgentQuery) {
+  return {
+    terms: [...listOf(skills).map(skill), ...listOf(tags).map(tag), ...listOf(capabilities).map(capability)],
+    prefixes: wordsIn(text).map(word),
+  } satisfies Pick<EntryQuery, 'terms' | 'prefixes'>
+}
+
+const skill = (text: string) => `s:${folded(text)}`
+
+/** Alike for whoever reads it: letters in any case and of any width. */
+function folded(text: string, length = maxLength): string {
+  return text.normalize('NFKC').trim().toLowerCase().slice(0, length)
+}
+
+const tag = (text: string) => `t:${folded(text)}`
+
+const capability = (text: string) => `c:${text.slice(0, maxLength)}`
+
+function wordsIn(text: string): readonly string[] {
+  return [...new Set(folded(text, Number.POSITIVE_INFINITY).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])]
+}
+
+const word = (text: string) => `w:${text.slice(0, maxLength)}`
+
+function listOf(value: string | readonly string[] = []): readonly string[] {
+  return typeof value === 'string' ? [value] : value
 }
 
 /** Where the page ends; it stays valid whatever comes and goes. */
@@ -158,6 +172,12 @@ function cursorOf({ name, id }: RegistryEntry): string {
     .replaceAll('=', '')
 }
 
+/** Others write queries, too. */
+function isTexts(value: unknown): boolean {
+  if (value === undefined || typeof value === 'string') return true
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+}
+
 function placeOf(cursor: string): { readonly name: string; readonly id: string } {
   try {
     const text = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
@@ -167,18 +187,4 @@ function placeOf(cursor: string): { readonly name: string; readonly id: string }
     // It is none of ours.
   }
   throw invalidParams('cursor', 'expected the nextCursor of another page: begin again without it')
-}
-
-const tier = 1_000_000
-
-/** Lower is better: it completed a task, conforms and can be reached, was not tried; among equals who was faster. */
-export function rankOf(entry: RegistryEntry): number {
-  // A peer that registered speaks our protocol; nobody has measured how fast.
-  if (entry.kind === 'mesh') return 1.5 * tier
-  const { reachable, conforms, completed } = entry.sightings
-  const latency = Math.min(tier - 1, Math.max(0, Math.round(completed?.latency ?? reachable?.latency ?? tier)))
-  if (reachable?.ok === false || !conforms?.ok) return 4 * tier + latency
-  if (completed) return (completed.ok ? 0 : 3 * tier) + latency
-  // Of a card in a catalog nobody knows whether its agent is there.
-  return (reachable ? tier : 2 * tier) + latency
 }

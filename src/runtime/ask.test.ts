@@ -6,7 +6,7 @@ import * as v from 'valibot'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { callOf, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
-import type { Run } from '../agent/agent.ts'
+import type { AgentFunction } from '../agent/agent.ts'
 import type { Part, Task } from '../protocol/model.ts'
 
 function standard(validate: StandardSchemaV1['~standard']['validate']): StandardSchemaV1 {
@@ -16,7 +16,7 @@ function standard(validate: StandardSchemaV1['~standard']['validate']): Standard
 const textsIn = ({ status }: Task) => status.message?.parts.map((part) => ('text' in part ? part.text : ''))
 
 describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) => {
-  function house(run: Run) {
+  function house(run: AgentFunction) {
     const opened = houseOf(run, { recovery, leaseTtl: 200, cancelGrace: 20 })
     onTestFinished(() => opened.drain(0))
     const answer = async (taskId: string, ...parts: Part[]) =>
@@ -25,7 +25,7 @@ describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) =
   }
 
   const Trip = z.object({ to: z.string(), nights: z.number().min(1) })
-  const travel: Run = async (turn) => {
+  const travel: AgentFunction = async (turn) => {
     const trip = await turn.ask('Where to?', { schema: Trip })
     return `${trip.nights} nights in ${trip.to}`
   }

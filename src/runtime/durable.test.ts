@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { callOf, collect, gate, houseOf, send, taskOf, until } from '../../test/support/house.ts'
 import { begin, hang, processes, textIn } from '../../test/support/mortal-processes.ts'
-import type { Run } from '../agent/agent.ts'
+import type { AgentFunction } from '../agent/agent.ts'
 import { A2AError } from '../protocol/errors.ts'
 
 it('never does a step again that was stored, and gives what it returned', async () => {
@@ -9,7 +9,7 @@ it('never does a step again that was stored, and gives what it returned', async 
   const done: string[] = []
   const reached = gate()
   const code =
-    (after: () => unknown): Run =>
+    (after: () => unknown): AgentFunction =>
     async (turn) => {
       const paid = await turn.step('pay', () => {
         done.push('pay')
@@ -39,7 +39,7 @@ it('never does a step again that was stored, and gives what it returned', async 
 
 it('emits nothing again that is stored, whatever it is', async () => {
   const { log, start, ended } = processes()
-  const code = (end: () => unknown): Run =>
+  const code = (end: () => unknown): AgentFunction =>
     async function* (turn) {
       await turn.status('working', 'Reading')
       const out = turn.artifact('report.md', { description: 'of sales' })
@@ -82,7 +82,7 @@ it('stores what a step says as one with the step: done again it takes the place 
   const texts = [['a', 'b'], ['c', 'd', 'e'], ['never']]
   const reached = [gate(), gate()]
   let runs = 0
-  const code: Run = async (turn) => {
+  const code: AgentFunction = async (turn) => {
     const words = await turn.step('write', async (within) => {
       const run = runs++
       const out = within.artifact('poem')
@@ -119,7 +119,7 @@ it('holds nothing while it asks, and goes on in another process with the answer'
   const released = (taskId: string, fence: number) =>
     until(async () => (await log.renew([{ taskId, fence }], 60_000)).length > 0)
   let runs = 0
-  const code: Run = async (turn) => {
+  const code: AgentFunction = async (turn) => {
     runs++
     const price = await turn.step('price', () => 5)
     const { text } = await turn.ask(`${price} for which colour?`)
@@ -153,7 +153,7 @@ it('gives an answer to a turn whose process dies with it', async () => {
   const { start, ended } = processes()
   const reached = gate()
   const code =
-    (work: () => unknown): Run =>
+    (work: () => unknown): AgentFunction =>
     async (turn) => {
       const { text } = await turn.ask('Sure?')
       await turn.step('work', work)
@@ -176,7 +176,7 @@ it('gives an answer to a turn whose process dies with it', async () => {
 it('ends a task whose question nobody answers in time, whoever is alive then', async () => {
   const { start, ended } = processes()
   const expiresAt = new Date(Date.now() + 150)
-  const code: Run = async (turn) => {
+  const code: AgentFunction = async (turn) => {
     await turn.ask('Sure?', { expiresAt })
     return 'never'
   }
@@ -207,7 +207,7 @@ it('waits for steps that are under way before it pauses', async () => {
   const { start } = processes()
   let runs = 0
   const slow = gate<number>()
-  const code: Run = async (turn) => {
+  const code: AgentFunction = async (turn) => {
     const [answer, found] = await Promise.all([
       turn.ask('Which?'),
       turn.step('search', () => {
@@ -229,7 +229,7 @@ it('replays steps that ran side by side, in whatever order they were done', asyn
   const { start, ended } = processes()
   const ran: string[] = []
   const stuck = gate()
-  const code = (isFirst: boolean): Run =>
+  const code = (isFirst: boolean): AgentFunction =>
     async function run(turn) {
       const step = (name: string, milliseconds: number) =>
         turn.step(name, async () => {
@@ -263,7 +263,7 @@ it('gives a failed step the same failure again', async () => {
   let tries = 0
   const reached = gate()
   const code =
-    (end: () => unknown): Run =>
+    (end: () => unknown): AgentFunction =>
     async (turn) => {
       const problems: string[] = []
       const note = (error: Error) => void problems.push(`${error.name}: ${error.message}`)
@@ -294,7 +294,7 @@ it('makes no more attempts once they bring nothing new', async () => {
   const { start, ended } = processes({ recovery: { policy: 'resume', attempts: 2 } })
   let attempts = 0
   const reached = [gate(), gate()]
-  const code: Run = async (turn) => {
+  const code: AgentFunction = async (turn) => {
     await turn.step('fine', () => 1)
     await turn.step('deadly', () => {
       reached[attempts++]?.resolve()
@@ -360,7 +360,7 @@ it('keeps what it left to its caller, although its process died before the turn 
   const { log, start } = processes()
   const reached = gate()
   const code =
-    (end: () => unknown): Run =>
+    (end: () => unknown): AgentFunction =>
     async (turn) => {
       await turn.requireInput('Which?')
       await end()
@@ -381,7 +381,7 @@ it('keeps what it left to its caller, although its process died before the turn 
 
 it('rests where it was left although its process died before it had given the task back', async () => {
   const { log, start } = processes()
-  const code: Run = async (turn) => `${(await turn.ask('One?')).text} ${(await turn.ask('Two?')).text}`
+  const code: AgentFunction = async (turn) => `${(await turn.ask('One?')).text} ${(await turn.ask('Two?')).text}`
   const release: typeof log.release = async (taskId, ...at) =>
     JSON.stringify(await log.read(taskId, 0)).includes('Two?') ? await hang() : await log.release(taskId, ...at)
   const dying = { ...log, release, renew: async () => [], orphans: async () => [] }

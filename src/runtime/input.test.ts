@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { callOf, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
 import { begin, processes, textIn } from '../../test/support/mortal-processes.ts'
-import type { Run } from '../agent/agent.ts'
+import type { AgentFunction } from '../agent/agent.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { clientTools, inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
 import type { Part, Task } from '../protocol/model.ts'
@@ -10,7 +10,7 @@ import type { Part, Task } from '../protocol/model.ts'
 const secret = 'hunter2-and-more'
 
 /** Goes on without an answer. */
-const patient: Run = async (turn) => {
+const patient: AgentFunction = async (turn) => {
   try {
     return `You said ${(await turn.ask('Sure?', { timeout: 60, onTimeout: 'continue' })).text}`
   } catch (error) {
@@ -19,7 +19,7 @@ const patient: Run = async (turn) => {
 }
 
 describe.each(['fail', 'resume'] as const)('a request for input, policy %s', (recovery) => {
-  function house(run: Run) {
+  function house(run: AgentFunction) {
     const opened = houseOf(run, { recovery, leaseTtl: 200, cancelGrace: 20 })
     onTestFinished(() => opened.drain(0))
     const read = (taskId: string) => opened.service.getTask({ taskId }, callOf())
@@ -127,7 +127,7 @@ it('an expiry that was told once is told the same way to a turn that is resumed 
   const { start, ended } = processes()
   const hung = Promise.withResolvers<void>()
   const code =
-    (wait: () => unknown): Run =>
+    (wait: () => unknown): AgentFunction =>
     async (turn) => {
       const heard = await patient(turn)
       await turn.status('working', `Heard ${heard}`)
@@ -154,7 +154,7 @@ it('a sensitive answer that is gone with its process is asked for again if it wa
   const hung = Promise.withResolvers<void>()
   const heard: string[] = []
   const code =
-    (use: () => unknown): Run =>
+    (use: () => unknown): AgentFunction =>
     async (turn) => {
       const { text } = await turn.ask('Password?', { sensitive: true })
       await turn.step('log in', async () => {
@@ -187,7 +187,7 @@ it('a turn that needs an answer which is gone, after it has gone on with it, is 
   const { start, ended } = processes()
   const hung = Promise.withResolvers<void>()
   const code =
-    (wait: () => unknown): Run =>
+    (wait: () => unknown): AgentFunction =>
     async (turn) => {
       const answer = await turn.ask('Password?', { sensitive: true })
       await turn.step('log in', () => answer.text.length)

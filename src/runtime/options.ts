@@ -10,35 +10,15 @@ import type { PushOptions } from '../push/options.ts'
 import type { PushingLog } from '../push/push.ts'
 import type { Others } from '../tasks/log.ts'
 import { type CallSettings, type CallsOptions, readCalls } from './calls/options.ts'
-import { createVault, type Vault } from './secrets.ts'
-
-/** How an agent gets tokens in the name of its callers. */
-export interface DelegationOptions {
-  readonly exchange: TokenExchange
-  /** The token with which a caller has proved who it is, if it was one. */
-  readonly tokenOf: (principal: Principal) => string | undefined
-}
-
-/** What becomes of a turn whose process is gone. */
-export interface RecoverySettings {
-  readonly policy: RecoveryPolicy
-  readonly attempts: number
-  /** What is needed to go on is written down. Agents that just fail pay nothing for it. */
-  readonly isKept: boolean
-}
+import { createSecretStore, type SecretStore } from './secrets.ts'
 
 const policies: readonly string[] = ['fail', 'retry', 'resume'] satisfies RecoveryPolicy[]
 
-function readRecovery(recovery: Recovery): RecoverySettings {
-  const { policy, attempts = 3 } = typeof recovery === 'string' ? { policy: recovery } : recovery
-  if (!policies.includes(policy)) {
-    throw new TypeError(`recovery: expected fail, retry or resume, got ${JSON.stringify(policy)}`)
-  }
-  if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new TypeError(`recovery.attempts: expected a whole number from 1 on, got ${attempts}`)
-  }
-  return { policy, attempts, isKept: policy !== 'fail' }
-}
+const day = 24 * 60 * 60 * 1000
+
+const ended: readonly EndedPhase[] = ['answered', 'completed', 'failed', 'canceled', 'rejected']
+
+export type Policy = (principal: Principal, operation: Operation) => Others | undefined
 
 /** How long ended tasks are kept, in milliseconds; `Infinity` keeps them. A state may have a time of its own. */
 export interface Retention extends Readonly<Partial<Record<EndedPhase, number>>> {
@@ -48,34 +28,19 @@ export interface Retention extends Readonly<Partial<Record<EndedPhase, number>>>
   readonly tombstones?: number
 }
 
-/** What is to be expired together, and when tombstones are forgotten. */
-export interface RetentionSettings {
-  readonly groups: readonly { readonly age: number; readonly phases: readonly EndedPhase[] }[]
-  /** After which time no task is left; of those that are kept for ever, never. */
-  readonly longest: number
-  readonly forgottenAfter: number
-}
+export type HoldPlace = (
+  kind: 'turns' | 'queued',
+  request: SendRequest,
+  call: Call,
+  /** Of the task that the message goes on with. */
+  opening?: SendRequest,
+) => Promise<(() => void) | undefined>
 
-const day = 24 * 60 * 60 * 1000
-const ended: readonly EndedPhase[] = ['answered', 'completed', 'failed', 'canceled', 'rejected']
-const names: readonly string[] = [...ended, 'ended', 'tombstones']
-
-export function readRetention(retention: Retention = {}): RetentionSettings {
-  for (const [name, age] of Object.entries(retention)) {
-    if (!names.includes(name)) throw new TypeError(`retention: there is no ${name}; expected ${names.join(', ')}`)
-    if (typeof age !== 'number' || Number.isNaN(age)) {
-      throw new TypeError(`retention.${name}: expected milliseconds, got ${JSON.stringify(age)}`)
-    }
-  }
-  const { ended: usual = 30 * day, tombstones = 30 * day } = retention
-  const byAge = new Map<number, EndedPhase[]>()
-  for (const phase of ended) {
-    const age = retention[phase] ?? usual
-    if (Number.isFinite(age)) byAge.set(age, [...(byAge.get(age) ?? []), phase])
-  }
-  const longest = Math.max(0, ...ended.map((phase) => retention[phase] ?? usual))
-  const groups = Array.from(byAge, ([age, phases]) => ({ age, phases }))
-  return { groups, longest, forgottenAfter: Math.max(0, ...byAge.keys()) + tombstones }
+/** How an agent gets tokens in the name of its callers. */
+export interface DelegationOptions {
+  readonly exchange: TokenExchange
+  /** The token with which a caller has proved who it is, if it was one. */
+  readonly tokenOf: (principal: Principal) => string | undefined
 }
 
 export interface RuntimeOptions {
@@ -134,33 +99,28 @@ export interface RuntimeOptions {
   readonly clock?: Clock
 }
 
-export type HoldPlace = (
-  kind: 'turns' | 'queued',
-  request: SendRequest,
-  call: Call,
-  /** Of the task that the message goes on with. */
-  opening?: SendRequest,
-) => Promise<(() => void) | undefined>
+/** What becomes of a turn whose process is gone. */
+export interface RecoverySettings {
+  readonly policy: RecoveryPolicy
+  readonly attempts: number
+  /** What is needed to go on is written down. Agents that just fail pay nothing for it. */
+  readonly isKept: boolean
+}
 
-export type Policy = (principal: Principal, operation: Operation) => Others | undefined
+/** What is to be expired together, and when tombstones are forgotten. */
+export interface RetentionSettings {
+  readonly groups: readonly { readonly age: number; readonly phases: readonly EndedPhase[] }[]
+  /** After which time no task is left; of those that are kept for ever, never. */
+  readonly longest: number
+  readonly forgottenAfter: number
+}
 
-type Unset =
-  | 'turnDeadline'
-  | 'inactivityTimeout'
-  | 'blockFor'
-  | 'policy'
-  | 'push'
-  | 'holdPlace'
-  | 'checkOpening'
-  | 'delegation'
-  | 'telemetry'
-  | 'traceMetadata'
 export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery' | 'retention' | 'calls'>> &
   Pick<RuntimeOptions, Unset> & {
     readonly recovery: RecoverySettings
     readonly retention: RetentionSettings
     readonly calls: CallSettings
-    readonly vault: Vault
+    readonly vault: SecretStore
   }
 
 export function withDefaults(options: RuntimeOptions): RuntimeSettings {
@@ -181,6 +141,49 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     retention: readRetention(options.retention),
     recovery: readRecovery(options.recovery ?? agent.profile.recovery ?? 'fail'),
     calls: readCalls(agent, options.calls),
-    vault: createVault(clock),
+    vault: createSecretStore(clock),
   }
+}
+
+export function readRetention(retention: Retention = {}): RetentionSettings {
+  for (const [name, age] of Object.entries(retention)) {
+    if (!names.includes(name)) throw new TypeError(`retention: there is no ${name}; expected ${names.join(', ')}`)
+    if (typeof age !== 'number' || Number.isNaN(age)) {
+      throw new TypeError(`retention.${name}: expected milliseconds, got ${JSON.stringify(age)}`)
+    }
+  }
+  const { ended: usual = 30 * day, tombstones = 30 * day } = retention
+  const byAge = new Map<number, EndedPhase[]>()
+  for (const phase of ended) {
+    const age = retention[phase] ?? usual
+    if (Number.isFinite(age)) byAge.set(age, [...(byAge.get(age) ?? []), phase])
+  }
+  const longest = Math.max(0, ...ended.map((phase) => retention[phase] ?? usual))
+  const groups = Array.from(byAge, ([age, phases]) => ({ age, phases }))
+  return { groups, longest, forgottenAfter: Math.max(0, ...byAge.keys()) + tombstones }
+}
+
+const names: readonly string[] = [...ended, 'ended', 'tombstones']
+
+type Unset =
+  | 'turnDeadline'
+  | 'inactivityTimeout'
+  | 'blockFor'
+  | 'policy'
+  | 'push'
+  | 'holdPlace'
+  | 'checkOpening'
+  | 'delegation'
+  | 'telemetry'
+  | 'traceMetadata'
+
+function readRecovery(recovery: Recovery): RecoverySettings {
+  const { policy, attempts = 3 } = typeof recovery === 'string' ? { policy: recovery } : recovery
+  if (!policies.includes(policy)) {
+    throw new TypeError(`recovery: expected fail, retry or resume, got ${JSON.stringify(policy)}`)
+  }
+  if (!Number.isInteger(attempts) || attempts < 1) {
+    throw new TypeError(`recovery.attempts: expected a whole number from 1 on, got ${attempts}`)
+  }
+  return { policy, attempts, isKept: policy !== 'fail' }
 }

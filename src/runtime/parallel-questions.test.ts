@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { callOf, gate, houseOf, messageOf, quiet, until } from '../../test/support/house.ts'
 import { begin, processes, textIn } from '../../test/support/mortal-processes.ts'
 import { calls, model, says } from '../../test/support/scripted-model.ts'
-import { agent, type Run } from '../agent/agent.ts'
-import type { Work } from '../agent/agent-function.ts'
+import { type AgentFunction, agent } from '../agent/agent.ts'
+import type { AgentImplementation } from '../agent/agent-function.ts'
 import { connect, credentialsPart } from '../entries/client.ts'
 import { clientTool, createAgentLoop } from '../entries/loop.ts'
 import { inputRequestIn, toolResult, toolUse } from '../protocol/extensions/client-tools.ts'
@@ -36,13 +36,13 @@ async function answer(service: Service, task: Task): Promise<void> {
   await service.sendMessage({ message, configuration: { returnImmediately: true } }, callOf())
 }
 
-const both: Run = async (turn) => {
+const both: AgentFunction = async (turn) => {
   const answers = await Promise.all([turn.ask('A?'), turn.ask('B?')])
   return answers.map(({ text }) => text).join()
 }
 
 describe.each(['fail', 'resume'] as const)('with the policy %s', (recovery) => {
-  function house(run: Run) {
+  function house(run: AgentFunction) {
     const opened = houseOf(run, { recovery, leaseTtl: 200, cancelGrace: 20 })
     onTestFinished(() => opened.drain(0))
     return opened.service
@@ -117,7 +117,7 @@ it('two questions that are asked side by side find their answers across restarts
 it('a question that comes up while another one waits is asked after it, in whichever order they come up again', async () => {
   const { start, ended } = processes()
   const code =
-    (slow: 'a' | 'b'): Run =>
+    (slow: 'a' | 'b'): AgentFunction =>
     async (turn) => {
       const asking = async (name: 'a' | 'b', text: string) => {
         await turn.step(name, () => 1)
@@ -142,7 +142,7 @@ it('a question that comes up while another one waits is asked after it, in which
 
 it('two questions in the same words are told apart by their ids', async () => {
   const { start, ended } = processes()
-  const code: Run = async (turn) => {
+  const code: AgentFunction = async (turn) => {
     const answers = await Promise.all([turn.ask('Which?'), turn.ask('Which?')])
     return answers.map(({ text }) => text).join()
   }
@@ -165,7 +165,7 @@ it('two questions in the same words are told apart by their ids', async () => {
 describe('what other agents ask, and what the turn asks itself', () => {
   const pick = clientTool({ name: 'pick', input: z.object({}) })
 
-  async function other(name: string, run: Work) {
+  async function other(name: string, run: AgentImplementation) {
     const handler = createHandler(agent({ name, recovery: 'resume' }, run), {
       logger: quiet,
       cancelGrace: 20,
@@ -179,7 +179,7 @@ describe('what other agents ask, and what the turn asks itself', () => {
     const { start, ended } = processes({ leaseTtl: 500 })
     const ann = await other('Ann', async (turn) => (await turn.ask('Ann?')).text)
     const bob = await other('Bob', async (turn) => (await turn.ask('Bob?')).text)
-    const code: Run = async (turn) => {
+    const code: AgentFunction = async (turn) => {
       const [own, one, two] = await Promise.all([turn.ask('Own?'), turn.call(ann, 'go'), turn.call(bob, 'go')])
       return [own, one, two].map(({ text }) => text).join()
     }
@@ -225,7 +225,7 @@ describe('what other agents ask, and what the turn asks itself', () => {
     expect(textIn(await read(service, first.id))).toBe('Ann,Bob')
   })
 
-  const needs: readonly [string, Run][] = [
+  const needs: readonly [string, AgentFunction][] = [
     ['input', async (turn) => (await turn.ask('Ann?')).text],
     ['credentials', async (turn) => `ann${(await turn.requireAuth('github')).secret().slice(0, 0)}`],
   ]

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, gate, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
-import type { Run } from '../agent/agent.ts'
-import { createVoice } from '../agent/turn-output.ts'
+import type { AgentFunction } from '../agent/agent.ts'
+import { createAgentEvents } from '../agent/turn-output.ts'
 import type { JournalEntry, TaskEvent } from '../protocol/events.ts'
 import { anonymous } from '../protocol/model.ts'
 import type { TaskLog } from '../tasks/log.ts'
@@ -9,7 +9,7 @@ import { createMemoryLog } from '../tasks/memory-log.ts'
 import type { RuntimeOptions } from './options.ts'
 
 const task = { taskId: 't', contextId: 'c', owner: 'anonymous' }
-const voice = createVoice(task)
+const voice = createAgentEvents(task)
 const message = (text: string): TaskEvent => ({ type: 'message', message: messageOf(text), principal: anonymous })
 const journal = (entry: JournalEntry): TaskEvent => ({ type: 'journal', entry })
 const attempt = (number: number, of = 1) => journal({ type: 'attempt', message: of, attempt: number })
@@ -25,7 +25,7 @@ async function abandoned(...events: TaskEvent[]): Promise<TaskLog> {
   return log
 }
 
-function house(log: TaskLog, run: Run, options: Partial<RuntimeOptions>) {
+function house(log: TaskLog, run: AgentFunction, options: Partial<RuntimeOptions>) {
   const opened = houseOf(run, { log, cancelGrace: 20, leaseTtl: 100, ...options })
   onTestFinished(() => opened.drain(0))
   return opened
@@ -62,7 +62,7 @@ it('keeps what an earlier attempt emitted in the log, and lets the new one take 
 
 it('makes no more attempts than allowed, and says so', async () => {
   let runs = 0
-  const run: Run = () => {
+  const run: AgentFunction = () => {
     runs++
   }
   const log = await abandoned(attempt(1), attempt(2), voice.status('working'))
@@ -84,7 +84,7 @@ it('gives a new attempt the answers again that the caller has given', async () =
     message('the red one'),
     voice.status('working'),
   )
-  const run: Run = async (turn) => {
+  const run: AgentFunction = async (turn) => {
     const answer = await turn.ask('Which?')
     await turn.status('completed', answer.text)
   }
@@ -103,7 +103,7 @@ it('retries the turn that was under way, and not one before it', async () => {
     message('third'),
   )
   const told: string[] = []
-  const run: Run = (turn) => {
+  const run: AgentFunction = (turn) => {
     told.push(`${turn.text} ${turn.attempt} after ${turn.history.length}`)
   }
   house(log, run, { recovery: 'retry' })

@@ -1,18 +1,18 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, collect, gate, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
-import type { Run } from '../agent/agent.ts'
+import type { AgentFunction } from '../agent/agent.ts'
 import type { Principal } from '../protocol/model.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import type { RuntimeOptions } from './options.ts'
 import { readRetention } from './options.ts'
 
-function house(run: Run, options: Partial<RuntimeOptions> = {}) {
+function house(run: AgentFunction, options: Partial<RuntimeOptions> = {}) {
   const opened = houseOf(run, { cancelGrace: 20, ...options })
   onTestFinished(() => opened.drain(0))
   return opened
 }
 
-const act: Run = (turn) => (turn.text === 'fail' ? turn.fail('no') : turn.status('completed', 'yes'))
+const act: AgentFunction = (turn) => (turn.text === 'fail' ? turn.fail('no') : turn.status('completed', 'yes'))
 
 it('keeps tasks by their states, and says of one that has expired that it has', async () => {
   const log = createMemoryLog()

@@ -5,34 +5,22 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Principal } from '../protocol/model.ts'
 import { ownerOf } from '../protocol/principal.ts'
 import type { Call, Operation, Service, TaskAddress } from '../protocol/service.ts'
-import type { PushControl } from '../push/admin.ts'
+import type { PushAdmin } from '../push/admin.ts'
 import { createPush } from '../push/push.ts'
 import { CallerLog } from './caller-log.ts'
 import { cancelTask } from './operations/cancel-task.ts'
-import type { Acceptance } from './operations/context.ts'
+import type { OperationContext } from './operations/context.ts'
 import { type Erased, type EraseRequest, erase } from './operations/erase.ts'
 import { createPushOperations } from './operations/push-configs.ts'
 import { getTask, listTasks } from './operations/read-tasks.ts'
 import { sendMessage } from './operations/send-message.ts'
 import { streamMessage, subscribeToTask } from './operations/stream-message.ts'
 import { type RuntimeOptions, withDefaults } from './options.ts'
-import { startUpkeep } from './recovery/maintenance.ts'
+import { startMaintenance } from './recovery/maintenance.ts'
 import { createRuns } from './turns/runs.ts'
 
-/** The operations of A2A over a task log, and the agent that answers. */
-export interface Runtime {
-  readonly service: Service
-  /** The dialect in which the owner of a task last wrote to it. */
-  readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
-  /** What is pushed, if anything is. */
-  readonly push: PushControl | undefined
-  /** What is being done, for those who count it. */
-  readonly standing: Standing
-  /** Removes tasks with all that belongs to them, at once and for good; tells what it removed. */
-  erase(request: EraseRequest): Promise<Erased>
-  /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
-  drain(deadline: number): Promise<void>
-}
+/** How long requests to webhooks may take to finish when the server goes, in milliseconds. */
+const lastRequests = 2_000
 
 /** Of this process. */
 export interface Standing {
@@ -44,8 +32,20 @@ export interface Standing {
   readonly webhooks: () => number
 }
 
-/** How long requests to webhooks may take to finish when the server goes, in milliseconds. */
-const lastRequests = 2_000
+/** The operations of A2A over a task log, and the agent that answers. */
+export interface Runtime {
+  readonly service: Service
+  /** The dialect in which the owner of a task last wrote to it. */
+  readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
+  /** What is pushed, if anything is. */
+  readonly push: PushAdmin | undefined
+  /** What is being done, for those who count it. */
+  readonly standing: Standing
+  /** Removes tasks with all that belongs to them, at once and for good; tells what it removed. */
+  erase(request: EraseRequest): Promise<Erased>
+  /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
+  drain(deadline: number): Promise<void>
+}
 
 export function createRuntime(options: RuntimeOptions): Runtime {
   const settings = withDefaults(options)
@@ -54,7 +54,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   const push =
     settings.push &&
     createPush({ log, options: settings.push, logger, holder, clock, isBusy: () => runs.size > 0, telemetry })
-  const upkeep = startUpkeep(settings, runs, push)
+  const upkeep = startMaintenance(settings, runs, push)
 
   const closing = new AbortController()
 
@@ -64,7 +64,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
     return new CallerLog(log, also === undefined ? { owner } : { owner, also })
   }
 
-  function houseOf({ principal }: Call, operation: Operation): Acceptance {
+  function houseOf({ principal }: Call, operation: Operation): OperationContext {
     return { settings, runs, push, log: logOf(principal, operation), closing: closing.signal }
   }
 

@@ -6,6 +6,20 @@ import type { InBand } from '../protocol/extensions/in-task-credentials.ts'
 import { type Part, redactionMark } from '../protocol/model.ts'
 import type { SendRequest } from '../protocol/service.ts'
 
+/** So many messages' secrets are held at once, and for so many milliseconds. */
+const limit = 10_000
+
+const life = 60 * 60 * 1000
+
+/** What is shorter is a word like others, and no secret. */
+const shortest = 6
+
+/** A turn that uses more knows only the newest. */
+const limitScrub = 256
+
+/** Such as a PIN. What is shorter would be found in too much that is none. */
+const shortestSensitive = 4
+
 /** What came with a message and must not be stored. */
 export interface Kept {
   /** The token with which the request proved who sends it. */
@@ -16,18 +30,14 @@ export interface Kept {
 }
 
 /** Secrets of callers, in the memory of this process and nowhere else. The log knows them by tickets. */
-export interface Vault {
+export interface SecretStore {
   keep(kept: Kept): string
   /** Undefined if they were given to another process, or too long ago. */
   of(ticket: string | undefined): Kept | undefined
   forget(ticket: string | undefined): void
 }
 
-/** So many messages' secrets are held at once, and for so many milliseconds. */
-const limit = 10_000
-const life = 60 * 60 * 1000
-
-export function createVault(clock: Clock): Vault {
+export function createSecretStore(clock: Clock): SecretStore {
   const held = new Map<string, { readonly kept: Kept; readonly until: number }>()
 
   /** The oldest come first. */
@@ -64,11 +74,6 @@ export interface TurnSecrets {
   /** Whether one is in there. */
   isIn(value: unknown): boolean
 }
-
-/** What is shorter is a word like others, and no secret. */
-const shortest = 6
-/** A turn that uses more knows only the newest. */
-const limitScrub = 256
 
 export function createTurnSecrets(): TurnSecrets {
   const known = new Set<string>()
@@ -111,24 +116,24 @@ export function createTurnSecrets(): TurnSecrets {
   }
 }
 
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
-}
-
 /** The answer to a question for something secret, as it may be stored. It still tells which request it answers. */
-export function withoutContent(request: SendRequest): SendRequest {
+export function redactAnswer(request: SendRequest): SendRequest {
   const { message } = request
   return { ...request, message: { ...message, parts: message.parts.map(redacted) } }
 }
 
 /** What the message really said, for the turn that asked. As it is stored if that is with a process that is gone. */
-export function revealed(event: MessageEvent, vault: Vault, secrets: TurnSecrets): MessageEvent {
+export function restoreAnswer(event: MessageEvent, vault: SecretStore, secrets: TurnSecrets): MessageEvent {
   const parts = vault.of(event.ticket)?.parts
   if (!event.sensitive || !parts) return event
   for (const part of parts) learn('text' in part ? part.text : 'data' in part ? part.data : undefined, secrets)
   const { sensitive: _, ...told } = event
   return { ...told, message: { ...event.message, parts } }
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
 }
 
 function redacted(part: Part): Part {
@@ -138,16 +143,13 @@ function redacted(part: Part): Part {
   return { data: { ...(typeof id === 'string' && { toolUseId: id }), redacted: true }, ...about }
 }
 
-/** Such as a PIN. What is shorter would be found in too much that is none. */
-const shortestSensitive = 4
+function isMap(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
 /** Every text and number in it is a secret, but for the name of what it answers. */
 function learn(value: Json | undefined, secrets: TurnSecrets): void {
   if (typeof value === 'string' || typeof value === 'number') secrets.add(`${value}`, shortestSensitive)
   else if (Array.isArray(value)) for (const each of value) learn(each, secrets)
   else if (isMap(value)) for (const [key, each] of Object.entries(value)) if (key !== 'toolUseId') learn(each, secrets)
-}
-
-function isMap(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,16 +1,17 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, gate, houseOf, send, taskOf, until } from '../../test/support/house.ts'
-import type { Run } from '../agent/agent.ts'
+import type { AgentFunction } from '../agent/agent.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import type { RuntimeOptions } from './options.ts'
 
-function house(run: Run, options: Partial<RuntimeOptions>) {
+function house(run: AgentFunction, options: Partial<RuntimeOptions>) {
   const opened = houseOf(run, { cancelGrace: 20, ...options })
   onTestFinished(() => opened.drain(0))
   return opened
 }
 
-const untilAborted: Run = (turn) => new Promise((resolve) => turn.signal.addEventListener('abort', () => resolve()))
+const untilAborted: AgentFunction = (turn) =>
+  new Promise((resolve) => turn.signal.addEventListener('abort', () => resolve()))
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 it('ends a turn that gives no sign of life, and says so', async () => {
@@ -22,7 +23,7 @@ it('ends a turn that gives no sign of life, and says so', async () => {
 })
 
 it('takes every event and every step for a sign of life', async () => {
-  const run: Run = async (turn) => {
+  const run: AgentFunction = async (turn) => {
     for (let n = 0; n < 4; n++) {
       await turn.status('working', `${n}`)
       await pause(60)
@@ -35,7 +36,7 @@ it('takes every event and every step for a sign of life', async () => {
 })
 
 it('does not take waiting for an answer for inactivity, but what comes after it', async () => {
-  const run: Run = async (turn) => {
+  const run: AgentFunction = async (turn) => {
     await turn.ask('Sure?')
     await untilAborted(turn)
   }
@@ -47,7 +48,7 @@ it('does not take waiting for an answer for inactivity, but what comes after it'
 })
 
 it('ends a turn at its deadline, however lively it is', async () => {
-  const run: Run = async (turn) => {
+  const run: AgentFunction = async (turn) => {
     while (!turn.signal.aborted) {
       await turn.status('working', 'still there')
       await pause(5)
@@ -70,7 +71,7 @@ it('answers a blocking send with the working task before a limit, also of a turn
 })
 
 it('answers in time although the task never stops telling', async () => {
-  const run: Run = async (turn) => {
+  const run: AgentFunction = async (turn) => {
     const out = turn.artifact('numbers')
     while (!turn.signal.aborted) await out.write('x')
   }

@@ -3,7 +3,7 @@ import { problemOf } from '../../test/support/problem-of.ts'
 import { schemaOf } from '../../test/support/schema-of.ts'
 import { implicit, object, optional } from './object.ts'
 import { int32 } from './proto.ts'
-import { boolean, json, list, string, type TypeOf } from './schema.ts'
+import { boolean, type Infer, json, list, string } from './schema.ts'
 
 const Person = object({
   fullName: string({ min: 1 }),
@@ -83,14 +83,14 @@ describe('a choice', () => {
 })
 
 it('the type of a value comes from its shape', () => {
-  expectTypeOf<TypeOf<typeof Person>>().toExtend<{
+  expectTypeOf<Infer<typeof Person>>().toExtend<{
     readonly fullName: string
     readonly age?: number
     readonly friends?: readonly string[]
   }>()
-  expectTypeOf<{ readonly fullName: string }>().toExtend<TypeOf<typeof Person>>()
-  expectTypeOf<{ readonly text: string }>().toExtend<TypeOf<typeof Content>>()
-  expectTypeOf<{ readonly title: string }>().not.toExtend<TypeOf<typeof Content>>()
+  expectTypeOf<{ readonly fullName: string }>().toExtend<Infer<typeof Person>>()
+  expectTypeOf<{ readonly text: string }>().toExtend<Infer<typeof Content>>()
+  expectTypeOf<{ readonly title: string }>().not.toExtend<Infer<typeof Content>>()
 })
 
 it('the JSON Schema of a value comes from its shape', () => {

@@ -1,40 +1,38 @@
-import { type Member, placed, readObject, type Shape, type TypeOf, Violation } from './schema.ts'
+import { type Infer, type Member, placed, readObject, type Schema, Violation } from './schema.ts'
 
 /** A member that need not be there. */
 export interface OptionalField<T> {
-  readonly shape: Shape<T>
+  readonly shape: Schema<T>
   /** Whether the member, although there, says nothing. */
   isUnset(value: unknown): boolean
   readonly isImplicit?: boolean
 }
 
-/** Not set when absent or `null`. */
-export function optional<T>(shape: Shape<T>): OptionalField<T> {
-  return { shape, isUnset: (value) => value === null && !shape.takesNull }
-}
-
 /** A proto3 field without presence: not set also when it has the default of its type (`""`, 0, false, `[]`). */
-export function implicit<T>(shape: Shape<T>): OptionalField<T> {
+export function implicit<T>(shape: Schema<T>): OptionalField<T> {
   return { shape, isUnset: (value) => value === null || shape.isDefault?.(value) === true, isImplicit: true }
 }
 
-type Fields = Readonly<Record<string, Shape<unknown> | OptionalField<unknown>>>
-type Choice = Readonly<Record<string, Shape<unknown>>>
-
-type RequiredKeys<F> = { [K in keyof F]: F[K] extends Shape<unknown> ? K : never }[keyof F]
-type ObjectOf<F> = { readonly [K in RequiredKeys<F>]: TypeOf<F[K]> } & {
-  readonly [K in Exclude<keyof F, RequiredKeys<F>>]?: F[K] extends OptionalField<infer T> ? T : never
+/** A required member that writers of ProtoJSON leave out when it is empty: read as that value then. */
+export function assumed<T>(shape: Schema<T>, value: T): Schema<T> {
+  return { ...shape, read: (given) => (given === undefined || given === null ? value : shape.read(given)) }
 }
-type OneOf<C> = { [K in keyof C]: { readonly [P in K]: TypeOf<C[P]> } }[keyof C]
+
+/** Not set when absent or `null`. */
+export function optional<T>(shape: Schema<T>): OptionalField<T> {
+  return { shape, isUnset: (value) => value === null && !shape.takesNull }
+}
 
 /** Each member may also be spelled as in the proto, in snake_case. Unknown members are ignored. */
-export function object<F extends Fields>(fields: F): Shape<ObjectOf<F>>
+export function object<F extends Fields>(fields: F): Schema<ObjectOf<F>>
+
 /** Exactly one of the members in `oneOf` is there besides the fields. */
 export function object<F extends Fields, C extends Choice>(
   fields: F,
   choice: { readonly oneOf: C },
-): Shape<ObjectOf<F> & OneOf<C>>
-export function object(fields: Fields, { oneOf = {} }: { readonly oneOf?: Choice } = {}): Shape<unknown> {
+): Schema<ObjectOf<F> & OneOf<C>>
+
+export function object(fields: Fields, { oneOf = {} }: { readonly oneOf?: Choice } = {}): Schema<unknown> {
   const members = Object.entries(fields).map(([name, field]) => toMember(name, field))
   const choices = Object.entries(oneOf).map(([name, shape]) => toMember(name, optional(shape)))
   const hasChoice = choices.length > 0
@@ -53,15 +51,25 @@ export function object(fields: Fields, { oneOf = {} }: { readonly oneOf?: Choice
   }
 }
 
-function toMember(name: string, field: Shape<unknown> | OptionalField<unknown>): Member {
+type Fields = Readonly<Record<string, Schema<unknown> | OptionalField<unknown>>>
+
+type ObjectOf<F> = { readonly [K in RequiredKeys<F>]: Infer<F[K]> } & {
+  readonly [K in Exclude<keyof F, RequiredKeys<F>>]?: F[K] extends OptionalField<infer T> ? T : never
+}
+
+type RequiredKeys<F> = { [K in keyof F]: F[K] extends Schema<unknown> ? K : never }[keyof F]
+
+type Choice = Readonly<Record<string, Schema<unknown>>>
+
+type OneOf<C> = { [K in keyof C]: { readonly [P in K]: Infer<C[P]> } }[keyof C]
+
+function toMember(name: string, field: Schema<unknown> | OptionalField<unknown>): Member {
   const snakeCase = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const protoName = snakeCase === name ? undefined : snakeCase
   if (!('shape' in field)) return { name, protoName, shape: field, isUnset: undefined, isImplicit: false }
   const { shape, isUnset, isImplicit = false } = field
   return { name, protoName, shape, isUnset, isImplicit }
 }
-
-type Source = Readonly<Record<string, unknown>>
 
 /** Answers whether the member is set. */
 function readInto(
@@ -79,6 +87,8 @@ function readInto(
   return true
 }
 
+type Source = Readonly<Record<string, unknown>>
+
 function oneSpelling(source: Source, name: string, protoName: string): unknown {
   const value = source[name]
   const other = source[protoName]
@@ -90,9 +100,4 @@ function oneSpelling(source: Source, name: string, protoName: string): unknown {
 function notOne(choices: readonly Member[], chosen: readonly string[]): Violation {
   const names = choices.map(({ name }) => name).join(', ')
   return new Violation(`expected exactly one of ${names}, got ${chosen.join(' and ') || 'none of them'}`)
-}
-
-/** A required member that writers of ProtoJSON leave out when it is empty: read as that value then. */
-export function assumed<T>(shape: Shape<T>, value: T): Shape<T> {
-  return { ...shape, read: (given) => (given === undefined || given === null ? value : shape.read(given)) }
 }

@@ -1,4 +1,6 @@
-import { type Shape, Violation, wrongType, wrongValue } from './schema.ts'
+import { type Schema, Violation, wrongType, wrongValue } from './schema.ts'
+
+const rfc3339 = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 
 /** The scalars of ProtoJSON (https://protobuf.dev/programming-guides/json/) that JSON itself has not. */
 
@@ -8,7 +10,7 @@ export interface Range {
 }
 
 /** A number, or its decimal text. */
-export function int32({ min = -(2 ** 31), max = 2 ** 31 - 1 }: Range = {}): Shape<number> {
+export function int32({ min = -(2 ** 31), max = 2 ** 31 - 1 }: Range = {}): Schema<number> {
   return {
     read(value) {
       const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value
@@ -22,7 +24,7 @@ export function int32({ min = -(2 ** 31), max = 2 ** 31 - 1 }: Range = {}): Shap
   }
 }
 
-export interface ProtoEnum<T extends string> extends Shape<T> {
+export interface ProtoEnum<T extends string> extends Schema<T> {
   /** How each value is written. */
   readonly names: Readonly<Record<T, string>>
   /** How 0 is written. */
@@ -63,7 +65,7 @@ export function withUnspecified<T extends string, U extends string>(
 }
 
 /** Base64, standard or URL-safe, with or without padding. Read as standard base64 with padding. */
-export function bytes(): Shape<string> {
+export function bytes(): Schema<string> {
   return {
     read(value) {
       if (typeof value !== 'string') throw wrongType('base64', value)
@@ -85,25 +87,13 @@ export function bytes(): Shape<string> {
   }
 }
 
-/** Byte by byte: replacing in the text takes a hundred times longer where every other character is replaced. */
-function toStandardAlphabet(digits: string): string {
-  const codes = new TextEncoder().encode(digits)
-  for (let at = 0; at < codes.length; at++) {
-    if (codes[at] === 0x2d) codes[at] = 0x2b
-    else if (codes[at] === 0x5f) codes[at] = 0x2f
-  }
-  return new TextDecoder().decode(codes)
-}
-
 export interface TimestampOptions {
   /** The zone of a time that names none. Without it such a time is refused, as protobuf does. */
   readonly zone?: 'Z'
 }
 
-const rfc3339 = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
-
 /** A moment as in RFC 3339. Read as UTC with milliseconds. */
-export function timestamp({ zone }: TimestampOptions = {}): Shape<string> {
+export function timestamp({ zone }: TimestampOptions = {}): Schema<string> {
   const expected = 'a time such as 2026-05-01T08:00:00.000Z'
   return {
     read(value) {
@@ -119,6 +109,16 @@ export function timestamp({ zone }: TimestampOptions = {}): Shape<string> {
     },
     form: { is: 'time' },
   }
+}
+
+/** Byte by byte: replacing in the text takes a hundred times longer where every other character is replaced. */
+function toStandardAlphabet(digits: string): string {
+  const codes = new TextEncoder().encode(digits)
+  for (let at = 0; at < codes.length; at++) {
+    if (codes[at] === 0x2d) codes[at] = 0x2b
+    else if (codes[at] === 0x5f) codes[at] = 0x2f
+  }
+  return new TextDecoder().decode(codes)
 }
 
 /** `Date` takes the 30th of February for the 2nd of March. */

@@ -1,31 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
 
-/** The start of a caller's text, safe to print. */
-export function excerpt(text: string): string {
-  return JSON.stringify(text.length > 40 ? `${text.slice(0, 39)}…` : text)
-}
-
-/** A value that is not of its shape. Its path grows on the way out, so that well-formed input pays nothing for it. */
-export class Violation extends Error {
-  override readonly name = 'Violation'
-  #path = ''
-
-  get path(): string {
-    return this.#path
-  }
-
-  /** The value lies in this member, or at this index, of another one. */
-  within(segment: string | number): void {
-    const step = typeof segment === 'number' ? `[${segment}]` : segment
-    this.#path = this.#path === '' || this.#path.startsWith('[') ? step + this.#path : `${step}.${this.#path}`
-  }
-}
-
-/** The value is of another type. Only the type is told: the value may be large or secret. */
-export function wrongType(expected: string, value: unknown): Violation {
-  return new Violation(`expected ${expected}, got ${typeNameOf(value)}`)
-}
-
 /** As `wrongType`, but for a word, a number or a time, which is told if it is one. */
 export function wrongValue(expected: string, value: unknown): Violation {
   if (typeof value === 'string') return new Violation(`expected ${expected}, got ${excerpt(value)}`)
@@ -33,68 +7,53 @@ export function wrongValue(expected: string, value: unknown): Violation {
   return wrongType(expected, value)
 }
 
-/** The error again, and if it is a violation, with where it happened. */
-export function placed(error: unknown, segment: string | number): unknown {
-  if (error instanceof Violation) error.within(segment)
-  return error
+export interface Length {
+  readonly min?: number
+  readonly max?: number
 }
-
-function typeNameOf(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
-}
-
-/**
- * What a value on the wire looks like: one description from which come the reader, the TypeScript type (`TypeOf`) and
- * the form, of which tests make a JSON Schema. Reading also normalises, so it accepts more spellings than the form, which
- * tells the one we write.
- */
-export interface Shape<T> {
-  /** Throws a `Violation`. */
-  read(value: unknown): T
-  readonly form: Form
-  /** Whether the value is what proto3 takes for "not set". */
-  isDefault?(value: unknown): boolean
-  /** `null` is a value here; anywhere else it means that a field is not set. */
-  readonly takesNull?: true
-}
-
-/** What a shape is made of, as data. */
-export type Form =
-  | ({ readonly is: 'text'; readonly pattern?: string } & Length)
-  | { readonly is: 'boolean' | 'json' | 'object' | 'base64' | 'time' }
-  | { readonly is: 'integer'; readonly min: number; readonly max: number }
-  | { readonly is: 'word'; readonly words: readonly string[] }
-  | ({ readonly is: 'list'; readonly item: Shape<unknown> } & Length)
-  | { readonly is: 'map'; readonly item: Shape<unknown> }
-  | { readonly is: 'members'; readonly members: readonly Member[]; readonly choices: readonly Member[] }
-  | { readonly is: 'any'; readonly of: readonly Shape<unknown>[] }
-  | { readonly is: 'tagged'; readonly tag: string; readonly variants: Readonly<Record<string, Shape<unknown>>> }
-  /** At most one of these members is there. */
-  | { readonly is: 'exclusive'; readonly of: Shape<unknown>; readonly names: readonly string[] }
 
 /** A member of an object. */
 export interface Member {
   readonly name: string
   /** If it is spelled differently in the proto. */
   readonly protoName: string | undefined
-  readonly shape: Shape<unknown>
+  readonly shape: Schema<unknown>
   /** Whether the value says nothing; a required member has no such thing. */
   readonly isUnset: ((value: unknown) => boolean) | undefined
   /** It is left out if it has the default of its type. */
   readonly isImplicit: boolean
 }
 
-export type TypeOf<S> = S extends Shape<infer T> ? T : never
+/** What a shape is made of, as data. */
+export type SchemaNode =
+  | ({ readonly is: 'text'; readonly pattern?: string } & Length)
+  | { readonly is: 'boolean' | 'json' | 'object' | 'base64' | 'time' }
+  | { readonly is: 'integer'; readonly min: number; readonly max: number }
+  | { readonly is: 'word'; readonly words: readonly string[] }
+  | ({ readonly is: 'list'; readonly item: Schema<unknown> } & Length)
+  | { readonly is: 'map'; readonly item: Schema<unknown> }
+  | { readonly is: 'members'; readonly members: readonly Member[]; readonly choices: readonly Member[] }
+  | { readonly is: 'any'; readonly of: readonly Schema<unknown>[] }
+  | { readonly is: 'tagged'; readonly tag: string; readonly variants: Readonly<Record<string, Schema<unknown>>> }
+  /** At most one of these members is there. */
+  | { readonly is: 'exclusive'; readonly of: Schema<unknown>; readonly names: readonly string[] }
 
-export interface Length {
-  readonly min?: number
-  readonly max?: number
+/**
+ * What a value on the wire looks like: one description from which come the reader, the TypeScript type (`TypeOf`) and
+ * the form, of which tests make a JSON Schema. Reading also normalises, so it accepts more spellings than the form, which
+ * tells the one we write.
+ */
+export interface Schema<T> {
+  /** Throws a `Violation`. */
+  read(value: unknown): T
+  readonly form: SchemaNode
+  /** Whether the value is what proto3 takes for "not set". */
+  isDefault?(value: unknown): boolean
+  /** `null` is a value here; anywhere else it means that a field is not set. */
+  readonly takesNull?: true
 }
 
-export function string(length: Length = {}): Shape<string> {
+export function string(length: Length = {}): Schema<string> {
   const { min = 0, max = Infinity } = length
   const expected = `a string${lengthText(length, 'characters')}`
   return {
@@ -108,7 +67,7 @@ export function string(length: Length = {}): Shape<string> {
   }
 }
 
-export function boolean(): Shape<boolean> {
+export function boolean(): Schema<boolean> {
   return {
     read(value) {
       if (typeof value !== 'boolean') throw wrongType('true or false', value)
@@ -120,7 +79,7 @@ export function boolean(): Shape<boolean> {
 }
 
 /** Any JSON value, unread. */
-export function json(): Shape<Json> {
+export function json(): Schema<Json> {
   return {
     read(value) {
       if (value === undefined) throw wrongType('a JSON value', value)
@@ -132,11 +91,11 @@ export function json(): Shape<Json> {
 }
 
 /** Any JSON object, unread. */
-export function struct(): Shape<JsonObject> {
+export function struct(): Schema<JsonObject> {
   return { read: readObject, form: { is: 'object' } }
 }
 
-export function list<T>(item: Shape<T>, length: Length = {}): Shape<readonly T[]> {
+export function list<T>(item: Schema<T>, length: Length = {}): Schema<readonly T[]> {
   const { min = 0, max = Infinity } = length
   const expected = `a list${lengthText(length, 'items')}`
   return {
@@ -157,7 +116,7 @@ export function list<T>(item: Shape<T>, length: Length = {}): Shape<readonly T[]
 }
 
 /** An object whose members are named by its writer. */
-export function map<T>(item: Shape<T>): Shape<{ readonly [key: string]: T }> {
+export function map<T>(item: Schema<T>): Schema<{ readonly [key: string]: T }> {
   const read = ([key, value]: [string, unknown]): [string, T] => {
     try {
       return [key, item.read(value)]
@@ -172,7 +131,7 @@ export function map<T>(item: Shape<T>): Shape<{ readonly [key: string]: T }> {
 }
 
 /** Adds to a violation at this very value what its writer may have meant. */
-export function hinted<T>(shape: Shape<T>, hint: (value: unknown) => string | undefined): Shape<T> {
+export function hinted<T>(shape: Schema<T>, hint: (value: unknown) => string | undefined): Schema<T> {
   return {
     ...shape,
     read(value) {
@@ -187,13 +146,60 @@ export function hinted<T>(shape: Shape<T>, hint: (value: unknown) => string | un
   }
 }
 
+/** The value as the shape reads it, or nothing if it is something else. */
+export function fitting<T>(shape: Schema<T>, value: unknown): T | undefined {
+  try {
+    return shape.read(value)
+  } catch (error) {
+    if (error instanceof Violation) return undefined
+    throw error
+  }
+}
+
+/** A value that is not of its shape. Its path grows on the way out, so that well-formed input pays nothing for it. */
+export class Violation extends Error {
+  override readonly name = 'Violation'
+  #path = ''
+
+  get path(): string {
+    return this.#path
+  }
+
+  /** The value lies in this member, or at this index, of another one. */
+  within(segment: string | number): void {
+    const step = typeof segment === 'number' ? `[${segment}]` : segment
+    this.#path = this.#path === '' || this.#path.startsWith('[') ? step + this.#path : `${step}.${this.#path}`
+  }
+}
+
+/** The start of a caller's text, safe to print. */
+export function excerpt(text: string): string {
+  return JSON.stringify(text.length > 40 ? `${text.slice(0, 39)}…` : text)
+}
+
+/** The value is of another type. Only the type is told: the value may be large or secret. */
+export function wrongType(expected: string, value: unknown): Violation {
+  return new Violation(`expected ${expected}, got ${typeNameOf(value)}`)
+}
+
 export function readObject(value: unknown): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrongType('an object', value)
   return value as JsonObject
 }
 
-function wrongLength(expected: string, length: number): Violation {
-  return new Violation(`expected ${expected}, got ${length}`)
+/** The error again, and if it is a violation, with where it happened. */
+export function placed(error: unknown, segment: string | number): unknown {
+  if (error instanceof Violation) error.within(segment)
+  return error
+}
+
+export type Infer<S> = S extends Schema<infer T> ? T : never
+
+function typeNameOf(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 function lengthText({ min = 0, max }: Length, unit: string): string {
@@ -201,12 +207,6 @@ function lengthText({ min = 0, max }: Length, unit: string): string {
   return min > 0 ? ` of ${min} or more ${unit}` : ''
 }
 
-/** The value as the shape reads it, or nothing if it is something else. */
-export function fitting<T>(shape: Shape<T>, value: unknown): T | undefined {
-  try {
-    return shape.read(value)
-  } catch (error) {
-    if (error instanceof Violation) return undefined
-    throw error
-  }
+function wrongLength(expected: string, length: number): Violation {
+  return new Violation(`expected ${expected}, got ${length}`)
 }

@@ -2,7 +2,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { problemOf } from '../../test/support/problem-of.ts'
 import { schemaOf } from '../../test/support/schema-of.ts'
 import { object, optional } from './object.ts'
-import { list, string, type TypeOf } from './schema.ts'
+import { type Infer, list, string } from './schema.ts'
 import { marked, tagged, word } from './tagged.ts'
 
 const Circle = object({ radius: string() })
@@ -42,7 +42,7 @@ describe('a tagged object', () => {
   it('is read as an object that has it under the name of its kind', () => {
     expect(Figure.read({ kind: 'circle', radius: '7' })).toStrictEqual({ circle: { radius: '7' } })
     expect(Figure.read({ kind: 'label' })).toStrictEqual({ label: {} })
-    expectTypeOf<TypeOf<typeof Figure>>().toExtend<{ circle: { radius: string } } | { label: { text?: string } }>()
+    expectTypeOf<Infer<typeof Figure>>().toExtend<{ circle: { radius: string } } | { label: { text?: string } }>()
   })
 
   it('is of a kind that is known', () => {

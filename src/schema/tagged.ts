@@ -1,9 +1,9 @@
-import { readObject, type Shape, type TypeOf, wrongValue } from './schema.ts'
+import { type Infer, readObject, type Schema, wrongValue } from './schema.ts'
 
 /** What JSON of the older versions has: words as they are, and objects that say by a member of what kind they are. */
 
 /** One of these words. */
-export function word<T extends string>(...words: readonly T[]): Shape<T> {
+export function word<T extends string>(...words: readonly T[]): Schema<T> {
   const known: ReadonlySet<unknown> = new Set(words)
   const expected = words.length === 1 ? `"${words[0]}"` : `one of ${words.join(', ')}`
   return {
@@ -16,7 +16,7 @@ export function word<T extends string>(...words: readonly T[]): Shape<T> {
 }
 
 /** An object whose member `tag` is this word. The word says nothing more, so it is not in what is read. */
-export function marked<T>(tag: string, name: string, shape: Shape<T>): Shape<T> {
+export function marked<T>(tag: string, name: string, shape: Schema<T>): Schema<T> {
   return {
     read(value) {
       const given = readObject(value)[tag]
@@ -27,12 +27,9 @@ export function marked<T>(tag: string, name: string, shape: Shape<T>): Shape<T> 
   }
 }
 
-type Variants = Readonly<Record<string, Shape<unknown>>>
-type OneMember<V> = { [K in keyof V]: { readonly [P in K]: TypeOf<V[P]> } }[keyof V]
-
 /** An object whose member `tag` tells which of these it is. Read as an object whose one member is it. */
-export function tagged<V extends Variants>(tag: string, variants: V): Shape<OneMember<V>> {
-  const shapes: ReadonlyMap<unknown, Shape<unknown>> = new Map(Object.entries(variants))
+export function tagged<V extends Variants>(tag: string, variants: V): Schema<OneMember<V>> {
+  const shapes: ReadonlyMap<unknown, Schema<unknown>> = new Map(Object.entries(variants))
   const expected = `"${tag}" to be one of ${Object.keys(variants).join(', ')}`
   return {
     read(value) {
@@ -44,3 +41,7 @@ export function tagged<V extends Variants>(tag: string, variants: V): Shape<OneM
     form: { is: 'tagged', tag, variants },
   }
 }
+
+type Variants = Readonly<Record<string, Schema<unknown>>>
+
+type OneMember<V> = { [K in keyof V]: { readonly [P in K]: Infer<V[P]> } }[keyof V]

@@ -22,7 +22,7 @@ export interface AuthSettings extends AuthOptions {
 /** `none`: whoever can reach the agent may call it. */
 export type AuthChoice = AuthSettings | 'none'
 
-export interface Admission extends Pick<WireOptions, 'principalOf'> {
+export interface Authentication extends Pick<WireOptions, 'principalOf'> {
   readonly settings: AuthSettings
   /** Undefined if nobody needs credentials. */
   readonly auth: Auth | undefined
@@ -31,10 +31,10 @@ export interface Admission extends Pick<WireOptions, 'principalOf'> {
   readonly delegation?: DelegationOptions
 }
 
-export function createAdmission(
+export function createAuthentication(
   choice: AuthChoice,
   { profile, logger }: { readonly profile: AgentProfile; readonly logger: Logger },
-): Admission {
+): Authentication {
   const settings = choice === 'none' ? { anonymous: true } : choice
   const auth = createAuth(settings, { realm: profile.name, logger })
   const { securitySchemes, security } = auth
@@ -49,7 +49,7 @@ export function createAdmission(
 }
 
 /** What types ask for, also of those who have none: who says nothing, or nothing known, does not let everybody in. */
-export function requireChoice(where: string, options: { readonly auth: unknown } | undefined): void {
+export function requireAuthOption(where: string, options: { readonly auth: unknown } | undefined): void {
   const choice = options?.auth
   if (choice === 'none' || (typeof choice === 'object' && choice !== null)) return
   const came = choice === undefined ? 'nothing says who may call' : `auth is ${JSON.stringify(choice)}`
@@ -58,12 +58,24 @@ export function requireChoice(where: string, options: { readonly auth: unknown }
   )
 }
 
+/** What a card says of a skill is what is checked, and so must be something that can be. */
+function requireDeclared({ name, skills = [] }: AgentProfile, schemes: Auth['securitySchemes']): void {
+  for (const { id, security = [] } of skills) {
+    const unknown = security.flatMap(Object.keys).filter((scheme) => !Object.hasOwn(schemes, scheme))
+    if (unknown.length === 0) continue
+    const declared = Object.keys(schemes).join(', ') || 'none'
+    throw new TypeError(
+      `agent(${name}): the skill ${id} asks for ${unknown.join(', ')}, and auth.schemes has ${declared}`,
+    )
+  }
+}
+
 /** The token of a caller is known as long as what it has proved is in memory, and is not part of it. */
 function rememberingTokens({ principalOf, securitySchemes }: Auth) {
   const tokens = new WeakMap<Principal, string>()
   const schemes = Object.keys(securitySchemes).filter((name) => takesTokens(securitySchemes[name]))
 
-  const remembering: Admission['principalOf'] = async (incoming) => {
+  const remembering: Authentication['principalOf'] = async (incoming) => {
     const principal = await principalOf(incoming)
     const token = authorizationOf(incoming, 'bearer')
     // One that was not accepted proves nothing, whatever else did.
@@ -77,16 +89,4 @@ function rememberingTokens({ principalOf, securitySchemes }: Auth) {
 function takesTokens(scheme: SecurityScheme | undefined): boolean {
   if (scheme?.type === 'http') return scheme.scheme.toLowerCase() === 'bearer'
   return scheme?.type === 'oauth2' || scheme?.type === 'openid'
-}
-
-/** What a card says of a skill is what is checked, and so must be something that can be. */
-function requireDeclared({ name, skills = [] }: AgentProfile, schemes: Auth['securitySchemes']): void {
-  for (const { id, security = [] } of skills) {
-    const unknown = security.flatMap(Object.keys).filter((scheme) => !Object.hasOwn(schemes, scheme))
-    if (unknown.length === 0) continue
-    const declared = Object.keys(schemes).join(', ') || 'none'
-    throw new TypeError(
-      `agent(${name}): the skill ${id} asks for ${unknown.join(', ')}, and auth.schemes has ${declared}`,
-    )
-  }
 }

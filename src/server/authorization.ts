@@ -5,7 +5,18 @@ import { namedSkill } from '../protocol/extensions/typed-skills.ts'
 import type { Principal } from '../protocol/model.ts'
 import { isAnonymous } from '../protocol/principal.ts'
 import type { ListTasksRequest, SendRequest, Service } from '../protocol/service.ts'
-import type { Admission } from './authentication.ts'
+import type { Authentication } from './authentication.ts'
+
+/** Which skill a message is for: the one that it names, or the only one there is. */
+export function skillNamer(
+  { settings }: Authentication,
+  { skills = [] }: AgentProfile,
+): (request: SendRequest) => string | undefined {
+  const { skillOf = namedSkill } = settings
+  const [first, ...others] = skills
+  const only = others.length === 0 ? first?.id : undefined
+  return (request) => skillOf(request) ?? only
+}
 
 /** Says who may use which skill, by throwing `forbidden`. */
 export interface SkillGuard {
@@ -15,19 +26,11 @@ export interface SkillGuard {
   requireOpening(opening: SendRequest, principal: Principal): void
 }
 
-/** Which skill a message is for: the one that it names, or the only one there is. */
-export function skillNamer(
-  { settings }: Admission,
-  { skills = [] }: AgentProfile,
-): (request: SendRequest) => string | undefined {
-  const { skillOf = namedSkill } = settings
-  const [first, ...others] = skills
-  const only = others.length === 0 ? first?.id : undefined
-  return (request) => skillOf(request) ?? only
-}
-
 /** Undefined if nothing is asked for any of the skills. */
-export function createSkillGuard({ auth, settings }: Admission, { skills = [] }: AgentProfile): SkillGuard | undefined {
+export function createSkillGuard(
+  { auth, settings }: Authentication,
+  { skills = [] }: AgentProfile,
+): SkillGuard | undefined {
   if (!auth || skills.every(({ security = [] }) => security.length === 0)) return undefined
   const { skillOf = namedSkill } = settings
 
@@ -59,7 +62,11 @@ export function createSkillGuard({ auth, settings }: Admission, { skills = [] }:
 }
 
 /** A service that lets callers do only what they may. Operations that everybody may do are those of the service. */
-export function guarded(service: Service, { auth, settings }: Admission, skills: SkillGuard | undefined): Service {
+export function authorizeService(
+  service: Service,
+  { auth, settings }: Authentication,
+  skills: SkillGuard | undefined,
+): Service {
   const { anonymous } = settings
   const listsAll = typeof anonymous === 'object' && anonymous.listAll === true
 

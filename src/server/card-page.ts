@@ -8,8 +8,11 @@ import { isLoopback, type OriginOptions, originOf } from '../http/origin.ts'
 import { etagOf, matches } from '../http/response-headers.ts'
 import type { AgentCard } from '../protocol/card.ts'
 
-/** Where the keys are by which others know the signatures of an agent: of its card, and of what it pushes. */
-export const jwksPath = '/.well-known/jwks.json'
+/** Callers choose the origin they come by; so many versions are remembered. */
+const maxKnown = 64
+
+/** Callers choose the origin they come by; so many different ones are remembered. */
+const maxPages = 64
 
 /** The public keys as a JWK Set (RFC 7517). Whoever meets a key that is not among them asks again at once. */
 export function createJwksPage(keys: Pick<KeyRing, 'published'>): (incoming: Incoming) => Promise<Outgoing> {
@@ -22,6 +25,12 @@ export function createJwksPage(keys: Pick<KeyRing, 'published'>): (incoming: Inc
   }
 }
 
+export interface CardSignerOptions {
+  readonly keys: Pick<KeyRing, 'current'>
+  readonly publicUrl?: string | undefined
+  readonly logger: Logger
+}
+
 /** Signs what an agent says of itself, each version of it once. */
 export interface CardSigner {
   /** The name of the key that signs now: with another one, a card is another version. */
@@ -31,15 +40,6 @@ export interface CardSigner {
   /** A card that is still to be put into the form of some dialect. */
   signCard(card: AgentCard, origin: string): Promise<AgentCard>
 }
-
-export interface CardSignerOptions {
-  readonly keys: Pick<KeyRing, 'current'>
-  readonly publicUrl?: string | undefined
-  readonly logger: Logger
-}
-
-/** Callers choose the origin they come by; so many versions are remembered. */
-const maxKnown = 64
 
 export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions): CardSigner {
   const known = new Map<string, Promise<readonly DetachedSignature[]>>()
@@ -78,29 +78,10 @@ export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions)
   }
 }
 
-/** Only those who sign load what it needs. */
-async function sign(wire: JsonObject, key: CardKey): Promise<readonly DetachedSignature[]> {
-  const { cardSignatures } = await import('../auth/card-signature/sign-card.ts')
-  return await cardSignatures(wire, key)
-}
-
-export type { CardForm }
-
-/** Since 0.3, and before. */
-export const cardPaths: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
-
-/** Callers choose the origin they come by; so many different ones are remembered. */
-const maxPages = 64
-
 export interface CardPageOptions extends OriginOptions {
   readonly cards?: CardForm
   /** Without one, cards are not signed. */
   readonly signer?: CardSigner | undefined
-}
-
-interface Page {
-  readonly body: string
-  readonly etag: string
 }
 
 /** The card as a page: with the address under which the caller came, and cacheable. */
@@ -129,12 +110,31 @@ export function createCardPage(
   }
 }
 
-function plainPage(card: JsonObject): Page {
-  const body = JSON.stringify(card)
-  return { body, etag: etagOf(body) }
+/** Where the keys are by which others know the signatures of an agent: of its card, and of what it pushes. */
+export const jwksPath = '/.well-known/jwks.json'
+
+/** Since 0.3, and before. */
+export const cardPaths: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
+
+/** Only those who sign load what it needs. */
+async function sign(wire: JsonObject, key: CardKey): Promise<readonly DetachedSignature[]> {
+  const { cardSignatures } = await import('../auth/card-signature/sign-card.ts')
+  return await cardSignatures(wire, key)
+}
+
+interface Page {
+  readonly body: string
+  readonly etag: string
 }
 
 /** Two signatures of the same differ, also between replicas: the tag is a weak one, of what was signed, and by whom. */
 function signedPage(card: JsonObject, signed: JsonObject, keyName: string): Page {
   return { body: JSON.stringify(signed), etag: `W/${etagOf(`${keyName} ${JSON.stringify(card)}`)}` }
 }
+
+function plainPage(card: JsonObject): Page {
+  const body = JSON.stringify(card)
+  return { body, etag: etagOf(body) }
+}
+
+export type { CardForm }

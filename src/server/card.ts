@@ -26,16 +26,6 @@ export function cardOf(
   }
 }
 
-function skillOf(skill: SkillProfile): AgentSkill {
-  return { description: skill.name, ...skill, tags: skill.tags?.length ? skill.tags : [skill.id] }
-}
-
-/** A name as it may stand in a path or an id. */
-export function slug(name: string): string {
-  const plain = name.toLowerCase().replace(/[^\p{Letter}\p{Number}]+/gu, '-')
-  return plain.replace(/^-+|-+$/g, '') || 'agent'
-}
-
 export interface InterfaceOptions {
   /** Where JSON-RPC is served. */
   readonly path?: string
@@ -67,7 +57,15 @@ export function interfacesAt(
   })
 }
 
-type Address = Omit<AgentInterface, 'protocolVersion'> & { readonly binding: Binding }
+/** A name as it may stand in a path or an id. */
+export function slug(name: string): string {
+  const plain = name.toLowerCase().replace(/[^\p{Letter}\p{Number}]+/gu, '-')
+  return plain.replace(/^-+|-+$/g, '') || 'agent'
+}
+
+function skillOf(skill: SkillProfile): AgentSkill {
+  return { description: skill.name, ...skill, tags: skill.tags?.length ? skill.tags : [skill.id] }
+}
 
 /** Before 1.0 nobody can name a tenant: it is in the path, and where there is none the agent cannot be reached. */
 function addressesFor(version: string, origin: string, options: AddressOptions): readonly Address[] {
@@ -84,6 +82,8 @@ function addressesFor(version: string, origin: string, options: AddressOptions):
   if (dialledAs === undefined) return [...addresses, dial]
   return canName ? [...addresses, { ...dial, tenant: dialledAs }] : addresses
 }
+
+type Address = Omit<AgentInterface, 'protocolVersion'> & { readonly binding: Binding }
 
 /** What clients of gRPC dial: host and port, and nothing else. */
 function dialled(origin: string): string {

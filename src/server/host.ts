@@ -3,14 +3,22 @@ import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
 import type { Erased, EraseRequest } from '../runtime/operations/erase.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
-import { requireChoice } from './authentication.ts'
-import { createGrpcDesk, type GrpcKit } from './grpc-router.ts'
-import type { HandlerOptions, Resident } from './hosted-agent.ts'
+import { requireAuthOption } from './authentication.ts'
+import { createGrpcRouter, type GrpcKit } from './grpc-router.ts'
+import type { HandlerOptions, HostedAgent } from './hosted-agent.ts'
 import { problem } from './http-answers.ts'
-import { at, createSite, type Site } from './mount.ts'
+import { at, createMount, type Mount } from './mount.ts'
+
+/** An answer of so many is long enough. */
+const maxChallenges = 8
+
+export interface HostOptions {
+  /** Loaded only by those who want it. */
+  readonly grpc?: GrpcKit
+}
 
 /** Where an agent lives on a host that has several; with `tenant`, several share one place. */
-export interface Place {
+export interface MountOptions {
   /** Below this path, such as `/agents/echo`. */
   readonly at?: string
   /** Under this name, such as `echo.example.com`. */
@@ -25,36 +33,28 @@ export interface Host {
   readonly grpc: GrpcExchange | undefined
   /** What callers of its agents are asked for, as `WWW-Authenticate`; undefined if for nothing. */
   challenge(): string | undefined
-  add(agent: Agent, options: HandlerOptions & Place): Resident
+  add(agent: Agent, options: HandlerOptions & MountOptions): HostedAgent
   /** From now on nobody finds it; its turns may finish until the deadline (milliseconds). */
-  remove(resident: Resident, deadline: number): Promise<void>
+  remove(resident: HostedAgent, deadline: number): Promise<void>
   /** Removes tasks of every agent, with all that belongs to them; tells what it removed. */
   erase(request: EraseRequest): Promise<Erased>
   drain(deadline: number): Promise<void>
 }
 
-export interface HostOptions {
-  /** Loaded only by those who want it. */
-  readonly grpc?: GrpcKit
-}
-
-/** An answer of so many is long enough. */
-const maxChallenges = 8
-
 export function createHost({ grpc: kit }: HostOptions = {}): Host {
-  let sites: readonly Site[] = []
+  let sites: readonly Mount[] = []
   /** Where all requests go as long as there is only one agent, and it has no place of its own. */
   let only: Exchange | undefined
-  const desk = kit && createGrpcDesk(kit)
+  const desk = kit && createGrpcRouter(kit)
 
   const residents = () => sites.flatMap((site) => [...site.residents])
 
-  function siteAt(path: string, name: string | undefined): Site {
+  function siteAt(path: string, name: string | undefined): Mount {
     const known = sites.find((each) => each.path === path && each.name === name)
     if (known) return known
-    const site = createSite({ path, name })
+    const site = createMount({ path, name })
     // The most exact is found first: the longest path, and of equals the one with a name.
-    const rank = (each: Site) => each.path.length * 2 + (each.name === undefined ? 0 : 1)
+    const rank = (each: Mount) => each.path.length * 2 + (each.name === undefined ? 0 : 1)
     sites = [...sites, site].sort((one, other) => rank(other) - rank(one))
     return site
   }
@@ -90,7 +90,7 @@ export function createHost({ grpc: kit }: HostOptions = {}): Host {
       return asked.size > 0 ? [...asked].slice(0, maxChallenges).join(', ') : undefined
     },
     add(agent, given) {
-      requireChoice(`host.add(${agent.profile.name})`, given)
+      requireAuthOption(`host.add(${agent.profile.name})`, given)
       const { at: place = '', name, ...options } = given
       const path = place.replace(/\/+$/, '')
       if (path !== '' && !path.startsWith('/')) throw new TypeError(`A place begins with a slash: "/${path}".`)

@@ -1,7 +1,7 @@
 import type { Agent, AgentProfile } from '../agent/agent.ts'
 import { consoleLogger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
-import { speakers } from '../dialects/server-dialects.ts'
+import { serverDialects } from '../dialects/server-dialects.ts'
 import type { Load } from '../http/load.ts'
 import { createLimits, type LimitOptions, requireAllowed } from '../limits/limits.ts'
 import type { Principal } from '../protocol/model.ts'
@@ -13,18 +13,18 @@ import { createMemoryLog } from '../tasks/memory-log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { observed } from '../telemetry/observe-service.ts'
 import { overloaded } from '../transports/server/read-body.ts'
-import { type Admission, type AuthChoice, createAdmission } from './authentication.ts'
-import { createSkillGuard, guarded, skillNamer } from './authorization.ts'
+import { type AuthChoice, type Authentication, createAuthentication } from './authentication.ts'
+import { authorizeService, createSkillGuard, skillNamer } from './authorization.ts'
 import { type AddressOptions, cardOf, interfacesAt } from './card.ts'
 import { type CardSigner, createCardSigner } from './card-page.ts'
-import type { Behind, FaceOptions } from './http-endpoint.ts'
+import type { EndpointBackend, HttpEndpointOptions } from './http-endpoint.ts'
 import { createMetricsPage, type MetricsOptions } from './metrics-page.ts'
-import { type Counts, countingPrincipal, limited, unlessOverloaded } from './rate-limits.ts'
-import { boundToTenant } from './tenants.ts'
+import { type Counts, countRequests, limitService, refuseWhenOverloaded } from './rate-limits.ts'
+import { requireTenantMember } from './tenants.ts'
 
 export interface HandlerOptions
   extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace' | 'checkOpening' | 'delegation'>>,
-    FaceOptions {
+    HttpEndpointOptions {
   /** Who may call. It must be said here: where a handler is mounted, nobody knows who can reach it. */
   readonly auth: AuthChoice
   /** How much callers may use. */
@@ -40,7 +40,7 @@ export interface HandlerOptions
 export interface ResidentOptions extends HandlerOptions, AddressOptions {}
 
 /** An agent at work, ready to be given a face. */
-export interface Resident extends Runtime, Behind {
+export interface HostedAgent extends Runtime, EndpointBackend {
   readonly options: ResidentOptions
   /** What callers are asked for, as `WWW-Authenticate`, if for anything. */
   readonly challenge: string | undefined
@@ -48,10 +48,10 @@ export interface Resident extends Runtime, Behind {
   admit(principal: Principal): Promise<void>
 }
 
-export function createResident(agent: Agent, options: ResidentOptions): Resident {
+export function createHostedAgent(agent: Agent, options: ResidentOptions): HostedAgent {
   const { logger = consoleLogger, log = createMemoryLog() } = options
   const { profile } = agent
-  const admission = createAdmission(options.auth, { profile, logger })
+  const admission = createAuthentication(options.auth, { profile, logger })
   const { policy } = admission.settings
   const { keys, publicUrl } = options
   const signer = keys && createCardSigner({ keys, publicUrl, logger })
@@ -60,7 +60,7 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   const limits = options.limits && createLimits(options.limits, logger)
   const counts: Counts = new WeakMap()
   const { principalOf } = admission
-  const counting = limits ? countingPrincipal(principalOf, limits, counts) : principalOf
+  const counting = limits ? countRequests(principalOf, limits, counts) : principalOf
   const standing = {
     runs: () => runtime.standing.runs(),
     queued: () => runtime.standing.queued(),
@@ -89,15 +89,15 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
     agent,
   })
   const service = withExtendedCard(runtime.service, admission, agent, { ...options, signer })
-  const allowed = guarded(limits ? limited(service, limits, meant) : service, admission, skillGuard)
+  const allowed = authorizeService(limits ? limitService(service, limits, meant) : service, admission, skillGuard)
   const { tenant } = options
   // Where nobody needs credentials, nobody is of a tenant.
-  const bound = admission.auth && tenant !== undefined ? boundToTenant(allowed, tenant, policy) : allowed
+  const bound = admission.auth && tenant !== undefined ? requireTenantMember(allowed, tenant, policy) : allowed
   let isDraining = false
   return {
     ...runtime,
     service: telemetry ? observed(bound, telemetry, { side: 'server', agent: profile.name }) : bound,
-    principalOf: options.load ? unlessOverloaded(counting, options.load) : counting,
+    principalOf: options.load ? refuseWhenOverloaded(counting, options.load) : counting,
     ...(limits && { counts }),
     metrics: metrics && createMetricsPage(metrics, admission, options.metrics === true ? {} : options.metrics || {}),
     options,
@@ -119,20 +119,16 @@ export function createResident(agent: Agent, options: ResidentOptions): Resident
   }
 }
 
-function capabilitiesOf({ extendedCard, push }: ResidentOptions) {
-  return { extendedCard: extendedCard !== undefined, pushNotifications: push !== undefined }
-}
-
 function withExtendedCard(
   service: Service,
-  admission: Admission,
+  admission: Authentication,
   { profile }: Agent,
   options: ResidentOptions & { readonly signer: CardSigner | undefined },
 ): Service {
   const { extendedCard, publicUrl = 'http://localhost', signer } = options
   if (extendedCard === undefined) return service
   const card = { ...cardOf({ ...profile, ...extendedCard }, capabilitiesOf(options)), ...admission.card }
-  const dialects = speakers(options)
+  const dialects = serverDialects(options)
   return {
     ...service,
     async getExtendedCard(_request, { origin = publicUrl }) {
@@ -140,4 +136,8 @@ function withExtendedCard(
       return signer ? await signer.signCard(told, origin) : told
     },
   }
+}
+
+function capabilitiesOf({ extendedCard, push }: ResidentOptions) {
+  return { extendedCard: extendedCard !== undefined, pushNotifications: push !== undefined }
 }

@@ -1,7 +1,7 @@
 import type { KeyRing } from '../auth/key-ring.ts'
 import type { Speaking } from '../dialects/negotiate.ts'
 import { encodeCardAs } from '../dialects/served-card.ts'
-import { type DialectChoice, houseSpeakers, speakers } from '../dialects/server-dialects.ts'
+import { type DialectChoice, serverDialects, serverDialectsForHouse } from '../dialects/server-dialects.ts'
 import { type Cors, withCors } from '../http/cors.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { retryAfterOverload } from '../http/load.ts'
@@ -19,7 +19,22 @@ import { jsonAnswer, problem } from './http-answers.ts'
 import { type MetricsPage, metricsPath } from './metrics-page.ts'
 import { type Counts, withRateHeaders } from './rate-limits.ts'
 
-export interface FaceOptions
+/** Where 0.2 has the extended card, beside the agent's URL; later dialects have an operation for it. */
+const extendedCardPath = '/agent/authenticatedExtendedCard'
+
+/** What is behind a face. */
+export interface EndpointBackend extends Pick<WireOptions, 'service' | 'principalOf' | 'recall' | 'onError'> {
+  /** The card, but for where the agent is found. */
+  readonly card: Omit<AgentCard, 'interfaces'>
+  readonly isDraining: () => boolean
+  readonly isOverloaded?: () => boolean
+  readonly signer?: CardSigner | undefined
+  /** What was counted for requests, if there are limits. */
+  readonly counts?: Counts
+  readonly metrics?: MetricsPage | undefined
+}
+
+export interface HttpEndpointOptions
   extends WireLimits,
     EnvelopeOptions,
     OriginOptions,
@@ -37,37 +52,14 @@ export interface FaceOptions
   readonly keys?: Pick<KeyRing, 'current' | 'published'>
 }
 
-/** Where 0.2 has the extended card, beside the agent's URL; later dialects have an operation for it. */
-const extendedCardPath = '/agent/authenticatedExtendedCard'
-
-/** Why it is not given; otherwise there is none. */
-const pageStatus: Readonly<Partial<Record<ErrorCode, number>>> = {
-  unauthenticated: 401,
-  forbidden: 403,
-  'rate-limited': 429,
-  unavailable: 503,
-}
-
-/** What is behind a face. */
-export interface Behind extends Pick<WireOptions, 'service' | 'principalOf' | 'recall' | 'onError'> {
-  /** The card, but for where the agent is found. */
-  readonly card: Omit<AgentCard, 'interfaces'>
-  readonly isDraining: () => boolean
-  readonly isOverloaded?: () => boolean
-  readonly signer?: CardSigner | undefined
-  /** What was counted for requests, if there are limits. */
-  readonly counts?: Counts
-  readonly metrics?: MetricsPage | undefined
-}
-
 /** The HTTP face of a service: JSON-RPC and REST in every dialect, cards, health. */
-export function createFace(behind: Behind, options: FaceOptions & AddressOptions): Exchange {
+export function createHttpEndpoint(behind: EndpointBackend, options: HttpEndpointOptions & AddressOptions): Exchange {
   const { path = '/', housePath = '/api/a2a' } = options
   const atOrigin: NonNullable<WireOptions['originOf']> = (incoming) => originOf(incoming, options)
   const { card, signer, counts, metrics, ...wire } = { ...options, ...behind, originOf: atOrigin }
-  const dialects = speakers(options)
+  const dialects = serverDialects(options)
   const answerRpc = createJsonRpc({ ...wire, dialects })
-  const answerHouse = createJsonRpc({ ...wire, dialects: houseSpeakers(options) })
+  const answerHouse = createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })
   const answerRest = createRest({ ...wire, dialects })
   const answerCard = createCardPage((origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }), {
     ...options,
@@ -117,6 +109,13 @@ export function createFace(behind: Behind, options: FaceOptions & AddressOptions
   return metrics ? metrics.counting(shared) : shared
 }
 
+/** Whoever shares out requests sends none here while it is not `ok`. */
+function answerHealth({ isDraining, isOverloaded }: EndpointBackend): Outgoing {
+  if (isDraining()) return jsonAnswer(503, { status: 'draining' })
+  if (isOverloaded?.()) return jsonAnswer(503, { status: 'overloaded' }, { 'retry-after': `${retryAfterOverload}` })
+  return jsonAnswer(200, { status: 'ok' })
+}
+
 /** Pages for those who may see them. */
 async function orProblem(page: Promise<Outgoing>): Promise<Outgoing> {
   try {
@@ -127,9 +126,10 @@ async function orProblem(page: Promise<Outgoing>): Promise<Outgoing> {
   }
 }
 
-/** Whoever shares out requests sends none here while it is not `ok`. */
-function answerHealth({ isDraining, isOverloaded }: Behind): Outgoing {
-  if (isDraining()) return jsonAnswer(503, { status: 'draining' })
-  if (isOverloaded?.()) return jsonAnswer(503, { status: 'overloaded' }, { 'retry-after': `${retryAfterOverload}` })
-  return jsonAnswer(200, { status: 'ok' })
+/** Why it is not given; otherwise there is none. */
+const pageStatus: Readonly<Partial<Record<ErrorCode, number>>> = {
+  unauthenticated: 401,
+  forbidden: 403,
+  'rate-limited': 429,
+  unavailable: 503,
 }

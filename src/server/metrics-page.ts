@@ -2,7 +2,7 @@ import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { Admission } from './authentication.ts'
+import type { Authentication } from './authentication.ts'
 
 /** Where Prometheus looks by itself. */
 export const metricsPath = '/metrics'
@@ -23,7 +23,7 @@ export interface MetricsPage {
 /** The figures as a page. Asked who is calling, but not counted against limits, and not refused for too much load. */
 export function createMetricsPage(
   metrics: Metrics,
-  { auth, principalOf }: Pick<Admission, 'auth' | 'principalOf'>,
+  { auth, principalOf }: Pick<Authentication, 'auth' | 'principalOf'>,
   { allow }: MetricsOptions,
 ): MetricsPage {
   return {

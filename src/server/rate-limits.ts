@@ -5,13 +5,11 @@ import type { SendRequest, Service } from '../protocol/service.ts'
 import type { WireOptions } from '../transports/server/options.ts'
 import { overloaded } from '../transports/server/read-body.ts'
 
-type PrincipalOf = WireOptions['principalOf']
-
 /** What was counted for a request, for the headers of its answer. */
 export type Counts = WeakMap<Incoming, readonly Counted[]>
 
 /** Whoever is known is counted, before anything of the call is read. */
-export function countingPrincipal(principalOf: PrincipalOf, limits: Limits, counts: Counts): PrincipalOf {
+export function countRequests(principalOf: PrincipalOf, limits: Limits, counts: Counts): PrincipalOf {
   return async (incoming) => {
     const principal = await principalOf(incoming)
     const counted = await limits.count(principal)
@@ -30,22 +28,8 @@ export function withRateHeaders(exchange: Exchange, counts: Counts): Exchange {
   }
 }
 
-export function rateHeaders(counts: Counts, incoming: Incoming): Readonly<Record<string, string>> | undefined {
-  const counted = counts.get(incoming)
-  if (!counted || counted.length === 0) return undefined
-  const [tightest] = [...counted].sort((one, other) => one.remaining - other.remaining)
-  const list = (tell: (each: Counted) => string) => counted.map((each) => `"${each.policy}";${tell(each)}`).join(', ')
-  return {
-    'x-ratelimit-limit': `${tightest?.rate.limit}`,
-    'x-ratelimit-remaining': `${tightest?.remaining}`,
-    'x-ratelimit-reset': `${Math.ceil(Date.now() / 1000 + (tightest?.fullAfter ?? 0))}`,
-    'ratelimit-policy': list(({ rate }) => `q=${rate.limit};w=${rate.window}`),
-    ratelimit: list(({ remaining, retryAfter, fullAfter }) => `r=${remaining};t=${Math.ceil(retryAfter || fullAfter)}`),
-  }
-}
-
 /** A service that counts messages to skills and open streams. */
-export function limited(
+export function limitService(
   service: Service,
   limits: Limits,
   skillOf: (request: SendRequest) => string | undefined,
@@ -77,10 +61,8 @@ export function limited(
   }
 }
 
-type PrincipalOfUnlessOverloaded = WireOptions['principalOf']
-
 /** Refuses calls while there is too much to do, before anybody asks who is calling: that, too, is work. */
-export function unlessOverloaded(
+export function refuseWhenOverloaded(
   principalOf: PrincipalOfUnlessOverloaded,
   { isOver }: Pick<Load, 'isOver'>,
 ): PrincipalOfUnlessOverloaded {
@@ -90,3 +72,21 @@ export function unlessOverloaded(
     return principalOf(incoming)
   }
 }
+
+export function rateHeaders(counts: Counts, incoming: Incoming): Readonly<Record<string, string>> | undefined {
+  const counted = counts.get(incoming)
+  if (!counted || counted.length === 0) return undefined
+  const [tightest] = [...counted].sort((one, other) => one.remaining - other.remaining)
+  const list = (tell: (each: Counted) => string) => counted.map((each) => `"${each.policy}";${tell(each)}`).join(', ')
+  return {
+    'x-ratelimit-limit': `${tightest?.rate.limit}`,
+    'x-ratelimit-remaining': `${tightest?.remaining}`,
+    'x-ratelimit-reset': `${Math.ceil(Date.now() / 1000 + (tightest?.fullAfter ?? 0))}`,
+    'ratelimit-policy': list(({ rate }) => `q=${rate.limit};w=${rate.window}`),
+    ratelimit: list(({ remaining, retryAfter, fullAfter }) => `r=${remaining};t=${Math.ceil(retryAfter || fullAfter)}`),
+  }
+}
+
+type PrincipalOf = WireOptions['principalOf']
+
+type PrincipalOfUnlessOverloaded = WireOptions['principalOf']

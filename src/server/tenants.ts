@@ -5,27 +5,6 @@ import { A2AError, invalidParams } from '../protocol/errors.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
 import type { Policy } from '../runtime/options.ts'
 
-/** Taken by paths of A2A and of this server. */
-const reserved: ReadonlySet<string> = new Set([
-  'tasks',
-  'task',
-  'v1',
-  'message:send',
-  'message:stream',
-  'extendedAgentCard',
-  '.well-known',
-  'healthz',
-  'agent',
-  'api',
-])
-
-/** A tenant is one segment of a path, and must not look like another one. */
-export function requireTenant(tenant: string): void {
-  if (tenant !== '' && !tenant.includes('/') && !reserved.has(tenant)) return
-  const names = [...reserved].join(', ')
-  throw new TypeError(`tenant: expected a name without slashes that is none of ${names}, got ${JSON.stringify(tenant)}`)
-}
-
 /** One service that hands every call on to the one of its tenant. */
 export function tenantService(serviceOf: (tenant: string | undefined) => Service | undefined): Service {
   function at({ tenant }: { readonly tenant?: string }): Service {
@@ -65,7 +44,7 @@ export function tenantService(serviceOf: (tenant: string | undefined) => Service
  * A service of one tenant, for principals of that tenant, of none, and those whom the policy lets see it. Somebody of
  * another one has no more to do with it than with any other agent that its credentials are not for.
  */
-export function boundToTenant(service: Service, tenant: string, policy: Policy | undefined): Service {
+export function requireTenantMember(service: Service, tenant: string, policy: Policy | undefined): Service {
   function requireTenant({ principal }: Call, operation: Operation): void {
     if (principal.tenant === undefined || principal.tenant === tenant) return
     const others = policy?.(principal, operation)
@@ -99,22 +78,22 @@ export function boundToTenant(service: Service, tenant: string, policy: Policy |
   }
 }
 
+export interface LookLimits {
+  readonly bodyLimit: number
+  readonly jsonDepth: number
+}
+
 /** A request that was looked at, and can still be answered. */
 export interface Addressed {
   readonly tenant: string | undefined
   readonly incoming: Incoming
 }
 
-export interface LookLimits {
-  readonly bodyLimit: number
-  readonly jsonDepth: number
-}
-
 /**
  * For which tenant a request is: by its query, or by its body, of JSON-RPC or of REST (A2A 1.0 §5.8). What cannot be
  * read is left to whoever answers, to be refused.
  */
-export async function tenantIn(incoming: Incoming, { bodyLimit, jsonDepth }: LookLimits): Promise<Addressed> {
+export async function readTenant(incoming: Incoming, { bodyLimit, jsonDepth }: LookLimits): Promise<Addressed> {
   const named = new URLSearchParams(incoming.query).get('tenant')
   if (named) return { tenant: named, incoming }
   if (incoming.method !== 'POST' || !isJson(incoming.header('content-type'))) return { tenant: undefined, incoming }
@@ -126,6 +105,27 @@ export async function tenantIn(incoming: Incoming, { bodyLimit, jsonDepth }: Loo
     return { tenant: undefined, incoming: read }
   }
 }
+
+/** A tenant is one segment of a path, and must not look like another one. */
+export function requireTenant(tenant: string): void {
+  if (tenant !== '' && !tenant.includes('/') && !reserved.has(tenant)) return
+  const names = [...reserved].join(', ')
+  throw new TypeError(`tenant: expected a name without slashes that is none of ${names}, got ${JSON.stringify(tenant)}`)
+}
+
+/** Taken by paths of A2A and of this server. */
+const reserved: ReadonlySet<string> = new Set([
+  'tasks',
+  'task',
+  'v1',
+  'message:send',
+  'message:stream',
+  'extendedAgentCard',
+  '.well-known',
+  'healthz',
+  'agent',
+  'api',
+])
 
 function tenantOf(body: unknown): string | undefined {
   if (!isObject(body)) return undefined

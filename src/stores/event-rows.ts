@@ -2,11 +2,8 @@ import type { TaskEvent } from '../protocol/events.ts'
 import { isEnded } from '../protocol/states.ts'
 import { readLimit, type TaskHead } from '../tasks/log.ts'
 
-/** Events to be stored together, and the rows as which they are stored. */
-export interface EventBatch {
-  readonly events: readonly TaskEvent[]
-  readonly rows: readonly EventRow[]
-}
+/** What a row holds at the most, so that reading one event does not mean reading many. */
+const rowLimit = { events: 64, characters: 64 * 1024 }
 
 /** Events that lie in one row, because a row costs more than the events in it. */
 export interface EventRow {
@@ -16,21 +13,15 @@ export interface EventRow {
   readonly hasStatus: boolean
 }
 
-/** What a row holds at the most, so that reading one event does not mean reading many. */
-const rowLimit = { events: 64, characters: 64 * 1024 }
+/** Events to be stored together, and the rows as which they are stored. */
+export interface EventBatch {
+  readonly events: readonly TaskEvent[]
+  readonly rows: readonly EventRow[]
+}
 
 /** Done before a write is queued: an event that cannot be encoded must not take its group with it. */
 export function encodeBatch(events: readonly TaskEvent[]): EventBatch {
   return { events, rows: rowsOf(events) }
-}
-
-function rowsOf(events: readonly TaskEvent[]): readonly EventRow[] {
-  const text = events.length > rowLimit.events ? undefined : JSON.stringify(events)
-  if (text !== undefined && (text.length <= rowLimit.characters || events.length === 1)) {
-    return [{ count: events.length, text, hasStatus: events.some(({ type }) => type === 'status') }]
-  }
-  const middle = events.length >> 1
-  return [...rowsOf(events.slice(0, middle)), ...rowsOf(events.slice(middle))]
 }
 
 export function decodeRow(text: string): readonly TaskEvent[] {
@@ -65,12 +56,8 @@ export function isAnswered(events: readonly TaskEvent[]): 0 | 1 {
   return lastIndex(events, 'message') > lastIndex(events, 'status') ? 1 : 0
 }
 
-function lastIndex(events: readonly TaskEvent[], type: TaskEvent['type']): number {
-  return events.findLastIndex((event) => event.type === type)
-}
-
 /** Most events of a long task change nothing but its generation. */
-export function leavesStanding({ type }: TaskEvent): boolean {
+export function keepsTaskRow({ type }: TaskEvent): boolean {
   return type === 'artifact' || type === 'cancel' || type === 'journal'
 }
 
@@ -88,4 +75,17 @@ export function takePage<T>(items: Iterable<T>, bytesOf: (item: T) => number): r
     if (page.length === readLimit.events || bytes >= readLimit.bytes) break
   }
   return page
+}
+
+function rowsOf(events: readonly TaskEvent[]): readonly EventRow[] {
+  const text = events.length > rowLimit.events ? undefined : JSON.stringify(events)
+  if (text !== undefined && (text.length <= rowLimit.characters || events.length === 1)) {
+    return [{ count: events.length, text, hasStatus: events.some(({ type }) => type === 'status') }]
+  }
+  const middle = events.length >> 1
+  return [...rowsOf(events.slice(0, middle)), ...rowsOf(events.slice(middle))]
+}
+
+function lastIndex(events: readonly TaskEvent[], type: TaskEvent['type']): number {
+  return events.findLastIndex((event) => event.type === type)
 }

@@ -4,29 +4,32 @@ import { readLimit } from '../tasks/log.ts'
 import { type EventBatch, takePage } from './event-rows.ts'
 
 /**
+ * Enough for who keeps up. More would be alive at most collections of young objects, whereupon V8 makes all events in
+ * the old generation, from where they are collected late: memory grew by 130 MB under a stream of large chunks.
+ */
+const tailBytes = 64 * 1024
+
+const allBytes = 8 * 1024 * 1024
+
+/** So many tasks that have ended: those who follow one read its end at once, and nobody follows it later. */
+const endedTasks = 64
+
+/** What an event weighs beside its text. */
+const eventBytes = 200
+
+/**
  * The last events of the tasks that this process appended to most recently, so that those who follow them need neither
  * the database nor a parser. An event never changes, so one that is here is right, even if another process has just
  * let its task expire; that none is here says nothing, because another process may have appended since.
  */
-export interface Tails {
+export interface RecentEvents {
   keep(taskId: string, after: number, batch: EventBatch): void
   /** What is here beyond a generation, without a hole. */
   beyond(taskId: string, generation: number): readonly StoredEvent[]
   drop(taskId: string): void
 }
 
-/**
- * Enough for who keeps up. More would be alive at most collections of young objects, whereupon V8 makes all events in
- * the old generation, from where they are collected late: memory grew by 130 MB under a stream of large chunks.
- */
-const tailBytes = 64 * 1024
-const allBytes = 8 * 1024 * 1024
-/** So many tasks that have ended: those who follow one read its end at once, and nobody follows it later. */
-const endedTasks = 64
-/** What an event weighs beside its text. */
-const eventBytes = 200
-
-export function createTails(): Tails {
+export function createRecentEvents(): RecentEvents {
   /** In the order of the last append: the one to give up first is the first. */
   const tails = new Map<string, Tail>()
   const ended: string[] = []
@@ -72,14 +75,6 @@ interface Kept {
   readonly bytes: number
 }
 
-function endsTask(event: TaskEvent): boolean {
-  return event.type === 'reply' || (event.type === 'status' && isEnded(event.status.state))
-}
-
-function weight({ bytes }: Kept): number {
-  return bytes
-}
-
 function extend(tail: Tail, after: number, { events, rows }: EventBatch): void {
   const before = tail.bytes
   let at = 0
@@ -96,4 +91,12 @@ function extend(tail: Tail, after: number, { events, rows }: EventBatch): void {
   let cut = 0
   for (; tail.bytes > rest; cut++) tail.bytes -= tail.events[cut]?.bytes ?? 0
   tail.events.splice(0, cut)
+}
+
+function endsTask(event: TaskEvent): boolean {
+  return event.type === 'reply' || (event.type === 'status' && isEnded(event.status.state))
+}
+
+function weight({ bytes }: Kept): number {
+  return bytes
 }

@@ -1,13 +1,22 @@
 import type { EntryKind, EntryQuery } from '../registry/entry.ts'
 
+const columns = 'e.id, e.name, e.kind, e.owner, e.seen, e.trouble, e.entry'
+
+const kinds: readonly EntryKind[] = ['mesh', 'a2a']
+
+/** So many questions are remembered. */
+const most = 100
+
 /** How many entries meet a condition; from `common` on it does not matter how many. */
 export interface EntrySizes {
   readonly terms: readonly number[]
   readonly prefixes: readonly number[]
 }
 
-/** What so many entries meet is found among the first of all; what fewer meet is looked up. */
-export const common = 1_000
+/** Whether it has to be known how many are as healthy as they shall be. */
+export function needsHealth({ health }: EntryQuery, { terms, prefixes }: EntrySizes): boolean {
+  return health !== undefined && Math.min(common, ...terms, ...prefixes) === common
+}
 
 /** What is read first. The rest is asked of each row that this gives. */
 export type Lead =
@@ -24,11 +33,6 @@ export interface EntryPlan {
   readonly isRare: boolean
   /** How many have the one term that is all that is asked for. */
   readonly exact?: number
-}
-
-/** Whether it has to be known how many are as healthy as they shall be. */
-export function needsHealth({ health }: EntryQuery, { terms, prefixes }: EntrySizes): boolean {
-  return health !== undefined && Math.min(common, ...terms, ...prefixes) === common
 }
 
 /** The rarest leads. A term that all have is still in the order of the names, so it may lead as well. */
@@ -73,16 +77,6 @@ export interface EntryStatement {
   readonly values: readonly (string | number)[]
 }
 
-/** How many there are, and how many of them do not count. */
-export interface EntryCount {
-  readonly all: EntryStatement | { readonly known: EntryKind | 'all' } | { readonly exact: number }
-  /** It stays the same until something changes. */
-  readonly isStable?: boolean
-  readonly without?: EntryStatement
-}
-
-const columns = 'e.id, e.name, e.kind, e.owner, e.seen, e.trouble, e.entry'
-
 /** What is asked of SQLite and PostgreSQL for a page: it costs what is on it, and not how many there are. */
 export function pageStatement({ query, lead }: EntryPlan, tables: EntryTables): EntryStatement {
   const { values, value } = collector(tables)
@@ -94,6 +88,14 @@ export function pageStatement({ query, lead }: EntryPlan, tables: EntryTables): 
     text: `${before}SELECT ${columns} ${from} WHERE ${where(conditions)} ORDER BY ${sorted} LIMIT ${value(limit)}`,
     values,
   }
+}
+
+/** How many there are, and how many of them do not count. */
+export interface EntryCount {
+  readonly all: EntryStatement | { readonly known: EntryKind | 'all' } | { readonly exact: number }
+  /** It stays the same until something changes. */
+  readonly isStable?: boolean
+  readonly without?: EntryStatement
 }
 
 /** Most are healthy: of what many have, the others are taken off. */
@@ -121,21 +123,43 @@ export function healthSize(query: EntryQuery, tables: EntryTables): EntryStateme
   return { text: `SELECT ${counts.join(' + ')} AS total`, values }
 }
 
-function countAll(query: EntryQuery, lead: Lead, tables: EntryTables): EntryStatement {
-  const { values, value } = collector(tables)
-  const isNarrowed = query.kind !== undefined || query.health !== undefined || lead.type === 'order'
-  const { from, conditions } = sourceOf(query, lead, tables, value, '', isNarrowed)
-  return { text: `SELECT count(*) AS total ${from} WHERE ${where(conditions)}`, values }
+/** Of questions, how many entries answer them: counted once, until something changes. */
+export interface StableCounts {
+  get(question: string, at: number): number | undefined
+  set(question: string, at: number, total: number): void
 }
 
-function countUnhealthy(query: EntryQuery, since: number, tables: EntryTables): EntryStatement {
-  const { values, value } = collector(tables)
-  const unhealthy = { ...query, health: { isHealthy: false, since } }
-  const counts = sortsOf(unhealthy).map((sort) => {
-    const conditions = [ofSort(sort, unhealthy, value), ...havingAll(query, tables, value, 'e.name', 'e.id')]
-    return `(SELECT count(*) FROM ${tables.byHealth} WHERE ${where(conditions)})`
-  })
-  return { text: `SELECT ${counts.join(' + ')} AS total`, values }
+/** `at` is the number of the last change, read before it was counted. */
+export function createStableCounts(): StableCounts {
+  const counts = new Map<string, number>()
+  let asOf = -1
+
+  function moveTo(at: number): void {
+    if (at === asOf) return
+    counts.clear()
+    asOf = at
+  }
+
+  return {
+    get(question, at) {
+      moveTo(at)
+      return counts.get(question)
+    },
+    set(question, at, total) {
+      if (at !== asOf) return
+      if (counts.size >= most) counts.clear()
+      counts.set(question, total)
+    },
+  }
+}
+
+/** What so many entries meet is found among the first of all; what fewer meet is looked up. */
+export const common = 1_000
+
+function collector({ place }: EntryTables) {
+  const values: (string | number)[] = []
+  const value: Value = (given) => place(values.push(given))
+  return { values, value }
 }
 
 type Value = (value: string | number) => string
@@ -179,28 +203,10 @@ function sourceOf(query: EntryQuery, lead: Lead, tables: EntryTables, value: Val
   return { before, from, conditions, name, id }
 }
 
-/** By its limit PostgreSQL asks it of each row that is left, and does not look for all who have the term. */
-function havingAll(query: EntryQuery, { terms }: EntryTables, value: Value, name: string, id: string): string[] {
-  const having = (condition: string) => `EXISTS (SELECT 1 FROM ${terms} o WHERE ${condition} LIMIT 1 OFFSET 0)`
-  return [
-    ...(query.terms ?? []).map((term) => having(`o.term = ${value(term)} AND o.name = ${name} AND o.id = ${id}`)),
-    ...(query.prefixes ?? []).map((prefix) => having(`o.id = ${id} AND ${within('o', prefix, value)}`)),
-  ]
+/** No text is sorted behind the last code point. */
+function within(table: string, prefix: string, value: Value): string {
+  return `${table}.term >= ${value(prefix)} AND ${table}.term < ${value(`${prefix}\u{10ffff}`)}`
 }
-
-const kinds: readonly EntryKind[] = ['mesh', 'a2a']
-
-/** A peer of the mesh has to have been heard of; an agent of A2A is looked at by the registry itself. */
-function ofKind(kind: EntryKind, health: EntryQuery['health'], value: Value, unindexed = ''): readonly string[] {
-  const isOfKind = `e.kind = ${value(kind)}`
-  if (!health) return [isOfKind]
-  const since = kind === 'mesh' ? `${unindexed}e.seen >= ${value(health.since)}` : '1 = 1'
-  const isHealthy = `${unindexed}e.trouble IS NULL AND ${since}`
-  return [isOfKind, health.isHealthy ? isHealthy : `NOT (${isHealthy})`]
-}
-
-/** The same in pieces that exclude each other, each a part of an index. */
-type Sort = `${'well' | 'troubled'} ${EntryKind}` | 'silent mesh'
 
 function sortsOf({ kind, health }: EntryQuery): readonly Sort[] {
   return (kind ? [kind] : kinds).flatMap((each): readonly Sort[] => {
@@ -208,6 +214,9 @@ function sortsOf({ kind, health }: EntryQuery): readonly Sort[] {
     return each === 'mesh' ? ['troubled mesh', 'silent mesh'] : ['troubled a2a']
   })
 }
+
+/** The same in pieces that exclude each other, each a part of an index. */
+type Sort = `${'well' | 'troubled'} ${EntryKind}` | 'silent mesh'
 
 function ofSort(sort: Sort, { health }: EntryQuery, value: Value): string {
   const since = health?.since ?? 0
@@ -225,50 +234,41 @@ function ofSort(sort: Sort, { health }: EntryQuery, value: Value): string {
   }
 }
 
-/** No text is sorted behind the last code point. */
-function within(table: string, prefix: string, value: Value): string {
-  return `${table}.term >= ${value(prefix)} AND ${table}.term < ${value(`${prefix}\u{10ffff}`)}`
+/** By its limit PostgreSQL asks it of each row that is left, and does not look for all who have the term. */
+function havingAll(query: EntryQuery, { terms }: EntryTables, value: Value, name: string, id: string): string[] {
+  const having = (condition: string) => `EXISTS (SELECT 1 FROM ${terms} o WHERE ${condition} LIMIT 1 OFFSET 0)`
+  return [
+    ...(query.terms ?? []).map((term) => having(`o.term = ${value(term)} AND o.name = ${name} AND o.id = ${id}`)),
+    ...(query.prefixes ?? []).map((prefix) => having(`o.id = ${id} AND ${within('o', prefix, value)}`)),
+  ]
+}
+
+/** A peer of the mesh has to have been heard of; an agent of A2A is looked at by the registry itself. */
+function ofKind(kind: EntryKind, health: EntryQuery['health'], value: Value, unindexed = ''): readonly string[] {
+  const isOfKind = `e.kind = ${value(kind)}`
+  if (!health) return [isOfKind]
+  const since = kind === 'mesh' ? `${unindexed}e.seen >= ${value(health.since)}` : '1 = 1'
+  const isHealthy = `${unindexed}e.trouble IS NULL AND ${since}`
+  return [isOfKind, health.isHealthy ? isHealthy : `NOT (${isHealthy})`]
 }
 
 function where(conditions: readonly string[]): string {
   return conditions.length > 0 ? conditions.join(' AND ') : '1 = 1'
 }
 
-function collector({ place }: EntryTables) {
-  const values: (string | number)[] = []
-  const value: Value = (given) => place(values.push(given))
-  return { values, value }
+function countAll(query: EntryQuery, lead: Lead, tables: EntryTables): EntryStatement {
+  const { values, value } = collector(tables)
+  const isNarrowed = query.kind !== undefined || query.health !== undefined || lead.type === 'order'
+  const { from, conditions } = sourceOf(query, lead, tables, value, '', isNarrowed)
+  return { text: `SELECT count(*) AS total ${from} WHERE ${where(conditions)}`, values }
 }
 
-/** Of questions, how many entries answer them: counted once, until something changes. */
-export interface StableCounts {
-  get(question: string, at: number): number | undefined
-  set(question: string, at: number, total: number): void
-}
-
-/** So many questions are remembered. */
-const most = 100
-
-/** `at` is the number of the last change, read before it was counted. */
-export function createStableCounts(): StableCounts {
-  const counts = new Map<string, number>()
-  let asOf = -1
-
-  function moveTo(at: number): void {
-    if (at === asOf) return
-    counts.clear()
-    asOf = at
-  }
-
-  return {
-    get(question, at) {
-      moveTo(at)
-      return counts.get(question)
-    },
-    set(question, at, total) {
-      if (at !== asOf) return
-      if (counts.size >= most) counts.clear()
-      counts.set(question, total)
-    },
-  }
+function countUnhealthy(query: EntryQuery, since: number, tables: EntryTables): EntryStatement {
+  const { values, value } = collector(tables)
+  const unhealthy = { ...query, health: { isHealthy: false, since } }
+  const counts = sortsOf(unhealthy).map((sort) => {
+    const conditions = [ofSort(sort, unhealthy, value), ...havingAll(query, tables, value, 'e.name', 'e.id')]
+    return `(SELECT count(*) FROM ${tables.byHealth} WHERE ${where(conditions)})`
+  })
+  return { text: `SELECT ${counts.join(' + ')} AS total`, values }
 }

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import type { TaskEvent } from '../protocol/events.ts'
 import { readLimit } from '../tasks/log.ts'
 import { encodeBatch } from './event-rows.ts'
-import { createTails, type Tails } from './recent-events.ts'
+import { createRecentEvents, type RecentEvents } from './recent-events.ts'
 
 test('what was kept is there beyond any generation it reaches back to', () => {
-  const tails = createTails()
+  const tails = createRecentEvents()
   keep(tails, 't', 0, 2)
   keep(tails, 't', 2, 1)
   expect(beyond(tails, 't', 0)).toEqual([1, 2, 3])
@@ -16,7 +16,7 @@ test('what was kept is there beyond any generation it reaches back to', () => {
 })
 
 test('a tail begins anew after events that somebody else appended', () => {
-  const tails = createTails()
+  const tails = createRecentEvents()
   keep(tails, 't', 0, 2)
   keep(tails, 't', 5, 2)
   expect(beyond(tails, 't', 5)).toEqual([6, 7])
@@ -25,7 +25,7 @@ test('a tail begins anew after events that somebody else appended', () => {
 })
 
 test('one page is not more than a read may answer', () => {
-  const tails = createTails()
+  const tails = createRecentEvents()
   keep(tails, 'many', 0, 300, 1)
   expect(beyond(tails, 'many', 0)).toHaveLength(readLimit.events)
   keep(tails, 'large', 0, 3, readLimit.bytes / 4)
@@ -34,7 +34,7 @@ test('one page is not more than a read may answer', () => {
 })
 
 test('a long task keeps its end, and a single event that is too large is not kept', () => {
-  const tails = createTails()
+  const tails = createRecentEvents()
   for (let after = 0; after < 3_000; after += 10) keep(tails, 't', after, 10, 1_000)
   expect(beyond(tails, 't', 0)).toEqual([])
   expect(beyond(tails, 't', 2_980)).toHaveLength(20)
@@ -49,7 +49,7 @@ test('a long task keeps its end, and a single event that is too large is not kep
 })
 
 test('the tasks that were not appended to for longest are given up first', () => {
-  const tails = createTails()
+  const tails = createRecentEvents()
   for (let index = 0; index < 41; index++) keep(tails, `t${index}`, 0, 1, 200_000)
   keep(tails, 't0', 1, 1)
   for (const taskId of ['t41', 't42']) keep(tails, taskId, 0, 1, 200_000)
@@ -60,19 +60,19 @@ test('the tasks that were not appended to for longest are given up first', () =>
 })
 
 test('of tasks that have ended only the latest are kept', () => {
-  const tails = createTails()
+  const tails = createRecentEvents()
   const completed: TaskEvent = { type: 'status', status: { state: 'completed', timestamp: new Date().toISOString() } }
   for (let index = 0; index < 100; index++) tails.keep(`t${index}`, 0, encodeBatch([completed]))
   expect(beyond(tails, 't0', 0)).toEqual([])
   expect(beyond(tails, 't99', 0)).toEqual([1])
 })
 
-function keep(tails: Tails, taskId: string, after: number, count: number, bytes = 10): void {
+function keep(tails: RecentEvents, taskId: string, after: number, count: number, bytes = 10): void {
   const text = 'x'.repeat(bytes)
   const chunk: TaskEvent = { type: 'artifact', artifact: { artifactId: 'a', parts: [{ text }] } }
   tails.keep(taskId, after, encodeBatch(Array.from({ length: count }, () => chunk)))
 }
 
-function beyond(tails: Tails, taskId: string, generation: number): readonly number[] {
+function beyond(tails: RecentEvents, taskId: string, generation: number): readonly number[] {
   return tails.beyond(taskId, generation).map((stored) => stored.generation)
 }

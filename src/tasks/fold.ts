@@ -2,16 +2,11 @@ import type { ArtifactEvent, StoredEvent } from '../protocol/events.ts'
 import type { Artifact, Message, Part, Task, TaskStatus } from '../protocol/model.ts'
 import type { NewTask, Snapshot, TaskLog } from './log.ts'
 
-/**
- * An object as its maker sees it, while everybody else gets it readonly. Members that change are plain values and not
- * getters: a getter in an object literal is a hidden class of its own for every object, and these are made per request.
- */
-export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+/** So many events are cheaper to fold again than to keep a snapshot of. */
+const worthKeeping = 512
 
-/** The status after its message has entered the history. */
-export function withoutMessage({ message: _, ...status }: TaskStatus): TaskStatus {
-  return status
-}
+/** What of a log is folded. */
+export type FoldedLog = Pick<TaskLog, 'head' | 'read' | 'wait' | 'snapshot' | 'keepSnapshot'>
 
 /**
  * The task as the sum of its events. It grows in place, so that an event costs the same however many came before it.
@@ -25,6 +20,43 @@ export interface Fold {
   messages(): readonly Message[]
   snapshot(): Snapshot
 }
+
+/** Folds a task from its newest snapshot and what came after; a reader who had to fold much leaves a new snapshot. */
+export async function loadFold(log: FoldedLog, task: NewTask): Promise<Fold> {
+  const snapshot = await log.snapshot(task.taskId)
+  const fold = createFold(task, snapshot)
+  for (;;) {
+    const stored = await log.read(task.taskId, fold.generation)
+    if (stored.length === 0) break
+    for (const event of stored) fold.apply(event)
+  }
+  const folded = fold.generation - (snapshot?.generation ?? 0)
+  // Only when it has doubled, so that keeping snapshots costs each event a constant share.
+  if (folded >= worthKeeping && folded >= (snapshot?.generation ?? 0)) await log.keepSnapshot(fold.snapshot())
+  return fold
+}
+
+/**
+ * Everything up to a generation, as what comes after it is read on. The first event of a task has nothing before it, so
+ * that reading may as well begin there.
+ */
+export async function foldUntil(log: FoldedLog, task: NewTask, last: number): Promise<Fold> {
+  if (last === 1) return createFold(task)
+  const snapshot = await log.snapshot(task.taskId)
+  const fold = createFold(task, snapshot && snapshot.generation <= last ? snapshot : undefined)
+  while (fold.generation < last) {
+    const stored = await log.read(task.taskId, fold.generation)
+    if (stored.length === 0) break
+    for (const event of stored) if (event.generation <= last) fold.apply(event)
+  }
+  return fold
+}
+
+/**
+ * An object as its maker sees it, while everybody else gets it readonly. Members that change are plain values and not
+ * getters: a getter in an object literal is a hidden class of its own for every object, and these are made per request.
+ */
+export type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapshot): Fold {
   let status = kept?.status
@@ -83,16 +115,15 @@ export function createFold({ taskId, contextId, owner }: NewTask, kept?: Snapsho
   return fold
 }
 
+/** The status after its message has entered the history. */
+export function withoutMessage({ message: _, ...status }: TaskStatus): TaskStatus {
+  return status
+}
+
 interface Growing {
   artifact: Artifact
   /** All of its parts, once there are more than it came with. */
   parts?: Part[]
-}
-
-function assembled(artifacts: ReadonlyMap<string, Growing>): readonly Artifact[] {
-  const all: Artifact[] = []
-  for (const { artifact, parts } of artifacts.values()) all.push(parts ? { ...artifact, parts: [...parts] } : artifact)
-  return all
 }
 
 function addArtifact(artifacts: Map<string, Growing>, { artifact, append, lastChunk }: ArtifactEvent): void {
@@ -113,39 +144,8 @@ function isEmptyText(part: Part): boolean {
   return 'text' in part && part.text === ''
 }
 
-/** What of a log is folded. */
-export type FoldedLog = Pick<TaskLog, 'head' | 'read' | 'wait' | 'snapshot' | 'keepSnapshot'>
-
-/** So many events are cheaper to fold again than to keep a snapshot of. */
-const worthKeeping = 512
-
-/** Folds a task from its newest snapshot and what came after; a reader who had to fold much leaves a new snapshot. */
-export async function loadFold(log: FoldedLog, task: NewTask): Promise<Fold> {
-  const snapshot = await log.snapshot(task.taskId)
-  const fold = createFold(task, snapshot)
-  for (;;) {
-    const stored = await log.read(task.taskId, fold.generation)
-    if (stored.length === 0) break
-    for (const event of stored) fold.apply(event)
-  }
-  const folded = fold.generation - (snapshot?.generation ?? 0)
-  // Only when it has doubled, so that keeping snapshots costs each event a constant share.
-  if (folded >= worthKeeping && folded >= (snapshot?.generation ?? 0)) await log.keepSnapshot(fold.snapshot())
-  return fold
-}
-
-/**
- * Everything up to a generation, as what comes after it is read on. The first event of a task has nothing before it, so
- * that reading may as well begin there.
- */
-export async function foldUntil(log: FoldedLog, task: NewTask, last: number): Promise<Fold> {
-  if (last === 1) return createFold(task)
-  const snapshot = await log.snapshot(task.taskId)
-  const fold = createFold(task, snapshot && snapshot.generation <= last ? snapshot : undefined)
-  while (fold.generation < last) {
-    const stored = await log.read(task.taskId, fold.generation)
-    if (stored.length === 0) break
-    for (const event of stored) if (event.generation <= last) fold.apply(event)
-  }
-  return fold
+function assembled(artifacts: ReadonlyMap<string, Growing>): readonly Artifact[] {
+  const all: Artifact[] = []
+  for (const { artifact, parts } of artifacts.values()) all.push(parts ? { ...artifact, parts: [...parts] } : artifact)
+  return all
 }

@@ -9,27 +9,6 @@ export async function* follow(...args: Parameters<typeof followPages>): AsyncGen
   for await (const page of followPages(...args)) yield* page
 }
 
-/** The same, with the events that are there together in one piece, for readers that are in a hurry. */
-export async function* followPages(
-  log: Pick<TaskLog, 'head' | 'read' | 'wait'>,
-  taskId: string,
-  after: number,
-  signal: AbortSignal,
-): AsyncGenerator<readonly StoredEvent[], void> {
-  let seen = after
-  let isWoken = false
-  while (!signal.aborted) {
-    const page = await log.read(taskId, seen)
-    const last = page.at(-1)
-    if (last) {
-      yield page
-      seen = last.generation
-    } else if (isWoken && !(await log.head(taskId))) return
-    await log.wait(taskId, seen, signal)
-    isWoken = true
-  }
-}
-
 /** Who waits for which task. It holds nothing for a task that nobody waits for. */
 export interface Wakeups {
   /** Resolves at the next `wake` of this task, or when the signal aborts. */
@@ -78,5 +57,26 @@ export function createWakeups(): Wakeups {
     wakeAll() {
       for (const taskId of [...waiting.keys()]) wake(taskId)
     },
+  }
+}
+
+/** The same, with the events that are there together in one piece, for readers that are in a hurry. */
+export async function* followPages(
+  log: Pick<TaskLog, 'head' | 'read' | 'wait'>,
+  taskId: string,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly StoredEvent[], void> {
+  let seen = after
+  let isWoken = false
+  while (!signal.aborted) {
+    const page = await log.read(taskId, seen)
+    const last = page.at(-1)
+    if (last) {
+      yield page
+      seen = last.generation
+    } else if (isWoken && !(await log.head(taskId))) return
+    await log.wait(taskId, seen, signal)
+    isWoken = true
   }
 }

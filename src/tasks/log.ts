@@ -3,6 +3,148 @@ import type { Artifact, Message, TaskStatus } from '../protocol/model.ts'
 import { tenantPrefix } from '../protocol/principal.ts'
 import type { EndedPhase, Phase } from '../protocol/states.ts'
 
+/** How much one `read` answers at the most, so that a slow reader holds little. */
+export const readLimit = { events: 256, bytes: 256 * 1024 }
+
+export type Others = 'everyone' | { readonly owners?: readonly string[]; readonly tenants?: readonly string[] }
+
+/** Whose tasks can be seen: those of one owner, and of whom a policy adds. */
+export interface Scope {
+  readonly owner: string
+  readonly also?: Others
+}
+
+/** Whether what belongs to this owner can be seen. */
+export function isWithin({ owner, also }: Scope, asked: string): boolean {
+  if (asked === owner) return true
+  if (also === undefined) return false
+  if (also === 'everyone') return true
+  const { owners = [], tenants = [] } = also
+  return owners.includes(asked) || tenants.some((tenant) => asked.startsWith(tenantPrefix(tenant)))
+}
+
+export interface NewTask {
+  readonly taskId: string
+  readonly contextId: string
+  /** Whose task it is: see `ownerOf`. */
+  readonly owner: string
+}
+
+export interface LeaseRequest {
+  /** Who wants it, for people who look into the store. */
+  readonly holder: string
+  /** Milliseconds. */
+  readonly ttl: number
+}
+
+/** A key under which one caller's message is stored at most once. */
+export interface Claim {
+  readonly key: string
+  /** Tells the same request from another one. */
+  readonly digest: string
+}
+
+export interface CreateOptions {
+  readonly lease: LeaseRequest
+  /** Claimed for the task's owner, all of them or none. */
+  readonly claims?: readonly Claim[]
+}
+
+export interface Lease {
+  /** Grows with every lease of this task; an append with an old one is refused. */
+  readonly fence: number
+}
+
+export interface Claimed {
+  readonly digest: string
+  readonly taskId: string
+  /** The generation of the message that was stored under the key. */
+  readonly generation: number
+}
+
+export interface Known {
+  readonly type: 'known'
+  readonly claimed: Claimed
+}
+
+export type Created = { readonly type: 'stored'; readonly generation: number; readonly lease: Lease } | Known
+
+export interface AppendOptions {
+  /** The writer's fence. Without one only a caller's `message` and `cancel` may be appended. */
+  readonly fence?: number
+  /** Take the lease in the same step if it is free. */
+  readonly lease?: LeaseRequest
+  readonly claims?: readonly Claim[]
+}
+
+export type Appended =
+  | { readonly type: 'stored'; readonly generation: number; readonly lease?: Lease }
+  /** Somebody else appended first; the log is at `generation`. */
+  | { readonly type: 'behind'; readonly generation: number }
+  /** The lease belongs to somebody else by now. */
+  | { readonly type: 'fenced' }
+  /** There is no such task, or only its tombstone. */
+  | { readonly type: 'gone' }
+  | Known
+
+export interface TaskHead extends NewTask {
+  readonly generation: number
+  /** `expired`: a tombstone is all that is left. */
+  readonly phase: Phase | 'expired'
+  /** There is none before the agent made a task of it. */
+  readonly status?: TaskStatus
+  /** The dialect of the last message in it. */
+  readonly dialect?: string
+  /** Milliseconds since 1970: when it was created, and when its status last changed. */
+  readonly created: number
+  readonly changed: number
+}
+
+/** A fold that was kept: everything up to and including `generation`. */
+export interface Snapshot extends NewTask {
+  readonly generation: number
+  readonly status?: TaskStatus
+  readonly artifacts: readonly Artifact[]
+  readonly history: readonly Message[]
+}
+
+export interface ListCursor {
+  readonly changed: number
+  readonly key: number
+}
+
+export interface ListQuery extends Scope {
+  readonly contextId?: string
+  readonly phase?: Phase
+  /** Milliseconds since 1970, inclusive. */
+  readonly changedSince?: number
+  /** The `next` of the page before. */
+  readonly cursor?: ListCursor
+  readonly limit: number
+}
+
+export interface HeadPage {
+  readonly heads: readonly TaskHead[]
+  readonly total: number
+  readonly next?: ListCursor
+}
+
+export interface HeldLease extends Lease {
+  readonly taskId: string
+}
+
+/** Tasks of an owner, of a context, or both. */
+export type Whose =
+  | { readonly owner: string; readonly contextId?: string }
+  | { readonly owner?: string; readonly contextId: string }
+
+export interface ErasedTask extends NewTask {
+  /** How many events of it were removed. */
+  readonly events: number
+  /** Webhooks of it that were removed in the same go, by a log that keeps them beside its tasks. */
+  readonly webhooks?: readonly { readonly owner: string; readonly id: string }[]
+}
+
 /**
  * The one source of truth about tasks: an append-only list of numbered events per task.
  *
@@ -58,146 +200,4 @@ export interface TaskLog {
   erase(whose: Whose, limit: number): Promise<readonly ErasedTask[]>
 
   close(): Promise<void>
-}
-
-/** How much one `read` answers at the most, so that a slow reader holds little. */
-export const readLimit = { events: 256, bytes: 256 * 1024 }
-
-export interface NewTask {
-  readonly taskId: string
-  readonly contextId: string
-  /** Whose task it is: see `ownerOf`. */
-  readonly owner: string
-}
-
-/** Whose tasks can be seen: those of one owner, and of whom a policy adds. */
-export interface Scope {
-  readonly owner: string
-  readonly also?: Others
-}
-
-export type Others = 'everyone' | { readonly owners?: readonly string[]; readonly tenants?: readonly string[] }
-
-/** Tasks of an owner, of a context, or both. */
-export type Whose =
-  | { readonly owner: string; readonly contextId?: string }
-  | { readonly owner?: string; readonly contextId: string }
-
-export interface ErasedTask extends NewTask {
-  /** How many events of it were removed. */
-  readonly events: number
-  /** Webhooks of it that were removed in the same go, by a log that keeps them beside its tasks. */
-  readonly webhooks?: readonly { readonly owner: string; readonly id: string }[]
-}
-
-export interface TaskHead extends NewTask {
-  readonly generation: number
-  /** `expired`: a tombstone is all that is left. */
-  readonly phase: Phase | 'expired'
-  /** There is none before the agent made a task of it. */
-  readonly status?: TaskStatus
-  /** The dialect of the last message in it. */
-  readonly dialect?: string
-  /** Milliseconds since 1970: when it was created, and when its status last changed. */
-  readonly created: number
-  readonly changed: number
-}
-
-/** A fold that was kept: everything up to and including `generation`. */
-export interface Snapshot extends NewTask {
-  readonly generation: number
-  readonly status?: TaskStatus
-  readonly artifacts: readonly Artifact[]
-  readonly history: readonly Message[]
-}
-
-export interface LeaseRequest {
-  /** Who wants it, for people who look into the store. */
-  readonly holder: string
-  /** Milliseconds. */
-  readonly ttl: number
-}
-
-export interface Lease {
-  /** Grows with every lease of this task; an append with an old one is refused. */
-  readonly fence: number
-}
-
-export interface HeldLease extends Lease {
-  readonly taskId: string
-}
-
-/** A key under which one caller's message is stored at most once. */
-export interface Claim {
-  readonly key: string
-  /** Tells the same request from another one. */
-  readonly digest: string
-}
-
-export interface Claimed {
-  readonly digest: string
-  readonly taskId: string
-  /** The generation of the message that was stored under the key. */
-  readonly generation: number
-}
-
-export interface CreateOptions {
-  readonly lease: LeaseRequest
-  /** Claimed for the task's owner, all of them or none. */
-  readonly claims?: readonly Claim[]
-}
-
-export interface AppendOptions {
-  /** The writer's fence. Without one only a caller's `message` and `cancel` may be appended. */
-  readonly fence?: number
-  /** Take the lease in the same step if it is free. */
-  readonly lease?: LeaseRequest
-  readonly claims?: readonly Claim[]
-}
-
-export type Created = { readonly type: 'stored'; readonly generation: number; readonly lease: Lease } | Known
-
-export type Appended =
-  | { readonly type: 'stored'; readonly generation: number; readonly lease?: Lease }
-  /** Somebody else appended first; the log is at `generation`. */
-  | { readonly type: 'behind'; readonly generation: number }
-  /** The lease belongs to somebody else by now. */
-  | { readonly type: 'fenced' }
-  /** There is no such task, or only its tombstone. */
-  | { readonly type: 'gone' }
-  | Known
-
-export interface Known {
-  readonly type: 'known'
-  readonly claimed: Claimed
-}
-
-export interface ListQuery extends Scope {
-  readonly contextId?: string
-  readonly phase?: Phase
-  /** Milliseconds since 1970, inclusive. */
-  readonly changedSince?: number
-  /** The `next` of the page before. */
-  readonly cursor?: ListCursor
-  readonly limit: number
-}
-
-export interface ListCursor {
-  readonly changed: number
-  readonly key: number
-}
-
-export interface HeadPage {
-  readonly heads: readonly TaskHead[]
-  readonly total: number
-  readonly next?: ListCursor
-}
-
-/** Whether what belongs to this owner can be seen. */
-export function isWithin({ owner, also }: Scope, asked: string): boolean {
-  if (asked === owner) return true
-  if (also === undefined) return false
-  if (also === 'everyone') return true
-  const { owners = [], tenants = [] } = also
-  return owners.includes(asked) || tenants.some((tenant) => asked.startsWith(tenantPrefix(tenant)))
 }

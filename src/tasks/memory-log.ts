@@ -18,27 +18,19 @@ import {
   type TaskHead,
   type TaskLog,
 } from './log.ts'
-import { advance, beginning, type Standing } from './task-head.ts'
+import { advanceHead, beginning, type HeadState } from './task-head.ts'
 
-/**
- * Memory is so fast that a busy writer would never let go of the event loop. After a burst of appends one of them
- * waits for the next turn of the loop, in which readers, sockets and timers get their share.
- */
-function createBreather(): () => Promise<void> | undefined {
-  const burst = 64
-  const nextTurn = globalThis.setImmediate ?? ((then: () => void) => setTimeout(then, 0))
-  let appends = 0
-  return () => {
-    if (++appends < burst) return undefined
-    appends = 0
-    return new Promise((resolve) => nextTurn(resolve))
-  }
+export interface MemoryLogOptions {
+  /** How many ended tasks are kept; beyond that the oldest become tombstones, and as many tombstones are kept. */
+  readonly keepEnded?: number
+  /** For tests. */
+  readonly clock?: Clock
 }
 
 export interface Entry {
   readonly task: NewTask
   readonly created: number
-  standing: Standing
+  standing: HeadState
   events: StoredEvent[]
   readonly claims: string[]
   snapshot?: Snapshot
@@ -50,130 +42,12 @@ export interface Entry {
   isHeld: boolean
 }
 
-export interface ShelfOptions {
-  /** How many ended tasks are kept, and as many tombstones. */
-  readonly keepEnded: number
-  readonly clock: Clock
-  /** Something of the task was stored. */
-  readonly onChange: (taskId: string) => void
-}
-
-export interface Shelf {
-  readonly tasks: Map<string, Entry>
-  /** In the order of their end: the oldest first. */
-  readonly ended: Set<Entry>
-  readonly tombstones: Set<Entry>
-  claim(entry: Entry, generation: number, made?: readonly Claim[]): void
-  /** Who has the first of these keys that somebody has. */
-  known(owner: string, wanted?: readonly Claim[]): Claimed | undefined
-  claimed(owner: string, key: string): Claimed | undefined
-  /** The generation of the last of them. */
-  store(entry: Entry, events: readonly TaskEvent[]): number
-  grant(entry: Entry, lease: LeaseRequest): Lease | undefined
-  /** Leaves only a tombstone of it. */
-  bury(entry: Entry): void
-  remove(entry: Entry): void
-}
-
-/** The tasks of a memory log, with who claimed which key, and room for so many that have ended. */
-function createShelf({ keepEnded, clock, onChange }: ShelfOptions): Shelf {
-  const tasks = new Map<string, Entry>()
-  const claims = new Map<string, Claimed>()
-  const ended = new Set<Entry>()
-  const tombstones = new Set<Entry>()
-  /** The oldest go many at a time: a set steps over every one that has left it before it comes to the first. */
-  const burst = Math.floor(keepEnded / 10)
-
-  function claim(entry: Entry, generation: number, made: readonly Claim[] = []) {
-    const { owner, taskId } = entry.task
-    for (const { key, digest } of made) {
-      const claimed = claimKey(owner, key)
-      claims.set(claimed, { digest, taskId, generation })
-      entry.claims.push(claimed)
-    }
-  }
-
-  function known(owner: string, wanted: readonly Claim[] = []): Claimed | undefined {
-    for (const { key } of wanted) {
-      const found = claims.get(claimKey(owner, key))
-      if (found) return found
-    }
-    return undefined
-  }
-
-  function store(entry: Entry, events: readonly TaskEvent[]): number {
-    for (const event of events) entry.events.push({ generation: entry.events.length + 1, event })
-    entry.standing = advance(entry.standing, events, clock.now)
-    if (isOver(entry)) retire(entry)
-    onChange(entry.task.taskId)
-    return entry.standing.generation
-  }
-
-  function retire(entry: Entry) {
-    entry.leaseUntil = undefined
-    ended.add(entry)
-    if (ended.size <= keepEnded + burst) return
-    for (const oldest of ended) {
-      if (ended.size <= keepEnded) break
-      bury(oldest)
-    }
-  }
-
-  function bury(entry: Entry) {
-    ended.delete(entry)
-    tombstones.add(entry)
-    entry.events = []
-    entry.snapshot = undefined
-    entry.standing = { ...entry.standing, phase: 'expired', status: undefined }
-    if (tombstones.size <= keepEnded + burst) return
-    for (const oldest of tombstones) {
-      if (tombstones.size <= keepEnded) break
-      remove(oldest)
-    }
-  }
-
-  function remove(entry: Entry) {
-    tombstones.delete(entry)
-    tasks.delete(entry.task.taskId)
-    for (const key of entry.claims) claims.delete(key)
-  }
-
-  function grant(entry: Entry, { ttl }: LeaseRequest): Lease | undefined {
-    const now = clock.now()
-    if (isOver(entry) || (entry.isHeld && entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
-    entry.fence++
-    entry.isHeld = true
-    entry.leaseUntil = now + ttl
-    return { fence: entry.fence }
-  }
-
-  return {
-    ...{ tasks, ended, tombstones, claim, known, store, grant, bury, remove },
-    claimed: (owner, key) => claims.get(claimKey(owner, key)),
-  }
-}
-
-function isOver({ standing: { phase } }: Entry): boolean {
-  return phase === 'expired' || isEnded(phase)
-}
-
-function claimKey(owner: string, key: string): string {
-  return `${owner.length} ${owner} ${key}`
-}
-
-export interface MemoryLogOptions {
-  /** How many ended tasks are kept; beyond that the oldest become tombstones, and as many tombstones are kept. */
-  readonly keepEnded?: number
-  /** For tests. */
-  readonly clock?: Clock
-}
-
 /** The reference log: for tests, and for agents whose tasks may die with their process. */
 export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: MemoryLogOptions = {}): TaskLog {
   const wakeups = createWakeups()
   const shelf = createShelf({ keepEnded, clock, onChange: (taskId) => wakeups.wake(taskId) })
   const { tasks, ended, tombstones, claim, known, store, grant, bury, remove } = shelf
-  const breathe = createBreather()
+  const breathe = createYielder()
   let lastKey = 0
 
   function append(entry: Entry, after: number, events: readonly TaskEvent[], options: AppendOptions): Appended {
@@ -332,6 +206,132 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
     async close() {
       wakeups.wakeAll()
     },
+  }
+}
+
+export interface ShelfOptions {
+  /** How many ended tasks are kept, and as many tombstones. */
+  readonly keepEnded: number
+  readonly clock: Clock
+  /** Something of the task was stored. */
+  readonly onChange: (taskId: string) => void
+}
+
+export interface TaskTable {
+  readonly tasks: Map<string, Entry>
+  /** In the order of their end: the oldest first. */
+  readonly ended: Set<Entry>
+  readonly tombstones: Set<Entry>
+  claim(entry: Entry, generation: number, made?: readonly Claim[]): void
+  /** Who has the first of these keys that somebody has. */
+  known(owner: string, wanted?: readonly Claim[]): Claimed | undefined
+  claimed(owner: string, key: string): Claimed | undefined
+  /** The generation of the last of them. */
+  store(entry: Entry, events: readonly TaskEvent[]): number
+  grant(entry: Entry, lease: LeaseRequest): Lease | undefined
+  /** Leaves only a tombstone of it. */
+  bury(entry: Entry): void
+  remove(entry: Entry): void
+}
+
+/** The tasks of a memory log, with who claimed which key, and room for so many that have ended. */
+function createShelf({ keepEnded, clock, onChange }: ShelfOptions): TaskTable {
+  const tasks = new Map<string, Entry>()
+  const claims = new Map<string, Claimed>()
+  const ended = new Set<Entry>()
+  const tombstones = new Set<Entry>()
+  /** The oldest go many at a time: a set steps over every one that has left it before it comes to the first. */
+  const burst = Math.floor(keepEnded / 10)
+
+  function claim(entry: Entry, generation: number, made: readonly Claim[] = []) {
+    const { owner, taskId } = entry.task
+    for (const { key, digest } of made) {
+      const claimed = claimKey(owner, key)
+      claims.set(claimed, { digest, taskId, generation })
+      entry.claims.push(claimed)
+    }
+  }
+
+  function known(owner: string, wanted: readonly Claim[] = []): Claimed | undefined {
+    for (const { key } of wanted) {
+      const found = claims.get(claimKey(owner, key))
+      if (found) return found
+    }
+    return undefined
+  }
+
+  function store(entry: Entry, events: readonly TaskEvent[]): number {
+    for (const event of events) entry.events.push({ generation: entry.events.length + 1, event })
+    entry.standing = advanceHead(entry.standing, events, clock.now)
+    if (isOver(entry)) retire(entry)
+    onChange(entry.task.taskId)
+    return entry.standing.generation
+  }
+
+  function retire(entry: Entry) {
+    entry.leaseUntil = undefined
+    ended.add(entry)
+    if (ended.size <= keepEnded + burst) return
+    for (const oldest of ended) {
+      if (ended.size <= keepEnded) break
+      bury(oldest)
+    }
+  }
+
+  function bury(entry: Entry) {
+    ended.delete(entry)
+    tombstones.add(entry)
+    entry.events = []
+    entry.snapshot = undefined
+    entry.standing = { ...entry.standing, phase: 'expired', status: undefined }
+    if (tombstones.size <= keepEnded + burst) return
+    for (const oldest of tombstones) {
+      if (tombstones.size <= keepEnded) break
+      remove(oldest)
+    }
+  }
+
+  function remove(entry: Entry) {
+    tombstones.delete(entry)
+    tasks.delete(entry.task.taskId)
+    for (const key of entry.claims) claims.delete(key)
+  }
+
+  function grant(entry: Entry, { ttl }: LeaseRequest): Lease | undefined {
+    const now = clock.now()
+    if (isOver(entry) || (entry.isHeld && entry.leaseUntil !== undefined && entry.leaseUntil > now)) return undefined
+    entry.fence++
+    entry.isHeld = true
+    entry.leaseUntil = now + ttl
+    return { fence: entry.fence }
+  }
+
+  return {
+    ...{ tasks, ended, tombstones, claim, known, store, grant, bury, remove },
+    claimed: (owner, key) => claims.get(claimKey(owner, key)),
+  }
+}
+
+function claimKey(owner: string, key: string): string {
+  return `${owner.length} ${owner} ${key}`
+}
+
+function isOver({ standing: { phase } }: Entry): boolean {
+  return phase === 'expired' || isEnded(phase)
+}
+
+/**
+ * Memory is so fast that a busy writer would never let go of the event loop. After a burst of appends one of them
+ * waits for the next turn of the loop, in which readers, sockets and timers get their share.
+ */
+function createYielder(): () => Promise<void> | undefined {
+  const burst = 64
+  const nextTurn = globalThis.setImmediate ?? ((then: () => void) => setTimeout(then, 0))
+  let appends = 0
+  return () => {
+    if (++appends < burst) return undefined
+    appends = 0
+    return new Promise((resolve) => nextTurn(resolve))
   }
 }
 

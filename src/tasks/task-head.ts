@@ -5,7 +5,7 @@ import { withoutMessage } from './fold.ts'
 import type { TaskHead } from './log.ts'
 
 /** The part of a head that events change. */
-export interface Standing {
+export interface HeadState {
   readonly generation: number
   readonly phase: TaskHead['phase']
   readonly status?: TaskStatus
@@ -14,7 +14,11 @@ export interface Standing {
 }
 
 /** Where a task stands after these events: what every log keeps beside them. */
-export function advance(standing: Standing, events: readonly TaskEvent[], now: () => number = Date.now): Standing {
+export function advanceHead(
+  standing: HeadState,
+  events: readonly TaskEvent[],
+  now: () => number = Date.now,
+): HeadState {
   let { phase, status, changed, dialect } = standing
   for (const event of events) {
     if (event.type === 'status') {
@@ -34,6 +38,6 @@ export function advance(standing: Standing, events: readonly TaskEvent[], now: (
 }
 
 /** Where a new exchange stands before its first event. */
-export function beginning(now: number): Standing {
+export function beginning(now: number): HeadState {
   return { generation: 0, phase: 'received' satisfies Phase, changed: now }
 }

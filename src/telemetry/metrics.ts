@@ -3,6 +3,18 @@ import { A2AError } from '../protocol/errors.ts'
 import type { Activity, Learned, Span, Telemetry } from '../protocol/telemetry.ts'
 import { createRegistry, type RegistryOptions } from './prometheus.ts'
 
+/** Others are made up by callers. */
+const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** What is asked for when the page is. */
+export interface Standing {
+  readonly runs: () => number
+  readonly queued: () => number
+  readonly webhooks: () => number
+}
+
+export type MetricsSettings = RegistryOptions & { readonly standing: Standing }
+
 /** What an agent does, in figures. */
 export interface Metrics {
   /** Counts what it is told. */
@@ -14,15 +26,6 @@ export interface Metrics {
   /** The page. */
   text(): string
 }
-
-/** What is asked for when the page is. */
-export interface Standing {
-  readonly runs: () => number
-  readonly queued: () => number
-  readonly webhooks: () => number
-}
-
-export type MetricsSettings = RegistryOptions & { readonly standing: Standing }
 
 export function createMetrics({ standing, ...options }: MetricsSettings): Metrics {
   const registry = createRegistry(options)
@@ -140,8 +143,15 @@ export function createMetrics({ standing, ...options }: MetricsSettings): Metric
   }
 }
 
-/** Others are made up by callers. */
-const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+function isStream({ operation }: { readonly operation: string }): boolean {
+  return operation === 'streamMessage' || operation === 'subscribeToTask'
+}
+
+/** `ok`, or a code of a closed list. */
+function outcomeOf(failure: unknown): string {
+  if (failure === undefined) return 'ok'
+  return failure instanceof A2AError ? failure.code : 'error'
+}
 
 class MeasuredSpan implements Span {
   readonly trace: Trace | undefined
@@ -178,14 +188,4 @@ class MeasuredSpan implements Span {
     this.#isOver = true
     this.#over(this.#activity, (performance.now() - this.#since) / 1000, failure, this.#state)
   }
-}
-
-function isStream({ operation }: { readonly operation: string }): boolean {
-  return operation === 'streamMessage' || operation === 'subscribeToTask'
-}
-
-/** `ok`, or a code of a closed list. */
-function outcomeOf(failure: unknown): string {
-  if (failure === undefined) return 'ok'
-  return failure instanceof A2AError ? failure.code : 'error'
 }

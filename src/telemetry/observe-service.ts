@@ -4,6 +4,11 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, Operation, Outcome, Service } from '../protocol/service.ts'
 import { type Activity, type Learned, observe, observeEach, type Span, type Telemetry } from '../protocol/telemetry.ts'
 
+/** For `connect(url, { watch: watchClient(telemetry) })`: every call is watched, and tells the agent its trace. */
+export function watchClient(telemetry: Telemetry): (service: Service, card: AgentCard) => Service {
+  return (service, { name }) => observed(service, telemetry, { side: 'client', agent: name })
+}
+
 export interface Observed {
   /** Whether it is ours, or one that we ask. */
   readonly side: 'server' | 'client'
@@ -59,10 +64,6 @@ export function observed(service: Service, telemetry: Telemetry, { side, agent }
   }
 }
 
-type StreamOperation = 'streamMessage' | 'subscribeToTask'
-type UnaryOperation = Exclude<Operation, StreamOperation>
-type OpenStream = (request: object, call: Call) => AsyncGenerator<StreamEvent>
-
 /** What comes of the call is below its span. A call off the wire has members that cannot be copied. */
 function served(call: Call, span: Span | undefined): Call {
   const { principal, signal, idempotencyKey, origin, extensions, activated, deadline, headers } = call
@@ -84,10 +85,22 @@ function asked(call: Call, span: Span | undefined): Call {
   return trace ? { ...call, trace, headers: { ...traceHeaders(trace), ...call.headers } } : call
 }
 
+type UnaryOperation = Exclude<Operation, StreamOperation>
+
+type StreamOperation = 'streamMessage' | 'subscribeToTask'
+
 function addressOf(request: object): Learned {
   const about = 'message' in request && isObject(request.message) ? request.message : request
   const { taskId, contextId } = about as { readonly taskId?: unknown; readonly contextId?: unknown }
   return { ...(isText(taskId) && { taskId }), ...(isText(contextId) && { contextId }) }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }
 
 function learnedFrom(operation: Operation, result: unknown): Learned {
@@ -117,15 +130,4 @@ function messageIds({ contextId }: { readonly contextId?: string | undefined }):
   return contextId === undefined ? {} : { contextId }
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
-}
-
-/** For `connect(url, { watch: watchClient(telemetry) })`: every call is watched, and tells the agent its trace. */
-export function watchClient(telemetry: Telemetry): (service: Service, card: AgentCard) => Service {
-  return (service, { name }) => observed(service, telemetry, { side: 'client', agent: name })
-}
+type OpenStream = (request: object, call: Call) => AsyncGenerator<StreamEvent>

@@ -15,6 +15,32 @@ import { A2AError } from '../protocol/errors.ts'
 import type { Operation } from '../protocol/service.ts'
 import type { Activity, Learned, Span, Telemetry } from '../protocol/telemetry.ts'
 
+/** What turns do: what of a turn is at work knows better where it stands. */
+const withinTurns: readonly Activity['type'][] = ['model', 'tool', 'call']
+
+const serverFaults: readonly string[] = ['internal', 'unavailable', 'timeout', 'tool-failed', 'invalid-agent-response']
+
+export interface OpenTelemetryOptions {
+  /** The one of the global provider by default, whenever that is set. */
+  readonly tracer?: Tracer
+  /** Whether every event of a task is a span of its own, from when it is told until it is stored. */
+  readonly events?: boolean
+}
+
+/** Spans for what agents do, by the draft conventions for generative AI. Without an SDK, traces are only passed on. */
+export function openTelemetry({ tracer, events = false }: OpenTelemetryOptions = {}): Telemetry {
+  return {
+    watchesEvents: events,
+    begin(activity, under) {
+      const { name, kind } = describe(activity)
+      const parent = contextOf(activity, under)
+      const used = tracer ?? trace.getTracer('parley-a2a')
+      const span = used.startSpan(name, { kind, attributes: attributesOf(activity) }, parent)
+      return new OpenSpan(span, parent, activity, under)
+    },
+  }
+}
+
 /**
  * What spans are called and what they tell: by OpenTelemetry's draft conventions for generative AI where these have a
  * word, and under `a2a.` otherwise. Neither what is said nor what tools are given is ever among it.
@@ -41,6 +67,29 @@ function describe(activity: Activity): { readonly name: string; readonly kind: S
     case 'mesh':
       return { name: `mesh ${activity.method}`, kind: activity.side === 'server' ? SpanKind.SERVER : SpanKind.CLIENT }
   }
+}
+
+/** As A2A 1.0 calls it: `SendMessage`. */
+function wireName(operation: Operation): string {
+  return `${operation.slice(0, 1).toUpperCase()}${operation.slice(1)}`
+}
+
+/** Below what is told, or else below what is at work. */
+function contextOf({ type }: Activity, under: Trace | undefined): Context {
+  const active = context.active()
+  if (!under) return active
+  const spanId = spanIdOf(under)
+  const current = trace.getSpanContext(active)
+  if (current?.spanId === spanId) return active
+  if (withinTurns.includes(type) && current?.traceId === traceIdOf(under)) return active
+  const { tracestate } = under
+  return trace.setSpanContext(active, {
+    traceId: traceIdOf(under),
+    spanId,
+    traceFlags: traceFlagsOf(under),
+    isRemote: true,
+    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
+  })
 }
 
 function attributesOf(activity: Activity): Attributes {
@@ -91,48 +140,8 @@ function attributesOf(activity: Activity): Attributes {
   }
 }
 
-function learnedAttributes(more: Learned): Attributes {
-  const { agent, taskId, contextId, state, status, inputTokens, outputTokens, finish } = more
-  return {
-    ...(agent !== undefined && { 'gen_ai.agent.name': agent }),
-    ...(taskId !== undefined && { 'a2a.task.id': taskId }),
-    ...(contextId !== undefined && { 'gen_ai.conversation.id': contextId }),
-    ...(state !== undefined && { 'a2a.task.state': state }),
-    ...(status !== undefined && { 'http.response.status_code': status }),
-    ...(inputTokens !== undefined && { 'gen_ai.usage.input_tokens': inputTokens }),
-    ...(outputTokens !== undefined && { 'gen_ai.usage.output_tokens': outputTokens }),
-    ...(finish !== undefined && { 'gen_ai.response.finish_reasons': [finish] }),
-  }
-}
-
 function taskAttributes({ taskId, contextId }: { readonly taskId: string; readonly contextId: string }): Attributes {
   return { 'a2a.task.id': taskId, 'gen_ai.conversation.id': contextId }
-}
-
-/** As A2A 1.0 calls it: `SendMessage`. */
-function wireName(operation: Operation): string {
-  return `${operation.slice(0, 1).toUpperCase()}${operation.slice(1)}`
-}
-
-export interface OpenTelemetryOptions {
-  /** The one of the global provider by default, whenever that is set. */
-  readonly tracer?: Tracer
-  /** Whether every event of a task is a span of its own, from when it is told until it is stored. */
-  readonly events?: boolean
-}
-
-/** Spans for what agents do, by the draft conventions for generative AI. Without an SDK, traces are only passed on. */
-export function openTelemetry({ tracer, events = false }: OpenTelemetryOptions = {}): Telemetry {
-  return {
-    watchesEvents: events,
-    begin(activity, under) {
-      const { name, kind } = describe(activity)
-      const parent = contextOf(activity, under)
-      const used = tracer ?? trace.getTracer('parley-a2a')
-      const span = used.startSpan(name, { kind, attributes: attributesOf(activity) }, parent)
-      return new OpenSpan(span, parent, activity, under)
-    },
-  }
 }
 
 class OpenSpan implements Span {
@@ -177,27 +186,6 @@ class OpenSpan implements Span {
   }
 }
 
-/** What turns do: what of a turn is at work knows better where it stands. */
-const withinTurns: readonly Activity['type'][] = ['model', 'tool', 'call']
-
-/** Below what is told, or else below what is at work. */
-function contextOf({ type }: Activity, under: Trace | undefined): Context {
-  const active = context.active()
-  if (!under) return active
-  const spanId = spanIdOf(under)
-  const current = trace.getSpanContext(active)
-  if (current?.spanId === spanId) return active
-  if (withinTurns.includes(type) && current?.traceId === traceIdOf(under)) return active
-  const { tracestate } = under
-  return trace.setSpanContext(active, {
-    traceId: traceIdOf(under),
-    spanId,
-    traceFlags: traceFlagsOf(under),
-    isRemote: true,
-    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
-  })
-}
-
 function traceOf(span: OtelSpan): Trace | undefined {
   const told = span.spanContext()
   if (!isSpanContextValid(told)) return undefined
@@ -213,7 +201,19 @@ function told(failure: unknown): { readonly type: string; readonly message: stri
   return { type: name ?? typeof failure, message: message ?? String(failure) }
 }
 
-const serverFaults: readonly string[] = ['internal', 'unavailable', 'timeout', 'tool-failed', 'invalid-agent-response']
+function learnedAttributes(more: Learned): Attributes {
+  const { agent, taskId, contextId, state, status, inputTokens, outputTokens, finish } = more
+  return {
+    ...(agent !== undefined && { 'gen_ai.agent.name': agent }),
+    ...(taskId !== undefined && { 'a2a.task.id': taskId }),
+    ...(contextId !== undefined && { 'gen_ai.conversation.id': contextId }),
+    ...(state !== undefined && { 'a2a.task.state': state }),
+    ...(status !== undefined && { 'http.response.status_code': status }),
+    ...(inputTokens !== undefined && { 'gen_ai.usage.input_tokens': inputTokens }),
+    ...(outputTokens !== undefined && { 'gen_ai.usage.output_tokens': outputTokens }),
+    ...(finish !== undefined && { 'gen_ai.response.finish_reasons': [finish] }),
+  }
+}
 
 function isCallers(failure: unknown): boolean {
   return failure instanceof A2AError && !serverFaults.includes(failure.code)

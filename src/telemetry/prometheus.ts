@@ -1,12 +1,13 @@
-/** Figures of this process, in the form that Prometheus reads (text format 0.0.4). */
-export interface Registry {
-  counter(name: string, help: string, labels?: readonly string[]): Counter
-  histogram(name: string, help: string, labels: readonly string[], buckets?: readonly number[]): Histogram
-  /** Asked for when the page is. */
-  gauge(name: string, help: string, read: () => number): void
-  /** One that goes up and down. */
-  level(name: string, help: string, labels?: readonly string[]): Counter
-  text(): string
+/** Seconds. */
+const usualBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+
+const other = 'other'
+
+export interface RegistryOptions {
+  /** How many series one figure may have. What comes beyond that is counted together, as `other`. */
+  readonly maxSeries?: number
+  /** On every series. */
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 export interface Counter {
@@ -17,15 +18,16 @@ export interface Histogram {
   observe(value: number, ...labels: readonly string[]): void
 }
 
-export interface RegistryOptions {
-  /** How many series one figure may have. What comes beyond that is counted together, as `other`. */
-  readonly maxSeries?: number
-  /** On every series. */
-  readonly labels?: Readonly<Record<string, string>>
+/** Figures of this process, in the form that Prometheus reads (text format 0.0.4). */
+export interface Registry {
+  counter(name: string, help: string, labels?: readonly string[]): Counter
+  histogram(name: string, help: string, labels: readonly string[], buckets?: readonly number[]): Histogram
+  /** Asked for when the page is. */
+  gauge(name: string, help: string, read: () => number): void
+  /** One that goes up and down. */
+  level(name: string, help: string, labels?: readonly string[]): Counter
+  text(): string
 }
-
-/** Seconds. */
-const usualBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
 export function createRegistry({ maxSeries = 200, labels: common = {} }: RegistryOptions = {}): Registry {
   const metrics = new Map<string, () => string>()
@@ -102,15 +104,13 @@ export function createRegistry({ maxSeries = 200, labels: common = {} }: Registr
   }
 }
 
-const other = 'other'
+function escapeHelp(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+}
 
 function labelText(labels: readonly (readonly [string, string])[]): string {
   if (labels.length === 0) return ''
   return `{${labels.map(([name, value]) => `${name}="${escapeValue(value)}"`).join(',')}}`
-}
-
-function escapeHelp(text: string): string {
-  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
 }
 
 function escapeValue(text: string): string {

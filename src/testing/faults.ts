@@ -1,12 +1,5 @@
 import type { Clock } from '../base/clock.ts'
 
-/** What goes wrong with one stream on its way. Events are counted from 1, in each stream anew. */
-export type Fault =
-  | CallFault
-  | { readonly type: 'cut' | 'end' | 'silence'; readonly after: number }
-  | { readonly type: 'drop' | 'duplicate' | 'reorder'; readonly event: number }
-  | { readonly type: 'delay'; readonly event: number; readonly milliseconds: number }
-
 /** What goes wrong with a call as a whole. */
 export interface CallFault {
   readonly type: 'refuse' | 'lose'
@@ -17,6 +10,13 @@ export const refuse = (): CallFault => ({ type: 'refuse' })
 
 /** The agent gets the request, but nothing comes back. */
 export const lose = (): CallFault => ({ type: 'lose' })
+
+/** What goes wrong with one stream on its way. Events are counted from 1, in each stream anew. */
+export type Fault =
+  | CallFault
+  | { readonly type: 'cut' | 'end' | 'silence'; readonly after: number }
+  | { readonly type: 'drop' | 'duplicate' | 'reorder'; readonly event: number }
+  | { readonly type: 'delay'; readonly event: number; readonly milliseconds: number }
 
 /** The connection breaks after so many events. */
 export const cut = (after: number): Fault => ({ type: 'cut', after })
@@ -67,6 +67,10 @@ export function spoil(
   )
 }
 
+export function connectionFailure(code: 'ECONNRESET' | 'ECONNREFUSED'): Error {
+  return Object.assign(new TypeError('fetch failed'), { code })
+}
+
 async function* spoiled(texts: AsyncIterable<string>, faults: readonly Fault[], clock: Clock): AsyncGenerator<string> {
   let count = 0
   let held = ''
@@ -87,6 +91,14 @@ async function* spoiled(texts: AsyncIterable<string>, faults: readonly Fault[], 
     if (await isOver(faults, count)) return
   }
   if (held !== '') yield held
+}
+
+/** Whether the stream ends after so many events. It may also break, or never say anything again. */
+async function isOver(faults: readonly Fault[], count: number): Promise<boolean> {
+  const fault = faults.find((each) => 'after' in each && each.after === count)
+  if (fault?.type === 'cut') throw connectionFailure('ECONNRESET')
+  if (fault?.type === 'silence') await new Promise(() => {})
+  return fault !== undefined
 }
 
 /** What comes in place of an event; undefined if it comes after the next one. */
@@ -115,18 +127,6 @@ async function toldInstead(
     }
   }
   return told
-}
-
-/** Whether the stream ends after so many events. It may also break, or never say anything again. */
-async function isOver(faults: readonly Fault[], count: number): Promise<boolean> {
-  const fault = faults.find((each) => 'after' in each && each.after === count)
-  if (fault?.type === 'cut') throw connectionFailure('ECONNRESET')
-  if (fault?.type === 'silence') await new Promise(() => {})
-  return fault !== undefined
-}
-
-export function connectionFailure(code: 'ECONNRESET' | 'ECONNREFUSED'): Error {
-  return Object.assign(new TypeError('fetch failed'), { code })
 }
 
 /** Event by event, each with the empty line that ends it. */

@@ -62,7 +62,7 @@ describe('a pair', () => {
   it('speaks any dialect over any binding', async () => {
     await using opened = await pair(writing, { connect: { dialects: ['v0.3'], bindings: ['HTTP+JSON'] } })
     expect((await opened.client.send('go')).text).toBe('abcdef')
-    expect(opened.client.explain().door).toMatchObject({ dialect: 'v0.3', binding: 'HTTP+JSON' })
+    expect(opened.client.explain().endpoint).toMatchObject({ dialect: 'v0.3', binding: 'HTTP+JSON' })
   })
 
   it('tries calls again that fail on the wire, if that is safe', async () => {

@@ -11,6 +11,9 @@ import type { Fault } from './faults.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 import { createWire, type Wire } from './wire.ts'
 
+/** What an agent throws reaches the test as a failed task. */
+const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
 export interface PairOptions {
   /** Leases, heartbeats, deadlines, pauses and retention go by it, on both sides. */
   readonly clock?: VirtualClock
@@ -55,6 +58,3 @@ export async function pair(agent: Agent, options: PairOptions = {}): Promise<Pai
   await preload()
   return { client: await open(), wire, connect: open, close, [Symbol.asyncDispose]: close }
 }
-
-/** What an agent throws reaches the test as a failed task. */
-const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,5 +1,17 @@
 import type { Clock, Timer } from '../base/clock.ts'
 
+/** How many turns of the event loop it takes until everything that needs no time has happened. */
+const turns = 50
+
+/** Milliseconds of real time that what is done by other threads, such as a digest, may take before time goes on. */
+const breath = 10
+
+/** So many steps of time are taken with care: deadlines lie within them. Who waits for days would wait long otherwise. */
+const careful = 30
+
+/** Milliseconds of real time after which nothing is believed to happen any more. */
+const patience = 10_000
+
 /** Time that passes only when a test says so. */
 export interface VirtualClock extends Clock {
   /** Lets so many milliseconds pass: what waits for a moment within them happens at it, in order. */
@@ -7,24 +19,6 @@ export interface VirtualClock extends Clock {
   /** Lets time pass as fast as it can until this settles. */
   run<T>(promise: Promise<T>): Promise<T>
 }
-
-interface Waiting {
-  at: number
-  readonly act: () => void
-  /** Of what comes again and again. */
-  readonly every?: number
-}
-
-/** How many turns of the event loop it takes until everything that needs no time has happened. */
-const turns = 50
-
-/** Milliseconds of real time that what is done by other threads, such as a digest, may take before time goes on. */
-const breath = 10
-/** So many steps of time are taken with care: deadlines lie within them. Who waits for days would wait long otherwise. */
-const careful = 30
-
-/** Milliseconds of real time after which nothing is believed to happen any more. */
-const patience = 10_000
 
 /** It begins now, or at the moment that is given in milliseconds since 1970. */
 export function createClock(start: number = Date.now()): VirtualClock {
@@ -83,6 +77,13 @@ export function createClock(start: number = Date.now()): VirtualClock {
       return await promise
     },
   }
+}
+
+interface Waiting {
+  at: number
+  readonly act: () => void
+  /** Of what comes again and again. */
+  readonly every?: number
 }
 
 async function settle(atLeast = 0): Promise<void> {

@@ -2,6 +2,12 @@ import type { Clock } from '../base/clock.ts'
 import type { Handler } from '../server/handler.ts'
 import { type CallFault, connectionFailure, type Fault, spoil } from './faults.ts'
 
+export interface WireOptions {
+  readonly clock: Clock
+  /** What goes wrong with each stream, the first one first; with those beyond nothing does. */
+  readonly faults: readonly (Fault | readonly Fault[])[]
+}
+
 /** What is between a client and its agent. */
 export interface Wire {
   readonly fetch: Handler['fetch']
@@ -11,12 +17,6 @@ export interface Wire {
   fail(...faults: readonly CallFault[]): void
   /** The next stream goes wrong in all these ways. */
   spoil(...faults: readonly Fault[]): void
-}
-
-export interface WireOptions {
-  readonly clock: Clock
-  /** What goes wrong with each stream, the first one first; with those beyond nothing does. */
-  readonly faults: readonly (Fault | readonly Fault[])[]
 }
 
 export function createWire({ fetch }: Pick<Handler, 'fetch'>, { clock, faults }: WireOptions): Wire {

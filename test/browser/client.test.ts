@@ -61,7 +61,7 @@ async function stream(page: Page, play: Play) {
       if (event.type === 'artifact') told.push(...event.artifact.parts.map((part) => ('text' in part ? part.text : '')))
       if (event.type === 'artifact' || event.type === 'status') generations.push(event.generation)
     }
-    return { told: told.filter((text) => text !== ''), generations, notices, door: client.explain().door }
+    return { told: told.filter((text) => text !== ''), generations, notices, door: client.explain().endpoint }
   }, play)
 }
 

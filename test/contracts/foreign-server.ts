@@ -53,7 +53,7 @@ export function foreignServerContract(server: ForeignServer): void {
     const client = await open()
     expect(client.card).toMatchObject({ name: 'Ada', skills: [{ id: 'count' }] })
     expect(await client.send('hello')).toMatchObject({ type: 'message', text: 'hi' })
-    expect(client.explain().door).toMatchObject(door)
+    expect(client.explain().endpoint).toMatchObject(door)
   })
 
   it('reads with what a page has at first what is told of a task', async () => {

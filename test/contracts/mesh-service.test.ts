@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { agent, type Run } from '../../src/agent/agent.ts'
+import { type AgentFunction, agent } from '../../src/agent/agent.ts'
 import { MeshError, type MeshLink } from '../../src/entries/mesh.ts'
 import { meshService } from '../../src/entries/mesh-bridge.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
@@ -16,7 +16,7 @@ const fast = { minDelay: 5, maxDelay: 20 }
 
 const contract: ServiceContract = {
   ended: 'unsupported-operation',
-  async open(run: Run) {
+  async open(run: AgentFunction) {
     const handler = createHandler(agent({ name: 'Test' }, run), { auth: forAll, logger: quiet, cancelGrace: 50 })
     onTestFinished(() => handler.drain(0))
     const { link } = await bridged({ service: handler.service })

@@ -1,5 +1,5 @@
 import { describe, onTestFinished } from 'vitest'
-import { agent, type Run } from '../../src/agent/agent.ts'
+import { type AgentFunction, agent } from '../../src/agent/agent.ts'
 import { connect } from '../../src/client/connect.ts'
 import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
 import { grpc } from '../../src/node/grpc-client.ts'
@@ -11,7 +11,7 @@ import { serviceContract } from './service.ts'
 
 /** A client of one dialect and one binding, without a socket between it and the agent. */
 function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
-  return async (run: Run) => {
+  return async (run: AgentFunction) => {
     const handler = createHandler(agent({ name: 'Test' }, run), { auth: forAll, logger: quiet, cancelGrace: 50 })
     onTestFinished(() => handler.drain(0))
     const { service } = await connect(handler, { dialects: [dialect], bindings: [binding] })
@@ -21,7 +21,7 @@ function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
 
 /** The same over gRPC, which needs a port. */
 function overGrpc(dialect: DialectName): ServiceContract['open'] {
-  return async (run: Run) => {
+  return async (run: AgentFunction) => {
     const { server } = await served(run, { grpc: true })
     const transport = grpc({ loopback: 'allow' })
     onTestFinished(() => transport.close())

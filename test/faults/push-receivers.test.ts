@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Run } from '../../src/agent/agent.ts'
+import type { AgentFunction } from '../../src/agent/agent.ts'
 import type { ServePushOptions } from '../../src/serve-options.ts'
 import { collect, until } from '../support/house.ts'
 import { served } from '../support/served.ts'
@@ -9,14 +9,14 @@ const retry = { attempts: 5, first: 20, longest: 100 }
 const ok: Answer = (_, response) => response.writeHead(204).end()
 
 /** A task of four events that are told: of the generations 2 to 5. */
-const work: Run = async (turn) => {
+const work: AgentFunction = async (turn) => {
   await turn.status('working', 'on it')
   for (const text of ['a', 'b']) await turn.artifact(text).write(text)
   return 'done'
 }
 const told = [2, 3, 4, 5]
 
-async function pushing(push: ServePushOptions = {}, run: Run = work) {
+async function pushing(push: ServePushOptions = {}, run: AgentFunction = work) {
   const { wire, server } = await served(run, { push: { retry, timeout: 300, ...push } })
   const { push: control } = server
   if (!control) throw new Error('it should push')

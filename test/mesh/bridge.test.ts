@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { agent, type SkillProfile } from '../../src/agent/agent.ts'
-import type { Run, Work } from '../../src/agent/agent-function.ts'
+import type { AgentFunction, AgentImplementation } from '../../src/agent/agent-function.ts'
 import { skill } from '../../src/agent/skill.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import { createMeshPeer, MeshRefusal } from '../../src/entries/mesh.ts'
@@ -16,7 +16,7 @@ type Options = Partial<HandlerOptions> & { readonly skills?: readonly SkillProfi
 
 /** An agent behind a peer of the mesh, and two who know it. */
 async function bridge(
-  work: Work | undefined,
+  work: AgentImplementation | undefined,
   { skills = [], ...options }: Options = {},
   more: BridgeOptions = {},
 ): Promise<Bridged> {
@@ -35,7 +35,7 @@ async function taskIn(answer: Promise<JsonObject>) {
   return task as { readonly id: string; readonly contextId: string; readonly status: { readonly state: string } }
 }
 
-const echo: Run = ({ text }) => `You said: ${text}`
+const echo: AgentFunction = ({ text }) => `You said: ${text}`
 
 describe('a peer of the mesh that asks an agent of A2A', () => {
   it('gets its message, as A2A 1.0 has it', async () => {

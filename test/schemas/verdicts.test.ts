@@ -24,7 +24,7 @@ describe('the examples of the schema package', () => {
 
   it.each(versions)('are judged by the forms of the mesh as they should be in version %s', (version) => {
     const forms = envelopeForms({ version })
-    const fits = (message: unknown) => forms.get(Object(message).message_type)?.fault(message) === undefined
+    const fits = (message: unknown) => forms.get(Object(message).message_type)?.check(message) === undefined
     // How deep a message is, is looked at before it is parsed.
     const said = examples.filter(({ text }) => depthOf(JSON.parse(text)) <= 64)
     const isKnown = (text: string) => forms.has(Object(JSON.parse(text)).message_type)

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { onTestFinished } from 'vitest'
-import { agent, type Run } from '../../src/agent/agent.ts'
+import { type AgentFunction, agent } from '../../src/agent/agent.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import { toListener } from '../../src/node/listener.ts'
 import { createHandler } from '../../src/server/handler.ts'
@@ -15,7 +15,7 @@ export interface Gate {
   /** Whether the card is behind the gate, too. */
   readonly isCardGated?: boolean
   readonly binding?: 'JSONRPC' | 'HTTP+JSON'
-  readonly run?: Run
+  readonly run?: AgentFunction
 }
 
 export interface GatedAgent {

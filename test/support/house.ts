@@ -1,5 +1,5 @@
 import { agent } from '../../src/agent/agent.ts'
-import type { Work } from '../../src/agent/agent-function.ts'
+import type { AgentImplementation } from '../../src/agent/agent-function.ts'
 import type { Logger } from '../../src/base/logger.ts'
 import { anonymous, type Message } from '../../src/protocol/model.ts'
 import type { Call, Outcome, SendRequest, Service } from '../../src/protocol/service.ts'
@@ -18,7 +18,7 @@ export interface House extends Runtime {
 }
 
 /** An agent over a log, without a wire. */
-export function houseOf(run: Work, options: Partial<RuntimeOptions> = {}): House {
+export function houseOf(run: AgentImplementation, options: Partial<RuntimeOptions> = {}): House {
   const log = options.log ?? createMemoryLog()
   const runtime = createRuntime({ agent: agent({ name: 'Test' }, run), logger: quiet, ...options, log })
   return { ...runtime, log }

@@ -1,11 +1,11 @@
 import { createConnect, overHttp } from '../../src/client/connect.ts'
 import { allClients, readOlderCard } from '../../src/dialects/client-dialects.ts'
-import type { KnownDialect } from '../../src/dialects/dialect.ts'
+import type { DialectInfo } from '../../src/dialects/dialect.ts'
 import { loaded } from '../../src/protocol/lazy-import.ts'
 
 const gone = () => loaded<never>('read the answer', Promise.reject(new TypeError('offline')), 'unread')
 
-function light({ load, ...known }: KnownDialect): KnownDialect {
+function light({ load, ...known }: DialectInfo): DialectInfo {
   return { ...known, load: async () => ({ ...(await load()), lenient: gone }) }
 }
 

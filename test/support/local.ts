@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest'
-import { agent, type Run } from '../../src/agent/agent.ts'
+import { type AgentFunction, agent } from '../../src/agent/agent.ts'
 import { createHandler, type Handler, type HandlerOptions } from '../../src/server/handler.ts'
 import { forAll, quiet } from './house.ts'
 
 /** An agent in this process, gone after the test. */
-export function local(run: Run, options: Partial<HandlerOptions> = {}): Handler {
+export function local(run: AgentFunction, options: Partial<HandlerOptions> = {}): Handler {
   const handler = createHandler(agent({ name: 'Test' }, run), {
     auth: forAll,
     logger: quiet,

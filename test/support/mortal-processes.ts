@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import type { Work } from '../../src/agent/agent-function.ts'
+import type { AgentImplementation } from '../../src/agent/agent-function.ts'
 import type { Task } from '../../src/protocol/model.ts'
 import type { Service } from '../../src/protocol/service.ts'
 import type { RuntimeOptions } from '../../src/runtime/options.ts'
@@ -14,7 +14,7 @@ export function processes(options: Partial<RuntimeOptions> = {}) {
   const log: TaskLog = createMemoryLog()
   return {
     log,
-    start(run: Work) {
+    start(run: AgentImplementation) {
       const { log: own, kill } = mortal(log)
       const { service } = houseOf(run, { log: own, leaseTtl: 60, cancelGrace: 20, recovery: 'resume', ...options })
       onTestFinished(kill)

@@ -1,8 +1,8 @@
-import type { Shape } from '../../src/schema/schema.ts'
+import type { Schema } from '../../src/schema/schema.ts'
 import { Violation } from '../../src/schema/schema.ts'
 
 /** What is wrong with the value, and where. */
-export function problemOf(shape: Shape<unknown>, value: unknown): string {
+export function problemOf(shape: Schema<unknown>, value: unknown): string {
   try {
     shape.read(value)
   } catch (error) {

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../src/base/json.ts'
-import type { Member, Shape } from '../../src/schema/schema.ts'
+import type { Member, Schema } from '../../src/schema/schema.ts'
 
 /** A shape, or a schema that was made of one. */
-export type Described = Pick<Shape<unknown>, 'form'> | { readonly schema: JsonObject }
+export type Described = Pick<Schema<unknown>, 'form'> | { readonly schema: JsonObject }
 
 /** The JSON Schema of what we write in a shape. */
 export function schemaOf(described: Described): JsonObject {

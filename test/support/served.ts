@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest'
 import { type AgentProfile, agent } from '../../src/agent/agent.ts'
-import type { Work } from '../../src/agent/agent-function.ts'
+import type { AgentImplementation } from '../../src/agent/agent-function.ts'
 import { serve } from '../../src/serve.ts'
 import type { ServeOptions, Server } from '../../src/serve-options.ts'
 import { quiet } from './house.ts'
@@ -16,7 +16,7 @@ export type ServedOptions = ServeOptions & { readonly profile?: AgentProfile }
 
 /** An agent on a port of this machine, with a durable log in a folder of its own; closed after the test. */
 export async function served(
-  run: Work | undefined,
+  run: AgentImplementation | undefined,
   { profile = { name: 'Test' }, ...options }: ServedOptions = {},
 ): Promise<Served> {
   const directory = await temporaryDirectory()

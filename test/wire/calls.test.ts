@@ -4,9 +4,9 @@ import { connect } from '../../src/entries/client.ts'
 import { apiKey as ownKey } from '../../src/entries/client-auth.ts'
 import {
   agent,
+  type CallSpec,
   createHandler,
   type LocalAgent,
-  type PlannedCall,
   type ServeOptions,
   serve,
 } from '../../src/entries/index.ts'
@@ -200,7 +200,7 @@ describe('several calls at once', () => {
         return text
       }),
     )
-    const calls = agents.map((each): PlannedCall => [each, 'go'])
+    const calls = agents.map((each): CallSpec => [each, 'go'])
     return {
       calls,
       atWork,

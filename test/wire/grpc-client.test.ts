@@ -69,21 +69,21 @@ describe('a client over gRPC', () => {
     const client = await connect(server.url, { bindings: [grpcTransport()] })
     expect((await client.send('hello')).text).toBe('hi')
     const door = { binding: 'GRPC', dialect: 'v1.0', url: `http://127.0.0.1:${server.port}` }
-    expect(client.explain().door).toEqual(door)
+    expect(client.explain().endpoint).toEqual(door)
   })
 
   it('takes the older service where there is no newer one', async () => {
     const { server } = await served(tell, { grpc: true, dialects: ['v0.3-proto'] })
     const client = await at(`127.0.0.1:${server.port}`)
     expect((await client.send('hello')).text).toBe('hi')
-    expect(client.explain().door?.dialect).toBe('v0.3-proto')
+    expect(client.explain().endpoint?.dialect).toBe('v0.3-proto')
   })
 
   it('is one of several ways', async () => {
     const { server } = await served(tell, { grpc: true })
     const client = await connect(server.url, { bindings: ['HTTP+JSON', grpcTransport()], dialects: ['v1.0'] })
     await client.send('hello')
-    expect(client.explain().door?.binding).toBe('HTTP+JSON')
+    expect(client.explain().endpoint?.binding).toBe('HTTP+JSON')
   })
 
   it('speaks TLS, and trusts whom it is told to', async () => {

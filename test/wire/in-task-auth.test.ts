@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest'
-import type { Run } from '../../src/agent/agent.ts'
+import type { AgentFunction } from '../../src/agent/agent.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect, credentialsPart, data } from '../../src/entries/client.ts'
 import { apiKey as ownKey } from '../../src/entries/client-auth.ts'
@@ -12,7 +12,7 @@ import { begin, processes, textIn } from '../support/mortal-processes.ts'
 
 const secret = 'ghp-0123456789abcdef'
 
-const needing: Run = async (turn) => {
+const needing: AgentFunction = async (turn) => {
   const {
     scheme,
     by,
@@ -110,7 +110,7 @@ it('waits across a restart, and has nothing of what was given before it', async 
   const seen: string[] = []
   const reached = gate()
   const code =
-    (after: () => unknown): Run =>
+    (after: () => unknown): AgentFunction =>
     async (turn) => {
       const given = await turn.requireAuth('github')
       await turn.step('use', () => void seen.push(given.secret()))
@@ -207,7 +207,7 @@ it('passes credentials down also in a durable turn that was resumed', async () =
       return `Pushed with ${given.secret().length} characters`
     }),
   )
-  const code: Run = async (turn) => (await turn.call(bottom, 'push')).text
+  const code: AgentFunction = async (turn) => (await turn.call(bottom, 'push')).text
   const first = start(code)
   const taskId = await begin(first)
   const isPaused = async () => (await first.service.getTask({ taskId }, callOf())).status.state === 'auth-required'

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Work } from '../../src/agent/agent-function.ts'
+import type { AgentImplementation } from '../../src/agent/agent-function.ts'
 import { custom } from '../../src/entries/auth.ts'
 import { createPostgresLimits, createPostgresLog } from '../../src/entries/postgres.ts'
 import type { Allowance, LimitOptions } from '../../src/limits/limits.ts'
@@ -49,7 +49,7 @@ const places: Readonly<
   'two replicas on PostgreSQL': openReplicas,
 }
 
-async function replica(run: Work, options: ServedOptions): Promise<string> {
+async function replica(run: AgentImplementation, options: ServedOptions): Promise<string> {
   const profile = { name: 'Test', skills: ['dear', 'cheap'].map((id) => ({ id, name: id })) }
   return (await served(run, { auth, profile, taskAfter: 0, ...options })).server.url
 }
@@ -180,7 +180,7 @@ describe('a skill is counted, whoever does not name it', () => {
   })
 
   it('because its task was begun for it', async () => {
-    const run: Work = async (turn) => turn.requireInput('more?')
+    const run: AgentImplementation = async (turn) => turn.requireInput('more?')
     const url = await replica(run, { limits: { perSkill: { dear } } })
     const { taskId } = await statusOf(url, { metadata: { skillId: 'dear' } })
     expect(taskId).toBeDefined()

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { Run } from '../../src/agent/agent.ts'
+import type { AgentFunction } from '../../src/agent/agent.ts'
 import { keyRing, newSigningKey } from '../../src/auth/key-ring.ts'
 import type { ConnectOptions } from '../../src/client/options.ts'
 import { connect } from '../../src/entries/client.node.ts'
@@ -13,7 +13,7 @@ import { until } from '../support/house.ts'
 import { portOf } from '../support/http-server.ts'
 import { served } from '../support/served.ts'
 
-const work: Run = async (turn) => {
+const work: AgentFunction = async (turn) => {
   await turn.status('working', 'on it')
   for (const text of ['a', 'b']) await turn.artifact(text).write(text)
   return 'done'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Run } from '../../src/agent/agent.ts'
+import type { AgentFunction } from '../../src/agent/agent.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import type { ServePushOptions } from '../../src/serve-options.ts'
 import { collect, until } from '../support/house.ts'
@@ -10,7 +10,7 @@ const outside = { address: '93.184.215.14', family: 4 }
 const inside = { address: '10.0.0.7', family: 4 }
 
 async function pushing(push: ServePushOptions) {
-  const work: Run = async (turn) => {
+  const work: AgentFunction = async (turn) => {
     await turn.status('working')
     return 'done'
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import type { Work } from '../../src/agent/agent-function.ts'
+import type { AgentImplementation } from '../../src/agent/agent-function.ts'
 import type { Turn } from '../../src/agent/turn.ts'
 import type { JsonObject } from '../../src/base/json.ts'
 import type { Logger } from '../../src/base/logger.ts'
@@ -61,7 +61,7 @@ function indiscreet() {
 }
 
 interface Case {
-  readonly work: Work
+  readonly work: AgentImplementation
   readonly recovery?: 'resume'
   /** What the caller answers, one after the other. */
   readonly answers: readonly ('password' | 'pin')[]

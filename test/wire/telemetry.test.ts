@@ -2,7 +2,7 @@ import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { type Agent, type AgentProfile, agent } from '../../src/agent/agent.ts'
-import type { Work } from '../../src/agent/agent-function.ts'
+import type { AgentImplementation } from '../../src/agent/agent-function.ts'
 import { connect } from '../../src/entries/client.ts'
 import { clientTool, createAgentLoop, localTool, remoteAgent } from '../../src/entries/loop.ts'
 import { openTelemetry, watchClient } from '../../src/entries/telemetry.ts'
@@ -29,7 +29,7 @@ async function start(made: Agent, options: ServeOptions): Promise<Server> {
   return server
 }
 
-async function served(profile: AgentProfile, work: Work, options: ServeOptions = {}): Promise<Server> {
+async function served(profile: AgentProfile, work: AgentImplementation, options: ServeOptions = {}): Promise<Server> {
   return await start(agent(profile, work), { directory: await temporaryDirectory(), ...options })
 }
 
@@ -286,7 +286,7 @@ it('a stream is a span until it ends, or its reader leaves', async () => {
 it('a secret that a turn was told is in no span, also if the turn fails with it', async () => {
   const { all, one } = spans()
   const events = { telemetry: openTelemetry({ events: true }) }
-  const work: Work = async (turn) => {
+  const work: AgentImplementation = async (turn) => {
     const { text } = await turn.ask('Your password?', { sensitive: true })
     throw new Error(`${text} is wrong`)
   }

@@ -2,9 +2,6 @@ import { type CryptoKey, FlattenedSign, type JWK } from 'jose'
 import type { JsonObject } from '../../base/json.ts'
 import { cleanedForm, isOf1_0, pythonForm, schemelessForm, specifiedForm, wholeForm } from './canonical-card.ts'
 
-/** A JSON Web Signature without its payload, as it is in a card. */
-export type DetachedSignature = Readonly<Record<'protected' | 'signature', string>>
-
 export type SignatureAlgorithm = 'ES256' | 'ES384' | 'RS256' | 'PS256' | 'EdDSA'
 
 /** A private key, and by what name others find the public one. */
@@ -16,17 +13,14 @@ export interface CardKey {
   readonly jku?: string
 }
 
-/**
- * Marks signatures that are only for verifiers of the official SDKs, whose forms do not cover all of a card. Ours takes
- * the other one of the same key, so that nobody can change what these leave open.
- */
-export const partialMark = 'a2a-partial'
-
 /** The card with a signature by each key: during a rotation by the old and the new one. */
 export async function signCard(card: JsonObject, keys: CardKey | readonly CardKey[]): Promise<JsonObject> {
   const { signatures: _, ...bare } = card
   return { ...bare, signatures: await cardSignatures(bare, keys) }
 }
+
+/** A JSON Web Signature without its payload, as it is in a card. */
+export type DetachedSignature = Readonly<Record<'protected' | 'signature', string>>
 
 /** Only the signatures of a card, for whoever puts it together. */
 export async function cardSignatures(
@@ -38,6 +32,12 @@ export async function cardSignatures(
   if (whole === undefined) return []
   return await Promise.all(all.flatMap((key) => [sign(whole, key), ...partial.map((text) => sign(text, key, true))]))
 }
+
+/**
+ * Marks signatures that are only for verifiers of the official SDKs, whose forms do not cover all of a card. Ours takes
+ * the other one of the same key, so that nobody can change what these leave open.
+ */
+export const partialMark = 'a2a-partial'
 
 /** The first covers all of the card. One that also says what older versions read is signed as it is. */
 function formsFor(card: JsonObject) {

@@ -23,13 +23,12 @@ import {
 } from './canonical-card.ts'
 import { partialMark, type SignatureAlgorithm } from './sign-card.ts'
 
-/** Gives the keys that may have made a signature. */
-export type KnownKeys = (header: JWSHeaderParameters, jws: FlattenedJWSInput) => Promise<readonly (CryptoKey | JWK)[]>
+const maxBytes = 2 ** 18
 
-/** Those that were handed over. One without a name may be any. */
-function pinnedKeys(keys: readonly JWK[]): KnownKeys {
-  return async ({ kid }) => keys.filter((key) => key.kid === undefined || key.kid === kid)
-}
+const maxSets = 64
+
+/** So many are looked at. */
+const maxSignatures = 16
 
 export interface RemoteKeysOptions {
   readonly fetch: Fetch
@@ -41,7 +40,51 @@ export interface RemoteKeysOptions {
   readonly timeout?: number
 }
 
-const maxBytes = 2 ** 18
+export interface CardVerifierOptions extends Partial<RemoteKeysOptions> {
+  /** Public keys that are known beforehand. */
+  readonly keys?: readonly JWK[]
+  /** The address of a JWK Set that is trusted. */
+  readonly jwks?: string
+  /** Origins whose JWK Sets are trusted if a signature names one (`jku`). None by default. */
+  readonly trustedOrigins?: readonly string[]
+  readonly algorithms?: readonly SignatureAlgorithm[]
+  /** The global one by default. Where others choose addresses, a guarded one is better. */
+  readonly fetch?: Fetch
+}
+
+/** Throws unless somebody who is trusted has signed the card; gives what of it is signed, for nothing else is believed. */
+export type CardVerifier = (card: JsonObject) => Promise<JsonObject>
+
+/** Gives the keys that may have made a signature. */
+export type KnownKeys = (header: JWSHeaderParameters, jws: FlattenedJWSInput) => Promise<readonly (CryptoKey | JWK)[]>
+
+export function cardVerifier(options: CardVerifierOptions): CardVerifier {
+  const { algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'], fetch = globalThis.fetch } = options
+  const remote = { ...options, fetch }
+  const sources: readonly KnownKeys[] = [
+    ...(options.keys ? [pinnedKeys(options.keys)] : []),
+    ...(options.jwks === undefined ? [] : [remoteKeys(options.jwks, remote)]),
+    ...(options.trustedOrigins ? [namedKeys(options.trustedOrigins, remote)] : []),
+  ]
+  if (sources.length === 0) throw new TypeError('cardVerifier: keys, jwks or trustedOrigins must say whom to trust')
+
+  return async (card) => {
+    const signatures = signaturesOf(card)
+    const forms = formsOf(card)
+    const problems: string[] = []
+    for (const signature of signatures) {
+      const outcome = await check(signature, forms, sources, [...algorithms])
+      if (typeof outcome !== 'string') return { ...outcome.covered, signatures: card.signatures ?? [] }
+      problems.push(outcome)
+    }
+    throw new Error(`none of its signatures is valid: ${problems.join('; ')}`)
+  }
+}
+
+/** Those that were handed over. One without a name may be any. */
+function pinnedKeys(keys: readonly JWK[]): KnownKeys {
+  return async ({ kid }) => keys.filter((key) => key.kid === undefined || key.kid === kid)
+}
 
 /** Those of a JWK Set somewhere: kept, and asked for again when a new name appears, but not more often than that. */
 function remoteKeys(url: string, options: RemoteKeysOptions): KnownKeys {
@@ -81,55 +124,6 @@ function namedKeys(origins: readonly string[], options: RemoteKeysOptions): Know
   }
 }
 
-const maxSets = 64
-
-export interface CardVerifierOptions extends Partial<RemoteKeysOptions> {
-  /** Public keys that are known beforehand. */
-  readonly keys?: readonly JWK[]
-  /** The address of a JWK Set that is trusted. */
-  readonly jwks?: string
-  /** Origins whose JWK Sets are trusted if a signature names one (`jku`). None by default. */
-  readonly trustedOrigins?: readonly string[]
-  readonly algorithms?: readonly SignatureAlgorithm[]
-  /** The global one by default. Where others choose addresses, a guarded one is better. */
-  readonly fetch?: Fetch
-}
-
-/** Throws unless somebody who is trusted has signed the card; gives what of it is signed, for nothing else is believed. */
-export type CardVerifier = (card: JsonObject) => Promise<JsonObject>
-
-export function cardVerifier(options: CardVerifierOptions): CardVerifier {
-  const { algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'], fetch = globalThis.fetch } = options
-  const remote = { ...options, fetch }
-  const sources: readonly KnownKeys[] = [
-    ...(options.keys ? [pinnedKeys(options.keys)] : []),
-    ...(options.jwks === undefined ? [] : [remoteKeys(options.jwks, remote)]),
-    ...(options.trustedOrigins ? [namedKeys(options.trustedOrigins, remote)] : []),
-  ]
-  if (sources.length === 0) throw new TypeError('cardVerifier: keys, jwks or trustedOrigins must say whom to trust')
-
-  return async (card) => {
-    const signatures = signaturesOf(card)
-    const forms = formsOf(card)
-    const problems: string[] = []
-    for (const signature of signatures) {
-      const outcome = await check(signature, forms, sources, [...algorithms])
-      if (typeof outcome !== 'string') return { ...outcome.covered, signatures: card.signatures ?? [] }
-      problems.push(outcome)
-    }
-    throw new Error(`none of its signatures is valid: ${problems.join('; ')}`)
-  }
-}
-
-interface Signature {
-  readonly protected: string
-  readonly signature: string
-  readonly header?: JsonObject
-}
-
-/** So many are looked at. */
-const maxSignatures = 16
-
 function signaturesOf({ signatures }: JsonObject): readonly Signature[] {
   if (!Array.isArray(signatures) || signatures.length === 0) throw new Error('it is not signed')
   if (signatures.length > maxSignatures) throw new Error(`it has more than ${maxSignatures} signatures`)
@@ -137,6 +131,12 @@ function signaturesOf({ signatures }: JsonObject): readonly Signature[] {
     if (typeof each?.protected === 'string' && typeof each.signature === 'string') return each as Signature
     throw new Error('a signature must have protected and signature as text')
   })
+}
+
+interface Signature {
+  readonly protected: string
+  readonly signature: string
+  readonly header?: JsonObject
 }
 
 /** The first that a signature covers counts, so the strictest comes first. */

@@ -2,14 +2,13 @@ import { fromHex, isEqual, sha256, toHex } from '../../base/hash.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { challengeOf, credentialIn, refused, type Scheme, type Verdict } from '../scheme.ts'
 
-export interface ApiKeyOptions {
-  /** Where callers put the key. In a header by default. */
-  readonly in?: 'header' | 'query' | 'cookie'
-  /** Of the header, the parameter or the cookie. `X-API-Key` by default. */
-  readonly name?: string
-  /** The keys that are good, by `hashApiKey`; or where to look one up by its hash. */
-  readonly keys: readonly StoredKey[] | ((hash: string) => StoredKey | undefined | Promise<StoredKey | undefined>)
-  readonly description?: string
+/** What is stored of a key: its SHA-256. Keys must be random and long (32 bytes, say), as `newApiKey` makes them. */
+export async function hashApiKey(key: string): Promise<string> {
+  return toHex(sha256(key))
+}
+
+export function newApiKey(): string {
+  return toHex(crypto.getRandomValues(new Uint8Array(32)))
 }
 
 /** Whom a key stands for. The key itself is stored nowhere. */
@@ -18,13 +17,14 @@ export interface StoredKey extends Pick<Principal, 'id' | 'tenant' | 'scopes' | 
   readonly hash: string
 }
 
-/** What is stored of a key: its SHA-256. Keys must be random and long (32 bytes, say), as `newApiKey` makes them. */
-export async function hashApiKey(key: string): Promise<string> {
-  return toHex(sha256(key))
-}
-
-export function newApiKey(): string {
-  return toHex(crypto.getRandomValues(new Uint8Array(32)))
+export interface ApiKeyOptions {
+  /** Where callers put the key. In a header by default. */
+  readonly in?: 'header' | 'query' | 'cookie'
+  /** Of the header, the parameter or the cookie. `X-API-Key` by default. */
+  readonly name?: string
+  /** The keys that are good, by `hashApiKey`; or where to look one up by its hash. */
+  readonly keys: readonly StoredKey[] | ((hash: string) => StoredKey | undefined | Promise<StoredKey | undefined>)
+  readonly description?: string
 }
 
 export function apiKey(options: ApiKeyOptions): Scheme {
@@ -44,18 +44,18 @@ export function apiKey(options: ApiKeyOptions): Scheme {
   }
 }
 
-/** How long finding takes tells something of a hash that nobody chose, and nothing of the key. */
-function verdictOf(stored: StoredKey | undefined, digest: Uint8Array): Verdict {
-  const known = stored && fromHex(stored.hash)
-  if (!stored || !known || !isEqual(known, digest)) return refused('the key is unknown')
-  const { hash: _, ...principal } = stored
-  return { principal }
-}
-
 function indexed(keys: readonly StoredKey[]): (hash: string) => StoredKey | undefined {
   for (const { id, hash } of keys) {
     if (fromHex(hash)?.length !== 32) throw new TypeError(`apiKey(): expected the hash of ${id} as hashApiKey gives it`)
   }
   const byHash = new Map(keys.map((key) => [key.hash.toLowerCase(), key]))
   return (hash) => byHash.get(hash)
+}
+
+/** How long finding takes tells something of a hash that nobody chose, and nothing of the key. */
+function verdictOf(stored: StoredKey | undefined, digest: Uint8Array): Verdict {
+  const known = stored && fromHex(stored.hash)
+  if (!stored || !known || !isEqual(known, digest)) return refused('the key is unknown')
+  const { hash: _, ...principal } = stored
+  return { principal }
 }

@@ -4,21 +4,22 @@ import { matchesPassword, readPassword, type StoredPassword } from '../password.
 import { authorizationOf, challengeOf, refused, type Scheme, type Verdict } from '../scheme.ts'
 import { createVerified } from '../token-cache.ts'
 
-export interface BasicOptions {
-  /** By their names, which are also their ids. */
-  readonly users: Readonly<Record<string, BasicUser>>
-  readonly description?: string
-}
+/** Checking a password is made to cost much: so many are checked at once, and no more wait. */
+const maxChecks = 16
+
+/** A password that was right is known to be right for so many milliseconds. */
+const rememberFor = 60_000
 
 export interface BasicUser extends Pick<Principal, 'tenant' | 'scopes' | 'claims'> {
   /** As `hashPassword` gives it. */
   readonly password: string
 }
 
-/** Checking a password is made to cost much: so many are checked at once, and no more wait. */
-const maxChecks = 16
-/** A password that was right is known to be right for so many milliseconds. */
-const rememberFor = 60_000
+export interface BasicOptions {
+  /** By their names, which are also their ids. */
+  readonly users: Readonly<Record<string, BasicUser>>
+  readonly description?: string
+}
 
 /** HTTP Basic (RFC 7617). Only over TLS: the password itself is in every request. */
 export function basic({ users, description }: BasicOptions): Scheme {

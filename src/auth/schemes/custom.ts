@@ -14,8 +14,6 @@ export interface CustomOptions {
   readonly authenticate: (presented: Presented) => Answer | Promise<Answer>
 }
 
-type Answer = Principal | false | undefined
-
 /** A way of your own. */
 export function custom({ card, challenge, authenticate }: CustomOptions): Scheme {
   return {
@@ -29,6 +27,8 @@ export function custom({ card, challenge, authenticate }: CustomOptions): Scheme
     },
   }
 }
+
+type Answer = Principal | false | undefined
 
 function nameOf(card: SecurityScheme): string {
   switch (card.type) {

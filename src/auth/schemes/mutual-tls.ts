@@ -2,6 +2,8 @@ import type { PeerCertificate } from '../../http/exchange.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { challengeOf, expiring, type Presented, refused, type Scheme } from '../scheme.ts'
 
+const kinds = { dns: 'DNS', uri: 'URI', spiffe: 'URI', email: 'email' } as const
+
 export interface MutualTlsOptions {
   /**
    * What of the certificate is the caller's id: the whole `subject` (by default), a subject alternative name (`dns`,
@@ -44,8 +46,6 @@ export function mutualTls(options: MutualTlsOptions = {}): Scheme {
     },
   }
 }
-
-const kinds = { dns: 'DNS', uri: 'URI', spiffe: 'URI', email: 'email' } as const
 
 function idsIn({ subject, names }: PeerCertificate, kind: NonNullable<MutualTlsOptions['id']>): readonly string[] {
   if (kind === 'subject') return subject === '' ? [] : [subject]

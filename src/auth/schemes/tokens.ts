@@ -13,36 +13,9 @@ import {
 } from '../jwt.ts'
 import { authorizationOf, bearerChallenge, type Scheme } from '../scheme.ts'
 
-/** Every scheme whose callers bring a token (RFC 6750), however it is checked. */
-function bearer(card: SecurityScheme, check: TokenCheck, authority: string | undefined): Scheme {
-  return {
-    card,
-    challenge: bearerChallenge,
-    ...(authority !== undefined && { authority }),
-    authenticate(presented) {
-      const token = authorizationOf(presented, 'bearer')
-      if (typeof token !== 'string') return token
-      const verdict = check(token)
-      return verdict instanceof Promise
-        ? verdict.then((late) => confirmed(late, presented))
-        : confirmed(verdict, presented)
-    },
-  }
-}
-
 export interface JwtOptions extends JwtRules {
   readonly keys: KeySource
   readonly description?: string
-}
-
-/** A signed token of an issuer (RFC 7519, RFC 9068). */
-export function jwt({ keys, description, ...rules }: JwtOptions): Scheme {
-  const card = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
-  return bearer(
-    { ...card, ...(description !== undefined && { description }) },
-    jwtTokens(rules, keys),
-    authorityOf(rules, rules.issuer),
-  )
 }
 
 export type OAuth2Options = {
@@ -100,4 +73,31 @@ export function openId({ description, ...rules }: OpenIdOptions): Scheme {
     jwtTokens(rules, remoteKeys({ ...rules, url: keysUrl })),
     authorityOf(rules, issuer),
   )
+}
+
+/** A signed token of an issuer (RFC 7519, RFC 9068). */
+export function jwt({ keys, description, ...rules }: JwtOptions): Scheme {
+  const card = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
+  return bearer(
+    { ...card, ...(description !== undefined && { description }) },
+    jwtTokens(rules, keys),
+    authorityOf(rules, rules.issuer),
+  )
+}
+
+/** Every scheme whose callers bring a token (RFC 6750), however it is checked. */
+function bearer(card: SecurityScheme, check: TokenCheck, authority: string | undefined): Scheme {
+  return {
+    card,
+    challenge: bearerChallenge,
+    ...(authority !== undefined && { authority }),
+    authenticate(presented) {
+      const token = authorizationOf(presented, 'bearer')
+      if (typeof token !== 'string') return token
+      const verdict = check(token)
+      return verdict instanceof Promise
+        ? verdict.then((late) => confirmed(late, presented))
+        : confirmed(verdict, presented)
+    },
+  }
 }

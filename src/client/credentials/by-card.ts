@@ -2,14 +2,7 @@ import type { Fetch } from '../../http/fetch.ts'
 import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/principal.ts'
 import type { Authorize } from './authorize.ts'
-import { noCredentials } from './oauth-client.ts'
-
-/** One scheme that is to be met, and who meets it. */
-interface Match {
-  readonly provider: CredentialProvider
-  readonly scheme: SecurityScheme
-  readonly scopes: readonly string[]
-}
+import { credentialError } from './oauth-client.ts'
 
 /** Gives what the card asks for: all schemes of one of its requirements, the first that can be met. */
 export function byCard(providers: readonly CredentialProvider[], fetch: Fetch): Authorize {
@@ -52,6 +45,13 @@ function matchesFor(
   return [guess]
 }
 
+/** One scheme that is to be met, and who meets it. */
+interface Match {
+  readonly provider: CredentialProvider
+  readonly scheme: SecurityScheme
+  readonly scopes: readonly string[]
+}
+
 function meet(
   requirement: SecurityRequirement,
   schemes: Readonly<Record<string, SecurityScheme>>,
@@ -65,6 +65,38 @@ function meet(
     matches.push({ provider, scheme, scopes })
   }
   return matches
+}
+
+function unfit(required: readonly SecurityRequirement[], schemes: Readonly<Record<string, SecurityScheme>>) {
+  const wishes = required.map((each) =>
+    Object.keys(each)
+      .map((name) => sayScheme(name, schemes[name]))
+      .join(' and '),
+  )
+  const wish = wishes.join(', or ') || 'credentials before it even shows a card'
+  const problem = `None of the given credentials fits what the agent asks for: ${wish}.`
+  return credentialError(
+    'unfit',
+    problem,
+    'Give connect() credentials for it: auth: [bearer(…)] of parley-a2a/client/auth.',
+  )
+}
+
+function sayScheme(name: string, scheme: SecurityScheme | undefined): string {
+  switch (scheme?.type) {
+    case 'http':
+      return `${name} (HTTP ${scheme.scheme})`
+    case 'api-key':
+      return `${name} (API key in the ${scheme.location} ${scheme.name})`
+    case 'oauth2':
+      return `${name} (OAuth 2, ${scheme.flow.type})`
+    case 'openid':
+      return `${name} (OpenID Connect)`
+    case 'mutual-tls':
+      return `${name} (mutual TLS)`
+    case undefined:
+      return `${name}, which the card does not explain`
+  }
 }
 
 /** Where the card is protected, or says nothing, only the challenge tells what is wanted. */
@@ -100,37 +132,5 @@ function joined(all: readonly Credentials[]): Credentials {
       ...(cookies.length > 0 && { cookie: cookies.join('; ') }),
     },
     query: Object.assign({}, ...all.map(({ query }) => query)),
-  }
-}
-
-function unfit(required: readonly SecurityRequirement[], schemes: Readonly<Record<string, SecurityScheme>>) {
-  const wishes = required.map((each) =>
-    Object.keys(each)
-      .map((name) => sayScheme(name, schemes[name]))
-      .join(' and '),
-  )
-  const wish = wishes.join(', or ') || 'credentials before it even shows a card'
-  const problem = `None of the given credentials fits what the agent asks for: ${wish}.`
-  return noCredentials(
-    'unfit',
-    problem,
-    'Give connect() credentials for it: auth: [bearer(…)] of parley-a2a/client/auth.',
-  )
-}
-
-function sayScheme(name: string, scheme: SecurityScheme | undefined): string {
-  switch (scheme?.type) {
-    case 'http':
-      return `${name} (HTTP ${scheme.scheme})`
-    case 'api-key':
-      return `${name} (API key in the ${scheme.location} ${scheme.name})`
-    case 'oauth2':
-      return `${name} (OAuth 2, ${scheme.flow.type})`
-    case 'openid':
-      return `${name} (OpenID Connect)`
-    case 'mutual-tls':
-      return `${name} (mutual TLS)`
-    case undefined:
-      return `${name}, which the card does not explain`
   }
 }

@@ -1,2 +1,3 @@
 export { authorizing } from './authorize.ts'
+
 export { byCard } from './by-card.ts'

@@ -1,20 +1,14 @@
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
+/** So long before its end a token is not used any more, in milliseconds; of short ones, a fifth of their life. */
+const margin = 30_000
+
 /** A secret, or what gives the one that is valid now. */
 export type Secret = string | (() => string | Promise<string>)
 
 export async function reveal(secret: Secret): Promise<string> {
   return typeof secret === 'string' ? secret : await secret()
-}
-
-/** Why there are no credentials. None of these texts may have a secret, nor what somebody answered to one. */
-export type Trouble = 'unfit' | 'malformed' | 'not-secure' | 'not-trusted' | 'refused' | 'unreachable' | 'garbage'
-
-/** Not transient: nothing was sent to the agent, or it was turned away. */
-export function noCredentials(trouble: Trouble, problem: string, hint: string, cause?: unknown): A2AError {
-  const reason = `credentials-${trouble}`
-  return new A2AError('unauthenticated', problem, { reason, hint, ...(cause !== undefined && { cause }) })
 }
 
 /** Who we are to those who give out tokens, and whom of them we trust. */
@@ -50,28 +44,13 @@ export function fitsClient(scheme: SecurityScheme, flow: OAuthFlow['type'], clie
   return client.issuer === undefined || originOf(client.issuer) === originOf(tokenUrl)
 }
 
-export function discoveryUrl(issuer: string): string {
-  return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-}
-
 /** Tokens and secrets are not sent in the open, but to this machine. */
 export function requireSecure(url: string): string {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
   if (protocol === 'https:' || (protocol === 'http:' && isLocal)) return url
   const problem = `Tokens are not asked for at ${bare(url)}, which is not https.`
-  throw noCredentials('not-secure', problem, 'Correct the address in the card, or in the options of the credentials.')
-}
-
-/** Without what may be a secret. */
-export function bare(url: string): string {
-  if (!URL.canParse(url)) return 'what is no address'
-  const { origin, pathname } = new URL(url)
-  return `${origin}${pathname}`
-}
-
-function originOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).origin : undefined
+  throw credentialError('not-secure', problem, 'Correct the address in the card, or in the options of the credentials.')
 }
 
 export interface Token {
@@ -85,9 +64,6 @@ export interface TokenStore {
   /** The token of that name if it still does; otherwise a new one, which all who wait for it share. */
   get(name: string, refused: string | undefined, obtain: (last: Token | undefined) => Promise<Token>): Promise<Token>
 }
-
-/** So long before its end a token is not used any more, in milliseconds; of short ones, a fifth of their life. */
-const margin = 30_000
 
 export function createTokenStore(limit = 32): TokenStore {
   const tokens = new Map<string, Token & { readonly staleAt: number }>()
@@ -117,4 +93,35 @@ export function createTokenStore(limit = 32): TokenStore {
       return await flight
     },
   }
+}
+
+export function discoveryUrl(issuer: string): string {
+  return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+}
+
+/** Without what may be a secret. */
+export function bare(url: string): string {
+  if (!URL.canParse(url)) return 'what is no address'
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}
+
+/** Why there are no credentials. None of these texts may have a secret, nor what somebody answered to one. */
+export type CredentialFailure =
+  | 'unfit'
+  | 'malformed'
+  | 'not-secure'
+  | 'not-trusted'
+  | 'refused'
+  | 'unreachable'
+  | 'garbage'
+
+/** Not transient: nothing was sent to the agent, or it was turned away. */
+export function credentialError(trouble: CredentialFailure, problem: string, hint: string, cause?: unknown): A2AError {
+  const reason = `credentials-${trouble}`
+  return new A2AError('unauthenticated', problem, { reason, hint, ...(cause !== undefined && { cause }) })
+}
+
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined
 }

@@ -1,6 +1,6 @@
 import type { SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/principal.ts'
-import { noCredentials, reveal, type Secret } from './oauth-client.ts'
+import { credentialError, reveal, type Secret } from './oauth-client.ts'
 
 export interface ApiKeyOptions {
   /** Of the header, parameter or cookie, if several schemes of the card take keys. */
@@ -19,17 +19,6 @@ export function apiKey(key: Secret, { name, in: location }: ApiKeyOptions = {}):
       return scheme.type === 'api-key' ? placed(scheme, checked(await reveal(key), 'API key')) : {}
     },
     ...(name !== undefined && { assumed: { type: 'api-key', name, location: location ?? 'header' } }),
-  }
-}
-
-function placed({ name, location }: Extract<SecurityScheme, { type: 'api-key' }>, key: string): Credentials {
-  switch (location) {
-    case 'query':
-      return { query: { [name]: key } }
-    case 'cookie':
-      return { headers: { cookie: `${name}=${key}` } }
-    default:
-      return { headers: { [name]: key } }
   }
 }
 
@@ -65,17 +54,28 @@ export function mutualTls(): CredentialProvider {
   return { fits: ({ type }) => type === 'mutual-tls', credentialsFor: () => ({}) }
 }
 
-function isHttp(scheme: SecurityScheme, name: string): boolean {
-  return scheme.type === 'http' && scheme.scheme.toLowerCase() === name
-}
-
 export function base64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+}
+
+function placed({ name, location }: Extract<SecurityScheme, { type: 'api-key' }>, key: string): Credentials {
+  switch (location) {
+    case 'query':
+      return { query: { [name]: key } }
+    case 'cookie':
+      return { headers: { cookie: `${name}=${key}` } }
+    default:
+      return { headers: { [name]: key } }
+  }
 }
 
 /** What a platform says of a value that no header can have, has the value in it. */
 function checked(secret: string, what: string): string {
   if (/^[\x21-\x3a\x3c-\x7e]+$/.test(secret)) return secret
   const problem = `The ${what} is empty, or has a character that no header can carry.`
-  throw noCredentials('malformed', problem, 'Look for a line break or a blank at its end.')
+  throw credentialError('malformed', problem, 'Look for a line break or a blank at its end.')
+}
+
+function isHttp(scheme: SecurityScheme, name: string): boolean {
+  return scheme.type === 'http' && scheme.scheme.toLowerCase() === name
 }

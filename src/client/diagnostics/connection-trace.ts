@@ -1,4 +1,15 @@
-import type { Door } from '../../dialects/endpoints.ts'
+import type { Endpoint } from '../../dialects/endpoints.ts'
+
+/** A client that lives long and fails often remembers only the last of it. */
+const maxSteps = 200
+
+/** A way to the agent, as data. */
+export interface EndpointInfo {
+  readonly url: string
+  readonly binding: string
+  readonly dialect: string
+  readonly tenant?: string
+}
 
 /** One thing that was tried on the way to an agent. */
 export type Step =
@@ -9,51 +20,44 @@ export type Step =
       readonly detail: string
     }
   | { readonly type: 'reading'; readonly detail: string }
-  | (DoorFacts & { readonly type: 'door'; readonly outcome: 'taken' | 'failed'; readonly detail: string })
+  | (EndpointInfo & { readonly type: 'door'; readonly outcome: 'taken' | 'failed'; readonly detail: string })
   | { readonly type: 'fallback'; readonly detail: string }
-
-/** A way to the agent, as data. */
-export interface DoorFacts {
-  readonly url: string
-  readonly binding: string
-  readonly dialect: string
-  readonly tenant?: string
-}
 
 /** How a client came to its agent. */
 export interface Explanation {
   readonly steps: readonly Step[]
   /** The way that calls take. Undefined until a call has found one. */
-  readonly door: DoorFacts | undefined
+  readonly endpoint: EndpointInfo | undefined
   /** The same in sentences. */
   readonly lines: readonly string[]
 }
 
-export interface Journal {
-  note(step: Step): void
-  explain(door: Door | undefined): Explanation
+export interface ConnectionTrace {
+  add(step: Step): void
+  explain(door: Endpoint | undefined): Explanation
 }
 
-/** A client that lives long and fails often remembers only the last of it. */
-const maxSteps = 200
-
-export function createJournal(): Journal {
+export function createConnectionTrace(): ConnectionTrace {
   const steps: Step[] = []
   return {
-    note(step) {
+    add(step) {
       if (steps.length >= maxSteps) steps.shift()
       steps.push(step)
     },
     explain(door) {
       const facts = door && factsOf(door)
-      const end = facts ? `Calls go to ${sayDoor(facts)}.` : 'No call has found its way yet.'
-      return { steps: [...steps], door: facts, lines: [...steps.map(lineOf), end] }
+      const end = facts ? `Calls go to ${describeEndpoint(facts)}.` : 'No call has found its way yet.'
+      return { steps: [...steps], endpoint: facts, lines: [...steps.map(lineOf), end] }
     },
   }
 }
 
-export function factsOf({ url, binding, dialect, tenant }: Door): DoorFacts {
+export function factsOf({ url, binding, dialect, tenant }: Endpoint): EndpointInfo {
   return { url, binding, dialect: dialect.name, ...(tenant !== undefined && { tenant }) }
+}
+
+function describeEndpoint({ url, binding, dialect, tenant }: EndpointInfo): string {
+  return `${binding} (A2A ${dialect.slice(1)}) at ${url}${tenant === undefined ? '' : ` for ${tenant}`}`
 }
 
 function lineOf(step: Step): string {
@@ -66,13 +70,9 @@ function lineOf(step: Step): string {
       return `The card tells: ${step.detail}.`
     case 'door':
       return step.outcome === 'failed'
-        ? `${sayDoor(step)} did not work: ${step.detail}`
-        : `${sayDoor(step)} works${step.detail === '' ? '' : `: ${step.detail}`}.`
+        ? `${describeEndpoint(step)} did not work: ${step.detail}`
+        : `${describeEndpoint(step)} works${step.detail === '' ? '' : `: ${step.detail}`}.`
     case 'fallback':
       return step.detail
   }
-}
-
-function sayDoor({ url, binding, dialect, tenant }: DoorFacts): string {
-  return `${binding} (A2A ${dialect.slice(1)}) at ${url}${tenant === undefined ? '' : ` for ${tenant}`}`
 }

@@ -1,7 +1,10 @@
 import { A2AError, type ErrorContext, inContext } from '../../protocol/errors.ts'
-import type { ToldAnswer } from '../../transports/client/read-response.ts'
+import type { ResponseSummary } from '../../transports/client/read-response.ts'
 import { onTrouble } from '../on-trouble.ts'
 import { hints, type Misconfiguration, type Situation } from './hints.ts'
+
+/** Where something else came: the enums of 1.0, and the parts, which before said by `kind` or `type` what they were. */
+const objectsOf1_0 = /expected one of (ROLE|TASK_STATE)_.* got "|expected exactly one of text, raw, url, data/
 
 /**
  * The error again, with the mistake that it is a sign of and what to do about it, as far as that can be told. Where the
@@ -11,7 +14,14 @@ export async function diagnose(error: unknown, situation: Situation): Promise<A2
   const failure = error instanceof A2AError ? error : unexpected(error)
   if (failure.hint !== undefined) return failure
   const words = await onTrouble()
-  return words ? inContext(failure, words.explain(failure, situation)) : failure
+  return words ? inContext(failure, words.explainFailure(failure, situation)) : failure
+}
+
+/** The mistake that an error is a sign of, and what to do about it, as far as that can be told. */
+export function explainFailure(error: A2AError, situation: Situation): Pick<ErrorContext, 'reason' | 'hint'> {
+  const reason = misconfigurationIn(error, situation) ?? error.reason
+  const hint = reason !== undefined && Object.hasOwn(hints, reason) ? hints[reason as Misconfiguration] : undefined
+  return { reason, hint: hint?.(error, situation) }
 }
 
 function unexpected(error: unknown): A2AError {
@@ -19,14 +29,7 @@ function unexpected(error: unknown): A2AError {
   return new A2AError('internal', `The call failed in the client: ${text}`, { cause: error, reason: 'client' })
 }
 
-/** The mistake that an error is a sign of, and what to do about it, as far as that can be told. */
-export function explain(error: A2AError, situation: Situation): Pick<ErrorContext, 'reason' | 'hint'> {
-  const reason = mistakeIn(error, situation) ?? error.reason
-  const hint = reason !== undefined && Object.hasOwn(hints, reason) ? hints[reason as Misconfiguration] : undefined
-  return { reason, hint: hint?.(error, situation) }
-}
-
-function mistakeIn(error: A2AError, situation: Situation): Misconfiguration | undefined {
+function misconfigurationIn(error: A2AError, situation: Situation): Misconfiguration | undefined {
   const { code, reason, status, violations } = error
   if (code === 'unauthenticated') return wrongCredentials(error, situation)
   if (code === 'forbidden') return notAllowed(error)
@@ -41,25 +44,22 @@ function mistakeIn(error: A2AError, situation: Situation): Misconfiguration | un
   return mistakeInAnswer(error)
 }
 
-/** Where something else came: the enums of 1.0, and the parts, which before said by `kind` or `type` what they were. */
-const objectsOf1_0 = /expected one of (ROLE|TASK_STATE)_.* got "|expected exactly one of text, raw, url, data/
-
-function notAllowed(error: A2AError): Misconfiguration {
-  if (/insufficient_scope/.test(challengeOf(error))) return 'scope-missing'
-  return /audience/i.test(wordsOf(error)) ? 'wrong-audience' : 'not-allowed'
-}
-
 function wrongCredentials(error: A2AError, { hasCredentials, card }: Situation): Misconfiguration {
   if (!hasCredentials) return card === undefined ? 'card-protected' : 'credentials-missing'
   return /audience/i.test(wordsOf(error)) ? 'wrong-audience' : 'credentials-refused'
 }
 
-/** What came instead of an answer of A2A may say more than its status. */
-function mistakeInAnswer({ cause, status, reason }: A2AError): Misconfiguration | undefined {
-  if (!isAnswer(cause)) return undefined
-  if (status === 400 && /plain HTTP request|HTTP request to an HTTPS/i.test(cause.excerpt)) return 'needs-https'
-  if (reason === 'wrong-path' && cause.wasRedirected) return 'redirected'
-  return undefined
+function wordsOf(error: A2AError): string {
+  return `${challengeOf(error)} ${error.message}`
+}
+
+function challengeOf({ metadata }: A2AError): string {
+  return metadata.challenge ?? ''
+}
+
+function notAllowed(error: A2AError): Misconfiguration {
+  if (/insufficient_scope/.test(challengeOf(error))) return 'scope-missing'
+  return /audience/i.test(wordsOf(error)) ? 'wrong-audience' : 'not-allowed'
 }
 
 /** An address that means something else wherever it is read. */
@@ -71,14 +71,14 @@ function isLocalAddress({ url, reason }: A2AError, { cardUrl }: Situation): bool
   return isLocal && host !== new URL(cardUrl).host
 }
 
-function isAnswer(cause: unknown): cause is ToldAnswer {
+/** What came instead of an answer of A2A may say more than its status. */
+function mistakeInAnswer({ cause, status, reason }: A2AError): Misconfiguration | undefined {
+  if (!isAnswer(cause)) return undefined
+  if (status === 400 && /plain HTTP request|HTTP request to an HTTPS/i.test(cause.excerpt)) return 'needs-https'
+  if (reason === 'wrong-path' && cause.wasRedirected) return 'redirected'
+  return undefined
+}
+
+function isAnswer(cause: unknown): cause is ResponseSummary {
   return typeof cause === 'object' && cause !== null && 'excerpt' in cause
-}
-
-function challengeOf({ metadata }: A2AError): string {
-  return metadata.challenge ?? ''
-}
-
-function wordsOf(error: A2AError): string {
-  return `${challengeOf(error)} ${error.message}`
 }

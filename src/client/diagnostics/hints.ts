@@ -12,8 +12,6 @@ export interface Situation {
 /** The mistakes that callers and operators make most, told apart by their signs. */
 export type Misconfiguration = keyof typeof hints
 
-type Hint = (error: A2AError, situation: Situation) => string
-
 /** What to do about each. */
 export const hints = {
   'connection-refused': ({ url }) => `Start the agent, or correct the address and its port: ${url}.`,
@@ -99,3 +97,5 @@ function offersOf(card: AgentCard | undefined): string {
   const all = card?.interfaces.map(({ binding, protocolVersion, url }) => `${binding} ${protocolVersion} at ${url}`)
   return all?.join(', ') ?? 'nothing'
 }
+
+type Hint = (error: A2AError, situation: Situation) => string

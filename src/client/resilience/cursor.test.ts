@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { wordsOf } from '../../../test/contracts/service/story.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { TaskState } from '../../protocol/model.ts'
-import { type Cursor, createCursor, createPosition, isAtRest } from './stream-position.ts'
+import { createCursor, createPosition, isAtRest, type StreamCursor } from './stream-position.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 const task = (generation: number, state: TaskState = 'working', texts: readonly string[] = []): StreamEvent => ({
@@ -39,7 +39,7 @@ function open() {
   return { cursor, position, gaps: () => gaps }
 }
 
-const tell = (cursor: Cursor, ...events: readonly StreamEvent[]) =>
+const tell = (cursor: StreamCursor, ...events: readonly StreamEvent[]) =>
   events.flatMap((event) => cursor.take(event).map(wordsOf))
 
 describe('a reader', () => {

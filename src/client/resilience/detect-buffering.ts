@@ -1,17 +1,17 @@
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Notice } from '../options.ts'
 
-/** Watches whether the events of a stream come when they happen. */
-export interface Pace {
-  note(event: StreamEvent): void
-  /** At its end: what it shows, if it shows anything. */
-  verdict(): Notice | undefined
-}
-
 /** Milliseconds between the first and the last status: shorter streams show nothing. */
 const longEnough = 2_000
 
-export function createPace(now: () => number): Pace {
+/** Watches whether the events of a stream come when they happen. */
+export interface BufferingDetector {
+  note(event: StreamEvent): void
+  /** At its end: what it shows, if it shows anything. */
+  result(): Notice | undefined
+}
+
+export function createBufferingDetector(now: () => number): BufferingDetector {
   let first: { readonly told: number; readonly came: number } | undefined
   let last = first
   return {
@@ -22,7 +22,7 @@ export function createPace(now: () => number): Pace {
       last = { told, came: now() }
       first ??= last
     },
-    verdict() {
+    result() {
       if (!first || !last) return undefined
       const took = last.told - first.told
       // The clocks of both sides need not agree: only how long it took is compared.

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import type { StreamEvent } from '../../protocol/events.ts'
-import { createPace } from './detect-buffering.ts'
+import { createBufferingDetector } from './detect-buffering.ts'
 
 /** A stream of which each event was told at one second and came at another. */
 function verdictOn(seconds: readonly (readonly [told: number, came: number])[]) {
   let now = 0
-  const pace = createPace(() => now)
+  const pace = createBufferingDetector(() => now)
   for (const [told, came] of seconds) {
     now = came * 1000
     const timestamp = new Date(told * 1000).toISOString()
@@ -18,7 +18,7 @@ function verdictOn(seconds: readonly (readonly [told: number, came: number])[]) 
     }
     pace.note(event)
   }
-  return pace.verdict()
+  return pace.result()
 }
 
 it('says that events were held back if they were told over time and came at once', () => {

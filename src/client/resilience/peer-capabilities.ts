@@ -1,25 +1,25 @@
-import type { Door } from '../../dialects/endpoints.ts'
+import type { Endpoint } from '../../dialects/endpoints.ts'
 import type { AgentCard } from '../../protocol/card.ts'
 
+export interface PeerOptions {
+  readonly card: AgentCard
+  readonly door: () => Endpoint | undefined
+  /** What the caller knows; otherwise agents that number their events, as Parley does, are believed to do it. */
+  readonly deduplicates?: boolean
+}
+
 /** What is known of the agent beyond its card, and learned while it is talked to. */
-export interface Peer {
+export interface PeerCapabilities {
   /** Two sends of the same message under the same key are one to it. */
   deduplicates(): boolean
   /** It answers with streams, as far as is known. */
   streams(): boolean
   /** Its streams cannot go on after an event, although it may number them. */
   startsOver(): boolean
-  learn(facts: { readonly numbersEvents?: boolean; readonly streams?: boolean }): void
+  update(facts: { readonly numbersEvents?: boolean; readonly streams?: boolean }): void
 }
 
-export interface PeerOptions {
-  readonly card: AgentCard
-  readonly door: () => Door | undefined
-  /** What the caller knows; otherwise agents that number their events, as Parley does, are believed to do it. */
-  readonly deduplicates?: boolean
-}
-
-export function createPeer({ card, door, deduplicates }: PeerOptions): Peer {
+export function createPeerCapabilities({ card, door, deduplicates }: PeerOptions): PeerCapabilities {
   let numbersEvents = false
   let streams = card.capabilities.streaming !== false
   const startsOver = () => door()?.dialect.startsOver === true
@@ -28,7 +28,7 @@ export function createPeer({ card, door, deduplicates }: PeerOptions): Peer {
     deduplicates: () => deduplicates ?? (numbersEvents && !startsOver()),
     streams: () => streams,
     startsOver,
-    learn(facts) {
+    update(facts) {
       numbersEvents = facts.numbersEvents ?? numbersEvents
       streams = facts.streams ?? streams
     },

@@ -15,22 +15,6 @@ export interface Looking extends PollOptions {
   readonly clock: Clock
 }
 
-/** The task again and again, until it rests. */
-export async function* poll(
-  service: Service,
-  taskId: string,
-  call: Call,
-  options: Looking,
-): AsyncGenerator<StreamEvent> {
-  for (let looks = 1; !call.signal.aborted; looks++) {
-    const task = await service.getTask({ taskId }, call)
-    const { state } = task.status
-    yield { type: 'task', task, isLast: isEnded(state) }
-    if (isEnded(state) || state === 'input-required') return
-    await pause(delayAfter(looks, { ...options, tries: Number.POSITIVE_INFINITY }), call.signal, options.clock)
-  }
-}
-
 export interface SendAndPollOptions extends Looking {
   /** The agent takes by a send what it may have refused as a stream. */
   readonly onAnswer: () => void
@@ -55,4 +39,20 @@ export async function* sendAndPoll(
   options.onPoll()
   await pause(options.minDelay, call.signal, options.clock)
   yield* poll(service, id, call, options)
+}
+
+/** The task again and again, until it rests. */
+export async function* poll(
+  service: Service,
+  taskId: string,
+  call: Call,
+  options: Looking,
+): AsyncGenerator<StreamEvent> {
+  for (let looks = 1; !call.signal.aborted; looks++) {
+    const task = await service.getTask({ taskId }, call)
+    const { state } = task.status
+    yield { type: 'task', task, isLast: isEnded(state) }
+    if (isEnded(state) || state === 'input-required') return
+    await pause(delayAfter(looks, { ...options, tries: Number.POSITIVE_INFINITY }), call.signal, options.clock)
+  }
 }

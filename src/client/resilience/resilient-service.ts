@@ -10,13 +10,13 @@ import { type Operations, serviceOf } from '../../transports/client/operations.t
 import { onTrouble } from '../on-trouble.ts'
 import type { ConnectOptions, Notify } from '../options.ts'
 import { newId } from '../send-request.ts'
-import type { Peer } from './peer-capabilities.ts'
+import type { PeerCapabilities } from './peer-capabilities.ts'
 import { isTransient, isUnsent, mayHaveRun, type RetryOptions, retryBackoff, retrying } from './retry.ts'
 
 export interface TalkOptions extends Pick<ConnectOptions, 'retry' | 'resume' | 'polling'> {
   /** The agent, as it is. */
   readonly wire: Operations
-  readonly peer: Peer
+  readonly peer: PeerCapabilities
   readonly clock: Clock
   /** Milliseconds that a call with one answer may take. */
   readonly timeout: number
@@ -25,18 +25,18 @@ export interface TalkOptions extends Pick<ConnectOptions, 'retry' | 'resume' | '
 }
 
 /** A call with a deadline of its own. */
-export interface TimedCall extends Call {
+export interface CallWithTimeout extends Call {
   readonly timeout?: number
 }
 
 /** A service that heals: it has deadlines, tries again what may be tried again, and goes on with broken streams. */
-export function createTalk(options: TalkOptions): Service {
+export function createResilientService(options: TalkOptions): Service {
   const { wire, peer, clock, timeout, diagnose } = options
 
   async function ask<O extends UnaryOperation>(
     operation: O,
     request: RequestOf<O>,
-    caller: TimedCall,
+    caller: CallWithTimeout,
   ): Promise<ResultOf<O>> {
     const { call, release } = timed(operation, caller, caller.timeout ?? timeout, clock)
     const attempt = () => wire.ask(operation, request, call)
@@ -45,7 +45,7 @@ export function createTalk(options: TalkOptions): Service {
     } catch (error) {
       const trouble = await onTrouble()
       if (!trouble) throw error
-      return await trouble.askAgain(attempt, error, { ...options, operation, signal: call.signal })
+      return await trouble.retryCall(attempt, error, { ...options, operation, signal: call.signal })
     } finally {
       release()
     }
@@ -54,7 +54,7 @@ export function createTalk(options: TalkOptions): Service {
   async function* follow<O extends StreamOperation>(
     operation: O,
     request: RequestOf<O>,
-    caller: TimedCall,
+    caller: CallWithTimeout,
   ): AsyncGenerator<StreamEvent> {
     const { call, release } = timed(operation, caller, caller.timeout ?? Number.POSITIVE_INFINITY, clock)
     const open = () => wire.follow(operation, request, call)
@@ -70,7 +70,7 @@ export function createTalk(options: TalkOptions): Service {
         return stream
       }
       const service = serviceOf({ ask, follow: wire.follow })
-      yield* streams?.healing({ ...options, service, request, call, direct }) ?? direct()
+      yield* streams?.resumingStream({ ...options, service, request, call, direct }) ?? direct()
       if (call.signal.reason instanceof A2AError) throw call.signal.reason
     } catch (error) {
       throw await diagnose(error)
@@ -91,8 +91,27 @@ export function createTalk(options: TalkOptions): Service {
   })
 }
 
+export interface RetriedCall extends Pick<RetryOptions, 'signal' | 'clock'> {
+  readonly retry?: Partial<Backoff>
+  readonly operation: UnaryOperation
+  readonly peer: PeerCapabilities
+}
+
+/** Asks once more what has failed, if that can do no harm. */
+export async function retryCall<T>(attempt: () => Promise<T>, failure: unknown, asked: RetriedCall): Promise<T> {
+  const { operation, peer, signal, clock } = asked
+  const backoff = retryBackoff(asked.retry)
+  const isWorthIt = (error: A2AError) => isUnsent(error) || (isTransient(error) && mayRepeat(operation, peer))
+  try {
+    return await retrying(attempt, failure, { backoff, signal, clock, isWorthIt })
+  } catch (error) {
+    const isLost = operation === 'sendMessage' && error instanceof A2AError && isTransient(error) && !isWorthIt(error)
+    throw isLost ? mayHaveRun(error) : error
+  }
+}
+
 /** With its deadline. All tries of a send have one key. */
-function timed(operation: Operation, caller: TimedCall, limit: number, clock: Clock) {
+function timed(operation: Operation, caller: CallWithTimeout, limit: number, clock: Clock) {
   const { principal, headers, idempotencyKey } = caller
   const expired = () =>
     new A2AError('timeout', `There was no answer within ${limit / 1000} seconds.`, { reason: 'deadline' })
@@ -124,27 +143,8 @@ async function* rest<T>(first: Promise<IteratorResult<T>>, stream: AsyncGenerato
   }
 }
 
-export interface Asked extends Pick<RetryOptions, 'signal' | 'clock'> {
-  readonly retry?: Partial<Backoff>
-  readonly operation: UnaryOperation
-  readonly peer: Peer
-}
-
-/** Asks once more what has failed, if that can do no harm. */
-export async function askAgain<T>(attempt: () => Promise<T>, failure: unknown, asked: Asked): Promise<T> {
-  const { operation, peer, signal, clock } = asked
-  const backoff = retryBackoff(asked.retry)
-  const isWorthIt = (error: A2AError) => isUnsent(error) || (isTransient(error) && mayRepeat(operation, peer))
-  try {
-    return await retrying(attempt, failure, { backoff, signal, clock, isWorthIt })
-  } catch (error) {
-    const isLost = operation === 'sendMessage' && error instanceof A2AError && isTransient(error) && !isWorthIt(error)
-    throw isLost ? mayHaveRun(error) : error
-  }
-}
-
 /** Whether it does no harm if it is done twice. */
-function mayRepeat(operation: UnaryOperation, peer: Peer): boolean {
+function mayRepeat(operation: UnaryOperation, peer: PeerCapabilities): boolean {
   switch (operation) {
     case 'getTask':
     case 'listTasks':

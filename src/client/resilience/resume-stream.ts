@@ -6,34 +6,83 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, SendRequest, Service } from '../../protocol/service.ts'
 import { failures } from '../../transports/client/failures.ts'
 import type { Notice, Notify } from '../options.ts'
-import { createPace } from './detect-buffering.ts'
-import type { Peer } from './peer-capabilities.ts'
+import { createBufferingDetector } from './detect-buffering.ts'
+import type { PeerCapabilities } from './peer-capabilities.ts'
 import { type PollOptions, poll, sendAndPoll } from './poll.ts'
 import { asksForTooLong, isTransient, isUnsent, mayHaveRun, pauseAfter } from './retry.ts'
-import { createCursor, createPosition, isAtRest, isNext, type Position } from './stream-position.ts'
+import { createCursor, createPosition, isAtRest, isNext, type StreamPosition } from './stream-position.ts'
+
+/** A stream that lasted so long, in milliseconds, was no failure: its end begins a new count. */
+const goodWhile = 5_000
+
+export interface ResumeOptions {
+  /** Whose streams break. */
+  readonly service: Service
+  readonly peer: PeerCapabilities
+  readonly backoff: Backoff
+  readonly polling: PollOptions
+  readonly clock: Clock
+  readonly notify: Notify
+}
 
 export type StreamRequest = RequestOf<StreamOperation>
+
 export type Open = () => AsyncGenerator<StreamEvent>
-export type Take = (event: StreamEvent) => readonly StreamEvent[]
 
 /** Why a stream is over before its task is: it failed, or just ended. */
-export type Break = A2AError | 'ended'
+export type StreamBreak = A2AError | 'ended'
+
+export interface BrokenStream extends ResumeOptions {
+  readonly request: StreamRequest
+  readonly call: Call
+  readonly position: StreamPosition
+  /** Opens the stream as it was asked for. */
+  readonly direct: Open
+  /** When it was, in milliseconds since 1970. */
+  readonly begun: number
+  /** Why it is over; undefined if there was none, since the agent does not stream. */
+  readonly broken: StreamBreak | undefined
+}
+
+export interface StreamOptions extends Omit<BrokenStream, 'position' | 'begun' | 'broken' | 'backoff' | 'polling'> {
+  readonly resume?: Partial<Backoff>
+  readonly polling?: Partial<PollOptions>
+}
+
+/**
+ * A stream that goes on by itself when it breaks. Who reads it sees each event once, in its order. Loaded while the
+ * agent is asked for its first stream: later, the network that broke the stream may not bring it.
+ */
+export async function* resumingStream(options: StreamOptions): AsyncGenerator<StreamEvent> {
+  const { clock, notify } = options
+  // What has failed must be told apart from then on, whatever the network brings by then.
+  failures().catch(() => {})
+  const pace = createBufferingDetector(clock.now)
+  for await (const event of unbroken(options)) {
+    pace.note(event)
+    yield event
+  }
+  const verdict = pace.result()
+  if (verdict && !options.call.signal.aborted) notify(verdict)
+}
+
+export type Take = (event: StreamEvent) => readonly StreamEvent[]
 
 /** Tells what is new in a stream. Returns why it is over before the task is; nothing if it is not. */
-export async function* readOn(
+export async function* readUntilBreak(
   open: Open,
-  position: Position,
-  peer: Peer,
+  position: StreamPosition,
+  peer: PeerCapabilities,
   { signal }: Call,
   take: Take,
-): AsyncGenerator<StreamEvent, Break | undefined> {
+): AsyncGenerator<StreamEvent, StreamBreak | undefined> {
   try {
     for await (const event of open()) {
       for (const news of take(event)) {
         yield news
         if (news.isLast) return undefined
       }
-      if (position.generation !== undefined) peer.learn({ numbersEvents: true })
+      if (position.generation !== undefined) peer.update({ numbersEvents: true })
     }
     return signal.aborted || isAtRest(position, false) ? undefined : 'ended'
   } catch (error) {
@@ -42,33 +91,8 @@ export async function* readOn(
   }
 }
 
-export interface ResumeOptions {
-  /** Whose streams break. */
-  readonly service: Service
-  readonly peer: Peer
-  readonly backoff: Backoff
-  readonly polling: PollOptions
-  readonly clock: Clock
-  readonly notify: Notify
-}
-
-export interface BrokenStream extends ResumeOptions {
-  readonly request: StreamRequest
-  readonly call: Call
-  readonly position: Position
-  /** Opens the stream as it was asked for. */
-  readonly direct: Open
-  /** When it was, in milliseconds since 1970. */
-  readonly begun: number
-  /** Why it is over; undefined if there was none, since the agent does not stream. */
-  readonly broken: Break | undefined
-}
-
-/** A stream that lasted so long, in milliseconds, was no failure: its end begins a new count. */
-const goodWhile = 5_000
-
 /** What comes after what was told before a stream broke, until the task rests. */
-export async function* heal(stream: BrokenStream): AsyncGenerator<StreamEvent> {
+export async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> {
   const { request, call, position, direct, service, peer, backoff, clock, notify } = stream
   const { signal } = call
   const polling = { ...stream.polling, clock }
@@ -80,7 +104,7 @@ export async function* heal(stream: BrokenStream): AsyncGenerator<StreamEvent> {
   const polled = (sent: SendRequest, why: string): Open => {
     const onAnswer = () => {
       notify({ type: 'polling', message: `${why} The task is asked for again and again instead.` })
-      peer.learn({ streams: false })
+      peer.update({ streams: false })
     }
     return () => sendAndPoll(service, sent, call, { ...polling, onAnswer, onPoll: () => cursor.reopen('looks') })
   }
@@ -112,7 +136,7 @@ export async function* heal(stream: BrokenStream): AsyncGenerator<StreamEvent> {
   let told = 0
   if (broken === undefined && 'message' in request) {
     open = polled(request, 'The agent does not stream, says its card.')
-    broken = yield* readOn(open, position, peer, call, cursor.take)
+    broken = yield* readUntilBreak(open, position, peer, call, cursor.take)
   }
   for (let failures = 0; broken !== undefined; ) {
     const failure: A2AError = broken === 'ended' ? endedEarly(position.taskId) : broken
@@ -134,9 +158,29 @@ export async function* heal(stream: BrokenStream): AsyncGenerator<StreamEvent> {
     }
     begun = clock.now()
     told = position.told
-    broken = yield* readOn(open, position, peer, call, cursor.take)
+    broken = yield* readUntilBreak(open, position, peer, call, cursor.take)
   }
 }
+
+function once(action: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) action()
+    isDone = true
+  }
+}
+
+function gap(taskId: string): Notice {
+  const message = 'The agent does not number its events: what it told while the stream was broken may be missing.'
+  return { type: 'best-effort', taskId, message }
+}
+
+/** Of an agent that was asked to stream. */
+const doesNotStream: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'unsupported-operation',
+  'streaming-not-supported',
+  'method-not-found',
+])
 
 /** Of an agent that was asked to follow a task. */
 const endsOrNeverBegins: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -150,18 +194,6 @@ const endsOrNeverBegins: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'internal',
 ])
 
-/** Of an agent that was asked to stream. */
-const doesNotStream: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'unsupported-operation',
-  'streaming-not-supported',
-  'method-not-found',
-])
-
-function gap(taskId: string): Notice {
-  const message = 'The agent does not number its events: what it told while the stream was broken may be missing.'
-  return { type: 'best-effort', taskId, message }
-}
-
 function endedEarly(taskId: string | undefined): A2AError {
   const problem =
     taskId === undefined
@@ -170,49 +202,19 @@ function endedEarly(taskId: string | undefined): A2AError {
   return new A2AError('unavailable', problem, { reason: 'ended-early' })
 }
 
-function once(action: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (!isDone) action()
-    isDone = true
-  }
-}
-
-export interface StreamOptions extends Omit<BrokenStream, 'position' | 'begun' | 'broken' | 'backoff' | 'polling'> {
-  readonly resume?: Partial<Backoff>
-  readonly polling?: Partial<PollOptions>
-}
-
-/**
- * A stream that goes on by itself when it breaks. Who reads it sees each event once, in its order. Loaded while the
- * agent is asked for its first stream: later, the network that broke the stream may not bring it.
- */
-export async function* healing(options: StreamOptions): AsyncGenerator<StreamEvent> {
-  const { clock, notify } = options
-  // What has failed must be told apart from then on, whatever the network brings by then.
-  failures().catch(() => {})
-  const pace = createPace(clock.now)
-  for await (const event of unbroken(options)) {
-    pace.note(event)
-    yield event
-  }
-  const verdict = pace.verdict()
-  if (verdict && !options.call.signal.aborted) notify(verdict)
-}
-
 async function* unbroken(options: StreamOptions): AsyncGenerator<StreamEvent> {
   const { request, call, direct, peer, clock } = options
   const position = createPosition('taskId' in request ? request.taskId : undefined)
   const isPolled = 'message' in request && !peer.streams()
   const begun = clock.now()
-  const broken = isPolled ? undefined : yield* readOn(direct, position, peer, call, nextOf(position))
+  const broken = isPolled ? undefined : yield* readUntilBreak(direct, position, peer, call, nextOf(position))
   if (!broken && !isPolled) return
   const backoff = { tries: 8, minDelay: 250, maxDelay: 15_000, ...options.resume }
   const polling = { minDelay: 500, maxDelay: 5_000, ...options.polling }
-  yield* heal({ ...options, position, begun, broken, backoff, polling })
+  yield* resumeStream({ ...options, position, begun, broken, backoff, polling })
 }
 
-function nextOf(position: Position): Take {
+function nextOf(position: StreamPosition): Take {
   return (event) => {
     if (!isNext(position, event)) return []
     position.told++

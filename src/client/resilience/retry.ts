@@ -3,6 +3,8 @@ import { type Clock, pause } from '../../base/clock.ts'
 import { isBeforeSending, type NetworkFailure } from '../../http/network-failure.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
+const longestWait = 60_000
+
 export interface RetryOptions {
   readonly backoff: Backoff
   readonly signal: AbortSignal
@@ -36,7 +38,29 @@ export function retryBackoff(given: Partial<Backoff> | undefined): Backoff {
   return { tries: 3, minDelay: 250, maxDelay: 5_000, ...given }
 }
 
-const longestWait = 60_000
+/** Nobody has begun to work on it: it never arrived, or was turned away at the door. */
+export function isUnsent(error: A2AError): boolean {
+  if (!isTransient(error)) return false
+  const { code, reason, retryAfter } = error
+  if (reason === 'not-loaded') return true
+  if (reason !== undefined && networkFailures.has(reason)) return isBeforeSending(reason as NetworkFailure)
+  return code === 'rate-limited' || (code === 'unavailable' && retryAfter !== undefined)
+}
+
+/** What cannot be sent again without the risk that it is done twice. */
+export function mayHaveRun(failure: A2AError): A2AError {
+  const { code, message, url, status, dialect, binding } = failure
+  return new A2AError(code, `${message} The message may have reached the agent all the same.`, {
+    cause: failure,
+    metadata: { mayHaveRun: 'true' },
+    // Where a proxy has answered, that is what is to be put right.
+    reason: failure.reason === 'gateway' ? 'gateway' : 'may-have-run',
+    url,
+    status,
+    dialect,
+    binding,
+  })
+}
 
 /** Nobody waits that long in a call; whoever does knows from the error how long. */
 export function asksForTooLong({ retryAfter = 0 }: A2AError): boolean {
@@ -52,15 +76,6 @@ export function pauseAfter({ retryAfter = 0 }: A2AError, failures: number, backo
 export function isTransient({ code, reason }: A2AError): boolean {
   if (reason === 'aborted' || reason === 'deadline' || isHopeless(reason)) return false
   return code === 'unavailable' || code === 'rate-limited' || code === 'timeout'
-}
-
-/** Nobody has begun to work on it: it never arrived, or was turned away at the door. */
-export function isUnsent(error: A2AError): boolean {
-  if (!isTransient(error)) return false
-  const { code, reason, retryAfter } = error
-  if (reason === 'not-loaded') return true
-  if (reason !== undefined && networkFailures.has(reason)) return isBeforeSending(reason as NetworkFailure)
-  return code === 'rate-limited' || (code === 'unavailable' && retryAfter !== undefined)
 }
 
 function isHopeless(reason: string | undefined): boolean {
@@ -83,18 +98,3 @@ const networkFailures: ReadonlySet<string> = new Set<NetworkFailure>([
   'not-http',
   'blocked',
 ])
-
-/** What cannot be sent again without the risk that it is done twice. */
-export function mayHaveRun(failure: A2AError): A2AError {
-  const { code, message, url, status, dialect, binding } = failure
-  return new A2AError(code, `${message} The message may have reached the agent all the same.`, {
-    cause: failure,
-    metadata: { mayHaveRun: 'true' },
-    // Where a proxy has answered, that is what is to be put right.
-    reason: failure.reason === 'gateway' ? 'gateway' : 'may-have-run',
-    url,
-    status,
-    dialect,
-    binding,
-  })
-}

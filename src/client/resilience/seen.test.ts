@@ -31,36 +31,36 @@ function seenOf(...events: readonly StreamEvent[]) {
 
 describe('what is missing', () => {
   it('is the task itself, if nothing was told', () => {
-    expect(seenOf().missingOf(taskOf('working')).map(wordsOf)).toEqual(['task working'])
+    expect(seenOf().missingEvents(taskOf('working')).map(wordsOf)).toEqual(['task working'])
   })
 
   it('is nothing, if all was told', () => {
     const task = taskOf('working', [artifactOf([{ text: 'a' }, { text: 'b' }])])
-    expect(seenOf(began, chunk('a', false), chunk('b')).missingOf(task)).toEqual([])
-    expect(seenOf({ type: 'task', task }).missingOf(task)).toEqual([])
+    expect(seenOf(began, chunk('a', false), chunk('b')).missingEvents(task)).toEqual([])
+    expect(seenOf({ type: 'task', task }).missingEvents(task)).toEqual([])
   })
 
   it('is the rest of an artifact, a new one, and another status, in this order', () => {
     const grown = [artifactOf([{ text: 'a' }, { text: 'b' }, { data: 1 }]), artifactOf([{ text: 'z' }], 'other')]
     expect(
       seenOf(began, chunk('a'))
-        .missingOf(taskOf('completed', grown, 1))
+        .missingEvents(taskOf('completed', grown, 1))
         .map(wordsOf),
     ).toEqual(['artifact b|{"data":1}, more', 'artifact z', 'status completed'])
   })
 
   it('is the whole of an artifact that is another now', () => {
     const changed = taskOf('working', [artifactOf([{ text: 'b' }, { text: 'c' }])])
-    expect(seenOf(began, chunk('a')).missingOf(changed).map(wordsOf)).toEqual(['artifact b|c'])
+    expect(seenOf(began, chunk('a')).missingEvents(changed).map(wordsOf)).toEqual(['artifact b|c'])
     const joined = taskOf('working', [artifactOf([{ text: 'ab' }])])
-    expect(seenOf(began, chunk('a'), chunk('b')).missingOf(joined).map(wordsOf)).toEqual(['artifact ab'])
+    expect(seenOf(began, chunk('a'), chunk('b')).missingEvents(joined).map(wordsOf)).toEqual(['artifact ab'])
   })
 
   it('is never the empty text that only closed an artifact', () => {
     const task = taskOf('working', [artifactOf([{ text: 'a' }])])
-    expect(seenOf(began, chunk('a'), chunk('')).missingOf(task)).toEqual([])
+    expect(seenOf(began, chunk('a'), chunk('')).missingEvents(task)).toEqual([])
     const kept = taskOf('working', [artifactOf([{ text: 'a' }, { text: '' }])])
-    expect(seenOf(began, chunk('a')).missingOf(kept)).toEqual([])
+    expect(seenOf(began, chunk('a')).missingEvents(kept)).toEqual([])
   })
 
   it('is told by what parts say, not by what their dialect keeps or how they are written', () => {
@@ -70,15 +70,15 @@ describe('what is missing', () => {
       ...ref,
     }
     const task = taskOf('working', [artifactOf([{ mediaType: 'x/y', filename: 'f', raw: 'AA==' }])])
-    expect(seenOf(began, told).missingOf(task)).toEqual([])
+    expect(seenOf(began, told).missingEvents(task)).toEqual([])
     const other = taskOf('working', [artifactOf([{ data: { a: [2] } }])])
     const data: StreamEvent = { type: 'artifact', artifact: artifactOf([{ data: { a: [1] } }]), ...ref }
-    expect(seenOf(began, data).missingOf(other).map(wordsOf)).toEqual(['artifact {"data":{"a":[2]}}'])
+    expect(seenOf(began, data).missingEvents(other).map(wordsOf)).toEqual(['artifact {"data":{"a":[2]}}'])
   })
 
   it('is the end, also for those who knew of it', () => {
     const task = taskOf('completed')
-    expect(seenOf({ type: 'task', task }).missingOf(task)).toMatchObject([{ type: 'status', isLast: true }])
+    expect(seenOf({ type: 'task', task }).missingEvents(task)).toMatchObject([{ type: 'status', isLast: true }])
   })
 })
 
@@ -90,13 +90,13 @@ describe('what is new in an event', () => {
       artifact: artifactOf(['a', 'b', 'c'].map((text) => ({ text }))),
       ...ref,
     }
-    expect(wordsOf(seen.newsOf(again) as StreamEvent)).toBe('artifact c, more')
-    expect(seenOf(began, again).newsOf(again)).toBeUndefined()
+    expect(wordsOf(seen.changeIn(again) as StreamEvent)).toBe('artifact c, more')
+    expect(seenOf(began, again).changeIn(again)).toBeUndefined()
   })
 
   it('that tells a status again is nothing', () => {
     const status: StreamEvent = { type: 'status', status: statusOf('working', 1), ...ref }
-    expect(seenOf(began).newsOf(status)).toBe(status)
-    expect(seenOf(began, status).newsOf(status)).toBeUndefined()
+    expect(seenOf(began).changeIn(status)).toBe(status)
+    expect(seenOf(began, status).changeIn(status)).toBeUndefined()
   })
 })

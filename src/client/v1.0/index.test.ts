@@ -5,7 +5,7 @@ import { connect } from './index.ts'
 it('the client of 1.0 talks to an agent that speaks it, among others', async () => {
   const client = await connect(local(async () => 'Hello.'))
   expect((await client.send('Hello?')).text).toBe('Hello.')
-  expect(client.explain().door).toMatchObject({ dialect: 'v1.0' })
+  expect(client.explain().endpoint).toMatchObject({ dialect: 'v1.0' })
 })
 
 it('the client of 1.0 says what to do about the card of an older agent', async () => {

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { AgentCard, AgentProvider, AgentSkill, OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Shape, TypeOf } from '../../schema/schema.ts'
+import type { Infer, Schema } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
 import { readResult } from '../read.ts'
 import { carried, carrying } from './parts.ts'
@@ -12,11 +12,32 @@ import * as wire from './schemas.ts'
 /** By the text of 0.1; its schema has `text`, which is no media type. */
 const defaultModes = ['text/plain']
 
-type Card = Omit<TypeOf<typeof OpenCard>, 'authentication'> & { readonly authentication?: Told }
-type Told = TypeOf<typeof Authentication>
-type Secured = Pick<AgentCard, 'securitySchemes' | 'security'>
+export const decodeCard = cardDecoder(wire.AgentCard, decodeAuthentication)
 
-export function cardDecoder(shape: Shape<Card>, securedBy: (authentication: Told) => Secured) {
+/** Throws if the agent cannot be reached by 0.1: then there is nothing that such a card could say. */
+export function encodeCard(card: AgentCard): JsonObject {
+  const kept = carried(card.carry)
+  const authentication = kept.authentication ?? encodeAuthentication(card)
+  const wire: Draft = {
+    name: card.name,
+    url: urlOf(card),
+    version: card.version,
+    capabilities: encodeCapabilities(card),
+    skills: card.skills.map(encodeSkill),
+  }
+  if (card.description) wire.description = card.description
+  if (card.provider) {
+    const { organization, url } = card.provider
+    wire.provider = url ? { organization, url } : { organization }
+  }
+  if (card.documentationUrl !== undefined) wire.documentationUrl = card.documentationUrl
+  if (authentication !== undefined) wire.authentication = authentication
+  if (!kept.anyInput) wire.defaultInputModes = card.defaultInputModes
+  if (!kept.anyOutput) wire.defaultOutputModes = card.defaultOutputModes
+  return wire
+}
+
+export function cardDecoder(shape: Schema<Card>, securedBy: (authentication: Told) => Secured) {
   return (result: unknown): AgentCard => {
     const { url, provider, capabilities, authentication, skills, ...card } = readResult(shape, result)
     const { stateTransitionHistory, ...others } = capabilities
@@ -41,14 +62,29 @@ export function cardDecoder(shape: Shape<Card>, securedBy: (authentication: Told
   }
 }
 
-export const decodeCard = cardDecoder(wire.AgentCard, decodeAuthentication)
+type Card = Omit<Infer<typeof OpenCard>, 'authentication'> & { readonly authentication?: Told }
+
+type Told = Infer<typeof Authentication>
+
+type Secured = Pick<AgentCard, 'securitySchemes' | 'security'>
 
 /** Each of the schemes will do. */
-function decodeAuthentication({ schemes, credentials = '' }: TypeOf<typeof wire.Authentication>) {
+function decodeAuthentication({ schemes, credentials = '' }: Infer<typeof wire.Authentication>) {
   const details = detailsIn(credentials)
   return {
     securitySchemes: Object.fromEntries(schemes.map((name) => [name, decodeScheme(name, details)])),
     security: schemes.map((name) => ({ [name]: [] })),
+  }
+}
+
+/** Mostly JSON, as a text; or just the address of an OpenID provider. */
+function detailsIn(credentials: string): JsonObject {
+  if (URL.canParse(credentials)) return { openIdConnectUrl: credentials }
+  try {
+    const details: unknown = JSON.parse(credentials)
+    return isObject(details) ? details : {}
+  } catch {
+    return {}
   }
 }
 
@@ -74,6 +110,10 @@ function decodeScheme(name: string, details: JsonObject): SecurityScheme {
   return { type: 'http', scheme: name }
 }
 
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
 function decodeFlow(details: JsonObject): OAuthFlow | undefined {
   const authorizationUrl = textOf(details.authorizationUrl)
   const tokenUrl = textOf(details.tokenUrl)
@@ -86,75 +126,11 @@ function decodeFlow(details: JsonObject): OAuthFlow | undefined {
     : { type: 'authorization-code', authorizationUrl, tokenUrl, scopes }
 }
 
-/** Mostly JSON, as a text; or just the address of an OpenID provider. */
-function detailsIn(credentials: string): JsonObject {
-  if (URL.canParse(credentials)) return { openIdConnectUrl: credentials }
-  try {
-    const details: unknown = JSON.parse(credentials)
-    return isObject(details) ? details : {}
-  } catch {
-    return {}
-  }
-}
-
-function textOf(value: Json | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined
-}
-
 function textsOf(value: Json | undefined): Readonly<Record<string, string>> {
   if (!isObject(value)) return {}
   return Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
-}
-
-/** Throws if the agent cannot be reached by 0.1: then there is nothing that such a card could say. */
-export function encodeCard(card: AgentCard): JsonObject {
-  const kept = carried(card.carry)
-  const authentication = kept.authentication ?? encodeAuthentication(card)
-  const wire: Draft = {
-    name: card.name,
-    url: urlOf(card),
-    version: card.version,
-    capabilities: encodeCapabilities(card),
-    skills: card.skills.map(encodeSkill),
-  }
-  if (card.description) wire.description = card.description
-  if (card.provider) {
-    const { organization, url } = card.provider
-    wire.provider = url ? { organization, url } : { organization }
-  }
-  if (card.documentationUrl !== undefined) wire.documentationUrl = card.documentationUrl
-  if (authentication !== undefined) wire.authentication = authentication
-  if (!kept.anyInput) wire.defaultInputModes = card.defaultInputModes
-  if (!kept.anyOutput) wire.defaultOutputModes = card.defaultOutputModes
-  return wire
-}
-
-function urlOf({ interfaces }: AgentCard): string {
-  const own = interfaces.find(({ binding, protocolVersion }) => binding === 'JSONRPC' && protocolVersion === '0.1')
-  if (own === undefined) throw new A2AError('version-not-supported', 'This agent does not speak A2A 0.1.')
-  return own.url
-}
-
-function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {
-  const { streaming, pushNotifications } = capabilities
-  const { stateTransitionHistory } = carried(carry)
-  const wire: Draft = {}
-  if (streaming !== undefined) wire.streaming = streaming
-  if (pushNotifications !== undefined) wire.pushNotifications = pushNotifications
-  if (stateTransitionHistory !== undefined) wire.stateTransitionHistory = stateTransitionHistory
-  return wire
-}
-
-function encodeSkill({ id, name, description, tags, examples, inputModes, outputModes }: AgentSkill): JsonObject {
-  const wire: Draft = { id, name }
-  if (description) wire.description = description
-  if (tags.length > 0) wire.tags = tags
-  if (examples !== undefined) wire.examples = examples
-  if (inputModes !== undefined) wire.inputModes = inputModes
-  if (outputModes !== undefined) wire.outputModes = outputModes
-  return wire
 }
 
 /** Only what callers must have. The credentials are no secret, but what else they must know of the one scheme. */
@@ -216,4 +192,30 @@ function detailsOfFlow(flow: OAuthFlow): JsonObject | undefined {
     case 'password':
       return undefined
   }
+}
+
+function urlOf({ interfaces }: AgentCard): string {
+  const own = interfaces.find(({ binding, protocolVersion }) => binding === 'JSONRPC' && protocolVersion === '0.1')
+  if (own === undefined) throw new A2AError('version-not-supported', 'This agent does not speak A2A 0.1.')
+  return own.url
+}
+
+function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {
+  const { streaming, pushNotifications } = capabilities
+  const { stateTransitionHistory } = carried(carry)
+  const wire: Draft = {}
+  if (streaming !== undefined) wire.streaming = streaming
+  if (pushNotifications !== undefined) wire.pushNotifications = pushNotifications
+  if (stateTransitionHistory !== undefined) wire.stateTransitionHistory = stateTransitionHistory
+  return wire
+}
+
+function encodeSkill({ id, name, description, tags, examples, inputModes, outputModes }: AgentSkill): JsonObject {
+  const wire: Draft = { id, name }
+  if (description) wire.description = description
+  if (tags.length > 0) wire.tags = tags
+  if (examples !== undefined) wire.examples = examples
+  if (inputModes !== undefined) wire.inputModes = inputModes
+  if (outputModes !== undefined) wire.outputModes = outputModes
+  return wire
 }

@@ -1,4 +1,4 @@
-import type { ClientDialect, Reading } from '../dialect.ts'
+import type { ClientDialect, ResponseDecoder } from '../dialect.ts'
 import { olderWhole } from '../on-older-whole.ts'
 import { cardDecoder, decodeCard } from './card.ts'
 import { decodeEvent, pushResults, usualResults } from './decode.ts'
@@ -20,6 +20,6 @@ export const v0_1Light: ClientDialect = {
   startsOver: true,
 }
 
-export const v0_1Whole: Reading = { decodeResult: { ...usualResults, ...pushResults }, decodeEvent, decodeCard }
+export const v0_1Whole: ResponseDecoder = { decodeResult: { ...usualResults, ...pushResults }, decodeEvent, decodeCard }
 
 export const v0_1Client: ClientDialect = { ...v0_1Light, ...v0_1Whole }

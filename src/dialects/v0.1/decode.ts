@@ -4,9 +4,9 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { StatusEvent, StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
 import type { PushConfig, SendRequest, TaskAddress } from '../../protocol/service.ts'
-import type { TypeOf } from '../../schema/schema.ts'
+import type { Infer } from '../../schema/schema.ts'
 import { type Draft, decodeBareStatus, generation } from '../codec.ts'
-import type { ClientDialect, Reading, RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
+import type { ClientDialect, RequestOf, ResponseDecoder, ServerDialect, StreamOperation } from '../dialect.ts'
 import { unusual } from '../plain-reader.ts'
 import { type Clean, type LenientRead, leniently, readParams, readResult } from '../read.ts'
 import { missing } from './methods.ts'
@@ -14,7 +14,14 @@ import { carrying, decodePart } from './parts.ts'
 import * as wire from './schemas.ts'
 import { decodeState, type Message as MessageMessageIds, TaskPushConfig } from './schemas.ts'
 
-export const pushResults: Pick<Reading['decodeResult'], 'createPushConfig' | 'getPushConfig'> = {
+const types: readonly (keyof JsonObject)[] = ['text', 'file', 'data']
+
+/** Milliseconds that a send may take: 0.1 promises the task as it is then, at rest or not. */
+const patience = 30_000
+
+const seeds = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f]
+
+export const pushResults: Pick<ResponseDecoder['decodeResult'], 'createPushConfig' | 'getPushConfig'> = {
   createPushConfig: decodeTaskPushConfig,
   getPushConfig(result) {
     if (isObject(result) && isNone(result.pushNotificationConfig)) {
@@ -22,27 +29,6 @@ export const pushResults: Pick<Reading['decodeResult'], 'createPushConfig' | 'ge
     }
     return decodeTaskPushConfig(result)
   },
-}
-
-function decodeTaskPushConfig(result: unknown): PushConfig {
-  const { id, pushNotificationConfig } = readResult(wire.TaskPushConfig, result)
-  return { taskId: id, ...decodePushConfig(pushNotificationConfig) }
-}
-
-function isNone(config: unknown): boolean {
-  return config === null || (isObject(config) && Object.keys(config).length === 0)
-}
-
-/** The model has one scheme of authentication: the first. */
-function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushConfig {
-  if (authentication === undefined) return config
-  const { credentials, ...others } = authentication
-  const [scheme = ''] = authentication.schemes
-  return {
-    ...config,
-    authentication: { scheme, ...(typeof credentials === 'string' && { credentials }) },
-    ...carrying({ authentication: others }),
-  }
 }
 
 /** What callers of A2A 0.1 send although the schema does not allow it, put right where we can. */
@@ -60,22 +46,68 @@ const cleanSendParams: Clean = (params) => {
 const cleanTaskParams: Clean = (params) =>
   isObject(params) && params.id === undefined && params.taskId !== undefined ? { ...params, id: params.taskId } : params
 
-/** Later versions tell by `kind` what a part is, or by the one member that it has. */
-function cleanPart(part: Json): Json {
-  if (!isObject(part) || part.type !== undefined) return part
-  const type = part.kind ?? types.find((name) => part[name] !== undefined)
-  return type === undefined ? part : { ...part, type }
-}
-
-const types: readonly (keyof JsonObject)[] = ['text', 'file', 'data']
-
 export const decodeRequest = requestDecoder(leniently(readParams))
 
 /** Takes nothing that is not in the schema. */
 export const decodeRequestStrictly = requestDecoder(readParams)
 
-/** Milliseconds that a send may take: 0.1 promises the task as it is then, at rest or not. */
-const patience = 30_000
+/** But for where the agent calls, which few ask for. */
+export const usualResults: ClientDialect['decodeResult'] = {
+  ...missing,
+  sendMessage(result, { message }) {
+    return { type: 'task', task: decodeTask(readResult(wire.Task, result), message.contextId) }
+  },
+  getTask: (result) => decodeTask(readResult(wire.Task, result)),
+  cancelTask: (result) => decodeTask(readResult(wire.Task, result)),
+  createPushConfig: unusual,
+  getPushConfig: unusual,
+}
+
+/** No event tells its session. */
+export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>): StreamEvent {
+  const asked = 'message' in request ? request.message.contextId : undefined
+  const refOf = (id: string) => ({ taskId: id, contextId: asked ?? id, generation })
+  if (isObject(event) && isObject(event.artifact)) {
+    const { id, artifact, metadata } = readResult(wire.ArtifactUpdate, event)
+    const { append, lastChunk, ...whole } = artifact
+    return {
+      type: 'artifact',
+      ...refOf(id),
+      artifact: decodeArtifact(whole),
+      append,
+      lastChunk,
+      metadata,
+    }
+  }
+  const { id, status, final, metadata } = readResult(wire.StatusUpdate, event)
+  return {
+    type: 'status',
+    ...refOf(id),
+    ...decodeStatus(status, metadata, messageDecoder(refOf(id))),
+    isLast: final,
+  }
+}
+
+function decodeTaskPushConfig(result: unknown): PushConfig {
+  const { id, pushNotificationConfig } = readResult(wire.TaskPushConfig, result)
+  return { taskId: id, ...decodePushConfig(pushNotificationConfig) }
+}
+
+/** The model has one scheme of authentication: the first. */
+function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushConfig {
+  if (authentication === undefined) return config
+  const { credentials, ...others } = authentication
+  const [scheme = ''] = authentication.schemes
+  return {
+    ...config,
+    authentication: { scheme, ...(typeof credentials === 'string' && { credentials }) },
+    ...carrying({ authentication: others }),
+  }
+}
+
+function isNone(config: unknown): boolean {
+  return config === null || (isObject(config) && Object.keys(config).length === 0)
+}
 
 function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
   const decodeSend = (params: unknown, blockFor?: number): SendRequest => {
@@ -125,45 +157,20 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
   }
 }
 
+/** Later versions tell by `kind` what a part is, or by the one member that it has. */
+function cleanPart(part: Json): Json {
+  if (!isObject(part) || part.type !== undefined) return part
+  const type = part.kind ?? types.find((name) => part[name] !== undefined)
+  return type === undefined ? part : { ...part, type }
+}
+
 /** The caller chose the id. */
-function aliased({ id, metadata }: TypeOf<typeof wire.TaskParams>): TaskAddress {
+function aliased({ id, metadata }: Infer<typeof wire.TaskParams>): TaskAddress {
   return metadata === undefined ? { taskId: id, isAlias: true } : { taskId: id, isAlias: true, metadata }
 }
 
-/**
- * Messages of 0.1 have no ids, and must get the same ones whenever they are read: by their task, by what they say,
- * and, of several that say the same, by their order.
- */
-function messageIds(taskId: string): (message: MessageMessageIds) => string {
-  const told = new Map<string, number>()
-  return (message) => {
-    // Read objects are built in one order, so equal messages have equal texts.
-    const text = JSON.stringify(message)
-    const before = told.get(text) ?? 0
-    told.set(text, before + 1)
-    return uuidOf(JSON.stringify([taskId, before, text]))
-  }
-}
-
-const seeds = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f]
-
-/** A UUID of version 8 (RFC 9562 §5.8): its bits are a hash of ours, good to tell messages apart, not to keep secrets. */
-function uuidOf(text: string): string {
-  const hex = seeds.map((seed) => hashOf(text, seed).toString(16).padStart(8, '0')).join('')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
-}
-
-function hashOf(text: string, seed: number): number {
-  let hash = seed
-  for (let at = 0; at < text.length; at++) {
-    hash = Math.imul(hash ^ text.charCodeAt(at), seed)
-    hash ^= hash >>> 15
-  }
-  return hash >>> 0
-}
-
 /** A task that tells no session is of the one that was asked for, and if none was, of one that is its own. */
-function decodeTask(task: TypeOf<typeof wire.Task>, askedSession?: string): Task {
+function decodeTask(task: Infer<typeof wire.Task>, askedSession?: string): Task {
   const { id, sessionId, artifacts, history } = task
   const contextId = sessionId ?? askedSession ?? id
   const decodeMessage = messageDecoder({ taskId: id, contextId })
@@ -182,8 +189,6 @@ function decodeTask(task: TypeOf<typeof wire.Task>, askedSession?: string): Task
   }
 }
 
-type MessageDecoder = (message: wire.Message) => Message
-
 /** For the messages of one task, oldest first. */
 function messageDecoder(of: { readonly taskId: string; readonly contextId: string }): MessageDecoder {
   const { taskId, contextId } = of
@@ -192,6 +197,38 @@ function messageDecoder(of: { readonly taskId: string; readonly contextId: strin
     const { role, parts, metadata } = message
     return { messageId: idOf(message), role, parts: parts.map(decodePart), contextId, taskId, metadata }
   }
+}
+
+type MessageDecoder = (message: wire.Message) => Message
+
+/**
+ * Messages of 0.1 have no ids, and must get the same ones whenever they are read: by their task, by what they say,
+ * and, of several that say the same, by their order.
+ */
+function messageIds(taskId: string): (message: MessageMessageIds) => string {
+  const told = new Map<string, number>()
+  return (message) => {
+    // Read objects are built in one order, so equal messages have equal texts.
+    const text = JSON.stringify(message)
+    const before = told.get(text) ?? 0
+    told.set(text, before + 1)
+    return uuidOf(JSON.stringify([taskId, before, text]))
+  }
+}
+
+/** A UUID of version 8 (RFC 9562 §5.8): its bits are a hash of ours, good to tell messages apart, not to keep secrets. */
+function uuidOf(text: string): string {
+  const hex = seeds.map((seed) => hashOf(text, seed).toString(16).padStart(8, '0')).join('')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
+}
+
+function hashOf(text: string, seed: number): number {
+  let hash = seed
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), seed)
+    hash ^= hash >>> 15
+  }
+  return hash >>> 0
 }
 
 /** With the metadata of the task or event that has it, which may say more of the state than the state itself. */
@@ -212,41 +249,4 @@ function decodeArtifact(artifact: wire.Artifact, position = 0): Artifact {
   if (append !== undefined) kept.append = append
   if (lastChunk !== undefined) kept.lastChunk = lastChunk
   return { ...rest, artifactId: `artifact-${index ?? position}`, parts: parts.map(decodePart), ...carrying(kept) }
-}
-
-/** But for where the agent calls, which few ask for. */
-export const usualResults: ClientDialect['decodeResult'] = {
-  ...missing,
-  sendMessage(result, { message }) {
-    return { type: 'task', task: decodeTask(readResult(wire.Task, result), message.contextId) }
-  },
-  getTask: (result) => decodeTask(readResult(wire.Task, result)),
-  cancelTask: (result) => decodeTask(readResult(wire.Task, result)),
-  createPushConfig: unusual,
-  getPushConfig: unusual,
-}
-
-/** No event tells its session. */
-export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>): StreamEvent {
-  const asked = 'message' in request ? request.message.contextId : undefined
-  const refOf = (id: string) => ({ taskId: id, contextId: asked ?? id, generation })
-  if (isObject(event) && isObject(event.artifact)) {
-    const { id, artifact, metadata } = readResult(wire.ArtifactUpdate, event)
-    const { append, lastChunk, ...whole } = artifact
-    return {
-      type: 'artifact',
-      ...refOf(id),
-      artifact: decodeArtifact(whole),
-      append,
-      lastChunk,
-      metadata,
-    }
-  }
-  const { id, status, final, metadata } = readResult(wire.StatusUpdate, event)
-  return {
-    type: 'status',
-    ...refOf(id),
-    ...decodeStatus(status, metadata, messageDecoder(refOf(id))),
-    isLast: final,
-  }
 }

@@ -12,6 +12,68 @@ import { encodeState } from './schemas.ts'
 /** The numbers of the artifacts in each stream that is being told. */
 const streams = new WeakMap<object, Map<string, number>>()
 
+/** Callers know a task by the id that they chose: everything is told under the id in the request. */
+export const encodeResult: ServerDialect['encodeResult'] = {
+  ...missing,
+  sendMessage: encodeOutcome,
+  getTask: (task, { taskId }) => encodeTask(task, taskId),
+  cancelTask: (task, { taskId }) => encodeTask(task, taskId),
+  createPushConfig: (config, { taskId }) => encodeTaskPushConfig(config, taskId),
+  getPushConfig: (config, { taskId }) => encodeTaskPushConfig(config, taskId),
+}
+
+export const encodeRequest: ClientDialect['encodeRequest'] = {
+  ...missing,
+  sendMessage: encodeSend,
+  streamMessage: encodeSend,
+  getTask: ({ historyLength, ...address }) =>
+    present({ ...addressOf(address), historyLength: historyLength || undefined }),
+  cancelTask: (address) => present(addressOf(address)),
+  subscribeToTask(address) {
+    const { historyLength } = carried(address.carry)
+    return present({ ...addressOf(address), historyLength: historyLength || undefined })
+  },
+  createPushConfig: (config) => encodeTaskPushConfig(config),
+  getPushConfig: (address) => present(addressOf(address)),
+}
+
+/** 0.1 leaves the form to the server, and names what should be in it: the task's id and its status. */
+export const pushForm: PushForm = {
+  contentType: 'application/json',
+  kinds: ['status', 'rest'],
+  usually: ['rest'],
+  tellsTask: false,
+  isOnlyUnnamed: true,
+  encode(event, taskId) {
+    const [wire] = encodeEvent(event, { taskId })
+    return { eventType: 'taskUpdate', taskId, ...wire }
+  },
+}
+
+/** A stream of 0.1 tells states and artifacts, never a task or a message. */
+export function encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[] {
+  const asked = 'message' in request ? request.alias : request.taskId
+  switch (event.type) {
+    case 'task': {
+      const { isLast } = event
+      const { id: ownId, status, metadata, artifacts } = event.task
+      const id = asked ?? ownId
+      const statusUpdate = encodeStatusUpdate(id, { status, metadata, isLast })
+      const artifactUpdates = artifacts.map((artifact) => encodeArtifactUpdate(id, { artifact }, request))
+      // Nobody reads on behind the last status.
+      return isLast ? [...artifactUpdates, statusUpdate] : [statusUpdate, ...artifactUpdates]
+    }
+    case 'message': {
+      const { message } = event
+      return [{ id: asked ?? idOfAnswer(message), status: encodeAnswer(message), final: true }]
+    }
+    case 'status':
+      return [encodeStatusUpdate(asked ?? event.taskId, event)]
+    case 'artifact':
+      return [encodeArtifactUpdate(asked ?? event.taskId, event, request)]
+  }
+}
+
 /**
  * In 0.1 an artifact is known by its number: how many others came before it. Events are encoded one by one, and what
  * all those of a stream have in common is the request that opened it.
@@ -22,6 +84,19 @@ export function indexIn(stream: object, artifactId: string): number {
   const index = numbers.get(artifactId) ?? numbers.size
   numbers.set(artifactId, index)
   return index
+}
+
+function encodeOutcome(outcome: Outcome, { alias, message: sent }: SendRequest): JsonObject {
+  if (outcome.type === 'task') return encodeTask(outcome.task, alias ?? outcome.task.id)
+  const { message } = outcome
+  const { contextId = sent.contextId, parts } = message
+  const wire: Draft = {
+    id: alias ?? idOfAnswer(message),
+    status: encodeAnswer(message),
+    artifacts: [{ parts: parts.map(encodePart), index: 0 }],
+  }
+  if (contextId !== undefined) wire.sessionId = contextId
+  return wire
 }
 
 function encodeTask(task: Task, id: string): JsonObject {
@@ -52,11 +127,6 @@ function encodeMessage({ role, parts, metadata }: Message): JsonObject {
   return wire
 }
 
-interface Flags {
-  readonly append?: Json
-  readonly lastChunk?: Json
-}
-
 /** One that came over 0.1 has the number that it had there, or none. */
 function encodeArtifact(artifact: Artifact, position: number, { append, lastChunk }: Flags): JsonObject {
   const { name, description, parts, metadata, carry } = artifact
@@ -69,6 +139,20 @@ function encodeArtifact(artifact: Artifact, position: number, { append, lastChun
   if (lastChunk !== undefined) wire.lastChunk = lastChunk
   if (metadata !== undefined) wire.metadata = metadata
   return wire
+}
+
+interface Flags {
+  readonly append?: Json
+  readonly lastChunk?: Json
+}
+
+function idOfAnswer({ taskId, messageId }: Message): string {
+  return taskId ?? messageId
+}
+
+/** An answer without a task is told as that of a task which is done with it. */
+function encodeAnswer(message: Message): JsonObject {
+  return { state: 'completed', message: encodeMessage(message) }
 }
 
 function encodeTaskPushConfig(config: PushConfig, id = config.taskId): JsonObject {
@@ -95,47 +179,13 @@ function namesFirst(authentication: Json | undefined, scheme: string): authentic
   return Array.isArray(schemes) && schemes[0] === scheme
 }
 
-/** Callers know a task by the id that they chose: everything is told under the id in the request. */
-export const encodeResult: ServerDialect['encodeResult'] = {
-  ...missing,
-  sendMessage: encodeOutcome,
-  getTask: (task, { taskId }) => encodeTask(task, taskId),
-  cancelTask: (task, { taskId }) => encodeTask(task, taskId),
-  createPushConfig: (config, { taskId }) => encodeTaskPushConfig(config, taskId),
-  getPushConfig: (config, { taskId }) => encodeTaskPushConfig(config, taskId),
-}
-
-/** A stream of 0.1 tells states and artifacts, never a task or a message. */
-export function encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[] {
-  const asked = 'message' in request ? request.alias : request.taskId
-  switch (event.type) {
-    case 'task': {
-      const { isLast } = event
-      const { id: ownId, status, metadata, artifacts } = event.task
-      const id = asked ?? ownId
-      const statusUpdate = encodeStatusUpdate(id, { status, metadata, isLast })
-      const artifactUpdates = artifacts.map((artifact) => encodeArtifactUpdate(id, { artifact }, request))
-      // Nobody reads on behind the last status.
-      return isLast ? [...artifactUpdates, statusUpdate] : [statusUpdate, ...artifactUpdates]
-    }
-    case 'message': {
-      const { message } = event
-      return [{ id: asked ?? idOfAnswer(message), status: encodeAnswer(message), final: true }]
-    }
-    case 'status':
-      return [encodeStatusUpdate(asked ?? event.taskId, event)]
-    case 'artifact':
-      return [encodeArtifactUpdate(asked ?? event.taskId, event, request)]
-  }
-}
-
-type StatusChange = Omit<StatusEvent, 'type'> & Pick<StreamEvent, 'isLast'>
-
 function encodeStatusUpdate(id: string, change: StatusChange): JsonObject {
   const wire: Draft = { id, ...encodeStatus(change) }
   if (change.isLast !== undefined) wire.final = change.isLast
   return wire
 }
+
+type StatusChange = Omit<StatusEvent, 'type'> & Pick<StreamEvent, 'isLast'>
 
 function encodeArtifactUpdate(id: string, change: Omit<ArtifactEvent, 'type'>, stream: object): JsonObject {
   const { artifact, metadata } = change
@@ -143,47 +193,6 @@ function encodeArtifactUpdate(id: string, change: Omit<ArtifactEvent, 'type'>, s
   const wire: Draft = { id, artifact: encodeArtifact(artifact, index, change) }
   if (metadata !== undefined) wire.metadata = metadata
   return wire
-}
-
-function encodeOutcome(outcome: Outcome, { alias, message: sent }: SendRequest): JsonObject {
-  if (outcome.type === 'task') return encodeTask(outcome.task, alias ?? outcome.task.id)
-  const { message } = outcome
-  const { contextId = sent.contextId, parts } = message
-  const wire: Draft = {
-    id: alias ?? idOfAnswer(message),
-    status: encodeAnswer(message),
-    artifacts: [{ parts: parts.map(encodePart), index: 0 }],
-  }
-  if (contextId !== undefined) wire.sessionId = contextId
-  return wire
-}
-
-/** An answer without a task is told as that of a task which is done with it. */
-function encodeAnswer(message: Message): JsonObject {
-  return { state: 'completed', message: encodeMessage(message) }
-}
-
-function idOfAnswer({ taskId, messageId }: Message): string {
-  return taskId ?? messageId
-}
-
-export const encodeRequest: ClientDialect['encodeRequest'] = {
-  ...missing,
-  sendMessage: encodeSend,
-  streamMessage: encodeSend,
-  getTask: ({ historyLength, ...address }) =>
-    present({ ...addressOf(address), historyLength: historyLength || undefined }),
-  cancelTask: (address) => present(addressOf(address)),
-  subscribeToTask(address) {
-    const { historyLength } = carried(address.carry)
-    return present({ ...addressOf(address), historyLength: historyLength || undefined })
-  },
-  createPushConfig: (config) => encodeTaskPushConfig(config),
-  getPushConfig: (address) => present(addressOf(address)),
-}
-
-function addressOf({ taskId, metadata }: TaskAddress) {
-  return { id: taskId, metadata }
 }
 
 function encodeSend({ alias, message, configuration = {}, metadata }: SendRequest): JsonObject {
@@ -200,15 +209,6 @@ function encodeSend({ alias, message, configuration = {}, metadata }: SendReques
   })
 }
 
-/** 0.1 leaves the form to the server, and names what should be in it: the task's id and its status. */
-export const pushForm: PushForm = {
-  contentType: 'application/json',
-  kinds: ['status', 'rest'],
-  usually: ['rest'],
-  tellsTask: false,
-  isOnlyUnnamed: true,
-  encode(event, taskId) {
-    const [wire] = encodeEvent(event, { taskId })
-    return { eventType: 'taskUpdate', taskId, ...wire }
-  },
+function addressOf({ taskId, metadata }: TaskAddress) {
+  return { id: taskId, metadata }
 }

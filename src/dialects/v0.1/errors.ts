@@ -6,6 +6,17 @@ import type { Draft } from '../codec.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 import { codeOfHttpStatus, firstNumbers, toError, wireErrorIn } from '../errors.ts'
 
+/** What the model calls so has another name and place in 0.1. */
+const context = 'message.contextId'
+
+const session = 'sessionId'
+
+const unsupported = 'This operation is not supported'
+
+const internal = 'Internal error'
+
+const unavailable = 'Resource unavailable'
+
 /** The schema of 0.1 fixes the message of an error. What there is to say of this very one goes into its data. */
 export function encodeError(error: A2AError): WireError {
   const { code, message } = kinds[error.code]
@@ -19,24 +30,17 @@ export function encodeHttpError(error: A2AError): HttpError {
   return { status: kinds[error.code].http, body: { jsonrpc: '2.0', id: null, error: told } }
 }
 
-/** What the model calls so has another name and place in 0.1. */
-const context = 'message.contextId'
-const session = 'sessionId'
-
-interface ErrorKind {
-  /** Of JSON-RPC. */
-  readonly code: number
-  readonly message: string
-  readonly http: number
+/** Where there is no answer of JSON-RPC, HTTP has only its status. */
+export function decodeHttpError({ status, body }: HttpError): A2AError {
+  const error = wireErrorIn(body)
+  return error === undefined ? toError(codeOfHttpStatus(status), body.message, {}, body) : decodeError(error)
 }
 
-function kind(code: number, http: number, message: string): ErrorKind {
-  return { code, http, message }
+export function decodeError(error: WireError): A2AError {
+  const { detail = error.message, retryAfter, ...data } = fitting(Data, error.data) ?? {}
+  const details = typeof retryAfter === 'number' ? { ...data, retryAfter } : data
+  return toError(numbers.get(error.code) ?? 'internal', detail, details, error)
 }
-
-const unsupported = 'This operation is not supported'
-const internal = 'Internal error'
-const unavailable = 'Resource unavailable'
 
 /** Numbers from -32006 on mean something else in every later version. */
 const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
@@ -69,6 +73,17 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'context-not-found': kind(-32052, 404, 'Context not found'),
 }
 
+interface ErrorKind {
+  /** Of JSON-RPC. */
+  readonly code: number
+  readonly message: string
+  readonly http: number
+}
+
+function kind(code: number, http: number, message: string): ErrorKind {
+  return { code, http, message }
+}
+
 function encodeData({ message, violations, metadata, retryAfter }: A2AError): JsonObject {
   const data: Draft = { detail: message.replaceAll(context, session) }
   if (violations.length > 0) {
@@ -82,17 +97,13 @@ function encodeData({ message, violations, metadata, retryAfter }: A2AError): Js
   return data
 }
 
-export function decodeError(error: WireError): A2AError {
-  const { detail = error.message, retryAfter, ...data } = fitting(Data, error.data) ?? {}
-  const details = typeof retryAfter === 'number' ? { ...data, retryAfter } : data
-  return toError(numbers.get(error.code) ?? 'internal', detail, details, error)
-}
-
-/** Where there is no answer of JSON-RPC, HTTP has only its status. */
-export function decodeHttpError({ status, body }: HttpError): A2AError {
-  const error = wireErrorIn(body)
-  return error === undefined ? toError(codeOfHttpStatus(status), body.message, {}, body) : decodeError(error)
-}
+/** Other agents put there what they like. */
+const Data = object({
+  detail: optional(string()),
+  violations: optional(list(object({ field: string(), description: string() }))),
+  metadata: optional(map(string())),
+  retryAfter: optional(json()),
+})
 
 /** From -32006 on they mean something else in every later version. */
 const numbers: ReadonlyMap<number, ErrorCode> = new Map([
@@ -104,11 +115,3 @@ const numbers: ReadonlyMap<number, ErrorCode> = new Map([
   [-32010, 'rate-limited'],
   [-32011, 'unavailable'],
 ])
-
-/** Other agents put there what they like. */
-const Data = object({
-  detail: optional(string()),
-  violations: optional(list(object({ field: string(), description: string() }))),
-  metadata: optional(map(string())),
-  retryAfter: optional(json()),
-})

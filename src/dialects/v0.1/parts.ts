@@ -5,27 +5,12 @@ import { carryOf, type Draft } from '../codec.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../part-metadata.ts'
 import type { Part as WirePart } from './schemas.ts'
 
-export const { carrying, carried } = carryOf('v0.1')
-
 /** Of data that stands for a file which is only named: no later version has such a part. */
 const fileReference = 'application/vnd.a2a.file-reference+json'
 
 export function decodePart(part: WirePart): Part {
   if ('text' in part) return { text: part.text.text, ...decodeAnnotations(part.text.metadata) }
   return 'file' in part ? decodeFile(part.file) : decodeData(part.data)
-}
-
-function decodeFile({ file, metadata }: Extract<WirePart, { readonly file: unknown }>['file']): Part {
-  const { name: filename, mimeType: mediaType, bytes, uri } = file
-  if (uri !== undefined) return { url: uri, filename, mediaType, metadata }
-  if (bytes !== undefined) return { raw: bytes, filename, mediaType, metadata }
-  return { data: { file: { ...file } }, mediaType: fileReference, metadata }
-}
-
-/** A list is no data by the schema of 0.1, but is by its text: it is read, and is a list again only here. */
-function decodeData({ data, metadata }: Extract<WirePart, { readonly data: unknown }>['data']): Part {
-  if (isObject(data)) return unwrapData({ data, metadata })
-  return { data, ...decodeAnnotations(metadata), ...carrying({ list: true }) }
 }
 
 export function encodePart(part: Part): JsonObject {
@@ -42,14 +27,29 @@ export function encodePart(part: Part): JsonObject {
   return withMetadata({ type: 'data', data: wrapped.data }, wrapped.metadata)
 }
 
-type FileMembers = Readonly<Record<string, Json | undefined>>
+export const { carrying, carried } = carryOf('v0.1')
 
-function encodeFile(members: FileMembers, metadata: JsonObject | undefined): JsonObject {
-  const texts = Object.entries(members).filter((member): member is [string, string] => typeof member[1] === 'string')
-  return withMetadata({ type: 'file', file: Object.fromEntries(texts) }, metadata)
+function decodeFile({ file, metadata }: Extract<WirePart, { readonly file: unknown }>['file']): Part {
+  const { name: filename, mimeType: mediaType, bytes, uri } = file
+  if (uri !== undefined) return { url: uri, filename, mediaType, metadata }
+  if (bytes !== undefined) return { raw: bytes, filename, mediaType, metadata }
+  return { data: { file: { ...file } }, mediaType: fileReference, metadata }
+}
+
+/** A list is no data by the schema of 0.1, but is by its text: it is read, and is a list again only here. */
+function decodeData({ data, metadata }: Extract<WirePart, { readonly data: unknown }>['data']): Part {
+  if (isObject(data)) return unwrapData({ data, metadata })
+  return { data, ...decodeAnnotations(metadata), ...carrying({ list: true }) }
 }
 
 function withMetadata(wire: Draft, metadata: JsonObject | undefined): JsonObject {
   if (metadata !== undefined) wire.metadata = metadata
   return wire
 }
+
+function encodeFile(members: FileMembers, metadata: JsonObject | undefined): JsonObject {
+  const texts = Object.entries(members).filter((member): member is [string, string] => typeof member[1] === 'string')
+  return withMetadata({ type: 'file', file: Object.fromEntries(texts) }, metadata)
+}
+
+type FileMembers = Readonly<Record<string, Json | undefined>>

@@ -5,13 +5,13 @@ import { bytes, int32, timestamp } from '../../schema/proto.ts'
 import {
   boolean,
   hinted,
+  type Infer,
   json,
   list,
   readObject,
-  type Shape,
+  type Schema,
   string,
   struct,
-  type TypeOf,
   Violation,
   wrongType,
 } from '../../schema/schema.ts'
@@ -21,39 +21,28 @@ import { historyLength, id, maxParts, maxWords } from '../request-limits.ts'
 import { unread } from '../unread.ts'
 
 const wordsStates = ['submitted', 'working', 'input-required', 'completed', 'canceled', 'failed', 'unknown'] as const
-type WireState = (typeof wordsStates)[number]
-
-/** As agents spell them, also those of later versions and those who never looked it up. */
-const spellings: ReadonlyMap<string, TaskState | 'unknown'> = new Map<string, TaskState | 'unknown'>([
-  ...wordsStates.map((word) => [word, word] as const),
-  ['rejected', 'rejected'],
-  ['auth-required', 'auth-required'],
-  ['cancelled', 'canceled'],
-  ['pending', 'submitted'],
-  ['running', 'working'],
-])
-
-const State: Shape<TaskState | 'unknown'> = {
-  read(value) {
-    if (typeof value !== 'string') throw wrongType(`one of ${wordsStates.join(', ')}`, value)
-    return spellings.get(value.toLowerCase().replaceAll('_', '-')) ?? 'unknown'
-  },
-  form: { is: 'word', words: wordsStates },
-}
-
-/** A state, and the metadata of what is in that state. */
-interface Stated<S> {
-  readonly state: S
-  readonly metadata?: JsonObject
-}
 
 const key = 'a2a.state'
 
-/** The states that 0.1 has no word for: what is said instead, and what the metadata says then. */
-const substitutes = {
-  rejected: { word: 'failed', truth: 'TASK_STATE_REJECTED' },
-  'auth-required': { word: 'input-required', truth: 'TASK_STATE_AUTH_REQUIRED' },
-} as const
+/** The objects of A2A 0.1. Members that need not be there may also be `null`. */
+
+const metadata = optional(struct())
+
+const words = list(string({ min: 1 }), { max: maxWords })
+
+/** What a caller who mixes later versions of A2A into 0.1 should write instead. */
+
+const partForms = 'in 0.1 write {"type": "text", "text": …}, {"type": "file", "file": …} or {"type": "data", "data": …}'
+
+/** Where agents call. */
+
+const authenticationFields = { schemes: list(string({ min: 1 }), { min: 1 }), credentials: optional(string()) }
+
+const text = optional(string())
+
+const someText = implicit(string())
+
+const texts = optional(list(string()))
 
 export function encodeState({ state, metadata }: Stated<TaskState | 'unknown'>): Stated<WireState> {
   if (state !== 'rejected' && state !== 'auth-required') return { state, metadata }
@@ -71,10 +60,29 @@ export function decodeState({ state, metadata }: Stated<TaskState | 'unknown'>):
   return { state, metadata }
 }
 
-/** The objects of A2A 0.1. Members that need not be there may also be `null`. */
+export type TaskStatus = Infer<typeof TaskStatus>
 
-const metadata = optional(struct())
-const words = list(string({ min: 1 }), { max: maxWords })
+export type Artifact = Infer<typeof Artifact>
+
+export type Message = Infer<typeof Message>
+
+/** As agents spell them, also those of later versions and those who never looked it up. */
+const spellings: ReadonlyMap<string, TaskState | 'unknown'> = new Map<string, TaskState | 'unknown'>([
+  ...wordsStates.map((word) => [word, word] as const),
+  ['rejected', 'rejected'],
+  ['auth-required', 'auth-required'],
+  ['cancelled', 'canceled'],
+  ['pending', 'submitted'],
+  ['running', 'working'],
+])
+
+const State: Schema<TaskState | 'unknown'> = {
+  read(value) {
+    if (typeof value !== 'string') throw wrongType(`one of ${wordsStates.join(', ')}`, value)
+    return spellings.get(value.toLowerCase().replaceAll('_', '-')) ?? 'unknown'
+  },
+  form: { is: 'word', words: wordsStates },
+}
 
 const FileContent = object({
   name: optional(string()),
@@ -94,7 +102,7 @@ const File: typeof FileContent = {
 }
 
 /** Objects; the text of 0.1 also has lists. */
-const Data: Shape<Json> = {
+const Data: Schema<Json> = {
   read(value) {
     if (typeof value !== 'object' || value === null) throw wrongType('an object or a list', value)
     return value as Json
@@ -107,10 +115,8 @@ export const Part = tagged('type', {
   file: object({ file: File, metadata }),
   data: object({ data: Data, metadata }),
 })
-export type Part = TypeOf<typeof Part>
 
 const Message = object({ role: word('user', 'agent'), parts: list(Part), metadata })
-export type Message = TypeOf<typeof Message>
 
 const Artifact = object({
   name: optional(string()),
@@ -121,10 +127,8 @@ const Artifact = object({
   lastChunk: optional(boolean()),
   metadata,
 })
-export type Artifact = TypeOf<typeof Artifact>
 
 const TaskStatus = object({ state: State, message: optional(Message), timestamp: optional(timestamp({ zone: 'Z' })) })
-export type TaskStatus = TypeOf<typeof TaskStatus>
 
 export const Task = object({
   id,
@@ -139,41 +143,17 @@ export const StatusUpdate = object({ id, status: TaskStatus, final: optional(boo
 
 export const ArtifactUpdate = object({ id, artifact: Artifact, metadata })
 
-/** What a caller who mixes later versions of A2A into 0.1 should write instead. */
-
-const partForms = 'in 0.1 write {"type": "text", "text": …}, {"type": "file", "file": …} or {"type": "data", "data": …}'
-
-function hintForPart(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || 'type' in value) return undefined
-  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partForms}`
-  if ('text' in value || 'raw' in value || 'url' in value || 'data' in value) {
-    return `a part without "type" looks like A2A 1.0; ${partForms}`
-  }
-  return undefined
-}
-
-function hintForRole(value: unknown): string | undefined {
-  if (value !== 'ROLE_USER' && value !== 'ROLE_AGENT') return undefined
-  return `"${value}" looks like A2A 1.0; in 0.1 write "${value.slice(5).toLowerCase()}"`
-}
-
-/** Where agents call. */
-
-const authenticationFields = { schemes: list(string({ min: 1 }), { min: 1 }), credentials: optional(string()) }
+export type PushConfig = Infer<typeof PushConfig>
 
 export const PushConfig = object({
   url: string({ min: 1 }),
   token: optional(string()),
   authentication: optional(open(object(authenticationFields))),
 })
-export type PushConfig = TypeOf<typeof PushConfig>
 
 export const TaskPushConfig = object({ id, pushNotificationConfig: PushConfig })
 
-/** Callers may add what their webhooks need to know. */
-function open<T extends object>(shape: Shape<T>): Shape<T> {
-  return { ...shape, read: (value) => ({ ...readObject(value), ...shape.read(value) }) }
-}
+export type Part = Infer<typeof Part>
 
 /** What callers of A2A 0.1 send. No history is asked for by 0, or not at all. */
 
@@ -198,10 +178,6 @@ export const TaskQueryParams = object({ id, historyLength: implicit(historyLengt
 
 /** To cancel a task, or to get its push config. */
 export const TaskParams = object({ id, metadata })
-
-const text = optional(string())
-const someText = implicit(string())
-const texts = optional(list(string()))
 
 export const Authentication = object({ schemes: list(string()), credentials: text })
 
@@ -238,3 +214,36 @@ export const AgentCard = object({ ...cardFields, authentication: optional(Authen
 
 /** A card that does not say who may call. */
 export const OpenCard = object({ ...cardFields, authentication: optional(unread()) })
+
+/** A state, and the metadata of what is in that state. */
+interface Stated<S> {
+  readonly state: S
+  readonly metadata?: JsonObject
+}
+
+type WireState = (typeof wordsStates)[number]
+
+/** The states that 0.1 has no word for: what is said instead, and what the metadata says then. */
+const substitutes = {
+  rejected: { word: 'failed', truth: 'TASK_STATE_REJECTED' },
+  'auth-required': { word: 'input-required', truth: 'TASK_STATE_AUTH_REQUIRED' },
+} as const
+
+/** Callers may add what their webhooks need to know. */
+function open<T extends object>(shape: Schema<T>): Schema<T> {
+  return { ...shape, read: (value) => ({ ...readObject(value), ...shape.read(value) }) }
+}
+
+function hintForRole(value: unknown): string | undefined {
+  if (value !== 'ROLE_USER' && value !== 'ROLE_AGENT') return undefined
+  return `"${value}" looks like A2A 1.0; in 0.1 write "${value.slice(5).toLowerCase()}"`
+}
+
+function hintForPart(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || 'type' in value) return undefined
+  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partForms}`
+  if ('text' in value || 'raw' in value || 'url' in value || 'data' in value) {
+    return `a part without "type" looks like A2A 1.0; ${partForms}`
+  }
+  return undefined
+}

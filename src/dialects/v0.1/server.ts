@@ -5,8 +5,6 @@ import { encodeEvent, encodeResult, pushForm } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 
-export { v0_1Client } from './client.ts'
-
 export const v0_1: ServerDialect = {
   name: 'v0.1',
   version: '0.1',
@@ -27,3 +25,5 @@ export const v0_1: ServerDialect = {
 
 /** Refuses the sloppy forms that are common in the wild. */
 export const v0_1Strict: ServerDialect = { ...v0_1, decodeRequest: decodeRequestStrictly }
+
+export { v0_1Client } from './client.ts'

@@ -1,4 +1,4 @@
-import type { ClientDialect, Reading } from '../dialect.ts'
+import type { ClientDialect, ResponseDecoder } from '../dialect.ts'
 import { olderWhole } from '../on-older-whole.ts'
 import { seldomAsked } from '../plain-reader.ts'
 import { readResult } from '../read.ts'
@@ -7,6 +7,8 @@ import { wholeReading } from '../v0.3/client.ts'
 import { readingBy } from '../v0.3/decode.ts'
 import * as v0_3 from '../v0.3/encode.ts'
 import { methods } from './methods.ts'
+
+const decodeCard = securedCardDecoder('0.2')
 
 const encodeRequest: ClientDialect['encodeRequest'] = {
   ...v0_3.encodeRequest,
@@ -25,8 +27,6 @@ export const v0_2Light: ClientDialect = {
   lenient: async () => (await olderWhole()).v0_2Whole,
 }
 
-const decodeCard = securedCardDecoder('0.2')
-
-export const v0_2Whole: Reading = wholeReading(decodeCard)
+export const v0_2Whole: ResponseDecoder = wholeReading(decodeCard)
 
 export const v0_2Client: ClientDialect = { ...v0_2Light, ...v0_2Whole }

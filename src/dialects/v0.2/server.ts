@@ -5,14 +5,13 @@ import { encodeEvent, encodeResult, encodeTask } from '../v0.3/encode.ts'
 import { type ErrorKinds, errorEncoder, httpErrorEncoder, kinds, unsupported } from '../v0.3/errors.ts'
 import { methods, operations, recognises } from './methods.ts'
 
-export { v0_2Client } from './client.ts'
-
 /** Readers of 0.2 refuse a card with a scheme of a type that came later. */
 const encodeCard = cardEncoder({ version: '0.2', protocolVersion: '0.2.6', lacks: ['mutual-tls'] })
 
 const olderKinds: ErrorKinds = { ...kinds, 'extended-card-not-configured': unsupported }
 
 const encodeError = errorEncoder(olderKinds)
+
 const encodeHttpError = httpErrorEncoder(olderKinds)
 
 /** A2A 0.2.0 to 0.2.6: the objects of 0.3, with other methods, cards and errors around them. */
@@ -37,3 +36,5 @@ export const v0_2: ServerDialect = {
 
 /** Refuses what is not quite the protocol. */
 export const v0_2Strict: ServerDialect = { ...v0_2, allowsMissingId: false, decodeRequest: decodeRequestStrictly }
+
+export { v0_2Client } from './client.ts'

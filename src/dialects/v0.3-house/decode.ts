@@ -2,13 +2,15 @@ import type { JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Operation, SendRequest, SubscribeRequest } from '../../protocol/service.ts'
-import type { ClientDialect, Dialect, Proposal, RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
+import type { CallFeatures, ClientDialect, Dialect, RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
 import { readParams, readResult } from '../read.ts'
 import { v0_3Whole } from '../v0.3/client.ts'
 import * as v0_3 from '../v0.3/decode.ts'
 import * as v0_3Methods from '../v0.3/methods.ts'
 import { carryingReference, isToolResult } from './parts.ts'
-import { lift, Standard, StandardEvent } from './translate.ts'
+import { fromHouse, Standard, StandardEvent } from './translate.ts'
+
+const { decodeResult: standard, decodeEvent: decodeStandard } = v0_3Whole
 
 /** A server takes the methods of 0.3. */
 export const { methods, operations } = v0_3Methods
@@ -16,53 +18,19 @@ export const { methods, operations } = v0_3Methods
 /** An agent of the house knows no other way to follow a task. */
 export const clientMethods: Dialect['methods'] = { ...methods, subscribeToTask: methods.getTask }
 
-export function recognises({ method, params }: Proposal): boolean {
+export function recognises({ method, params }: CallFeatures): boolean {
   return method === methods.getTask ? isByTaskId(params) : hasHouseMessage(params)
 }
 
 /** Whoever gets a task by `taskId` wants to follow it, if it is ready for a stream. */
-export function operationFor({ method, params, acceptsStream }: Proposal): Operation | undefined {
+export function operationFor({ method, params, acceptsStream }: CallFeatures): Operation | undefined {
   return method === methods.getTask && acceptsStream && isByTaskId(params) ? 'subscribeToTask' : undefined
-}
-
-/** Everybody else has it as `id`. */
-function isByTaskId(params: unknown): params is JsonObject {
-  return isObject(params) && params.taskId !== undefined && params.id === undefined
-}
-
-/** Whether a sent message has what only the house has. */
-export function hasHouseMessage(params: unknown): boolean {
-  const message = isObject(params) ? (params.message ?? params) : undefined
-  if (!isObject(message)) return false
-  const { parts, inputRequest } = message
-  return inputRequest !== undefined || (Array.isArray(parts) && parts.some(isToolPart))
-}
-
-function isToolPart(part: unknown): boolean {
-  return isObject(part) && (part.kind === 'tool-use' || part.kind === 'tool-result')
 }
 
 export const decodeRequest = requestDecoder(v0_3.decodeRequest)
 
 /** Takes nothing that neither the schema of 0.3 nor the house has. */
 export const decodeRequestStrictly = requestDecoder(v0_3.decodeRequestStrictly)
-
-/** Who follows a task by getting it expects no task, but how it stands. */
-export interface HouseSubscribeRequest extends SubscribeRequest {
-  readonly statusFirst?: boolean
-}
-
-function requestDecoder(standard: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
-  return {
-    ...standard,
-    sendMessage: (params) => traced(addressed(lift(standard.sendMessage(readParams(Standard, params))))),
-    streamMessage: (params) => traced(addressed(lift(standard.streamMessage(readParams(Standard, params))))),
-    getTask: (params) => standard.getTask(withId(params)),
-    subscribeToTask(params): HouseSubscribeRequest {
-      return { ...standard.subscribeToTask(withId(params)), statusFirst: isByTaskId(params) }
-    },
-  }
-}
 
 /** The same for readers whose streams go on while the task waits for them. */
 export function holding(decode: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
@@ -73,13 +41,55 @@ export function holding(decode: ServerDialect['decodeRequest']): ServerDialect['
   }
 }
 
+/** Whether a sent message has what only the house has. */
+export function hasHouseMessage(params: unknown): boolean {
+  const message = isObject(params) ? (params.message ?? params) : undefined
+  if (!isObject(message)) return false
+  const { parts, inputRequest } = message
+  return inputRequest !== undefined || (Array.isArray(parts) && parts.some(isToolPart))
+}
+
+/** Who follows a task by getting it expects no task, but how it stands. */
+export interface HouseSubscribeRequest extends SubscribeRequest {
+  readonly statusFirst?: boolean
+}
+
+export const decodeResult: ClientDialect['decodeResult'] = {
+  ...standard,
+  sendMessage: (result, request) => fromHouse(standard.sendMessage(readResult(Standard, unwrapped(result)), request)),
+  getTask: (result, request) => fromHouse(standard.getTask(readResult(Standard, result), request)),
+  listTasks: (result, request) => fromHouse(standard.listTasks(readResult(Standard, result), request)),
+  cancelTask: (result, request) => fromHouse(standard.cancelTask(readResult(Standard, result), request)),
+}
+
+export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>): StreamEvent {
+  return fromHouse(decodeStandard(readResult(StandardEvent, unwrapped(event)), request))
+}
+
+/** Everybody else has it as `id`. */
+function isByTaskId(params: unknown): params is JsonObject {
+  return isObject(params) && params.taskId !== undefined && params.id === undefined
+}
+
+function isToolPart(part: unknown): boolean {
+  return isObject(part) && (part.kind === 'tool-use' || part.kind === 'tool-result')
+}
+
+function requestDecoder(standard: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
+  return {
+    ...standard,
+    sendMessage: (params) => traced(addressed(fromHouse(standard.sendMessage(readParams(Standard, params))))),
+    streamMessage: (params) => traced(addressed(fromHouse(standard.streamMessage(readParams(Standard, params))))),
+    getTask: (params) => standard.getTask(withId(params)),
+    subscribeToTask(params): HouseSubscribeRequest {
+      return { ...standard.subscribeToTask(withId(params)), statusFirst: isByTaskId(params) }
+    },
+  }
+}
+
 /** Its events say where they are in their trace. */
 function traced(request: SendRequest): SendRequest {
   return { ...request, tellsTrace: true }
-}
-
-function withId(params: unknown): unknown {
-  return isByTaskId(params) ? { ...params, id: params.taskId } : params
 }
 
 /** Elsewhere a message that only refers to a task begins a new one. Here, the result of a tool answers that task. */
@@ -96,18 +106,8 @@ function addressed(request: SendRequest): SendRequest {
   }
 }
 
-const { decodeResult: standard, decodeEvent: decodeStandard } = v0_3Whole
-
-export const decodeResult: ClientDialect['decodeResult'] = {
-  ...standard,
-  sendMessage: (result, request) => lift(standard.sendMessage(readResult(Standard, unwrapped(result)), request)),
-  getTask: (result, request) => lift(standard.getTask(readResult(Standard, result), request)),
-  listTasks: (result, request) => lift(standard.listTasks(readResult(Standard, result), request)),
-  cancelTask: (result, request) => lift(standard.cancelTask(readResult(Standard, result), request)),
-}
-
-export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>): StreamEvent {
-  return lift(decodeStandard(readResult(StandardEvent, unwrapped(event)), request))
+function withId(params: unknown): unknown {
+  return isByTaskId(params) ? { ...params, id: params.taskId } : params
 }
 
 /** Over REST some wrap what they answer: as JSON-RPC does, or as the text of 0.3 has it. */

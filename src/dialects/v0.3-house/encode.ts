@@ -6,26 +6,38 @@ import type { ClientDialect, RequestOf, ServerDialect, StreamOperation } from '.
 import * as v0_3 from '../v0.3/encode.ts'
 import type { HouseSubscribeRequest } from './decode.ts'
 import { isAsSent, isByReference, isToolResult } from './parts.ts'
-import { lower, toHouse } from './translate.ts'
+import { toHouse, toStandard } from './translate.ts'
 
 const standard = v0_3.encodeResult
 
+const standardEncodeRequest = v0_3.encodeRequest
+
 export const encodeResult: ServerDialect['encodeResult'] = {
   ...standard,
-  sendMessage: (outcome) => toHouse(standard.sendMessage(lower(outcome))),
+  sendMessage: (outcome) => toHouse(standard.sendMessage(toStandard(outcome))),
   getTask: encodeTask,
-  listTasks: (page) => toHouse(standard.listTasks(lower(page))),
+  listTasks: (page) => toHouse(standard.listTasks(toStandard(page))),
   cancelTask: encodeTask,
-}
-
-export function encodeTask(task: Task): JsonObject {
-  return toHouse(standard.getTask(lower(task)))
 }
 
 export function encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[] {
   const { statusFirst }: Partial<HouseSubscribeRequest> = request
   const told = statusFirst && event.type === 'task' ? changesTo(event) : [event]
-  return told.map(lower).flatMap(v0_3.encodeEvent).map(toHouse)
+  return told.map(toStandard).flatMap(v0_3.encodeEvent).map(toHouse)
+}
+
+export const encodeRequest: ClientDialect['encodeRequest'] = {
+  ...standardEncodeRequest,
+  sendMessage: (request) => encodeSend(standardEncodeRequest.sendMessage, request),
+  streamMessage: (request) => encodeSend(standardEncodeRequest.streamMessage, request),
+  subscribeToTask(address) {
+    const { id, ...params } = standardEncodeRequest.subscribeToTask(address)
+    return { taskId: address.taskId, ...params }
+  },
+}
+
+export function encodeTask(task: Task): JsonObject {
+  return toHouse(standard.getTask(toStandard(task)))
 }
 
 /** The changes by which a reader comes to know a task. Nobody reads on behind a status that is the last. */
@@ -38,20 +50,8 @@ function changesTo({ task, isLast = false }: Extract<StreamEvent, { readonly typ
   return isLast ? [state, ...chunks, { ...state, isLast }] : [state, ...chunks]
 }
 
-const standardEncodeRequest = v0_3.encodeRequest
-
-export const encodeRequest: ClientDialect['encodeRequest'] = {
-  ...standardEncodeRequest,
-  sendMessage: (request) => encodeSend(standardEncodeRequest.sendMessage, request),
-  streamMessage: (request) => encodeSend(standardEncodeRequest.streamMessage, request),
-  subscribeToTask(address) {
-    const { id, ...params } = standardEncodeRequest.subscribeToTask(address)
-    return { taskId: address.taskId, ...params }
-  },
-}
-
 function encodeSend(encode: (request: SendRequest) => JsonObject, request: SendRequest): JsonObject {
-  return toHouse(encode(lower({ ...request, message: referring(request) })))
+  return toHouse(encode(toStandard({ ...request, message: referring(request) })))
 }
 
 /** Agents of the house find the task that a result is for among those that the message refers to. */

@@ -5,7 +5,7 @@ import type { Carry, Message, Part } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
 import { assumed, object, optional } from '../../schema/object.ts'
 import { int32 } from '../../schema/proto.ts'
-import { boolean, fitting, json, type Shape, string, struct, type TypeOf } from '../../schema/schema.ts'
+import { boolean, fitting, type Infer, json, type Schema, string, struct } from '../../schema/schema.ts'
 import { marked } from '../../schema/tagged.ts'
 import { carryOf } from '../codec.ts'
 import { withoutKeys } from '../part-metadata.ts'
@@ -16,6 +16,8 @@ import { metadata, words } from '../v0.3/schemas.ts'
 /** What the house keeps in the model for itself, besides what 0.3 keeps. */
 
 const own = carryOf('v0.3-house')
+
+const spokenSchemas = { metadata, extensions: optional(words) }
 
 export function carryingReference(carry: Carry | undefined): Carry {
   return { ...carry, ...own.carrying({ byReference: true }).carry }
@@ -31,77 +33,11 @@ export function isAsSent({ carry }: SendRequest): boolean {
   return carried(carry).asSent === true
 }
 
-/** A data part that is to stay one, although the house has a part for such data. */
-function asLiteral(part: Part): Part {
-  return { ...part, ...own.carrying({ literal: true }) }
-}
-
-function isLiteral({ carry }: Part): boolean {
-  return own.carried(carry).literal === true
-}
-
-/** What a message of the house said, where its form elsewhere does not tell. */
-function carryingWords(words: object): { readonly carry?: Carry } {
-  return own.carrying({ words: words as JsonObject })
-}
-
-function carriedWords(carry: Carry | undefined): unknown {
-  return own.carried(carry).words
-}
-
-/** What the house has besides the objects of 0.3. */
-
-export const ToolUse = object({
-  toolUseId: id,
-  name: string({ min: 1 }),
-  arguments: optional(struct()),
-  metadata,
-})
-
-export const ToolResult = object({
-  toolUseId: id,
-  result: optional(json()),
-  isError: optional(boolean()),
-  metadata,
-})
-
-/** As it is in the metadata of a message, where everybody else finds it. */
-const AskedInput = object({
-  requestId: id,
-  prompt: optional(string()),
-  sensitive: optional(boolean()),
-  tool: optional(string()),
-  schema: optional(struct()),
-})
-
-export const InputRequest = marked('kind', 'input-request', AskedInput)
-
-const spokenSchemas = { metadata, extensions: optional(words) }
-
-/** Of a message: where the house has a request, and what becomes of it elsewhere. */
-const Asking = object({ inputRequest: optional(InputRequest), ...spokenSchemas })
-
-/** The same, once it is read. */
-const Words = object({ inputRequest: optional(AskedInput), ...spokenSchemas })
-
 /** Of an event: a chunk of an artifact that has a place instead of an id, in the form of the house. */
 export const Chunk = object({
   index: assumed(int32({ min: 0 }), 0),
   part: struct(),
 })
-
-/** The house has parts of their own for calls of tools and their results. Elsewhere they are data. */
-
-interface ToolKind {
-  readonly kind: string
-  readonly mediaType: string
-  readonly shape: Shape<JsonObject & { readonly metadata?: JsonObject }>
-}
-
-const tools: readonly ToolKind[] = [
-  { kind: 'tool-use', mediaType: toolUse, shape: ToolUse },
-  { kind: 'tool-result', mediaType: toolResult, shape: ToolResult },
-]
 
 /** For 0.3 it is a part of a kind that it does not know, which it keeps whole. */
 export function partToStandard(part: unknown): unknown {
@@ -127,23 +63,9 @@ export function lowerPart(part: Part): Part {
   return tool ? unknownPartOf(tool) : part
 }
 
-function asTool(part: Part): JsonObject | undefined {
-  const tool = tools.find(({ mediaType }) => mediaType === part.mediaType)
-  if (!tool || !('data' in part) || !isObject(part.data) || part.filename !== undefined) return undefined
-  const { metadata } = part
-  const read = fitting(tool.shape, metadata === undefined ? part.data : { ...part.data, metadata })
-  return read && { kind: tool.kind, ...read }
-}
-
 export function isToolResult(part: Part): boolean {
   return 'data' in part && part.mediaType === toolResult
 }
-
-/**
- * A message that asks for input has a member for it in the house. Elsewhere this is an extension, and the request is in
- * the metadata. On the way through 0.3 the metadata holds what the house said in either place, so that both stay apart.
- */
-type Said = TypeOf<typeof Words>
 
 export function messageToStandard(message: unknown): unknown {
   if (!isObject(message)) return message
@@ -185,7 +107,68 @@ export function messageToHouse(message: unknown): unknown {
   }
 }
 
-type Spoken = Pick<Message, 'metadata' | 'extensions'>
+/** What the house has besides the objects of 0.3. */
+
+export const ToolUse = object({
+  toolUseId: id,
+  name: string({ min: 1 }),
+  arguments: optional(struct()),
+  metadata,
+})
+
+export const ToolResult = object({
+  toolUseId: id,
+  result: optional(json()),
+  isError: optional(boolean()),
+  metadata,
+})
+
+/** As it is in the metadata of a message, where everybody else finds it. */
+const AskedInput = object({
+  requestId: id,
+  prompt: optional(string()),
+  sensitive: optional(boolean()),
+  tool: optional(string()),
+  schema: optional(struct()),
+})
+
+export const InputRequest = marked('kind', 'input-request', AskedInput)
+
+const tools: readonly ToolKind[] = [
+  { kind: 'tool-use', mediaType: toolUse, shape: ToolUse },
+  { kind: 'tool-result', mediaType: toolResult, shape: ToolResult },
+]
+
+/** The house has parts of their own for calls of tools and their results. Elsewhere they are data. */
+
+interface ToolKind {
+  readonly kind: string
+  readonly mediaType: string
+  readonly shape: Schema<JsonObject & { readonly metadata?: JsonObject }>
+}
+
+function asTool(part: Part): JsonObject | undefined {
+  const tool = tools.find(({ mediaType }) => mediaType === part.mediaType)
+  if (!tool || !('data' in part) || !isObject(part.data) || part.filename !== undefined) return undefined
+  const { metadata } = part
+  const read = fitting(tool.shape, metadata === undefined ? part.data : { ...part.data, metadata })
+  return read && { kind: tool.kind, ...read }
+}
+
+/** A data part that is to stay one, although the house has a part for such data. */
+function asLiteral(part: Part): Part {
+  return { ...part, ...own.carrying({ literal: true }) }
+}
+
+function isLiteral({ carry }: Part): boolean {
+  return own.carried(carry).literal === true
+}
+
+/** Of a message: where the house has a request, and what becomes of it elsewhere. */
+const Asking = object({ inputRequest: optional(InputRequest), ...spokenSchemas })
+
+/** The same, once it is read. */
+const Words = object({ inputRequest: optional(AskedInput), ...spokenSchemas })
 
 function spoken({ inputRequest, metadata, extensions }: Said): Spoken {
   if (inputRequest === undefined) return present({ metadata, extensions })
@@ -193,6 +176,23 @@ function spoken({ inputRequest, metadata, extensions }: Said): Spoken {
     metadata: { ...metadata, [clientTools]: inputRequest },
     extensions: [...new Set([...(extensions ?? []), clientTools])],
   }
+}
+
+/**
+ * A message that asks for input has a member for it in the house. Elsewhere this is an extension, and the request is in
+ * the metadata. On the way through 0.3 the metadata holds what the house said in either place, so that both stay apart.
+ */
+type Said = Infer<typeof Words>
+
+type Spoken = Pick<Message, 'metadata' | 'extensions'>
+
+/** Members that are undefined are left out. */
+function present<T extends object>(members: T): T {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T
+}
+
+function isSame(one: object, other: object): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 function wordsOf({ metadata, extensions }: Spoken): Said {
@@ -207,11 +207,11 @@ function wordsOf({ metadata, extensions }: Spoken): Said {
   })
 }
 
-/** Members that are undefined are left out. */
-function present<T extends object>(members: T): T {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T
+/** What a message of the house said, where its form elsewhere does not tell. */
+function carryingWords(words: object): { readonly carry?: Carry } {
+  return own.carrying({ words: words as JsonObject })
 }
 
-function isSame(one: object, other: object): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
+function carriedWords(carry: Carry | undefined): unknown {
+  return own.carried(carry).words
 }

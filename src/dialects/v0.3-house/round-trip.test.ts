@@ -7,7 +7,7 @@ import { schemaOf } from '../../../test/support/schema-of.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import { clientTools, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
-import type { Shape } from '../../schema/schema.ts'
+import type { Schema } from '../../schema/schema.ts'
 import { marked } from '../../schema/tagged.ts'
 import * as request from '../v0.3/schemas.ts'
 import * as wire from '../v0.3/schemas.ts'
@@ -60,7 +60,7 @@ function houseSchema(schema: Json): Json {
   return { ...inside, properties: { ...members, ...asking } }
 }
 
-function houseValuesOf(shape: Shape<unknown>): Arbitrary<JsonObject> {
+function houseValuesOf(shape: Schema<unknown>): Arbitrary<JsonObject> {
   return wireValuesOf({ schema: houseSchema(schemaOf(shape)) as JsonObject })
 }
 

@@ -22,6 +22,22 @@ import { decodeError, encodeError, encodeLegacyError, encodeLegacyHttpError, inp
 
 const rest: RestSide = { ...v0_3.rest, recognises: ({ body }) => hasHouseMessage(body) }
 
+export const v0_3House = createHouseDialect()
+
+export const v0_3HouseStrict = createHouseDialect({ strict: true })
+
+export const v0_3HouseClient: ClientDialect = {
+  name: 'v0.3-house',
+  version: '0.3',
+  bindings: ['JSONRPC', 'HTTP+JSON'],
+  methods: clientMethods,
+  encodeRequest,
+  decodeResult,
+  decodeEvent,
+  errors: async () => ({ decodeError, decodeHttpError }),
+  decodeCard,
+}
+
 export interface HouseOptions extends RestOptions {
   /** Tells errors by the numbers of the house, of which some mean something else in 0.3, and any over REST as 500. */
   readonly legacyCodes?: boolean
@@ -56,19 +72,4 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     rest: restAs(rest, options),
     encodeCard,
   }
-}
-
-export const v0_3House = createHouseDialect()
-export const v0_3HouseStrict = createHouseDialect({ strict: true })
-
-export const v0_3HouseClient: ClientDialect = {
-  name: 'v0.3-house',
-  version: '0.3',
-  bindings: ['JSONRPC', 'HTTP+JSON'],
-  methods: clientMethods,
-  encodeRequest,
-  decodeResult,
-  decodeEvent,
-  errors: async () => ({ decodeError, decodeHttpError }),
-  decodeCard,
 }

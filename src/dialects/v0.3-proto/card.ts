@@ -7,7 +7,7 @@ import type {
   SecurityRequirement,
   SecurityScheme,
 } from '../../protocol/card.ts'
-import type { Shape } from '../../schema/schema.ts'
+import type { Schema } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
 import { decodeOlderCard, type OlderCard, type Secured } from '../legacy-card.ts'
 import {
@@ -25,24 +25,13 @@ import { addressesOf, interfacesOf } from '../v0.3/card.ts'
 import { carried, carrying } from './parts.ts'
 import { Addresses, AgentCard } from './schemas.ts'
 
-export function cardDecoder<C extends OlderCard>(shape: Shape<C>, securedBy: (card: C) => Secured) {
-  return (given: unknown): AgentCardCardDecoder => {
-    const card = readResult(shape, given)
-    const addresses = readResult(Addresses, given)
-    return {
-      ...decodeOlderCard(card, interfacesOf(addresses, '0.3'), securedBy(card)),
-      ...carrying({ addresses: addresses as JsonObject }),
-    }
-  }
-}
+const spoken = { version: '0.3', protocolVersion: '0.3.0' }
 
 export const decodeCard = cardDecoder(AgentCard, ({ securitySchemes, security, skills }) => ({
   skills: skills.map((skill) => ({ ...skill, security: skill.security?.map(decodeRequirement) })),
   securitySchemes: securitySchemes && mapValues(securitySchemes, decodeScheme),
   security: security?.map(decodeRequirement),
 }))
-
-const spoken = { version: '0.3', protocolVersion: '0.3.0' }
 
 /** What the schema of 0.3 requires is there even if it is empty: the proto requires nothing, but readers do. */
 export function encodeCard(card: AgentCardEncodeCard): JsonObject {
@@ -74,6 +63,17 @@ export function encodeCard(card: AgentCardEncodeCard): JsonObject {
   if (card.capabilities.extendedCard) wire.supportsAuthenticatedExtendedCard = true
   if (card.signatures?.length) wire.signatures = card.signatures.map(encodeSignature)
   return wire
+}
+
+export function cardDecoder<C extends OlderCard>(shape: Schema<C>, securedBy: (card: C) => Secured) {
+  return (given: unknown): AgentCardCardDecoder => {
+    const card = readResult(shape, given)
+    const addresses = readResult(Addresses, given)
+    return {
+      ...decodeOlderCard(card, interfacesOf(addresses, '0.3'), securedBy(card)),
+      ...carrying({ addresses: addresses as JsonObject }),
+    }
+  }
 }
 
 /** As far as 0.3 has a word for it: device codes and proof keys came later. */

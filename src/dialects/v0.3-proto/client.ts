@@ -1,4 +1,4 @@
-import type { ClientDialect, Reading } from '../dialect.ts'
+import type { ClientDialect, ResponseDecoder } from '../dialect.ts'
 import { cleanSecurity, lenientReading } from '../lenient-card.ts'
 import { olderWhole } from '../on-older-whole.ts'
 import { seldomAsked } from '../plain-reader.ts'
@@ -8,6 +8,14 @@ import { encodeRequest } from './encode.ts'
 import { methods, restAsking } from './methods.ts'
 import { carried, carrying } from './parts.ts'
 import { OpenCard } from './schemas.ts'
+
+const strictReading: ResponseDecoder = readingWith(decodeCard, seldom)
+
+/** Servers of the Python SDK answer with the card as the JSON of 0.3 has it. */
+export const v0_3ProtoWhole: ResponseDecoder = {
+  ...strictReading,
+  ...lenientReading(strictReading, (card) => cleanSecurity(card, 'security'), { carrying, carried }),
+}
 
 export const v0_3ProtoLight: ClientDialect = {
   name: 'v0.3-proto',
@@ -21,14 +29,6 @@ export const v0_3ProtoLight: ClientDialect = {
   ),
   lenient: async () => (await olderWhole()).v0_3ProtoWhole,
   rest: restAsking,
-}
-
-const strictReading: Reading = readingWith(decodeCard, seldom)
-
-/** Servers of the Python SDK answer with the card as the JSON of 0.3 has it. */
-export const v0_3ProtoWhole: Reading = {
-  ...strictReading,
-  ...lenientReading(strictReading, (card) => cleanSecurity(card, 'security'), { carrying, carried }),
 }
 
 export const v0_3ProtoClient: ClientDialect = { ...v0_3ProtoLight, ...strictReading }

@@ -5,9 +5,9 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
-import type { TypeOf } from '../../schema/schema.ts'
+import type { Infer } from '../../schema/schema.ts'
 import { decodeBareStatus, generation } from '../codec.ts'
-import type { Reading, ServerDialect } from '../dialect.ts'
+import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import type { seldomAsked } from '../plain-reader.ts'
 import { readParams, readResult } from '../read.ts'
 import { changed, cleanEvent, cleanListTasks, cleanSend, cleanTask, each } from './lenient.ts'
@@ -15,49 +15,8 @@ import { carrying, decodePart, decodeReferences } from './parts.ts'
 import { type ConfigAddress, configName } from './resource-names.ts'
 import * as wire from './schemas.ts'
 
-function decodeMessage({ content, ...message }: TypeOf<typeof wire.Message>): Message {
-  return { ...message, ...decodeReferences(message), parts: content.map(decodePart) }
-}
-
-function decodeArtifact({ parts, ...artifact }: TypeOf<typeof wire.Artifact>): Artifact {
-  return { ...artifact, parts: parts.map(decodePart) }
-}
-
-function decodeStatus({ message, ...status }: TypeOf<typeof wire.TaskStatus>): TaskStatus {
-  return { ...decodeBareStatus(status, carrying), message: message && decodeMessage(message) }
-}
-
-/** What an agent leaves open is empty in the model. */
-function decodeTask(task: TypeOf<typeof wire.Task>): Task {
-  const { contextId = '', status, artifacts = [], history = [], ...rest } = task
-  return {
-    ...rest,
-    contextId,
-    status: decodeStatus(status),
-    artifacts: artifacts.map(decodeArtifact),
-    history: history.map(decodeMessage),
-    generation,
-  }
-}
-
-type WirePushConfig = TypeOf<typeof wire.PushConfig>
-
-/** The model has one scheme of authentication: the first. */
-function decodePushConfig(config: WirePushConfig, kept: JsonObject = {}): PushConfig {
-  const { authentication, ...fields } = config
-  if (authentication === undefined) return { ...fields, ...carrying(kept) }
-  const { schemes = [], credentials } = authentication
-  const [scheme, ...others] = schemes
-  if (scheme === undefined) return { ...fields, ...carrying({ ...kept, credentials: credentials ?? '' }) }
-  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
-  return { ...fields, authentication: { scheme, credentials }, ...carry }
-}
-
-/** A config has its id in its name. Some have another one beside, or none. */
-function decodeNamedConfig(config: WirePushConfig, address: ConfigAddress, kept: JsonObject = {}): PushConfig {
-  const own = config.id === address.id ? kept : { ...kept, id: config.id ?? '' }
-  return { ...decodePushConfig(config, own), ...address }
-}
+/** Where a client would fill in what is missing, the wish of this caller is to be passed on as it is. */
+const asSent = carrying({ asSent: true })
 
 /** Takes nothing that is not ProtoJSON of the proto. */
 export const decodeRequestStrictly: ServerDialect['decodeRequest'] = {
@@ -93,87 +52,8 @@ export const decodeRequest: ServerDialect['decodeRequest'] = {
   listTasks: (params) => decodeRequestStrictly.listTasks(cleanListTasks(params)),
 }
 
-function decodeSend(params: unknown): SendRequest {
-  const { message, configuration, metadata } = readParams(wire.SendMessageRequest, params)
-  if (message.role !== 'user') {
-    throw invalidParams('message.role', 'expected ROLE_USER, got ROLE_AGENT, which only the agent itself may be')
-  }
-  return {
-    message: decodeMessage(message),
-    configuration: configuration && decodeConfiguration(configuration),
-    metadata,
-    ...asSent,
-  }
-}
-
-/** Where a client would fill in what is missing, the wish of this caller is to be passed on as it is. */
-const asSent = carrying({ asSent: true })
-
-type WireConfiguration = NonNullable<TypeOf<typeof wire.SendMessageRequest>['configuration']>
-
-/**
- * Writers of ProtoJSON leave out what is false, so a configuration without `blocking` says not to wait, and only a
- * caller without a configuration leaves it open. Over REST 0 for `historyLength` asks for none; in gRPC nobody can tell
- * it from nothing, so what turns gRPC into JSON never writes a 0.
- */
-function decodeConfiguration({ blocking, pushNotification, ...configuration }: WireConfiguration): SendConfiguration {
-  return {
-    ...configuration,
-    returnImmediately: !blocking,
-    push: pushNotification && decodePushConfig(pushNotification),
-  }
-}
-
-/** Without an id it is named after its task, as servers of 0.3 do: so the next one replaces it. */
-function decodeNewConfig({ parent, configId, config }: TypeOf<typeof wire.CreatePushConfigRequest>): PushConfig {
-  const { name = '', pushNotificationConfig: given } = config
-  const address = { taskId: parent, id: configId || given.id || parent }
-  const kept: JsonObject = name === configName(address) ? {} : { name }
-  return decodeNamedConfig(configId ? given : { ...given, id: address.id }, address, kept)
-}
-
-export const seldom: Pick<
-  Reading['decodeResult'],
-  'listTasks' | 'createPushConfig' | 'getPushConfig' | 'listPushConfigs'
-> = {
-  listTasks(result, { includeArtifacts = false }) {
-    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanTasks(result))
-    return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
-  },
-  createPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
-  getPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
-  listPushConfigs(result) {
-    const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, cleanConfigs(result))
-    return { configs: configs.map(decodeConfig), nextPageToken }
-  },
-}
-
-function decodeConfig({ name, pushNotificationConfig }: TypeOf<typeof wire.TaskPushConfig>): PushConfig {
-  return decodeNamedConfig(pushNotificationConfig, name)
-}
-
-/** The text of 0.3 has a bare list here. */
-function cleanTasks(page: unknown): unknown {
-  const wrapped = Array.isArray(page) ? { tasks: page, pageSize: page.length, totalSize: page.length } : page
-  return changed(wrapped, { tasks: each(cleanTask) })
-}
-
-function cleanConfigs(page: unknown): unknown {
-  return changed(Array.isArray(page) ? { configs: page } : page, { configs: each(cleanConfig) })
-}
-
-function cleanConfig(config: unknown): unknown {
-  if (!isObject(config) || typeof config.taskId !== 'string') return config
-  const { taskId, pushNotificationConfig } = config
-  const id = isObject(pushNotificationConfig) ? pushNotificationConfig.id : undefined
-  return { name: configName({ taskId, id: typeof id === 'string' ? id : taskId }), ...config }
-}
-
-/** How to read what few ask for. */
-type Seldom = Pick<Reading['decodeResult'], keyof typeof seldomAsked>
-
 /** All but the card is read as it is: agents write it in too many ways to ask first. */
-export function readingWith(decodeCard: Reading['decodeCard'], seldom: Seldom): Reading {
+export function readingWith(decodeCard: ResponseDecoder['decodeCard'], seldom: Seldom): ResponseDecoder {
   return {
     decodeEvent,
     decodeCard,
@@ -193,6 +73,126 @@ export function readingWith(decodeCard: Reading['decodeCard'], seldom: Seldom): 
   }
 }
 
+export const seldom: Pick<
+  ResponseDecoder['decodeResult'],
+  'listTasks' | 'createPushConfig' | 'getPushConfig' | 'listPushConfigs'
+> = {
+  listTasks(result, { includeArtifacts = false }) {
+    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanTasks(result))
+    return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
+  },
+  createPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
+  getPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
+  listPushConfigs(result) {
+    const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, cleanConfigs(result))
+    return { configs: configs.map(decodeConfig), nextPageToken }
+  },
+}
+
+function decodeSend(params: unknown): SendRequest {
+  const { message, configuration, metadata } = readParams(wire.SendMessageRequest, params)
+  if (message.role !== 'user') {
+    throw invalidParams('message.role', 'expected ROLE_USER, got ROLE_AGENT, which only the agent itself may be')
+  }
+  return {
+    message: decodeMessage(message),
+    configuration: configuration && decodeConfiguration(configuration),
+    metadata,
+    ...asSent,
+  }
+}
+
+function decodeMessage({ content, ...message }: Infer<typeof wire.Message>): Message {
+  return { ...message, ...decodeReferences(message), parts: content.map(decodePart) }
+}
+
+/**
+ * Writers of ProtoJSON leave out what is false, so a configuration without `blocking` says not to wait, and only a
+ * caller without a configuration leaves it open. Over REST 0 for `historyLength` asks for none; in gRPC nobody can tell
+ * it from nothing, so what turns gRPC into JSON never writes a 0.
+ */
+function decodeConfiguration({ blocking, pushNotification, ...configuration }: WireConfiguration): SendConfiguration {
+  return {
+    ...configuration,
+    returnImmediately: !blocking,
+    push: pushNotification && decodePushConfig(pushNotification),
+  }
+}
+
+type WireConfiguration = NonNullable<Infer<typeof wire.SendMessageRequest>['configuration']>
+
+/** The model has one scheme of authentication: the first. */
+function decodePushConfig(config: WirePushConfig, kept: JsonObject = {}): PushConfig {
+  const { authentication, ...fields } = config
+  if (authentication === undefined) return { ...fields, ...carrying(kept) }
+  const { schemes = [], credentials } = authentication
+  const [scheme, ...others] = schemes
+  if (scheme === undefined) return { ...fields, ...carrying({ ...kept, credentials: credentials ?? '' }) }
+  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
+  return { ...fields, authentication: { scheme, credentials }, ...carry }
+}
+
+type WirePushConfig = Infer<typeof wire.PushConfig>
+
+/** Without an id it is named after its task, as servers of 0.3 do: so the next one replaces it. */
+function decodeNewConfig({ parent, configId, config }: Infer<typeof wire.CreatePushConfigRequest>): PushConfig {
+  const { name = '', pushNotificationConfig: given } = config
+  const address = { taskId: parent, id: configId || given.id || parent }
+  const kept: JsonObject = name === configName(address) ? {} : { name }
+  return decodeNamedConfig(configId ? given : { ...given, id: address.id }, address, kept)
+}
+
+/** A config has its id in its name. Some have another one beside, or none. */
+function decodeNamedConfig(config: WirePushConfig, address: ConfigAddress, kept: JsonObject = {}): PushConfig {
+  const own = config.id === address.id ? kept : { ...kept, id: config.id ?? '' }
+  return { ...decodePushConfig(config, own), ...address }
+}
+
+/** The text of 0.3 has a bare list here. */
+function cleanTasks(page: unknown): unknown {
+  const wrapped = Array.isArray(page) ? { tasks: page, pageSize: page.length, totalSize: page.length } : page
+  return changed(wrapped, { tasks: each(cleanTask) })
+}
+
+/** What an agent leaves open is empty in the model. */
+function decodeTask(task: Infer<typeof wire.Task>): Task {
+  const { contextId = '', status, artifacts = [], history = [], ...rest } = task
+  return {
+    ...rest,
+    contextId,
+    status: decodeStatus(status),
+    artifacts: artifacts.map(decodeArtifact),
+    history: history.map(decodeMessage),
+    generation,
+  }
+}
+
+function decodeStatus({ message, ...status }: Infer<typeof wire.TaskStatus>): TaskStatus {
+  return { ...decodeBareStatus(status, carrying), message: message && decodeMessage(message) }
+}
+
+function decodeArtifact({ parts, ...artifact }: Infer<typeof wire.Artifact>): Artifact {
+  return { ...artifact, parts: parts.map(decodePart) }
+}
+
+function decodeConfig({ name, pushNotificationConfig }: Infer<typeof wire.TaskPushConfig>): PushConfig {
+  return decodeNamedConfig(pushNotificationConfig, name)
+}
+
+function cleanConfig(config: unknown): unknown {
+  if (!isObject(config) || typeof config.taskId !== 'string') return config
+  const { taskId, pushNotificationConfig } = config
+  const id = isObject(pushNotificationConfig) ? pushNotificationConfig.id : undefined
+  return { name: configName({ taskId, id: typeof id === 'string' ? id : taskId }), ...config }
+}
+
+function cleanConfigs(page: unknown): unknown {
+  return changed(Array.isArray(page) ? { configs: page } : page, { configs: each(cleanConfig) })
+}
+
+/** How to read what few ask for. */
+type Seldom = Pick<ResponseDecoder['decodeResult'], keyof typeof seldomAsked>
+
 function decodeEvent(event: unknown): StreamEvent {
   const response = readResult(wire.StreamResponse, cleanEvent(event))
   if ('statusUpdate' in response) {
@@ -207,7 +207,7 @@ function decodeEvent(event: unknown): StreamEvent {
   return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
 }
 
-function decodeOutcome(response: TypeOf<typeof wire.SendMessageResponse>): Outcome {
+function decodeOutcome(response: Infer<typeof wire.SendMessageResponse>): Outcome {
   return 'task' in response
     ? { type: 'task', task: decodeTask(response.task) }
     : { type: 'message', message: decodeMessage(response.message) }

@@ -16,74 +16,6 @@ import { carried, encodePart, encodeReferences } from './parts.ts'
 import { type ConfigAddress, configName, taskName } from './resource-names.ts'
 import { AnyState, Role, State } from './schemas.ts'
 
-/** Empty strings and lists are left out, as ProtoJSON does. */
-
-function encodeMessage(message: Message): JsonObject {
-  const { messageId, role, parts, contextId, taskId, extensions } = message
-  const wire: Draft = { role: Role.names[role], content: parts.map(encodePart) }
-  if (messageId) wire.messageId = messageId
-  if (contextId) wire.contextId = contextId
-  if (taskId) wire.taskId = taskId
-  if (extensions?.length) wire.extensions = extensions
-  const metadata = encodeReferences(message)
-  if (metadata) wire.metadata = metadata
-  return wire
-}
-
-function encodeArtifact({ artifactId, parts, name, description, extensions, metadata }: Artifact): JsonObject {
-  const wire: Draft = { artifactId, parts: parts.map(encodePart) }
-  if (name) wire.name = name
-  if (description) wire.description = description
-  if (extensions?.length) wire.extensions = extensions
-  if (metadata) wire.metadata = metadata
-  return wire
-}
-
-function encodeStatus(status: TaskStatus): JsonObject {
-  const { state, timestamp } = encodeBareStatus(status, carried)
-  const wire: Draft = { state: AnyState.names[state] }
-  if (timestamp !== undefined) wire.timestamp = timestamp
-  if (status.message) wire.message = encodeMessage(status.message)
-  return wire
-}
-
-export function encodeTask({ id, contextId, status, artifacts, history, metadata }: Task): JsonObject {
-  const wire: Draft = { id }
-  if (contextId) wire.contextId = contextId
-  wire.status = encodeStatus(status)
-  if (artifacts.length > 0) wire.artifacts = artifacts.map(encodeArtifact)
-  if (history.length > 0) wire.history = history.map(encodeMessage)
-  if (metadata) wire.metadata = metadata
-  return wire
-}
-
-function encodePushConfig(config: PushConfig): JsonObject {
-  const { url, token, authentication } = config
-  const { id = config.id, schemes, credentials } = carried(config.carry)
-  const wire: Draft = { url }
-  if (id) wire.id = id
-  if (token) wire.token = token
-  if (authentication) {
-    const { scheme, credentials } = authentication
-    wire.authentication = {
-      schemes: Array.isArray(schemes) && schemes[0] === scheme ? schemes : [scheme],
-      ...(credentials && { credentials }),
-    }
-  } else if (credentials !== undefined) {
-    wire.authentication = credentials ? { credentials } : {}
-  }
-  return wire
-}
-
-/** Where an id is missing, it is the one that servers of 0.3 give: the task's. */
-function addressOf({ taskId = '', id = taskId }: Partial<ConfigAddress>): ConfigAddress {
-  return { taskId, id }
-}
-
-function encodeNamedConfig(config: PushConfig): JsonObject {
-  return { name: configName(addressOf(config)), pushNotificationConfig: encodePushConfig(config) }
-}
-
 export const encodeResult = {
   sendMessage: encodeOutcome,
   getTask: encodeTask,
@@ -127,19 +59,6 @@ export function encodeEvent(event: StreamEvent): readonly JsonObject[] {
   }
 }
 
-type Update = Extract<StreamEvent, { readonly type: 'status' | 'artifact' }>
-
-function draftUpdate({ taskId, contextId, metadata }: Update): Draft {
-  const wire: Draft = { taskId }
-  if (contextId) wire.contextId = contextId
-  if (metadata) wire.metadata = metadata
-  return wire
-}
-
-function encodeOutcome(outcome: Outcome): JsonObject {
-  return outcome.type === 'task' ? { task: encodeTask(outcome.task) } : { message: encodeMessage(outcome.message) }
-}
-
 export const encodeRequest: ClientDialect['encodeRequest'] = {
   // Agents disagree on what it means if nothing is said, so it is always said.
   sendMessage: (request) => encodeSend(request, { blocking: true }),
@@ -159,6 +78,87 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   deletePushConfig: encodePushConfigRef,
   getExtendedCard: () => ({}),
 }
+
+export function encodeTask({ id, contextId, status, artifacts, history, metadata }: Task): JsonObject {
+  const wire: Draft = { id }
+  if (contextId) wire.contextId = contextId
+  wire.status = encodeStatus(status)
+  if (artifacts.length > 0) wire.artifacts = artifacts.map(encodeArtifact)
+  if (history.length > 0) wire.history = history.map(encodeMessage)
+  if (metadata) wire.metadata = metadata
+  return wire
+}
+
+function encodeStatus(status: TaskStatus): JsonObject {
+  const { state, timestamp } = encodeBareStatus(status, carried)
+  const wire: Draft = { state: AnyState.names[state] }
+  if (timestamp !== undefined) wire.timestamp = timestamp
+  if (status.message) wire.message = encodeMessage(status.message)
+  return wire
+}
+
+/** Empty strings and lists are left out, as ProtoJSON does. */
+
+function encodeMessage(message: Message): JsonObject {
+  const { messageId, role, parts, contextId, taskId, extensions } = message
+  const wire: Draft = { role: Role.names[role], content: parts.map(encodePart) }
+  if (messageId) wire.messageId = messageId
+  if (contextId) wire.contextId = contextId
+  if (taskId) wire.taskId = taskId
+  if (extensions?.length) wire.extensions = extensions
+  const metadata = encodeReferences(message)
+  if (metadata) wire.metadata = metadata
+  return wire
+}
+
+function encodeArtifact({ artifactId, parts, name, description, extensions, metadata }: Artifact): JsonObject {
+  const wire: Draft = { artifactId, parts: parts.map(encodePart) }
+  if (name) wire.name = name
+  if (description) wire.description = description
+  if (extensions?.length) wire.extensions = extensions
+  if (metadata) wire.metadata = metadata
+  return wire
+}
+
+function encodeOutcome(outcome: Outcome): JsonObject {
+  return outcome.type === 'task' ? { task: encodeTask(outcome.task) } : { message: encodeMessage(outcome.message) }
+}
+
+function encodeNamedConfig(config: PushConfig): JsonObject {
+  return { name: configName(addressOf(config)), pushNotificationConfig: encodePushConfig(config) }
+}
+
+/** Where an id is missing, it is the one that servers of 0.3 give: the task's. */
+function addressOf({ taskId = '', id = taskId }: Partial<ConfigAddress>): ConfigAddress {
+  return { taskId, id }
+}
+
+function encodePushConfig(config: PushConfig): JsonObject {
+  const { url, token, authentication } = config
+  const { id = config.id, schemes, credentials } = carried(config.carry)
+  const wire: Draft = { url }
+  if (id) wire.id = id
+  if (token) wire.token = token
+  if (authentication) {
+    const { scheme, credentials } = authentication
+    wire.authentication = {
+      schemes: Array.isArray(schemes) && schemes[0] === scheme ? schemes : [scheme],
+      ...(credentials && { credentials }),
+    }
+  } else if (credentials !== undefined) {
+    wire.authentication = credentials ? { credentials } : {}
+  }
+  return wire
+}
+
+function draftUpdate({ taskId, contextId, metadata }: Update): Draft {
+  const wire: Draft = { taskId }
+  if (contextId) wire.contextId = contextId
+  if (metadata) wire.metadata = metadata
+  return wire
+}
+
+type Update = Extract<StreamEvent, { readonly type: 'status' | 'artifact' }>
 
 /** `unsaid` is what the configuration says unless the request does. */
 function encodeSend(request: SendRequest, unsaid: JsonObject): JsonObject {
@@ -183,13 +183,13 @@ function encodeAddress({ taskId }: TaskAddress): JsonObject {
   return { name: taskName(taskId) }
 }
 
-function encodePushConfigRef(ref: PushConfigRef): JsonObject {
-  return { name: configName(addressOf(ref)) }
-}
-
 function encodeNewConfig(config: PushConfig): JsonObject {
   const { taskId, id } = addressOf(config)
   const { name, ...rest } = encodeNamedConfig(config)
   const { name: given = name } = carried(config.carry)
   return { parent: taskName(taskId), configId: id, config: given ? { name: given, ...rest } : rest }
+}
+
+function encodePushConfigRef(ref: PushConfigRef): JsonObject {
+  return { name: configName(addressOf(ref)) }
 }

@@ -9,21 +9,6 @@ export function cleanSend(params: unknown): unknown {
   return { ...rest, message: cleanSentMessage(message), configuration: cleanConfiguration(configuration) }
 }
 
-/** Whoever calls speaks as the user, also if it is an agent. */
-function cleanSentMessage(message: unknown): unknown {
-  const clean = cleanMessage(message)
-  if (!isObject(clean)) return clean
-  return clean.role === 'ROLE_AGENT' || clean.role === 2 ? { ...clean, role: 'ROLE_USER' } : clean
-}
-
-function cleanConfiguration(configuration: unknown): unknown {
-  if (!isObject(configuration)) return configuration
-  return renamed(configuration, {
-    pushNotificationConfig: 'pushNotification',
-    push_notification_config: 'pushNotification',
-  })
-}
-
 export function cleanListTasks(params: unknown): unknown {
   if (!isObject(params)) return params
   const clean = renamed(params, {
@@ -31,32 +16,6 @@ export function cleanListTasks(params: unknown): unknown {
     last_updated_after: 'statusTimestampAfter',
   })
   return clean.status === 'TASK_STATE_CANCELED' ? { ...clean, status: 'TASK_STATE_CANCELLED' } : clean
-}
-
-function cleanMessage(message: unknown): unknown {
-  if (!isObject(message)) return message
-  const { content, ...rest } = renamed(message, { parts: 'content' })
-  return { ...rest, content: Array.isArray(content) ? content.map(cleanPart) : content }
-}
-
-function cleanPart(part: unknown): unknown {
-  if (!isObject(part)) return part
-  const { file, data } = part
-  if (isObject(file)) return { ...part, file: renamed(file, { bytes: 'fileWithBytes', uri: 'fileWithUri' }) }
-  return data === undefined || isDataPart(part) ? part : { ...part, data: { data } }
-}
-
-/** Where a part says by `kind` what it is, its data is never wrapped. */
-function isDataPart({ kind, data }: JsonObject): boolean {
-  return kind === undefined && isObject(data) && isObject(data.data) && Object.keys(data).length === 1
-}
-
-/** What is there under its right name already stays. */
-function renamed(object: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
-  const given = Object.keys(names).filter((name) => object[name] !== undefined)
-  if (given.length === 0) return object
-  const entries = given.map((name) => [names[name], object[name]])
-  return { ...Object.fromEntries(entries), ...object }
 }
 
 /**
@@ -79,6 +38,64 @@ export function cleanEvent(event: unknown): unknown {
   })
 }
 
+export type Change = (value: unknown) => unknown
+
+/** A copy in which the members that are there have been changed. */
+export function changed(value: unknown, changes: Readonly<Record<string, Change>>): unknown {
+  if (!isObject(value)) return value
+  const entries = Object.entries(changes).filter(([member]) => value[member] !== undefined)
+  return { ...value, ...Object.fromEntries(entries.map(([member, change]) => [member, change(value[member])])) }
+}
+
+export function cleanTask(task: unknown): unknown {
+  return changed(task, { status: cleanStatus, artifacts: each(cleanArtifact), history: each(cleanAnswer) })
+}
+
+export function each(change: Change): Change {
+  return (list) => (Array.isArray(list) ? list.map(change) : list)
+}
+
+/** What is there under its right name already stays. */
+function renamed(object: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
+  const given = Object.keys(names).filter((name) => object[name] !== undefined)
+  if (given.length === 0) return object
+  const entries = given.map((name) => [names[name], object[name]])
+  return { ...Object.fromEntries(entries), ...object }
+}
+
+/** Whoever calls speaks as the user, also if it is an agent. */
+function cleanSentMessage(message: unknown): unknown {
+  const clean = cleanMessage(message)
+  if (!isObject(clean)) return clean
+  return clean.role === 'ROLE_AGENT' || clean.role === 2 ? { ...clean, role: 'ROLE_USER' } : clean
+}
+
+function cleanMessage(message: unknown): unknown {
+  if (!isObject(message)) return message
+  const { content, ...rest } = renamed(message, { parts: 'content' })
+  return { ...rest, content: Array.isArray(content) ? content.map(cleanPart) : content }
+}
+
+function cleanPart(part: unknown): unknown {
+  if (!isObject(part)) return part
+  const { file, data } = part
+  if (isObject(file)) return { ...part, file: renamed(file, { bytes: 'fileWithBytes', uri: 'fileWithUri' }) }
+  return data === undefined || isDataPart(part) ? part : { ...part, data: { data } }
+}
+
+/** Where a part says by `kind` what it is, its data is never wrapped. */
+function isDataPart({ kind, data }: JsonObject): boolean {
+  return kind === undefined && isObject(data) && isObject(data.data) && Object.keys(data).length === 1
+}
+
+function cleanConfiguration(configuration: unknown): unknown {
+  if (!isObject(configuration)) return configuration
+  return renamed(configuration, {
+    pushNotificationConfig: 'pushNotification',
+    push_notification_config: 'pushNotification',
+  })
+}
+
 const wrapperOfKind: ReadonlyMap<unknown, string> = new Map([
   ['task', 'task'],
   ['message', 'message'],
@@ -86,12 +103,17 @@ const wrapperOfKind: ReadonlyMap<unknown, string> = new Map([
   ['artifact-update', 'artifactUpdate'],
 ])
 
-function cleanUpdate(update: unknown): unknown {
-  return changed(update, { status: cleanStatus, artifact: cleanArtifact })
+function cleanAnswer(message: unknown): unknown {
+  const clean = cleanMessage(message)
+  return isObject(clean) ? changed({ role: 'ROLE_AGENT', ...clean }, { role: cleanRole }) : clean
 }
 
-export function cleanTask(task: unknown): unknown {
-  return changed(task, { status: cleanStatus, artifacts: each(cleanArtifact), history: each(cleanAnswer) })
+function cleanRole(role: unknown): unknown {
+  return role === 'user' || role === 'agent' ? `ROLE_${role.toUpperCase()}` : role
+}
+
+function cleanUpdate(update: unknown): unknown {
+  return changed(update, { status: cleanStatus, artifact: cleanArtifact })
 }
 
 function cleanStatus(status: unknown): unknown {
@@ -118,26 +140,4 @@ const synonyms: ReadonlyMap<string, string> = new Map([
 
 function cleanArtifact(artifact: unknown): unknown {
   return changed(artifact, { parts: each(cleanPart) })
-}
-
-function cleanAnswer(message: unknown): unknown {
-  const clean = cleanMessage(message)
-  return isObject(clean) ? changed({ role: 'ROLE_AGENT', ...clean }, { role: cleanRole }) : clean
-}
-
-function cleanRole(role: unknown): unknown {
-  return role === 'user' || role === 'agent' ? `ROLE_${role.toUpperCase()}` : role
-}
-
-export type Change = (value: unknown) => unknown
-
-export function each(change: Change): Change {
-  return (list) => (Array.isArray(list) ? list.map(change) : list)
-}
-
-/** A copy in which the members that are there have been changed. */
-export function changed(value: unknown, changes: Readonly<Record<string, Change>>): unknown {
-  if (!isObject(value)) return value
-  const entries = Object.entries(changes).filter(([member]) => value[member] !== undefined)
-  return { ...value, ...Object.fromEntries(entries.map(([member, change]) => [member, change(value[member])])) }
 }

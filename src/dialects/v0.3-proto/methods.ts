@@ -28,6 +28,16 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   ListTaskPushNotification: 'listPushConfigs',
 })
 
+export const restAsking: RestAsking = {
+  contentType: 'application/json',
+  prefix: '/v1',
+  place(operation, wire) {
+    const place = restPlace(operation, '/card', placed(wire))
+    // The whole request is what the SDKs take for the body; its config alone is what the proto says.
+    return operation === 'createPushConfig' && isObject(wire.config) ? { ...place, otherBody: wire.config } : place
+  },
+}
+
 /** The path has the names; every other field is in the query or the body. */
 export const rest: RestSide = {
   contentType: 'application/json',
@@ -61,8 +71,6 @@ export const rest: RestSide = {
   },
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
 function isOurMessage(message: unknown): boolean {
   if (!isObject(message)) return false
   const { content, role } = message
@@ -74,14 +82,6 @@ function isOurConfig({ config, parent, name }: JsonObject): boolean {
   return config !== undefined || parent !== undefined || name !== undefined
 }
 
-/** Over REST the id of a new config may only be at the end of its name. */
-function withConfigId(fields: Fields): Fields {
-  const { config, config_id, configId = config_id } = fields
-  const name = isObject(config) ? config.name : undefined
-  const [, id] = typeof name === 'string' ? (/\/pushNotificationConfigs\/(.+)$/s.exec(name) ?? []) : []
-  return configId === undefined && id !== undefined ? { ...fields, configId: id } : fields
-}
-
 /** A query has only texts; numbers are read from them, flags are not. */
 function readFlags(fields: Fields): Fields {
   const { includeArtifacts = fields.include_artifacts } = fields
@@ -90,14 +90,14 @@ function readFlags(fields: Fields): Fields {
   return { ...rest, includeArtifacts: includeArtifacts === 'true' }
 }
 
-export const restAsking: RestAsking = {
-  contentType: 'application/json',
-  prefix: '/v1',
-  place(operation, wire) {
-    const place = restPlace(operation, '/card', placed(wire))
-    // The whole request is what the SDKs take for the body; its config alone is what the proto says.
-    return operation === 'createPushConfig' && isObject(wire.config) ? { ...place, otherBody: wire.config } : place
-  },
+type Fields = Readonly<Record<string, unknown>>
+
+/** Over REST the id of a new config may only be at the end of its name. */
+function withConfigId(fields: Fields): Fields {
+  const { config, config_id, configId = config_id } = fields
+  const name = isObject(config) ? config.name : undefined
+  const [, id] = typeof name === 'string' ? (/\/pushNotificationConfigs\/(.+)$/s.exec(name) ?? []) : []
+  return configId === undefined && id !== undefined ? { ...fields, configId: id } : fields
 }
 
 /** Names of resources are the paths of them. */

@@ -1,12 +1,17 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { Message, Part } from '../../protocol/model.ts'
-import { fitting, list, type TypeOf } from '../../schema/schema.ts'
+import { fitting, type Infer, list } from '../../schema/schema.ts'
 import { carryOf } from '../codec.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, withKeys, withoutKeys, wrapData } from '../part-metadata.ts'
 import { id, maxWords } from '../request-limits.ts'
 import type * as wire from './schemas.ts'
 
-export function decodePart(part: TypeOf<typeof wire.Part>): Part {
+/** The proto of 0.3 has no member for the tasks that a message refers to: they are in its metadata. */
+const key = 'a2a.referenceTaskIds'
+
+const Ids = list(id, { min: 1, max: maxWords })
+
+export function decodePart(part: Infer<typeof wire.Part>): Part {
   const { metadata } = part
   if ('text' in part) return { text: part.text, ...decodeAnnotations(metadata) }
   if ('data' in part) return unwrapData({ data: part.data.data, metadata })
@@ -27,16 +32,6 @@ export function encodePart(part: Part): JsonObject {
   return draft('file', file, part.metadata)
 }
 
-function draft(content: string, value: Json, metadata: JsonObject | undefined): JsonObject {
-  return metadata === undefined ? { [content]: value } : { [content]: value, metadata }
-}
-
-type Referring = Pick<Message, 'referenceTaskIds' | 'metadata'>
-
-/** The proto of 0.3 has no member for the tasks that a message refers to: they are in its metadata. */
-const key = 'a2a.referenceTaskIds'
-const Ids = list(id, { min: 1, max: maxWords })
-
 export function encodeReferences({ referenceTaskIds, metadata }: Referring): Message['metadata'] {
   return withKeys(metadata, { [key]: referenceTaskIds?.length ? referenceTaskIds : undefined })
 }
@@ -48,3 +43,9 @@ export function decodeReferences({ metadata }: Pick<Message, 'metadata'>): Refer
 }
 
 export const { carrying, carried } = carryOf('v0.3-proto')
+
+function draft(content: string, value: Json, metadata: JsonObject | undefined): JsonObject {
+  return metadata === undefined ? { [content]: value } : { [content]: value, metadata }
+}
+
+type Referring = Pick<Message, 'referenceTaskIds' | 'metadata'>

@@ -7,6 +7,29 @@ import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limi
 import { unread } from '../unread.ts'
 import { ConfigName, TaskName } from './resource-names.ts'
 
+const words = list(string({ min: 1 }), { max: maxWords })
+
+const metadata = optional(struct())
+
+const flag = implicit(boolean())
+
+/** What a caller who mixes other forms of A2A into the proto of 0.3 should write instead. */
+
+const partForms =
+  'in the proto of 0.3 write {"text": …}, {"file": {"fileWithBytes": base64}}, {"file": {"fileWithUri": …}} or {"data": {"data": {…}}}'
+
+const count = assumed(int32({ min: 0 }), 0)
+
+const pageToken = implicit(string({ max: 4096 }))
+
+const text = implicit(string())
+
+const flagCardSchemas = implicit(boolean())
+
+const security = implicit(unread())
+
+const securitySecuritySchemas = implicit(list(Requirement))
+
 /** The objects of A2A 0.3 in its proto, `a2a.v1`. It marks next to nothing as required; what is so by sense is here. */
 
 export const State = protoEnum<TaskState>('TASK_STATE_UNSPECIFIED', {
@@ -24,9 +47,6 @@ export const State = protoEnum<TaskState>('TASK_STATE_UNSPECIFIED', {
 export const AnyState = withUnspecified(State, 'unknown')
 
 export const Role = protoEnum<RoleWord>('ROLE_UNSPECIFIED', { user: 'ROLE_USER', agent: 'ROLE_AGENT' })
-
-const words = list(string({ min: 1 }), { max: maxWords })
-const metadata = optional(struct())
 
 const File = object(
   { mimeType: implicit(string()), name: implicit(string()) },
@@ -77,8 +97,6 @@ export const SendMessageResponse = object({}, { oneOf: { task: Task, message: Me
 
 const eventFields = { taskId: id, contextId: implicit(id), metadata }
 
-const flag = implicit(boolean())
-
 export const StreamResponse = object(
   {},
   {
@@ -90,24 +108,6 @@ export const StreamResponse = object(
     },
   },
 )
-
-/** What a caller who mixes other forms of A2A into the proto of 0.3 should write instead. */
-
-const partForms =
-  'in the proto of 0.3 write {"text": …}, {"file": {"fileWithBytes": base64}}, {"file": {"fileWithUri": …}} or {"data": {"data": {…}}}'
-
-function hintForPart(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  if ('kind' in value) return `a part with "kind" looks like A2A 0.3 over JSON-RPC; ${partForms}`
-  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
-  if ('raw' in value || 'url' in value) return `a part with "raw" or "url" looks like A2A 1.0; ${partForms}`
-  return undefined
-}
-
-function hintForRole(value: unknown): string | undefined {
-  if (value !== 'user' && value !== 'agent') return undefined
-  return `"${value}" looks like A2A 0.3 over JSON-RPC; in the proto write "ROLE_${value.toUpperCase()}"`
-}
 
 /** What few ask for: where agents call, and lists of tasks. */
 
@@ -124,8 +124,6 @@ export const ListPushConfigsResponse = object({
   configs: implicit(list(TaskPushConfig)),
   nextPageToken: implicit(string()),
 })
-
-const count = assumed(int32({ min: 0 }), 0)
 
 /** Not in the proto: as in 1.0. */
 export const ListTasksResponse = object({
@@ -165,8 +163,6 @@ export const GetTaskRequest = object({ name: TaskName, historyLength: optional(h
 /** Of one task: to cancel it, or to follow it. */
 export const TaskRequest = object({ name: TaskName })
 
-const pageToken = implicit(string({ max: 4096 }))
-
 /** Not in the proto: as in 1.0. */
 export const ListTasksRequest = object({
   contextId: implicit(id),
@@ -191,9 +187,6 @@ export const ListPushConfigsRequest = object({ parent: TaskName, pageSize: impli
 
 export const GetAgentCardRequest = struct()
 
-const text = implicit(string())
-const flagCardSchemas = implicit(boolean())
-
 const addressFields = {
   url: string({ min: 1 }),
   preferredTransport: text,
@@ -216,8 +209,6 @@ const openCardFields = {
   supportsAuthenticatedExtendedCard: flagCardSchemas,
 }
 
-const security = implicit(unread())
-
 /** A card that does not say who may call. */
 export const OpenCard = object({
   ...openCardFields,
@@ -226,11 +217,22 @@ export const OpenCard = object({
   security,
 })
 
-const securitySecuritySchemas = implicit(list(Requirement))
-
 export const AgentCard = object({
   ...openCardFields,
   skills: assumed(list(object({ ...skillFields, security: securitySecuritySchemas })), []),
   securitySchemes: optional(map(schemeOf(object({}, { oneOf: olderFlows })))),
   security: securitySecuritySchemas,
 })
+
+function hintForRole(value: unknown): string | undefined {
+  if (value !== 'user' && value !== 'agent') return undefined
+  return `"${value}" looks like A2A 0.3 over JSON-RPC; in the proto write "ROLE_${value.toUpperCase()}"`
+}
+
+function hintForPart(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if ('kind' in value) return `a part with "kind" looks like A2A 0.3 over JSON-RPC; ${partForms}`
+  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
+  if ('raw' in value || 'url' in value) return `a part with "raw" or "url" looks like A2A 1.0; ${partForms}`
+  return undefined
+}

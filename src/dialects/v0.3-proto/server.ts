@@ -5,8 +5,6 @@ import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
 import { methods, operations, rest } from './methods.ts'
 
-export { v0_3ProtoClient } from './client.ts'
-
 export const v0_3Proto: ServerDialect = {
   name: 'v0.3-proto',
   version: '0.3',
@@ -26,3 +24,5 @@ export const v0_3Proto: ServerDialect = {
 
 /** Refuses what is not quite the protocol. */
 export const v0_3ProtoStrict: ServerDialect = { ...v0_3Proto, decodeRequest: decodeRequestStrictly }
+
+export { v0_3ProtoClient } from './client.ts'

@@ -10,7 +10,7 @@ import type {
   SecurityScheme,
 } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Shape, TypeOf } from '../../schema/schema.ts'
+import type { Infer, Schema } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
 import { decodeOlderCard, type OlderCard, type Secured } from '../legacy-card.ts'
 import { readResult } from '../read.ts'
@@ -18,52 +18,9 @@ import { carried, carrying } from './parts.ts'
 import { Addresses, AgentCard, OpenCard } from './schemas.ts'
 import { decodeRequirements, decodeSchemes, type EncodedSecurity, encodeSecurity } from './security.ts'
 
-export interface SpokenVersion {
-  readonly version: string
-  readonly protocolVersion: string
-}
-
-/** The interfaces of a card, the preferred one first. `unsaid` is their version if the card names none. */
-export function interfacesOf(addresses: TypeOf<typeof Addresses>, unsaid: string): readonly AgentInterface[] {
-  const { url, preferredTransport = 'JSONRPC', additionalInterfaces = [], protocolVersion = unsaid } = addresses
-  const version = versionOf(protocolVersion) ?? unsaid
-  const all = [{ url, transport: preferredTransport }, ...additionalInterfaces].map(
-    ({ url, transport }): AgentInterface => ({
-      url,
-      binding: otherBindings.get(transport) ?? transport,
-      protocolVersion: version,
-    }),
-  )
-  return withoutRepeats(all)
-}
-
-/** The members for these interfaces: those that were `read`, if they say the same. */
-export function addressesOf(
-  interfaces: readonly AgentInterface[],
-  { version, protocolVersion }: SpokenVersion,
-  read: Json | undefined,
-): JsonObject {
-  const isRead = read !== undefined && isSame(interfacesOf(read as TypeOf<typeof Addresses>, version), interfaces)
-  if (isRead) return read as JsonObject
-  const spoken = withoutRepeats(interfaces.filter((each) => /^0\.[23]$/.test(each.protocolVersion)))
-  const [main] = spoken
-  if (main === undefined) throw new A2AError('version-not-supported', `This agent has no interface of A2A ${version}.`)
-  return {
-    url: main.url,
-    preferredTransport: main.binding,
-    additionalInterfaces: spoken.map(({ url, binding }) => ({ url, transport: binding })),
-    protocolVersion,
-  }
-}
-
-function isSame(some: readonly AgentInterface[], others: readonly AgentInterface[]): boolean {
-  return JSON.stringify(some) === JSON.stringify(others)
-}
-
-/** The main one is often listed once more among the others. */
-function withoutRepeats(interfaces: readonly AgentInterface[]): readonly AgentInterface[] {
-  const first = new Map(interfaces.toReversed().map((each) => [JSON.stringify([each.url, each.binding]), each]))
-  return interfaces.filter((each) => first.get(JSON.stringify([each.url, each.binding])) === each)
+/** Reads a card that does not say who may call. */
+export function openCardDecoder(version: string) {
+  return cardDecoder(version, OpenCard, () => ({}))
 }
 
 const otherBindings: ReadonlyMap<string, string> = new Map([
@@ -71,66 +28,24 @@ const otherBindings: ReadonlyMap<string, string> = new Map([
   ['HTTP_JSON', 'HTTP+JSON'],
 ])
 
-/** The sample card of every version since 0.2.5 says 0.2.9, which never was. */
-function versionOf(text: string): string | undefined {
-  return text === '0.2.9' ? '0.3' : /^\d{1,4}\.\d{1,4}/.exec(text)?.[0]
-}
-
-/** With the schemes that nobody here knows, as they came. */
-export interface SecuredOrNot extends Secured {
-  readonly unusable?: JsonObject
-}
-
-/** `version` is what an agent speaks that does not tell it. */
-function cardDecoder<C extends OlderCard>(version: string, shape: Shape<C>, securedBy: (card: C) => SecuredOrNot) {
-  return (given: unknown): AgentCardCardDecoder => {
-    const card = readResult(shape, given)
-    const addresses = readResult(Addresses, given)
-    const { stateTransitionHistory } = card.capabilities
-    const { unusable = {}, ...secured } = securedBy(card)
-    const kept: Record<string, Json> = { addresses: addresses as JsonObject }
-    if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
-    if (Object.keys(unusable).length > 0) kept.unusable = unusable
-    return { ...decodeOlderCard(card, interfacesOf(addresses, version), secured), ...carrying(kept) }
-  }
-}
-
-/** Reads a card that does not say who may call. */
-export function openCardDecoder(version: string) {
-  return cardDecoder(version, OpenCard, () => ({}))
-}
-
 export const decodeCard = securedCardDecoder('0.3')
+
+export const encodeCard = cardEncoder({ version: '0.3', protocolVersion: '0.3.0', lacks: [] })
 
 /** `version` is what an agent speaks that does not tell it. */
 export function securedCardDecoder(version: string) {
   return cardDecoder(version, AgentCard, decodeSecurity)
 }
 
-function decodeSecurity(card: TypeOf<typeof AgentCard>): SecuredOrNot {
-  const { schemes, unusable, twins } = decodeSchemes(card.securitySchemes ?? {}, namesIn(card))
-  const requirementsOf = ({ security }: { readonly security?: readonly SecurityRequirement[] }) =>
-    security && decodeRequirements(security, twins)
-  return {
-    skills: card.skills.map((skill) => ({ ...skill, security: requirementsOf(skill) })),
-    securitySchemes: card.securitySchemes && schemes,
-    security: requirementsOf(card),
-    unusable,
-  }
-}
-
-/** Every name by which the card calls a scheme, whether it has it or not. */
-function namesIn({ securitySchemes = {}, security = [], skills }: TypeOf<typeof AgentCard>): ReadonlySet<string> {
-  const requirements = [...security, ...skills.flatMap((skill) => skill.security ?? [])]
-  return new Set([securitySchemes, ...requirements].flatMap((named) => Object.keys(named)))
+export interface SpokenVersion {
+  readonly version: string
+  readonly protocolVersion: string
 }
 
 export interface CardVersion extends SpokenVersion {
   /** The types of security scheme that it does not have. */
   readonly lacks: readonly SecurityScheme['type'][]
 }
-
-export const encodeCard = cardEncoder({ version: '0.3', protocolVersion: '0.3.0', lacks: [] })
 
 export function cardEncoder(spoken: CardVersion): (card: AgentCardEncodeCard) => JsonObject {
   return (card) => {
@@ -156,6 +71,91 @@ export function cardEncoder(spoken: CardVersion): (card: AgentCardEncodeCard) =>
     if (signatures !== undefined) wire.signatures = signatures.map(encodeSignature)
     return wire
   }
+}
+
+/** The members for these interfaces: those that were `read`, if they say the same. */
+export function addressesOf(
+  interfaces: readonly AgentInterface[],
+  { version, protocolVersion }: SpokenVersion,
+  read: Json | undefined,
+): JsonObject {
+  const isRead = read !== undefined && isSame(interfacesOf(read as Infer<typeof Addresses>, version), interfaces)
+  if (isRead) return read as JsonObject
+  const spoken = withoutRepeats(interfaces.filter((each) => /^0\.[23]$/.test(each.protocolVersion)))
+  const [main] = spoken
+  if (main === undefined) throw new A2AError('version-not-supported', `This agent has no interface of A2A ${version}.`)
+  return {
+    url: main.url,
+    preferredTransport: main.binding,
+    additionalInterfaces: spoken.map(({ url, binding }) => ({ url, transport: binding })),
+    protocolVersion,
+  }
+}
+
+/** The interfaces of a card, the preferred one first. `unsaid` is their version if the card names none. */
+export function interfacesOf(addresses: Infer<typeof Addresses>, unsaid: string): readonly AgentInterface[] {
+  const { url, preferredTransport = 'JSONRPC', additionalInterfaces = [], protocolVersion = unsaid } = addresses
+  const version = versionOf(protocolVersion) ?? unsaid
+  const all = [{ url, transport: preferredTransport }, ...additionalInterfaces].map(
+    ({ url, transport }): AgentInterface => ({
+      url,
+      binding: otherBindings.get(transport) ?? transport,
+      protocolVersion: version,
+    }),
+  )
+  return withoutRepeats(all)
+}
+
+/** With the schemes that nobody here knows, as they came. */
+export interface SecuredOrNot extends Secured {
+  readonly unusable?: JsonObject
+}
+
+/** The sample card of every version since 0.2.5 says 0.2.9, which never was. */
+function versionOf(text: string): string | undefined {
+  return text === '0.2.9' ? '0.3' : /^\d{1,4}\.\d{1,4}/.exec(text)?.[0]
+}
+
+/** The main one is often listed once more among the others. */
+function withoutRepeats(interfaces: readonly AgentInterface[]): readonly AgentInterface[] {
+  const first = new Map(interfaces.toReversed().map((each) => [JSON.stringify([each.url, each.binding]), each]))
+  return interfaces.filter((each) => first.get(JSON.stringify([each.url, each.binding])) === each)
+}
+
+function isSame(some: readonly AgentInterface[], others: readonly AgentInterface[]): boolean {
+  return JSON.stringify(some) === JSON.stringify(others)
+}
+
+/** `version` is what an agent speaks that does not tell it. */
+function cardDecoder<C extends OlderCard>(version: string, shape: Schema<C>, securedBy: (card: C) => SecuredOrNot) {
+  return (given: unknown): AgentCardCardDecoder => {
+    const card = readResult(shape, given)
+    const addresses = readResult(Addresses, given)
+    const { stateTransitionHistory } = card.capabilities
+    const { unusable = {}, ...secured } = securedBy(card)
+    const kept: Record<string, Json> = { addresses: addresses as JsonObject }
+    if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
+    if (Object.keys(unusable).length > 0) kept.unusable = unusable
+    return { ...decodeOlderCard(card, interfacesOf(addresses, version), secured), ...carrying(kept) }
+  }
+}
+
+function decodeSecurity(card: Infer<typeof AgentCard>): SecuredOrNot {
+  const { schemes, unusable, twins } = decodeSchemes(card.securitySchemes ?? {}, namesIn(card))
+  const requirementsOf = ({ security }: { readonly security?: readonly SecurityRequirement[] }) =>
+    security && decodeRequirements(security, twins)
+  return {
+    skills: card.skills.map((skill) => ({ ...skill, security: requirementsOf(skill) })),
+    securitySchemes: card.securitySchemes && schemes,
+    security: requirementsOf(card),
+    unusable,
+  }
+}
+
+/** Every name by which the card calls a scheme, whether it has it or not. */
+function namesIn({ securitySchemes = {}, security = [], skills }: Infer<typeof AgentCard>): ReadonlySet<string> {
+  const requirements = [...security, ...skills.flatMap((skill) => skill.security ?? [])]
+  return new Set([securitySchemes, ...requirements].flatMap((named) => Object.keys(named)))
 }
 
 function encodeCapabilities({ capabilities, carry }: AgentCardEncodeCard): JsonObject {

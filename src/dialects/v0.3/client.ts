@@ -1,4 +1,4 @@
-import type { ClientDialect, Reading } from '../dialect.ts'
+import type { ClientDialect, ResponseDecoder } from '../dialect.ts'
 import { olderWhole } from '../on-older-whole.ts'
 import { seldomAsked } from '../plain-reader.ts'
 import { leniently, readResult } from '../read.ts'
@@ -7,6 +7,10 @@ import { listTasksBy, pushConfigs, type ReadKind, readingBy } from './decode.ts'
 import { encodeRequest } from './encode.ts'
 import { cleanEvent, cleanPage, cleanTask } from './lenient.ts'
 import { methods, restAsking } from './methods.ts'
+
+const read = leniently(readResult)
+
+const cleaners = { event: cleanEvent, task: cleanTask, page: cleanPage }
 
 /** Reads what is written by the book; the rest is loaded when it is met. */
 export const v0_3Light: ClientDialect = {
@@ -20,17 +24,14 @@ export const v0_3Light: ClientDialect = {
   rest: restAsking,
 }
 
-const read = leniently(readResult)
-const cleaners = { event: cleanEvent, task: cleanTask, page: cleanPage }
-
 /** Also what agents write although they must not. */
 const readLeniently: ReadKind = (shape, wire, kind) => read(shape, wire, cleaners[kind])
 
-/** By the reader of cards, in which 0.2 is different. */
-export function wholeReading(decode: Reading['decodeCard']): Reading {
-  return readingBy(readLeniently, decode, { listTasks: listTasksBy(readLeniently), ...pushConfigs })
-}
-
-export const v0_3Whole: Reading = wholeReading(decodeCard)
+export const v0_3Whole: ResponseDecoder = wholeReading(decodeCard)
 
 export const v0_3Client: ClientDialect = { ...v0_3Light, ...v0_3Whole }
+
+/** By the reader of cards, in which 0.2 is different. */
+export function wholeReading(decode: ResponseDecoder['decodeCard']): ResponseDecoder {
+  return readingBy(readLeniently, decode, { listTasks: listTasksBy(readLeniently), ...pushConfigs })
+}

@@ -11,9 +11,9 @@ import type {
   TaskAddress,
 } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
-import { list, type Shape, type TypeOf } from '../../schema/schema.ts'
+import { type Infer, list, type Schema } from '../../schema/schema.ts'
 import { type Draft, decodeBareStatus, generation } from '../codec.ts'
-import type { Reading, ServerDialect } from '../dialect.ts'
+import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import type { seldomAsked } from '../plain-reader.ts'
 import { type LenientRead, leniently, readParams, readResult } from '../read.ts'
 import { seldom as proto } from '../v0.3-proto/decode.ts'
@@ -22,48 +22,50 @@ import { carrying, decodePart } from './parts.ts'
 import * as wire from './schemas.ts'
 import { TaskPushConfig } from './schemas.ts'
 
-function decodeMessage(message: TypeOf<typeof wire.Message>): Message {
-  return { ...message, parts: message.parts.map(decodePart) }
-}
-
-function decodeArtifact(artifact: TypeOf<typeof wire.Artifact>): Artifact {
-  return { ...artifact, parts: artifact.parts.map(decodePart) }
-}
-
-function decodeStatus({ message, ...status }: TypeOf<typeof wire.TaskStatus>): TaskStatus {
-  const decoded = decodeBareStatus(status, carrying)
-  return message === undefined ? decoded : { ...decoded, message: decodeMessage(message) }
-}
-
-function decodeTask({ status, artifacts, history, ...task }: TypeOf<typeof wire.Task>): Task {
-  const kept: Draft = {}
-  if (artifacts?.length === 0) kept.artifacts = []
-  if (history?.length === 0) kept.history = []
-  return {
-    ...task,
-    status: decodeStatus(status),
-    artifacts: artifacts?.map(decodeArtifact) ?? [],
-    history: history?.map(decodeMessage) ?? [],
-    generation,
-    ...carrying(kept),
-  }
-}
-
-/** The model has one scheme of authentication: the first. */
-function decodePushConfig(given: TypeOf<typeof wire.PushConfig>, kept: JsonObject = {}): PushConfig {
-  const { authentication, ...config } = given
-  if (authentication === undefined) return { ...config, ...carrying(kept) }
-  const { schemes, ...secret } = authentication
-  const [scheme, ...others] = schemes
-  if (scheme === undefined) return { ...config, ...carrying({ ...kept, authentication: authentication as JsonObject }) }
-  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
-  return { ...config, authentication: { scheme, ...secret }, ...carry }
-}
+/** Where a client would fill in what is missing, the wish of this caller is to be passed on as it is. */
+const asSent = carrying({ asSent: true })
 
 export const decodeRequest = requestDecoder(leniently(readParams))
 
 /** Takes nothing that is not in the schema. */
 export const decodeRequestStrictly = requestDecoder(readParams)
+
+/** Reads an object of this kind, which tells the lenient how to put it right. */
+export type ReadKind = <T>(shape: Schema<T>, wire: unknown, kind: 'event' | 'task' | 'page') => T
+
+export function readingBy(read: ReadKind, decodeCard: ResponseDecoder['decodeCard'], seldom: Seldom): ResponseDecoder {
+  return {
+    decodeResult: {
+      ...seldom,
+      sendMessage: (result) => decodeOutcome(read(wire.Outcome, result, 'event')),
+      getTask: (result) => decodeTask(read(wire.Task, result, 'task')),
+      cancelTask: (result) => decodeTask(read(wire.Task, result, 'task')),
+      // It should be null; some leave it out, some send an object.
+      deletePushConfig() {},
+      getExtendedCard: decodeCard,
+    },
+    decodeEvent: (event) => decodeEvent(read(wire.StreamEvent, event, 'event')),
+    decodeCard,
+  }
+}
+
+export function listTasksBy(read: ReadKind): Results['listTasks'] {
+  return (result, request) => {
+    if (isOfProto(result)) return proto.listTasks(result, request)
+    const { includeArtifacts = false } = request
+    const { tasks, ...page } = read(wire.TaskPage, result, 'page')
+    return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
+  }
+}
+
+export const pushConfigs: Pick<Results, 'createPushConfig' | 'getPushConfig' | 'listPushConfigs'> = {
+  createPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
+  getPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
+  listPushConfigs(result) {
+    const configs = readResult(list(wire.TaskPushConfig), result)
+    return { configs: configs.map(decodeTaskPushConfig), nextPageToken: '' }
+  },
+}
 
 function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
   const decodeSend = (params: unknown): SendRequest => {
@@ -100,10 +102,9 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
   }
 }
 
-/** Where a client would fill in what is missing, the wish of this caller is to be passed on as it is. */
-const asSent = carrying({ asSent: true })
-
-type WireConfiguration = NonNullable<TypeOf<typeof wire.SendParams>['configuration']>
+function decodeMessage(message: Infer<typeof wire.Message>): Message {
+  return { ...message, parts: message.parts.map(decodePart) }
+}
 
 function decodeConfiguration({
   blocking,
@@ -117,45 +118,68 @@ function decodeConfiguration({
   }
 }
 
-function addressOf({ id, ...request }: TypeOf<typeof wire.TaskParams>): TaskAddress {
+type WireConfiguration = NonNullable<Infer<typeof wire.SendParams>['configuration']>
+
+/** The model has one scheme of authentication: the first. */
+function decodePushConfig(given: Infer<typeof wire.PushConfig>, kept: JsonObject = {}): PushConfig {
+  const { authentication, ...config } = given
+  if (authentication === undefined) return { ...config, ...carrying(kept) }
+  const { schemes, ...secret } = authentication
+  const [scheme, ...others] = schemes
+  if (scheme === undefined) return { ...config, ...carrying({ ...kept, authentication: authentication as JsonObject }) }
+  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
+  return { ...config, authentication: { scheme, ...secret }, ...carry }
+}
+
+function addressOf({ id, ...request }: Infer<typeof wire.TaskParams>): TaskAddress {
   return { ...request, taskId: id }
 }
 
 /** Setting a config without an id again replaces it, as all servers of 0.3 do: they name it after its task. */
-function decodeNewConfig({ taskId, pushNotificationConfig }: TypeOf<typeof TaskPushConfig>): PushConfig {
+function decodeNewConfig({ taskId, pushNotificationConfig }: Infer<typeof TaskPushConfig>): PushConfig {
   if (pushNotificationConfig.id !== undefined) return { ...decodePushConfig(pushNotificationConfig), taskId }
   return { ...decodePushConfig(pushNotificationConfig, { isUnnamed: true }), id: taskId, taskId }
 }
 
-function decodePushConfigRef(params: TypeOf<typeof wire.GetPushConfigParams>): PushConfigRef {
+function decodePushConfigRef(params: Infer<typeof wire.GetPushConfigParams>): PushConfigRef {
   const { id, pushNotificationConfigId, ...request } = params
   const ref = { ...request, taskId: id }
   return pushNotificationConfigId === undefined ? ref : { ...ref, id: pushNotificationConfigId }
 }
 
 /** How to read what few ask for. */
-type Seldom = Pick<Reading['decodeResult'], keyof typeof seldomAsked>
+type Seldom = Pick<ResponseDecoder['decodeResult'], keyof typeof seldomAsked>
 
-/** Reads an object of this kind, which tells the lenient how to put it right. */
-export type ReadKind = <T>(shape: Shape<T>, wire: unknown, kind: 'event' | 'task' | 'page') => T
+function decodeOutcome(outcome: Infer<typeof wire.Outcome>): Outcome {
+  return 'task' in outcome
+    ? { type: 'task', task: decodeTask(outcome.task) }
+    : { type: 'message', message: decodeMessage(outcome.message) }
+}
 
-export function readingBy(read: ReadKind, decodeCard: Reading['decodeCard'], seldom: Seldom): Reading {
+function decodeTask({ status, artifacts, history, ...task }: Infer<typeof wire.Task>): Task {
+  const kept: Draft = {}
+  if (artifacts?.length === 0) kept.artifacts = []
+  if (history?.length === 0) kept.history = []
   return {
-    decodeResult: {
-      ...seldom,
-      sendMessage: (result) => decodeOutcome(read(wire.Outcome, result, 'event')),
-      getTask: (result) => decodeTask(read(wire.Task, result, 'task')),
-      cancelTask: (result) => decodeTask(read(wire.Task, result, 'task')),
-      // It should be null; some leave it out, some send an object.
-      deletePushConfig() {},
-      getExtendedCard: decodeCard,
-    },
-    decodeEvent: (event) => decodeEvent(read(wire.StreamEvent, event, 'event')),
-    decodeCard,
+    ...task,
+    status: decodeStatus(status),
+    artifacts: artifacts?.map(decodeArtifact) ?? [],
+    history: history?.map(decodeMessage) ?? [],
+    generation,
+    ...carrying(kept),
   }
 }
 
-function decodeEvent(event: TypeOf<typeof wire.StreamEvent>): StreamEvent {
+function decodeStatus({ message, ...status }: Infer<typeof wire.TaskStatus>): TaskStatus {
+  const decoded = decodeBareStatus(status, carrying)
+  return message === undefined ? decoded : { ...decoded, message: decodeMessage(message) }
+}
+
+function decodeArtifact(artifact: Infer<typeof wire.Artifact>): Artifact {
+  return { ...artifact, parts: artifact.parts.map(decodePart) }
+}
+
+function decodeEvent(event: Infer<typeof wire.StreamEvent>): StreamEvent {
   if ('status-update' in event) {
     const { status, final, ...update } = event['status-update']
     return { type: 'status', ...update, status: decodeStatus(status), generation, isLast: final }
@@ -168,22 +192,7 @@ function decodeEvent(event: TypeOf<typeof wire.StreamEvent>): StreamEvent {
   return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
 }
 
-function decodeOutcome(outcome: TypeOf<typeof wire.Outcome>): Outcome {
-  return 'task' in outcome
-    ? { type: 'task', task: decodeTask(outcome.task) }
-    : { type: 'message', message: decodeMessage(outcome.message) }
-}
-
-type Results = Reading['decodeResult']
-
-export function listTasksBy(read: ReadKind): Results['listTasks'] {
-  return (result, request) => {
-    if (isOfProto(result)) return proto.listTasks(result, request)
-    const { includeArtifacts = false } = request
-    const { tasks, ...page } = read(wire.TaskPage, result, 'page')
-    return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
-  }
-}
+type Results = ResponseDecoder['decodeResult']
 
 /** Over REST nothing in the question tells which JSON of 0.3 is meant, and most agents answer in that of its proto. */
 function isOfProto(page: unknown): boolean {
@@ -195,15 +204,6 @@ function hasProtoState(status: unknown): boolean {
   return isObject(status) && typeof status.state === 'string' && status.state.startsWith('TASK_STATE_')
 }
 
-export const pushConfigs: Pick<Results, 'createPushConfig' | 'getPushConfig' | 'listPushConfigs'> = {
-  createPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
-  getPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
-  listPushConfigs(result) {
-    const configs = readResult(list(wire.TaskPushConfig), result)
-    return { configs: configs.map(decodeTaskPushConfig), nextPageToken: '' }
-  },
-}
-
-function decodeTaskPushConfig(config: TypeOf<typeof wire.TaskPushConfig>): PushConfig {
+function decodeTaskPushConfig(config: Infer<typeof wire.TaskPushConfig>): PushConfig {
   return { ...decodePushConfig(config.pushNotificationConfig), taskId: config.taskId }
 }

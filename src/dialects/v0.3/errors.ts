@@ -2,39 +2,16 @@ import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 import * as v1 from '../v1.0/errors.ts'
 
-interface ErrorKind {
-  /** Of JSON-RPC. */
-  readonly code: number
-  /** As the schema names it, which some servers tell over REST. */
-  readonly type: string
-}
-
-export type ErrorKinds = Readonly<Record<ErrorCode, ErrorKind>>
-
-/** The details of 1.0 tell apart what has one number here, and name the fields that are wrong. */
-export function errorEncoder(kinds: ErrorKinds): (error: A2AError) => WireError {
-  return (error) => {
-    const { code } = kinds[error.code]
-    const { data: details } = v1.encodeError(error)
-    const { message } = error
-    return details === undefined ? { code, message } : { code, message, data: { details } }
-  }
-}
-
-/** 0.3 does not say how errors look over REST: this is what each of its SDKs looks for, in one. */
-export function httpErrorEncoder(kinds: ErrorKinds): (error: A2AError) => HttpError {
-  const encode = errorEncoder(kinds)
-  return (error) => {
-    const { status, body } = v1.encodeHttpError(error)
-    return { status, body: { ...encode(error), type: kinds[error.code].type, ...body } }
-  }
-}
-
 const parse = { code: -32700, type: 'JSONParseError' }
+
 const invalidRequest = { code: -32600, type: 'InvalidRequestError' }
+
 const methodNotFound = { code: -32601, type: 'MethodNotFoundError' }
+
 const invalidParams = { code: -32602, type: 'InvalidParamsError' }
+
 const internal = { code: -32603, type: 'InternalError' }
+
 export const unsupported = { code: -32004, type: 'UnsupportedOperationError' }
 
 export const kinds: ErrorKinds = {
@@ -69,4 +46,33 @@ export const kinds: ErrorKinds = {
 }
 
 export const encodeError = errorEncoder(kinds)
+
 export const encodeHttpError = httpErrorEncoder(kinds)
+
+export type ErrorKinds = Readonly<Record<ErrorCode, ErrorKind>>
+
+/** The details of 1.0 tell apart what has one number here, and name the fields that are wrong. */
+export function errorEncoder(kinds: ErrorKinds): (error: A2AError) => WireError {
+  return (error) => {
+    const { code } = kinds[error.code]
+    const { data: details } = v1.encodeError(error)
+    const { message } = error
+    return details === undefined ? { code, message } : { code, message, data: { details } }
+  }
+}
+
+/** 0.3 does not say how errors look over REST: this is what each of its SDKs looks for, in one. */
+export function httpErrorEncoder(kinds: ErrorKinds): (error: A2AError) => HttpError {
+  const encode = errorEncoder(kinds)
+  return (error) => {
+    const { status, body } = v1.encodeHttpError(error)
+    return { status, body: { ...encode(error), type: kinds[error.code].type, ...body } }
+  }
+}
+
+interface ErrorKind {
+  /** Of JSON-RPC. */
+  readonly code: number
+  /** As the schema names it, which some servers tell over REST. */
+  readonly type: string
+}

@@ -5,17 +5,6 @@ import type { Clean } from '../read.ts'
 import { wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
 
-/** What callers and agents of A2A 0.2 and 0.3 send although the schema does not allow it, put right where we can. */
-
-/** What is no object is left to be refused by whoever reads it. */
-function cleaner(clean: (wire: JsonObject) => unknown): Clean {
-  return (wire) => (isObject(wire) ? clean(wire) : wire)
-}
-
-function cleanEach(wires: unknown, clean: Clean): unknown {
-  return Array.isArray(wires) ? wires.map(clean) : wires
-}
-
 export const cleanSendParams = cleaner((params) => {
   // Some take params for the message itself.
   if (params.message === undefined && params.parts !== undefined) return { message: cleanSentMessage(params) }
@@ -23,11 +12,6 @@ export const cleanSendParams = cleaner((params) => {
   // An example of the specification has the id of the message beside it.
   return isObject(message) ? { ...params, message: cleanSentMessage({ messageId, ...message }) } : params
 })
-
-/** Whoever calls speaks as the user, also if it is an agent. */
-function cleanSentMessage(message: Readonly<Record<string, unknown>>): unknown {
-  return cleanMessage(message.role === 'agent' ? { ...message, role: 'user' } : message)
-}
 
 /** Everywhere else the id of a task is called `taskId`. */
 export const cleanTaskParams = cleaner((params) => ({ id: params.taskId, ...params }))
@@ -47,13 +31,6 @@ export const cleanEvent = cleaner((event) => {
   return event
 })
 
-function kindOfEvent(event: JsonObject): string | undefined {
-  if (event.parts !== undefined) return 'message'
-  if (event.artifact !== undefined) return 'artifact-update'
-  if (event.status === undefined) return undefined
-  return event.taskId === undefined ? 'task' : 'status-update'
-}
-
 export const cleanPage = cleaner((page) => ({ ...page, tasks: cleanEach(page.tasks, cleanTask) }))
 
 export const cleanTask = cleaner((task) => ({
@@ -64,30 +41,16 @@ export const cleanTask = cleaner((task) => ({
   history: cleanEach(task.history, cleanMessage),
 }))
 
-const cleanArtifact = cleaner((artifact) => ({ ...artifact, parts: cleanEach(artifact.parts, cleanPart) }))
+/** What callers and agents of A2A 0.2 and 0.3 send although the schema does not allow it, put right where we can. */
 
-function cleanStatus(status: unknown, taskId: unknown): unknown {
-  if (!isObject(status)) return status
-  const { message, timestamp = taskId } = status
-  const assumed = { role: 'agent', messageId: `status-${timestamp}` }
-  return {
-    ...status,
-    state: cleanState(status.state),
-    message: isObject(message) ? cleanMessage({ ...assumed, ...message }) : message,
-  }
+/** What is no object is left to be refused by whoever reads it. */
+function cleaner(clean: (wire: JsonObject) => unknown): Clean {
+  return (wire) => (isObject(wire) ? clean(wire) : wire)
 }
 
-const otherStates: ReadonlyMap<string, string> = new Map([
-  ['cancelled', 'canceled'],
-  ['pending', 'submitted'],
-  ['running', 'working'],
-])
-
-function cleanState(state: unknown): unknown {
-  if (typeof state !== 'string') return state
-  const given = state.toLowerCase().replaceAll('_', '-')
-  const meant = otherStates.get(given) ?? given
-  return states.some((known) => known === meant) ? meant : 'unknown'
+/** Whoever calls speaks as the user, also if it is an agent. */
+function cleanSentMessage(message: Readonly<Record<string, unknown>>): unknown {
+  return cleanMessage(message.role === 'agent' ? { ...message, role: 'user' } : message)
 }
 
 /** Empty ids are those of writers that cannot leave out a member. */
@@ -98,6 +61,10 @@ const cleanMessage = cleaner((message) => ({
   taskId: message.taskId || undefined,
   parts: cleanEach(message.parts, cleanPart),
 }))
+
+function cleanEach(wires: unknown, clean: Clean): unknown {
+  return Array.isArray(wires) ? wires.map(clean) : wires
+}
 
 const cleanPart = cleaner((part) => {
   const { kind = part.type ?? kindOfPart(part), data, metadata } = part
@@ -121,3 +88,36 @@ function kindOfPart(part: JsonObject): string | undefined {
 const cleanFile = cleaner(({ data, ...file }) =>
   data === undefined || file.bytes !== undefined || file.uri !== undefined ? file : { ...file, bytes: data },
 )
+
+function kindOfEvent(event: JsonObject): string | undefined {
+  if (event.parts !== undefined) return 'message'
+  if (event.artifact !== undefined) return 'artifact-update'
+  if (event.status === undefined) return undefined
+  return event.taskId === undefined ? 'task' : 'status-update'
+}
+
+function cleanStatus(status: unknown, taskId: unknown): unknown {
+  if (!isObject(status)) return status
+  const { message, timestamp = taskId } = status
+  const assumed = { role: 'agent', messageId: `status-${timestamp}` }
+  return {
+    ...status,
+    state: cleanState(status.state),
+    message: isObject(message) ? cleanMessage({ ...assumed, ...message }) : message,
+  }
+}
+
+function cleanState(state: unknown): unknown {
+  if (typeof state !== 'string') return state
+  const given = state.toLowerCase().replaceAll('_', '-')
+  const meant = otherStates.get(given) ?? given
+  return states.some((known) => known === meant) ? meant : 'unknown'
+}
+
+const otherStates: ReadonlyMap<string, string> = new Map([
+  ['cancelled', 'canceled'],
+  ['pending', 'submitted'],
+  ['running', 'working'],
+])
+
+const cleanArtifact = cleaner((artifact) => ({ ...artifact, parts: cleanEach(artifact.parts, cleanPart) }))

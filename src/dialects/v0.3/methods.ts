@@ -24,6 +24,30 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   'agent/authenticatedExtendedCard': 'getExtendedCard',
 })
 
+export type RestEnvelope = 'bare' | 'wrapped'
+
+export interface RestOptions {
+  /** Whether answers are wrapped, as the text of 0.3 can be understood, too. */
+  readonly restEnvelope?: RestEnvelope
+  /** Cancels a task whose caller leaves its stream. */
+  readonly cancelOnDisconnect?: boolean
+}
+
+export function restAs(side: RestSide, { restEnvelope, cancelOnDisconnect }: RestOptions): RestSide {
+  return {
+    ...side,
+    ...(restEnvelope === 'wrapped' && { wrap }),
+    ...(cancelOnDisconnect && { cancelsOnDisconnect: true }),
+  }
+}
+
+/** For agents such as those of a2a-js 0.3.6 and 0.3.7, which take the objects of JSON-RPC over REST, too. */
+export const restAsking: RestAsking = {
+  contentType: 'application/json',
+  prefix: '/v1',
+  place: (operation, wire) => restPlace(operation, '/card', placed(operation, wire)),
+}
+
 /**
  * The objects of JSON-RPC over REST, as a2a-js 0.3.6 and 0.3.7 send them and as the text of 0.3 can be understood.
  * What its proto says, and most others do, is a dialect of its own.
@@ -58,42 +82,8 @@ export const rest: RestSide = {
   },
 }
 
-export type RestEnvelope = 'bare' | 'wrapped'
-
-export interface RestOptions {
-  /** Whether answers are wrapped, as the text of 0.3 can be understood, too. */
-  readonly restEnvelope?: RestEnvelope
-  /** Cancels a task whose caller leaves its stream. */
-  readonly cancelOnDisconnect?: boolean
-}
-
-export function restAs(side: RestSide, { restEnvelope, cancelOnDisconnect }: RestOptions): RestSide {
-  return {
-    ...side,
-    ...(restEnvelope === 'wrapped' && { wrap }),
-    ...(cancelOnDisconnect && { cancelsOnDisconnect: true }),
-  }
-}
-
-/** Each thing in a member that says what it is. */
-function wrap(wire: JsonObject): JsonObject {
-  return { [members[`${wire.kind}`] ?? 'result']: wire }
-}
-
-const members: Readonly<Record<string, string>> = {
-  task: 'task',
-  message: 'message',
-  'status-update': 'statusUpdate',
-  'artifact-update': 'artifactUpdate',
-}
-
 function isMessage(message: unknown): boolean {
   return isObject(message) && (message.kind !== undefined || message.role === 'user' || message.role === 'agent')
-}
-
-/** In the proto it is written in capitals. */
-function isState(status: string | undefined): boolean {
-  return status !== undefined && /^[a-z-]+$/.test(status)
 }
 
 /** In the proto it also has a name, or a parent. */
@@ -103,6 +93,11 @@ function isConfig(body: JsonObject): boolean {
 
 function hasConfig({ pushNotificationConfig, push_notification_config = pushNotificationConfig }: JsonObject): boolean {
   return push_notification_config !== undefined
+}
+
+/** In the proto it is written in capitals. */
+function isState(status: string | undefined): boolean {
+  return status !== undefined && /^[a-z-]+$/.test(status)
 }
 
 /** A query has only texts. Most numbers are read from them; these two are not. */
@@ -118,11 +113,16 @@ function readFilter(name: string, text: string): Json {
   return text
 }
 
-/** For agents such as those of a2a-js 0.3.6 and 0.3.7, which take the objects of JSON-RPC over REST, too. */
-export const restAsking: RestAsking = {
-  contentType: 'application/json',
-  prefix: '/v1',
-  place: (operation, wire) => restPlace(operation, '/card', placed(operation, wire)),
+/** Each thing in a member that says what it is. */
+function wrap(wire: JsonObject): JsonObject {
+  return { [members[`${wire.kind}`] ?? 'result']: wire }
+}
+
+const members: Readonly<Record<string, string>> = {
+  task: 'task',
+  message: 'message',
+  'status-update': 'statusUpdate',
+  'artifact-update': 'artifactUpdate',
 }
 
 function placed(operation: Operation, wire: JsonObject): Placed {

@@ -1,15 +1,17 @@
 import type { JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
-import type { TypeOf } from '../../schema/schema.ts'
+import type { Infer } from '../../schema/schema.ts'
 import { carryOf, type Draft } from '../codec.ts'
 import { type Data, decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../part-metadata.ts'
 import type * as wire from './schemas.ts'
 
-/** 0.2 has the same objects, so it shares what is kept of them. */
-export const { carrying, carried } = carryOf('v0.3')
+/** Of data that is a whole part, of a kind that 0.3 does not have. */
+const unknownPart = 'application/vnd.a2a.unknown-part+json'
 
-export function decodePart(part: TypeOf<typeof wire.Part>): Part {
+const kinds: ReadonlySet<unknown> = new Set(['text', 'file', 'data'])
+
+export function decodePart(part: Infer<typeof wire.Part>): Part {
   if ('text' in part) return { text: part.text.text, ...decodeAnnotations(part.text.metadata) }
   if ('data' in part) return decodeData(part.data)
   const { file, metadata } = part.file
@@ -29,18 +31,6 @@ export function encodePart(part: Part): JsonObject {
   return withMetadata({ kind: 'file', file }, part.metadata)
 }
 
-function withMetadata(wire: Draft, metadata: JsonObject | undefined): JsonObject {
-  if (metadata !== undefined) wire.metadata = metadata
-  return wire
-}
-
-/** Of data that is a whole part, of a kind that 0.3 does not have. */
-const unknownPart = 'application/vnd.a2a.unknown-part+json'
-const kinds: ReadonlySet<unknown> = new Set(['text', 'file', 'data'])
-
-/** Known by being this very object, which nobody can send. */
-const ofUnknownPart: JsonObject = encodeAnnotations({ mediaType: unknownPart }) ?? {}
-
 /** The data part that is written as this part again. */
 export function wrapUnknownPart(part: JsonObject): JsonObject {
   return { kind: 'data', data: part, metadata: ofUnknownPart }
@@ -56,11 +46,17 @@ export function isWrapped(part: Part): boolean {
   return looksWrapped(part) && carried(part.carry).literal !== true
 }
 
+/** 0.2 has the same objects, so it shares what is kept of them. */
+export const { carrying, carried } = carryOf('v0.3')
+
 /** Who sends a data part that looks like one of ours gets a data part back. */
 function decodeData(wire: Data): Part {
   const part = unwrapData(wire)
   return wire.metadata !== ofUnknownPart && looksWrapped(part) ? { ...part, ...carrying({ literal: true }) } : part
 }
+
+/** Known by being this very object, which nobody can send. */
+const ofUnknownPart: JsonObject = encodeAnnotations({ mediaType: unknownPart }) ?? {}
 
 function looksWrapped(part: Part): boolean {
   if (!('data' in part) || !isObject(part.data)) return false
@@ -68,4 +64,9 @@ function looksWrapped(part: Part): boolean {
   const { kind } = data
   const isBare = filename === undefined && metadata === undefined
   return mediaType === unknownPart && isBare && typeof kind === 'string' && !kinds.has(kind)
+}
+
+function withMetadata(wire: Draft, metadata: JsonObject | undefined): JsonObject {
+  if (metadata !== undefined) wire.metadata = metadata
+  return wire
 }

@@ -5,18 +5,35 @@ import { bytes, int32, timestamp } from '../../schema/proto.ts'
 import {
   boolean,
   hinted,
+  type Infer,
   list,
   map,
   readObject,
-  type Shape,
+  type Schema,
   string,
   struct,
-  type TypeOf,
   wrongValue,
 } from '../../schema/schema.ts'
 import { marked, tagged, word } from '../../schema/tagged.ts'
 import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
 import { unread } from '../unread.ts'
+
+/** What a caller who mixes other versions of A2A into 0.3 should write instead. */
+
+const partForms = 'in 0.3 write {"kind": "text", "text": …}, {"kind": "file", "file": …} or {"kind": "data", "data": …}'
+
+/** As far as years have four digits. */
+const latest = Date.parse('9999-12-31T23:59:59.999Z')
+
+const text = optional(string())
+
+const texts = list(string())
+
+const security = optional(unread())
+
+const textSecuritySchemas = optional(string())
+
+const requirements = optional(list(map(list(string()))))
 
 /** The objects of A2A 0.3 in its JSON form, in which most say by `kind` what they are. Those of 0.2 are the same. */
 
@@ -31,8 +48,8 @@ export const states = [
   'auth-required',
 ] as const satisfies readonly TaskState[]
 
-export const State = word(...states)
 export const words = list(string({ min: 1 }), { max: maxWords })
+
 export const metadata = optional(struct())
 
 const File = object(
@@ -57,6 +74,7 @@ export const messageFields = {
 }
 
 const MessageMembers = object({ ...messageFields, parts: list(Part) })
+
 export const Message = marked('kind', 'message', MessageMembers)
 
 export const Artifact = object({
@@ -83,7 +101,6 @@ const TaskMembers = object({
   history: optional(list(Message)),
   metadata,
 })
-export const Task = marked('kind', 'task', TaskMembers)
 
 export const Outcome = tagged('kind', { task: TaskMembers, message: MessageMembers })
 
@@ -101,24 +118,6 @@ export const StreamEvent = tagged('kind', {
   }),
 })
 
-/** What a caller who mixes other versions of A2A into 0.3 should write instead. */
-
-const partForms = 'in 0.3 write {"kind": "text", "text": …}, {"kind": "file", "file": …} or {"kind": "data", "data": …}'
-
-export function hintForPart(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || 'kind' in value) return undefined
-  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
-  if ('text' in value || 'raw' in value || 'url' in value) {
-    return `a part without "kind" looks like A2A 1.0; ${partForms}`
-  }
-  return undefined
-}
-
-export function hintForRole(value: unknown): string | undefined {
-  if (value !== 'ROLE_USER' && value !== 'ROLE_AGENT') return undefined
-  return `"${value}" looks like A2A 1.0; in 0.3 write "${value.slice(5).toLowerCase()}"`
-}
-
 /** What few ask for: where agents call, and lists of tasks. */
 
 export const PushConfig = object({
@@ -129,6 +128,8 @@ export const PushConfig = object({
 })
 
 export const TaskPushConfig = object({ taskId: id, pushNotificationConfig: PushConfig })
+
+export const Task = marked('kind', 'task', TaskMembers)
 
 export const TaskPage = object({
   tasks: list(Task),
@@ -163,10 +164,9 @@ export const TaskParams = object({ id, metadata })
 
 export const GetTaskParams = object({ id, historyLength: optional(historyLength), metadata })
 
-/** As far as years have four digits. */
-const latest = Date.parse('9999-12-31T23:59:59.999Z')
+export const State = word(...states)
 
-const milliseconds: Shape<number> = {
+const milliseconds: Schema<number> = {
   read(value) {
     if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= latest) return Number(value)
     throw wrongValue('a time in milliseconds since 1970', value)
@@ -188,9 +188,6 @@ export const ListTasksParams = object({
 export const GetPushConfigParams = object({ id, pushNotificationConfigId: optional(id), metadata })
 
 export const DeletePushConfigParams = object({ id, pushNotificationConfigId: id, metadata })
-
-const text = optional(string())
-const texts = list(string())
 
 const addressFields = {
   url: string(),
@@ -237,8 +234,6 @@ export const cardFields = {
   signatures: optional(list(object({ protected: string(), signature: string(), header: optional(struct()) }))),
 }
 
-const security = optional(unread())
-
 /** A card that does not say who may call. */
 export const OpenCard = object({
   ...cardFields,
@@ -246,8 +241,6 @@ export const OpenCard = object({
   securitySchemes: security,
   security,
 })
-
-const textSecuritySchemas = optional(string())
 
 const flowFields = { refreshUrl: textSecuritySchemas, scopes: map(string()) }
 
@@ -265,10 +258,11 @@ const schemes = {
   openIdConnect: object({ openIdConnectUrl: string(), description: textSecuritySchemas }),
   mutualTLS: object({ description: textSecuritySchemas }),
 }
+
 const KnownScheme = tagged('type', schemes)
 
 /** A scheme of a type or with flows that we do not know is no reason to refuse the card: it is only of no use. */
-export const SecurityScheme: Shape<TypeOf<typeof KnownScheme> | { readonly unusable: JsonObject }> = {
+export const SecurityScheme: Schema<Infer<typeof KnownScheme> | { readonly unusable: JsonObject }> = {
   read(value) {
     const source = readObject(value)
     if (typeof source.type !== 'string' || !Object.hasOwn(schemes, source.type)) return { unusable: source }
@@ -278,11 +272,23 @@ export const SecurityScheme: Shape<TypeOf<typeof KnownScheme> | { readonly unusa
   form: KnownScheme.form,
 }
 
-const requirements = optional(list(map(list(string()))))
-
 export const AgentCard = object({
   ...cardFields,
   skills: list(object({ ...skillFields, security: requirements })),
   securitySchemes: optional(map(SecurityScheme)),
   security: requirements,
 })
+
+export function hintForPart(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || 'kind' in value) return undefined
+  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
+  if ('text' in value || 'raw' in value || 'url' in value) {
+    return `a part without "kind" looks like A2A 1.0; ${partForms}`
+  }
+  return undefined
+}
+
+export function hintForRole(value: unknown): string | undefined {
+  if (value !== 'ROLE_USER' && value !== 'ROLE_AGENT') return undefined
+  return `"${value}" looks like A2A 1.0; in 0.3 write "${value.slice(5).toLowerCase()}"`
+}

@@ -1,35 +1,10 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { AgentCard, OAuthFlow, SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
-import type { TypeOf } from '../../schema/schema.ts'
+import type { Infer } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
 import { carried, carrying } from './parts.ts'
 import type * as wire from './schemas.ts'
-
-/**
- * A scheme has any number of OAuth flows here, and one in the model: each further flow is a scheme of its own there, a
- * twin of the first, named after both.
- */
-const flowNames: Readonly<Record<OAuthFlow['type'], string | undefined>> = {
-  'authorization-code': 'authorizationCode',
-  'client-credentials': 'clientCredentials',
-  implicit: 'implicit',
-  password: 'password',
-  // Only since 1.0.
-  'device-code': undefined,
-}
-
-function twinName(name: string, { type }: OAuthFlow): string {
-  return `${name}.${flowNames[type]}`
-}
-
-function isTwinName(name: string, { type }: OAuthFlow): boolean {
-  return name.endsWith(`.${flowNames[type]}`)
-}
-
-function renamed(requirement: SecurityRequirement, rename: (name: string) => string): SecurityRequirement {
-  return Object.fromEntries(Object.entries(requirement).map(([name, scopes]) => [rename(name), scopes]))
-}
 
 export interface DecodedSchemes {
   readonly schemes: Readonly<Record<string, SecurityScheme>>
@@ -37,10 +12,6 @@ export interface DecodedSchemes {
   /** The names of its twins, by the name of the scheme. */
   readonly twins: ReadonlyMap<string, readonly string[]>
 }
-
-type Named<T> = readonly [name: string, value: T]
-type WireScheme = TypeOf<typeof wire.SecurityScheme>
-type OAuth2 = Extract<WireScheme, { readonly oauth2: unknown }>['oauth2']
 
 /** `taken` are the names that no twin can have. */
 export function decodeSchemes(given: Readonly<Record<string, WireScheme>>, taken: ReadonlySet<string>): DecodedSchemes {
@@ -59,45 +30,6 @@ export function decodeSchemes(given: Readonly<Record<string, WireScheme>>, taken
   return { schemes: Object.fromEntries(schemes), unusable: Object.fromEntries(unusable), twins }
 }
 
-function decodeScheme(
-  scheme: Exclude<WireScheme, { readonly unusable: unknown } | { readonly oauth2: unknown }>,
-): SecurityScheme {
-  if ('apiKey' in scheme) {
-    const { in: location, ...members } = scheme.apiKey
-    return { type: 'api-key', ...members, location }
-  }
-  if ('openIdConnect' in scheme) {
-    const { openIdConnectUrl: url, ...members } = scheme.openIdConnect
-    return { type: 'openid', ...members, url }
-  }
-  return 'http' in scheme ? { type: 'http', ...scheme.http } : { type: 'mutual-tls', ...scheme.mutualTLS }
-}
-
-/** The first flow keeps the name of the scheme. */
-function decodeOAuth2(name: string, scheme: OAuth2, taken: ReadonlySet<string>): readonly Named<SecurityScheme>[] {
-  const { flows, oauth2MetadataUrl: metadataUrl, ...members } = scheme
-  const shared = metadataUrl === undefined ? members : { ...members, metadataUrl }
-  return decodeFlows(flows).map((flow, index) => {
-    const decoded = { type: 'oauth2', ...shared, flow } as const
-    if (index > 0) return [freeName(twinName(name, flow), taken), { ...decoded, ...carrying({ twinOf: name }) }]
-    // By its name it would be taken for a twin when it is written again.
-    return [name, isTwinName(name, flow) ? { ...decoded, ...carrying({ twinOf: null }) } : decoded]
-  })
-}
-
-function decodeFlows({ authorizationCode, clientCredentials, implicit, password }: OAuth2['flows']): OAuthFlow[] {
-  const flows: OAuthFlow[] = []
-  if (authorizationCode) flows.push({ type: 'authorization-code', ...authorizationCode })
-  if (clientCredentials) flows.push({ type: 'client-credentials', ...clientCredentials })
-  if (implicit) flows.push({ type: 'implicit', ...implicit })
-  if (password) flows.push({ type: 'password', ...password })
-  return flows
-}
-
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  return taken.has(name) ? freeName(`${name}_`, taken) : name
-}
-
 /**
  * Whoever may call by a scheme may call by a twin of it. One is exchanged at a time: all combinations of all of them
  * could be more than anybody can read.
@@ -114,8 +46,6 @@ export function decodeRequirements(
   ])
 }
 
-type Schemes = ReadonlyMap<string, SecurityScheme>
-
 export interface EncodedSecurity {
   readonly schemes: JsonObject
   encodeRequirements(requirements: readonly SecurityRequirement[]): readonly SecurityRequirement[]
@@ -125,7 +55,7 @@ export interface EncodedSecurity {
 export function encodeSecurity(card: AgentCard, lacks: readonly SecurityScheme['type'][]): EncodedSecurity {
   const all: Schemes = new Map(Object.entries(card.securitySchemes ?? {}))
   const told: Schemes = new Map([...all].filter(([, scheme]) => !lacks.includes(scheme.type) && !isDeviceCode(scheme)))
-  const homes = homesOf(told)
+  const homes = mainSchemes(told)
   const { unusable } = carried(card.carry)
   const schemes = new Map<string, Json>(isObject(unusable) ? Object.entries(unusable) : [])
   for (const [name, scheme] of told) {
@@ -136,7 +66,7 @@ export function encodeSecurity(card: AgentCard, lacks: readonly SecurityScheme['
     schemes: Object.fromEntries(schemes),
     encodeRequirements(requirements) {
       const isTold = (name: string) => told.has(name) || !all.has(name)
-      return withoutTwins(
+      return mergeFlowRequirements(
         requirements.filter((requirement) => Object.keys(requirement).every(isTold)),
         homes,
       )
@@ -144,12 +74,84 @@ export function encodeSecurity(card: AgentCard, lacks: readonly SecurityScheme['
   }
 }
 
+type WireScheme = Infer<typeof wire.SecurityScheme>
+
+type Named<T> = readonly [name: string, value: T]
+
+/** The first flow keeps the name of the scheme. */
+function decodeOAuth2(name: string, scheme: OAuth2, taken: ReadonlySet<string>): readonly Named<SecurityScheme>[] {
+  const { flows, oauth2MetadataUrl: metadataUrl, ...members } = scheme
+  const shared = metadataUrl === undefined ? members : { ...members, metadataUrl }
+  return decodeFlows(flows).map((flow, index) => {
+    const decoded = { type: 'oauth2', ...shared, flow } as const
+    if (index > 0) return [freeName(flowSchemeName(name, flow), taken), { ...decoded, ...carrying({ twinOf: name }) }]
+    // By its name it would be taken for a twin when it is written again.
+    return [name, isFlowSchemeName(name, flow) ? { ...decoded, ...carrying({ twinOf: null }) } : decoded]
+  })
+}
+
+type OAuth2 = Extract<WireScheme, { readonly oauth2: unknown }>['oauth2']
+
+function decodeFlows({ authorizationCode, clientCredentials, implicit, password }: OAuth2['flows']): OAuthFlow[] {
+  const flows: OAuthFlow[] = []
+  if (authorizationCode) flows.push({ type: 'authorization-code', ...authorizationCode })
+  if (clientCredentials) flows.push({ type: 'client-credentials', ...clientCredentials })
+  if (implicit) flows.push({ type: 'implicit', ...implicit })
+  if (password) flows.push({ type: 'password', ...password })
+  return flows
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  return taken.has(name) ? freeName(`${name}_`, taken) : name
+}
+
+function flowSchemeName(name: string, { type }: OAuthFlow): string {
+  return `${name}.${flowNames[type]}`
+}
+
+/**
+ * A scheme has any number of OAuth flows here, and one in the model: each further flow is a scheme of its own there, a
+ * twin of the first, named after both.
+ */
+const flowNames: Readonly<Record<OAuthFlow['type'], string | undefined>> = {
+  'authorization-code': 'authorizationCode',
+  'client-credentials': 'clientCredentials',
+  implicit: 'implicit',
+  password: 'password',
+  // Only since 1.0.
+  'device-code': undefined,
+}
+
+function isFlowSchemeName(name: string, { type }: OAuthFlow): boolean {
+  return name.endsWith(`.${flowNames[type]}`)
+}
+
+function decodeScheme(
+  scheme: Exclude<WireScheme, { readonly unusable: unknown } | { readonly oauth2: unknown }>,
+): SecurityScheme {
+  if ('apiKey' in scheme) {
+    const { in: location, ...members } = scheme.apiKey
+    return { type: 'api-key', ...members, location }
+  }
+  if ('openIdConnect' in scheme) {
+    const { openIdConnectUrl: url, ...members } = scheme.openIdConnect
+    return { type: 'openid', ...members, url }
+  }
+  return 'http' in scheme ? { type: 'http', ...scheme.http } : { type: 'mutual-tls', ...scheme.mutualTLS }
+}
+
+function renamed(requirement: SecurityRequirement, rename: (name: string) => string): SecurityRequirement {
+  return Object.fromEntries(Object.entries(requirement).map(([name, scopes]) => [rename(name), scopes]))
+}
+
+type Schemes = ReadonlyMap<string, SecurityScheme>
+
 function isDeviceCode(scheme: SecurityScheme): boolean {
   return scheme.type === 'oauth2' && scheme.flow.type === 'device-code'
 }
 
 /** For the name of each twin, the name of the scheme to which its flow belongs. */
-function homesOf(schemes: Schemes): ReadonlyMap<string, string> {
+function mainSchemes(schemes: Schemes): ReadonlyMap<string, string> {
   const homes = new Map<string, string>()
   for (const [name, scheme] of schemes) {
     const home = homeOf(name, scheme, schemes)
@@ -161,29 +163,12 @@ function homesOf(schemes: Schemes): ReadonlyMap<string, string> {
 function homeOf(name: string, scheme: SecurityScheme, schemes: Schemes): string | undefined {
   if (scheme.type !== 'oauth2') return undefined
   const { flow, description, metadataUrl } = scheme
-  const { twinOf = isTwinName(name, flow) ? name.slice(0, name.lastIndexOf('.')) : null } = carried(scheme.carry)
+  const { twinOf = isFlowSchemeName(name, flow) ? name.slice(0, name.lastIndexOf('.')) : null } = carried(scheme.carry)
   if (typeof twinOf !== 'string') return undefined
   const home = schemes.get(twinOf)
   if (home?.type !== 'oauth2' || home.flow.type === flow.type) return undefined
   const isSame = home.description === description && home.metadataUrl === metadataUrl
   return isSame && homeOf(twinOf, home, schemes) === undefined ? twinOf : undefined
-}
-
-/** What can be met by a twin can be met by the scheme to which it belongs, and is usually said of both. */
-function withoutTwins(
-  requirements: readonly SecurityRequirement[],
-  homes: ReadonlyMap<string, string>,
-): readonly SecurityRequirement[] {
-  const namesTwin = (requirement: SecurityRequirement) => Object.keys(requirement).some((name) => homes.has(name))
-  const said = new Set(requirements.filter((each) => !namesTwin(each)).map((each) => JSON.stringify(each)))
-  return requirements.flatMap((requirement) => {
-    if (!namesTwin(requirement)) return [requirement]
-    const meant = renamed(requirement, (name) => homes.get(name) ?? name)
-    const text = JSON.stringify(meant)
-    if (said.has(text)) return []
-    said.add(text)
-    return [meant]
-  })
 }
 
 function encodeScheme(scheme: SecurityScheme, twins: readonly SecurityScheme[]): JsonObject {
@@ -220,4 +205,21 @@ function encodeFlow(flow: OAuthFlow): [string | undefined, JsonObject] {
   if ('tokenUrl' in flow) wire.tokenUrl = flow.tokenUrl
   if (flow.refreshUrl !== undefined) wire.refreshUrl = flow.refreshUrl
   return [flowNames[flow.type], wire]
+}
+
+/** What can be met by a twin can be met by the scheme to which it belongs, and is usually said of both. */
+function mergeFlowRequirements(
+  requirements: readonly SecurityRequirement[],
+  homes: ReadonlyMap<string, string>,
+): readonly SecurityRequirement[] {
+  const namesTwin = (requirement: SecurityRequirement) => Object.keys(requirement).some((name) => homes.has(name))
+  const said = new Set(requirements.filter((each) => !namesTwin(each)).map((each) => JSON.stringify(each)))
+  return requirements.flatMap((requirement) => {
+    if (!namesTwin(requirement)) return [requirement]
+    const meant = renamed(requirement, (name) => homes.get(name) ?? name)
+    const text = JSON.stringify(meant)
+    if (said.has(text)) return []
+    said.add(text)
+    return [meant]
+  })
 }

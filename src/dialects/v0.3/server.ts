@@ -5,8 +5,6 @@ import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations, rest } from './methods.ts'
 
-export { v0_3Client } from './client.ts'
-
 export const v0_3: ServerDialect = {
   name: 'v0.3',
   version: '0.3',
@@ -26,3 +24,5 @@ export const v0_3: ServerDialect = {
 
 /** Refuses what is not quite the protocol. */
 export const v0_3Strict: ServerDialect = { ...v0_3, decodeRequest: decodeRequestStrictly }
+
+export { v0_3Client } from './client.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task } from '../../protocol/model.ts'
-import { speakers } from '../server-dialects.ts'
+import { serverDialects } from '../server-dialects.ts'
 import { v0_1Client } from '../v0.1/client.ts'
 import { v0_3, v0_3Client } from './server.ts'
 
@@ -20,7 +20,7 @@ const task: Task = {
 }
 const request = { taskId: 'T' }
 
-const [, wide] = speakers({ supersetAnswers: true })
+const [, wide] = serverDialects({ supersetAnswers: true })
 if (wide?.name !== 'v0.3') throw new Error('0.3 is the second that is spoken')
 
 describe('an answer of 0.3 that callers of 0.1 can read, too', () => {
@@ -84,6 +84,6 @@ describe('an answer of 0.3 that callers of 0.1 can read, too', () => {
     const event: StreamEvent = { type: 'task', task }
     const sent = { message: said }
     expect(wide.encodeEvent(event, sent)).toEqual(v0_3.encodeEvent(event, sent))
-    expect(speakers({})[1]?.encodeResult.getTask(task, request)).toEqual(v0_3.encodeResult.getTask(task, request))
+    expect(serverDialects({})[1]?.encodeResult.getTask(task, request)).toEqual(v0_3.encodeResult.getTask(task, request))
   })
 })

@@ -3,19 +3,17 @@ import { isObject } from '../../base/json.ts'
 import type { ServerDialect } from '../dialect.ts'
 import { indexIn } from '../v0.1/encode.ts'
 
-type Answers = Pick<ServerDialect, 'encodeResult' | 'encodeEvent' | 'tellsAllAlike'>
-
 /**
  * The answers of 0.3 about tasks so that callers of 0.1, whose calls look the same, find what they look for beside it:
  * the session, the type of a part, the number of an artifact, and the task of an event. Neither forbids what it does
  * not know.
  */
-export function superset({ encodeResult, encodeEvent }: ServerDialect): Answers {
+export function v0_1CompatibleAnswers({ encodeResult, encodeEvent }: ServerDialect): Answers {
   return {
     encodeResult: {
       ...encodeResult,
-      getTask: (task, request) => widenTask(encodeResult.getTask(task, request)),
-      cancelTask: (task, request) => widenTask(encodeResult.cancelTask(task, request)),
+      getTask: (task, request) => addV0_1Fields(encodeResult.getTask(task, request)),
+      cancelTask: (task, request) => addV0_1Fields(encodeResult.cancelTask(task, request)),
     },
     encodeEvent(event, request) {
       const wires = encodeEvent(event, request)
@@ -25,7 +23,9 @@ export function superset({ encodeResult, encodeEvent }: ServerDialect): Answers 
   }
 }
 
-function widenTask(wire: Json): Json {
+type Answers = Pick<ServerDialect, 'encodeResult' | 'encodeEvent' | 'tellsAllAlike'>
+
+function addV0_1Fields(wire: Json): Json {
   if (!isObject(wire)) return wire
   const { contextId, status, artifacts, history } = wire
   return {
@@ -35,22 +35,6 @@ function widenTask(wire: Json): Json {
     ...(Array.isArray(artifacts) && { artifacts: artifacts.map((each, index) => widenArtifact(each, index)) }),
     ...(Array.isArray(history) && { history: history.map(withTypes) }),
   }
-}
-
-function widenEvent(wire: JsonObject, stream: object): JsonObject {
-  const { kind, taskId, status, artifact } = wire
-  if (kind === 'task') return widenTask(wire) as JsonObject
-  return {
-    ...wire,
-    ...(taskId !== undefined && { id: taskId }),
-    ...(isObject(status) && { status: withTyped(status, 'message') }),
-    ...(isObject(artifact) && { artifact: widenArtifact(artifact, indexIn(stream, `${artifact.artifactId}`)) }),
-  }
-}
-
-function widenArtifact(artifact: Json, index: number): Json {
-  const wire = withTypes(artifact)
-  return isObject(wire) ? { index, ...wire } : wire
 }
 
 function withTyped(wire: JsonObject, member: string): JsonObject {
@@ -66,4 +50,20 @@ function withTypes(wire: Json): Json {
 
 function withType(part: Json): Json {
   return isObject(part) && part.kind !== undefined ? { type: part.kind, ...part } : part
+}
+
+function widenArtifact(artifact: Json, index: number): Json {
+  const wire = withTypes(artifact)
+  return isObject(wire) ? { index, ...wire } : wire
+}
+
+function widenEvent(wire: JsonObject, stream: object): JsonObject {
+  const { kind, taskId, status, artifact } = wire
+  if (kind === 'task') return addV0_1Fields(wire) as JsonObject
+  return {
+    ...wire,
+    ...(taskId !== undefined && { id: taskId }),
+    ...(isObject(status) && { status: withTyped(status, 'message') }),
+    ...(isObject(artifact) && { artifact: widenArtifact(artifact, indexIn(stream, `${artifact.artifactId}`)) }),
+  }
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { TypeOf } from '../../schema/schema.ts'
+import type { Infer } from '../../schema/schema.ts'
 import { carryOf, type Draft } from '../codec.ts'
 import { type CleanCard, cleanSecurity } from '../lenient-card.ts'
 import {
@@ -33,27 +33,6 @@ export function decodeCard(given: unknown): AgentCard {
   }
 }
 
-function decodeInterface({ protocolBinding, ...rest }: TypeOf<typeof wire.AgentInterface>): AgentInterface {
-  return { ...rest, binding: protocolBinding }
-}
-
-function decodeSkill({ securityRequirements, ...skill }: TypeOf<typeof wire.AgentSkill>): AgentSkill {
-  return { ...skill, security: securityRequirements?.map(decodeRequirement) }
-}
-
-/** Who may call, said in the words of an older version, would be overlooked. */
-function requireOwnWords(card: unknown): void {
-  if (!isObject(card)) return
-  const holders = Array.isArray(card.skills) ? [card, ...card.skills] : [card]
-  if (
-    !holders.some((each) => isObject(each) && Array.isArray(each.security) && each.securityRequirements === undefined)
-  )
-    return
-  throw new A2AError('invalid-agent-response', 'security: expected securityRequirements, got the words of A2A 0.3')
-}
-
-export const { carrying, carried } = carryOf('v1.0')
-
 /** Required members are there even if they are empty: so says the canonical form that signatures cover (§8.4.1). */
 export function encodeCard(card: AgentCard): JsonObject {
   const wire: Draft = {
@@ -73,6 +52,32 @@ export function encodeCard(card: AgentCard): JsonObject {
   if (card.security?.length) wire.securityRequirements = card.security.map(encodeRequirement)
   if (card.signatures?.length) wire.signatures = card.signatures.map(encodeSignature)
   return wire
+}
+
+/** Cards are read as far as they can be understood: one that leaves out what it must not may still be of use. */
+export function cleanCard(given: unknown): CleanCard {
+  return cleanSecurity(isObject(given) ? withInterfaces(given) : given, 'securityRequirements')
+}
+
+export const { carrying, carried } = carryOf('v1.0')
+
+/** Who may call, said in the words of an older version, would be overlooked. */
+function requireOwnWords(card: unknown): void {
+  if (!isObject(card)) return
+  const holders = Array.isArray(card.skills) ? [card, ...card.skills] : [card]
+  if (
+    !holders.some((each) => isObject(each) && Array.isArray(each.security) && each.securityRequirements === undefined)
+  )
+    return
+  throw new A2AError('invalid-agent-response', 'security: expected securityRequirements, got the words of A2A 0.3')
+}
+
+function decodeInterface({ protocolBinding, ...rest }: Infer<typeof wire.AgentInterface>): AgentInterface {
+  return { ...rest, binding: protocolBinding }
+}
+
+function decodeSkill({ securityRequirements, ...skill }: Infer<typeof wire.AgentSkill>): AgentSkill {
+  return { ...skill, security: securityRequirements?.map(decodeRequirement) }
 }
 
 function encodeInterface({ url, binding, protocolVersion, tenant }: AgentInterface): JsonObject {
@@ -95,11 +100,6 @@ function encodeSkill(skill: AgentSkill): JsonObject {
   const wire = draftSkill(skill)
   if (skill.security?.length) wire.securityRequirements = skill.security.map(encodeRequirement)
   return wire
-}
-
-/** Cards are read as far as they can be understood: one that leaves out what it must not may still be of use. */
-export function cleanCard(given: unknown): CleanCard {
-  return cleanSecurity(isObject(given) ? withInterfaces(given) : given, 'securityRequirements')
 }
 
 function withInterfaces(card: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
 import { loaded } from '../../protocol/lazy-import.ts'
-import type { ClientDialect, KnownDialect, Reading } from '../dialect.ts'
+import type { ClientDialect, DialectInfo, ResponseDecoder } from '../dialect.ts'
 import { lenientReading } from '../lenient-card.ts'
 import { carried, carrying, cleanCard, decodeCard } from './card.ts'
 import { decodeEvent, decodeResult } from './decode.ts'
@@ -24,7 +24,7 @@ export const v1_0Client: ClientDialect = { ...v1_0Light, decodeResult, decodeEve
 
 const { name, version, bindings, methods } = v1_0Light
 
-export const v1_0Known: KnownDialect = {
+export const v1_0Known: DialectInfo = {
   name,
   version,
   bindings,
@@ -33,7 +33,7 @@ export const v1_0Known: KnownDialect = {
 }
 
 /** All that agents of 1.0 may write, and cards as they are. */
-export const wholeReading: Reading = {
+export const wholeReading: ResponseDecoder = {
   ...lenientReading({ decodeCard, decodeResult }, cleanCard, { carrying, carried }),
   decodeEvent,
 }

@@ -3,7 +3,7 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
-import type { TypeOf } from '../../schema/schema.ts'
+import type { Infer } from '../../schema/schema.ts'
 import { decodeBareStatus, generation } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { readParams, readResult } from '../read.ts'
@@ -36,34 +36,6 @@ export const decodeRequest: ServerDialect['decodeRequest'] = {
   getExtendedCard: (params) => readParams(wire.GetExtendedCardRequest, params),
 }
 
-function decodeSend(params: unknown): SendRequest {
-  const { configuration, ...request } = readParams(wire.SendMessageRequest, params)
-  if (request.message.role !== 'user') {
-    throw invalidParams('message.role', 'expected ROLE_USER, got ROLE_AGENT, which only the agent itself may be')
-  }
-  return configuration === undefined ? request : { ...request, configuration: decodeConfiguration(configuration) }
-}
-
-type WireConfiguration = NonNullable<TypeOf<typeof wire.SendMessageRequest>['configuration']>
-
-function decodeConfiguration({ taskPushNotificationConfig, ...configuration }: WireConfiguration): SendConfiguration {
-  return taskPushNotificationConfig === undefined
-    ? configuration
-    : { ...configuration, push: taskPushNotificationConfig }
-}
-
-/** Messages, artifacts and push configs are read as the model has them. */
-
-function decodeStatus(status: TypeOf<typeof wire.TaskStatus>): TaskStatus {
-  return { ...status, ...decodeBareStatus(status, carrying) }
-}
-
-/** What an agent leaves open is empty in the model. */
-function decodeTask(task: TypeOf<typeof wire.Task>): Task {
-  const { contextId = '', status, artifacts = [], history = [], ...rest } = task
-  return { ...rest, contextId, status: decodeStatus(status), artifacts, history, generation }
-}
-
 export const decodeResult: ClientDialect['decodeResult'] = {
   sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, result)),
   getTask: (result) => decodeTask(readResult(wire.Task, result)),
@@ -94,8 +66,36 @@ export function decodeEvent(event: unknown): StreamEvent {
   return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
 }
 
-function decodeOutcome(response: TypeOf<typeof wire.SendMessageResponse>): Outcome {
+function decodeSend(params: unknown): SendRequest {
+  const { configuration, ...request } = readParams(wire.SendMessageRequest, params)
+  if (request.message.role !== 'user') {
+    throw invalidParams('message.role', 'expected ROLE_USER, got ROLE_AGENT, which only the agent itself may be')
+  }
+  return configuration === undefined ? request : { ...request, configuration: decodeConfiguration(configuration) }
+}
+
+function decodeConfiguration({ taskPushNotificationConfig, ...configuration }: WireConfiguration): SendConfiguration {
+  return taskPushNotificationConfig === undefined
+    ? configuration
+    : { ...configuration, push: taskPushNotificationConfig }
+}
+
+type WireConfiguration = NonNullable<Infer<typeof wire.SendMessageRequest>['configuration']>
+
+function decodeOutcome(response: Infer<typeof wire.SendMessageResponse>): Outcome {
   return 'task' in response
     ? { type: 'task', task: decodeTask(response.task) }
     : { type: 'message', message: response.message }
+}
+
+/** What an agent leaves open is empty in the model. */
+function decodeTask(task: Infer<typeof wire.Task>): Task {
+  const { contextId = '', status, artifacts = [], history = [], ...rest } = task
+  return { ...rest, contextId, status: decodeStatus(status), artifacts, history, generation }
+}
+
+/** Messages, artifacts and push configs are read as the model has them. */
+
+function decodeStatus(status: Infer<typeof wire.TaskStatus>): TaskStatus {
+  return { ...status, ...decodeBareStatus(status, carrying) }
 }

@@ -7,90 +7,6 @@ import type { ClientDialect, PushForm, ServerDialect } from '../dialect.ts'
 import { carried, encodeCard } from './card.ts'
 import { roleNames, stateNames } from './schemas.ts'
 
-function encodePart(part: Part): JsonObject {
-  const wire = draftContent(part)
-  if (part.filename) wire.filename = part.filename
-  if (part.mediaType) wire.mediaType = part.mediaType
-  if (part.metadata) wire.metadata = part.metadata
-  return wire
-}
-
-/** The member of a oneof is there even if it is empty: it says which one it is. */
-function draftContent(part: Part): Draft {
-  if ('text' in part) return { text: part.text }
-  if ('raw' in part) return { raw: part.raw }
-  if ('url' in part) return { url: part.url }
-  return { data: part.data }
-}
-
-/** What both sides write. Empty strings and lists are left out, as ProtoJSON does. */
-
-function encodeMessage(message: Message): JsonObject {
-  const { messageId, role, parts, contextId, taskId, referenceTaskIds, extensions, metadata } = message
-  const wire: Draft = { messageId, role: roleNames[role], parts: parts.map(encodePart) }
-  if (contextId) wire.contextId = contextId
-  if (taskId) wire.taskId = taskId
-  if (referenceTaskIds?.length) wire.referenceTaskIds = referenceTaskIds
-  if (extensions?.length) wire.extensions = extensions
-  if (metadata) wire.metadata = metadata
-  return wire
-}
-
-function encodePushConfig({ tenant, id, taskId, url, token, authentication }: PushConfig): JsonObject {
-  const wire: Draft = { url }
-  if (tenant) wire.tenant = tenant
-  if (id) wire.id = id
-  if (taskId) wire.taskId = taskId
-  if (token) wire.token = token
-  if (authentication) {
-    const { scheme, credentials } = authentication
-    wire.authentication = credentials ? { scheme, credentials } : { scheme }
-  }
-  return wire
-}
-
-/** Strict protobuf parsers fail on a member they do not know. Empty strings and lists are left out, as ProtoJSON does. */
-
-function encodeArtifact({ artifactId, parts, name, description, extensions, metadata }: Artifact): JsonObject {
-  const wire: Draft = { artifactId, parts: parts.map(encodePart) }
-  if (name) wire.name = name
-  if (description) wire.description = description
-  if (extensions?.length) wire.extensions = extensions
-  if (metadata) wire.metadata = metadata
-  return wire
-}
-
-function encodeStatus(status: TaskStatus): JsonObject {
-  const { state, message } = status
-  const { timestamp } = encodeBareStatus(status, carried)
-  const wire: Draft = { state: stateNames[state] }
-  if (timestamp !== undefined) wire.timestamp = timestamp
-  if (message) wire.message = encodeMessage(message)
-  return wire
-}
-
-function encodeTask(task: Task): JsonObject {
-  const wire = draftTask(task)
-  if (task.artifacts.length > 0) wire.artifacts = task.artifacts.map(encodeArtifact)
-  return wire
-}
-
-/** Asked-for artifacts are there in a list of tasks, even if there are none (A2A 1.0 §3.1.4). */
-function encodeListedTask(task: Task, withArtifacts: boolean): JsonObject {
-  const wire = draftTask(task)
-  if (withArtifacts) wire.artifacts = task.artifacts.map(encodeArtifact)
-  return wire
-}
-
-function draftTask({ id, contextId, status, history, metadata }: Task): Draft {
-  const wire: Draft = { id }
-  if (contextId) wire.contextId = contextId
-  wire.status = encodeStatus(status)
-  if (history.length > 0) wire.history = history.map(encodeMessage)
-  if (metadata) wire.metadata = metadata
-  return wire
-}
-
 export const encodeResult = {
   sendMessage: encodeOutcome,
   getTask: encodeTask,
@@ -113,6 +29,38 @@ export const encodeResult = {
   deletePushConfig: () => ({}),
   getExtendedCard: encodeCard,
 } satisfies ServerDialect['encodeResult']
+
+export const encodeRequest: ClientDialect['encodeRequest'] = {
+  sendMessage: encodeSend,
+  streamMessage: encodeSend,
+  getTask: ({ tenant, taskId, historyLength }) => filled({ tenant, id: taskId, historyLength }),
+  listTasks({ tenant, contextId, state, statusSince, pageSize, pageToken, historyLength, includeArtifacts }) {
+    const status = state && stateNames[state]
+    const page = { pageSize, pageToken, historyLength, includeArtifacts }
+    return filled({ tenant, contextId, status, statusTimestampAfter: statusSince, ...page })
+  },
+  cancelTask: ({ tenant, taskId, metadata }) => filled({ tenant, id: taskId, metadata }),
+  subscribeToTask: ({ tenant, taskId }) => filled({ tenant, id: taskId }),
+  createPushConfig: encodePushConfig,
+  getPushConfig: encodePushConfigRef,
+  listPushConfigs: ({ tenant, taskId, pageSize, pageToken }) =>
+    filled({ tenant, taskId, pageSize: pageSize || undefined, pageToken }),
+  deletePushConfig: encodePushConfigRef,
+  getExtendedCard: ({ tenant }) => filled({ tenant }),
+}
+
+/** A2A 1.0 §4.3.3: a webhook gets what a stream would, one event in each request. */
+export const pushForm: PushForm = {
+  contentType: 'application/a2a+json',
+  kinds: ['status', 'rest', 'artifact', 'message'],
+  usually: ['status', 'artifact', 'message'],
+  tellsTask: false,
+  isOnlyUnnamed: false,
+  encode(event) {
+    const [wire = {}] = encodeEvent(event)
+    return wire
+  },
+}
 
 export function encodeEvent(event: StreamEvent): readonly JsonObject[] {
   switch (event.type) {
@@ -140,23 +88,88 @@ function encodeOutcome(outcome: Outcome): JsonObject {
   return outcome.type === 'task' ? { task: encodeTask(outcome.task) } : { message: encodeMessage(outcome.message) }
 }
 
-export const encodeRequest: ClientDialect['encodeRequest'] = {
-  sendMessage: encodeSend,
-  streamMessage: encodeSend,
-  getTask: ({ tenant, taskId, historyLength }) => filled({ tenant, id: taskId, historyLength }),
-  listTasks({ tenant, contextId, state, statusSince, pageSize, pageToken, historyLength, includeArtifacts }) {
-    const status = state && stateNames[state]
-    const page = { pageSize, pageToken, historyLength, includeArtifacts }
-    return filled({ tenant, contextId, status, statusTimestampAfter: statusSince, ...page })
-  },
-  cancelTask: ({ tenant, taskId, metadata }) => filled({ tenant, id: taskId, metadata }),
-  subscribeToTask: ({ tenant, taskId }) => filled({ tenant, id: taskId }),
-  createPushConfig: encodePushConfig,
-  getPushConfig: encodePushConfigRef,
-  listPushConfigs: ({ tenant, taskId, pageSize, pageToken }) =>
-    filled({ tenant, taskId, pageSize: pageSize || undefined, pageToken }),
-  deletePushConfig: encodePushConfigRef,
-  getExtendedCard: ({ tenant }) => filled({ tenant }),
+function encodeTask(task: Task): JsonObject {
+  const wire = draftTask(task)
+  if (task.artifacts.length > 0) wire.artifacts = task.artifacts.map(encodeArtifact)
+  return wire
+}
+
+function draftTask({ id, contextId, status, history, metadata }: Task): Draft {
+  const wire: Draft = { id }
+  if (contextId) wire.contextId = contextId
+  wire.status = encodeStatus(status)
+  if (history.length > 0) wire.history = history.map(encodeMessage)
+  if (metadata) wire.metadata = metadata
+  return wire
+}
+
+function encodeStatus(status: TaskStatus): JsonObject {
+  const { state, message } = status
+  const { timestamp } = encodeBareStatus(status, carried)
+  const wire: Draft = { state: stateNames[state] }
+  if (timestamp !== undefined) wire.timestamp = timestamp
+  if (message) wire.message = encodeMessage(message)
+  return wire
+}
+
+/** What both sides write. Empty strings and lists are left out, as ProtoJSON does. */
+
+function encodeMessage(message: Message): JsonObject {
+  const { messageId, role, parts, contextId, taskId, referenceTaskIds, extensions, metadata } = message
+  const wire: Draft = { messageId, role: roleNames[role], parts: parts.map(encodePart) }
+  if (contextId) wire.contextId = contextId
+  if (taskId) wire.taskId = taskId
+  if (referenceTaskIds?.length) wire.referenceTaskIds = referenceTaskIds
+  if (extensions?.length) wire.extensions = extensions
+  if (metadata) wire.metadata = metadata
+  return wire
+}
+
+function encodePart(part: Part): JsonObject {
+  const wire = draftContent(part)
+  if (part.filename) wire.filename = part.filename
+  if (part.mediaType) wire.mediaType = part.mediaType
+  if (part.metadata) wire.metadata = part.metadata
+  return wire
+}
+
+/** The member of a oneof is there even if it is empty: it says which one it is. */
+function draftContent(part: Part): Draft {
+  if ('text' in part) return { text: part.text }
+  if ('raw' in part) return { raw: part.raw }
+  if ('url' in part) return { url: part.url }
+  return { data: part.data }
+}
+
+/** Strict protobuf parsers fail on a member they do not know. Empty strings and lists are left out, as ProtoJSON does. */
+
+function encodeArtifact({ artifactId, parts, name, description, extensions, metadata }: Artifact): JsonObject {
+  const wire: Draft = { artifactId, parts: parts.map(encodePart) }
+  if (name) wire.name = name
+  if (description) wire.description = description
+  if (extensions?.length) wire.extensions = extensions
+  if (metadata) wire.metadata = metadata
+  return wire
+}
+
+/** Asked-for artifacts are there in a list of tasks, even if there are none (A2A 1.0 §3.1.4). */
+function encodeListedTask(task: Task, withArtifacts: boolean): JsonObject {
+  const wire = draftTask(task)
+  if (withArtifacts) wire.artifacts = task.artifacts.map(encodeArtifact)
+  return wire
+}
+
+function encodePushConfig({ tenant, id, taskId, url, token, authentication }: PushConfig): JsonObject {
+  const wire: Draft = { url }
+  if (tenant) wire.tenant = tenant
+  if (id) wire.id = id
+  if (taskId) wire.taskId = taskId
+  if (token) wire.token = token
+  if (authentication) {
+    const { scheme, credentials } = authentication
+    wire.authentication = credentials ? { scheme, credentials } : { scheme }
+  }
+  return wire
 }
 
 function encodeSend({ tenant, message, configuration, metadata }: SendRequest): JsonObject {
@@ -180,17 +193,4 @@ function encodeConfiguration(configuration: SendConfiguration): JsonObject {
 
 function encodePushConfigRef({ tenant, taskId, id }: PushConfigRef): JsonObject {
   return filled({ tenant, taskId, id })
-}
-
-/** A2A 1.0 §4.3.3: a webhook gets what a stream would, one event in each request. */
-export const pushForm: PushForm = {
-  contentType: 'application/a2a+json',
-  kinds: ['status', 'rest', 'artifact', 'message'],
-  usually: ['status', 'artifact', 'message'],
-  tellsTask: false,
-  isOnlyUnnamed: false,
-  encode(event) {
-    const [wire = {}] = encodeEvent(event)
-    return wire
-  },
 }

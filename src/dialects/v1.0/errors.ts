@@ -2,6 +2,8 @@ import type { JsonObject } from '../../base/json.ts'
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 
+const precondition = 'FAILED_PRECONDITION'
+
 export function encodeError(error: A2AError): WireError {
   const { code } = kinds[error.code]
   const details = detailsOf(error)
@@ -17,49 +19,6 @@ export function encodeHttpError(error: A2AError): HttpError {
 export function encodeFirstHttpError(error: A2AError): HttpError {
   return httpErrorOf(error, { ...kinds[error.code], ...firstStatuses[error.code] })
 }
-
-const firstStatuses: Readonly<Partial<Record<ErrorCode, { readonly http?: number; readonly status?: string }>>> = {
-  'task-not-cancelable': { http: 409 },
-  'content-type-not-supported': { http: 415 },
-  'invalid-agent-response': { http: 502 },
-  'push-not-supported': { status: 'UNIMPLEMENTED' },
-  'unsupported-operation': { status: 'UNIMPLEMENTED' },
-  'streaming-not-supported': { status: 'UNIMPLEMENTED' },
-  'task-ended': { status: 'UNIMPLEMENTED' },
-  'version-not-supported': { status: 'UNIMPLEMENTED' },
-}
-
-function httpErrorOf(error: A2AError, { http, status }: Pick<ErrorKind, 'http' | 'status'>): HttpError {
-  const details = detailsOf(error)
-  const told = { code: http, status, message: error.message }
-  return { status: http, body: { error: details.length === 0 ? told : { ...told, details } } }
-}
-
-interface ErrorKind {
-  /** Of JSON-RPC. */
-  readonly code: number
-  readonly http: number
-  /** Of gRPC, by name. */
-  readonly status: string
-  /** Of `ErrorInfo`; what JSON-RPC itself defines has none. */
-  readonly reason?: string
-  readonly domain?: string
-}
-
-function plain(code: number, http: number, status: string): ErrorKind {
-  return { code, http, status }
-}
-
-function named(code: number, http: number, status: string, reason: string): ErrorKind {
-  return { code, http, status, reason, domain: 'a2a-protocol.org' }
-}
-
-/** For what A2A has no word for. */
-function own(code: number, http: number, status: string, reason: string): ErrorKind {
-  return { code, http, status, reason, domain: 'parley' }
-}
-
-const precondition = 'FAILED_PRECONDITION'
 
 const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'parse-error': plain(-32700, 400, 'INVALID_ARGUMENT'),
@@ -91,6 +50,30 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'context-not-found': own(-32052, 404, 'NOT_FOUND', 'CONTEXT_NOT_FOUND'),
 }
 
+interface ErrorKind {
+  /** Of JSON-RPC. */
+  readonly code: number
+  readonly http: number
+  /** Of gRPC, by name. */
+  readonly status: string
+  /** Of `ErrorInfo`; what JSON-RPC itself defines has none. */
+  readonly reason?: string
+  readonly domain?: string
+}
+
+function plain(code: number, http: number, status: string): ErrorKind {
+  return { code, http, status }
+}
+
+function named(code: number, http: number, status: string, reason: string): ErrorKind {
+  return { code, http, status, reason, domain: 'a2a-protocol.org' }
+}
+
+/** For what A2A has no word for. */
+function own(code: number, http: number, status: string, reason: string): ErrorKind {
+  return { code, http, status, reason, domain: 'parley' }
+}
+
 /** Objects of `google.rpc`, the same in every transport of A2A 1.0 (§3.3.2). */
 function detailsOf({ code, metadata, violations, retryAfter }: A2AError): readonly JsonObject[] {
   const { reason, domain } = kinds[code]
@@ -111,4 +94,21 @@ function detailsOf({ code, metadata, violations, retryAfter }: A2AError): readon
 
 function typeUrl(name: string): string {
   return `type.googleapis.com/google.rpc.${name}`
+}
+
+function httpErrorOf(error: A2AError, { http, status }: Pick<ErrorKind, 'http' | 'status'>): HttpError {
+  const details = detailsOf(error)
+  const told = { code: http, status, message: error.message }
+  return { status: http, body: { error: details.length === 0 ? told : { ...told, details } } }
+}
+
+const firstStatuses: Readonly<Partial<Record<ErrorCode, { readonly http?: number; readonly status?: string }>>> = {
+  'task-not-cancelable': { http: 409 },
+  'content-type-not-supported': { http: 415 },
+  'invalid-agent-response': { http: 502 },
+  'push-not-supported': { status: 'UNIMPLEMENTED' },
+  'unsupported-operation': { status: 'UNIMPLEMENTED' },
+  'streaming-not-supported': { status: 'UNIMPLEMENTED' },
+  'task-ended': { status: 'UNIMPLEMENTED' },
+  'version-not-supported': { status: 'UNIMPLEMENTED' },
 }

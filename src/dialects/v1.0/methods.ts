@@ -25,6 +25,16 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   ListTaskPushNotificationConfig: 'listPushConfigs',
 })
 
+/** A tenant is the first segment of the path (A2A 1.0 §11.3). */
+export const restAsking: RestAsking = {
+  contentType: 'application/a2a+json',
+  prefix: '',
+  place(operation, { tenant, ...wire }) {
+    const place = restPlace(operation, '/extendedAgentCard', placed(operation, wire))
+    return typeof tenant === 'string' ? { ...place, path: `/${encodeURIComponent(tenant)}${place.path}` } : place
+  },
+}
+
 /** Every field of a request is in the path, the query or the body; the path has the last word. */
 export const rest: RestSide = {
   contentType: 'application/a2a+json',
@@ -50,16 +60,6 @@ function readFlags(given: Record<string, unknown>): void {
   }
   // What the member was called in drafts of 1.0.
   given.statusTimestampAfter ??= given.lastUpdatedAfter
-}
-
-/** A tenant is the first segment of the path (A2A 1.0 §11.3). */
-export const restAsking: RestAsking = {
-  contentType: 'application/a2a+json',
-  prefix: '',
-  place(operation, { tenant, ...wire }) {
-    const place = restPlace(operation, '/extendedAgentCard', placed(operation, wire))
-    return typeof tenant === 'string' ? { ...place, path: `/${encodeURIComponent(tenant)}${place.path}` } : place
-  },
 }
 
 function placed(operation: Operation, wire: JsonObject): Placed {

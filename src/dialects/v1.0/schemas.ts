@@ -5,6 +5,24 @@ import { boolean, hinted, json, list, map, string, struct } from '../../schema/s
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
 import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
 
+const words = list(string({ min: 1 }), { max: maxWords })
+
+const tenant = implicit(string({ max: 256 }))
+
+const metadata = optional(struct())
+
+const flag = implicit(boolean())
+
+const count = assumed(int32({ min: 0 }), 0)
+
+/** What a caller who mixes older versions of A2A into 1.0 should write instead. */
+
+const partForms = 'in 1.0 write {"text": …}, {"raw": base64}, {"url": …} or {"data": …}'
+
+const pageToken = implicit(string({ max: 4096 }))
+
+const securityRequirements = implicit(list(Requirement))
+
 /** How the enums of `lf.a2a.v1` are written, in the order of their numbers from 1 on. */
 
 export const stateNames: Readonly<Record<TaskState, string>> = {
@@ -25,10 +43,6 @@ export const roleNames: Readonly<Record<RoleWords, string>> = { user: 'ROLE_USER
 const State = protoEnum('TASK_STATE_UNSPECIFIED', stateNames)
 
 const Role = protoEnum('ROLE_UNSPECIFIED', roleNames)
-
-const words = list(string({ min: 1 }), { max: maxWords })
-const tenant = implicit(string({ max: 256 }))
-const metadata = optional(struct())
 
 const Part = object(
   { filename: implicit(string()), mediaType: implicit(string()), metadata },
@@ -78,8 +92,6 @@ export const SendMessageResponse = object({}, { oneOf: { task: Task, message: Me
 
 const eventFields = { taskId: id, contextId: id, metadata }
 
-const flag = implicit(boolean())
-
 export const StreamResponse = object(
   {},
   {
@@ -107,30 +119,12 @@ export const ListPushConfigsResponse = object({
   nextPageToken: implicit(string()),
 })
 
-const count = assumed(int32({ min: 0 }), 0)
-
 export const ListTasksResponse = object({
   tasks: assumed(list(Task), []),
   nextPageToken: assumed(string(), ''),
   pageSize: count,
   totalSize: count,
 })
-
-/** What a caller who mixes older versions of A2A into 1.0 should write instead. */
-
-const partForms = 'in 1.0 write {"text": …}, {"raw": base64}, {"url": …} or {"data": …}'
-
-function hintForPart(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined
-  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partForms}`
-  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
-  return undefined
-}
-
-function hintForRole(value: unknown): string | undefined {
-  if (value !== 'user' && value !== 'agent') return undefined
-  return `"${value}" looks like A2A 0.3 or older; in 1.0 write "ROLE_${value.toUpperCase()}"`
-}
 
 /** What a caller sends: the request messages of the proto. */
 
@@ -156,8 +150,6 @@ export const SendMessageRequest = object({
 
 export const GetTaskRequest = object({ tenant, id, historyLength: optional(historyLength) })
 
-const pageToken = implicit(string({ max: 4096 }))
-
 export const ListTasksRequest = object({
   tenant,
   contextId: implicit(id),
@@ -182,8 +174,6 @@ export const PushConfigRequest = object({ tenant, taskId: id, id })
 export const ListPushConfigsRequest = object({ tenant, taskId: id, pageSize: implicit(pageSize), pageToken })
 
 export const GetExtendedCardRequest = object({ tenant })
-
-const securityRequirements = implicit(list(Requirement))
 
 export const AgentInterface = object({
   url: string({ min: 1 }),
@@ -211,3 +201,15 @@ export const AgentCard = object({
   securitySchemes: optional(map(Scheme)),
   securityRequirements,
 })
+
+function hintForRole(value: unknown): string | undefined {
+  if (value !== 'user' && value !== 'agent') return undefined
+  return `"${value}" looks like A2A 0.3 or older; in 1.0 write "ROLE_${value.toUpperCase()}"`
+}
+
+function hintForPart(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partForms}`
+  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
+  return undefined
+}

@@ -5,8 +5,6 @@ import { encodeEvent, encodeResult, pushForm } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations, rest } from './methods.ts'
 
-export { v1_0Client } from './client.ts'
-
 export const v1_0: ServerDialect = {
   name: 'v1.0',
   version: '1.0',
@@ -23,3 +21,5 @@ export const v1_0: ServerDialect = {
   rest,
   encodeCard,
 }
+
+export { v1_0Client } from './client.ts'

@@ -1,15 +1,18 @@
 import type { Client, Tool } from '@modelcontextprotocol/client'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
+/** Pages that a list may have: a server whose list has no end is not followed for ever. */
+const maxPages = 64
+
+/** Bytes of name, description and schemas: all of it goes to the model, again and again. */
+const maxTool = 64 * 1024
+
 export interface Listed {
   /** As they came: nothing of them is checked. */
   readonly tools: readonly unknown[]
   /** There are more than were asked for. */
   readonly isCut: boolean
 }
-
-/** Pages that a list may have: a server whose list has no end is not followed for ever. */
-const maxPages = 64
 
 /** Asks for the tools by hand, since the client of MCP throws away a whole list for one tool that is wrong. */
 export async function listTools(client: Client, limits: { maxTools: number; timeout: number }): Promise<Listed> {
@@ -25,23 +28,6 @@ export async function listTools(client: Client, limits: { maxTools: number; time
     cursor = result.nextCursor
   }
   return { tools: tools.slice(0, limits.maxTools), isCut: true }
-}
-
-interface Page {
-  readonly tools: readonly unknown[]
-  readonly nextCursor: string | undefined
-}
-
-const anyPage: StandardSchemaV1<unknown, Page> = {
-  '~standard': {
-    version: 1,
-    vendor: 'parley',
-    validate(value) {
-      const { tools, nextCursor } = (value ?? {}) as Record<string, unknown>
-      if (!Array.isArray(tools)) return { issues: [{ message: 'expected a list', path: ['tools'] }] }
-      return { value: { tools, nextCursor: typeof nextCursor === 'string' ? nextCursor : undefined } }
-    },
-  },
 }
 
 /** Throws, naming what is wrong. */
@@ -64,5 +50,19 @@ export function readTool(value: unknown): Tool {
   return value as Tool
 }
 
-/** Bytes of name, description and schemas: all of it goes to the model, again and again. */
-const maxTool = 64 * 1024
+const anyPage: StandardSchemaV1<unknown, Page> = {
+  '~standard': {
+    version: 1,
+    vendor: 'parley',
+    validate(value) {
+      const { tools, nextCursor } = (value ?? {}) as Record<string, unknown>
+      if (!Array.isArray(tools)) return { issues: [{ message: 'expected a list', path: ['tools'] }] }
+      return { value: { tools, nextCursor: typeof nextCursor === 'string' ? nextCursor : undefined } }
+    },
+  },
+}
+
+interface Page {
+  readonly tools: readonly unknown[]
+  readonly nextCursor: string | undefined
+}

@@ -11,50 +11,8 @@ import { createConnection, loadMcp } from './connection.ts'
 import { listTools, readTool } from './list-tools.ts'
 import type { McpAddress, McpProblem, McpToolsOptions } from './options.ts'
 
-type Block = CallToolResult['content'][number]
-
-/** What a tool of MCP gives, as parts: its content, or what is structured of it if that is all there is. */
-function toParts({ content = [], structuredContent }: CallToolResult): readonly Part[] {
-  const parts = content.map(toPart)
-  if (structuredContent === undefined) return parts
-  const data = { data: structuredContent as Json, mediaType: 'application/json' }
-  // Servers repeat it as text for those who do not know of it.
-  const text = JSON.stringify(structuredContent)
-  const others = parts.filter((part) => !('text' in part && isSameJson(part.text, text)))
-  return [data, ...others]
-}
-
-function isSameJson(one: string, other: string): boolean {
-  try {
-    return JSON.stringify(JSON.parse(one)) === other
-  } catch {
-    return false
-  }
-}
-
-function toPart(block: Block): Part {
-  switch (block.type) {
-    case 'text':
-      return { text: block.text }
-    case 'image':
-    case 'audio':
-      return { raw: block.data, mediaType: block.mimeType }
-    case 'resource_link':
-      return { url: block.uri, filename: block.name, ...(block.mimeType && { mediaType: block.mimeType }) }
-    case 'resource': {
-      const { uri, mimeType } = block.resource
-      const about = { filename: nameIn(uri), ...(mimeType && { mediaType: mimeType }) }
-      return 'blob' in block.resource ? { raw: block.resource.blob, ...about } : { text: block.resource.text, ...about }
-    }
-  }
-}
-
-/** The last of its path. */
-function nameIn(uri: string): string {
-  return /([^/?#]+)\/?(?:[?#].*)?$/.exec(uri)?.[1] ?? uri
-}
-
-type FromJsonSchema = typeof import('@modelcontextprotocol/client').fromJsonSchema
+/** The loop cuts calls itself. What a timer can wait at the longest. */
+const never = 2 ** 31 - 1
 
 /** The tools of an MCP server, as the loop needs them; they are what the server says now. */
 export interface McpTools extends ToolSource, AsyncDisposable {
@@ -172,40 +130,11 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
   }
 }
 
-/** Whatever it is, it is refused here if nothing can be checked by it. */
-function compiled({ name, inputSchema }: McpTool, fromJsonSchema: FromJsonSchema): StandardSchemaV1 {
-  try {
-    return fromJsonSchema(inputSchema as JsonSchemaType)
-  } catch (error) {
-    throw new Error(`the input schema of the tool "${name}" is wrong: ${reasonOf(error)}`)
-  }
-}
-
-/** The loop cuts calls itself. What a timer can wait at the longest. */
-const never = 2 ** 31 - 1
-
-/** What models may call it: letters, digits, `_` and `-`, 64 at most. */
-function nameOf(name: string, prefix: string | undefined): string {
-  return `${prefix ? `${prefix}_` : ''}${name}`.replace(/[^\w-]/g, '_').slice(0, 64)
-}
-
-function wordsOf({ name }: McpTool, { progress, total, message }: Progress): string {
-  const part = total === undefined ? `${progress}` : `${progress} of ${total}`
-  return `${name}: ${message ? `${message.slice(0, 1_000)} (${part})` : part}`
-}
-
-async function orLeave<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  let leave = () => {}
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave, { once: true })
-  })
-  try {
-    return await Promise.race([work, left])
-  } finally {
-    signal.removeEventListener('abort', leave)
-  }
+function requireAddress(address: unknown): void {
+  const isGiven = typeof address === 'object' && address !== null
+  if (isGiven && ('callTool' in address || ('command' in address && typeof address.command === 'string'))) return
+  if (isGiven && 'url' in address && URL.canParse(`${address.url}`)) return
+  throw new TypeError('mcpTools(): expected { command }, { url } or a client of MCP that is connected')
 }
 
 /** The connection, and not the call, has failed. */
@@ -227,9 +156,80 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function requireAddress(address: unknown): void {
-  const isGiven = typeof address === 'object' && address !== null
-  if (isGiven && ('callTool' in address || ('command' in address && typeof address.command === 'string'))) return
-  if (isGiven && 'url' in address && URL.canParse(`${address.url}`)) return
-  throw new TypeError('mcpTools(): expected { command }, { url } or a client of MCP that is connected')
+type FromJsonSchema = typeof import('@modelcontextprotocol/client').fromJsonSchema
+
+/** What models may call it: letters, digits, `_` and `-`, 64 at most. */
+function nameOf(name: string, prefix: string | undefined): string {
+  return `${prefix ? `${prefix}_` : ''}${name}`.replace(/[^\w-]/g, '_').slice(0, 64)
+}
+
+/** Whatever it is, it is refused here if nothing can be checked by it. */
+function compiled({ name, inputSchema }: McpTool, fromJsonSchema: FromJsonSchema): StandardSchemaV1 {
+  try {
+    return fromJsonSchema(inputSchema as JsonSchemaType)
+  } catch (error) {
+    throw new Error(`the input schema of the tool "${name}" is wrong: ${reasonOf(error)}`)
+  }
+}
+
+function wordsOf({ name }: McpTool, { progress, total, message }: Progress): string {
+  const part = total === undefined ? `${progress}` : `${progress} of ${total}`
+  return `${name}: ${message ? `${message.slice(0, 1_000)} (${part})` : part}`
+}
+
+/** What a tool of MCP gives, as parts: its content, or what is structured of it if that is all there is. */
+function toParts({ content = [], structuredContent }: CallToolResult): readonly Part[] {
+  const parts = content.map(toPart)
+  if (structuredContent === undefined) return parts
+  const data = { data: structuredContent as Json, mediaType: 'application/json' }
+  // Servers repeat it as text for those who do not know of it.
+  const text = JSON.stringify(structuredContent)
+  const others = parts.filter((part) => !('text' in part && isSameJson(part.text, text)))
+  return [data, ...others]
+}
+
+function toPart(block: Block): Part {
+  switch (block.type) {
+    case 'text':
+      return { text: block.text }
+    case 'image':
+    case 'audio':
+      return { raw: block.data, mediaType: block.mimeType }
+    case 'resource_link':
+      return { url: block.uri, filename: block.name, ...(block.mimeType && { mediaType: block.mimeType }) }
+    case 'resource': {
+      const { uri, mimeType } = block.resource
+      const about = { filename: nameIn(uri), ...(mimeType && { mediaType: mimeType }) }
+      return 'blob' in block.resource ? { raw: block.resource.blob, ...about } : { text: block.resource.text, ...about }
+    }
+  }
+}
+
+type Block = CallToolResult['content'][number]
+
+/** The last of its path. */
+function nameIn(uri: string): string {
+  return /([^/?#]+)\/?(?:[?#].*)?$/.exec(uri)?.[1] ?? uri
+}
+
+function isSameJson(one: string, other: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(one)) === other
+  } catch {
+    return false
+  }
+}
+
+async function orLeave<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let leave = () => {}
+  const left = new Promise<never>((_, reject) => {
+    leave = () => reject(signal.reason)
+    signal.addEventListener('abort', leave, { once: true })
+  })
+  try {
+    return await Promise.race([work, left])
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
 }

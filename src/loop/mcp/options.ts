@@ -1,8 +1,5 @@
 import type { Client, FetchLike, OAuthClientProvider, Tool } from '@modelcontextprotocol/client'
 
-/** Where the tools are: a program to start, an address of streamable HTTP, or a client of MCP that is connected. */
-export type McpAddress = McpCommand | McpUrl | Client
-
 /** Talked to over its standard input and output. */
 export interface McpCommand {
   readonly command: string
@@ -20,6 +17,19 @@ export interface McpUrl {
   /** The global one by default; a guarded one, if the address comes from somebody else. */
   readonly fetch?: FetchLike
   readonly authProvider?: OAuthClientProvider
+}
+
+/** Where the tools are: a program to start, an address of streamable HTTP, or a client of MCP that is connected. */
+export type McpAddress = McpCommand | McpUrl | Client
+
+export function isClient(address: McpAddress): address is Client {
+  return 'callTool' in address && typeof address.callTool === 'function'
+}
+
+export interface McpProblem {
+  readonly type: 'unreachable' | 'bad-tool' | 'too-many-tools'
+  readonly message: string
+  readonly cause?: unknown
 }
 
 export interface McpToolsOptions {
@@ -45,14 +55,4 @@ export interface McpToolsOptions {
   readonly negotiation?: 'auto' | 'legacy'
   /** Told what is wrong with a server or one of its tools. */
   readonly onProblem?: (problem: McpProblem) => void
-}
-
-export interface McpProblem {
-  readonly type: 'unreachable' | 'bad-tool' | 'too-many-tools'
-  readonly message: string
-  readonly cause?: unknown
-}
-
-export function isClient(address: McpAddress): address is Client {
-  return 'callTool' in address && typeof address.callTool === 'function'
 }

@@ -11,9 +11,6 @@ export interface CallContext extends Workshop {
   readonly isReplaying: (() => boolean) | undefined
 }
 
-type Tools = ReadonlyMap<string, Tool>
-type Output = LanguageModelV4ToolResultOutput
-
 /** Does what the model asks for, and gives what the model is told of it. */
 export async function callTool(
   read: ReadCall,
@@ -24,6 +21,8 @@ export async function callTool(
   context.telling.progress(`Calling ${toolName}`, noteOf(read.call), undefined)
   return { type: 'tool-result', toolCallId, toolName, output: await outputOf(read, tools, context) }
 }
+
+type Tools = ReadonlyMap<string, Tool>
 
 /** Whatever goes wrong is a result: the model can put it right. */
 async function outputOf(read: ReadCall, tools: Tools, context: CallContext): Promise<Output> {
@@ -52,6 +51,12 @@ async function outputOf(read: ReadCall, tools: Tools, context: CallContext): Pro
   }
 }
 
+type Output = LanguageModelV4ToolResultOutput
+
+function failed(value: string): Output {
+  return { type: 'error-text', value }
+}
+
 /**
  * Whoever watches sees for how long the caller was at it. A turn that is left meanwhile has no end to be seen: the one that
  * goes on with the answer tells of it, once.
@@ -75,8 +80,4 @@ async function settle<T>(work: () => Promise<T>): Promise<() => T> {
       throw error
     }
   }
-}
-
-function failed(value: string): Output {
-  return { type: 'error-text', value }
 }

@@ -12,30 +12,8 @@ import { type LocalTool, type TextInput, type ToolContext, textInput, textJsonSc
 import { partsResult } from './tool-result.ts'
 import type { ToolSource } from './toolbox.ts'
 
-export interface AskDirectlyOptions {
-  readonly signal: AbortSignal
-  readonly skill?: string
-  readonly trace?: Trace | undefined
-}
-
-/** Asks an agent where no turn of an agent stands behind the loop: nobody can be asked back. */
-async function askDirectly(
-  client: Client,
-  parts: readonly Part[],
-  { signal, skill, trace }: AskDirectlyOptions,
-): Promise<readonly Part[]> {
-  const metadata = skill === undefined ? {} : { metadata: { skillId: skill } }
-  const reply = await client.send(parts, {
-    signal,
-    timeout: Number.POSITIVE_INFINITY,
-    headers: traceHeaders(trace),
-    ...metadata,
-  })
-  if (reply.type === 'message') return reply.message.parts
-  const { status, artifacts } = reply.task
-  if (status.state !== 'completed') throw new Error(`"${client.card.name}" is ${status.state}: ${reply.text}`)
-  return [...artifacts.flatMap((artifact) => artifact.parts), ...(status.message?.parts ?? [])]
-}
+/** What somebody else has written, in every prompt. */
+const longest = 2_000
 
 /** Whom to ask: an address, a card, an agent in this process, or a client that is connected. */
 export type RemoteTarget = Target | Client
@@ -95,9 +73,19 @@ export function remoteAgent(target: RemoteTarget, options: RemoteAgentOptions = 
   }
 }
 
-interface Wanted {
-  readonly skill: AgentSkill
-  readonly schemas: SkillSchemas | undefined
+export interface AskDirectlyOptions {
+  readonly signal: AbortSignal
+  readonly skill?: string
+  readonly trace?: Trace | undefined
+}
+
+function isClient(target: RemoteTarget): target is Client {
+  return typeof target === 'object' && 'service' in target && 'card' in target
+}
+
+function skillsOf(card: AgentCard, skills: RemoteAgentOptions['skills']): readonly AgentSkill[] | undefined {
+  if (!skills) return undefined
+  return skills === true ? card.skills : card.skills.filter(({ id }) => skills.includes(id))
 }
 
 function toolOf(
@@ -135,14 +123,9 @@ function toolOf(
   }
 }
 
-function skillsOf(card: AgentCard, skills: RemoteAgentOptions['skills']): readonly AgentSkill[] | undefined {
-  if (!skills) return undefined
-  return skills === true ? card.skills : card.skills.filter(({ id }) => skills.includes(id))
-}
-
-function describeAgent({ name, description, skills }: AgentCard): string {
-  const able = skills.map((skill) => `- ${skill.name}: ${skill.description}`)
-  return [`Asks the agent "${name}". ${description}`, ...able].join('\n').slice(0, longest)
+interface Wanted {
+  readonly skill: AgentSkill
+  readonly schemas: SkillSchemas | undefined
 }
 
 function describeSkill({ name, description, examples = [] }: AgentSkill): string {
@@ -150,17 +133,34 @@ function describeSkill({ name, description, examples = [] }: AgentSkill): string
   return `${name}: ${description}${asked}`.slice(0, longest)
 }
 
-/** What somebody else has written, in every prompt. */
-const longest = 2_000
-
-function nameOf(text: string): string {
-  return text.replace(/[^\w-]+/g, '_').slice(0, 64) || 'agent'
-}
-
-function isClient(target: RemoteTarget): target is Client {
-  return typeof target === 'object' && 'service' in target && 'card' in target
+function describeAgent({ name, description, skills }: AgentCard): string {
+  const able = skills.map((skill) => `- ${skill.name}: ${skill.description}`)
+  return [`Asks the agent "${name}". ${description}`, ...able].join('\n').slice(0, longest)
 }
 
 const anyObject: StandardSchemaV1 = {
   '~standard': { version: 1, vendor: 'parley', validate: (value) => ({ value }) },
+}
+
+/** Asks an agent where no turn of an agent stands behind the loop: nobody can be asked back. */
+async function askDirectly(
+  client: Client,
+  parts: readonly Part[],
+  { signal, skill, trace }: AskDirectlyOptions,
+): Promise<readonly Part[]> {
+  const metadata = skill === undefined ? {} : { metadata: { skillId: skill } }
+  const reply = await client.send(parts, {
+    signal,
+    timeout: Number.POSITIVE_INFINITY,
+    headers: traceHeaders(trace),
+    ...metadata,
+  })
+  if (reply.type === 'message') return reply.message.parts
+  const { status, artifacts } = reply.task
+  if (status.state !== 'completed') throw new Error(`"${client.card.name}" is ${status.state}: ${reply.text}`)
+  return [...artifacts.flatMap((artifact) => artifact.parts), ...(status.message?.parts ?? [])]
+}
+
+function nameOf(text: string): string {
+  return text.replace(/[^\w-]+/g, '_').slice(0, 64) || 'agent'
 }

@@ -1,73 +1,18 @@
 import type { LanguageModelV4ToolCallPart } from '@ai-sdk/provider'
 import type { Journal } from '../../agent/agent-function.ts'
 import type { Turn } from '../../agent/turn.ts'
-import { refused } from '../../agent/turn-output.ts'
+import { rejected } from '../../agent/turn-output.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { redactionMark } from '../../protocol/model.ts'
 import { type Watcher, watchedTool } from '../ask-model.ts'
-import type { Brake, ToolCall } from '../model-stream.ts'
-import type { Telling } from '../output.ts'
+import type { AbortListeners, ToolCall } from '../model-stream.ts'
+import type { LoopOutput } from '../output.ts'
 import type { LocalTool, ToolContext } from './tool.ts'
 import { pack, unpack } from './tool-result.ts'
 
-/** Aborts when the work is cut; made when it is asked for. */
-class Limit {
-  #controller: AbortController | undefined
-  #cut: { readonly reason: unknown } | undefined
-
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    if (this.#cut) this.#controller.abort(this.#cut.reason)
-    return this.#controller.signal
-  }
-
-  cut(reason: unknown): void {
-    this.#cut = { reason }
-    this.#controller?.abort(reason)
-  }
-}
-
-/** Gives a piece of work so much time, also if it does not listen to its signal. What is done at once cannot be cut. */
-function runWithin(timeout: number, brake: Brake, work: (limit: Limit) => unknown): unknown {
-  const limit = new Limit()
-  const given = work(limit)
-  return isThenable(given) ? settleWithin(timeout, brake, limit, given) : given
-}
-
-function settleWithin(timeout: number, brake: Brake, limit: Limit, given: PromiseLike<unknown>): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const cut = (reason: unknown) => {
-      limit.cut(reason)
-      reject(reason)
-    }
-    const expire = () => cut(new A2AError('timeout', `it took longer than ${timeout / 1000} seconds.`))
-    const timer = Number.isFinite(timeout) ? setTimeout(expire, timeout) : undefined
-    const release = brake.onStop(cut)
-    const done = () => {
-      clearTimeout(timer)
-      release()
-    }
-    given.then(
-      (value) => {
-        done()
-        resolve(value)
-      },
-      (error) => {
-        done()
-        reject(error)
-      },
-    )
-  })
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
-}
-
-/** A call with what the model gave as arguments, as far as they are any. */
-export type ReadCall = WithArguments | { readonly call: ToolCall; readonly problem: string }
+const argumentsGone = 'its arguments were given to a process that is gone, and are never stored: ask for them again.'
 
 export interface WithArguments {
   readonly call: ToolCall
@@ -75,6 +20,9 @@ export interface WithArguments {
   /** They held a secret, and were given to a process that is gone. */
   readonly isGone: boolean
 }
+
+/** A call with what the model gave as arguments, as far as they are any. */
+export type ReadCall = WithArguments | { readonly call: ToolCall; readonly problem: string }
 
 export function readCall(call: ToolCall, isRecalled: boolean): ReadCall {
   const { toolName, input } = call
@@ -95,33 +43,6 @@ export function reminderOf(read: ReadCall): LanguageModelV4ToolCallPart {
   return providerMetadata ? { ...reminder, providerOptions: providerMetadata } : reminder
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The turn for a tool whose run is one step of it: within a step there are no questions, calls and other steps. */
-function turnWithin(turn: Turn, tool: string): Turn {
-  const no = (what: string) => () =>
-    refused(`turn.${what}() is not for a tool that is stored as a whole: give "${tool}" the option usesTurn: true.`)
-  return {
-    ...turn,
-    ask: no('ask'),
-    step: no('step'),
-    requireInput: no('requireInput'),
-    requireAuth: no('requireAuth'),
-    callAll: no('callAll'),
-    callFirst: no('callFirst'),
-    call: () => {
-      const rejected = no('call')()
-      return Object.assign(rejected, {
-        async *[Symbol.asyncIterator]() {
-          yield await rejected
-        },
-      })
-    },
-  }
-}
-
 /** Where tools run. */
 export interface Workshop {
   readonly taskId: string
@@ -131,21 +52,10 @@ export interface Workshop {
   readonly watcher: Watcher | undefined
   /** Of who invoked the loop, where nobody watches. */
   readonly trace: Trace | undefined
-  readonly telling: Telling
-  readonly brake: Brake
+  readonly telling: LoopOutput
+  readonly brake: AbortListeners
   /** Milliseconds, of tools that say nothing else. */
   readonly toolTimeout: number
-}
-
-/** Gives what the tool returns: at once what it gives at once. */
-export function runTool(tool: LocalTool, input: unknown, call: ToolCall, shop: Workshop, mark?: string): unknown {
-  const { journal, brake, watcher, toolTimeout } = shop
-  // A turn that is left while its caller is asked must not be cut then: what it has begun is gone on with.
-  const timeout = journal && tool.usesTurn ? Number.POSITIVE_INFINITY : (tool.timeout ?? toolTimeout)
-  return runWithin(timeout, brake, (limit) => {
-    const act = (trace: Trace | undefined) => tool.run(input, new ToolRun(shop, call, limit, mark, trace))
-    return watcher ? watchedTool(call, watcher, act) : act(shop.trace)
-  })
 }
 
 /** Once, also if the turn is resumed: what it has returned, or why it failed, is stored. */
@@ -171,10 +81,87 @@ export async function runToolOnce(
   return unpack(done)
 }
 
-const argumentsGone = 'its arguments were given to a process that is gone, and are never stored: ask for them again.'
+/** Gives what the tool returns: at once what it gives at once. */
+export function runTool(tool: LocalTool, input: unknown, call: ToolCall, shop: Workshop, mark?: string): unknown {
+  const { journal, brake, watcher, toolTimeout } = shop
+  // A turn that is left while its caller is asked must not be cut then: what it has begun is gone on with.
+  const timeout = journal && tool.usesTurn ? Number.POSITIVE_INFINITY : (tool.timeout ?? toolTimeout)
+  return runWithin(timeout, brake, (limit) => {
+    const act = (trace: Trace | undefined) => tool.run(input, new ToolRun(shop, call, limit, mark, trace))
+    return watcher ? watchedTool(call, watcher, act) : act(shop.trace)
+  })
+}
 
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** What is told of a call, beside words. */
+export function noteOf({ toolName, toolCallId }: ToolCall): JsonObject {
+  return { type: 'tool', tool: toolName, toolCallId }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Gives a piece of work so much time, also if it does not listen to its signal. What is done at once cannot be cut. */
+function runWithin(timeout: number, brake: AbortListeners, work: (limit: Limit) => unknown): unknown {
+  const limit = new Limit()
+  const given = work(limit)
+  return isThenable(given) ? settleWithin(timeout, brake, limit, given) : given
+}
+
+/** Aborts when the work is cut; made when it is asked for. */
+class Limit {
+  #controller: AbortController | undefined
+  #cut: { readonly reason: unknown } | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.#cut) this.#controller.abort(this.#cut.reason)
+    return this.#controller.signal
+  }
+
+  cut(reason: unknown): void {
+    this.#cut = { reason }
+    this.#controller?.abort(reason)
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
+function settleWithin(
+  timeout: number,
+  brake: AbortListeners,
+  limit: Limit,
+  given: PromiseLike<unknown>,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const cut = (reason: unknown) => {
+      limit.cut(reason)
+      reject(reason)
+    }
+    const expire = () => cut(new A2AError('timeout', `it took longer than ${timeout / 1000} seconds.`))
+    const timer = Number.isFinite(timeout) ? setTimeout(expire, timeout) : undefined
+    const release = brake.onStop(cut)
+    const done = () => {
+      clearTimeout(timer)
+      release()
+    }
+    given.then(
+      (value) => {
+        done()
+        resolve(value)
+      },
+      (error) => {
+        done()
+        reject(error)
+      },
+    )
+  })
 }
 
 /** A class, so that the signal is made only for tools that ask for it: most are done before anybody could stop them. */
@@ -211,7 +198,25 @@ class ToolRun implements ToolContext {
   }
 }
 
-/** What is told of a call, beside words. */
-export function noteOf({ toolName, toolCallId }: ToolCall): JsonObject {
-  return { type: 'tool', tool: toolName, toolCallId }
+/** The turn for a tool whose run is one step of it: within a step there are no questions, calls and other steps. */
+function turnWithin(turn: Turn, tool: string): Turn {
+  const no = (what: string) => () =>
+    rejected(`turn.${what}() is not for a tool that is stored as a whole: give "${tool}" the option usesTurn: true.`)
+  return {
+    ...turn,
+    ask: no('ask'),
+    step: no('step'),
+    requireInput: no('requireInput'),
+    requireAuth: no('requireAuth'),
+    callAll: no('callAll'),
+    callFirst: no('callFirst'),
+    call: () => {
+      const rejected = no('call')()
+      return Object.assign(rejected, {
+        async *[Symbol.asyncIterator]() {
+          yield await rejected
+        },
+      })
+    },
+  }
 }

@@ -1,4 +1,4 @@
-import { isAsyncIterable, isEvent, type Result, type Said } from '../../agent/agent-function.ts'
+import { type AgentResult, type AgentYield, isAsyncIterable, isEvent } from '../../agent/agent-function.ts'
 import { isSubscribable, iterate } from '../../agent/observable.ts'
 import { checkOutput } from '../../agent/run-skill.ts'
 import type { Skill } from '../../agent/skill.ts'
@@ -37,8 +37,8 @@ export function skillTool(skill: Skill): LocalTool {
 
 /** What it tells before its end goes to the caller, and what it returns to the model. */
 async function finish(running: unknown, { signal, progress, artifact }: ToolContext): Promise<unknown> {
-  const stream = isSubscribable<Said>(running) ? iterate(running, signal) : running
-  if (!isAsyncIterable<Said, Result>(stream)) return await stream
+  const stream = isSubscribable<AgentYield>(running) ? iterate(running, signal) : running
+  if (!isAsyncIterable<AgentYield, AgentResult>(stream)) return await stream
   const steps = stream[Symbol.asyncIterator]()
   const parts: Part[] = []
   for (;;) {

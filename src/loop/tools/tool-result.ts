@@ -6,17 +6,6 @@ import { asText, toModelContent } from '../prompt.ts'
 
 const marked = Symbol('the parts of a tool result')
 
-/** What a tool gives that is more than text and JSON, such as images; or what it has to say of its failure. */
-export interface ToolResult {
-  readonly [marked]: readonly Part[]
-  readonly isError: boolean
-}
-
-/** To be returned by a tool: the model is shown the parts as they are, as far as its provider can. */
-export function partsResult(parts: readonly Part[], { isError = false } = {}): ToolResult {
-  return { [marked]: parts, isError }
-}
-
 /** What a tool has returned, as it can be stored. */
 export function pack(value: unknown): JsonObject {
   if (isToolResult(value))
@@ -32,8 +21,6 @@ export function unpack(packed: JsonObject): unknown {
     : partsResult(parts as unknown as readonly Part[], { isError: isError === true })
 }
 
-type Output = LanguageModelV4ToolResultOutput
-
 /** What a tool has returned, for the model. */
 export function toOutput(value: unknown): Output {
   if (typeof value === 'string') return { type: 'text', value }
@@ -42,14 +29,27 @@ export function toOutput(value: unknown): Output {
   return { type: 'json', value: (toJson(value, 'What the tool returns') ?? null) as never }
 }
 
+/** What a tool gives that is more than text and JSON, such as images; or what it has to say of its failure. */
+export interface ToolResult {
+  readonly [marked]: readonly Part[]
+  readonly isError: boolean
+}
+
+/** To be returned by a tool: the model is shown the parts as they are, as far as its provider can. */
+export function partsResult(parts: readonly Part[], { isError = false } = {}): ToolResult {
+  return { [marked]: parts, isError }
+}
+
+function isToolResult(value: unknown): value is ToolResult {
+  return typeof value === 'object' && value !== null && marked in value
+}
+
+type Output = LanguageModelV4ToolResultOutput
+
 /** Most providers know text alone; the form for more is used only where there is more. */
 function outputOfParts({ [marked]: parts, isError }: ToolResult): Output {
   const hasFiles = parts.some((part) => 'raw' in part || 'url' in part)
   if (hasFiles && !isError) return { type: 'content', value: parts.map(toModelContent) }
   const value = parts.map(asText).join('\n')
   return isError ? { type: 'error-text', value: value || 'The tool failed without a word.' } : { type: 'text', value }
-}
-
-function isToolResult(value: unknown): value is ToolResult {
-  return typeof value === 'object' && value !== null && marked in value
 }

@@ -1,5 +1,8 @@
 import type { Tool } from './tool.ts'
 
+/** Names that are said to be taken, each once. */
+const maxTold = 1_000
+
 /** Tools that come and go, such as those of an MCP server. Asked before the model is. */
 export interface ToolSource {
   readonly type: 'source'
@@ -9,8 +12,6 @@ export interface ToolSource {
 export interface Toolbox {
   tools(signal: AbortSignal, report: (error: unknown) => void): Found | Promise<Found>
 }
-
-type Found = ReadonlyMap<string, Tool>
 
 /** Two tools with one name: those that are given may not have one, of those that come the first is taken. */
 export function createToolbox(given: readonly (Tool | ToolSource)[]): Toolbox {
@@ -41,5 +42,4 @@ export function createToolbox(given: readonly (Tool | ToolSource)[]): Toolbox {
   }
 }
 
-/** Names that are said to be taken, each once. */
-const maxTold = 1_000
+type Found = ReadonlyMap<string, Tool>

@@ -15,18 +15,10 @@ import {
   sendHop,
 } from './send.ts'
 
+const bodyless: ReadonlySet<number> = new Set([204, 205, 304])
+
 export interface Warner {
   warn(fields: object, message: string): void
-}
-
-/** Programs that are not in production often ask their own machine. */
-export function loopbackHere(): 'warn' | 'refuse' {
-  return process.env.NODE_ENV === 'production' ? 'refuse' : 'warn'
-}
-
-export function warnOfLoopback(host: string, logger: Warner = { warn: (_, message) => console.warn(message) }): void {
-  const message = `${host} is on this machine, which may be asked only in development (NODE_ENV is not production).`
-  logger.warn({ host }, `${message} Set loopback to 'allow' or 'refuse' to say what is meant.`)
 }
 
 export interface GuardedFetchOptions extends Omit<GuardOptions, 'warn'>, GuardLimits {
@@ -126,11 +118,19 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   })
 }
 
+/** Programs that are not in production often ask their own machine. */
+export function loopbackHere(): 'warn' | 'refuse' {
+  return process.env.NODE_ENV === 'production' ? 'refuse' : 'warn'
+}
+
+export function warnOfLoopback(host: string, logger: Warner = { warn: (_, message) => console.warn(message) }): void {
+  const message = `${host} is on this machine, which may be asked only in development (NODE_ENV is not production).`
+  logger.warn({ host }, `${message} Set loopback to 'allow' or 'refuse' to say what is meant.`)
+}
+
 function locationOf(hop: Hop, { statusCode = 0, headers: { location } }: IncomingMessage): Hop | undefined {
   return location !== undefined && redirectStatuses.has(statusCode) ? nextHop(hop, statusCode, location) : undefined
 }
-
-const bodyless: ReadonlySet<number> = new Set([204, 205, 304])
 
 function toResponse(answer: IncomingMessage, { method }: Hop, options: AnswerBodyOptions): Response {
   const { statusCode: status = 0, statusMessage: statusText = '', rawHeaders } = answer

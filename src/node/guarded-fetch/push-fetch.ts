@@ -1,13 +1,13 @@
 import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
 
+/** What is read of an answer that says nothing. */
+const maxBytes = 64 * 1024
+
 export interface PushFetchOptions
   extends Pick<GuardedFetchOptions, 'schemes' | 'allow' | 'loopback' | 'redirects' | 'tls' | 'resolve' | 'logger'> {
   /** How long a receiver may take, in milliseconds. 15 seconds by default. */
   readonly timeout?: number
 }
-
-/** What is read of an answer that says nothing. */
-const maxBytes = 64 * 1024
 
 /**
  * A `fetch` for webhooks. Outside development it asks over https only and never this machine; it follows no redirect

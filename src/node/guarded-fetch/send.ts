@@ -7,24 +7,6 @@ import { hostOf, RequestRefused } from '../../http/address-guard.ts'
 import { BodyTooLarge } from '../../http/exchange.ts'
 import type { Hop } from '../../http/redirect.ts'
 
-/** A time limit of a request, told apart by its code as those of Node are. */
-export class Exceeded extends Error {
-  override readonly name = 'Exceeded'
-  readonly code: `ERR_${'CONNECT' | 'HEADERS' | 'BODY' | 'TOTAL'}_TIMEOUT`
-
-  constructor(what: 'connect' | 'headers' | 'body' | 'total', milliseconds: number) {
-    super(`${sayings[what]} within ${milliseconds / 1000} seconds`)
-    this.code = `ERR_${what.toUpperCase() as 'CONNECT' | 'HEADERS' | 'BODY' | 'TOTAL'}_TIMEOUT`
-  }
-}
-
-const sayings = {
-  connect: 'there was no connection',
-  headers: 'there was no answer',
-  body: 'nothing more of the answer came',
-  total: 'the answer was not complete',
-}
-
 /** What an answer may cost. Times are in milliseconds. */
 export interface GuardLimits {
   /** Until there is a connection, with TLS. 10 seconds by default. */
@@ -44,14 +26,6 @@ export function limitsOf(given: GuardLimits, isStream: boolean): Required<GuardL
   const { totalTimeout = 600_000, maxBytes = 64 * 2 ** 20 } = given
   const whole = isStream ? { totalTimeout: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY } : {}
   return { connectTimeout, headersTimeout, idleTimeout, totalTimeout, maxBytes, ...whole }
-}
-
-/** A timer that may be set to infinity; gives what clears it. */
-export function after(milliseconds: number, act: () => void): () => void {
-  if (milliseconds >= 2 ** 31) return () => {}
-  // The connection keeps the process alive, and if there is none, nothing needs to.
-  const timer = setTimeout(act, milliseconds).unref()
-  return () => clearTimeout(timer)
 }
 
 export interface Sender {
@@ -105,26 +79,6 @@ export function sendHop(
   })
 }
 
-function limitConnect(request: ClientRequest, milliseconds: number, isTls: boolean): () => void {
-  const clear = after(milliseconds, () => request.destroy(new Exceeded('connect', milliseconds)))
-  request.once('socket', (socket) => {
-    // A connection that is used again is there already.
-    if (socket.connecting) socket.once(isTls ? 'secureConnect' : 'connect', clear)
-    else clear()
-  })
-  return clear
-}
-
-function lengthOf(body: Uint8Array | undefined, method: string): Record<string, string> {
-  if (body) return { 'content-length': `${body.length}` }
-  return method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }
-}
-
-/** Names only: RFC 6066 §3 has none for addresses. */
-function serverNameOf(host: string): string {
-  return /^[\d.]+$|:/.test(host) ? '' : host
-}
-
 export interface ReadRequest {
   readonly hop: Hop
   readonly signal: AbortSignal | undefined
@@ -143,27 +97,6 @@ export async function readRequest(address: string | URL, init: RequestInit): Pro
   const method = (init.method ?? 'GET').toUpperCase()
   const hop = { url: new URL(address), method, headers, body }
   return { hop, signal: init.signal ?? undefined, redirect: init.redirect ?? 'follow' }
-}
-
-/** Of the connection, not of the message: who could set them could smuggle a second request in (RFC 9112 §11.2). */
-const ofConnection = [
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-].concat(['upgrade', 'proxy-authorization', 'proxy-connection'])
-
-async function readBody(body: BodyInit | null | undefined, headers: Headers): Promise<Uint8Array | undefined> {
-  if (body === null || body === undefined) return undefined
-  if (body instanceof Uint8Array) return body
-  const carrier = new Response(body)
-  const type = carrier.headers.get('content-type')
-  if (type !== null && !headers.has('content-type')) headers.set('content-type', type)
-  return typeof body === 'string' ? Buffer.from(body) : new Uint8Array(await carrier.arrayBuffer())
 }
 
 export interface AnswerBodyOptions {
@@ -211,6 +144,73 @@ export function answerBody(answer: IncomingMessage, options: AnswerBodyOptions):
     },
     { highWaterMark: 0 },
   )
+}
+
+/** A timer that may be set to infinity; gives what clears it. */
+export function after(milliseconds: number, act: () => void): () => void {
+  if (milliseconds >= 2 ** 31) return () => {}
+  // The connection keeps the process alive, and if there is none, nothing needs to.
+  const timer = setTimeout(act, milliseconds).unref()
+  return () => clearTimeout(timer)
+}
+
+/** A time limit of a request, told apart by its code as those of Node are. */
+export class Exceeded extends Error {
+  override readonly name = 'Exceeded'
+  readonly code: `ERR_${'CONNECT' | 'HEADERS' | 'BODY' | 'TOTAL'}_TIMEOUT`
+
+  constructor(what: 'connect' | 'headers' | 'body' | 'total', milliseconds: number) {
+    super(`${sayings[what]} within ${milliseconds / 1000} seconds`)
+    this.code = `ERR_${what.toUpperCase() as 'CONNECT' | 'HEADERS' | 'BODY' | 'TOTAL'}_TIMEOUT`
+  }
+}
+
+const sayings = {
+  connect: 'there was no connection',
+  headers: 'there was no answer',
+  body: 'nothing more of the answer came',
+  total: 'the answer was not complete',
+}
+
+function lengthOf(body: Uint8Array | undefined, method: string): Record<string, string> {
+  if (body) return { 'content-length': `${body.length}` }
+  return method === 'GET' || method === 'HEAD' ? {} : { 'content-length': '0' }
+}
+
+/** Names only: RFC 6066 §3 has none for addresses. */
+function serverNameOf(host: string): string {
+  return /^[\d.]+$|:/.test(host) ? '' : host
+}
+
+function limitConnect(request: ClientRequest, milliseconds: number, isTls: boolean): () => void {
+  const clear = after(milliseconds, () => request.destroy(new Exceeded('connect', milliseconds)))
+  request.once('socket', (socket) => {
+    // A connection that is used again is there already.
+    if (socket.connecting) socket.once(isTls ? 'secureConnect' : 'connect', clear)
+    else clear()
+  })
+  return clear
+}
+
+/** Of the connection, not of the message: who could set them could smuggle a second request in (RFC 9112 §11.2). */
+const ofConnection = [
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+].concat(['upgrade', 'proxy-authorization', 'proxy-connection'])
+
+async function readBody(body: BodyInit | null | undefined, headers: Headers): Promise<Uint8Array | undefined> {
+  if (body === null || body === undefined) return undefined
+  if (body instanceof Uint8Array) return body
+  const carrier = new Response(body)
+  const type = carrier.headers.get('content-type')
+  if (type !== null && !headers.has('content-type')) headers.set('content-type', type)
+  return typeof body === 'string' ? Buffer.from(body) : new Uint8Array(await carrier.arrayBuffer())
 }
 
 /** Nobody is asked to pack answers, but some do it all the same; the limit is for what comes out. */

@@ -2,18 +2,18 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import type { AgentExtension } from '../card.ts'
 import type { Message, Part } from '../model.ts'
 
+/** Of a data part that calls a tool: `toolUseId`, `name`, `arguments`. */
+export const toolUse = 'application/vnd.a2a.tool-use+json'
+
+/** Of a data part that answers a call, or a request for input: `toolUseId`, `result`, `isError`. */
+export const toolResult = 'application/vnd.a2a.tool-result+json'
+
 /**
  * The extension by which agents ask their callers for input and have them run tools. What is asked for is in the
  * metadata of the message of a status, under this name: `requestId`, `prompt`, `sensitive`, `tool`, `schema`. Callers
  * who have not agreed on it get the same spelled out: the prompt as text, and the request in a data part.
  */
 export const clientTools = 'https://parley.dev/ext/client-tools/v1'
-
-/** Of a data part that calls a tool: `toolUseId`, `name`, `arguments`. */
-export const toolUse = 'application/vnd.a2a.tool-use+json'
-
-/** Of a data part that answers a call, or a request for input: `toolUseId`, `result`, `isError`. */
-export const toolResult = 'application/vnd.a2a.tool-result+json'
 
 /** As cards name it. */
 export const clientToolsExtension: AgentExtension = {
@@ -22,26 +22,13 @@ export const clientToolsExtension: AgentExtension = {
   required: false,
 }
 
-type Asking = Pick<Message, 'metadata' | 'parts'>
-
-/** What the message asks its reader for, if it does so in one of these forms. */
-export function inputRequestIn(message: Asking | undefined): JsonObject | undefined {
-  const request = message?.metadata?.[clientTools]
-  if (isMap(request)) return request
-  for (const part of message?.parts ?? []) {
-    const found = spelledOutIn(part)
-    if (found) return found
-  }
-  return undefined
-}
-
 /** Whether what answers the message must be kept from everybody but the one who asked. */
 export function asksForSecret(message: Asking | undefined): boolean {
   return inputRequestIn(message)?.sensitive === true
 }
 
 /** For a reader who has not agreed on the extension. */
-export function spelledOut(message: Message): Message {
+export function expand(message: Message): Message {
   const request = message.metadata?.[clientTools]
   if (!isMap(request) || request.requestId === undefined) return message
   const { metadata: { [clientTools]: _, ...metadata } = {}, extensions: named = [], ...rest } = message
@@ -57,7 +44,7 @@ export function spelledOut(message: Message): Message {
 }
 
 /** The same again as those have it who have agreed on the extension, whichever form it came in. */
-export function summedUp(message: Message): Message {
+export function collapse(message: Message): Message {
   const request = inputRequestIn(message)
   if (!request || message.metadata?.[clientTools] !== undefined) return message
   return {
@@ -68,11 +55,24 @@ export function summedUp(message: Message): Message {
   }
 }
 
-function spelledOutIn(part: Part): JsonObject | undefined {
-  const request = 'data' in part && isMap(part.data) ? part.data.inputRequest : undefined
-  return isMap(request) && typeof request.requestId === 'string' ? request : undefined
+/** What the message asks its reader for, if it does so in one of these forms. */
+export function inputRequestIn(message: Asking | undefined): JsonObject | undefined {
+  const request = message?.metadata?.[clientTools]
+  if (isMap(request)) return request
+  for (const part of message?.parts ?? []) {
+    const found = spelledOutIn(part)
+    if (found) return found
+  }
+  return undefined
 }
+
+type Asking = Pick<Message, 'metadata' | 'parts'>
 
 function isMap(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function spelledOutIn(part: Part): JsonObject | undefined {
+  const request = 'data' in part && isMap(part.data) ? part.data.inputRequest : undefined
+  return isMap(request) && typeof request.requestId === 'string' ? request : undefined
 }

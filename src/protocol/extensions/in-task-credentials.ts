@@ -2,13 +2,6 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import type { Part } from '../model.ts'
 import type { SendRequest } from '../service.ts'
 
-/**
- * The extension by which a caller hands credentials to a task that waits for them: a data part of this media type, or
- * this member of the metadata, with `scheme` and `credentials`. What comes so is never stored.
- */
-export const credentialsExtension = 'https://parley.dev/ext/credentials/v1'
-export const credentialsType = 'application/vnd.a2a.credentials+json'
-
 /** Credentials that came in a message. */
 export interface InBand {
   readonly scheme?: string
@@ -58,9 +51,13 @@ export function isMark(part: Part): boolean {
   return 'data' in part && isObject(part.data) && part.data.redacted === true
 }
 
-function mark({ scheme }: InBand): JsonObject {
-  return { ...(scheme !== undefined && { scheme }), redacted: true }
-}
+export const credentialsType = 'application/vnd.a2a.credentials+json'
+
+/**
+ * The extension by which a caller hands credentials to a task that waits for them: a data part of this media type, or
+ * this member of the metadata, with `scheme` and `credentials`. What comes so is never stored.
+ */
+export const credentialsExtension = 'https://parley.dev/ext/credentials/v1'
 
 function read(value: Json | undefined): InBand | undefined {
   if (!isObject(value)) return undefined
@@ -72,4 +69,8 @@ function read(value: Json | undefined): InBand | undefined {
 
 function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function mark({ scheme }: InBand): JsonObject {
+  return { ...(scheme !== undefined && { scheme }), redacted: true }
 }

@@ -1,18 +1,10 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import { A2AError, invalidParams } from '../errors.ts'
 
-/** The extension by which agents that ask each other tell who asked whom. Its member of a message's metadata. */
-export const lineageExtension = 'https://parley.dev/ext/lineage/v1'
+/** So long no chain of agents is that does anything of use. */
+const longestChain = 64
 
-/** On whose behalf an agent is asked, and within what limits. */
-export interface Lineage {
-  /** Who asked whom, the first one first; the last one asks now. Empty if nobody but the caller is behind it. */
-  readonly chain: readonly Ancestor[]
-  /** Until when an answer is of use, in milliseconds since 1970. */
-  readonly deadline?: number
-  /** How many more calls may be made for it, by this agent and those that it asks. */
-  readonly budget?: number
-}
+const longestName = 256
 
 export interface Ancestor {
   /** Its name. */
@@ -23,11 +15,15 @@ export interface Ancestor {
   readonly taskId?: string
 }
 
-export const noLineage: Lineage = { chain: [] }
-
-/** So long no chain of agents is that does anything of use. */
-const longestChain = 64
-const longestName = 256
+/** On whose behalf an agent is asked, and within what limits. */
+export interface Lineage {
+  /** Who asked whom, the first one first; the last one asks now. Empty if nobody but the caller is behind it. */
+  readonly chain: readonly Ancestor[]
+  /** Until when an answer is of use, in milliseconds since 1970. */
+  readonly deadline?: number
+  /** How many more calls may be made for it, by this agent and those that it asks. */
+  readonly budget?: number
+}
 
 /**
  * What a message says of it. It names for whom it was written: whoever else gets it stands behind an agent that passes
@@ -66,10 +62,10 @@ export function identityOf({ name, description, provider }: Identity): string {
   return fingerprint(JSON.stringify([name, description ?? name, provider?.organization ?? '']))
 }
 
-interface Identity {
-  readonly name: string
-  readonly description?: string
-  readonly provider?: { readonly organization: string }
+export interface Self {
+  readonly agent: string
+  readonly ids: readonly string[]
+  readonly maxDepth: number
 }
 
 /** Throws, in words that also a model understands, unless the agent may work on this. */
@@ -90,15 +86,26 @@ export function requireSound({ chain, deadline }: Lineage, self: Self, now: numb
   }
 }
 
-export interface Self {
-  readonly agent: string
-  readonly ids: readonly string[]
-  readonly maxDepth: number
-}
+/** The extension by which agents that ask each other tell who asked whom. Its member of a message's metadata. */
+export const lineageExtension = 'https://parley.dev/ext/lineage/v1'
+
+export const noLineage: Lineage = { chain: [] }
 
 export function refusal(reason: string, text: string): A2AError {
   const field = `message.metadata["${lineageExtension}"]`
   return new A2AError('invalid-params', text, { metadata: { reason }, violations: [{ field, description: reason }] })
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !isList(value)
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
+}
+
+function malformed(place: string, expected: string): A2AError {
+  return invalidParams(`message.metadata["${lineageExtension}"]${place}`, `expected ${expected}`)
 }
 
 function readAncestor(told: Json, place: string): Ancestor {
@@ -110,8 +117,8 @@ function readAncestor(told: Json, place: string): Ancestor {
   return { agent, id, ...(taskId !== undefined && { taskId }) }
 }
 
-function writeAncestor({ agent, id, taskId }: Ancestor): JsonObject {
-  return { agent: agent.slice(0, longestName), id, ...(taskId !== undefined && { taskId }) }
+function isName(value: Json | undefined): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= longestName
 }
 
 function readMoment(told: Json): number {
@@ -120,20 +127,14 @@ function readMoment(told: Json): number {
   return moment
 }
 
-function malformed(place: string, expected: string): A2AError {
-  return invalidParams(`message.metadata["${lineageExtension}"]${place}`, `expected ${expected}`)
+function writeAncestor({ agent, id, taskId }: Ancestor): JsonObject {
+  return { agent: agent.slice(0, longestName), id, ...(taskId !== undefined && { taskId }) }
 }
 
-function isName(value: Json | undefined): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= longestName
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value)
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value)
+interface Identity {
+  readonly name: string
+  readonly description?: string
+  readonly provider?: { readonly organization: string }
 }
 
 /** FNV-1a, 64 bits. */

@@ -3,15 +3,27 @@ import type { Logger } from '../../base/logger.ts'
 import type { PushLease, PushStore, StoredWebhook, Webhook, WebhookKey } from '../store.ts'
 import { dueOf } from './webhook-state.ts'
 
+/** How long notes are gathered, in milliseconds. */
+const gathering = 50
+
+const batch = 500
+
+export interface LedgerOptions {
+  readonly store: PushStore
+  readonly lease: PushLease
+  readonly logger: Logger
+  readonly clock: Clock
+}
+
 /**
  * What this process has come to with the webhooks that it leases, written down for all of them together. Only the
  * newest of each counts, so a busy webhook costs no more than a few writes a second; what a crash takes away is sent
  * once more.
  */
-export interface Ledger {
+export interface Checkpoints {
   open(stored: StoredWebhook, onLost: () => void): void
   /** Notes how far it has come. */
-  note(key: WebhookKey, webhook: Webhook): void
+  record(key: WebhookKey, webhook: Webhook): void
   /** Writes down all that is noted. */
   flush(): Promise<void>
   /** Writes down what is noted of it and gives the lease back. */
@@ -23,21 +35,10 @@ export interface Ledger {
   has(key: WebhookKey): boolean
 }
 
-export interface LedgerOptions {
-  readonly store: PushStore
-  readonly lease: PushLease
-  readonly logger: Logger
-  readonly clock: Clock
-}
-
-/** How long notes are gathered, in milliseconds. */
-const gathering = 50
-const batch = 500
-
-export function createLedger({ store, lease, logger, clock }: LedgerOptions): Ledger {
+export function createCheckpoints({ store, lease, logger, clock }: LedgerOptions): Checkpoints {
   const { holder, ttl } = lease
-  const pages = new Map<string, Page>()
-  let noted = new Set<Page>()
+  const pages = new Map<string, Checkpoint>()
+  let noted = new Set<Checkpoint>()
   let isGathering = false
   /** One thing after the other, so that revisions are known. */
   let work: Promise<unknown> = Promise.resolve()
@@ -60,7 +61,7 @@ export function createLedger({ store, lease, logger, clock }: LedgerOptions): Le
     for (let at = 0; at < all.length; at += batch) await writeSome(all.slice(at, at + batch))
   }
 
-  async function writeSome(some: readonly Page[]): Promise<void> {
+  async function writeSome(some: readonly Checkpoint[]): Promise<void> {
     const held = some.filter((page) => pages.get(nameOf(page.stored)) === page)
     const settled = held.map(({ stored, webhook }) => ({ ...stored, webhook, due: dueOf(webhook) }))
     try {
@@ -109,7 +110,7 @@ export function createLedger({ store, lease, logger, clock }: LedgerOptions): Le
     open(stored, onLost) {
       pages.set(nameOf(stored), { stored, webhook: stored.webhook, since: performance.now(), onLost })
     },
-    note(key, webhook) {
+    record(key, webhook) {
       const page = pages.get(nameOf(key))
       if (!page) return
       page.webhook = webhook
@@ -136,14 +137,14 @@ export function createLedger({ store, lease, logger, clock }: LedgerOptions): Le
   }
 }
 
-interface Page {
+export function nameOf({ taskId, owner, id }: WebhookKey): string {
+  return JSON.stringify([taskId, owner, id])
+}
+
+interface Checkpoint {
   stored: StoredWebhook
   webhook: Webhook
   /** When the lease was last taken or prolonged, by a clock that nobody sets. */
   since: number
   readonly onLost: () => void
-}
-
-export function nameOf({ taskId, owner, id }: WebhookKey): string {
-  return JSON.stringify([taskId, owner, id])
 }

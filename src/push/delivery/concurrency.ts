@@ -1,107 +1,16 @@
 import type { ConcurrencyOptions } from '../options.ts'
 
-/**
- * How many requests may set out, given what else this process has to do. Turns come first: while they keep the event
- * loop busy, requests are held back until it breathes again, whether their receivers answer at once or never. Nothing
- * is lost by that, for what is to be told lies in the log.
- */
-export interface Pace {
-  /** Whether one more may set out in this beat. */
-  readonly hasStarts: boolean
-  /** Takes one of the starts of this beat. */
-  take(): void
-  /** Requests are waiting or on their way: the loop is watched from now on. */
-  begin(): void
-}
-
-export interface PaceOptions {
-  /** So many set out in one beat at the most while there are turns at work. */
-  readonly total: number
-  /** Whether there are turns at work. */
-  readonly isBusy: () => boolean
-  /** There are new starts; whether anything is waiting or on its way still. */
-  readonly onBeat: () => boolean
-}
-
 /** Milliseconds from one look to the next. */
 const beat = 20
+
 /** Up to which share of its time the loop may be at work, or how late it may be where that is not told. */
 const spare = { share: 0.7, milliseconds: 4 }
+
 /** So many set out even then, so that a process that is always busy tells at least a hundred a second. */
 const least = 2
 
-export function createPace({ total, isBusy, onBeat }: PaceOptions): Pace {
-  const lowest = Math.min(least, total)
-  let perBeat = lowest
-  let left = 0
-  /** Whether no turn was at work when it was last looked: a busy process may have none for a moment. */
-  let wasCalm = true
-  let timer: ReturnType<typeof setTimeout> | undefined
-
-  function open(): void {
-    const isCalm = !isBusy()
-    left = isCalm && wasCalm ? Number.POSITIVE_INFINITY : perBeat
-    wasCalm = isCalm
-  }
-
-  function look(): void {
-    const hasTime = watchLoop()
-    timer = setTimeout(() => {
-      timer = undefined
-      perBeat = hasTime() ? Math.min(total, perBeat * 2) : Math.max(lowest, perBeat >> 1)
-      open()
-      if (onBeat()) look()
-    }, beat)
-  }
-
-  return {
-    get hasStarts() {
-      if (left > perBeat && isBusy()) left = perBeat
-      return left > 0
-    },
-    take() {
-      left--
-    },
-    begin() {
-      if (timer !== undefined) return
-      perBeat = lowest
-      wasCalm = true
-      open()
-      look()
-    },
-  }
-}
-
-/** As Node has it, which is more exact than to see how late a timer is. */
-interface Utilized extends Pick<Performance, 'now'> {
-  eventLoopUtilization?(since?: object): { readonly utilization: number }
-}
-
-/** Whether the event loop has had time to spare since then. */
-function watchLoop(): () => boolean {
-  const loop: Utilized = performance
-  const before = loop.eventLoopUtilization?.()
-  const asked = performance.now()
-  return () => {
-    const used = before && loop.eventLoopUtilization?.(before)
-    return used ? used.utilization < spare.share : performance.now() - asked - beat < spare.milliseconds
-  }
-}
-
-/**
- * How many requests are on their way at once, in all and to each host. A request that waits long for its answer leaves
- * its place to others and goes on in the slow lane, which has places of its own: so receivers that hang are in the way
- * of nobody else. Who was slow last begins in the slow lane.
- */
-export interface Lanes {
-  /** Resolves when there is a place for a request to this host; undefined if the signal aborts first. */
-  enter(host: string, receiver: string, signal: AbortSignal): Promise<Pass | undefined>
-}
-
-export interface Pass {
-  /** The request is over. */
-  leave(): void
-}
+/** So many slow receivers are remembered. */
+const maxSuspects = 10_000
 
 export interface LanesOptions extends Pick<Required<ConcurrencyOptions>, 'total' | 'perHost' | 'slow'> {
   /** How long a request may take before it is slow, in milliseconds. */
@@ -110,12 +19,24 @@ export interface LanesOptions extends Pick<Required<ConcurrencyOptions>, 'total'
   readonly isBusy?: () => boolean
 }
 
-/** So many slow receivers are remembered. */
-const maxSuspects = 10_000
+export interface Slot {
+  /** The request is over. */
+  leave(): void
+}
 
-export function createLanes(options: LanesOptions): Lanes {
+/**
+ * How many requests are on their way at once, in all and to each host. A request that waits long for its answer leaves
+ * its place to others and goes on in the slow lane, which has places of its own: so receivers that hang are in the way
+ * of nobody else. Who was slow last begins in the slow lane.
+ */
+export interface DeliverySlots {
+  /** Resolves when there is a place for a request to this host; undefined if the signal aborts first. */
+  enter(host: string, receiver: string, signal: AbortSignal): Promise<Slot | undefined>
+}
+
+export function createDeliverySlots(options: LanesOptions): DeliverySlots {
   const { total, perHost, slow, slowAfter = 500, isBusy = () => false } = options
-  const pace = createPace({ total, isBusy, onBeat: () => fast.admit() })
+  const pace = createStartThrottle({ total, isBusy, onBeat: () => fast.admit() })
   const fast: Lane = createLane(total, perHost, pace)
   const slowLane = createLane(slow, Math.max(perHost, Math.ceil(slow / 8)))
   const suspects = new Set<string>()
@@ -153,6 +74,87 @@ export function createLanes(options: LanesOptions): Lanes {
   }
 }
 
+export interface PaceOptions {
+  /** So many set out in one beat at the most while there are turns at work. */
+  readonly total: number
+  /** Whether there are turns at work. */
+  readonly isBusy: () => boolean
+  /** There are new starts; whether anything is waiting or on its way still. */
+  readonly onBeat: () => boolean
+}
+
+/**
+ * How many requests may set out, given what else this process has to do. Turns come first: while they keep the event
+ * loop busy, requests are held back until it breathes again, whether their receivers answer at once or never. Nothing
+ * is lost by that, for what is to be told lies in the log.
+ */
+export interface StartThrottle {
+  /** Whether one more may set out in this beat. */
+  readonly mayStart: boolean
+  /** Takes one of the starts of this beat. */
+  take(): void
+  /** Requests are waiting or on their way: the loop is watched from now on. */
+  begin(): void
+}
+
+export function createStartThrottle({ total, isBusy, onBeat }: PaceOptions): StartThrottle {
+  const lowest = Math.min(least, total)
+  let perBeat = lowest
+  let left = 0
+  /** Whether no turn was at work when it was last looked: a busy process may have none for a moment. */
+  let wasCalm = true
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function open(): void {
+    const isCalm = !isBusy()
+    left = isCalm && wasCalm ? Number.POSITIVE_INFINITY : perBeat
+    wasCalm = isCalm
+  }
+
+  function look(): void {
+    const hasTime = watchLoop()
+    timer = setTimeout(() => {
+      timer = undefined
+      perBeat = hasTime() ? Math.min(total, perBeat * 2) : Math.max(lowest, perBeat >> 1)
+      open()
+      if (onBeat()) look()
+    }, beat)
+  }
+
+  return {
+    get mayStart() {
+      if (left > perBeat && isBusy()) left = perBeat
+      return left > 0
+    },
+    take() {
+      left--
+    },
+    begin() {
+      if (timer !== undefined) return
+      perBeat = lowest
+      wasCalm = true
+      open()
+      look()
+    },
+  }
+}
+
+/** Whether the event loop has had time to spare since then. */
+function watchLoop(): () => boolean {
+  const loop: Utilized = performance
+  const before = loop.eventLoopUtilization?.()
+  const asked = performance.now()
+  return () => {
+    const used = before && loop.eventLoopUtilization?.(before)
+    return used ? used.utilization < spare.share : performance.now() - asked - beat < spare.milliseconds
+  }
+}
+
+/** As Node has it, which is more exact than to see how late a timer is. */
+interface Utilized extends Pick<Performance, 'now'> {
+  eventLoopUtilization?(since?: object): { readonly utilization: number }
+}
+
 interface Lane {
   /** Lets in who may; whether anybody is there or waits. */
   admit(): boolean
@@ -161,13 +163,13 @@ interface Lane {
   leave(host: string): void
 }
 
-function createLane(total: number, perHost: number, pace?: Pace): Lane {
+function createLane(total: number, perHost: number, pace?: StartThrottle): Lane {
   const inside = new Map<string, number>()
   /** Those who wait, by host; the host that was served last is the last. */
   const waiting = new Map<string, (() => void)[]>()
   let all = 0
 
-  const isFull = (): boolean => all >= total || pace?.hasStarts === false
+  const isFull = (): boolean => all >= total || pace?.mayStart === false
 
   function tryEnter(host: string): boolean {
     const here = inside.get(host) ?? 0

@@ -6,19 +6,25 @@ import type { Span, Telemetry } from '../../protocol/telemetry.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { PushSettings } from '../options.ts'
 import type { PushStore, StoredWebhook, Webhook } from '../store.ts'
-import type { Ledger } from './checkpoints.ts'
-import type { Lanes } from './concurrency.ts'
-import { endsTelling, type Telling } from './payload.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import type { DeliverySlots } from './concurrency.ts'
+import { isFinalEvent, type PayloadEncoder } from './payload.ts'
 import { type Attempted, attempt, composeRequest } from './send.ts'
 import { afterAttempt, moveOn, underWay } from './webhook-state.ts'
 
+/** Pauses up to here are slept through; for longer ones the webhook is given back until it is due. */
+const longestNap = 10_000
+
+/** So many events are held by those who wait for their turn. */
+const held = 8
+
 /** What those who carry events to webhooks share. */
-export interface Office {
+export interface DeliveryContext {
   readonly log: TaskLog
   readonly store: PushStore
-  readonly telling: Telling
-  readonly lanes: Lanes
-  readonly ledger: Ledger
+  readonly telling: PayloadEncoder
+  readonly lanes: DeliverySlots
+  readonly ledger: Checkpoints
   readonly settings: PushSettings
   readonly logger: Logger
   readonly clock: Clock
@@ -27,14 +33,12 @@ export interface Office {
   readonly hurry: AbortSignal
 }
 
-/** Pauses up to here are slept through; for longer ones the webhook is given back until it is due. */
-const longestNap = 10_000
-
-/** So many events are held by those who wait for their turn. */
-const held = 8
-
 /** Tells one webhook what happens to its task, in order, until there is nothing left or the signal aborts. */
-export async function carry(leased: StoredWebhook, office: Office, signal: AbortSignal): Promise<void> {
+export async function deliverWebhook(
+  leased: StoredWebhook,
+  office: DeliveryContext,
+  signal: AbortSignal,
+): Promise<void> {
   const { log, store, telling, ledger, settings, clock, telemetry } = office
   const { taskId } = leased
   let webhook = leased.webhook
@@ -42,7 +46,7 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
 
   function note(changed: Webhook): void {
     webhook = changed
-    ledger.note(leased, changed)
+    ledger.record(leased, changed)
   }
 
   /** Whether the event is dealt with; otherwise the courier has to stop. */
@@ -91,7 +95,7 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
         if (signal.aborted) return undefined
         await sleep(100, signal, clock)
       }
-      const told = await telling.tell({ ...leased, webhook }, stored)
+      const told = await telling.encode({ ...leased, webhook }, stored)
       if (!told) return 'untellable'
       const { generation } = stored
       const { contextId, trace } = webhook
@@ -127,10 +131,10 @@ export async function carry(leased: StoredWebhook, office: Office, signal: Abort
     if (webhook.state !== 'active') return
     const page = (await log.read(taskId, webhook.cursor)).slice(0, held)
     for (const stored of page) {
-      if (telling.isTold(webhook, stored.event)) {
+      if (telling.isDelivered(webhook, stored.event)) {
         if (!(await deliver(stored))) return
       } else webhook = moveOn(webhook, stored.generation)
-      if (endsTelling(stored)) note({ ...webhook, state: 'done' })
+      if (isFinalEvent(stored)) note({ ...webhook, state: 'done' })
       if (signal.aborted || webhook.state !== 'active') break
     }
     if (page.length > 0) continue

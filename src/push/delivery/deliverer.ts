@@ -4,10 +4,27 @@ import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { PushSettings } from '../options.ts'
 import type { PushLease, PushStore, StoredWebhook, WebhookKey } from '../store.ts'
-import { createLedger, nameOf } from './checkpoints.ts'
-import { createLanes } from './concurrency.ts'
-import { carry, type Office } from './deliver-webhook.ts'
-import type { Telling } from './payload.ts'
+import { createCheckpoints, nameOf } from './checkpoints.ts'
+import { createDeliverySlots } from './concurrency.ts'
+import { type DeliveryContext, deliverWebhook } from './deliver-webhook.ts'
+import type { PayloadEncoder } from './payload.ts'
+
+/** How often to look for webhooks that nobody sees to, in milliseconds. */
+const rhythm = 1_000
+
+const batch = 500
+
+export interface DelivererOptions {
+  readonly log: TaskLog
+  readonly store: PushStore
+  readonly telling: PayloadEncoder
+  readonly settings: PushSettings
+  readonly logger: Logger
+  readonly holder: string
+  readonly clock: Clock
+  readonly isBusy: () => boolean
+  readonly telemetry?: Telemetry | undefined
+}
 
 /** Sees to all webhooks that this process can get hold of. */
 export interface Deliverer {
@@ -25,31 +42,15 @@ export interface Deliverer {
   close(deadline: number): Promise<void>
 }
 
-export interface DelivererOptions {
-  readonly log: TaskLog
-  readonly store: PushStore
-  readonly telling: Telling
-  readonly settings: PushSettings
-  readonly logger: Logger
-  readonly holder: string
-  readonly clock: Clock
-  readonly isBusy: () => boolean
-  readonly telemetry?: Telemetry | undefined
-}
-
-/** How often to look for webhooks that nobody sees to, in milliseconds. */
-const rhythm = 1_000
-const batch = 500
-
 export function createDeliverer(options: DelivererOptions): Deliverer {
   const { log, store, telling, settings, logger, holder, clock, telemetry } = options
   const { leaseTtl, concurrency } = settings
   const lease = { holder, ttl: leaseTtl }
-  const ledger = createLedger({ store, lease, logger, clock })
+  const ledger = createCheckpoints({ store, lease, logger, clock })
   const hurry = new AbortController()
-  const lanes = createLanes({ ...concurrency, isBusy: options.isBusy })
+  const lanes = createDeliverySlots({ ...concurrency, isBusy: options.isBusy })
   const shared = { log, store, telling, lanes, ledger, settings, logger, clock, telemetry }
-  const office: Office = { ...shared, hurry: hurry.signal }
+  const office: DeliveryContext = { ...shared, hurry: hurry.signal }
   const couriers = new Map<string, Courier>()
   let isClosed = false
   let isLooking = false
@@ -61,7 +62,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     const { taskId, webhook } = stored
     const told = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
     ledger.open(stored, () => leaving.abort())
-    const done = carry(stored, office, leaving.signal)
+    const done = deliverWebhook(stored, office, leaving.signal)
       .catch((error) => told.error({ error }, 'a webhook could not be seen to; it is tried again'))
       .then(() => ledger.close(stored))
       .catch((error) => told.error({ error }, 'a webhook could not be given back'))

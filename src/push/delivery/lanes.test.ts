@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { createLanes, type Lanes, type Pass } from './concurrency.ts'
+import { createDeliverySlots, type DeliverySlots, type Slot } from './concurrency.ts'
 
 const { signal } = new AbortController()
 
 /** Enters if there is a place by the next turn of the loop. */
-async function tryEnter(lanes: Lanes, host: string, receiver = host): Promise<Pass | 'waits'> {
+async function tryEnter(lanes: DeliverySlots, host: string, receiver = host): Promise<Slot | 'waits'> {
   const leaving = new AbortController()
   const entered = lanes.enter(host, receiver, leaving.signal)
   const waits = new Promise<'waits'>((resolve) => setImmediate(resolve, 'waits'))
@@ -14,7 +14,7 @@ async function tryEnter(lanes: Lanes, host: string, receiver = host): Promise<Pa
 }
 
 it('a host gets its share and no more, and others get theirs', async () => {
-  const lanes = createLanes({ total: 3, perHost: 2, slow: 0 })
+  const lanes = createDeliverySlots({ total: 3, perHost: 2, slow: 0 })
   const first = await lanes.enter('a', 'a', signal)
   await lanes.enter('a', 'a', signal)
   expect(await tryEnter(lanes, 'a')).toBe('waits')
@@ -25,7 +25,7 @@ it('a host gets its share and no more, and others get theirs', async () => {
 })
 
 it('those who wait are let in by turns of their hosts', async () => {
-  const lanes = createLanes({ total: 1, perHost: 1, slow: 0 })
+  const lanes = createDeliverySlots({ total: 1, perHost: 1, slow: 0 })
   let current = await lanes.enter('a', 'a', signal)
   const order: string[] = []
   const waiting = ['a', 'a', 'b', 'c', 'b'].map(async (host) => {
@@ -41,7 +41,7 @@ it('those who wait are let in by turns of their hosts', async () => {
 })
 
 it('who takes long makes room, and starts in the slow lane next time', async () => {
-  const lanes = createLanes({ total: 1, perHost: 1, slow: 1, slowAfter: 20 })
+  const lanes = createDeliverySlots({ total: 1, perHost: 1, slow: 1, slowAfter: 20 })
   const slow = await lanes.enter('slow', 'slow', signal)
   const quick = await lanes.enter('quick', 'quick', signal)
   // The slow lane is full by now, so what is known to be slow waits, and takes no place of others.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { until } from '../../../test/support/house.ts'
-import { createPace } from './concurrency.ts'
+import { createStartThrottle } from './concurrency.ts'
 
 /** A pace, and how many have set out in each beat, taking every start that there is. */
 function paceOf(isBusy: () => boolean) {
@@ -8,10 +8,10 @@ function paceOf(isBusy: () => boolean) {
   const beats: number[] = []
   const takeAll = () => {
     let taken = 0
-    for (; taken < 100 && pace.hasStarts; taken++) pace.take()
+    for (; taken < 100 && pace.mayStart; taken++) pace.take()
     return taken
   }
-  const pace = createPace({
+  const pace = createStartThrottle({
     total: 16,
     isBusy,
     onBeat() {

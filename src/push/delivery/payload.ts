@@ -1,23 +1,9 @@
 import type { PushedKind, PushForm, ServerDialect } from '../../dialects/dialect.ts'
-import { eventSpelledOut } from '../../dialects/input-requests.ts'
+import { expandInputRequest } from '../../dialects/input-requests.ts'
 import type { StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { type FoldedLog, foldUntil } from '../../tasks/fold.ts'
 import type { StoredWebhook, Webhook } from '../store.ts'
-
-/** An event in the words of a webhook's dialect. */
-export interface Told {
-  readonly contentType: string
-  readonly body: string
-}
-
-export interface Telling {
-  /** How webhooks of this dialect are told. */
-  formOf(dialect: string | undefined): PushForm
-  isTold(webhook: Webhook, event: TaskEvent): boolean
-  /** Undefined if the event cannot be told any more. */
-  tell(to: StoredWebhook, stored: StoredEvent): Promise<Told | undefined>
-}
 
 export interface TellingOptions {
   readonly log: FoldedLog
@@ -26,7 +12,21 @@ export interface TellingOptions {
   readonly events?: readonly PushedKind[]
 }
 
-export function createTelling({ log, dialects, events }: TellingOptions): Telling {
+/** An event in the words of a webhook's dialect. */
+export interface Told {
+  readonly contentType: string
+  readonly body: string
+}
+
+export interface PayloadEncoder {
+  /** How webhooks of this dialect are told. */
+  formOf(dialect: string | undefined): PushForm
+  isDelivered(webhook: Webhook, event: TaskEvent): boolean
+  /** Undefined if the event cannot be told any more. */
+  encode(to: StoredWebhook, stored: StoredEvent): Promise<Told | undefined>
+}
+
+export function createPayloadEncoder({ log, dialects, events }: TellingOptions): PayloadEncoder {
   const dialectOf = (name: string | undefined) => dialects.find((each) => each.name === name) ?? dialects[0]
   const formOf = (name: string | undefined) => dialectOf(name).pushForm
 
@@ -39,37 +39,25 @@ export function createTelling({ log, dialects, events }: TellingOptions): Tellin
 
   return {
     formOf,
-    isTold({ dialect }, event) {
+    isDelivered({ dialect }, event) {
       const { kinds, usually } = formOf(dialect)
       const chosen = events ? events.filter((kind) => kinds.includes(kind)) : usually
       return isOf(chosen, event)
     },
-    async tell(to, stored) {
+    async encode(to, stored) {
       const { dialect, alias = to.taskId, knowsRequests } = to.webhook
       const { pushForm: form, hasRequests } = dialectOf(dialect)
       const subject = await subjectOf(form, to, stored)
       if (!subject) return undefined
-      const told = knowsRequests || hasRequests ? subject : eventSpelledOut(subject)
+      const told = knowsRequests || hasRequests ? subject : expandInputRequest(subject)
       return { contentType: form.contentType, body: JSON.stringify(form.encode(told, alias)) }
     },
   }
 }
 
-function isOf(kinds: readonly PushedKind[], event: TaskEvent): boolean {
-  switch (event.type) {
-    case 'status': {
-      const { state } = event.status
-      return kinds.includes('status') || (kinds.includes('rest') && (isEnded(state) || isInterrupted(state)))
-    }
-    case 'artifact':
-      return kinds.includes('artifact')
-    case 'reply':
-      return kinds.includes('message')
-    case 'message':
-    case 'cancel':
-    case 'journal':
-      return false
-  }
+/** Nothing is told after it. */
+export function isFinalEvent({ event }: StoredEvent): boolean {
+  return event.type === 'reply' || (event.type === 'status' && isEnded(event.status.state))
 }
 
 function streamEventOf(
@@ -93,7 +81,19 @@ function streamEventOf(
   }
 }
 
-/** Nothing is told after it. */
-export function endsTelling({ event }: StoredEvent): boolean {
-  return event.type === 'reply' || (event.type === 'status' && isEnded(event.status.state))
+function isOf(kinds: readonly PushedKind[], event: TaskEvent): boolean {
+  switch (event.type) {
+    case 'status': {
+      const { state } = event.status
+      return kinds.includes('status') || (kinds.includes('rest') && (isEnded(state) || isInterrupted(state)))
+    }
+    case 'artifact':
+      return kinds.includes('artifact')
+    case 'reply':
+      return kinds.includes('message')
+    case 'message':
+    case 'cancel':
+    case 'journal':
+      return false
+  }
 }

@@ -6,7 +6,10 @@ import type { PushFetch } from '../options.ts'
 import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
 import type { Webhook, WebhookKey } from '../store.ts'
 
-export interface Telling {
+/** Of an answer, which nobody needs: so much is read that the connection can be used again. */
+const answerLimit = { bytes: 16 * 1024, milliseconds: 500 }
+
+export interface DeliveryContent {
   readonly generation: number
   /** From 1. */
   readonly attempt: number
@@ -15,12 +18,7 @@ export interface Telling {
   readonly trace?: Trace | undefined
 }
 
-/** The id of a delivery: the same for every attempt of it, in whatever process. */
-export function deliveryIdOf({ uid }: Pick<Webhook, 'uid'>, generation: number): string {
-  return `${uid}.${generation}`
-}
-
-export function composeRequest(key: WebhookKey, webhook: Webhook, telling: Telling): PushRequest {
+export function composeRequest(key: WebhookKey, webhook: Webhook, telling: DeliveryContent): PushRequest {
   const { url, token, authentication } = webhook.config
   const { generation, attempt, contentType, body, trace } = telling
   const headers: Record<string, string> = {
@@ -40,23 +38,13 @@ export function composeRequest(key: WebhookKey, webhook: Webhook, telling: Telli
   return { url, headers, body }
 }
 
-/** The last event before this one that was delivered or given up, as far as that is remembered; 0 if there is none. */
-function previousOf({ recent, dead }: Webhook, generation: number): number {
-  const told = [...recent, ...dead].map((delivery) => delivery.generation)
-  return Math.max(0, ...told.filter((each) => each < generation))
-}
-
-/** Posts it, signed if that is wanted. */
-async function post(request: PushRequest, send: Fetch, sign: SignPush | undefined, signal: AbortSignal) {
-  const { url, headers, body } = request
-  const signed = sign ? { ...headers, ...(await sign(request)) } : headers
-  return await send(url, { method: 'POST', headers: signed, body, signal, redirect: 'follow' })
-}
-
-export function randomHex(bytes: number): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  )
+export interface AttemptOptions {
+  readonly fetch: PushFetch
+  readonly sign?: SignPush
+  readonly timeout: number
+  /** Gives up early, as when this process stops. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
 }
 
 /** How one request to a receiver went. */
@@ -72,18 +60,6 @@ export interface Attempted {
   /** For how long the receiver wants to be left alone, in milliseconds. */
   readonly retryAfter?: number
 }
-
-export interface AttemptOptions {
-  readonly fetch: PushFetch
-  readonly sign?: SignPush
-  readonly timeout: number
-  /** Gives up early, as when this process stops. */
-  readonly signal: AbortSignal
-  readonly clock: Clock
-}
-
-/** Of an answer, which nobody needs: so much is read that the connection can be used again. */
-const answerLimit = { bytes: 16 * 1024, milliseconds: 500 }
 
 export async function attempt(request: PushRequest, options: AttemptOptions): Promise<Attempted> {
   const { fetch, sign, timeout, signal, clock } = options
@@ -116,6 +92,38 @@ export async function attempt(request: PushRequest, options: AttemptOptions): Pr
   }
 }
 
+/** The id of a delivery: the same for every attempt of it, in whatever process. */
+export function deliveryIdOf({ uid }: Pick<Webhook, 'uid'>, generation: number): string {
+  return `${uid}.${generation}`
+}
+
+export function randomHex(bytes: number): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
+}
+
+/** Seconds or a date (RFC 9110 §10.2.3), as milliseconds from now. */
+export function readRetryAfter(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+/** The last event before this one that was delivered or given up, as far as that is remembered; 0 if there is none. */
+function previousOf({ recent, dead }: Webhook, generation: number): number {
+  const told = [...recent, ...dead].map((delivery) => delivery.generation)
+  return Math.max(0, ...told.filter((each) => each < generation))
+}
+
+/** Posts it, signed if that is wanted. */
+async function post(request: PushRequest, send: Fetch, sign: SignPush | undefined, signal: AbortSignal) {
+  const { url, headers, body } = request
+  const signed = sign ? { ...headers, ...(await sign(request)) } : headers
+  return await send(url, { method: 'POST', headers: signed, body, signal, redirect: 'follow' })
+}
+
 /** Whatever comes of it, the answer counts. */
 async function finish(response: Response): Promise<void> {
   const { body } = response
@@ -136,14 +144,6 @@ async function finish(response: Response): Promise<void> {
 
 async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Uint8Array> {
   for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
-}
-
-/** Seconds or a date (RFC 9110 §10.2.3), as milliseconds from now. */
-export function readRetryAfter(header: string | null, now: number): number | undefined {
-  if (header === null) return undefined
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000
-  const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
 /** For the operator: it names neither credentials nor tokens. */

@@ -36,6 +36,12 @@ export function afterAttempt(
   }
 }
 
+/** When somebody has to see to it. */
+export function dueOf({ state, redriven, failing, created }: Webhook): number | undefined {
+  if (state === 'paused' || (state === 'done' && redriven.length === 0)) return undefined
+  return redriven[0]?.nextTry ?? (redriven.length > 0 ? created : (failing?.nextTry ?? created))
+}
+
 /** The delivery of this event, if it was attempted before. */
 export function underWay({ failing, redriven: [again] }: Webhook, generation: number): Delivery | undefined {
   return [again, failing].find((delivery) => delivery?.generation === generation)
@@ -47,10 +53,4 @@ export function moveOn(webhook: Webhook, generation: number): Webhook {
   if (again?.generation === generation) return { ...webhook, redriven: others }
   const { failing: _, ...rest } = webhook
   return { ...rest, cursor: generation }
-}
-
-/** When somebody has to see to it. */
-export function dueOf({ state, redriven, failing, created }: Webhook): number | undefined {
-  if (state === 'paused' || (state === 'done' && redriven.length === 0)) return undefined
-  return redriven[0]?.nextTry ?? (redriven.length > 0 ? created : (failing?.nextTry ?? created))
 }

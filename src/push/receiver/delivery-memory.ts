@@ -1,5 +1,16 @@
 import { Refusal } from './refusal.ts'
 
+/** Of one delivery. Attempts beyond these are no replays to us, but are not told either. */
+const maxProofs = 16
+
+export interface DeliveryMemoryOptions {
+  /** Deliveries that are remembered. The oldest are forgotten first, but none that could be played again. */
+  readonly capacity?: number
+  /** Milliseconds. A day by default. */
+  readonly rememberFor?: number
+  readonly now?: () => number
+}
+
 /** A delivery as it is remembered. */
 export interface Sighting {
   /** Unique among all senders. */
@@ -28,25 +39,6 @@ export interface DeliveryMemory {
   /** It was not told, and may come again. */
   release(id: string): Promise<void> | void
 }
-
-export interface DeliveryMemoryOptions {
-  /** Deliveries that are remembered. The oldest are forgotten first, but none that could be played again. */
-  readonly capacity?: number
-  /** Milliseconds. A day by default. */
-  readonly rememberFor?: number
-  readonly now?: () => number
-}
-
-interface Entry {
-  readonly digest: string
-  readonly proofs: Set<string>
-  readonly mustUntil: number
-  readonly until: number
-  isDone: boolean
-}
-
-/** Of one delivery. Attempts beyond these are no replays to us, but are not told either. */
-const maxProofs = 16
 
 export function createDeliveryMemory({
   capacity = 100_000,
@@ -91,6 +83,14 @@ export function createDeliveryMemory({
       entries.delete(id)
     },
   }
+}
+
+interface Entry {
+  readonly digest: string
+  readonly proofs: Set<string>
+  readonly mustUntil: number
+  readonly until: number
+  isDone: boolean
 }
 
 function full(retryAfter: number): Refusal {

@@ -7,6 +7,12 @@ import type { RefusalReason } from './refusal.ts'
 import type { RegistrationsOptions } from './registration-tokens.ts'
 import type { Signer } from './signers.ts'
 
+export interface RefusedDelivery {
+  readonly reason: RefusalReason
+  readonly message: string
+  readonly cause?: unknown
+}
+
 export interface ReceiveOptions extends RegistrationsOptions {
   /** Where agents reach this receiver, such as `https://me.example.com/hooks/a2a`. */
   readonly url: string
@@ -44,12 +50,6 @@ export interface ReceiveOptions extends RegistrationsOptions {
   /** Told what was refused, and why; and, as its `cause`, what `onEvent` threw. */
   readonly onRefused?: (refusal: RefusedDelivery) => void
   readonly now?: () => number
-}
-
-export interface RefusedDelivery {
-  readonly reason: RefusalReason
-  readonly message: string
-  readonly cause?: unknown
 }
 
 export type Settings = Required<

@@ -2,36 +2,13 @@ import type { DialectName } from '../../dialects/dialect.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { Refusal } from './refusal.ts'
 
-/** What an agent told this receiver. */
-export interface PushDelivery {
-  /** As a stream of the task would have it, whatever the agent speaks. */
-  readonly event: StreamEvent
-  /** Of the payload. */
-  readonly dialect: DialectName
-  /** Undefined only for a message that belongs to no task. */
-  readonly taskId?: string
-  /** The same for every attempt of one delivery. Agents that are not Parley's may tell none. */
-  readonly deliveryId?: string
-  /** The number of the event in its task. */
-  readonly generation?: number
-  readonly attempt?: number
-  /** Of W3C Trace Context. */
-  readonly traceparent?: string
-  readonly tracestate?: string
-  /** By which `register()` it came; undefined for tokens of your own and for deliveries that are only signed. */
-  readonly registration?: string
-  /** Who signed it. */
-  readonly issuer?: string
-  /** Events between these numbers did not come in time: ask for the task, if they matter. */
-  readonly missing?: Missing
-  /** Events that follow it were told before, since it was held up for too long. */
-  readonly isLate?: boolean
-}
-
-/** What is between these two did not come; the second is the delivery that says so. */
-export interface Missing {
-  readonly after: number
-  readonly before: number
+export interface OrderOptions {
+  /** Milliseconds for which a delivery waits for those before it. */
+  readonly wait: number
+  /** Deliveries of one task that may wait. */
+  readonly perTask: number
+  /** Tasks of which it is known what came last. */
+  readonly tasks: number
 }
 
 /** Where a delivery stands among those of its task. */
@@ -41,6 +18,12 @@ export interface Place {
   readonly generation?: number
   /** The one before it that the sender tells. By default the number before. */
   readonly previous?: number
+}
+
+/** What is between these two did not come; the second is the delivery that says so. */
+export interface Missing {
+  readonly after: number
+  readonly before: number
 }
 
 /** Now it may be told. */
@@ -55,29 +38,6 @@ export interface Order {
   /** One at a time per lane, by their numbers. Those before it are waited for, but not for long. */
   turn(place: Place, signal: AbortSignal): Promise<Turn>
   close(): void
-}
-
-export interface OrderOptions {
-  /** Milliseconds for which a delivery waits for those before it. */
-  readonly wait: number
-  /** Deliveries of one task that may wait. */
-  readonly perTask: number
-  /** Tasks of which it is known what came last. */
-  readonly tasks: number
-}
-
-interface Lane {
-  /** Undefined if nothing was told. */
-  last: number | undefined
-  isBusy: boolean
-  readonly waiting: Set<Waiting>
-}
-
-interface Waiting {
-  readonly place: Place
-  hasWaited: boolean
-  go(turn: Turn): void
-  fail(refusal: Refusal): void
 }
 
 export function createOrder({ wait, perTask, tasks }: OrderOptions): Order {
@@ -160,6 +120,46 @@ export function createOrder({ wait, perTask, tasks }: OrderOptions): Order {
   }
 }
 
+/** What an agent told this receiver. */
+export interface PushDelivery {
+  /** As a stream of the task would have it, whatever the agent speaks. */
+  readonly event: StreamEvent
+  /** Of the payload. */
+  readonly dialect: DialectName
+  /** Undefined only for a message that belongs to no task. */
+  readonly taskId?: string
+  /** The same for every attempt of one delivery. Agents that are not Parley's may tell none. */
+  readonly deliveryId?: string
+  /** The number of the event in its task. */
+  readonly generation?: number
+  readonly attempt?: number
+  /** Of W3C Trace Context. */
+  readonly traceparent?: string
+  readonly tracestate?: string
+  /** By which `register()` it came; undefined for tokens of your own and for deliveries that are only signed. */
+  readonly registration?: string
+  /** Who signed it. */
+  readonly issuer?: string
+  /** Events between these numbers did not come in time: ask for the task, if they matter. */
+  readonly missing?: Missing
+  /** Events that follow it were told before, since it was held up for too long. */
+  readonly isLate?: boolean
+}
+
+interface Lane {
+  /** Undefined if nothing was told. */
+  last: number | undefined
+  isBusy: boolean
+  readonly waiting: Set<Waiting>
+}
+
+interface Waiting {
+  readonly place: Place
+  hasWaited: boolean
+  go(turn: Turn): void
+  fail(refusal: Refusal): void
+}
+
 /** The lowest number that has nothing to wait for. */
 function nextOf({ last = 0, waiting }: Lane): Waiting | undefined {
   let next: Waiting | undefined
@@ -171,13 +171,13 @@ function nextOf({ last = 0, waiting }: Lane): Waiting | undefined {
   return next
 }
 
+function previousOf({ generation = 0, previous = generation - 1 }: Place): number {
+  return previous
+}
+
 function standing({ last }: Lane, place: Place): Omit<Turn, 'done'> {
   const { generation } = place
   if (generation === undefined || last === undefined) return {}
   if (generation <= last) return { isLate: true }
   return previousOf(place) > last ? { missing: { after: last, before: generation } } : {}
-}
-
-function previousOf({ generation = 0, previous = generation - 1 }: Place): number {
-  return previous
 }

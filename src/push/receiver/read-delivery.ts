@@ -17,75 +17,13 @@ import { Refusal } from './refusal.ts'
 import type { Registrations } from './registration-tokens.ts'
 import { type ProofOptions, proofOf, registrationOf } from './signers.ts'
 
-export interface Payload {
-  readonly event: StreamEvent
-  readonly dialect: DialectName
-}
-
-type Wire = Readonly<Record<string, unknown>>
-
-/** What a webhook is told, by the marks of the version that tells it: nothing else says which it is. */
-export async function readPayload(body: unknown): Promise<Payload> {
-  if (!isObject(body)) throw new Refusal('payload', `The payload must be a JSON object, not ${nameOf(body)}.`)
-  try {
-    return await decode(body)
-  } catch (error) {
-    if (!(error instanceof A2AError)) throw error
-    throw new Refusal('payload', `The payload cannot be understood: ${error.message}`, { cause: error })
-  }
-}
-
 const wrappers = ['task', 'message', 'statusUpdate', 'artifactUpdate', 'status_update', 'artifact_update', 'msg']
-
-async function decode(body: Wire): Promise<Payload> {
-  if (typeof body.kind === 'string') return await decodeBy('v0.3', (dialect) => dialect.decodeEvent(body, nothing))
-  if (wrappers.some((name) => isObject(body[name]))) return await decodeWrapped(body)
-  if (typeof body.contextId === 'string' && isObject(body.status)) {
-    return await decodeBy('v0.3', (dialect) => told(dialect.decodeResult.getTask({ kind: 'task', ...body }, nothing)))
-  }
-  if (isObject(body.status) || isObject(body.artifact)) return await decodeDraft(body)
-  const expected = 'a task, or one of task, message, statusUpdate, artifactUpdate'
-  throw new Refusal('payload', `The payload is none of A2A: expected ${expected}.`)
-}
-
-/** 1.0, or 0.3 as its protocol buffers have it. */
-async function decodeWrapped(body: Wire): Promise<Payload> {
-  try {
-    return await decodeBy('v1.0', (dialect) => dialect.decodeEvent(body, nothing))
-  } catch (error) {
-    const older = decodeBy('v0.3-proto', (dialect) => dialect.decodeEvent(body, nothing))
-    return await older.catch(() => Promise.reject(error))
-  }
-}
-
-/** 0.1 leaves the form to the agent. */
-async function decodeDraft({ eventType: _, taskId, ...body }: Wire): Promise<Payload> {
-  const wire = { ...(taskId !== undefined && { id: taskId }), ...body }
-  const isTask = ['artifacts', 'history', 'sessionId'].some((name) => name in body)
-  return await decodeBy('v0.1', (dialect) =>
-    isTask ? told(dialect.decodeResult.getTask(wire, nothing)) : dialect.decodeEvent(wire, nothing),
-  )
-}
 
 /** Nobody asked. */
 const nothing = { taskId: '' }
 
-async function decodeBy(name: DialectName, read: (dialect: ClientDialect) => StreamEvent): Promise<Payload> {
-  const known = allClients.find((each) => each.name === name)
-  if (!known) throw new Error(`There is no dialect ${name}.`)
-  return { event: await orLeniently(await known.load(), read), dialect: name }
-}
-
-function told(task: Task): StreamEvent {
-  return { type: 'task', task, isLast: isEnded(task.status.state) }
-}
-
-function isObject(value: unknown): value is Wire {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function nameOf(value: unknown): string {
-  return Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`
+export interface Reading extends Pick<Settings, 'requires' | 'bodyLimit' | 'jsonDepth'>, ProofOptions {
+  readonly registrations: Registrations
 }
 
 /** A delivery that is genuine, and what is needed to tell it once and in its place. */
@@ -94,10 +32,6 @@ export interface Received {
   readonly place: Place
   /** Undefined if the same may have been told twice with a reason. */
   readonly sighting: Sighting | undefined
-}
-
-export interface Reading extends Pick<Settings, 'requires' | 'bodyLimit' | 'jsonDepth'>, ProofOptions {
-  readonly registrations: Registrations
 }
 
 /** What costs least is checked first, and nothing is read of those who show no token where one is needed. */
@@ -153,12 +87,74 @@ export async function readDelivery(incoming: Incoming, options: Reading): Promis
   }
 }
 
-function remembering(
-  proof: { readonly signature: string; readonly signedAt: number } | undefined,
-  { maxAge, clockSkew }: Reading,
-): Pick<Sighting, 'proof' | 'mustUntil'> {
-  if (!proof) return { mustUntil: 0 }
-  return { proof: proof.signature, mustUntil: proof.signedAt + (maxAge + 2 * clockSkew) * 1000 }
+export interface Payload {
+  readonly event: StreamEvent
+  readonly dialect: DialectName
+}
+
+/** What a webhook is told, by the marks of the version that tells it: nothing else says which it is. */
+export async function readPayload(body: unknown): Promise<Payload> {
+  if (!isObject(body)) throw new Refusal('payload', `The payload must be a JSON object, not ${nameOf(body)}.`)
+  try {
+    return await decode(body)
+  } catch (error) {
+    if (!(error instanceof A2AError)) throw error
+    throw new Refusal('payload', `The payload cannot be understood: ${error.message}`, { cause: error })
+  }
+}
+
+function isObject(value: unknown): value is Wire {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+type Wire = Readonly<Record<string, unknown>>
+
+function nameOf(value: unknown): string {
+  return Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`
+}
+
+async function decode(body: Wire): Promise<Payload> {
+  if (typeof body.kind === 'string') return await decodeBy('v0.3', (dialect) => dialect.decodeEvent(body, nothing))
+  if (wrappers.some((name) => isObject(body[name]))) return await decodeWrapped(body)
+  if (typeof body.contextId === 'string' && isObject(body.status)) {
+    return await decodeBy('v0.3', (dialect) => told(dialect.decodeResult.getTask({ kind: 'task', ...body }, nothing)))
+  }
+  if (isObject(body.status) || isObject(body.artifact)) return await decodeDraft(body)
+  const expected = 'a task, or one of task, message, statusUpdate, artifactUpdate'
+  throw new Refusal('payload', `The payload is none of A2A: expected ${expected}.`)
+}
+
+async function decodeBy(name: DialectName, read: (dialect: ClientDialect) => StreamEvent): Promise<Payload> {
+  const known = allClients.find((each) => each.name === name)
+  if (!known) throw new Error(`There is no dialect ${name}.`)
+  return { event: await orLeniently(await known.load(), read), dialect: name }
+}
+
+/** 1.0, or 0.3 as its protocol buffers have it. */
+async function decodeWrapped(body: Wire): Promise<Payload> {
+  try {
+    return await decodeBy('v1.0', (dialect) => dialect.decodeEvent(body, nothing))
+  } catch (error) {
+    const older = decodeBy('v0.3-proto', (dialect) => dialect.decodeEvent(body, nothing))
+    return await older.catch(() => Promise.reject(error))
+  }
+}
+
+function told(task: Task): StreamEvent {
+  return { type: 'task', task, isLast: isEnded(task.status.state) }
+}
+
+/** 0.1 leaves the form to the agent. */
+async function decodeDraft({ eventType: _, taskId, ...body }: Wire): Promise<Payload> {
+  const wire = { ...(taskId !== undefined && { id: taskId }), ...body }
+  const isTask = ['artifacts', 'history', 'sessionId'].some((name) => name in body)
+  return await decodeBy('v0.1', (dialect) =>
+    isTask ? told(dialect.decodeResult.getTask(wire, nothing)) : dialect.decodeEvent(wire, nothing),
+  )
+}
+
+function noToken(): Refusal {
+  return new Refusal('token', `The delivery has no ${pushHeaders.token} that was given out here.`)
 }
 
 async function readBytes(incoming: Incoming, limit: number): Promise<Uint8Array> {
@@ -218,6 +214,10 @@ function isRepeatable(event: StreamEvent): boolean {
   return event.type === 'artifact'
 }
 
-function noToken(): Refusal {
-  return new Refusal('token', `The delivery has no ${pushHeaders.token} that was given out here.`)
+function remembering(
+  proof: { readonly signature: string; readonly signedAt: number } | undefined,
+  { maxAge, clockSkew }: Reading,
+): Pick<Sighting, 'proof' | 'mustUntil'> {
+  if (!proof) return { mustUntil: 0 }
+  return { proof: proof.signature, mustUntil: proof.signedAt + (maxAge + 2 * clockSkew) * 1000 }
 }

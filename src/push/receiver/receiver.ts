@@ -9,29 +9,14 @@ import { type Received, readDelivery } from './read-delivery.ts'
 import { answerRefusal, Refusal } from './refusal.ts'
 import { createRegistrations } from './registration-tokens.ts'
 import { knownSigners } from './signers.ts'
-import { createHandOver } from './subscribers.ts'
+import { createSubscribers } from './subscribers.ts'
 
 /** What nobody could take for anything else than a random word. */
 const word = /^[\w.~+/=-]{1,512}$/
 
-/**
- * Answers a sender that asks, before it posts here, whether somebody here wants it to: by repeating its random word. It
- * comes in a header or, as older guides have it, in the query.
- */
-function answerChallenge(incoming: Incoming): Outgoing | undefined {
-  const asked = incoming.header(pushHeaders.challenge) ?? (incoming.method === 'GET' ? inQuery(incoming) : undefined)
-  if (asked === undefined || !word.test(asked)) return undefined
-  return {
-    status: 200,
-    headers: { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' },
-    body: asked,
-  }
-}
+const taken: Outgoing = { status: 204, headers: {} }
 
-function inQuery({ query }: Incoming): string | undefined {
-  const given = new URLSearchParams(query)
-  return given.get('challenge') ?? given.get('validationToken') ?? undefined
-}
+const never = new AbortController().signal
 
 /** The other end of webhooks: takes what agents tell, once and in its order. */
 export interface Receiver extends AsyncIterable<PushDelivery> {
@@ -47,9 +32,6 @@ export interface Receiver extends AsyncIterable<PushDelivery> {
   close(): void
 }
 
-const taken: Outgoing = { status: 204, headers: {} }
-const never = new AbortController().signal
-
 export function receive(options: ReceiveOptions): Receiver {
   const settings = settingsOf(options)
   const { onEvent, onRefused, memory = createDeliveryMemory({ now: settings.now }) } = options
@@ -62,7 +44,7 @@ export function receive(options: ReceiveOptions): Receiver {
   })
   const reading = { ...settings, url, signers, registrations }
   const order = createOrder({ wait: 1_000, perTask: 32, tasks: 10_000, ...options.order })
-  const handOver = createHandOver(takeWithin)
+  const handOver = createSubscribers(takeWithin)
   let present = 0
   let isClosed = false
 
@@ -151,6 +133,17 @@ export function receive(options: ReceiveOptions): Receiver {
   }
 }
 
+function claimed(claim: 'pending' | 'replayed' | 'conflict'): Refusal {
+  switch (claim) {
+    case 'pending':
+      return new Refusal('pending', 'This delivery is being dealt with: ask again later.')
+    case 'replayed':
+      return new Refusal('replayed', 'This attempt was seen before: sign every attempt anew.')
+    case 'conflict':
+      return new Refusal('conflict', 'Another body came under this delivery id before.')
+  }
+}
+
 /** The sender must not wait for ever; what it waits for goes on. */
 async function inTime(telling: Promise<void>, milliseconds: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -165,13 +158,21 @@ async function inTime(telling: Promise<void>, milliseconds: number): Promise<voi
   }
 }
 
-function claimed(claim: 'pending' | 'replayed' | 'conflict'): Refusal {
-  switch (claim) {
-    case 'pending':
-      return new Refusal('pending', 'This delivery is being dealt with: ask again later.')
-    case 'replayed':
-      return new Refusal('replayed', 'This attempt was seen before: sign every attempt anew.')
-    case 'conflict':
-      return new Refusal('conflict', 'Another body came under this delivery id before.')
+/**
+ * Answers a sender that asks, before it posts here, whether somebody here wants it to: by repeating its random word. It
+ * comes in a header or, as older guides have it, in the query.
+ */
+function answerChallenge(incoming: Incoming): Outgoing | undefined {
+  const asked = incoming.header(pushHeaders.challenge) ?? (incoming.method === 'GET' ? inQuery(incoming) : undefined)
+  if (asked === undefined || !word.test(asked)) return undefined
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' },
+    body: asked,
   }
+}
+
+function inQuery({ query }: Incoming): string | undefined {
+  const given = new URLSearchParams(query)
+  return given.get('challenge') ?? given.get('validationToken') ?? undefined
 }

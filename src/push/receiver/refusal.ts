@@ -1,5 +1,33 @@
 import type { Outgoing } from '../../http/exchange.ts'
 
+/** In the form that A2A 1.0 gives to errors over HTTP (§11.6). */
+export function answerRefusal({ reason, message, retryAfter }: Refusal): Outgoing {
+  const [code, status] = statuses[reason]
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  if (code === 405) headers.allow = 'POST'
+  if (code === 401) headers['www-authenticate'] = 'Bearer'
+  const wait = retryAfter ?? (code === 429 || code === 503 ? 1 : undefined)
+  if (wait !== undefined) headers['retry-after'] = `${wait}`
+  return { status: code, headers, body: JSON.stringify({ error: { code, status, reason, message } }) }
+}
+
+/** Why a delivery was not taken. */
+export type RefusalReason = keyof typeof statuses
+
+/** Written for the sender: it names no secret, and nothing of what happens here. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal'
+  readonly reason: RefusalReason
+  /** Seconds. */
+  readonly retryAfter: number | undefined
+
+  constructor(reason: RefusalReason, message: string, options: ErrorOptions & { readonly retryAfter?: number } = {}) {
+    super(message, options)
+    this.reason = reason
+    this.retryAfter = options.retryAfter
+  }
+}
+
 const statuses = {
   method: [405, 'UNIMPLEMENTED'],
   'content-type': [415, 'INVALID_ARGUMENT'],
@@ -20,31 +48,3 @@ const statuses = {
   failed: [503, 'UNAVAILABLE'],
   closed: [503, 'UNAVAILABLE'],
 } as const satisfies Readonly<Record<string, readonly [code: number, name: string]>>
-
-/** Why a delivery was not taken. */
-export type RefusalReason = keyof typeof statuses
-
-/** Written for the sender: it names no secret, and nothing of what happens here. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal'
-  readonly reason: RefusalReason
-  /** Seconds. */
-  readonly retryAfter: number | undefined
-
-  constructor(reason: RefusalReason, message: string, options: ErrorOptions & { readonly retryAfter?: number } = {}) {
-    super(message, options)
-    this.reason = reason
-    this.retryAfter = options.retryAfter
-  }
-}
-
-/** In the form that A2A 1.0 gives to errors over HTTP (§11.6). */
-export function answerRefusal({ reason, message, retryAfter }: Refusal): Outgoing {
-  const [code, status] = statuses[reason]
-  const headers: Record<string, string> = { 'content-type': 'application/json' }
-  if (code === 405) headers.allow = 'POST'
-  if (code === 401) headers['www-authenticate'] = 'Bearer'
-  const wait = retryAfter ?? (code === 429 || code === 503 ? 1 : undefined)
-  if (wait !== undefined) headers['retry-after'] = `${wait}`
-  return { status: code, headers, body: JSON.stringify({ error: { code, status, reason, message } }) }
-}

@@ -1,17 +1,7 @@
 import { toBase64Url } from '../../base/base64.ts'
 import { isEqual, sha256 } from '../../base/hash.ts'
 
-/** Makes tokens and knows its own again without keeping any, so that a restart or another replica knows them, too. */
-export interface Registrations {
-  newToken(): Promise<string>
-  /** Whose it is; undefined if it is none. Takes the same time wherever it is wrong. */
-  recognise(token: string): Promise<Recognised | undefined>
-}
-
-export interface Recognised {
-  /** Undefined for tokens that were handed in. */
-  readonly registration?: string
-}
+const encoder = new TextEncoder()
 
 export interface RegistrationsOptions {
   /** Of all replicas, at least 32 bytes. By default a random one of this process: tokens end with it. */
@@ -20,7 +10,17 @@ export interface RegistrationsOptions {
   readonly tokens?: readonly string[]
 }
 
-const encoder = new TextEncoder()
+export interface Recognised {
+  /** Undefined for tokens that were handed in. */
+  readonly registration?: string
+}
+
+/** Makes tokens and knows its own again without keeping any, so that a restart or another replica knows them, too. */
+export interface Registrations {
+  newToken(): Promise<string>
+  /** Whose it is; undefined if it is none. Takes the same time wherever it is wrong. */
+  recognise(token: string): Promise<Recognised | undefined>
+}
 
 export function createRegistrations({ secret, tokens = [] }: RegistrationsOptions): Registrations {
   const bytes = secretBytes(secret)

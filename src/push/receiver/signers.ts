@@ -40,8 +40,14 @@ export function keyProblem(error: unknown): Refusal | undefined {
   return undefined
 }
 
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
+export interface ProofOptions {
+  readonly signers: readonly KnownSigner[]
+  /** The address of the receiver, as senders know it, without a query. */
+  readonly url: string
+  /** Seconds. */
+  readonly maxAge: number
+  readonly clockSkew: number
+  readonly now: () => number
 }
 
 /** That a signer has sent this very body here, just now. */
@@ -51,16 +57,6 @@ export interface Proof {
   /** Milliseconds since 1970. */
   readonly signedAt: number
   readonly deliveryId?: string
-}
-
-export interface ProofOptions {
-  readonly signers: readonly KnownSigner[]
-  /** The address of the receiver, as senders know it, without a query. */
-  readonly url: string
-  /** Seconds. */
-  readonly maxAge: number
-  readonly clockSkew: number
-  readonly now: () => number
 }
 
 /** Undefined if the delivery bears no signature. Of one that bears two, both must be valid. */
@@ -78,11 +74,6 @@ export async function proofOf(incoming: Incoming, body: Uint8Array, options: Pro
   return byToken ?? byMessage
 }
 
-/** Other tokens are no signatures. */
-function jwtIn(token: string | undefined): string | undefined {
-  return token !== undefined && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? token : undefined
-}
-
 /** By the header that A2A has for it, or as the credentials of the config. Undefined if there is none that is ours. */
 export async function registrationOf(incoming: Incoming, registrations: Registrations) {
   const token = incoming.header(pushHeaders.token)
@@ -92,6 +83,15 @@ export async function registrationOf(incoming: Incoming, registrations: Registra
     throw new Refusal('token', `The ${pushHeaders.token} is none that was given out here.`)
   }
   return found
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+/** Other tokens are no signatures. */
+function jwtIn(token: string | undefined): string | undefined {
+  return token !== undefined && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? token : undefined
 }
 
 function bearerOf(incoming: Incoming): string | undefined {

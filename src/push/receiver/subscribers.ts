@@ -1,8 +1,10 @@
 import type { PushDelivery } from './ordering.ts'
 import { Refusal } from './refusal.ts'
 
+const over = { done: true, value: undefined } as const
+
 /** Brings deliveries to those who iterate over them. */
-export interface HandOver {
+export interface Subscribers {
   /** Resolves when somebody has taken it; rejects if nobody has in time. */
   give(delivery: PushDelivery, signal: AbortSignal): Promise<void>
   /** Each delivery goes to one of those who iterate. */
@@ -10,17 +12,7 @@ export interface HandOver {
   close(): void
 }
 
-interface Offer {
-  readonly delivery: PushDelivery
-  take(): void
-  fail(refusal: Refusal): void
-}
-
-type Taker = (result: IteratorResult<PushDelivery, undefined>) => void
-
-const over = { done: true, value: undefined } as const
-
-export function createHandOver(takeWithin: number): HandOver {
+export function createSubscribers(takeWithin: number): Subscribers {
   const offers = new Set<Offer>()
   const takers = new Set<Taker>()
   let isClosed = false
@@ -95,6 +87,14 @@ export function createHandOver(takeWithin: number): HandOver {
     },
   }
 }
+
+interface Offer {
+  readonly delivery: PushDelivery
+  take(): void
+  fail(refusal: Refusal): void
+}
+
+type Taker = (result: IteratorResult<PushDelivery, undefined>) => void
 
 function closing(): Refusal {
   return new Refusal('closed', 'This receiver is closing.')

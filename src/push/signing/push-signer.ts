@@ -4,25 +4,6 @@ import { toHex } from '../../base/hash.ts'
 import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
 import { digest, httpSignature, type Signing } from './http-signature.ts'
 
-/** What of the head of a delivery a token says, too, so that nobody changes it on the way. */
-const claimHeaders = {
-  taskId: pushHeaders.taskId,
-  generation: pushHeaders.generation,
-  previousGeneration: pushHeaders.previous,
-  attempt: pushHeaders.attempt,
-} as const
-
-type Claims = Readonly<Partial<Record<keyof typeof claimHeaders, string>>>
-
-function signedClaims(header: (name: string) => string | undefined): Claims {
-  const claims: Record<string, string> = {}
-  for (const [claim, name] of Object.entries(claimHeaders)) {
-    const value = header(name)
-    if (value !== undefined) claims[claim] = value
-  }
-  return claims
-}
-
 /** The first header that says something else than the token, if there is one. */
 export function contradiction(
   claims: Readonly<Record<string, unknown>>,
@@ -70,6 +51,20 @@ export function pushSigner(options: PushSignerOptions): SignPush<string | Uint8A
   }
 }
 
+/** What of the head of a delivery a token says, too, so that nobody changes it on the way. */
+const claimHeaders = {
+  taskId: pushHeaders.taskId,
+  generation: pushHeaders.generation,
+  previousGeneration: pushHeaders.previous,
+  attempt: pushHeaders.attempt,
+} as const
+
+function withoutFragment(url: string): string {
+  const parsed = new URL(url)
+  parsed.hash = ''
+  return parsed.href
+}
+
 /** In `Authorization`, where A2A has it, unless the config has credentials of its own for that. */
 async function jwt(
   { url, body }: PushRequest<Uint8Array>,
@@ -93,8 +88,13 @@ async function jwt(
     : { [pushHeaders.authorization]: `Bearer ${token}` }
 }
 
-function withoutFragment(url: string): string {
-  const parsed = new URL(url)
-  parsed.hash = ''
-  return parsed.href
+function signedClaims(header: (name: string) => string | undefined): Claims {
+  const claims: Record<string, string> = {}
+  for (const [claim, name] of Object.entries(claimHeaders)) {
+    const value = header(name)
+    if (value !== undefined) claims[claim] = value
+  }
+  return claims
 }
+
+type Claims = Readonly<Partial<Record<keyof typeof claimHeaders, string>>>

@@ -5,6 +5,16 @@ import type { RegistryFetch } from '../options.ts'
 import type { RefusedEntry } from './read-catalog.ts'
 import { type CatalogFinding, type CatalogLimits, walkCatalogs } from './walk-catalogs.ts'
 
+const atOnce = 8
+
+export interface ReadInOptions {
+  readonly agents: A2AAgents
+  readonly fetch: RegistryFetch
+  readonly limits: CatalogLimits
+  /** The tag of the catalog as it is known. */
+  readonly etag?: string
+}
+
 /** What became of a catalog. */
 export interface CatalogReport {
   /** The addresses of all that were read. */
@@ -26,16 +36,6 @@ export interface CatalogReading extends Omit<CatalogReport, 'removed'> {
   /** The ids of those whose cards lie in it. */
   readonly inline: readonly string[]
 }
-
-export interface ReadInOptions {
-  readonly agents: A2AAgents
-  readonly fetch: RegistryFetch
-  readonly limits: CatalogLimits
-  /** The tag of the catalog as it is known. */
-  readonly etag?: string
-}
-
-const atOnce = 8
 
 /** Reads a catalog in, with those that are in it. Throws `A2AError` if the first one cannot be read. */
 export async function readInCatalog(

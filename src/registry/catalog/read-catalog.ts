@@ -1,39 +1,9 @@
 import type { JsonObject } from '../../base/json.ts'
 import { isObject } from '../conformance.ts'
 
-/** By semantic versioning: above 0 if the first is newer. What is no version is older than any. */
-export function compareVersions(one: string, other: string): number {
-  const [left, right] = [parse(one), parse(other)]
-  if (!left || !right) return Number(Boolean(left)) - Number(Boolean(right))
-  for (const at of [0, 1, 2] as const) {
-    const difference = left.numbers[at] - right.numbers[at]
-    if (difference !== 0) return difference
-  }
-  if (left.before === right.before) return 0
-  // What comes before a release is older than it.
-  if (left.before === '' || right.before === '') return left.before === '' ? 1 : -1
-  return comparePrereleases(left.before.split('.'), right.before.split('.'))
-}
+export const catalogType = 'application/ai-catalog+json'
 
-function comparePrereleases(one: readonly string[], other: readonly string[]): number {
-  for (const [at, left] of one.entries()) {
-    const right = other[at]
-    if (right === undefined) return 1
-    if (left === right) continue
-    const [isNumber, isOtherNumber] = [/^\d+$/.test(left), /^\d+$/.test(right)]
-    if (isNumber && isOtherNumber) return Number(left) - Number(right)
-    if (isNumber !== isOtherNumber) return isNumber ? -1 : 1
-    return left < right ? -1 : 1
-  }
-  return one.length - other.length
-}
-
-function parse(version: string) {
-  const match = /^v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]{1,100}))?(?:\+.*)?$/.exec(version)
-  if (!match) return undefined
-  const [, major, minor, patch, before = ''] = match
-  return { numbers: [Number(major), Number(minor), Number(patch)] as const, before }
-}
+export const cardType = 'application/a2a-agent-card+json'
 
 /** One thing that a catalog lists. */
 export interface CatalogEntry {
@@ -54,9 +24,6 @@ export interface Catalog {
   readonly entries: readonly CatalogEntry[]
   readonly refused: readonly RefusedEntry[]
 }
-
-export const catalogType = 'application/ai-catalog+json'
-export const cardType = 'application/a2a-agent-card+json'
 
 /** Reads what it can: an entry that is wrong is refused, the others are taken. Throws if it is no catalog. */
 export function readCatalog(document: unknown, base: string, maxEntries: number): Catalog {
@@ -91,6 +58,40 @@ export function readCatalog(document: unknown, base: string, maxEntries: number)
   return { entries: [...newest.values()], refused }
 }
 
+/** By semantic versioning: above 0 if the first is newer. What is no version is older than any. */
+export function compareVersions(one: string, other: string): number {
+  const [left, right] = [parse(one), parse(other)]
+  if (!left || !right) return Number(Boolean(left)) - Number(Boolean(right))
+  for (const at of [0, 1, 2] as const) {
+    const difference = left.numbers[at] - right.numbers[at]
+    if (difference !== 0) return difference
+  }
+  if (left.before === right.before) return 0
+  // What comes before a release is older than it.
+  if (left.before === '' || right.before === '') return left.before === '' ? 1 : -1
+  return comparePrereleases(left.before.split('.'), right.before.split('.'))
+}
+
+function parse(version: string) {
+  const match = /^v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]{1,100}))?(?:\+.*)?$/.exec(version)
+  if (!match) return undefined
+  const [, major, minor, patch, before = ''] = match
+  return { numbers: [Number(major), Number(minor), Number(patch)] as const, before }
+}
+
+function comparePrereleases(one: readonly string[], other: readonly string[]): number {
+  for (const [at, left] of one.entries()) {
+    const right = other[at]
+    if (right === undefined) return 1
+    if (left === right) continue
+    const [isNumber, isOtherNumber] = [/^\d+$/.test(left), /^\d+$/.test(right)]
+    if (isNumber && isOtherNumber) return Number(left) - Number(right)
+    if (isNumber !== isOtherNumber) return isNumber ? -1 : 1
+    return left < right ? -1 : 1
+  }
+  return one.length - other.length
+}
+
 /** What is wrong, if it is a text. */
 function readEntry(given: unknown, base: string): CatalogEntry | string {
   if (!isObject(given)) return 'expected an object'
@@ -123,11 +124,11 @@ function artifactOf(url: unknown, data: unknown, base: string): CatalogEntry['ar
   return /^https?:$/.test(address.protocol) ? { url: address.href } : 'url: expected an address by http or https'
 }
 
+function nameOf(given: unknown, at: number): string {
+  return isObject(given) && typeof given.identifier === 'string' ? given.identifier.slice(0, 200) : `entries[${at}]`
+}
+
 function isNewer(one: CatalogEntry, other: CatalogEntry): boolean {
   const byVersion = compareVersions(one.version ?? '', other.version ?? '')
   return byVersion !== 0 ? byVersion > 0 : Date.parse(one.updatedAt ?? '') > Date.parse(other.updatedAt ?? '')
-}
-
-function nameOf(given: unknown, at: number): string {
-  return isObject(given) && typeof given.identifier === 'string' ? given.identifier.slice(0, 200) : `entries[${at}]`
 }

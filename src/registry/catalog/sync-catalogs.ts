@@ -8,17 +8,7 @@ import type { RegistryFetch } from '../options.ts'
 import { type CatalogReading, type CatalogReport, catalogAddress, readInCatalog } from './import-catalog.ts'
 import type { CatalogOptions } from './walk-catalogs.ts'
 
-/** Catalogs of others, which are read again when their caching headers say so. */
-export interface KeptCatalogs {
-  /** Throws `A2AError` if it cannot be read, or somebody has too many of them. */
-  add(url: string | URL, adding?: AddOptions): Promise<CatalogReport>
-  /** No longer reads it, and removes those whose cards lie in it. Answers whether it was kept. */
-  forget(url: string | URL): Promise<boolean>
-  /** Reads those that are due, one after the other; nothing while another replica does. */
-  readDue(): Promise<void>
-  /** Resolves when what is being read has been. */
-  stop(): Promise<void>
-}
+const [minute, hour] = [60_000, 3_600_000]
 
 export interface KeptCatalogsOptions {
   readonly entries: EntryStore
@@ -32,9 +22,17 @@ export interface KeptCatalogsOptions {
   readonly options?: CatalogOptions
 }
 
-const [minute, hour] = [60_000, 3_600_000]
-/** Longer than any catalog within its limits takes. */
-const leaseTtl = 15 * minute
+/** Catalogs of others, which are read again when their caching headers say so. */
+export interface KeptCatalogs {
+  /** Throws `A2AError` if it cannot be read, or somebody has too many of them. */
+  add(url: string | URL, adding?: AddOptions): Promise<CatalogReport>
+  /** No longer reads it, and removes those whose cards lie in it. Answers whether it was kept. */
+  forget(url: string | URL): Promise<boolean>
+  /** Reads those that are due, one after the other; nothing while another replica does. */
+  readDue(): Promise<void>
+  /** Resolves when what is being read has been. */
+  stop(): Promise<void>
+}
 
 export function createKeptCatalogs(settings: KeptCatalogsOptions): KeptCatalogs {
   const { entries, agents, fetch, clock, logger, ages, removeAfter, options = {} } = settings
@@ -157,3 +155,6 @@ export function createKeptCatalogs(settings: KeptCatalogsOptions): KeptCatalogs 
     return { ...report, removed: [] }
   }
 }
+
+/** Longer than any catalog within its limits takes. */
+const leaseTtl = 15 * minute

@@ -19,11 +19,6 @@ export interface CatalogLimits {
   readonly timeout?: number
 }
 
-export interface CatalogOptions extends CatalogLimits {
-  /** Catalogs of one owner that are read again. 100 unless it is given; 0 reads every catalog once. */
-  readonly maxKept?: number
-}
-
 /** A card that a catalog, or one in it, lists; or what was refused. */
 export type CatalogFinding =
   | { readonly type: 'card'; readonly identifier: string; readonly url: string }
@@ -35,15 +30,6 @@ export type CatalogFinding =
   | { readonly type: 'catalog'; readonly url: string; readonly headers?: Headers }
   /** The first one is still the one with the tag that is known. */
   | { readonly type: 'unchanged'; readonly url: string; readonly headers: Headers }
-
-interface Place {
-  /** From where it came, to which addresses in it are relative. */
-  readonly url: string
-  readonly identifier: string
-  readonly depth: number
-  /** Is it here already? */
-  readonly data?: JsonObject
-}
 
 /** Walks a catalog and those in it, each once, within limits. Throws only if the first one cannot be read. */
 export async function* walkCatalogs(
@@ -103,10 +89,18 @@ export async function* walkCatalogs(
   }
 }
 
-interface LoadOptions {
-  readonly maxBytes: number
-  readonly timeout: number
-  readonly etag: string | undefined
+export interface CatalogOptions extends CatalogLimits {
+  /** Catalogs of one owner that are read again. 100 unless it is given; 0 reads every catalog once. */
+  readonly maxKept?: number
+}
+
+interface Place {
+  /** From where it came, to which addresses in it are relative. */
+  readonly url: string
+  readonly identifier: string
+  readonly depth: number
+  /** Is it here already? */
+  readonly data?: JsonObject
 }
 
 /** Without a document if it is still the one of that tag. */
@@ -135,4 +129,10 @@ async function load(
   } finally {
     release()
   }
+}
+
+interface LoadOptions {
+  readonly maxBytes: number
+  readonly timeout: number
+  readonly etag: string | undefined
 }

@@ -1,6 +1,10 @@
 import type { A2AEntry, EntryStore } from '../entry.ts'
 import { cardType } from './read-catalog.ts'
 
+const atOnce = 200
+
+const maxTags = 20
+
 /** Who publishes a catalog. */
 export interface CatalogHost {
   readonly displayName: string
@@ -8,9 +12,6 @@ export interface CatalogHost {
   readonly documentationUrl?: string
   readonly logoUrl?: string
 }
-
-const atOnce = 200
-const maxTags = 20
 
 /** The agents of a registry as a catalog, page by page, so that it may have any size. Peers of the mesh have no cards that others could read. */
 export async function* catalogText(entries: EntryStore, host: CatalogHost | undefined): AsyncGenerator<string> {

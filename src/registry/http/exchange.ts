@@ -16,40 +16,13 @@ import type { SearchQuery } from '../search.ts'
 import { jsonAnswer, problem, refusal, taggedAnswer } from './answers.ts'
 import { createChangeStream } from './change-stream.ts'
 
+const maxBody = 2 ** 14
+
 /**
  * Who may add agents, and remove their own. `local`: whoever calls this machine by a name of its own, and through no
  * proxy; only for servers that listen on a loopback address. `none`: everybody.
  */
 export type RegistryAuth = AuthOptions | 'none' | 'local'
-
-/** By whom a change is made. Throws `A2AError`. */
-export type Admit = (incoming: Incoming) => Promise<string>
-
-function createAdmission(choice: RegistryAuth | undefined, logger: Logger): Admit {
-  const everybody = ownerOf(anonymous)
-  if (choice === undefined) {
-    return async () => {
-      throw new A2AError('forbidden', 'This registry takes no changes by HTTP: its operator has not said from whom.')
-    }
-  }
-  if (choice === 'none') return async () => everybody
-  if (choice === 'local') {
-    return async (incoming) => {
-      if (isLocal(incoming)) return everybody
-      throw new A2AError('forbidden', 'This registry takes changes only from this machine.')
-    }
-  }
-  const auth = createAuth(choice, { realm: 'registry', logger })
-  return async (incoming) => ownerOf(await auth.principalOf(incoming))
-}
-
-/** A page of another origin may have this machine asked by a name that leads here; then it is the name that tells. */
-function isLocal({ header }: Incoming): boolean {
-  const host = header('host') ?? ''
-  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'].some((name) => header(name) !== undefined)
-  const url = `http://${host}`
-  return !isForwarded && URL.canParse(url) && isLoopback(new URL(url).hostname)
-}
 
 export interface RegistryExchangeOptions {
   /** Who may add agents and remove their own. Nobody unless it is given; everybody may read. */
@@ -66,8 +39,6 @@ export interface RegistryExchangeOptions {
   readonly heartbeat?: number
   readonly logger?: Logger
 }
-
-const maxBody = 2 ** 14
 
 /**
  * A registry over HTTP: `/agents`, `/agents/<id>`, `/catalogs`, `/changes`, `/.well-known/ai-catalog.json`, and `/mesh`
@@ -187,11 +158,48 @@ export function createRegistryExchange(registry: Registry, options: RegistryExch
   }
 }
 
-async function on(method: string, routes: Readonly<Record<string, () => Promise<Outgoing>>>): Promise<Outgoing> {
-  const handle = Object.hasOwn(routes, method) ? routes[method] : undefined
-  if (handle) return await handle()
-  const allow = Object.keys(routes).join(', ')
-  return problem(405, `Expected ${allow}, got ${method.slice(0, 20)}.`, { allow })
+/** By whom a change is made. Throws `A2AError`. */
+export type Admit = (incoming: Incoming) => Promise<string>
+
+function createAdmission(choice: RegistryAuth | undefined, logger: Logger): Admit {
+  const everybody = ownerOf(anonymous)
+  if (choice === undefined) {
+    return async () => {
+      throw new A2AError('forbidden', 'This registry takes no changes by HTTP: its operator has not said from whom.')
+    }
+  }
+  if (choice === 'none') return async () => everybody
+  if (choice === 'local') {
+    return async (incoming) => {
+      if (isLocal(incoming)) return everybody
+      throw new A2AError('forbidden', 'This registry takes changes only from this machine.')
+    }
+  }
+  const auth = createAuth(choice, { realm: 'registry', logger })
+  return async (incoming) => ownerOf(await auth.principalOf(incoming))
+}
+
+/** A page of another origin may have this machine asked by a name that leads here; then it is the name that tells. */
+function isLocal({ header }: Incoming): boolean {
+  const host = header('host') ?? ''
+  const isForwarded = ['forwarded', 'x-forwarded-for', 'x-forwarded-host'].some((name) => header(name) !== undefined)
+  const url = `http://${host}`
+  return !isForwarded && URL.canParse(url) && isLoopback(new URL(url).hostname)
+}
+
+function queryOf(parameters: URLSearchParams): SearchQuery {
+  const known = ['skill', 'tag', 'capability', 'text', 'kind', 'status', 'limit', 'cursor']
+  const unknown = [...parameters.keys()].find((name) => !known.includes(name))
+  if (unknown !== undefined) {
+    throw new A2AError('invalid-params', `${unknown.slice(0, 50)} is none of ${known.join(', ')}.`)
+  }
+  const lists = ['skill', 'tag', 'capability'].map((name) => [name, parameters.getAll(name)])
+  const words = ['text', 'kind', 'status', 'cursor'].flatMap((name) =>
+    parameters.has(name) ? [[name, parameters.get(name)]] : [],
+  )
+  const limit = parameters.get('limit')
+  const count = limit === null ? {} : { limit: /^\d+$/.test(limit) ? Number(limit) : Number.NaN }
+  return { ...Object.fromEntries([...lists, ...words]), ...count }
 }
 
 /** Throws `A2AError`. */
@@ -212,25 +220,17 @@ async function urlIn(incoming: Incoming): Promise<string> {
   return body.url
 }
 
-function queryOf(parameters: URLSearchParams): SearchQuery {
-  const known = ['skill', 'tag', 'capability', 'text', 'kind', 'status', 'limit', 'cursor']
-  const unknown = [...parameters.keys()].find((name) => !known.includes(name))
-  if (unknown !== undefined) {
-    throw new A2AError('invalid-params', `${unknown.slice(0, 50)} is none of ${known.join(', ')}.`)
-  }
-  const lists = ['skill', 'tag', 'capability'].map((name) => [name, parameters.getAll(name)])
-  const words = ['text', 'kind', 'status', 'cursor'].flatMap((name) =>
-    parameters.has(name) ? [[name, parameters.get(name)]] : [],
-  )
-  const limit = parameters.get('limit')
-  const count = limit === null ? {} : { limit: /^\d+$/.test(limit) ? Number(limit) : Number.NaN }
-  return { ...Object.fromEntries([...lists, ...words]), ...count }
-}
-
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
     return text
   }
+}
+
+async function on(method: string, routes: Readonly<Record<string, () => Promise<Outgoing>>>): Promise<Outgoing> {
+  const handle = Object.hasOwn(routes, method) ? routes[method] : undefined
+  if (handle) return await handle()
+  const allow = Object.keys(routes).join(', ')
+  return problem(405, `Expected ${allow}, got ${method.slice(0, 20)}.`, { allow })
 }

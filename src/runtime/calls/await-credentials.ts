@@ -1,24 +1,24 @@
 import { linkSignals } from '../../base/abort.ts'
 import type { MessageEvent } from '../../protocol/events.ts'
-import { type Scene, stepIn } from '../turns/turn-scope.ts'
-import { type Brake, orHalted } from './call-abort.ts'
+import { runStep, type TurnScope } from '../turns/turn-scope.ts'
+import { type CallAbort, orHalted } from './call-abort.ts'
 import type { Progress } from './progress.ts'
 import type { Relay } from './questions.ts'
-import type { Contact } from './remote-task.ts'
-import type { Asked, Link } from './results.ts'
-
-export interface Waiting {
-  readonly name: string
-  readonly link: Link
-  readonly scene: Scene
-  readonly contact: Contact
-  readonly brake: Brake
-  readonly relay: Relay
-  readonly progress: Progress
-}
+import type { RemoteTask } from './remote-task.ts'
+import type { Asked, ChildTaskLink } from './results.ts'
 
 /** Milliseconds until a task that tells nothing more while it waits for credentials is looked at again. */
 const lookAgain = 5_000
+
+export interface Waiting {
+  readonly name: string
+  readonly link: ChildTaskLink
+  readonly scene: TurnScope
+  readonly contact: RemoteTask
+  readonly brake: CallAbort
+  readonly relay: Relay
+  readonly progress: Progress
+}
 
 /**
  * Passes on that the other agent needs credentials. They may come in a message to us, which is given; or to the other
@@ -28,7 +28,7 @@ export async function awaitCredentials(asked: Asked, waiting: Waiting): Promise<
   const { name, link, scene, relay } = waiting
   await scene.emit(relay.question(asked, link))
   let live: MessageEvent | undefined
-  const generation = await stepIn(scene, `${name}: credentials`, async () => {
+  const generation = await runStep(scene, `${name}: credentials`, async () => {
     scene.waits()
     const letter = await messageOrProgress(waiting)
     scene.goOn()

@@ -1,15 +1,5 @@
 import { type Clock, setAlarm } from '../../base/clock.ts'
 
-/** Why a call is given up. */
-export type Halt = 'stopped' | 'canceled' | 'timeout'
-
-export interface Brake {
-  readonly halt: Halt | undefined
-  readonly signal: AbortSignal
-  stop(why: Halt): void
-  release(): void
-}
-
 export interface BrakeOptions {
   /** Of the turn. */
   readonly turn: AbortSignal
@@ -18,13 +8,23 @@ export interface BrakeOptions {
   readonly clock: Clock
 }
 
+/** Why a call is given up. */
+export type AbortCause = 'stopped' | 'canceled' | 'timeout'
+
+export interface CallAbort {
+  readonly halt: AbortCause | undefined
+  readonly signal: AbortSignal
+  stop(why: AbortCause): void
+  release(): void
+}
+
 /** Gives a call up when its turn is stopped, when its caller says so, or when its time is over. */
-export function createBrake({ turn, signal, clock }: BrakeOptions): Brake & { until(deadline: number): void } {
+export function createCallAbort({ turn, signal, clock }: BrakeOptions): CallAbort & { until(deadline: number): void } {
   const controller = new AbortController()
-  let halt: Halt | undefined
+  let halt: AbortCause | undefined
   let unset = () => {}
 
-  function stop(why: Halt): void {
+  function stop(why: AbortCause): void {
     halt ??= why
     controller.abort(why)
   }
@@ -53,7 +53,7 @@ export function createBrake({ turn, signal, clock }: BrakeOptions): Brake & { un
 }
 
 /** What comes first; `halted` if the call is given up before. */
-export async function orHalted<T>({ signal }: Brake, work: Promise<T>): Promise<T | 'halted'> {
+export async function orHalted<T>({ signal }: CallAbort, work: Promise<T>): Promise<T | 'halted'> {
   if (signal.aborted) {
     // Nobody waits for it any more, nor for how it fails.
     work.catch(() => {})

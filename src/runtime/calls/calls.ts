@@ -1,28 +1,28 @@
 import {
   type AgentCall,
+  type AgentCalls,
   type CallAnswer,
   CallFailed,
-  type Calls,
+  type CallOutcome,
+  type CallSpec,
   type FanOutOptions,
-  type PlannedCall,
-  type Settled,
 } from '../../agent/call-agent.ts'
 import { toParts } from '../../agent/turn-output.ts'
 import { refusal } from '../../protocol/extensions/lineage.ts'
 import { observe } from '../../protocol/telemetry.ts'
-import { type Scene, stepIn } from '../turns/turn-scope.ts'
+import { runStep, type TurnScope } from '../turns/turn-scope.ts'
 import { nameOf, type Plan } from './options.ts'
 import { createProgress } from './progress.ts'
 import { createQuestionQueue } from './questions.ts'
 import { failureOf } from './results.ts'
-import { conduct } from './run-call.ts'
+import { runCall } from './run-call.ts'
 
-export interface TurnCalls extends Calls {
+export interface TurnCalls extends AgentCalls {
   /** The turn is over: what it has not waited for is given up. */
   close(): void
 }
 
-export function createCalls(scene: Scene): TurnCalls {
+export function createCalls(scene: TurnScope): TurnCalls {
   const { telemetry, calls } = scene.settings
   const { self } = calls
   const { lineage, task } = scene
@@ -33,7 +33,7 @@ export function createCalls(scene: Scene): TurnCalls {
   let races = 0
   let left = lineage.budget
 
-  function planOf([target, message, options = {}]: PlannedCall, share?: number): Plan {
+  function planOf([target, message, options = {}]: CallSpec, share?: number): Plan {
     const targetName = nameOf(target)
     const number = ++begun
     const { name = `call ${number} ${targetName}` } = options
@@ -67,7 +67,7 @@ export function createCalls(scene: Scene): TurnCalls {
     const answer = (async () => {
       try {
         const given = await observe(telemetry, activityOf(plan), scene.trace, (span) =>
-          conduct(plan, { scene, questions, progress, over: over.signal, span }),
+          runCall(plan, { scene, questions, progress, over: over.signal, span }),
         )
         progress.end()
         return given
@@ -86,7 +86,7 @@ export function createCalls(scene: Scene): TurnCalls {
     return left === undefined || count === 0 ? undefined : Math.max(0, Math.floor((left - count) / count))
   }
 
-  function settledOf(plan: Plan, answer: Promise<CallAnswer>): Promise<Settled> {
+  function settledOf(plan: Plan, answer: Promise<CallAnswer>): Promise<CallOutcome> {
     return answer.then(
       (given) => ({ ok: true, answer: given }),
       (error) => {
@@ -115,7 +115,7 @@ export function createCalls(scene: Scene): TurnCalls {
     async callAll(calls, options = {}) {
       const share = shareOf(calls.length)
       const plans = calls.map((each) => planOf(each, share))
-      const all: Settled[] = []
+      const all: CallOutcome[] = []
       await fanOut(plans, options, (settled, at) => {
         all[at] = settled
       })
@@ -127,7 +127,7 @@ export function createCalls(scene: Scene): TurnCalls {
       const race = `first ${++races}`
       const won = new AbortController()
       const plans = calls.map((each) => withSignal(planOf(each, share), won.signal))
-      const settled: Settled[] = []
+      const settled: CallOutcome[] = []
       const waiters = calls.map(() => Promise.withResolvers<void>())
       const winner = new Promise<number>((resolve, reject) => {
         fanOut(plans, options, (each, at) => {
@@ -138,7 +138,7 @@ export function createCalls(scene: Scene): TurnCalls {
       })
       winner.catch(() => {})
       // Which one was the first is stored: a turn that is resumed has the same answer.
-      const at = await stepIn(scene, race, () => winner)
+      const at = await runStep(scene, race, () => winner)
       if (at < 0) throw allFailed(settled)
       await waiters[at]?.promise
       won.abort('somebody else was faster')
@@ -150,7 +150,12 @@ export function createCalls(scene: Scene): TurnCalls {
   }
 }
 
-type OnEach = (settled: Settled, at: number) => void
+function outOfBudget(): Error {
+  const advice = 'Answer with what you have instead of asking others.'
+  return refusal('out-of-budget', `No more calls may be made for this: its budget is used up. ${advice}`)
+}
+
+type OnEach = (settled: CallOutcome, at: number) => void
 
 function withSignal(plan: Plan, signal: AbortSignal): Plan {
   const { options } = plan
@@ -158,12 +163,7 @@ function withSignal(plan: Plan, signal: AbortSignal): Plan {
   return { ...plan, options: { ...options, signal: both } }
 }
 
-function outOfBudget(): Error {
-  const advice = 'Answer with what you have instead of asking others.'
-  return refusal('out-of-budget', `No more calls may be made for this: its budget is used up. ${advice}`)
-}
-
-function allFailed(settled: readonly Settled[]): CallFailed {
+function allFailed(settled: readonly CallOutcome[]): CallFailed {
   const failures = settled.flatMap((each) => (each.ok ? [] : [each.error.message]))
   const agent = settled.map((each) => (each.ok ? each.answer.agent : each.error.agent)).join(', ')
   return new CallFailed({ agent, message: `Nobody answered. ${failures.join(' ')}` })

@@ -1,12 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { callOf, gate, quiet, send, taskOf, until } from '../../../test/support/house.ts'
 import { begin, hang, processes, textIn } from '../../../test/support/mortal-processes.ts'
-import { type Agent, agent, type Run } from '../../agent/agent.ts'
+import { type Agent, type AgentFunction, agent } from '../../agent/agent.ts'
 import { type Client, connect } from '../../entries/client.ts'
 import { createHandler } from '../../server/handler.ts'
 
 /** Another agent, which outlives the process that asks it. */
-async function other(name: string, run: Run): Promise<Client> {
+async function other(name: string, run: AgentFunction): Promise<Client> {
   const made: Agent = agent({ name }, run)
   const handler = createHandler(made, { logger: quiet, cancelGrace: 20, auth: { anonymous: { listAll: true } } })
   onTestFinished(() => handler.drain(0))
@@ -25,7 +25,7 @@ it('goes on with the same task of the other agent after a restart', async () => 
     await finish.promise
     await turn.artifact('text').close('A text')
   })
-  const code: Run = async (turn) => {
+  const code: AgentFunction = async (turn) => {
     const { text } = await turn.call(writer, 'write')
     return `${text} in attempt ${turn.attempt}`
   }
@@ -51,7 +51,7 @@ it('begins no second task when it dies before it knows the first one', async () 
     await turn.status('working', 'Writing')
     return 'A text'
   })
-  const code: Run = async (turn) => (await turn.call(writer, 'write')).text
+  const code: AgentFunction = async (turn) => (await turn.call(writer, 'write')).text
   const first = start(code)
   kill = first.kill
   const id = await begin(first)
@@ -72,7 +72,7 @@ it('waits for answers to two agents across restarts, and gives each its own', as
       return `${name} has ${one.text} and ${two.text}`
     })
   const agents = [await asking('Ann'), await asking('Bob')]
-  const code: Run = async (turn) => {
+  const code: AgentFunction = async (turn) => {
     const answers = await Promise.all(agents.map((each) => turn.call(each, 'go')))
     return answers.map(({ text }) => text).join(', ')
   }
@@ -104,7 +104,7 @@ it('has the same winner again after a restart, and the losers are canceled', asy
     canceled.push('slow')
   })
   const code =
-    (after: () => unknown): Run =>
+    (after: () => unknown): AgentFunction =>
     async (turn) => {
       const { text } = await turn.callFirst([
         [slow, 'go'],
@@ -136,7 +136,7 @@ it('cancels what it has asked for also when it is canceled while nobody is at wo
     turn.signal.addEventListener('abort', () => states.push('aborted'))
     return (await turn.ask('Which?')).text
   })
-  const code: Run = async (turn) => (await turn.call(asking, 'go')).text
+  const code: AgentFunction = async (turn) => (await turn.call(asking, 'go')).text
   const first = start(code)
   const task = taskOf(await send(first.service, 'go'))
   expect(task.status.state).toBe('input-required')
@@ -158,7 +158,7 @@ it('cancels it, too, when its process dies before it could', async () => {
     await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
     aborted.resolve()
   })
-  const code: Run = async (turn) => (await turn.call(busy, 'go')).text
+  const code: AgentFunction = async (turn) => (await turn.call(busy, 'go')).text
   const first = start(code)
   const id = await begin(first)
   await working.promise

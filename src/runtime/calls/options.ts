@@ -1,19 +1,14 @@
 import type { Agent } from '../../agent/agent.ts'
-import type { CallOptions, CallTarget, Reach, ReachOptions } from '../../agent/call-agent.ts'
+import type { CallOptions, CallTarget, ReachOptions, ResolveAgent } from '../../agent/call-agent.ts'
 import { identityOf, type Lineage, type Self } from '../../protocol/extensions/lineage.ts'
 import type { Part } from '../../protocol/model.ts'
 
-/** The conversations with other agents: one for each of them in each context of ours and of one owner. */
-export interface Contexts {
-  get(place: ContextPlace): string | undefined
-  set(place: ContextPlace, contextId: string): void
-}
+const numbers = new WeakMap<object, number>()
 
-export interface ContextPlace {
-  readonly owner: string
-  readonly contextId: string
-  readonly callee: string
-}
+let last = 0
+
+/** Those that were used last. Whose is forgotten begins a new conversation. */
+const limit = 10_000
 
 /** Whom a target means, to tell conversations apart: agents in this process may have the same name. */
 export function keyOf(target: CallTarget, name: string): string {
@@ -21,39 +16,6 @@ export function keyOf(target: CallTarget, name: string): string {
   const number = numbers.get(target) ?? ++last
   numbers.set(target, number)
   return `${name} #${number}`
-}
-
-const numbers = new WeakMap<object, number>()
-let last = 0
-
-/** Those that were used last. Whose is forgotten begins a new conversation. */
-const limit = 10_000
-
-function createContexts(): Contexts {
-  const known = new Map<string, string>()
-  const textOf = ({ owner, contextId, callee }: ContextPlace) => JSON.stringify([owner, contextId, callee])
-  return {
-    get: (place) => known.get(textOf(place)),
-    set(place, contextId) {
-      const key = textOf(place)
-      known.delete(key)
-      known.set(key, contextId)
-      const [oldest] = known.keys()
-      if (known.size > limit && oldest !== undefined) known.delete(oldest)
-    },
-  }
-}
-
-/** How an agent asks other agents. */
-export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
-  /** How agents are found. As `connect` does by default. */
-  readonly reach?: Reach
-  /** How many agents may stand one behind the other, also for those who ask this one. 8 by default. */
-  readonly maxDepth?: number
-  /** By what this agent finds itself in a chain; by its name, description and provider otherwise. */
-  readonly identity?: string
-  /** Headers that go with a call. Those of the trace do so by themselves, unless they are given here. */
-  readonly headers?: (call: OutgoingCall) => Readonly<Record<string, string>> | undefined
 }
 
 export interface OutgoingCall {
@@ -64,8 +26,32 @@ export interface OutgoingCall {
   readonly agent: string
 }
 
+/** How an agent asks other agents. */
+export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
+  /** How agents are found. As `connect` does by default. */
+  readonly reach?: ResolveAgent
+  /** How many agents may stand one behind the other, also for those who ask this one. 8 by default. */
+  readonly maxDepth?: number
+  /** By what this agent finds itself in a chain; by its name, description and provider otherwise. */
+  readonly identity?: string
+  /** Headers that go with a call. Those of the trace do so by themselves, unless they are given here. */
+  readonly headers?: (call: OutgoingCall) => Readonly<Record<string, string>> | undefined
+}
+
+export interface ContextPlace {
+  readonly owner: string
+  readonly contextId: string
+  readonly callee: string
+}
+
+/** The conversations with other agents: one for each of them in each context of ours and of one owner. */
+export interface Contexts {
+  get(place: ContextPlace): string | undefined
+  set(place: ContextPlace, contextId: string): void
+}
+
 export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'headers'> {
-  readonly reach: Reach | undefined
+  readonly reach: ResolveAgent | undefined
   readonly self: Self
   readonly contexts: Contexts
 }
@@ -87,6 +73,14 @@ export function readCalls({ profile, reach }: Agent, options: CallsOptions = {})
   }
 }
 
+/** For the journal and for errors: without what may be a secret. */
+export function nameOf(target: CallTarget): string {
+  if (typeof target === 'string' || target instanceof URL) return bare(`${target}`)
+  if ('service' in target && 'card' in target) return cardName(target.card) ?? 'an agent'
+  if ('profile' in target && isObject(target.profile)) return cardName(target.profile) ?? 'an agent'
+  return cardName(target) ?? 'an agent'
+}
+
 /** A call as it was asked for, with what it may use. */
 export interface Plan {
   /** Names it in the journal. */
@@ -102,12 +96,19 @@ export interface Plan {
   readonly refusal?: Error
 }
 
-/** For the journal and for errors: without what may be a secret. */
-export function nameOf(target: CallTarget): string {
-  if (typeof target === 'string' || target instanceof URL) return bare(`${target}`)
-  if ('service' in target && 'card' in target) return cardName(target.card) ?? 'an agent'
-  if ('profile' in target && isObject(target.profile)) return cardName(target.profile) ?? 'an agent'
-  return cardName(target) ?? 'an agent'
+function createContexts(): Contexts {
+  const known = new Map<string, string>()
+  const textOf = ({ owner, contextId, callee }: ContextPlace) => JSON.stringify([owner, contextId, callee])
+  return {
+    get: (place) => known.get(textOf(place)),
+    set(place, contextId) {
+      const key = textOf(place)
+      known.delete(key)
+      known.set(key, contextId)
+      const [oldest] = known.keys()
+      if (known.size > limit && oldest !== undefined) known.delete(oldest)
+    },
+  }
 }
 
 function bare(address: string): string {

@@ -1,5 +1,7 @@
 import type { StreamEvent } from '../../protocol/events.ts'
 
+const maxWaiting = 256
+
 /** What happens in a call, for whoever iterates it. Nobody does: nothing is kept. */
 export interface Progress {
   /** To be awaited: a reader that is slow slows the call down. */
@@ -7,8 +9,6 @@ export interface Progress {
   end(failure?: unknown): void
   read(): AsyncGenerator<StreamEvent>
 }
-
-const maxWaiting = 256
 
 export function createProgress(): Progress {
   const waiting: StreamEvent[] = []

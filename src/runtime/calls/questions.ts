@@ -1,12 +1,12 @@
 import type { CallOptions } from '../../agent/call-agent.ts'
-import type { Mouth } from '../../agent/turn-output.ts'
+import type { EventSink } from '../../agent/turn-output.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { StatusEvent, StreamEvent } from '../../protocol/events.ts'
-import { clientTools, inputRequestIn, summedUp, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
+import { clientTools, collapse, inputRequestIn, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import type { Message, Part } from '../../protocol/model.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
-import type { Scene } from '../turns/turn-scope.ts'
-import { type Asked, type Link, relayed, relayedArtifact } from './results.ts'
+import type { TurnScope } from '../turns/turn-scope.ts'
+import { type Asked, type ChildTaskLink, forwardedStatus, relayedArtifact } from './results.ts'
 
 /**
  * One question at a time goes to the caller. Each has a number, given when it comes up and stored with it, so that a
@@ -48,19 +48,6 @@ export function createQuestionQueue(): QuestionQueue {
   }
 }
 
-/**
- * A request of another agent has an id that is its own in the task of that agent only. In ours it goes by that task's
- * id, too, so that two agents who ask are never mixed up, and the answer gets its own id back on its way down.
- */
-function withOurIds(question: Message, taskId: string): Message {
-  const request = inputRequestIn(question)
-  const ours = (id: Json | undefined) => (typeof id === 'string' ? `${taskId}/${id}` : id)
-  const parts = question.parts.map((part) => withId(part, toolUse, ours))
-  if (typeof request?.requestId !== 'string') return { ...question, parts }
-  const asked = { ...request, requestId: `${taskId}/${request.requestId}` }
-  return { ...question, parts, metadata: { ...question.metadata, [clientTools]: asked } }
-}
-
 export function withTheirIds(parts: readonly Part[], taskId: string): readonly Part[] {
   const prefix = `${taskId}/`
   const theirs = (id: Json | undefined) =>
@@ -68,30 +55,20 @@ export function withTheirIds(parts: readonly Part[], taskId: string): readonly P
   return parts.map((part) => withId(part, toolResult, theirs))
 }
 
-function withId(part: Part, mediaType: string, change: (id: Json | undefined) => Json | undefined): Part {
-  if (part.mediaType !== mediaType || !('data' in part) || !isObject(part.data)) return part
-  const toolUseId = change(part.data.toolUseId)
-  return toolUseId === undefined ? part : { ...part, data: { ...part.data, toolUseId } }
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Tells our caller what the other agent tells us. */
 export interface Relay {
-  (event: StreamEvent, link: Link, emit: Mouth['emit']): Promise<void>
+  (event: StreamEvent, link: ChildTaskLink, emit: EventSink['emit']): Promise<void>
   /** What it needs, as our own question. */
-  question(asked: Asked, link: Link): StatusEvent
+  question(asked: Asked, link: ChildTaskLink): StatusEvent
 }
 
 export function createRelay(
-  { voice, isAsking }: Pick<Scene, 'voice' | 'isAsking'>,
+  { voice, isAsking }: Pick<TurnScope, 'voice' | 'isAsking'>,
   kind: NonNullable<CallOptions['relay']>,
 ): Relay {
   let isKnown = false
 
-  async function relay(event: StreamEvent, link: Link, emit: Mouth['emit']): Promise<void> {
+  async function relay(event: StreamEvent, link: ChildTaskLink, emit: EventSink['emit']): Promise<void> {
     if (kind === 'none' || event.type === 'message') return
     if (event.type === 'artifact') {
       if (kind === 'all') await emit(relayedArtifact(event, link))
@@ -107,14 +84,39 @@ export function createRelay(
     if (isAsking()) return
     const parts = isNews ? message.parts : [{ text: `Asked ${link.agent}.` }]
     isKnown = true
-    await emit(relayed(voice, 'working', { link, parts, message: isNews ? message : undefined, childState: state }))
+    await emit(
+      forwardedStatus(voice, 'working', { link, parts, message: isNews ? message : undefined, childState: state }),
+    )
   }
 
   return Object.assign(relay, {
-    question({ asks, question }: Asked, link: Link): StatusEvent {
-      const message = question && withOurIds(summedUp(question), link.taskId)
+    question({ asks, question }: Asked, link: ChildTaskLink): StatusEvent {
+      const message = question && withOurIds(collapse(question), link.taskId)
       const parts = message?.parts ?? [{ text: `${link.agent} needs something to go on, and does not say what.` }]
-      return relayed(voice, asks, { link, parts, message })
+      return forwardedStatus(voice, asks, { link, parts, message })
     },
   })
+}
+
+function withId(part: Part, mediaType: string, change: (id: Json | undefined) => Json | undefined): Part {
+  if (part.mediaType !== mediaType || !('data' in part) || !isObject(part.data)) return part
+  const toolUseId = change(part.data.toolUseId)
+  return toolUseId === undefined ? part : { ...part, data: { ...part.data, toolUseId } }
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * A request of another agent has an id that is its own in the task of that agent only. In ours it goes by that task's
+ * id, too, so that two agents who ask are never mixed up, and the answer gets its own id back on its way down.
+ */
+function withOurIds(question: Message, taskId: string): Message {
+  const request = inputRequestIn(question)
+  const ours = (id: Json | undefined) => (typeof id === 'string' ? `${taskId}/${id}` : id)
+  const parts = question.parts.map((part) => withId(part, toolUse, ours))
+  if (typeof request?.requestId !== 'string') return { ...question, parts }
+  const asked = { ...request, requestId: `${taskId}/${request.requestId}` }
+  return { ...question, parts, metadata: { ...question.metadata, [clientTools]: asked } }
 }

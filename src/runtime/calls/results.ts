@@ -1,5 +1,5 @@
 import { type CallAnswer, CallFailed, type CallFailure } from '../../agent/call-agent.ts'
-import type { Voice } from '../../agent/turn-output.ts'
+import type { AgentEvents } from '../../agent/turn-output.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { ArtifactEvent, StatusEvent } from '../../protocol/events.ts'
@@ -8,15 +8,30 @@ import { type Message, type Part, type Task, type TaskState, textOf } from '../.
 import type { Journal } from '../recovery/journal.ts'
 import type { TurnSecrets } from '../secrets.ts'
 
+/** What the other agent says may be long, and goes into logs and prompts. */
+const longestText = 2_000
+
 /** A task of another agent, for our own caller. */
-export interface Link {
+export interface ChildTaskLink {
   readonly agent: string
   readonly taskId: string
   readonly contextId?: string | undefined
 }
 
+export interface ForwardedEvent {
+  readonly link: ChildTaskLink
+  readonly parts?: readonly Part[]
+  /** Of the other agent. */
+  readonly message?: Message | undefined
+  readonly childState?: TaskState
+}
+
 /** A status of ours that tells what the other agent says, and where. */
-export function relayed(voice: Voice, state: 'working' | 'input-required' | 'auth-required', told: Told): StatusEvent {
+export function forwardedStatus(
+  voice: AgentEvents,
+  state: 'working' | 'input-required' | 'auth-required',
+  told: ForwardedEvent,
+): StatusEvent {
   const { link, message, childState = state } = told
   const metadata = linked(link, childState, message?.metadata)
   const event = voice.status(state, told.parts)
@@ -32,16 +47,8 @@ export function relayed(voice: Voice, state: 'working' | 'input-required' | 'aut
   return { ...event, status: { ...event.status, message: said }, metadata }
 }
 
-export interface Told {
-  readonly link: Link
-  readonly parts?: readonly Part[]
-  /** Of the other agent. */
-  readonly message?: Message | undefined
-  readonly childState?: TaskState
-}
-
 /** An artifact of the other agent as one of ours. The same again replaces it. */
-export function relayedArtifact({ artifact, append, lastChunk }: ArtifactEvent, link: Link): ArtifactEvent {
+export function relayedArtifact({ artifact, append, lastChunk }: ArtifactEvent, link: ChildTaskLink): ArtifactEvent {
   const metadata = { ...artifact.metadata, ...linked(link, 'working', artifact.metadata) }
   const artifactId = `${link.taskId}-${artifact.artifactId}`
   return {
@@ -52,75 +59,12 @@ export function relayedArtifact({ artifact, append, lastChunk }: ArtifactEvent, 
   }
 }
 
-/** What stands behind the other agent's task stays behind it. */
-function linked({ agent, taskId, contextId }: Link, state: TaskState, theirs: JsonObject | undefined): JsonObject {
-  const children = childrenIn(theirs?.[lineageExtension])
-  const child: JsonObject = {
-    agent,
-    taskId,
-    ...(contextId !== undefined && { contextId }),
-    state,
-    ...(children.length > 0 && { children }),
-  }
-  return { [lineageExtension]: { children: [child] } }
-}
-
-function childrenIn(told: Json | undefined): readonly Json[] {
-  if (typeof told !== 'object' || told === null || !('children' in told)) return []
-  const { children } = told
-  return Array.isArray(children) ? children.slice(0, 64) : []
-}
-
-/** What the steps of a call give. All of it is stored in durable turns. */
-
-export interface Keys {
-  readonly messageId: string
-  readonly idempotencyKey: string
-  readonly contextId?: string
-  /** Milliseconds since 1970. */
-  readonly deadline?: number
-}
-
-export interface Failed {
-  readonly failed: CallFailure
-}
-
-export type Sent = Failed | { readonly agent: string; readonly message: Message } | { readonly link: Link }
-
-export type Followed = Failed | { readonly task: Task } | Asked
-
-export interface Asked {
-  readonly asks: 'input-required' | 'auth-required'
-  readonly question?: Message
-  /** Its place among the questions of the turn. */
-  readonly ticket: number
-}
-
-/** What the other agent says may be long, and goes into logs and prompts. */
-const longestText = 2_000
-
 export function failureOf(error: unknown, agent: string, secrets: TurnSecrets): CallFailure {
   const message = secrets.scrub(error instanceof Error ? error.message : String(error)).slice(0, longestText)
   if (!(error instanceof A2AError)) return { agent, message: `"${agent}" could not be asked: ${message}` }
   const { code, metadata } = error
   const reason = metadata.reason
   return { agent, message: `"${agent}" gave no answer: ${message}`, code, ...(reason !== undefined && { reason }) }
-}
-
-export function answerIn(agent: string, { task, message }: { readonly task?: Task; readonly message?: Message }) {
-  const artifacts = task?.artifacts ?? []
-  const said = message ?? task?.status.message
-  const written = artifacts.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')).join(''))
-  const contextId = task?.contextId ?? message?.contextId
-  const answer: CallAnswer = {
-    agent,
-    text: written.filter((text) => text !== '').join('\n') || (said ? textOf(said) : ''),
-    artifacts,
-    ...(contextId !== undefined && { contextId }),
-    ...(task && { task }),
-    ...(message && { message }),
-  }
-  return answer
 }
 
 /** The answer that a task has come to; throws if it has come to none. */
@@ -141,6 +85,70 @@ export function hasOpenCalls({ steps }: Pick<Journal, 'steps'>): boolean {
     if (stage === 'follow' && !('asks' in it.result)) open.delete(call)
   }
   return open.size > 0
+}
+
+export function answerIn(agent: string, { task, message }: { readonly task?: Task; readonly message?: Message }) {
+  const artifacts = task?.artifacts ?? []
+  const said = message ?? task?.status.message
+  const written = artifacts.map(({ parts }) => parts.map((part) => ('text' in part ? part.text : '')).join(''))
+  const contextId = task?.contextId ?? message?.contextId
+  const answer: CallAnswer = {
+    agent,
+    text: written.filter((text) => text !== '').join('\n') || (said ? textOf(said) : ''),
+    artifacts,
+    ...(contextId !== undefined && { contextId }),
+    ...(task && { task }),
+    ...(message && { message }),
+  }
+  return answer
+}
+
+/** What the steps of a call give. All of it is stored in durable turns. */
+
+export interface Keys {
+  readonly messageId: string
+  readonly idempotencyKey: string
+  readonly contextId?: string
+  /** Milliseconds since 1970. */
+  readonly deadline?: number
+}
+
+export interface Failed {
+  readonly failed: CallFailure
+}
+
+export type Sent = Failed | { readonly agent: string; readonly message: Message } | { readonly link: ChildTaskLink }
+
+export interface Asked {
+  readonly asks: 'input-required' | 'auth-required'
+  readonly question?: Message
+  /** Its place among the questions of the turn. */
+  readonly ticket: number
+}
+
+export type Followed = Failed | { readonly task: Task } | Asked
+
+/** What stands behind the other agent's task stays behind it. */
+function linked(
+  { agent, taskId, contextId }: ChildTaskLink,
+  state: TaskState,
+  theirs: JsonObject | undefined,
+): JsonObject {
+  const children = childrenIn(theirs?.[lineageExtension])
+  const child: JsonObject = {
+    agent,
+    taskId,
+    ...(contextId !== undefined && { contextId }),
+    state,
+    ...(children.length > 0 && { children }),
+  }
+  return { [lineageExtension]: { children: [child] } }
+}
+
+function childrenIn(told: Json | undefined): readonly Json[] {
+  if (typeof told !== 'object' || told === null || !('children' in told)) return []
+  const { children } = told
+  return Array.isArray(children) ? children.slice(0, 64) : []
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

@@ -1,6 +1,6 @@
 import { answerGone } from '../../agent/ask.ts'
-import { type CallAnswer, type Callee, CallFailed } from '../../agent/call-agent.ts'
-import type { Mouth } from '../../agent/turn-output.ts'
+import { type CallAnswer, type CalledAgent, CallFailed } from '../../agent/call-agent.ts'
+import type { EventSink } from '../../agent/turn-output.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent, StreamEvent } from '../../protocol/events.ts'
@@ -12,55 +12,26 @@ import type { SendRequest } from '../../protocol/service.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import type { Span } from '../../protocol/telemetry.ts'
 import { newId } from '../operations/idempotency.ts'
-import { type Scene, stepIn } from '../turns/turn-scope.ts'
+import { runStep, type TurnScope } from '../turns/turn-scope.ts'
 import { awaitCredentials } from './await-credentials.ts'
-import { createBrake, orHalted } from './call-abort.ts'
+import { createCallAbort, orHalted } from './call-abort.ts'
 import { keyOf, type Plan } from './options.ts'
 import type { Progress } from './progress.ts'
 import { createRelay, type QuestionQueue, withTheirIds } from './questions.ts'
-import { createContact } from './remote-task.ts'
+import { openRemoteTask } from './remote-task.ts'
 import {
   answerIn,
+  type ChildTaskLink,
   type Failed,
   type Followed,
   failureOf,
   type Keys,
-  type Link,
   outcomeOf,
   type Sent,
 } from './results.ts'
 
-/**
- * What our caller answered, for the other agent. Credentials that were taken out of it go down with it, as long as this
- * process has them; if it has not, the mark does, and the other agent asks again.
- */
-function answerDown(
-  { message, ticket, sensitive }: MessageEvent,
-  { taskId, contextId }: Link,
-  { messageId }: Keys,
-  { task, settings, secrets }: Scene,
-): SendRequest {
-  if (sensitive) throw answerGone()
-  const inBand = settings.vault.of(ticket)?.inBand ?? []
-  for (const { credentials } of inBand) secrets.add(credentials)
-  const { [lineageExtension]: _, [credentialsExtension]: __, ...metadata } = message.metadata ?? {}
-  const said = withTheirIds(message.parts, taskId)
-  const parts = inBand.length === 0 ? said : said.filter((part) => !isMark(part))
-  return {
-    message: {
-      messageId,
-      role: 'user',
-      parts: [...parts, ...inBand.map(credentialsPart)],
-      taskId,
-      ...(contextId !== undefined && contextId !== '' && { contextId }),
-      referenceTaskIds: [task.taskId],
-      metadata,
-    },
-  }
-}
-
-export interface Desk {
-  readonly scene: Scene
+export interface CallContext {
+  readonly scene: TurnScope
   readonly questions: QuestionQueue
   readonly progress: Progress
   /** Of the turn: aborts when it is over, whether its calls are or not. */
@@ -74,19 +45,22 @@ export interface Desk {
  * it and answered. All that differs from run to run is in steps, so that a durable turn goes on where it was; nothing
  * may come between them that depends on time.
  */
-export async function conduct(plan: Plan, { scene, questions, progress, over, span }: Desk): Promise<CallAnswer> {
+export async function runCall(
+  plan: Plan,
+  { scene, questions, progress, over, span }: CallContext,
+): Promise<CallAnswer> {
   const { name, options } = plan
   const { settings, stop } = scene
   const { clock, calls } = settings
-  const brake = createBrake({ turn: stop.signal, signal: options.signal, clock })
+  const brake = createCallAbort({ turn: stop.signal, signal: options.signal, clock })
   const onOver = () => brake.stop('canceled')
   over.addEventListener('abort', onOver)
-  const contact = createContact(plan, scene, span?.trace ?? scene.trace)
+  const contact = openRemoteTask(plan, scene, span?.trace ?? scene.trace)
   const relay = createRelay(scene, options.relay ?? 'status')
   let sent: Sent | undefined
 
   function newKeys(): Promise<Keys> {
-    return stepIn(scene, `${name}: key`, async () => ({ messageId: newId(), idempotencyKey: newId() }))
+    return runStep(scene, `${name}: key`, async () => ({ messageId: newId(), idempotencyKey: newId() }))
   }
 
   /** Throws if it is the turn that is stopped: what it did not do is not stored. */
@@ -107,7 +81,7 @@ export async function conduct(plan: Plan, { scene, questions, progress, over, sp
   }
 
   /** As this callee is to be told, and only if it may be asked at all. */
-  function addressed(request: SendRequest, { card }: Callee, deadline: number | undefined): SendRequest {
+  function addressed(request: SendRequest, { card }: CalledAgent, deadline: number | undefined): SendRequest {
     const lineage = { ...plan.lineage, ...(deadline !== undefined && { deadline }) }
     const id = identityOf(card)
     requireSound(lineage, { agent: card.name, ids: [id], maxDepth: calls.self.maxDepth }, clock.now())
@@ -137,7 +111,7 @@ export async function conduct(plan: Plan, { scene, questions, progress, over, sp
     })
   }
 
-  function follow({ link }: Extract<Sent, { link: object }>, last: Message | undefined, within: Mouth) {
+  function follow({ link }: Extract<Sent, { link: object }>, last: Message | undefined, within: EventSink) {
     return trying<Followed>(async () => {
       const callee = await orHalted(brake, contact.callee())
       if (callee === 'halted') return halted()
@@ -168,7 +142,7 @@ export async function conduct(plan: Plan, { scene, questions, progress, over, sp
     const { contextId: ours } = scene.task
     const callee = keyOf(plan.target, plan.targetName)
     const place = { owner: ownerOf(scene.received.principal), contextId: ours, callee }
-    const opening = await stepIn(scene, `${name}: key`, async (): Promise<Keys> => {
+    const opening = await runStep(scene, `${name}: key`, async (): Promise<Keys> => {
       const { contextId = calls.contexts.get(place), timeout } = options
       const deadline = earlier(scene.lineage.deadline, timeout === undefined ? undefined : clock.now() + timeout)
       return {
@@ -179,7 +153,7 @@ export async function conduct(plan: Plan, { scene, questions, progress, over, sp
       }
     })
     if (opening.deadline !== undefined) brake.until(opening.deadline)
-    sent = await stepIn(scene, `${name}: send`, () => send(openingOf(plan, opening, scene.task.taskId), opening))
+    sent = await runStep(scene, `${name}: send`, () => send(openingOf(plan, opening, scene.task.taskId), opening))
     let last: Message | undefined
     for (;;) {
       if ('failed' in sent) throw new CallFailed(sent.failed)
@@ -188,7 +162,7 @@ export async function conduct(plan: Plan, { scene, questions, progress, over, sp
       if ('message' in sent) return answerIn(sent.agent, { message: sent.message })
       const begun: Extract<Sent, { link: object }> = sent
       const asked = last
-      const told = await stepIn(scene, `${name}: follow`, (within) => follow(begun, asked, within))
+      const told = await runStep(scene, `${name}: follow`, (within) => follow(begun, asked, within))
       if ('failed' in told) throw new CallFailed({ ...told.failed, taskId: begun.link.taskId })
       if ('task' in told) return outcomeOf(begun.link.agent, told.task, scene.secrets)
       questions.saw(told.ticket)
@@ -205,7 +179,7 @@ export async function conduct(plan: Plan, { scene, questions, progress, over, sp
       if (!answer) continue
       const { deadline } = opening
       const keys = { ...(await newKeys()), ...(deadline !== undefined && { deadline }) }
-      sent = await stepIn(scene, `${name}: send`, () => send(answerDown(answer, link, keys, scene), keys))
+      sent = await runStep(scene, `${name}: send`, () => send(forwardAnswer(answer, link, keys, scene), keys))
     }
   }
 
@@ -251,6 +225,10 @@ function isStale(event: StreamEvent, last: Message | undefined): boolean {
   return message === undefined || message.messageId === last.messageId
 }
 
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+}
+
 function openingOf({ parts, options }: Plan, { messageId, contextId }: Keys, parent: string): SendRequest {
   const { taskId, skill, metadata } = options
   const said = { ...metadata, ...(skill !== undefined && { skillId: skill }) }
@@ -266,6 +244,31 @@ function openingOf({ parts, options }: Plan, { messageId, contextId }: Keys, par
   return { message }
 }
 
-function earlier(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+/**
+ * What our caller answered, for the other agent. Credentials that were taken out of it go down with it, as long as this
+ * process has them; if it has not, the mark does, and the other agent asks again.
+ */
+function forwardAnswer(
+  { message, ticket, sensitive }: MessageEvent,
+  { taskId, contextId }: ChildTaskLink,
+  { messageId }: Keys,
+  { task, settings, secrets }: TurnScope,
+): SendRequest {
+  if (sensitive) throw answerGone()
+  const inBand = settings.vault.of(ticket)?.inBand ?? []
+  for (const { credentials } of inBand) secrets.add(credentials)
+  const { [lineageExtension]: _, [credentialsExtension]: __, ...metadata } = message.metadata ?? {}
+  const said = withTheirIds(message.parts, taskId)
+  const parts = inBand.length === 0 ? said : said.filter((part) => !isMark(part))
+  return {
+    message: {
+      messageId,
+      role: 'user',
+      parts: [...parts, ...inBand.map(credentialsPart)],
+      taskId,
+      ...(contextId !== undefined && contextId !== '' && { contextId }),
+      referenceTaskIds: [task.taskId],
+      metadata,
+    },
+  }
 }

@@ -1,4 +1,4 @@
-import { createVoice } from '../../agent/turn-output.ts'
+import { createAgentEvents } from '../../agent/turn-output.ts'
 import { linkSignals } from '../../base/abort.ts'
 import { A2AError, taskNotFound } from '../../protocol/errors.ts'
 import type { Task } from '../../protocol/model.ts'
@@ -8,14 +8,14 @@ import { follow } from '../../tasks/follow.ts'
 import type { NewTask, TaskHead } from '../../tasks/log.ts'
 import { hasOpenCalls } from '../calls/results.ts'
 import { readJournal } from '../recovery/journal.ts'
-import type { Acceptance } from './context.ts'
+import type { OperationContext } from './context.ts'
 import { getTask } from './read-tasks.ts'
 
 /** Over the grace period that an agent has, so that the caller sees the end of it. */
 const patience = 2_000
 
 /** Stores the wish. Whoever is at work on the task, here or elsewhere, stops it; nobody at work, we end it ourselves. */
-export async function cancelTask(request: CancelTaskRequest, call: Call, house: Acceptance): Promise<Task> {
+export async function cancelTask(request: CancelTaskRequest, call: Call, house: OperationContext): Promise<Task> {
   for (;;) {
     const head = await house.log.task(request)
     if (isEnded(head.phase)) {
@@ -33,7 +33,7 @@ export async function cancelTask(request: CancelTaskRequest, call: Call, house: 
 }
 
 /** The same for one whose caller has gone, and wanted it to go along: it need be no task yet, and may be over. */
-export async function cancelAbandoned({ taskId, contextId }: NewTask, house: Acceptance): Promise<void> {
+export async function cancelAbandoned({ taskId, contextId }: NewTask, house: OperationContext): Promise<void> {
   try {
     for (;;) {
       const head = await house.log.head(taskId)
@@ -48,9 +48,7 @@ export async function cancelAbandoned({ taskId, contextId }: NewTask, house: Acc
   }
 }
 
-type Wished = 'gone' | 'behind' | { readonly generation: number; readonly isEnded: boolean }
-
-async function wish(head: TaskHead, house: Acceptance): Promise<Wished> {
+async function wish(head: TaskHead, house: OperationContext): Promise<Wished> {
   const { settings, runs, log } = house
   const { taskId, phase } = head
   const lease = { holder: settings.holder, ttl: settings.leaseTtl }
@@ -63,19 +61,21 @@ async function wish(head: TaskHead, house: Acceptance): Promise<Wished> {
     runs.start({ task: head, generation, ...own, phase })
     return { generation, isEnded: false }
   }
-  if (own) await log.append(taskId, generation, [createVoice(head, settings.clock.now).status('canceled')], own)
+  if (own) await log.append(taskId, generation, [createAgentEvents(head, settings.clock.now).status('canceled')], own)
   else runs.get(taskId)?.nudge()
   return { generation, isEnded: own !== undefined }
 }
 
-async function asksOthers(taskId: string, until: number, { settings, log }: Acceptance): Promise<boolean> {
+type Wished = 'gone' | 'behind' | { readonly generation: number; readonly isEnded: boolean }
+
+async function asksOthers(taskId: string, until: number, { settings, log }: OperationContext): Promise<boolean> {
   if (settings.recovery.policy !== 'resume') return false
   const journal = await readJournal(log, taskId, until)
   return journal !== undefined && hasOpenCalls(journal)
 }
 
 /** Waits for the end of a task, for a while. */
-async function ended({ taskId }: TaskHead, after: number, call: Call, house: Acceptance): Promise<void> {
+async function ended({ taskId }: TaskHead, after: number, call: Call, house: OperationContext): Promise<void> {
   const { settings, log } = house
   const { signal, release } = linkSignals([call.signal], settings.cancelGrace + patience, settings.clock)
   try {

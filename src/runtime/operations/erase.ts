@@ -5,16 +5,12 @@ import type { WebhookKey } from '../../push/store.ts'
 import type { Whose } from '../../tasks/log.ts'
 import type { Runs } from '../turns/runs.ts'
 
+const batch = 500
+
 /** What is to be erased: the tasks of a principal, of a context, or of a principal in a context. */
 export type EraseRequest =
   | { readonly principal: Pick<Principal, 'id' | 'tenant'>; readonly contextId?: string }
   | { readonly principal?: undefined; readonly contextId: string }
-
-/** What was removed, with all that belonged to it: messages, artifacts, journal, snapshots, keys, webhooks. */
-export interface Erased {
-  readonly tasks: readonly { readonly taskId: string; readonly contextId: string; readonly events: number }[]
-  readonly pushConfigs: number
-}
 
 export interface EraseHouse {
   readonly log: PushingLog
@@ -22,7 +18,11 @@ export interface EraseHouse {
   readonly push: Pick<Push, 'erase'> | undefined
 }
 
-const batch = 500
+/** What was removed, with all that belonged to it: messages, artifacts, journal, snapshots, keys, webhooks. */
+export interface Erased {
+  readonly tasks: readonly { readonly taskId: string; readonly contextId: string; readonly events: number }[]
+  readonly pushConfigs: number
+}
 
 /** Erases tasks in whatever state. Turns that are at work on them are stopped, and can store nothing more. */
 export async function erase(request: EraseRequest, { log, runs, push }: EraseHouse): Promise<Erased> {

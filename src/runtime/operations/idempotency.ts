@@ -5,17 +5,8 @@ import type { Call, SendRequest } from '../../protocol/service.ts'
 import type { Claim, Claimed, NewTask } from '../../tasks/log.ts'
 import { aliasKey, type CallerLog } from '../caller-log.ts'
 
-/** A message that is stored: where its answer is to be read. */
-export interface Ticket {
-  readonly task: NewTask
-  /** The generation of the message itself. */
-  readonly generation: number
-  /** It had been stored before, so its caller may have read a part of the answer already. */
-  readonly isRepeated?: true
-}
-
-/** A name for a task stands for that task, whatever is said in it. */
-export const aliasDigest = 'alias'
+/** Asking for many bytes costs as much as asking for few. */
+const pool = new Uint8Array(4096)
 
 /** The keys under which a new exchange is stored at most once. */
 export async function claimsOfNew(request: SendRequest, call: Call, byMessageId: boolean): Promise<readonly Claim[]> {
@@ -23,11 +14,6 @@ export async function claimsOfNew(request: SendRequest, call: Call, byMessageId:
   const keys = keysOf(call)
   if (byMessageId) keys.push(`new ${contextId} ${messageId}`)
   return [...(await claim(request, keys)), ...claimsOfName(request)]
-}
-
-/** The name that its caller gives to a new task. */
-export function claimsOfName({ alias }: SendRequest): readonly Claim[] {
-  return alias === undefined ? [] : [{ key: aliasKey(alias), digest: aliasDigest }]
 }
 
 /** The keys under which a message is stored at most once in its task. */
@@ -38,19 +24,28 @@ export function claimsWithin({ taskId, owner }: NewTask, request: SendRequest, c
   return claim(request, [...keys, `in ${taskId} ${request.message.messageId}`])
 }
 
+/** A message that is stored: where its answer is to be read. */
+export interface AcceptedMessage {
+  readonly task: NewTask
+  /** The generation of the message itself. */
+  readonly generation: number
+  /** It had been stored before, so its caller may have read a part of the answer already. */
+  readonly isRepeated?: true
+}
+
 /** What these keys already stand for, if anything. */
-export async function claimedBefore(
+export async function findEarlier(
   log: CallerLog,
   owner: string,
   claims: readonly Claim[],
   /** The same request in the other form in which it may have been stored. */
   others: () => readonly Claim[] | Promise<readonly Claim[]>,
-): Promise<Ticket | undefined> {
+): Promise<AcceptedMessage | undefined> {
   for (const { key, digest } of claims) {
     const claimed = await log.claimed(owner, key)
     if (!claimed) continue
     const known = claimed.digest === digest ? claims : await others()
-    return await ticketOf(log, claimed, known.find((each) => each.key === key)?.digest ?? digest)
+    return await acceptedMessageOf(log, claimed, known.find((each) => each.key === key)?.digest ?? digest)
   }
   return undefined
 }
@@ -58,7 +53,7 @@ export async function claimedBefore(
 /**
  * The message that began a task could claim nothing under the task's id, which it did not know. It is generation 1.
  */
-export function isOpening(opening: MessageEvent | undefined, task: NewTask, { message }: SendRequest): boolean {
+export function isFirstMessage(opening: MessageEvent | undefined, task: NewTask, { message }: SendRequest): boolean {
   if (opening?.message.messageId !== message.messageId) return false
   const { taskId, contextId } = task
   if (JSON.stringify(opening.message) !== JSON.stringify({ ...message, taskId, contextId })) throw conflict()
@@ -71,8 +66,27 @@ export async function openingOf({ taskId }: NewTask, log: CallerLog): Promise<Me
   return first?.event.type === 'message' ? first.event : undefined
 }
 
+/**
+ * The id of a task or a context: 128 random bits that nobody guesses, after the time. Who has no credentials is let in
+ * by them. Ids that grow with time lie side by side in a store's index, which made creating a task on SQLite a third
+ * cheaper.
+ */
+export function newId(): string {
+  return `${Date.now().toString(16).padStart(12, '0')}-${random128()}`
+}
+
+/** Whether it can be one of ours. */
+export function isId(text: string): boolean {
+  return /^[0-9a-f]{12}-[0-9a-f]{32}$/.test(text)
+}
+
+/** The name that its caller gives to a new task. */
+export function claimsOfName({ alias }: SendRequest): readonly Claim[] {
+  return alias === undefined ? [] : [{ key: aliasKey(alias), digest: aliasDigest }]
+}
+
 /** The same message came before: its answer is the answer, unless the body differs. */
-export async function ticketOf(log: CallerLog, claimed: Claimed, digest: string): Promise<Ticket> {
+export async function acceptedMessageOf(log: CallerLog, claimed: Claimed, digest: string): Promise<AcceptedMessage> {
   if (claimed.digest !== digest) throw conflict()
   const head = await log.find(claimed)
   if (!head) throw taskNotFound(claimed.taskId)
@@ -80,12 +94,8 @@ export async function ticketOf(log: CallerLog, claimed: Claimed, digest: string)
   return { task: head, generation: claimed.generation, isRepeated: true }
 }
 
-function conflict(): A2AError {
-  return new A2AError(
-    'conflict',
-    'This Idempotency-Key or messageId was used before with a different body: take a new one.',
-  )
-}
+/** A name for a task stands for that task, whatever is said in it. */
+export const aliasDigest = 'alias'
 
 function keysOf({ idempotencyKey }: Call): string[] {
   return idempotencyKey === undefined ? [] : [`key ${idempotencyKey}`]
@@ -104,25 +114,12 @@ async function claim(
   return keys.map((key) => ({ key, digest }))
 }
 
-/**
- * The id of a task or a context: 128 random bits that nobody guesses, after the time. Who has no credentials is let in
- * by them. Ids that grow with time lie side by side in a store's index, which made creating a task on SQLite a third
- * cheaper.
- */
-export function newId(): string {
-  return `${Date.now().toString(16).padStart(12, '0')}-${random128()}`
+function conflict(): A2AError {
+  return new A2AError(
+    'conflict',
+    'This Idempotency-Key or messageId was used before with a different body: take a new one.',
+  )
 }
-
-/** Whether it can be one of ours. */
-export function isId(text: string): boolean {
-  return /^[0-9a-f]{12}-[0-9a-f]{32}$/.test(text)
-}
-
-const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-
-/** Asking for many bytes costs as much as asking for few. */
-const pool = new Uint8Array(4096)
-let at = pool.length
 
 function random128(): string {
   if (at === pool.length) {
@@ -133,3 +130,7 @@ function random128(): string {
   for (const end = at + 16; at < end; at++) text += hex[pool[at] ?? 0]
   return text
 }
+
+let at = pool.length
+
+const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))

@@ -7,12 +7,6 @@ import { loadFold } from '../../tasks/fold.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { CallerLog } from '../caller-log.ts'
 
-/** What an agent asks its caller for has an id, and gets one answer. */
-
-export function hasResults({ parts }: Message): boolean {
-  return parts.some(isResult)
-}
-
 /** Throws unless every result in the message is of a request that waits for one. */
 export async function requireOpen(task: NewTask, name: string, { message }: SendRequest, log: CallerLog) {
   const messages = await messagesOf(task, log)
@@ -67,20 +61,20 @@ export function openRequests(messages: readonly Message[]): readonly string[] {
   return open
 }
 
-async function messagesOf(task: NewTask, log: CallerLog): Promise<readonly Message[]> {
-  const fold = await loadFold(log, task)
-  const asking = fold.task()?.status.message
-  return asking ? [...fold.messages(), asking] : fold.messages()
-}
+/** What an agent asks its caller for has an id, and gets one answer. */
 
-function requestsIn(message: Message): readonly string[] {
-  const uses = message.parts.filter(({ mediaType }) => mediaType === toolUse).map(idIn)
-  const ids = [inputRequestIn(message)?.requestId, ...uses]
-  return [...new Set(ids.filter((id) => typeof id === 'string'))]
+export function hasResults({ parts }: Message): boolean {
+  return parts.some(isResult)
 }
 
 function isResult(part: Part): boolean {
   return part.mediaType === toolResult && 'data' in part
+}
+
+async function messagesOf(task: NewTask, log: CallerLog): Promise<readonly Message[]> {
+  const fold = await loadFold(log, task)
+  const asking = fold.task()?.status.message
+  return asking ? [...fold.messages(), asking] : fold.messages()
 }
 
 function idIn(part: Part): string | undefined {
@@ -97,6 +91,10 @@ function expectation(open: readonly string[], task: string): string {
   return `expected the result of a request that waits for one: toolUseId ${open.map(quoted).join(' or ')}`
 }
 
+function quoted(id: string): string {
+  return JSON.stringify(id.length > 64 ? `${id.slice(0, 64)}…` : id)
+}
+
 function describe(id: string | undefined, messages: readonly Message[]): string {
   if (id === undefined) return 'one without a toolUseId'
   const isKnown = messages.some((message) => message.role === 'agent' && requestsIn(message).includes(id))
@@ -104,6 +102,8 @@ function describe(id: string | undefined, messages: readonly Message[]): string 
   return `one for ${quoted(id)}, which ${isLate ? 'has expired' : isKnown ? 'is answered already' : 'nobody asked for'}`
 }
 
-function quoted(id: string): string {
-  return JSON.stringify(id.length > 64 ? `${id.slice(0, 64)}…` : id)
+function requestsIn(message: Message): readonly string[] {
+  const uses = message.parts.filter(({ mediaType }) => mediaType === toolUse).map(idIn)
+  const ids = [inputRequestIn(message)?.requestId, ...uses]
+  return [...new Set(ids.filter((id) => typeof id === 'string'))]
 }

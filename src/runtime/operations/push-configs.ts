@@ -6,14 +6,6 @@ import type { Push, RegisteredConfig } from '../../push/push.ts'
 import type { FoldedLog } from '../../tasks/fold.ts'
 import type { CallerLog, VisibleHead } from '../caller-log.ts'
 
-/** The trace in which a task began. What webhooks are told of it belongs there, whoever has it told, and whenever. */
-export async function traceOfTask(taskId: string, log: Pick<FoldedLog, 'read'>): Promise<Trace | undefined> {
-  const [first] = await log.read(taskId, 0)
-  return first?.event.type === 'message' ? first.event.trace : undefined
-}
-
-type PushOperation = 'createPushConfig' | 'getPushConfig' | 'listPushConfigs' | 'deletePushConfig'
-
 /** What callers do with the webhooks of their tasks. Those of others are as if they were not there. */
 export function createPushOperations(
   push: Push | undefined,
@@ -85,3 +77,11 @@ export function createPushOperations(
     },
   }
 }
+
+/** The trace in which a task began. What webhooks are told of it belongs there, whoever has it told, and whenever. */
+export async function traceOfTask(taskId: string, log: Pick<FoldedLog, 'read'>): Promise<Trace | undefined> {
+  const [first] = await log.read(taskId, 0)
+  return first?.event.type === 'message' ? first.event.trace : undefined
+}
+
+type PushOperation = 'createPushConfig' | 'getPushConfig' | 'listPushConfigs' | 'deletePushConfig'

@@ -3,10 +3,17 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import type { CallerLog, VisibleHead } from '../caller-log.ts'
-import type { Acceptance } from './context.ts'
+import type { OperationContext } from './context.ts'
+
+/** Milliseconds between two looks at a task that tells much. */
+const breath = 250
 
 /** Throws unless the task can take one more message. Told by the name that its caller knows. */
-export async function requireRoom(head: VisibleHead, name: string, { settings, runs, log }: Acceptance): Promise<void> {
+export async function requireQueueSpace(
+  head: VisibleHead,
+  name: string,
+  { settings, runs, log }: OperationContext,
+): Promise<void> {
   const { taskId, contextId, phase } = head
   const { whileBusy, queueLimit, whenFull } = settings
   if (isEnded(phase)) {
@@ -25,23 +32,6 @@ export async function requireRoom(head: VisibleHead, name: string, { settings, r
   }
 }
 
-/** A task at work in another process has so many messages waiting at least if nothing else was stored since. */
-async function isFullElsewhere({ taskId, generation }: VisibleHead, limit: number, log: CallerLog): Promise<boolean> {
-  if (generation <= limit) return false
-  let waiting = 0
-  for (let after = generation - limit; after < generation; ) {
-    const page = await log.read(taskId, after)
-    const last = page.at(-1)
-    if (!last || page.some(({ event }) => event.type !== 'message')) return false
-    waiting += page.length
-    after = last.generation
-  }
-  return waiting >= limit
-}
-
-/** Milliseconds between two looks at a task that tells much. */
-const breath = 250
-
 export interface QueuedElsewhere {
   readonly taskId: string
   /** Of the message that waits. */
@@ -56,7 +46,7 @@ export interface QueuedElsewhere {
  * Resolves when a message for a task that is at work in another process waits no more: as its journal tells, or, where
  * none is kept, when the task rests or is gone. Never rejects.
  */
-export async function untilTakenUp({ taskId, generation, log, clock, signal }: QueuedElsewhere): Promise<void> {
+export async function waitUntilDequeued({ taskId, generation, log, clock, signal }: QueuedElsewhere): Promise<void> {
   try {
     for (let after = generation; !signal.aborted; ) {
       const events = await log.read(taskId, after)
@@ -73,6 +63,20 @@ export async function untilTakenUp({ taskId, generation, log, clock, signal }: Q
   } catch {
     // Who cannot find out holds nobody up.
   }
+}
+
+/** A task at work in another process has so many messages waiting at least if nothing else was stored since. */
+async function isFullElsewhere({ taskId, generation }: VisibleHead, limit: number, log: CallerLog): Promise<boolean> {
+  if (generation <= limit) return false
+  let waiting = 0
+  for (let after = generation - limit; after < generation; ) {
+    const page = await log.read(taskId, after)
+    const last = page.at(-1)
+    if (!last || page.some(({ event }) => event.type !== 'message')) return false
+    waiting += page.length
+    after = last.generation
+  }
+  return waiting >= limit
 }
 
 function isTakenUp(event: TaskEvent, generation: number): boolean {

@@ -5,11 +5,7 @@ import { loadFold } from '../../tasks/fold.ts'
 import type { ListCursor, TaskHead } from '../../tasks/log.ts'
 import type { CallerLog } from '../caller-log.ts'
 
-/** At most the newest messages that the caller asked for; all of them if it did not say. */
-export function limitHistory(task: Task, historyLength: number | undefined): Task {
-  if (historyLength === undefined || task.history.length <= historyLength) return task
-  return { ...task, history: historyLength === 0 ? [] : task.history.slice(-historyLength) }
-}
+const defaultPageSize = 50
 
 export async function getTask(request: GetTaskRequest, log: CallerLog): Promise<Task> {
   const head = await log.task(request)
@@ -17,8 +13,6 @@ export async function getTask(request: GetTaskRequest, log: CallerLog): Promise<
   if (!task) throw taskNotFound(request.taskId) // it was removed while we read
   return limitHistory(task, request.historyLength)
 }
-
-const defaultPageSize = 50
 
 /** The caller's tasks, newest status first. A task that changes while it is paged through moves to the front. */
 export async function listTasks(request: ListTasksRequest, log: CallerLog): Promise<TaskPage> {
@@ -42,13 +36,10 @@ export async function listTasks(request: ListTasksRequest, log: CallerLog): Prom
   return { tasks, nextPageToken, pageSize, totalSize: total, withArtifacts: includeArtifacts }
 }
 
-/** What the head alone knows is enough for most lists. */
-function brief({ taskId, contextId, status, generation }: TaskHead): Task | undefined {
-  return status && { id: taskId, contextId, status, artifacts: [], history: [], generation }
-}
-
-function writeToken({ changed, key }: ListCursor, filter: string): string {
-  return btoa(encodeURIComponent(JSON.stringify([changed, key, filter])))
+/** At most the newest messages that the caller asked for; all of them if it did not say. */
+export function limitHistory(task: Task, historyLength: number | undefined): Task {
+  if (historyLength === undefined || task.history.length <= historyLength) return task
+  return { ...task, history: historyLength === 0 ? [] : task.history.slice(-historyLength) }
 }
 
 /** A token says where its list goes on. What the caller may see is asked anew for every page. */
@@ -62,4 +53,13 @@ function readToken(token: string, filter: string): ListCursor {
     // Not one of ours: the same answer as for one of another list.
   }
   throw invalidParams('pageToken', 'expected the nextPageToken of a list with the same filters')
+}
+
+/** What the head alone knows is enough for most lists. */
+function brief({ taskId, contextId, status, generation }: TaskHead): Task | undefined {
+  return status && { id: taskId, contextId, status, artifacts: [], history: [], generation }
+}
+
+function writeToken({ changed, key }: ListCursor, filter: string): string {
+  return btoa(encodeURIComponent(JSON.stringify([changed, key, filter])))
 }

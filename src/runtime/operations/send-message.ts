@@ -6,16 +6,16 @@ import type { Call, Outcome, SendRequest } from '../../protocol/service.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { createFold, type Fold, foldUntil } from '../../tasks/fold.ts'
 import type { CallerLog } from '../caller-log.ts'
-import { accept } from './accept-message.ts'
-import type { Acceptance } from './context.ts'
-import type { Ticket } from './idempotency.ts'
+import { acceptMessage } from './accept-message.ts'
+import type { OperationContext } from './context.ts'
+import type { AcceptedMessage } from './idempotency.ts'
 import { limitHistory } from './read-tasks.ts'
 import { streamTask } from './stream-message.ts'
 
 /** The answer to a message: the stream of its task, folded to where it rests. */
-export async function sendMessage(request: SendRequest, call: Call, house: Acceptance): Promise<Outcome> {
+export async function sendMessage(request: SendRequest, call: Call, house: OperationContext): Promise<Outcome> {
   const { log, settings } = house
-  const ticket = await accept(request, call, house)
+  const ticket = await acceptMessage(request, call, house)
   const { historyLength, returnImmediately, blockFor } = request.configuration ?? {}
   const outcome = returnImmediately
     ? await firstOf(log, ticket, call.signal)
@@ -24,10 +24,21 @@ export async function sendMessage(request: SendRequest, call: Call, house: Accep
   return outcome.type === 'task' ? { ...outcome, task: limitHistory(outcome.task, historyLength) } : outcome
 }
 
+async function firstOf(
+  log: CallerLog,
+  { task, generation }: AcceptedMessage,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  for await (const event of streamTask(log, task, await foldUntil(log, task, generation), { signal })) {
+    if (event.type === 'task' || event.type === 'message') return event
+  }
+  return undefined
+}
+
 async function restOf(
-  { task, generation }: Ticket,
+  { task, generation }: AcceptedMessage,
   call: Call,
-  { log, runs, settings: { clock } }: Acceptance,
+  { log, runs, settings: { clock } }: OperationContext,
   blockFor: number | undefined,
 ): Promise<Outcome | undefined> {
   // Nothing lies before the first message of a task, and nothing has to be read.
@@ -59,10 +70,6 @@ async function restOf(
   return unrested && { type: 'task', task: unrested }
 }
 
-function shorter(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
-}
-
 /** Waits for so many milliseconds at the longest. */
 async function within(limit: number, rested: Promise<void>, clock: Clock): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -72,11 +79,13 @@ async function within(limit: number, rested: Promise<void>, clock: Clock): Promi
   clock.clearTimeout(timer)
 }
 
-interface Waiting {
-  readonly taskId: string
-  readonly after: number
-  readonly signal: AbortSignal
-  readonly clock: Clock
+/** The answer, if this event is where callers stop waiting. */
+function outcomeAt({ event }: StoredEvent, fold: Fold): Outcome | undefined {
+  if (event.type === 'reply') return { type: 'message', message: event.message }
+  if (event.type !== 'status') return undefined
+  const { state } = event.status
+  const task = isEnded(state) || isInterrupted(state) ? fold.task() : undefined
+  return task && { type: 'task', task }
 }
 
 async function waitUntil(
@@ -90,22 +99,13 @@ async function waitUntil(
   limit.release()
 }
 
-/** The answer, if this event is where callers stop waiting. */
-function outcomeAt({ event }: StoredEvent, fold: Fold): Outcome | undefined {
-  if (event.type === 'reply') return { type: 'message', message: event.message }
-  if (event.type !== 'status') return undefined
-  const { state } = event.status
-  const task = isEnded(state) || isInterrupted(state) ? fold.task() : undefined
-  return task && { type: 'task', task }
+interface Waiting {
+  readonly taskId: string
+  readonly after: number
+  readonly signal: AbortSignal
+  readonly clock: Clock
 }
 
-async function firstOf(
-  log: CallerLog,
-  { task, generation }: Ticket,
-  signal: AbortSignal,
-): Promise<Outcome | undefined> {
-  for await (const event of streamTask(log, task, await foldUntil(log, task, generation), { signal })) {
-    if (event.type === 'task' || event.type === 'message') return event
-  }
-  return undefined
+function shorter(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }

@@ -7,10 +7,66 @@ import { type Fold, type FoldedLog, foldUntil, loadFold } from '../../tasks/fold
 import { followPages } from '../../tasks/follow.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { CallerLog } from '../caller-log.ts'
-import { accept } from './accept-message.ts'
+import { acceptMessage } from './accept-message.ts'
 import { cancelAbandoned } from './cancel-task.ts'
-import type { Acceptance } from './context.ts'
+import type { OperationContext } from './context.ts'
 import { limitHistory } from './read-tasks.ts'
+
+/**
+ * Stores a message and tells everything that comes of it. Whoever stops reading stops nothing else, unless it was asked
+ * for: then `left` tells of a reader who has gone.
+ */
+export async function* streamMessage(
+  request: SendRequest,
+  call: Call,
+  house: OperationContext,
+  left: AbortSignal = call.signal,
+): AsyncGenerator<StreamEvent, void> {
+  const { log } = house
+  const { task, generation, isRepeated } = await acceptMessage(request, call, house)
+  const { after, endOnAuth, holdOnInput } = request
+  let isOver = false
+  try {
+    // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.
+    if (isRepeated && after !== undefined && after >= generation) {
+      const rest = subscribeToTask({ taskId: task.taskId, after, endOnAuth, holdOnInput }, call, log)
+      for await (const event of rest) {
+        isOver = event.isLast === true
+        yield event
+      }
+      return
+    }
+    const historyLength = request.configuration?.historyLength
+    const options = { signal: call.signal, endOnAuth, holdOnInput }
+    for await (const event of streamTask(log, task, await foldUntil(log, task, generation), options)) {
+      isOver = event.isLast === true
+      yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
+    }
+  } finally {
+    if (request.cancelOnDisconnect && left.aborted && !isOver) await cancelAbandoned(task, house)
+  }
+}
+
+/** The task as of now and then every change; or, from a known generation, just what is missing. */
+export async function* subscribeToTask(
+  request: SubscribeRequest,
+  call: Call,
+  log: CallerLog,
+): AsyncGenerator<StreamEvent, void> {
+  const { after, tellEnded, endOnAuth, holdOnInput } = request
+  const head = await log.task(request)
+  const { phase, generation } = head
+  if (after !== undefined && after > generation) {
+    throw invalidParams('Last-Event-ID', `task ${request.taskId} is at event ${generation}, and ${after} is beyond it`)
+  }
+  // Who missed the end may still read it; who has seen it, or never saw the beginning, gets the task instead.
+  if (isEnded(phase) && !tellEnded && (after === undefined || after === generation)) {
+    throw new A2AError('task-ended', `Task ${request.taskId} is ${phase}: there is nothing to follow, get it instead.`)
+  }
+  const seen = after === generation && isEnded(phase) ? undefined : after
+  const options = { signal: call.signal, endOnAuth, holdOnInput }
+  yield* streamTask(log, head, seen ?? (await loadFold(log, head)), options)
+}
 
 export interface StreamOptions {
   readonly signal: AbortSignal
@@ -71,60 +127,4 @@ export async function* streamTask(
 function closesStream(state: TaskState, { endOnAuth, holdOnInput }: StreamOptions): boolean {
   if (state === 'input-required') return !holdOnInput
   return isEnded(state) || (endOnAuth === true && state === 'auth-required')
-}
-
-/** The task as of now and then every change; or, from a known generation, just what is missing. */
-export async function* subscribeToTask(
-  request: SubscribeRequest,
-  call: Call,
-  log: CallerLog,
-): AsyncGenerator<StreamEvent, void> {
-  const { after, tellEnded, endOnAuth, holdOnInput } = request
-  const head = await log.task(request)
-  const { phase, generation } = head
-  if (after !== undefined && after > generation) {
-    throw invalidParams('Last-Event-ID', `task ${request.taskId} is at event ${generation}, and ${after} is beyond it`)
-  }
-  // Who missed the end may still read it; who has seen it, or never saw the beginning, gets the task instead.
-  if (isEnded(phase) && !tellEnded && (after === undefined || after === generation)) {
-    throw new A2AError('task-ended', `Task ${request.taskId} is ${phase}: there is nothing to follow, get it instead.`)
-  }
-  const seen = after === generation && isEnded(phase) ? undefined : after
-  const options = { signal: call.signal, endOnAuth, holdOnInput }
-  yield* streamTask(log, head, seen ?? (await loadFold(log, head)), options)
-}
-
-/**
- * Stores a message and tells everything that comes of it. Whoever stops reading stops nothing else, unless it was asked
- * for: then `left` tells of a reader who has gone.
- */
-export async function* streamMessage(
-  request: SendRequest,
-  call: Call,
-  house: Acceptance,
-  left: AbortSignal = call.signal,
-): AsyncGenerator<StreamEvent, void> {
-  const { log } = house
-  const { task, generation, isRepeated } = await accept(request, call, house)
-  const { after, endOnAuth, holdOnInput } = request
-  let isOver = false
-  try {
-    // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.
-    if (isRepeated && after !== undefined && after >= generation) {
-      const rest = subscribeToTask({ taskId: task.taskId, after, endOnAuth, holdOnInput }, call, log)
-      for await (const event of rest) {
-        isOver = event.isLast === true
-        yield event
-      }
-      return
-    }
-    const historyLength = request.configuration?.historyLength
-    const options = { signal: call.signal, endOnAuth, holdOnInput }
-    for await (const event of streamTask(log, task, await foldUntil(log, task, generation), options)) {
-      isOver = event.isLast === true
-      yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
-    }
-  } finally {
-    if (request.cancelOnDisconnect && left.aborted && !isOver) await cancelAbandoned(task, house)
-  }
 }

@@ -8,14 +8,21 @@ import type {
 } from '../../protocol/events.ts'
 import type { Mutable } from '../../tasks/fold.ts'
 import type { TaskLog } from '../../tasks/log.ts'
-import type { Letter } from '../turns/message-queue.ts'
+import type { QueuedMessage } from '../turns/message-queue.ts'
+
+export interface Stored<T> {
+  readonly generation: number
+  readonly it: T
+}
+
+export type Said = StatusEvent | ArtifactEvent
 
 /** What the log says of the turn that a task is in: enough to go on with it in another process. */
 export interface Journal {
   /** The message that it answers; if the last turn is over, the next one that nobody has answered. */
-  readonly letter: Letter | undefined
+  readonly letter: QueuedMessage | undefined
   /** The messages after it. */
-  readonly queued: readonly Letter[]
+  readonly queued: readonly QueuedMessage[]
   /** How many attempts to answer it were begun. */
   readonly attempt: number
   /** How many of them ended with their process; and how many since something new was stored. */
@@ -31,18 +38,6 @@ export interface Journal {
   readonly said: readonly Stored<Said>[]
   /** By `stepKey`. */
   readonly steps: ReadonlyMap<string, Stored<StepEntry>>
-}
-
-export interface Stored<T> {
-  readonly generation: number
-  readonly it: T
-}
-
-export type Said = StatusEvent | ArtifactEvent
-
-/** A step is known by its name, and one that is called again by which call of that name it is. */
-export function stepKey({ step, call }: Pick<StepEntry, 'step' | 'call'>): string {
-  return `${call} ${step}`
 }
 
 /** Reads up to a generation; undefined if the task was begun without a journal. */
@@ -62,8 +57,13 @@ export async function readJournal(
   return reader.journal()
 }
 
+/** A step is known by its name, and one that is called again by which call of that name it is. */
+export function stepKey({ step, call }: Pick<StepEntry, 'step' | 'call'>): string {
+  return `${call} ${step}`
+}
+
 function createReader() {
-  const letters: Letter[] = []
+  const letters: QueuedMessage[] = []
   let turn: OpenTurn = newTurn(0)
   /** The last message that was answered, once the turn is over. */
   let answered: number | undefined

@@ -1,4 +1,4 @@
-import { createVoice } from '../../agent/turn-output.ts'
+import { createAgentEvents } from '../../agent/turn-output.ts'
 import type { Push } from '../../push/push.ts'
 import type { TaskHead } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
@@ -6,18 +6,24 @@ import type { Runs } from '../turns/runs.ts'
 import { processGone } from './resume.ts'
 
 const batch = 100
+
 const second = 1000
+
 const hour = 60 * 60 * 1000
 
 /** What nobody asks for and has to be done: the tasks of the dead, and what has been kept for long enough. */
-export interface Upkeep {
+export interface Maintenance {
   /** Does with the tasks whose process is gone as the agent's policy says. Also done by itself, at the latest twice
    * in every lease time. */
   recover(): Promise<number>
   stop(): void
 }
 
-export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Push, 'expire'> | undefined): Upkeep {
+export function startMaintenance(
+  settings: RuntimeSettings,
+  runs: Runs,
+  push: Pick<Push, 'expire'> | undefined,
+): Maintenance {
   const { log, logger, leaseTtl, retention, holder, recovery, clock, telemetry } = settings
   let isStopped = false
 
@@ -49,7 +55,7 @@ export function startUpkeep(settings: RuntimeSettings, runs: Runs, push: Pick<Pu
       runs.start({ task, generation, phase, ...lease })
       return true
     }
-    await log.append(taskId, generation, [createVoice(task, clock.now).status('failed', processGone)], lease)
+    await log.append(taskId, generation, [createAgentEvents(task, clock.now).status('failed', processGone)], lease)
     logger.warn({ taskId, contextId: task.contextId }, 'a task was failed because its process is gone')
     return true
   }

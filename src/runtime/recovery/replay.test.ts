@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { callOf, gate, send, taskOf } from '../../../test/support/house.ts'
 import { processes, textIn } from '../../../test/support/mortal-processes.ts'
-import type { Run } from '../../agent/agent.ts'
+import type { AgentFunction } from '../../agent/agent.ts'
 import type { Task } from '../../protocol/model.ts'
 
 /** A turn that asks, and whose code is another one when the answer comes. */
-async function changed(before: Run, after: Run): Promise<Task> {
+async function changed(before: AgentFunction, after: AgentFunction): Promise<Task> {
   const { start } = processes()
   const first = start(before)
   const { id } = taskOf(await send(first.service, 'go'))
@@ -13,14 +13,14 @@ async function changed(before: Run, after: Run): Promise<Task> {
   return taskOf(await send(start(after).service, 'yes', { taskId: id }))
 }
 
-const original: Run = async (turn) => {
+const original: AgentFunction = async (turn) => {
   await turn.status('working', 'Reading')
   await turn.step('charge', () => 1)
   await turn.ask('Sure?')
   return 'done'
 }
 
-it.each<[string, string, Run]>([
+it.each<[string, string, AgentFunction]>([
   [
     'another text',
     'the journal has the status "working" ("Reading"), the code has the status "working" ("Writing")',
@@ -99,7 +99,7 @@ it('can be canceled while it is replayed, whatever of its journal is left', asyn
 
 it('takes what is said side by side in whichever order it comes again', async () => {
   const code =
-    (slow: string): Run =>
+    (slow: string): AgentFunction =>
     async (turn) => {
       const say = async (text: string) => {
         if (text === slow) await new Promise((resolve) => setTimeout(resolve, 20))

@@ -6,6 +6,9 @@ import { type Message, textOf } from '../../protocol/model.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import { type Journal, type Said, stepKey } from './journal.ts'
 
+/** So many milliseconds without progress, while something new waits, mean that there will be none. */
+const patience = 2_000
+
 /**
  * What a turn has done before, against what its code does now. What it says is compared in order, but what is said side
  * by side may come in another one; steps are found by their names. Nothing new happens before all that is stored was
@@ -25,9 +28,6 @@ export interface Replay {
   /** The turn is over; if it is done, what was not replayed by now is a difference. */
   close(isOver: boolean): void
 }
-
-/** So many milliseconds without progress, while something new waits, mean that there will be none. */
-const patience = 2_000
 
 export function createReplay(journal: Journal | undefined, clock: Clock, onDifference: (text: string) => void): Replay {
   const said = journal?.said ?? []
@@ -116,14 +116,26 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
   }
 }
 
+export function describeStep({ step, call }: Pick<StepEntry, 'step' | 'call'>): string {
+  return call === 1 ? `the step "${step}"` : `call ${call} of the step "${step}"`
+}
+
 interface Waiting {
   readonly what: string
   readonly event?: Said
   readonly go: (stored: Said | undefined) => void
 }
 
-function requestIdOf(said: Said | undefined): Json | undefined {
-  return said?.type === 'status' ? inputRequestIn(said.status.message)?.requestId : undefined
+function describe(said: Said): string {
+  if (said.type === 'status') return `the status "${said.status.state}"${quote(said.status.message)}`
+  const { name, artifactId } = said.artifact
+  return `${said.append ? 'a chunk of' : ''} the artifact "${name ?? artifactId}"${quote(said.artifact)}`.trim()
+}
+
+function quote(said: Pick<Message, 'parts'> | undefined): string {
+  if (!said) return ''
+  const text = textOf(said)
+  return text === '' ? '' : ` (${JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)})`
 }
 
 /** Ids and times are new with every run, and what rests while there is more to do is stored as work. */
@@ -140,18 +152,6 @@ function isSame(stored: Said, now: Said): boolean {
   return isState && sameJson(stored.status.message?.parts, now.status.message?.parts)
 }
 
-function describe(said: Said): string {
-  if (said.type === 'status') return `the status "${said.status.state}"${quote(said.status.message)}`
-  const { name, artifactId } = said.artifact
-  return `${said.append ? 'a chunk of' : ''} the artifact "${name ?? artifactId}"${quote(said.artifact)}`.trim()
-}
-
-export function describeStep({ step, call }: Pick<StepEntry, 'step' | 'call'>): string {
-  return call === 1 ? `the step "${step}"` : `call ${call} of the step "${step}"`
-}
-
-function quote(said: Pick<Message, 'parts'> | undefined): string {
-  if (!said) return ''
-  const text = textOf(said)
-  return text === '' ? '' : ` (${JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)})`
+function requestIdOf(said: Said | undefined): Json | undefined {
+  return said?.type === 'status' ? inputRequestIn(said.status.message)?.requestId : undefined
 }

@@ -1,12 +1,12 @@
 import { hasOpenCalls } from '../calls/results.ts'
 import type { RecoverySettings } from '../options.ts'
 import { type Failure, unanswered } from '../turns/input-timeout.ts'
-import type { Letter } from '../turns/message-queue.ts'
+import type { QueuedMessage } from '../turns/message-queue.ts'
 import type { Journal } from './journal.ts'
 
 /** A turn to be run. */
-export interface Beginning {
-  readonly letter: Letter
+export interface PlannedTurn {
+  readonly letter: QueuedMessage
   readonly attempt: number
   /** What an earlier process has done of it already. */
   readonly replay?: Journal
@@ -15,20 +15,18 @@ export interface Beginning {
 }
 
 /** What is to be done with a task whose log an earlier process has written. */
-export type PickUp =
-  | ({ readonly type: 'begin' } & Beginning)
+export type ResumePlan =
+  | ({ readonly type: 'begin' } & PlannedTurn)
   /** It waits for its caller. */
   | { readonly type: 'rest'; readonly wakeAt?: number }
   | { readonly type: 'cancel' }
   | { readonly type: 'fail'; readonly failure: Failure }
 
-export const processGone = 'The process that worked on this task stopped before it had finished. Please send it again.'
-
-export function pickUp(
+export function planResume(
   journal: Journal | undefined,
   { policy, attempts }: RecoverySettings,
   { isOrphan, now }: { readonly isOrphan: boolean; readonly now: number },
-): PickUp {
+): ResumePlan {
   // It was begun when its agent had no such policy.
   if (!journal) return { type: 'fail', failure: { text: processGone } }
   const { letter, pause, attempt } = journal
@@ -49,6 +47,8 @@ export function pickUp(
   if (attempt > 0 && crashes >= attempts) return { type: 'fail', failure: { text: givenUp(crashes) } }
   return { type: 'begin', letter, attempt: attempt + 1, replay }
 }
+
+export const processGone = 'The process that worked on this task stopped before it had finished. Please send it again.'
 
 function givenUp(crashes: number): string {
   const times = crashes === 1 ? 'once' : `${crashes} times`

@@ -2,10 +2,10 @@ import type { Turn } from '../../agent/turn.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent } from '../../protocol/events.ts'
 import { ownerOf } from '../../protocol/principal.ts'
-import type { Scene } from './turn-scope.ts'
+import type { TurnScope } from './turn-scope.ts'
 
 /** The token is that of the newest message of the same caller that this process has taken. */
-export function createDelegate({ received, settings, stop, secrets }: Scene, heard: readonly MessageEvent[]) {
+export function createDelegate({ received, settings, stop, secrets }: TurnScope, heard: readonly MessageEvent[]) {
   const owner = ownerOf(received.principal)
 
   function subjectToken(): string | undefined {

@@ -1,4 +1,4 @@
-import { refused } from '../../agent/turn-output.ts'
+import { rejected } from '../../agent/turn-output.ts'
 import type { Clock } from '../../base/clock.ts'
 import { toJson } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
@@ -7,9 +7,9 @@ import { isInterrupted } from '../../protocol/states.ts'
 import { type Journal, type Said, stepKey } from '../recovery/journal.ts'
 import { createReplay, describeStep } from '../recovery/replay.ts'
 import { inputTimeout, type Unanswered } from './input-timeout.ts'
-import type { Inbox, Letter } from './message-queue.ts'
+import type { MessageQueue, QueuedMessage } from './message-queue.ts'
 import type { Stop } from './stop.ts'
-import { isWork, never, type PausedTurn, type Stage, type StageWaiting } from './turn-scope.ts'
+import { type AskOptions, isWork, never, type PausedTurn, type StepExecutor } from './turn-scope.ts'
 import type { Writer } from './writer.ts'
 
 export interface DurableStageOptions {
@@ -17,9 +17,9 @@ export interface DurableStageOptions {
   readonly journal: Journal | undefined
   /** Nothing new is to be done. */
   readonly isCanceled?: true | undefined
-  readonly letter: Letter
+  readonly letter: QueuedMessage
   readonly writer: Writer
-  readonly inbox: Inbox
+  readonly inbox: MessageQueue
   readonly stop: Stop
   readonly clock: Clock
   readonly tellWorking: () => void
@@ -27,13 +27,8 @@ export interface DurableStageOptions {
   readonly tellUnanswered: (question: StatusEvent, late: Unanswered) => void
 }
 
-/** A step that failed, now or before a restart: in both cases this is all that is known of it. */
-export class StepFailed extends Error {
-  override readonly name = 'StepFailed'
-}
-
 /** A turn that can be left at any time and gone on with elsewhere. */
-export function createDurableStage(options: DurableStageOptions): Stage {
+export function createDurableSteps(options: DurableStageOptions): StepExecutor {
   const { journal, isCanceled, letter, writer, inbox, stop, clock, tellWorking, tellUnanswered } = options
   let difference: string | undefined
   let pause: PausedTurn | undefined
@@ -55,7 +50,7 @@ export function createDurableStage(options: DurableStageOptions): Stage {
   const isLeft = () => difference !== undefined || pause !== undefined
 
   function store(entry: JournalEntry): Promise<void> {
-    if (stop.over) return refused(`This turn is over (${stop.reason ?? 'it has returned'}).`)
+    if (stop.over) return rejected(`This turn is over (${stop.reason ?? 'it has returned'}).`)
     return writer.emit({ type: 'journal', entry })
   }
 
@@ -92,7 +87,7 @@ export function createDurableStage(options: DurableStageOptions): Stage {
   }
 
   /** In the order in which they were told before, and then as they come. */
-  function ask(question: StatusEvent, waiting: StageWaiting): Promise<MessageEvent> {
+  function ask(question: StatusEvent, waiting: AskOptions): Promise<MessageEvent> {
     if (isLeft()) return never()
     return new Promise((resolve, reject) =>
       replay.say(question, (stored) => {
@@ -104,7 +99,7 @@ export function createDurableStage(options: DurableStageOptions): Stage {
   }
 
   /** Who is left for the answer is never told that it has come. */
-  async function askNow(question: StatusEvent, waiting: StageWaiting, wasAsked: boolean): Promise<MessageEvent> {
+  async function askNow(question: StatusEvent, waiting: AskOptions, wasAsked: boolean): Promise<MessageEvent> {
     const dealtWith = Promise.withResolvers<void>()
     answered = dealtWith.promise
     try {
@@ -115,7 +110,7 @@ export function createDurableStage(options: DurableStageOptions): Stage {
     }
   }
 
-  async function answerTo(question: StatusEvent, waiting: StageWaiting, wasAsked: boolean): Promise<MessageEvent> {
+  async function answerTo(question: StatusEvent, waiting: AskOptions, wasAsked: boolean): Promise<MessageEvent> {
     const { expiresAt, since = clock.now(), onTimeout } = waiting
     if (isLeft()) return await never()
     const place = ++questions
@@ -192,11 +187,9 @@ export function createDurableStage(options: DurableStageOptions): Stage {
   }
 }
 
-/** The turn was waiting until then, and goes on without an answer. */
-function expired(pause: Journal['pause'], now: number): Unanswered | undefined {
-  const { expiresAt, since = expiresAt, onTimeout } = pause ?? {}
-  if (onTimeout !== 'continue' || expiresAt === undefined || since === undefined || expiresAt > now) return undefined
-  return { since, expiresAt }
+/** A step that failed, now or before a restart: in both cases this is all that is known of it. */
+export class StepFailed extends Error {
+  override readonly name = 'StepFailed'
 }
 
 async function settle(work: () => unknown): Promise<{ readonly value: unknown } | { readonly error: unknown }> {
@@ -219,4 +212,11 @@ function failureOf(error: unknown): StepFailure {
 /** The same error whether it was stored meanwhile or not, so that code which catches it goes the same way. */
 function revive({ message, code }: StepFailure, cause?: unknown): Error {
   return code ? new A2AError(code, message, { cause }) : new StepFailed(message, { cause })
+}
+
+/** The turn was waiting until then, and goes on without an answer. */
+function expired(pause: Journal['pause'], now: number): Unanswered | undefined {
+  const { expiresAt, since = expiresAt, onTimeout } = pause ?? {}
+  if (onTimeout !== 'continue' || expiresAt === undefined || since === undefined || expiresAt > now) return undefined
+  return { since, expiresAt }
 }

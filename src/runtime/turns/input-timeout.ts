@@ -1,8 +1,10 @@
-import type { Voice } from '../../agent/turn-output.ts'
+import type { AgentEvents } from '../../agent/turn-output.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { StatusEvent } from '../../protocol/events.ts'
 import { clientTools, inputRequestIn } from '../../protocol/extensions/client-tools.ts'
+
+const reason = 'INPUT_TIMEOUT'
 
 /** A question that nobody answered in time. Both are milliseconds since 1970. */
 export interface Unanswered {
@@ -10,18 +12,18 @@ export interface Unanswered {
   readonly expiresAt: number
 }
 
-/** Why a task must end. */
-export interface Failure {
-  readonly text: string
-  /** For programs. */
-  readonly facts?: JsonObject
-}
-
 /** For the turn that asked and wants to go on. */
 export function inputTimeout(late: Unanswered): A2AError {
   const { timeoutSeconds } = factsOf(late)
   const text = `The question was not answered by ${new Date(late.expiresAt).toISOString()}.`
   return new A2AError('input-timeout', text, { metadata: { timeoutSeconds: `${timeoutSeconds}` } })
+}
+
+/** Why a task must end. */
+export interface Failure {
+  readonly text: string
+  /** For programs. */
+  readonly facts?: JsonObject
 }
 
 /** For the caller of the task that ends by it. */
@@ -32,13 +34,13 @@ export function unanswered(late: Unanswered): Failure {
 }
 
 /** The end of a task. Who reads the task later finds the facts in the message, who follows it in the event. */
-export function failedStatus(voice: Voice, { text, facts }: Failure): StatusEvent {
+export function failedStatus(voice: AgentEvents, { text, facts }: Failure): StatusEvent {
   const event = voice.status('failed', text)
   return facts ? withFacts(event, facts) : event
 }
 
 /** The agent goes on without an answer, and takes none any more. */
-export function goesOn(voice: Voice, question: StatusEvent, late: Unanswered): StatusEvent {
+export function goesOn(voice: AgentEvents, question: StatusEvent, late: Unanswered): StatusEvent {
   const event = voice.status('working', 'There was no answer in time: going on without one.')
   const requestId = inputRequestIn(question.status.message)?.requestId
   const facts = factsOf(late)
@@ -51,8 +53,6 @@ export function factsOfError(error: unknown): JsonObject | undefined {
   const seconds = Number(error.metadata.timeoutSeconds)
   return { reason, ...(Number.isFinite(seconds) && { timeoutSeconds: seconds }) }
 }
-
-const reason = 'INPUT_TIMEOUT'
 
 function factsOf({ since, expiresAt }: Unanswered) {
   return { reason, timeoutSeconds: Math.max(0, Math.round(expiresAt - since) / 1000) }

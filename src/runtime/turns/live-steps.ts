@@ -5,14 +5,14 @@ import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import type { Said } from '../recovery/journal.ts'
 import { type Failure, inputTimeout, type Unanswered, unanswered } from './input-timeout.ts'
-import type { Inbox } from './message-queue.ts'
+import type { MessageQueue } from './message-queue.ts'
 import type { Stop } from './stop.ts'
-import { isWork, type Stage, type StageWaiting } from './turn-scope.ts'
+import { type AskOptions, isWork, type StepExecutor } from './turn-scope.ts'
 import type { Writer } from './writer.ts'
 
 export interface PlainStageOptions {
   readonly writer: Writer
-  readonly inbox: Inbox
+  readonly inbox: MessageQueue
   readonly stop: Stop
   readonly clock: Clock
   readonly tellWorking: () => void
@@ -21,7 +21,7 @@ export interface PlainStageOptions {
 }
 
 /** A turn that lives in this process from its beginning to its end. */
-export function createPlainStage(options: PlainStageOptions): Stage {
+export function createLiveSteps(options: PlainStageOptions): StepExecutor {
   const { writer, inbox, stop, clock, tellWorking, tellUnanswered } = options
   let failure: Failure | undefined
   /** One question at a time, also of those who ask side by side. */
@@ -51,7 +51,7 @@ export function createPlainStage(options: PlainStageOptions): Stage {
     pause: () => undefined,
   }
 
-  async function askUntilKnown(question: StatusEvent, how: StageWaiting): Promise<MessageEvent> {
+  async function askUntilKnown(question: StatusEvent, how: AskOptions): Promise<MessageEvent> {
     for (let asked = question; ; ) {
       const answer = await askNow(asked, how)
       const again = how.again?.(answer)
@@ -60,7 +60,7 @@ export function createPlainStage(options: PlainStageOptions): Stage {
     }
   }
 
-  async function askNow(question: StatusEvent, how: StageWaiting): Promise<MessageEvent> {
+  async function askNow(question: StatusEvent, how: AskOptions): Promise<MessageEvent> {
     const { expiresAt, since = clock.now(), onTimeout, signal } = how
     signal?.throwIfAborted()
     const dealtWith = Promise.withResolvers<void>()

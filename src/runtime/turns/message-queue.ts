@@ -1,15 +1,15 @@
 import type { MessageEvent } from '../../protocol/events.ts'
 
 /** A message and where in the log it lies. */
-export interface Letter {
+export interface QueuedMessage {
   readonly received: MessageEvent
   readonly generation: number
 }
 
 /** Messages for a task that has not taken them yet, oldest first. A class, because there is one for every run. */
-export class Inbox {
-  #letters: Letter[] | undefined
-  #waiting: ((letter: Letter) => void)[] | undefined
+export class MessageQueue {
+  #letters: QueuedMessage[] | undefined
+  #waiting: ((letter: QueuedMessage) => void)[] | undefined
   #taken = 0
   /** Who wants to know when those of these generations are taken. */
   #awaited: Map<number, () => void> | undefined
@@ -24,7 +24,7 @@ export class Inbox {
   }
 
   /** Whether somebody was waiting for it. */
-  push(letter: Letter): boolean {
+  push(letter: QueuedMessage): boolean {
     const deliver = this.#waiting?.shift()
     if (deliver) deliver(letter)
     else {
@@ -34,21 +34,21 @@ export class Inbox {
     return deliver !== undefined
   }
 
-  take(): Letter | undefined {
+  take(): QueuedMessage | undefined {
     const first = this.#letters?.shift()
     if (first) this.#note(first.generation)
     return first
   }
 
   /** Takes the one of that generation, wherever it stands. */
-  drop(generation: number): Letter | undefined {
+  drop(generation: number): QueuedMessage | undefined {
     const at = this.#letters?.findIndex((each) => each.generation === generation) ?? -1
     this.#note(generation)
     return at < 0 ? undefined : this.#letters?.splice(at, 1)[0]
   }
 
   /** Holds these, and no others up to that generation: those are taken. */
-  fill(letters: readonly Letter[], upTo: number): void {
+  fill(letters: readonly QueuedMessage[], upTo: number): void {
     this.#letters = [...letters]
     for (const generation of this.#awaited?.keys() ?? []) {
       if (generation <= upTo && !letters.some((each) => each.generation === generation)) this.#tell(generation)
@@ -79,7 +79,7 @@ export class Inbox {
   }
 
   /** Waits for the next one, behind others who wait; rejects with the signal's reason. */
-  next(signal: AbortSignal): Promise<Letter> {
+  next(signal: AbortSignal): Promise<QueuedMessage> {
     const first = this.take()
     if (first) return Promise.resolve(first)
     this.#waiting ??= []
@@ -89,7 +89,7 @@ export class Inbox {
         waiting.splice(waiting.indexOf(deliver) >>> 0, 1)
         reject(signal.reason)
       }
-      const deliver = (letter: Letter) => {
+      const deliver = (letter: QueuedMessage) => {
         this.#note(letter.generation)
         signal.removeEventListener('abort', stop)
         resolve(letter)

@@ -6,10 +6,10 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import { credentialsExtension, credentialsType, isMark } from '../../protocol/extensions/in-task-credentials.ts'
 import type { Part } from '../../protocol/model.ts'
-import { type Scene, stepIn } from './turn-scope.ts'
+import { runStep, type TurnScope } from './turn-scope.ts'
 
 /** Waits for credentials: those of a message, of the request that brings it, or of another way than A2A. */
-export function createRequireAuth(scene: Scene): RequireAuth {
+export function createRequireAuth(scene: TurnScope): RequireAuth {
   const { received, settings, secrets } = scene
   let asked = 0
 
@@ -39,7 +39,7 @@ export function createRequireAuth(scene: Scene): RequireAuth {
     let secret: string | undefined
     let live: MessageEvent | undefined
     await scene.emit(question)
-    const generation = await stepIn(scene, name, async () => {
+    const generation = await runStep(scene, name, async () => {
       scene.waits()
       const { stop, inbox } = scene
       const done = new AbortController()
@@ -88,37 +88,20 @@ export function createRequireAuth(scene: Scene): RequireAuth {
   }
 }
 
-type OutOfBand = NonNullable<RequireAuthOptions['outOfBand']>
-
-interface Elsewhere {
-  readonly message?: MessageEvent | undefined
-  readonly secret?: string | undefined
-}
-
-/** In words, and as data that clients of every version look for. */
-function asQuestion({ voice }: Scene, need: AuthNeed, complaint: string | undefined): StatusEvent {
-  const { scheme, scopes = [], url, description = `This task needs credentials for "${scheme}" to go on.` } = need
-  const data: JsonObject = {
-    schemes: [scheme],
-    ...(scopes.length > 0 && { scopes }),
-    ...(url !== undefined && { url }),
-    credentialsType,
-  }
-  const text = complaint === undefined ? description : `${description} ${complaint}`
-  const parts: readonly Part[] = [{ text }, { data, mediaType: 'application/json' }]
-  const event = voice.status('auth-required', parts)
-  const { message } = event.status
-  const extensions = [credentialsExtension]
-  return message ? { ...event, status: { ...event.status, message: { ...message, extensions } } } : event
-}
-
-function again({ scheme }: AuthNeed): string {
-  return `The last message brought none. Send them in a data part of the type ${credentialsType}, with "scheme": ${JSON.stringify(scheme)} and "credentials", or with the request itself.`
+function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
 }
 
 function gone(scheme: string): never {
   const text = `The credentials for "${scheme}" were given to a process that is gone, and are never stored: ask for them again.`
   throw new A2AError('unauthenticated', text, { reason: 'credentials-gone' })
+}
+
+type OutOfBand = NonNullable<RequireAuthOptions['outOfBand']>
+
+interface Elsewhere {
+  readonly message?: MessageEvent | undefined
+  readonly secret?: string | undefined
 }
 
 function readNeed(wanted: AuthNeed | string): AuthNeed {
@@ -132,6 +115,23 @@ function requireSane({ expiresAt, outOfBand }: RequireAuthOptions): void {
   throw new TypeError('turn.requireAuth(): expiresAt and outOfBand exclude each other: let outOfBand give up by itself')
 }
 
-function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
+function again({ scheme }: AuthNeed): string {
+  return `The last message brought none. Send them in a data part of the type ${credentialsType}, with "scheme": ${JSON.stringify(scheme)} and "credentials", or with the request itself.`
+}
+
+/** In words, and as data that clients of every version look for. */
+function asQuestion({ voice }: TurnScope, need: AuthNeed, complaint: string | undefined): StatusEvent {
+  const { scheme, scopes = [], url, description = `This task needs credentials for "${scheme}" to go on.` } = need
+  const data: JsonObject = {
+    schemes: [scheme],
+    ...(scopes.length > 0 && { scopes }),
+    ...(url !== undefined && { url }),
+    credentialsType,
+  }
+  const text = complaint === undefined ? description : `${description} ${complaint}`
+  const parts: readonly Part[] = [{ text }, { data, mediaType: 'application/json' }]
+  const event = voice.status('auth-required', parts)
+  const { message } = event.status
+  const extensions = [credentialsExtension]
+  return message ? { ...event, status: { ...event.status, message: { ...message, extensions } } } : event
 }

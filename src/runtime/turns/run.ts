@@ -1,4 +1,4 @@
-import { createVoice, type Voice } from '../../agent/turn-output.ts'
+import { type AgentEvents, createAgentEvents } from '../../agent/turn-output.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { JournalEntry, TaskEvent } from '../../protocol/events.ts'
@@ -8,13 +8,16 @@ import type { Span } from '../../protocol/telemetry.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { readJournal } from '../recovery/journal.ts'
-import { type Beginning, pickUp } from '../recovery/resume.ts'
+import { type PlannedTurn, planResume } from '../recovery/resume.ts'
 import { failedStatus } from './input-timeout.ts'
-import { Inbox, type Letter } from './message-queue.ts'
+import { MessageQueue, type QueuedMessage } from './message-queue.ts'
 import { Stop, type StopReason, stopText } from './stop.ts'
 import { runTurn, type TurnStart } from './turn.ts'
 import type { PausedTurn } from './turn-scope.ts'
 import { LeaseLost, stamped, WatchedWriter, Writer, type WriterOwner } from './writer.ts'
+
+/** Milliseconds until a store that failed is asked again for what others have said. */
+const watchPause = 1_000
 
 export interface RunStart {
   readonly task: NewTask
@@ -22,13 +25,10 @@ export interface RunStart {
   readonly generation: number
   readonly phase: Phase
   /** The message to begin with. Without one it is an orphan: its log tells where to go on. */
-  readonly letter?: Letter
+  readonly letter?: QueuedMessage
   /** Called when it is over. */
   readonly onDone?: (() => void) | undefined
 }
-
-/** Milliseconds until a store that failed is asked again for what others have said. */
-const watchPause = 1_000
 
 /**
  * A task at work in this process, from the message that woke it until it rests or ends. A class, because there is one
@@ -37,10 +37,10 @@ const watchPause = 1_000
 export class Run implements WriterOwner {
   readonly #task: NewTask
   readonly #fence: number
-  readonly #letter: Letter | undefined
+  readonly #letter: QueuedMessage | undefined
   readonly #settings: RuntimeSettings
-  readonly #inbox = new Inbox()
-  readonly #voice: Voice
+  readonly #inbox = new MessageQueue()
+  readonly #voice: AgentEvents
   readonly #writer: Writer
   /** The turn under way, and why the whole run must stop. */
   #turn: Stop | undefined
@@ -65,7 +65,7 @@ export class Run implements WriterOwner {
     this.#fence = fence
     this.#letter = letter
     this.#settings = settings
-    this.#voice = createVoice(task, settings.clock.now)
+    this.#voice = createAgentEvents(task, settings.clock.now)
     const options = { log: settings.log, taskId: task.taskId, fence, generation, phase }
     const { telemetry } = settings
     this.#writer = telemetry?.watchesEvents
@@ -177,7 +177,7 @@ export class Run implements WriterOwner {
     const writer = this.#writer
     // The first message has nothing before it, and who keeps no journal has nothing to look up.
     const isNew = letter && (letter.generation === 1 || !settings.recovery.isKept)
-    let next: Beginning | undefined = isNew ? { letter, attempt: 1 } : await this.#resume(letter === undefined)
+    let next: PlannedTurn | undefined = isNew ? { letter, attempt: 1 } : await this.#resume(letter === undefined)
     while (next) {
       const stop = new Stop(settings, deadlineOf(next.letter, settings))
       this.#turn = stop
@@ -194,7 +194,7 @@ export class Run implements WriterOwner {
   }
 
   /** Not async: mostly nobody watches. */
-  #takeTurn(next: Beginning, stop: Stop): ReturnType<typeof runTurn> {
+  #takeTurn(next: PlannedTurn, stop: Stop): ReturnType<typeof runTurn> {
     const settings = this.#settings
     const task = this.#task
     const { taskId, contextId } = task
@@ -220,13 +220,13 @@ export class Run implements WriterOwner {
   }
 
   /** Where an earlier process, or an earlier run, has left the task. */
-  async #resume(isOrphan: boolean): Promise<Beginning | undefined> {
+  async #resume(isOrphan: boolean): Promise<PlannedTurn | undefined> {
     const { log, recovery, clock } = this.#settings
     const { taskId } = this.#task
     const journal = await readJournal(log, taskId, this.#writer.generation)
     if (!journal && this.#letter) return this.#begin(this.#letter)
     this.#inbox.fill(journal?.queued ?? [], this.#writer.generation)
-    const found = pickUp(journal, recovery, { isOrphan, now: clock.now() })
+    const found = planResume(journal, recovery, { isOrphan, now: clock.now() })
     switch (found.type) {
       case 'begin':
         if (found.attempt > (journal?.attempt ?? 0)) this.#note(attemptAt(found))
@@ -245,12 +245,12 @@ export class Run implements WriterOwner {
     }
   }
 
-  #following(): Beginning | undefined {
+  #following(): PlannedTurn | undefined {
     const next = this.#inbox.take()
     return next && this.#begin(next)
   }
 
-  #begin(next: Letter): Beginning {
+  #begin(next: QueuedMessage): PlannedTurn {
     const beginning = { letter: next, attempt: 1 }
     if (this.#settings.recovery.isKept) this.#note(attemptAt(beginning))
     return beginning
@@ -261,13 +261,13 @@ export class Run implements WriterOwner {
     void this.#writer.emit({ type: 'journal', entry })
   }
 
-  async #rest(): Promise<Beginning | undefined> {
+  async #rest(): Promise<PlannedTurn | undefined> {
     if (this.#settings.recovery.isKept) this.#note({ type: 'rested', answered: this.#answered })
     return await this.#release()
   }
 
   /** Gives the lease back, unless something has come meanwhile: then that is what to do next. */
-  async #release(pause?: PausedTurn): Promise<Beginning | undefined> {
+  async #release(pause?: PausedTurn): Promise<PlannedTurn | undefined> {
     const writer = this.#writer
     const { log } = this.#settings
     for (;;) {
@@ -326,11 +326,11 @@ export class Run implements WriterOwner {
 }
 
 /** Until when an answer is of use to whoever sent the message. */
-function deadlineOf({ received }: Letter, { calls }: RuntimeSettings): number | undefined {
+function deadlineOf({ received }: QueuedMessage, { calls }: RuntimeSettings): number | undefined {
   const { metadata } = received.message
   return metadata?.[lineageExtension] === undefined ? undefined : readLineage(metadata, calls.self.ids).deadline
 }
 
-function attemptAt({ letter, attempt }: Beginning): JournalEntry {
+function attemptAt({ letter, attempt }: PlannedTurn): JournalEntry {
   return { type: 'attempt', message: letter.generation, attempt }
 }

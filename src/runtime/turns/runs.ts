@@ -2,6 +2,9 @@ import type { Timer } from '../../base/clock.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { Run, type RunStart } from './run.ts'
 
+/** Most turns are over before anybody elsewhere could want to say something: so many milliseconds. */
+const watchAfter = 50
+
 /** The tasks at work in this process, and the heartbeat of their leases. */
 export interface Runs {
   /** How many are at work. */
@@ -15,9 +18,6 @@ export interface Runs {
   /** Waits until all have come to rest; those that have not by the deadline are stopped. */
   drain(deadline: number): Promise<void>
 }
-
-/** Most turns are over before anybody elsewhere could want to say something: so many milliseconds. */
-const watchAfter = 50
 
 export function createRuns(settings: RuntimeSettings): Runs {
   const { log, logger, leaseTtl, clock, telemetry } = settings

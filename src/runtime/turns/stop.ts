@@ -1,6 +1,9 @@
 import { type Clock, setAlarm, type Timer } from '../../base/clock.ts'
 import type { RuntimeSettings } from '../options.ts'
 
+/** Nothing that the work may still do is of use to anybody. */
+const hopeless: readonly StopReason[] = ['lease-lost', 'differs', 'unanswered']
+
 /** Why a turn is stopped from outside. */
 export type StopReason =
   | 'canceled'
@@ -22,11 +25,6 @@ export type StopReason =
   | 'paused'
 
 export type Ended<T> = { readonly value: T } | { readonly error: unknown }
-
-/** Nothing that the work may still do is of use to anybody. */
-const hopeless: readonly StopReason[] = ['lease-lost', 'differs', 'unanswered']
-
-type Limits = Pick<RuntimeSettings, 'cancelGrace' | 'turnDeadline' | 'clock'>
 
 /** The brake of one turn. A class, and its signal made when it is asked for, because every turn has one. */
 export class Stop {
@@ -161,3 +159,5 @@ export function watchIdle(clock: Clock, timeout: number, onIdle: () => void): Id
     close: () => clock.clearTimeout(timer),
   }
 }
+
+type Limits = Pick<RuntimeSettings, 'cancelGrace' | 'turnDeadline' | 'clock'>

@@ -1,9 +1,9 @@
-import { type Direct, perform } from '../../agent/agent-function.ts'
+import { type RuntimeAccess, runAgentFunction } from '../../agent/agent-function.ts'
 import { askedAgain } from '../../agent/ask.ts'
 import { CallFailed } from '../../agent/call-agent.ts'
 import type { RequireAuth } from '../../agent/require-auth.ts'
 import { createTurn, type TurnContext } from '../../agent/turn.ts'
-import { type Content, type Mouth, refused, type Voice } from '../../agent/turn-output.ts'
+import { type AgentEvents, type Content, type EventSink, rejected } from '../../agent/turn-output.ts'
 import type { Json } from '../../base/json.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
@@ -17,39 +17,25 @@ import type { NewTask } from '../../tasks/log.ts'
 import { createCalls, type TurnCalls } from '../calls/calls.ts'
 import type { RuntimeSettings } from '../options.ts'
 import type { Said } from '../recovery/journal.ts'
-import type { Beginning } from '../recovery/resume.ts'
-import { createTurnSecrets, revealed, type TurnSecrets } from '../secrets.ts'
+import type { PlannedTurn } from '../recovery/resume.ts'
+import { createTurnSecrets, restoreAnswer, type TurnSecrets } from '../secrets.ts'
 import { contextHistory } from './context-history.ts'
 import { createDelegate } from './delegate.ts'
-import { createDurableStage } from './durable-steps.ts'
+import { createDurableSteps } from './durable-steps.ts'
 import { factsOfError, failedStatus, goesOn, type Unanswered } from './input-timeout.ts'
-import { createPlainStage } from './live-steps.ts'
-import type { Inbox } from './message-queue.ts'
+import { createLiveSteps } from './live-steps.ts'
+import type { MessageQueue } from './message-queue.ts'
 import { createRequireAuth } from './require-auth.ts'
 import { type Stop, type StopReason, watchIdle } from './stop.ts'
-import type { PausedTurn, Scene, Stage, StageWaiting } from './turn-scope.ts'
+import type { AskOptions, PausedTurn, StepExecutor, TurnScope } from './turn-scope.ts'
 import type { Writer } from './writer.ts'
 
-/**
- * What a caller may read about an error that an agent threw. Only an `A2AError` is written for callers; anything else
- * may hold secrets, so the caller gets a reference under which the operator finds it in the log.
- */
-function describeFailure(error: unknown): { readonly text: string; readonly reference: string } {
-  const reference = crypto.randomUUID().slice(0, 8)
-  return { text: textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`, reference }
-}
-
-function textFor(error: unknown): string | undefined {
-  if (error instanceof CallFailed) return error.callerText
-  return error instanceof A2AError ? error.message : undefined
-}
-
-export interface TurnStart extends Beginning {
+export interface TurnStart extends PlannedTurn {
   readonly task: NewTask
   readonly stop: Stop
   readonly writer: Writer
-  readonly inbox: Inbox
-  readonly voice: Voice
+  readonly inbox: MessageQueue
+  readonly voice: AgentEvents
   /** Where it is in the trace of its caller, if that has one. */
   readonly trace: Trace | undefined
   /** If somebody watches. */
@@ -86,7 +72,7 @@ export async function runTurn(
   function reveal(event: MessageEvent): MessageEvent {
     if (!event.sensitive) return event
     secrets ??= createTurnSecrets()
-    return revealed(event, settings.vault, secrets)
+    return restoreAnswer(event, settings.vault, secrets)
   }
 
   function becomesTask(): void {
@@ -96,16 +82,16 @@ export async function runTurn(
 
   const staged = { writer, inbox, stop, clock, tellWorking, tellUnanswered }
   /** Made when it is needed: most turns neither ask nor have steps. */
-  let stage: Stage | undefined =
-    recovery.policy === 'resume' ? createDurableStage({ ...staged, letter, journal: replay, isCanceled }) : undefined
+  let stage: StepExecutor | undefined =
+    recovery.policy === 'resume' ? createDurableSteps({ ...staged, letter, journal: replay, isCanceled }) : undefined
 
-  function onStage(): Stage {
-    stage ??= createPlainStage(staged)
+  function onStage(): StepExecutor {
+    stage ??= createLiveSteps(staged)
     return stage
   }
 
   const heard: MessageEvent[] = []
-  let scene: Scene | undefined
+  let scene: TurnScope | undefined
   let calls: TurnCalls | undefined
   let requireAuth: RequireAuth | undefined
   const newArtifactId = recovery.isKept ? numbered(`artifact-${letter.generation}`) : randomId
@@ -114,7 +100,7 @@ export async function runTurn(
     inactivityTimeout === undefined ? undefined : watchIdle(clock, inactivityTimeout, () => stop.stop('inactive'))
 
   function emit(event: Said): Promise<void> {
-    if (stop.over) return refused(overText(task, stop))
+    if (stop.over) return rejected(overText(task, stop))
     idle?.touch()
     if (event.type === 'status') isTask = toldStatus = true
     else becomesTask()
@@ -123,12 +109,12 @@ export async function runTurn(
   }
 
   /** For the work of a step that is stored as a whole. */
-  function within(step: string): Mouth {
+  function within(step: string): EventSink {
     const place = `${letter.generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
     return { emit: (event) => emit({ ...event, step }), newArtifactId: numbered(`artifact-${place}`) }
   }
 
-  async function step(name: string, work: (within: Mouth) => unknown) {
+  async function step(name: string, work: (within: EventSink) => unknown) {
     idle?.touch()
     const done = await onStage().step(name, async (key) => {
       const given = await work(key === undefined ? { emit, newArtifactId } : within(key))
@@ -151,8 +137,8 @@ export async function runTurn(
     return live ? live.given : (stored as T)
   }
 
-  async function ask(question: StatusEvent, waiting: Omit<StageWaiting, 'again'> = {}): Promise<MessageEvent> {
-    if (stop.over) return await refused(overText(task, stop))
+  async function ask(question: StatusEvent, waiting: Omit<AskOptions, 'again'> = {}): Promise<MessageEvent> {
+    if (stop.over) return await rejected(overText(task, stop))
     isTask = toldStatus = true
     idle?.hold()
     const asked = secrets ? secrets.scrub(question) : question
@@ -167,7 +153,7 @@ export async function runTurn(
   }
 
   /** Made when it is needed, as the stage. */
-  function onScene(): Scene {
+  function onScene(): TurnScope {
     secrets ??= createTurnSecrets()
     scene ??= {
       task,
@@ -259,7 +245,7 @@ export async function runTurn(
   // An attempt that follows another finds the task at work, unless that one was waiting for its caller.
   if (!replay && (attempt > 1 || isFirst ? isInterrupted(writer.phase) : true)) tellWorking()
   const acted = context(isFirst ? undefined : await foldBefore())
-  const direct: Direct = {
+  const direct: RuntimeAccess = {
     becomesTask,
     isReplaying: () => onStage().isReplaying(),
     emit,
@@ -268,7 +254,7 @@ export async function runTurn(
     earlier: () => contextHistory(task, log),
     journal: recovery.policy === 'resume' ? keep : undefined,
   }
-  const act = () => perform(agent.run, createTurn(acted), direct)
+  const act = () => runAgentFunction(agent.run, createTurn(acted), direct)
   const work = span ? span.run(act) : act()
   // Most agents have touched the task by now.
   const slow = isTask ? undefined : clock.setTimeout(becomesTask, taskAfter)
@@ -297,14 +283,6 @@ export async function runTurn(
   return undefined
 }
 
-function secretInStep(name: string): string {
-  return `What the step "${name}" returns has a secret in it, and would be stored. Use the secret within the step.`
-}
-
-function overText({ taskId }: NewTask, { reason }: Stop): string {
-  return `This turn of task ${taskId} is over (${reason ?? 'it has returned'}).`
-}
-
 /** The same for every attempt, so that what an attempt writes takes the place of what an earlier one has written. */
 function numbered(place: string): () => string {
   let made = 0
@@ -313,4 +291,26 @@ function numbered(place: string): () => string {
 
 function randomId(): string {
   return crypto.randomUUID()
+}
+
+function overText({ taskId }: NewTask, { reason }: Stop): string {
+  return `This turn of task ${taskId} is over (${reason ?? 'it has returned'}).`
+}
+
+function secretInStep(name: string): string {
+  return `What the step "${name}" returns has a secret in it, and would be stored. Use the secret within the step.`
+}
+
+/**
+ * What a caller may read about an error that an agent threw. Only an `A2AError` is written for callers; anything else
+ * may hold secrets, so the caller gets a reference under which the operator finds it in the log.
+ */
+function describeFailure(error: unknown): { readonly text: string; readonly reference: string } {
+  const reference = crypto.randomUUID().slice(0, 8)
+  return { text: textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`, reference }
+}
+
+function textFor(error: unknown): string | undefined {
+  if (error instanceof CallFailed) return error.callerText
+  return error instanceof A2AError ? error.message : undefined
 }

@@ -4,6 +4,31 @@ import { canFollow, type Phase } from '../../protocol/states.ts'
 import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { NewTask, TaskLog } from '../../tasks/log.ts'
 
+/** An agent that emits without awaiting fills memory; beyond this many waiting events it is stopped. */
+const maxWaiting = 100_000
+
+const maxBatch = 1_000
+
+/** The event as it is told to those who want to know where it is in its trace. */
+export function stamped(event: TaskEvent, trace: Trace): TaskEvent {
+  if (event.type !== 'status' && event.type !== 'artifact') return event
+  return { ...event, metadata: { ...event.metadata, traceId: traceIdOf(trace), spanId: spanIdOf(trace) } }
+}
+
+export interface Watching {
+  readonly telemetry: Telemetry
+  readonly task: NewTask
+  readonly traceNow: () => Trace | undefined
+}
+
+export interface WriterOptions {
+  readonly log: TaskLog
+  readonly taskId: string
+  readonly fence: number
+  readonly generation: number
+  readonly phase: Phase
+}
+
 /** To whom a writer belongs, and what it tells it. */
 export interface WriterOwner {
   /** Others may store messages and wishes to cancel; here they arrive, in order. */
@@ -18,22 +43,10 @@ export interface WriterOwner {
   onFlood(): void
 }
 
-export interface WriterOptions {
-  readonly log: TaskLog
-  readonly taskId: string
-  readonly fence: number
-  readonly generation: number
-  readonly phase: Phase
-}
-
 /** The lease is gone: another writer has taken over, or the task no longer exists. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
-
-/** An agent that emits without awaiting fills memory; beyond this many waiting events it is stopped. */
-const maxWaiting = 100_000
-const maxBatch = 1_000
 
 /**
  * The one writer of a task as long as its lease lasts. Checks the rules, stores, and tells when it is stored. A class,
@@ -181,6 +194,31 @@ export class Writer {
   }
 }
 
+/** A writer of which every event is a span, from when it is told until it is stored. */
+export class WatchedWriter extends Writer {
+  readonly #watching: Watching
+
+  constructor(options: WriterOptions, owner: WriterOwner, watching: Watching) {
+    super(options, owner)
+    this.#watching = watching
+  }
+
+  override emit(event: TaskEvent): Promise<void> {
+    const { type } = event
+    if (type !== 'status' && type !== 'artifact' && type !== 'reply') return super.emit(event)
+    const { telemetry, task, traceNow } = this.#watching
+    const { taskId, contextId } = task
+    const state = type === 'status' ? { state: event.status.state } : {}
+    const span = telemetry.begin({ type: 'event', event: type, taskId, contextId, ...state }, traceNow())
+    const stored = super.emit(event)
+    stored.then(
+      () => span.end(),
+      (error) => span.end(error),
+    )
+    return stored
+  }
+}
+
 interface Emission extends Settle {
   readonly event: TaskEvent
   readonly promise: Promise<void>
@@ -215,41 +253,4 @@ function phaseAfter(event: TaskEvent, phase: Phase): Phase | undefined {
 
 function wish(event: TaskEvent): string {
   return event.type === 'status' ? event.status.state : event.type
-}
-
-/** The event as it is told to those who want to know where it is in its trace. */
-export function stamped(event: TaskEvent, trace: Trace): TaskEvent {
-  if (event.type !== 'status' && event.type !== 'artifact') return event
-  return { ...event, metadata: { ...event.metadata, traceId: traceIdOf(trace), spanId: spanIdOf(trace) } }
-}
-
-export interface Watching {
-  readonly telemetry: Telemetry
-  readonly task: NewTask
-  readonly traceNow: () => Trace | undefined
-}
-
-/** A writer of which every event is a span, from when it is told until it is stored. */
-export class WatchedWriter extends Writer {
-  readonly #watching: Watching
-
-  constructor(options: WriterOptions, owner: WriterOwner, watching: Watching) {
-    super(options, owner)
-    this.#watching = watching
-  }
-
-  override emit(event: TaskEvent): Promise<void> {
-    const { type } = event
-    if (type !== 'status' && type !== 'artifact' && type !== 'reply') return super.emit(event)
-    const { telemetry, task, traceNow } = this.#watching
-    const { taskId, contextId } = task
-    const state = type === 'status' ? { state: event.status.state } : {}
-    const span = telemetry.begin({ type: 'event', event: type, taskId, contextId, ...state }, traceNow())
-    const stored = super.emit(event)
-    stored.then(
-      () => span.end(),
-      (error) => span.end(error),
-    )
-    return stored
-  }
 }

@@ -1,37 +1,35 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits longer after every failure, and not all in step. */
-export interface Backoff {
-  wait(): Promise<void>
-  reset(): void
-}
-
 const shortest = 20
+
 const longest = 1_000
 
-export function createBackoff(signal: AbortSignal): Backoff {
-  let pause = shortest
-  return {
-    async wait() {
-      const now = pause * (0.5 + Math.random() / 2)
-      pause = Math.min(pause * 2, longest)
-      await sleep(now, undefined, { signal, ref: false }).catch(() => {})
-    },
-    reset() {
-      pause = shortest
-    },
-  }
+/** Shutting down, crashing, starting up; too many connections; a server that has become a standby. */
+const passing = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25006'])
+
+/** Somebody else was in the way and the statement did nothing: the next try sees what the other did. */
+export function isCollision(error: unknown): boolean {
+  return ['23505', '40001', '40P01'].includes(sqlState(error) ?? '')
 }
 
-/** As much of a PostgreSQL driver as is used here. A `Pool` of the package `pg` fits; it stays its maker's to end. */
-export interface PostgresPool {
-  query(statement: PostgresStatement): Promise<PostgresResult>
-  connect(): Promise<PostgresClient>
-  /** Connections break also while nobody uses them, and Node ends a process in which nobody listens to that. */
-  on(event: 'error', listener: (error: Error) => void): unknown
-  /** The same for one that somebody has just taken. */
-  on(event: 'acquire', listener: (client: Pick<PostgresClient, 'on'>) => void): unknown
+export type PostgresValue = string | number | boolean | null
+
+export interface PostgresStatement {
+  /** What has a name is parsed once for each connection. */
+  readonly name?: string
+  readonly text: string
+  readonly values?: PostgresValue[]
+  /** Milliseconds after which the connection is given up. */
+  readonly query_timeout?: number
+}
+
+export interface PostgresResult {
+  readonly rows: unknown[]
+}
+
+export interface PostgresNotification {
+  readonly payload?: string | undefined
 }
 
 export interface PostgresClient {
@@ -46,89 +44,6 @@ export interface PostgresClient {
   release(destroy?: boolean): void
 }
 
-export interface PostgresStatement {
-  /** What has a name is parsed once for each connection. */
-  readonly name?: string
-  readonly text: string
-  readonly values?: PostgresValue[]
-  /** Milliseconds after which the connection is given up. */
-  readonly query_timeout?: number
-}
-
-export type PostgresValue = string | number | boolean | null
-
-export interface PostgresResult {
-  readonly rows: unknown[]
-}
-
-export interface PostgresNotification {
-  readonly payload?: string | undefined
-}
-
-/** What is there is not what this version can work with; trying again does not help. */
-export class Mismatch extends Error {
-  override readonly name = 'Mismatch'
-}
-
-/** The connection broke or the server is not ready: what was asked may have been done or not. */
-export function isDisconnected(error: unknown): boolean {
-  const code = sqlState(error)
-  // What does not come from the server comes from the way to it, unless somebody has ended the pool.
-  if (code === undefined) return !isOurs(error) && !/after calling end/.test(messageOf(error))
-  return code.startsWith('08') || passing.has(code)
-}
-
-/** Somebody else was in the way and the statement did nothing: the next try sees what the other did. */
-export function isCollision(error: unknown): boolean {
-  return ['23505', '40001', '40P01'].includes(sqlState(error) ?? '')
-}
-
-/** An error for the operator's log: what is wrong, what to do. It tells neither address nor password. */
-export function explainTrouble(error: unknown, schema: string, what = 'The task log'): Error {
-  const advice = advices[sqlState(error) ?? '']
-  const where = `${what} in schema ${schema} of PostgreSQL`
-  return new Error(`${where} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
-}
-
-/** Shutting down, crashing, starting up; too many connections; a server that has become a standby. */
-const passing = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25006'])
-
-const advices: Readonly<Record<string, string>> = {
-  '28000': 'may not be used by this user. Check the user and how it has to authenticate (pg_hba.conf)',
-  '28P01': 'may not be used: the password is wrong. Check the password of the pool',
-  '3D000': 'cannot be used: there is no such database. Create it, or name another one in the pool',
-  '42501':
-    'may not be used by this user. Let it create the schema, or create the schema for it and grant it USAGE and CREATE',
-  '53100': 'cannot grow: the disk of the server is full. Free some space; what was stored before is safe',
-  '53300':
-    'cannot be reached: the server has too many connections. Make the pools smaller, or raise its max_connections',
-  '25006': 'may only be read: this server is a standby. Connect to the primary',
-}
-
-function sqlState(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
-  return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : undefined
-}
-
-function isOurs(error: unknown): boolean {
-  return error instanceof Mismatch || error instanceof TypeError
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  // Errors that are several in one, as when no address of a name answers, have a code and no message.
-  return error.message || ('code' in error ? String(error.code) : error.name)
-}
-
-/** A connection that is held, and over which one statement at a time is asked. */
-export interface Line {
-  /** Undefined while somebody else asks. */
-  ask(statement: PostgresStatement): Promise<PostgresResult> | undefined
-  /** Resolves when nothing is under way. */
-  settled(): Promise<void>
-  close(): void
-}
-
 export interface LineOptions {
   readonly client: PostgresClient
   /** Milliseconds after which nobody waits for an answer any more. */
@@ -137,7 +52,16 @@ export interface LineOptions {
   readonly onBroken: () => void
 }
 
-export function createLine({ client, timeout, onBroken }: LineOptions): Line {
+/** A connection that is held, and over which one statement at a time is asked. */
+export interface HeldConnection {
+  /** Undefined while somebody else asks. */
+  ask(statement: PostgresStatement): Promise<PostgresResult> | undefined
+  /** Resolves when nothing is under way. */
+  settled(): Promise<void>
+  close(): void
+}
+
+export function createHeldConnection({ client, timeout, onBroken }: LineOptions): HeldConnection {
   let current: Asking | undefined
   // One for all, because making one for each takes longer than the rest of asking.
   const silence = setTimeout(() => fail(new Error(`no answer within ${timeout} ms`)), timeout).unref()
@@ -179,11 +103,31 @@ export function createLine({ client, timeout, onBroken }: LineOptions): Line {
   }
 }
 
-interface Asking {
-  readonly settled: Promise<void>
-  readonly settle: () => void
-  readonly reject: (error: unknown) => void
+/** As much of a PostgreSQL driver as is used here. A `Pool` of the package `pg` fits; it stays its maker's to end. */
+export interface PostgresPool {
+  query(statement: PostgresStatement): Promise<PostgresResult>
+  connect(): Promise<PostgresClient>
+  /** Connections break also while nobody uses them, and Node ends a process in which nobody listens to that. */
+  on(event: 'error', listener: (error: Error) => void): unknown
+  /** The same for one that somebody has just taken. */
+  on(event: 'acquire', listener: (client: Pick<PostgresClient, 'on'>) => void): unknown
 }
+
+export interface DatabaseOptions {
+  readonly pool: PostgresPool
+  readonly schema: string
+  /** How long one statement may take, and how long to wait for the database to come back, in milliseconds. */
+  readonly statementTimeout: number
+  readonly patience: number
+  readonly closed: AbortSignal
+  /** The short way, if there is one. */
+  readonly nearby?: HeldConnection['ask']
+  /** What is kept in it, as errors call it. The task log by default. */
+  readonly what?: string
+}
+
+/** Asks once. If it rejects because the connection broke, the statement may have been done or not. */
+export type Query<Row> = (...values: PostgresValue[]) => Promise<readonly Row[]>
 
 /** The database as the parts of the log see it. */
 export interface Database {
@@ -198,22 +142,6 @@ export interface Database {
   explain(error: unknown): Error
   /** Aborts when the log has closed. */
   readonly closed: AbortSignal
-}
-
-/** Asks once. If it rejects because the connection broke, the statement may have been done or not. */
-export type Query<Row> = (...values: PostgresValue[]) => Promise<readonly Row[]>
-
-export interface DatabaseOptions {
-  readonly pool: PostgresPool
-  readonly schema: string
-  /** How long one statement may take, and how long to wait for the database to come back, in milliseconds. */
-  readonly statementTimeout: number
-  readonly patience: number
-  readonly closed: AbortSignal
-  /** The short way, if there is one. */
-  readonly nearby?: Line['ask']
-  /** What is kept in it, as errors call it. The task log by default. */
-  readonly what?: string
 }
 
 export function createDatabase(options: DatabaseOptions): Database {
@@ -256,29 +184,6 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 }
 
-interface PreparedQuery {
-  readonly name: string
-  readonly text: string
-}
-
-/** Stores of other schemas, and other versions of this one, may share the connection. */
-function nameOf(text: string): PreparedQuery {
-  return { name: `parley_${createHash('sha1').update(text).digest('hex').slice(0, 24)}`, text }
-}
-
-/** A pool may wait for ever for a connection that cannot be made. */
-export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
 export type Ask = <Row>(text: string, ...values: PostgresValue[]) => Promise<readonly Row[]>
 
 /** Does all of the work on one connection, or nothing. */
@@ -304,4 +209,100 @@ export async function inTransaction<T>(
   } finally {
     client.release(isBroken) // what is closed is rolled back
   }
+}
+
+/** The connection broke or the server is not ready: what was asked may have been done or not. */
+export function isDisconnected(error: unknown): boolean {
+  const code = sqlState(error)
+  // What does not come from the server comes from the way to it, unless somebody has ended the pool.
+  if (code === undefined) return !isOurs(error) && !/after calling end/.test(messageOf(error))
+  return code.startsWith('08') || passing.has(code)
+}
+
+/** A pool may wait for ever for a connection that cannot be made. */
+export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** An error for the operator's log: what is wrong, what to do. It tells neither address nor password. */
+export function explainTrouble(error: unknown, schema: string, what = 'The task log'): Error {
+  const advice = advices[sqlState(error) ?? '']
+  const where = `${what} in schema ${schema} of PostgreSQL`
+  return new Error(`${where} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
+}
+
+/** Waits longer after every failure, and not all in step. */
+export interface Backoff {
+  wait(): Promise<void>
+  reset(): void
+}
+
+export function createBackoff(signal: AbortSignal): Backoff {
+  let pause = shortest
+  return {
+    async wait() {
+      const now = pause * (0.5 + Math.random() / 2)
+      pause = Math.min(pause * 2, longest)
+      await sleep(now, undefined, { signal, ref: false }).catch(() => {})
+    },
+    reset() {
+      pause = shortest
+    },
+  }
+}
+
+/** What is there is not what this version can work with; trying again does not help. */
+export class Mismatch extends Error {
+  override readonly name = 'Mismatch'
+}
+
+function sqlState(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined
+  return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : undefined
+}
+
+function isOurs(error: unknown): boolean {
+  return error instanceof Mismatch || error instanceof TypeError
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  // Errors that are several in one, as when no address of a name answers, have a code and no message.
+  return error.message || ('code' in error ? String(error.code) : error.name)
+}
+
+const advices: Readonly<Record<string, string>> = {
+  '28000': 'may not be used by this user. Check the user and how it has to authenticate (pg_hba.conf)',
+  '28P01': 'may not be used: the password is wrong. Check the password of the pool',
+  '3D000': 'cannot be used: there is no such database. Create it, or name another one in the pool',
+  '42501':
+    'may not be used by this user. Let it create the schema, or create the schema for it and grant it USAGE and CREATE',
+  '53100': 'cannot grow: the disk of the server is full. Free some space; what was stored before is safe',
+  '53300':
+    'cannot be reached: the server has too many connections. Make the pools smaller, or raise its max_connections',
+  '25006': 'may only be read: this server is a standby. Connect to the primary',
+}
+
+interface Asking {
+  readonly settled: Promise<void>
+  readonly settle: () => void
+  readonly reject: (error: unknown) => void
+}
+
+interface PreparedQuery {
+  readonly name: string
+  readonly text: string
+}
+
+/** Stores of other schemas, and other versions of this one, may share the connection. */
+function nameOf(text: string): PreparedQuery {
+  return { name: `parley_${createHash('sha1').update(text).digest('hex').slice(0, 24)}`, text }
 }

@@ -1,21 +1,17 @@
 import type { Claimed, Created, LeaseRequest, NewTask } from '../../tasks/log.ts'
-import { advance, beginning } from '../../tasks/task-head.ts'
+import { advanceHead, beginning } from '../../tasks/task-head.ts'
 import { type Database, Mismatch } from './connection.ts'
 import { leaseEnd } from './leases.ts'
 import { array, decodeText, encodeText, lines } from './sql-text.ts'
 import { changeBy, claimColumns, eventColumns, skipped, type Write } from './write-batches.ts'
+
+export type FindClaim = (owner: string, key: string) => Promise<Claimed | undefined>
 
 export interface ClaimedRow {
   readonly digest: string
   readonly task_id: string
   readonly generation: number
 }
-
-export function decodeClaimed({ digest, task_id, generation }: ClaimedRow): Claimed {
-  return { digest: decodeText(digest), taskId: decodeText(task_id), generation }
-}
-
-export type FindClaim = (owner: string, key: string) => Promise<Claimed | undefined>
 
 export function createFindClaim(db: Database): FindClaim {
   const select = db.prepare<ClaimedRow>(`
@@ -93,7 +89,7 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
   return async (creates, notice) => {
     const now = Date.now()
     const changes = creates.map(({ batch }) => ({
-      ...advance(beginning(now), batch.events),
+      ...advanceHead(beginning(now), batch.events),
       ...changeBy(batch.events, 0),
     }))
     const rows = await store(
@@ -119,6 +115,10 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
     )
     return creates.map((create, index) => decodeCreated(create, rows[index]))
   }
+}
+
+export function decodeClaimed({ digest, task_id, generation }: ClaimedRow): Claimed {
+  return { digest: decodeText(digest), taskId: decodeText(task_id), generation }
 }
 
 interface CreateRow extends ClaimedRow {

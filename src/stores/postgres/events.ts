@@ -42,12 +42,6 @@ export function createEvents(db: Database): Events {
   }
 }
 
-interface EventRow {
-  readonly generation: number
-  readonly event: string
-  readonly last: number
-}
-
 export interface Snapshots {
   newest(taskId: string): Promise<Snapshot | undefined>
   keep(snapshot: Snapshot): Promise<void>
@@ -76,4 +70,10 @@ export function createSnapshots(db: Database): Snapshots {
       await upsert(encodeText(snapshot.taskId), snapshot.generation, JSON.stringify(snapshot))
     },
   }
+}
+
+interface EventRow {
+  readonly generation: number
+  readonly event: string
+  readonly last: number
 }

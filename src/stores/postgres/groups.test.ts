@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { encodeSingly } from '../event-rows.ts'
 import type { Write } from './write-batches.ts'
-import { createGroups } from './write-batches.ts'
+import { createWriteBatcher } from './write-batches.ts'
 
 test('writes that wait together travel together, and in their order', async () => {
   const { groups, sent } = open(async (writes) => writes.map(() => 'stored'))
@@ -84,7 +84,7 @@ function open(
   find: (write: Write) => Promise<string | undefined> = async () => undefined,
 ) {
   const sent: string[][] = []
-  const groups = createGroups<Write, string>({
+  const groups = createWriteBatcher<Write, string>({
     async send(writes) {
       sent.push(writes.map(({ taskId }) => taskId))
       return await send(writes)

@@ -6,32 +6,7 @@ import type { HeadPage, ListQuery, Scope, TaskHead } from '../../tasks/log.ts'
 import type { Database, PostgresValue, Query } from './connection.ts'
 import { decodeText, encodeText, lines } from './sql-text.ts'
 
-interface Owned {
-  readonly conditions: readonly string[]
-  readonly values: readonly string[]
-}
-
-function ownedBy({ owner, also }: Scope): Owned {
-  if (also === undefined) return { conditions: ['task.owner = $1'], values: [encodeText(owner)] }
-  if (also === 'everyone') return { conditions: [], values: [] }
-  const { owners = [], tenants = [] } = also
-  // As values of one line each, so that their number makes no new statement.
-  const among = `task.owner = ANY (string_to_array($1, E'\\n'))`
-  const within = `EXISTS (SELECT FROM unnest(string_to_array($2, E'\\n')) AS tenant WHERE starts_with(task.owner, tenant))`
-  return {
-    conditions: [`(${among} OR ${within})`],
-    values: [lines([owner, ...owners]), lines(tenants.map(tenantPrefix))],
-  }
-}
-
-/** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
-export function selectHeads(db: Database): string {
-  return `
-    SELECT task.key::float8, task.task_id, task.context_id, task.owner, task.generation, task.phase,
-      task.created::float8, task.changed::float8, task.dialect, task.status_answered, status.event AS status_event
-    FROM ${db.name('tasks')} AS task
-    LEFT JOIN ${db.name('events')} AS status ON status.task = task.key AND status.generation = task.status_generation`
-}
+export type FindHead = (taskId: string, scope?: Scope) => Promise<TaskHead | undefined>
 
 export interface HeadRow {
   readonly key: number
@@ -46,29 +21,6 @@ export interface HeadRow {
   readonly status_answered: boolean
   readonly status_event: string | null
 }
-
-export function decodeHead(row: HeadRow): TaskHead {
-  return {
-    taskId: decodeText(row.task_id),
-    contextId: decodeText(row.context_id),
-    owner: decodeText(row.owner),
-    generation: row.generation,
-    phase: row.phase,
-    status: decodeStatus(row),
-    created: row.created,
-    changed: row.changed,
-    dialect: row.dialect === null ? undefined : decodeText(row.dialect),
-  }
-}
-
-/** As in the fold, the message of a status that was answered belongs to the history. */
-function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | undefined {
-  if (status_event === null) return undefined
-  const { status } = JSON.parse(status_event) as StatusEvent
-  return status_answered ? withoutMessage(status) : status
-}
-
-export type FindHead = (taskId: string, scope?: Scope) => Promise<TaskHead | undefined>
 
 export function createFindHead(db: Database): FindHead {
   /** One for each form of a scope. */
@@ -123,4 +75,52 @@ export function createListing(db: Database): Listing {
     const next = last && { changed: last.changed, key: last.key }
     return { heads: shown.map(decodeHead), total: found?.total ?? 0, next }
   }
+}
+
+/** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
+export function selectHeads(db: Database): string {
+  return `
+    SELECT task.key::float8, task.task_id, task.context_id, task.owner, task.generation, task.phase,
+      task.created::float8, task.changed::float8, task.dialect, task.status_answered, status.event AS status_event
+    FROM ${db.name('tasks')} AS task
+    LEFT JOIN ${db.name('events')} AS status ON status.task = task.key AND status.generation = task.status_generation`
+}
+
+export function decodeHead(row: HeadRow): TaskHead {
+  return {
+    taskId: decodeText(row.task_id),
+    contextId: decodeText(row.context_id),
+    owner: decodeText(row.owner),
+    generation: row.generation,
+    phase: row.phase,
+    status: decodeStatus(row),
+    created: row.created,
+    changed: row.changed,
+    dialect: row.dialect === null ? undefined : decodeText(row.dialect),
+  }
+}
+
+/** As in the fold, the message of a status that was answered belongs to the history. */
+function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | undefined {
+  if (status_event === null) return undefined
+  const { status } = JSON.parse(status_event) as StatusEvent
+  return status_answered ? withoutMessage(status) : status
+}
+
+function ownedBy({ owner, also }: Scope): Owned {
+  if (also === undefined) return { conditions: ['task.owner = $1'], values: [encodeText(owner)] }
+  if (also === 'everyone') return { conditions: [], values: [] }
+  const { owners = [], tenants = [] } = also
+  // As values of one line each, so that their number makes no new statement.
+  const among = `task.owner = ANY (string_to_array($1, E'\\n'))`
+  const within = `EXISTS (SELECT FROM unnest(string_to_array($2, E'\\n')) AS tenant WHERE starts_with(task.owner, tenant))`
+  return {
+    conditions: [`(${among} OR ${within})`],
+    values: [lines([owner, ...owners]), lines(tenants.map(tenantPrefix))],
+  }
+}
+
+interface Owned {
+  readonly conditions: readonly string[]
+  readonly values: readonly string[]
 }

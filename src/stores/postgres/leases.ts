@@ -11,14 +11,6 @@ export interface Leases {
   orphans(limit: number): Promise<readonly TaskHead[]>
 }
 
-/** Nobody holds it, or nobody any more; until a moment that was set, nobody has to. */
-export const isFree = '(lease_until IS NULL OR lease_until <= clock_timestamp() OR lease_holder IS NULL)'
-
-/** When a lease ends that begins now, given its milliseconds. */
-export function leaseEnd(ttl: string): string {
-  return `clock_timestamp() + ${ttl} * interval '1 millisecond'`
-}
-
 export function createLeases(db: Database): Leases {
   const tasks = db.name('tasks')
   const take = db.prepare<Lease>(`
@@ -75,6 +67,14 @@ export function createLeases(db: Database): Leases {
     orphans: async (limit) => (await runOut(limit)).map(decodeHead),
   }
 }
+
+/** When a lease ends that begins now, given its milliseconds. */
+export function leaseEnd(ttl: string): string {
+  return `clock_timestamp() + ${ttl} * interval '1 millisecond'`
+}
+
+/** Nobody holds it, or nobody any more; until a moment that was set, nobody has to. */
+export const isFree = '(lease_until IS NULL OR lease_until <= clock_timestamp() OR lease_holder IS NULL)'
 
 interface HeldRow {
   readonly task_id: string

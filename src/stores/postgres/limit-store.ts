@@ -3,6 +3,12 @@ import type { PostgresPool } from './connection.ts'
 import { openDatabase, requireSchema } from './schema.ts'
 import { encodeText } from './sql-text.ts'
 
+/** Several may reach for the same free place at once; one gets it, and the others try the next. */
+const tries = 20
+
+/** Milliseconds: whoever is counted waits for it. */
+const timeouts = { patience: 0, statementTimeout: 5_000 }
+
 export interface PostgresLimitsOptions {
   readonly pool: PostgresPool
   /** The schema with the tables; made if it is not there. `parley` by default, as that of the log. */
@@ -16,12 +22,6 @@ export interface PostgresLimits extends LimitStore {
   /** Gives back what is held, and stops. The pool stays its maker's to end. */
   close(): Promise<void>
 }
-
-/** Several may reach for the same free place at once; one gets it, and the others try the next. */
-const tries = 20
-
-/** Milliseconds: whoever is counted waits for it. */
-const timeouts = { patience: 0, statementTimeout: 5_000 }
 
 export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLimits {
   const { pool, schema = 'parley', placeTtl = 30 } = options

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PostgresClient, PostgresResult } from './connection.ts'
-import { createLine } from './connection.ts'
+import { createHeldConnection } from './connection.ts'
 
 /** A connection that answers when it is told to. */
 function createConnection() {
@@ -21,7 +21,7 @@ function createConnection() {
       connection.holdsProcess = false
     },
   }
-  const open = (timeout = 10_000) => createLine({ client, timeout, onBroken: () => connection.brokenTimes++ })
+  const open = (timeout = 10_000) => createHeldConnection({ client, timeout, onBroken: () => connection.brokenTimes++ })
   return { connection, open, answer: (index: number) => asked[index] ?? expect.fail('nothing was asked') }
 }
 

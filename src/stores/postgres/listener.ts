@@ -1,12 +1,28 @@
 import {
   createBackoff,
-  createLine,
-  type Line,
+  createHeldConnection,
+  type HeldConnection,
   type PostgresPool,
   type PostgresResult,
   type PostgresStatement,
   within,
 } from './connection.ts'
+
+/** Milliseconds between two looks whether somebody is still at the other end, and how long the answer may take. */
+const pulse = 5_000
+
+const patience = 5_000
+
+export interface ListenerOptions {
+  readonly pool: PostgresPool
+  readonly channel: string
+  readonly onNotice: (notice: string) => void
+  /** How long what is asked over the connection may take, in milliseconds. */
+  readonly statementTimeout: number
+  /** It listens now, after it did not. */
+  readonly onListening: () => void
+  readonly closed: AbortSignal
+}
 
 /** The one connection of a log that listens. It comes back by itself; what was told meanwhile is lost to it. */
 export interface Listener {
@@ -20,26 +36,11 @@ export interface Listener {
   ask(statement: PostgresStatement): Promise<PostgresResult> | undefined
 }
 
-export interface ListenerOptions {
-  readonly pool: PostgresPool
-  readonly channel: string
-  readonly onNotice: (notice: string) => void
-  /** How long what is asked over the connection may take, in milliseconds. */
-  readonly statementTimeout: number
-  /** It listens now, after it did not. */
-  readonly onListening: () => void
-  readonly closed: AbortSignal
-}
-
-/** Milliseconds between two looks whether somebody is still at the other end, and how long the answer may take. */
-const pulse = 5_000
-const patience = 5_000
-
 export function createListener(options: ListenerOptions): Listener {
   const { pool, channel, statementTimeout, onNotice, onListening, closed } = options
   const backoff = createBackoff(closed)
   let isStarted = false
-  let line: Line | undefined
+  let line: HeldConnection | undefined
 
   async function listenOnce(): Promise<void> {
     const connecting = pool.connect()
@@ -55,7 +56,7 @@ export function createListener(options: ListenerOptions): Listener {
     connected.on('notification', ({ payload }) => onNotice(payload ?? ''))
     try {
       await connected.query({ text: `LISTEN "${channel}"`, query_timeout: patience })
-      line = createLine({ client: connected, timeout: statementTimeout, onBroken: giveUp })
+      line = createHeldConnection({ client: connected, timeout: statementTimeout, onBroken: giveUp })
       backoff.reset()
       onListening()
       await Promise.race([broken, feelPulse(line)])
@@ -70,7 +71,7 @@ export function createListener(options: ListenerOptions): Listener {
   }
 
   /** A connection can also fall silent, and nobody is told. */
-  async function feelPulse(felt: Line): Promise<void> {
+  async function feelPulse(felt: HeldConnection): Promise<void> {
     while (line === felt && !closed.aborted) {
       await new Promise((resolve) => setTimeout(resolve, pulse).unref())
       // Not while something is asked over it: that is given up by itself if no answer comes.

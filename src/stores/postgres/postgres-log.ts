@@ -2,9 +2,9 @@ import type { StoredEvent } from '../../protocol/events.ts'
 import type { PushStore } from '../../push/store.ts'
 import type { Appended, Created, TaskLog } from '../../tasks/log.ts'
 import { type EventBatch, encodeSingly } from '../event-rows.ts'
-import { createTails } from '../recent-events.ts'
+import { createRecentEvents } from '../recent-events.ts'
 import { type Append, createAppendAll } from './append.ts'
-import { createMoveOnAll, isPlain } from './append-fast-path.ts'
+import { createAppendByWriter, isPlain } from './append-fast-path.ts'
 import type { PostgresPool } from './connection.ts'
 import { type Create, createCreateAll, createFindClaim, type Exists } from './create.ts'
 import { createEvents, createSnapshots } from './events.ts'
@@ -14,8 +14,8 @@ import { createListener } from './listener.ts'
 import { createPostgresPushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
 import { openDatabase } from './schema.ts'
-import { createNotify, createReads, createWatch, decodeNotice, encodeNotice, hashOf } from './waiters.ts'
-import { createGroups, newToken, type Write } from './write-batches.ts'
+import { createNotify, createReads, createWaiters, decodeNotice, encodeNotice, hashOf } from './waiters.ts'
+import { createWriteBatcher, newToken, type Write } from './write-batches.ts'
 
 export interface PostgresLogOptions {
   /** A `Pool` of the package `pg`. One of its connections is kept for listening; ending it is up to its maker. */
@@ -61,7 +61,7 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
       sender,
       writes.map(({ taskId }) => taskId),
     )
-  const moveOnAll = createMoveOnAll(db, channel)
+  const moveOnAll = createAppendByWriter(db, channel)
   const [appendAll, createAll] = [createAppendAll(db, channel), createCreateAll(db, channel)]
   const findClaim = createFindClaim(db)
   const findHead = createFindHead(db)
@@ -71,8 +71,8 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
   const retention = createRetention(db)
   const snapshots = createSnapshots(db)
   const notify = createNotify(db, channel, sender)
-  const tails = createTails()
-  const watch = createWatch({
+  const tails = createRecentEvents()
+  const watch = createWaiters({
     db,
     patience,
     interval: () => (listener.isListening ? pollInterval.listening : pollInterval.deaf),
@@ -83,19 +83,19 @@ export async function createPostgresLog(options: PostgresLogOptions): Promise<Po
 
   const isStored = ({ type }: Appended | Created | Exists) => type === 'stored'
   const shared = { patience, schema, closed }
-  const moves = createGroups<Append, boolean>({
+  const moves = createWriteBatcher<Append, boolean>({
     ...shared,
     isStored: Boolean,
     send: (writes) => moveOnAll(writes, notice(writes)),
     find: (write) => db.patiently(async () => (await events.find(write)) !== undefined),
   })
-  const appends = createGroups<Append, Appended>({
+  const appends = createWriteBatcher<Append, Appended>({
     ...shared,
     isStored,
     send: (writes) => appendAll(writes, notice(writes)),
     find: (write) => db.patiently(() => findAppended(write)),
   })
-  const creates = createGroups<Create, Created | Exists>({
+  const creates = createWriteBatcher<Create, Created | Exists>({
     ...shared,
     isStored,
     send: (writes) => createAll(writes, notice(writes)),

@@ -115,17 +115,21 @@ export function createPostgresPushStore(db: Database, look: <T>(ask: () => Promi
   }
 }
 
+interface Row extends KeyRow {
+  readonly place: string
+  readonly revision: number
+  readonly due: number | null
+  readonly webhook: string
+}
+
 interface KeyRow {
   readonly task_id: string
   readonly owner: string
   readonly id: string
 }
 
-interface Row extends KeyRow {
-  readonly place: string
-  readonly revision: number
-  readonly due: number | null
-  readonly webhook: string
+function keyOf({ taskId, owner, id }: WebhookKey): [taskId: string, owner: string, id: string] {
+  return [encodeText(taskId), encodeText(owner), encodeText(id)]
 }
 
 function decode({ place, task_id, owner, id, revision, due, webhook }: Row): StoredWebhook {
@@ -140,8 +144,11 @@ function decode({ place, task_id, owner, id, revision, due, webhook }: Row): Sto
   }
 }
 
-function keyOf({ taskId, owner, id }: WebhookKey): [taskId: string, owner: string, id: string] {
-  return [encodeText(taskId), encodeText(owner), encodeText(id)]
+/** Those of which the database has said nothing. */
+function missing(asked: readonly StoredWebhook[], done: readonly KeyRow[]): readonly WebhookKey[] {
+  const nameOf = (...names: readonly string[]) => names.join('\n')
+  const names = new Set(done.map(({ task_id, owner, id }) => nameOf(task_id, owner, id)))
+  return asked.filter((key) => !names.has(nameOf(...keyOf(key))))
 }
 
 function keysOf(keys: readonly WebhookKey[]): [taskIds: string, owners: string, ids: string] {
@@ -150,11 +157,4 @@ function keysOf(keys: readonly WebhookKey[]): [taskIds: string, owners: string, 
     lines(keys.map(({ owner }) => owner)),
     lines(keys.map(({ id }) => id)),
   ]
-}
-
-/** Those of which the database has said nothing. */
-function missing(asked: readonly StoredWebhook[], done: readonly KeyRow[]): readonly WebhookKey[] {
-  const nameOf = (...names: readonly string[]) => names.join('\n')
-  const names = new Set(done.map(({ task_id, owner, id }) => nameOf(task_id, owner, id)))
-  return asked.filter((key) => !names.has(nameOf(...keyOf(key))))
 }

@@ -14,15 +14,13 @@ import {
 import type { Ask, Database, Query } from './connection.ts'
 import { decodeText, encodeText, lines } from './sql-text.ts'
 
-export const entryColumns = 'id, name, kind, owner, seen, trouble, entry'
+/** Prefixes come behind the terms. */
+const apart = 1_000_000
 
-export interface EntryRow {
-  readonly owner: string | null
-  readonly seen: number
-  readonly trouble: RegistryEntry['trouble'] | null
-  /** What has no column, as JSON. */
-  readonly entry: string
-}
+/** So many different questions are kept prepared. */
+const maxPrepared = 100
+
+export const entryColumns = 'id, name, kind, owner, seen, trouble, entry'
 
 /** In the order of the columns. */
 export function valuesOf(entry: RegistryEntry) {
@@ -32,15 +30,13 @@ export function valuesOf(entry: RegistryEntry) {
   return [encodeText(id), encodeText(name), kind, ownedBy, seen, trouble ?? null, JSON.stringify(rest)] as const
 }
 
-export function entryOf({ owner, seen, trouble, entry }: EntryRow): RegistryEntry {
-  const ownedBy = owner === null ? undefined : { owner: decodeText(owner) }
-  return { ...JSON.parse(entry), ...ownedBy, seen, ...(trouble && { trouble }) }
+export interface EntryRow {
+  readonly owner: string | null
+  readonly seen: number
+  readonly trouble: RegistryEntry['trouble'] | null
+  /** What has no column, as JSON. */
+  readonly entry: string
 }
-
-/** Prefixes come behind the terms. */
-const apart = 1_000_000
-/** So many different questions are kept prepared. */
-const maxPrepared = 100
 
 /** A page and how many there are, each by a statement of its own; they go out together. */
 export function createFindEntries(db: Database): (query: EntryQuery) => Promise<FoundEntries> {
@@ -126,15 +122,6 @@ export function createFindEntries(db: Database): (query: EntryQuery) => Promise<
   }
 }
 
-function encoded({ terms, prefixes, after, ...query }: EntryQuery): EntryQuery {
-  return {
-    ...query,
-    ...(terms && { terms: terms.map(encodeText) }),
-    ...(prefixes && { prefixes: prefixes.map(encodeText) }),
-    ...(after && { after: { name: encodeText(after.name), id: encodeText(after.id) } }),
-  }
-}
-
 /** By which terms entries are found, and how many have each. */
 export interface TermIndex {
   /** `before` is the entry as it is stored, if it is. */
@@ -194,5 +181,19 @@ export function createTermIndex(db: Pick<Database, 'name'>): TermIndex {
         entry.kind,
       )
     },
+  }
+}
+
+export function entryOf({ owner, seen, trouble, entry }: EntryRow): RegistryEntry {
+  const ownedBy = owner === null ? undefined : { owner: decodeText(owner) }
+  return { ...JSON.parse(entry), ...ownedBy, seen, ...(trouble && { trouble }) }
+}
+
+function encoded({ terms, prefixes, after, ...query }: EntryQuery): EntryQuery {
+  return {
+    ...query,
+    ...(terms && { terms: terms.map(encodeText) }),
+    ...(prefixes && { prefixes: prefixes.map(encodeText) }),
+    ...(after && { after: { name: encodeText(after.name), id: encodeText(after.id) } }),
   }
 }

@@ -22,6 +22,12 @@ import {
 import { openDatabase } from './schema.ts'
 import { decodeText, encodeText } from './sql-text.ts'
 
+/** After so many new entries, or a fifth of all, the planner is told how many there are. */
+const fewNew = 200
+
+/** Milliseconds between two looks for what was not notified, while somebody follows. */
+const lookInterval = 1_000
+
 export interface PostgresEntriesOptions {
   /** A `Pool` of the package `pg`. One of its connections listens while somebody follows; ending it is up to its maker. */
   readonly pool: PostgresPool
@@ -36,12 +42,6 @@ export interface PostgresEntriesOptions {
   /** How long one statement may take before its connection is given up, in milliseconds. */
   readonly statementTimeout?: number
 }
-
-/** After so many new entries, or a fifth of all, the planner is told how many there are. */
-const fewNew = 200
-
-/** Milliseconds between two looks for what was not notified, while somebody follows. */
-const lookInterval = 1_000
 
 /** The entries of a registry that has any number of replicas. */
 export async function createPostgresEntries(options: PostgresEntriesOptions): Promise<EntryStore> {
@@ -273,12 +273,12 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
   }
 }
 
-interface DroppedRow {
-  readonly id: string
-  readonly kind: EntryKind
-}
-
 interface ChangeRow extends Omit<StoredChange, 'number'> {
   readonly number: number | null
   readonly latest: number
+}
+
+interface DroppedRow {
+  readonly id: string
+  readonly kind: EntryKind
 }

@@ -3,6 +3,11 @@ import type { PostgresPool } from './connection.ts'
 import { openDatabase } from './schema.ts'
 import { encodeText } from './sql-text.ts'
 
+/** Milliseconds between two times that what is too old is removed, and what is there is counted. */
+const sweepInterval = 5_000
+
+const removedAtOnce = 10_000
+
 export interface PostgresReplayCacheOptions {
   /** A `Pool` of the package `pg`; ending it is up to its maker. */
   readonly pool: PostgresPool
@@ -18,10 +23,6 @@ export interface PostgresReplayCacheOptions {
 export interface PostgresReplayCache extends ReplayCache {
   close(): Promise<void>
 }
-
-/** Milliseconds between two times that what is too old is removed, and what is there is counted. */
-const sweepInterval = 5_000
-const removedAtOnce = 10_000
 
 /** Remembers messages for all replicas that are one agent of the mesh. */
 export async function createPostgresReplayCache(options: PostgresReplayCacheOptions): Promise<PostgresReplayCache> {

@@ -100,11 +100,11 @@ interface OwnedRow extends TaskRow {
   readonly webhooks: string | null
 }
 
+function idsOf(rows: readonly TaskRow[]): readonly string[] {
+  return rows.map(({ task_id }) => decodeText(task_id))
+}
+
 function decodeWebhooks({ webhooks }: OwnedRow): ErasedTask['webhooks'] {
   const keys = JSON.parse(webhooks ?? '[]') as readonly (readonly [owner: string, id: string])[]
   return keys.map(([owner, id]) => ({ owner: decodeText(owner), id: decodeText(id) }))
-}
-
-function idsOf(rows: readonly TaskRow[]): readonly string[] {
-  return rows.map(({ task_id }) => decodeText(task_id))
 }

@@ -7,6 +7,43 @@ import {
   type PostgresPool,
 } from './connection.ts'
 
+const calmed = new WeakSet<object>()
+
+/** A database whose schema is there and of the newest format. */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { pool, schema } = options
+  requireSchema(schema)
+  const db = createDatabase(options)
+  calm(pool)
+  await db.patiently(() => migrate(pool, schema))
+  return db
+}
+
+/** It becomes part of statements. */
+export function requireSchema(schema: string): void {
+  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) return
+  throw new Error(`The schema must be a word of at most 40 small letters, digits and _, and "${schema}" is not.`)
+}
+
+/** Brings the schema to the newest format. Processes that start together do it once, one after the other. */
+export async function migrate(pool: PostgresPool, schema: string, known = migrations): Promise<void> {
+  if (isCurrent(await formatOf(pool, schema), known)) return
+  const client = await pool.connect()
+  let isBroken = true
+  try {
+    await client.query({ text: 'BEGIN' })
+    await client.query({ text: `SET LOCAL idle_in_transaction_session_timeout = '20s'` })
+    await client.query({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', values: [`parley ${schema}`] })
+    // Again: another process may have been faster.
+    const format = await formatOf(client, schema)
+    if (!isCurrent(format, known)) await bringOn(client, schema, format, known)
+    await client.query({ text: 'COMMIT' })
+    isBroken = false
+  } finally {
+    client.release(isBroken) // what is closed is rolled back
+  }
+}
+
 export interface Migration {
   /** What it does, `$` standing for the schema. Released ones are never changed, only added to. */
   readonly sql: string
@@ -185,31 +222,6 @@ export const migrations: readonly Migration[] = [
   },
 ]
 
-/** Brings the schema to the newest format. Processes that start together do it once, one after the other. */
-export async function migrate(pool: PostgresPool, schema: string, known = migrations): Promise<void> {
-  if (isCurrent(await formatOf(pool, schema), known)) return
-  const client = await pool.connect()
-  let isBroken = true
-  try {
-    await client.query({ text: 'BEGIN' })
-    await client.query({ text: `SET LOCAL idle_in_transaction_session_timeout = '20s'` })
-    await client.query({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', values: [`parley ${schema}`] })
-    // Again: another process may have been faster.
-    const format = await formatOf(client, schema)
-    if (!isCurrent(format, known)) await bringOn(client, schema, format, known)
-    await client.query({ text: 'COMMIT' })
-    isBroken = false
-  } finally {
-    client.release(isBroken) // what is closed is rolled back
-  }
-}
-
-/** The format a schema has, and the oldest that a log must know to work with it. */
-interface Format {
-  readonly format: number
-  readonly oldest: number
-}
-
 function isCurrent({ format, oldest }: Format, known: readonly Migration[]): boolean {
   if (oldest > known.length) {
     throw new Mismatch(
@@ -218,6 +230,24 @@ function isCurrent({ format, oldest }: Format, known: readonly Migration[]): boo
   }
   return format >= known.length
 }
+
+/** The format a schema has, and the oldest that a log must know to work with it. */
+interface Format {
+  readonly format: number
+  readonly oldest: number
+}
+
+async function formatOf(from: Pick<PostgresPool, 'query'>, schema: string): Promise<Format> {
+  const { rows } = await from.query({ text: findFormat, values: [schema] })
+  if (rows.length === 0) return { format: 0, oldest: 0 }
+  const { rows: formats } = await from.query({ text: `SELECT format, oldest FROM "${schema}".format` })
+  return (formats as Format[])[0] ?? { format: 0, oldest: 0 }
+}
+
+/** Not by to_regclass, which may answer from what its connection remembers. */
+const findFormat = `
+  SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = pg_class.relnamespace
+  WHERE pg_namespace.nspname = $1 AND pg_class.relname = 'format'`
 
 async function bringOn(
   client: PostgresClient,
@@ -240,36 +270,6 @@ async function bringOn(
   }
   await client.query({ text: `UPDATE "${schema}".format SET format = $1, oldest = $2`, values: [known.length, needed] })
 }
-
-async function formatOf(from: Pick<PostgresPool, 'query'>, schema: string): Promise<Format> {
-  const { rows } = await from.query({ text: findFormat, values: [schema] })
-  if (rows.length === 0) return { format: 0, oldest: 0 }
-  const { rows: formats } = await from.query({ text: `SELECT format, oldest FROM "${schema}".format` })
-  return (formats as Format[])[0] ?? { format: 0, oldest: 0 }
-}
-
-/** Not by to_regclass, which may answer from what its connection remembers. */
-const findFormat = `
-  SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = pg_class.relnamespace
-  WHERE pg_namespace.nspname = $1 AND pg_class.relname = 'format'`
-
-/** A database whose schema is there and of the newest format. */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { pool, schema } = options
-  requireSchema(schema)
-  const db = createDatabase(options)
-  calm(pool)
-  await db.patiently(() => migrate(pool, schema))
-  return db
-}
-
-/** It becomes part of statements. */
-export function requireSchema(schema: string): void {
-  if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) return
-  throw new Error(`The schema must be a word of at most 40 small letters, digits and _, and "${schema}" is not.`)
-}
-
-const calmed = new WeakSet<object>()
 
 /** Whoever uses a broken connection next hears of it; that one broke while nobody asked must not end the process. */
 function calm(pool: PostgresPool): void {

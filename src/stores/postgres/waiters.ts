@@ -4,28 +4,19 @@ import type { Database } from './connection.ts'
 import type { Events } from './events.ts'
 import { decodeText, lines } from './sql-text.ts'
 
-/**
- * What a notification says: who sent it, and of which tasks there is more to read. Tasks are told by a short hash, so
- * that hundreds fit into the 8,000 bytes PostgreSQL allows. If two tasks have the same, a reader looks in vain, once.
- */
-export function encodeNotice(sender: string, taskIds: readonly string[]): string {
-  return [sender, ...new Set(taskIds.map(hashOf))].join(' ')
-}
+/** So many fit into one in any case. */
+const most = 500
+
+/** More tasks are not remembered; who waits for one that is forgotten asks the database. */
+const maxSeen = 20_000
+
+/** So many are asked for in one query. */
+const maxAsked = 1_000
 
 export function decodeNotice(notice: string): { readonly sender: string; readonly hashes: readonly string[] } {
   const [sender = '', ...hashes] = notice.split(' ')
   return { sender, hashes }
 }
-
-/** FNV-1a, in 32 bits. */
-export function hashOf(taskId: string): string {
-  let hash = 0x811c9dc5
-  for (let at = 0; at < taskId.length; at++) hash = Math.imul(hash ^ taskId.charCodeAt(at), 0x01000193)
-  return (hash >>> 0).toString(36)
-}
-
-/** So many fit into one in any case. */
-const most = 500
 
 /** Tells the other replicas of tasks that changed without an append. */
 export function createNotify(db: Database, channel: string, sender: string) {
@@ -37,11 +28,24 @@ export function createNotify(db: Database, channel: string, sender: string) {
   }
 }
 
+export interface WatchOptions {
+  readonly db: Database
+  /** Milliseconds from one look at all that are waited for to the next. */
+  readonly interval: () => number
+  /** How long they may fail until those who wait are told. */
+  readonly patience: number
+  /** There may be more to read beyond this generation of a task that somebody waits for, and who is woken next. */
+  readonly onAwaited: (taskId: string, after: number) => void
+}
+
+/** Counts up with what is heard. */
+export type Moment = number
+
 /**
  * Who waits for which task, and what is known of it. A notification only says that there may be more; all that is
  * known comes from answers of the database. So a lost notification costs the time until the next look.
  */
-export interface Watch {
+export interface Waiters {
   /** To be called before the database is asked about a task; gives the moment at which it is. */
   begin(taskId: string): Moment
   /** The database has answered: at that moment or later the task was at this generation, or at one known before. */
@@ -56,25 +60,7 @@ export interface Watch {
   stop(): void
 }
 
-/** Counts up with what is heard. */
-export type Moment = number
-
-export interface WatchOptions {
-  readonly db: Database
-  /** Milliseconds from one look at all that are waited for to the next. */
-  readonly interval: () => number
-  /** How long they may fail until those who wait are told. */
-  readonly patience: number
-  /** There may be more to read beyond this generation of a task that somebody waits for, and who is woken next. */
-  readonly onAwaited: (taskId: string, after: number) => void
-}
-
-/** More tasks are not remembered; who waits for one that is forgotten asks the database. */
-const maxSeen = 20_000
-/** So many are asked for in one query. */
-const maxAsked = 1_000
-
-export function createWatch({ db, interval, patience, onAwaited }: WatchOptions): Watch {
+export function createWaiters({ db, interval, patience, onAwaited }: WatchOptions): Waiters {
   const wakeups = createWakeups()
   const seen = new Map<string, Seen>()
   const byHash = new Map<string, Set<string>>()
@@ -224,20 +210,10 @@ export function createWatch({ db, interval, patience, onAwaited }: WatchOptions)
   }
 }
 
-interface Seen {
-  readonly hash: string
-  generation: number
-  /** When the database was last asked, and when a notification last told of it. */
-  checkedAt: Moment
-  toldAt: Moment
-  /** How often there was no such task. */
-  missed: number
-}
-
 /** Reads from the database. Those who want the same at the same time, as all readers of a task do, ask it once. */
 export type Reads = (taskId: string, after: number) => Promise<readonly StoredEvent[]>
 
-export function createReads(db: Database, events: Events, watch: Watch): Reads {
+export function createReads(db: Database, events: Events, watch: Waiters): Reads {
   const underWay = new Map<string, Promise<readonly StoredEvent[]>>()
 
   async function ask(taskId: string, after: number): Promise<readonly StoredEvent[]> {
@@ -256,4 +232,29 @@ export function createReads(db: Database, events: Events, watch: Watch): Reads {
     underWay.set(key, asked)
     return asked
   }
+}
+
+/**
+ * What a notification says: who sent it, and of which tasks there is more to read. Tasks are told by a short hash, so
+ * that hundreds fit into the 8,000 bytes PostgreSQL allows. If two tasks have the same, a reader looks in vain, once.
+ */
+export function encodeNotice(sender: string, taskIds: readonly string[]): string {
+  return [sender, ...new Set(taskIds.map(hashOf))].join(' ')
+}
+
+/** FNV-1a, in 32 bits. */
+export function hashOf(taskId: string): string {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < taskId.length; at++) hash = Math.imul(hash ^ taskId.charCodeAt(at), 0x01000193)
+  return (hash >>> 0).toString(36)
+}
+
+interface Seen {
+  readonly hash: string
+  generation: number
+  /** When the database was last asked, and when a notification last told of it. */
+  checkedAt: Moment
+  toldAt: Moment
+  /** How often there was no such task. */
+  missed: number
 }

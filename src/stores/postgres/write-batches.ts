@@ -1,20 +1,24 @@
 import { A2AError } from '../../protocol/errors.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import type { Claim } from '../../tasks/log.ts'
-import { advance, beginning } from '../../tasks/task-head.ts'
-import { type EventBatch, isAnswered, isOver, leavesStanding } from '../event-rows.ts'
+import { advanceHead, beginning } from '../../tasks/task-head.ts'
+import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../event-rows.ts'
 import { createBackoff, explainTrouble, isCollision, isDisconnected, type PostgresValue } from './connection.ts'
 import { array, lines } from './sql-text.ts'
 
-/** One append or create, as it waits to be sent with others. */
-export interface Write {
-  readonly taskId: string
-  readonly after: number
-  readonly batch: EventBatch
-  readonly claims?: readonly Claim[]
-  /** Marks its events, so that it can be found again if its answer is lost. */
-  readonly token: number
-}
+/**
+ * So many statements are under way at once. More than one only if their groups are worth it: then the database works on
+ * one while the answers to another are dealt with here, and that is why what has waited long is sent in two halves.
+ */
+const maxFlights = 3
+
+const worthwhile = 16
+
+const maxWrites = 200
+
+const maxBytes = 1024 * 1024
+
+const maxWaiting = 20_000
 
 export function newToken(): number {
   return Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
@@ -31,9 +35,9 @@ export interface Change {
 }
 
 export function changeBy(events: readonly TaskEvent[], after: number): Change {
-  if (events.every(leavesStanding)) return { isOver: false }
+  if (events.every(keepsTaskRow)) return { isOver: false }
   const isSpoken = events.some(({ type }) => type === 'status' || type === 'reply')
-  const { phase, dialect, changed } = advance(beginning(0), events)
+  const { phase, dialect, changed } = advanceHead(beginning(0), events)
   return {
     ...(isSpoken && { phase, changed }),
     statusAt: statusAt(events, after),
@@ -43,9 +47,14 @@ export function changeBy(events: readonly TaskEvent[], after: number): Change {
   }
 }
 
-function statusAt(events: readonly TaskEvent[], after: number): number | undefined {
-  const index = events.findLastIndex(({ type }) => type === 'status')
-  return index < 0 ? undefined : after + 1 + index
+/** One append or create, as it waits to be sent with others. */
+export interface Write {
+  readonly taskId: string
+  readonly after: number
+  readonly batch: EventBatch
+  readonly claims?: readonly Claim[]
+  /** Marks its events, so that it can be found again if its answer is lost. */
+  readonly token: number
 }
 
 /** The events of several writes, as the columns `event` and `write` (from 1) of what a statement takes in. */
@@ -75,19 +84,6 @@ export function skipped(writes: readonly Write[]): readonly number[] {
   })
 }
 
-/**
- * Sends writes to the database and gives each its answer.
- *
- * What waits together travels in one statement, because a round trip and a commit take as long for many writes as for
- * one. A write whose answer was lost is sent again as soon as the database is back. That cannot store it twice, because
- * every write says what it expects to find; and if it is refused then, a look shows whether it was stored before.
- */
-export interface Groups<W, A> {
-  write(write: W): Promise<A>
-  /** Resolves when nothing waits any more. */
-  settled(): Promise<void>
-}
-
 export interface GroupsOptions<W, A> {
   readonly send: (writes: readonly W[]) => Promise<readonly A[]>
   readonly isStored: (answer: A) => boolean
@@ -99,16 +95,19 @@ export interface GroupsOptions<W, A> {
 }
 
 /**
- * So many statements are under way at once. More than one only if their groups are worth it: then the database works on
- * one while the answers to another are dealt with here, and that is why what has waited long is sent in two halves.
+ * Sends writes to the database and gives each its answer.
+ *
+ * What waits together travels in one statement, because a round trip and a commit take as long for many writes as for
+ * one. A write whose answer was lost is sent again as soon as the database is back. That cannot store it twice, because
+ * every write says what it expects to find; and if it is refused then, a look shows whether it was stored before.
  */
-const maxFlights = 3
-const worthwhile = 16
-const maxWrites = 200
-const maxBytes = 1024 * 1024
-const maxWaiting = 20_000
+export interface WriteBatcher<W, A> {
+  write(write: W): Promise<A>
+  /** Resolves when nothing waits any more. */
+  settled(): Promise<void>
+}
 
-export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): Groups<W, A> {
+export function createWriteBatcher<W extends Write, A>(options: GroupsOptions<W, A>): WriteBatcher<W, A> {
   const { send, isStored, find, patience, schema, closed } = options
   let waiting: Queued<W, A>[] = []
   /** What the statements under way touch. */
@@ -226,6 +225,11 @@ export function createGroups<W extends Write, A>(options: GroupsOptions<W, A>): 
         schedule()
       }),
   }
+}
+
+function statusAt(events: readonly TaskEvent[], after: number): number | undefined {
+  const index = events.findLastIndex(({ type }) => type === 'status')
+  return index < 0 ? undefined : after + 1 + index
 }
 
 interface Queued<W, A> {

@@ -1,9 +1,9 @@
-/** As much of a SQLite driver as is used here. `DatabaseSync` of node:sqlite fits, and so does better-sqlite3. */
-export interface SqliteDatabase {
-  exec(sql: string): unknown
-  prepare(sql: string): SqliteStatement
-  close(): unknown
-}
+const locked =
+  'is locked by another process. Find the one that keeps a transaction open (a backup, a sqlite3 shell) and end it.'
+
+const forbidden = 'may not be written. Let the user of this process write the file and its directory.'
+
+export type SqliteValue = string | number | null
 
 export interface SqliteStatement {
   run(...values: SqliteValue[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint }
@@ -12,7 +12,12 @@ export interface SqliteStatement {
   iterate(...values: SqliteValue[]): Iterable<unknown>
 }
 
-export type SqliteValue = string | number | null
+/** As much of a SQLite driver as is used here. `DatabaseSync` of node:sqlite fits, and so does better-sqlite3. */
+export interface SqliteDatabase {
+  exec(sql: string): unknown
+  prepare(sql: string): SqliteStatement
+  close(): unknown
+}
 
 /** Opens a file, and makes it if it is not there. */
 export type SqliteDriver = (file: string) => SqliteDatabase
@@ -44,14 +49,6 @@ export function createTransaction(db: SqliteDatabase): Transaction {
   }
 }
 
-function rollBack(db: SqliteDatabase): void {
-  try {
-    db.exec('ROLLBACK')
-  } catch {
-    // After some errors, such as a full disk, SQLite has done it already.
-  }
-}
-
 /** An error for the operator's log: which file, what is wrong, what to do. */
 export function explainTrouble(error: unknown, file: string): Error {
   const message = error instanceof Error ? error.message : String(error)
@@ -65,15 +62,23 @@ export function isBusy(error: unknown): boolean {
   return isTrouble(error, busy)
 }
 
-interface Trouble {
-  readonly number: number
-  readonly name: string
-  readonly advice: string
+/** Does what removes something so that it cannot be read in the free pages of the file any more. */
+export function withSecureDelete<T>(db: SqliteDatabase, work: () => T): T {
+  db.exec('PRAGMA secure_delete = ON')
+  try {
+    return work()
+  } finally {
+    db.exec('PRAGMA secure_delete = FAST')
+  }
 }
 
-const locked =
-  'is locked by another process. Find the one that keeps a transaction open (a backup, a sqlite3 shell) and end it.'
-const forbidden = 'may not be written. Let the user of this process write the file and its directory.'
+function rollBack(db: SqliteDatabase): void {
+  try {
+    db.exec('ROLLBACK')
+  } catch {
+    // After some errors, such as a full disk, SQLite has done it already.
+  }
+}
 
 const busy: Trouble = { number: 5, name: 'SQLITE_BUSY', advice: locked }
 
@@ -110,19 +115,15 @@ const troubles: readonly Trouble[] = [
   },
 ]
 
+interface Trouble {
+  readonly number: number
+  readonly name: string
+  readonly advice: string
+}
+
 /** node:sqlite tells the extended number, whose lowest byte is the kind; better-sqlite3 tells the extended name. */
 function isTrouble(error: unknown, { number, name }: Trouble): boolean {
   if (!(error instanceof Error)) return false
   if ('errcode' in error && typeof error.errcode === 'number') return (error.errcode & 0xff) === number
   return 'code' in error && typeof error.code === 'string' && error.code.startsWith(name)
-}
-
-/** Does what removes something so that it cannot be read in the free pages of the file any more. */
-export function securely<T>(db: SqliteDatabase, work: () => T): T {
-  db.exec('PRAGMA secure_delete = ON')
-  try {
-    return work()
-  } finally {
-    db.exec('PRAGMA secure_delete = FAST')
-  }
 }

@@ -2,19 +2,24 @@ import type { Wakeups } from '../../tasks/follow.ts'
 import type { SqliteDatabase } from './connection.ts'
 import type { WalSync } from './group-commit.ts'
 
+/** Milliseconds. SQLite tells nobody, so one has to ask. */
+const interval = 30
+
+/** Milliseconds between two looks for what is erased, which costs more and happens rarely. */
+const erasedInterval = 500
+
 /** Wakes those who wait here for what other processes append to the same file, or for what they have erased. */
-export interface Neighbours {
+export interface CrossProcessWakeups {
   /** Looks from now on, until nobody waits any more. */
   watch(): void
   stop(): void
 }
 
-/** Milliseconds. SQLite tells nobody, so one has to ask. */
-const interval = 30
-/** Milliseconds between two looks for what is erased, which costs more and happens rarely. */
-const erasedInterval = 500
-
-export function createNeighbours(db: SqliteDatabase, wakeups: Wakeups, disk?: Pick<WalSync, 'sync'>): Neighbours {
+export function createCrossProcessWakeups(
+  db: SqliteDatabase,
+  wakeups: Wakeups,
+  disk?: Pick<WalSync, 'sync'>,
+): CrossProcessWakeups {
   // The version changes only when another connection commits. In one query, so that both are of the same moment.
   const selectNow = db.prepare(`
     SELECT data_version AS version, (SELECT coalesce(max(id), 0) FROM events) AS last FROM pragma_data_version`)

@@ -1,6 +1,14 @@
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { createTransaction, isBusy, type SqliteDatabase } from './connection.ts'
 
+/** After so many milliseconds a transaction ends and the rest waits for the next one, so that readers get theirs. */
+const longestTurn = 10
+
+/** How long another process may hold the lock, and how long to wait between two tries, in milliseconds. */
+const patience = 5_000
+
+const pause = 5
+
 /** Puts on disk what is committed, without holding up the event loop. */
 export interface WalSync {
   sync(done: (error: Error | null) => void): void
@@ -41,12 +49,6 @@ export interface GroupCommit {
   /** Resolves when all that can be read now is on disk; undefined if it is. */
   onDisk(): Promise<void> | undefined
 }
-
-/** After so many milliseconds a transaction ends and the rest waits for the next one, so that readers get theirs. */
-const longestTurn = 10
-/** How long another process may hold the lock, and how long to wait between two tries, in milliseconds. */
-const patience = 5_000
-const pause = 5
 
 export function createGroupCommit(db: SqliteDatabase, disk?: Pick<WalSync, 'sync'>): GroupCommit {
   const inTransaction = createTransaction(db)

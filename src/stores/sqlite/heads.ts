@@ -5,30 +5,9 @@ import type { HeadPage, HeldLease, Lease, LeaseRequest, ListQuery, Scope, TaskHe
 import { decodeRow } from '../event-rows.ts'
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './connection.ts'
 
-/** The owners of a tenant lie side by side in the index: from its prefix on, up to where that would be greater by one. */
-function ownedBy({ owner, also }: Scope): { readonly condition: string; readonly values: readonly string[] } {
-  if (also === undefined) return { condition: 'task.owner = ?', values: [owner] }
-  if (also === 'everyone') return { condition: '1', values: [] }
-  const owners = [owner, ...(also.owners ?? [])]
-  const ranges = (also.tenants ?? []).map((tenant) => [tenantPrefix(tenant), tenantEnd(tenant)] as const)
-  // As one value, so that the number of owners makes no new statement.
-  const conditions = ['task.owner IN (SELECT value FROM json_each(?))']
-  for (const _ of ranges) conditions.push('(task.owner >= ? AND task.owner < ?)')
-  return { condition: `(${conditions.join(' OR ')})`, values: [JSON.stringify(owners), ...ranges.flat()] }
-}
-
-function tenantEnd(tenant: string): string {
-  const prefix = tenantPrefix(tenant)
-  return `${tenant}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`
-}
-
-/** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
-function selectHeads(from = 'tasks AS task'): string {
-  return `
-    SELECT task.key, task.task_id, task.context_id, task.owner, task.generation, task.phase, task.created, task.changed,
-      task.dialect, task.status_answered, status.events AS status_events
-    FROM ${from}
-    LEFT JOIN events AS status ON status.task = task.key AND status.generation = task.status_row`
+export interface Heads {
+  head(taskId: string, scope?: Scope): TaskHead | undefined
+  isBeyond(taskId: string, generation: number): boolean
 }
 
 export interface HeadRow {
@@ -43,32 +22,6 @@ export interface HeadRow {
   readonly dialect: string | null
   readonly status_answered: number
   readonly status_events: string | null
-}
-
-function decodeHead(row: HeadRow): TaskHead {
-  return {
-    taskId: row.task_id,
-    contextId: row.context_id,
-    owner: row.owner,
-    generation: row.generation,
-    phase: row.phase,
-    status: decodeStatus(row),
-    created: row.created,
-    changed: row.changed,
-    dialect: row.dialect ?? undefined,
-  }
-}
-
-/** As in the fold, the message of a status that was answered belongs to the history. */
-function decodeStatus({ status_events, status_answered }: HeadRow): TaskStatus | undefined {
-  if (status_events === null) return undefined
-  const status = decodeRow(status_events).findLast((event) => event.type === 'status')?.status
-  return status && status_answered ? withoutMessage(status) : status
-}
-
-export interface Heads {
-  head(taskId: string, scope?: Scope): TaskHead | undefined
-  isBeyond(taskId: string, generation: number): boolean
 }
 
 export function createHeads(db: SqliteDatabase): Heads {
@@ -176,4 +129,51 @@ export function createLeases(db: SqliteDatabase, now: () => number): Leases {
     },
     orphans: (limit) => (runOut.all(now(), limit) as HeadRow[]).map(decodeHead),
   }
+}
+
+/** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
+function selectHeads(from = 'tasks AS task'): string {
+  return `
+    SELECT task.key, task.task_id, task.context_id, task.owner, task.generation, task.phase, task.created, task.changed,
+      task.dialect, task.status_answered, status.events AS status_events
+    FROM ${from}
+    LEFT JOIN events AS status ON status.task = task.key AND status.generation = task.status_row`
+}
+
+/** The owners of a tenant lie side by side in the index: from its prefix on, up to where that would be greater by one. */
+function ownedBy({ owner, also }: Scope): { readonly condition: string; readonly values: readonly string[] } {
+  if (also === undefined) return { condition: 'task.owner = ?', values: [owner] }
+  if (also === 'everyone') return { condition: '1', values: [] }
+  const owners = [owner, ...(also.owners ?? [])]
+  const ranges = (also.tenants ?? []).map((tenant) => [tenantPrefix(tenant), tenantEnd(tenant)] as const)
+  // As one value, so that the number of owners makes no new statement.
+  const conditions = ['task.owner IN (SELECT value FROM json_each(?))']
+  for (const _ of ranges) conditions.push('(task.owner >= ? AND task.owner < ?)')
+  return { condition: `(${conditions.join(' OR ')})`, values: [JSON.stringify(owners), ...ranges.flat()] }
+}
+
+function tenantEnd(tenant: string): string {
+  const prefix = tenantPrefix(tenant)
+  return `${tenant}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`
+}
+
+function decodeHead(row: HeadRow): TaskHead {
+  return {
+    taskId: row.task_id,
+    contextId: row.context_id,
+    owner: row.owner,
+    generation: row.generation,
+    phase: row.phase,
+    status: decodeStatus(row),
+    created: row.created,
+    changed: row.changed,
+    dialect: row.dialect ?? undefined,
+  }
+}
+
+/** As in the fold, the message of a status that was answered belongs to the history. */
+function decodeStatus({ status_events, status_answered }: HeadRow): TaskStatus | undefined {
+  if (status_events === null) return undefined
+  const status = decodeRow(status_events).findLast((event) => event.type === 'status')?.status
+  return status && status_answered ? withoutMessage(status) : status
 }

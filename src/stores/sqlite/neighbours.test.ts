@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { onTestFinished, test } from 'vitest'
 import { createWakeups } from '../../tasks/follow.ts'
 import { nodeDriver } from './connection.ts'
-import { createNeighbours } from './cross-process.ts'
+import { createCrossProcessWakeups } from './cross-process.ts'
 import { openDatabase } from './schema.ts'
 
 test('who waits is woken when the database can no longer be asked', async () => {
   const db = openDatabase(newFile(), nodeDriver)
   const wakeups = createWakeups()
-  const neighbours = createNeighbours(db, wakeups)
+  const neighbours = createCrossProcessWakeups(db, wakeups)
   neighbours.watch()
   const waiting = wakeups.wait('t', new AbortController().signal)
   db.close()

@@ -7,7 +7,44 @@ import type {
   WebhookKey,
   WebhookQuery,
 } from '../../push/store.ts'
-import { type SqliteDatabase, securely } from './connection.ts'
+import { type SqliteDatabase, withSecureDelete } from './connection.ts'
+
+/** How the log reads and writes: in order, in groups, and telling nothing that is not on disk. */
+export interface Access {
+  look<T>(read: () => T): Promise<T>
+  write<T>(work: () => T): Promise<T>
+}
+
+/** Webhooks in the file of the log. */
+export function createSqlitePushStore(db: SqliteDatabase, { look, write }: Access, clock: () => number): PushStore {
+  const webhooks = createWebhooks(db, clock)
+  return {
+    add(webhook, lease) {
+      const text = JSON.stringify(webhook.webhook)
+      return write(() => webhooks.add(webhook, text, lease))
+    },
+    edit(webhook) {
+      const text = JSON.stringify(webhook.webhook)
+      return write(() => webhooks.edit(webhook, text))
+    },
+    remove: (key) => write(() => webhooks.remove(key)),
+    get: (key) => look(() => webhooks.get(key)),
+    list: (query) => look(() => webhooks.list(query)),
+    claim: (lease, limit) => write(() => webhooks.claim(lease, limit)),
+    renew: (lease, held) => write(() => held.filter((stored) => !webhooks.renew(lease, stored))),
+    settle(holder, settled) {
+      const texts = settled.map(({ webhook }) => JSON.stringify(webhook))
+      return write(() =>
+        settled.filter((each, at) => !webhooks.settle(holder, each, texts[at] ?? '', each.isReleased === true)),
+      )
+    },
+    release: (holder, keys) =>
+      write(() => {
+        for (const key of keys) webhooks.release(holder, key)
+      }),
+    expire: (idleBefore, limit) => write(() => webhooks.expire(idleBefore, limit)),
+  }
+}
 
 /** The webhooks beside the tasks; what each does is said by `PushStore`. */
 export interface Webhooks {
@@ -65,7 +102,7 @@ function createWebhooks(db: SqliteDatabase, clock: () => number): Webhooks {
       const { changes } = update.run(due, text, clock(), taskId, owner, id, revision)
       return changes ? { ...stored, revision: revision + 1 } : undefined
     },
-    remove: ({ taskId, owner, id }) => securely(db, () => drop.run(taskId, owner, id).changes > 0),
+    remove: ({ taskId, owner, id }) => withSecureDelete(db, () => drop.run(taskId, owner, id).changes > 0),
     get({ taskId, owner, id }) {
       const row = select.get(taskId, owner, id) as Row | undefined
       return row && decode(row)
@@ -103,41 +140,4 @@ interface Row {
 
 function decode({ task_id, due, webhook, ...row }: Row): StoredWebhook {
   return { ...row, taskId: task_id, due: due ?? undefined, webhook: JSON.parse(webhook) as Webhook }
-}
-
-/** How the log reads and writes: in order, in groups, and telling nothing that is not on disk. */
-export interface Access {
-  look<T>(read: () => T): Promise<T>
-  write<T>(work: () => T): Promise<T>
-}
-
-/** Webhooks in the file of the log. */
-export function createSqlitePushStore(db: SqliteDatabase, { look, write }: Access, clock: () => number): PushStore {
-  const webhooks = createWebhooks(db, clock)
-  return {
-    add(webhook, lease) {
-      const text = JSON.stringify(webhook.webhook)
-      return write(() => webhooks.add(webhook, text, lease))
-    },
-    edit(webhook) {
-      const text = JSON.stringify(webhook.webhook)
-      return write(() => webhooks.edit(webhook, text))
-    },
-    remove: (key) => write(() => webhooks.remove(key)),
-    get: (key) => look(() => webhooks.get(key)),
-    list: (query) => look(() => webhooks.list(query)),
-    claim: (lease, limit) => write(() => webhooks.claim(lease, limit)),
-    renew: (lease, held) => write(() => held.filter((stored) => !webhooks.renew(lease, stored))),
-    settle(holder, settled) {
-      const texts = settled.map(({ webhook }) => JSON.stringify(webhook))
-      return write(() =>
-        settled.filter((each, at) => !webhooks.settle(holder, each, texts[at] ?? '', each.isReleased === true)),
-      )
-    },
-    release: (holder, keys) =>
-      write(() => {
-        for (const key of keys) webhooks.release(holder, key)
-      }),
-    expire: (idleBefore, limit) => write(() => webhooks.expire(idleBefore, limit)),
-  }
 }

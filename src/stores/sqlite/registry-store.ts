@@ -28,70 +28,13 @@ import {
 } from './connection.ts'
 import { openDatabase } from './schema.ts'
 
-/** By which terms entries are found, and how many have each. To be written in a transaction. */
-export interface TermIndex {
-  /** `before` is the entry as it is stored, if it is. */
-  replace(before: RegistryEntry | undefined, entry: RegistryEntry, terms: readonly string[]): void
-  remove(id: string, kind: EntryKind): void
-  sizesOf(query: EntryQuery): EntrySizes
-}
+const columns = 'id, name, kind, owner, seen, trouble, entry'
 
-interface Sized {
-  readonly total: number | null
-}
+/** Milliseconds between two looks for what other processes changed, while somebody follows. */
+const lookInterval = 250
 
-function createTermIndex(db: SqliteDatabase): TermIndex {
-  const select = db.prepare('SELECT term FROM registry_terms WHERE id = ?')
-  const add = db.prepare('INSERT OR IGNORE INTO registry_terms (term, name, id) VALUES (?, ?, ?)')
-  const drop = db.prepare('DELETE FROM registry_terms WHERE id = ?')
-  const more = db.prepare(`
-    INSERT INTO registry_term_counts (term, kind, total) VALUES (?, ?, 1)
-    ON CONFLICT (term, kind) DO UPDATE SET total = total + 1`)
-  const fewer = db.prepare(
-    'UPDATE registry_term_counts SET total = total - 1 WHERE term = ? AND kind = ? RETURNING total',
-  )
-  const none = db.prepare('DELETE FROM registry_term_counts WHERE term = ? AND kind = ?')
-  const having = db.prepare('SELECT sum(total) AS total FROM registry_term_counts WHERE term = ? AND kind IN (?, ?)')
-  const beginning = db.prepare(`
-    SELECT sum(total) AS total FROM (
-      SELECT total FROM registry_term_counts WHERE term >= ? AND term < ? AND kind IN (?, ?) LIMIT ${common})`)
-
-  const termsOf = (id: string) => (select.all(id) as { readonly term: string }[]).map(({ term }) => term)
-
-  function remove(id: string, kind: EntryKind): void {
-    for (const term of termsOf(id)) {
-      const { total } = fewer.get(term, kind) as { readonly total: number }
-      if (total === 0) none.run(term, kind)
-    }
-    drop.run(id)
-  }
-
-  return {
-    replace(before, { id, name, kind }, terms) {
-      const wanted = new Set(terms)
-      if (before) {
-        const known = termsOf(id)
-        const isSame = before.name === name && before.kind === kind && known.length === wanted.size
-        if (isSame && known.every((term) => wanted.has(term))) return
-        remove(id, before.kind)
-      }
-      for (const term of wanted) {
-        add.run(term, name, id)
-        more.run(term, kind)
-      }
-    },
-    remove,
-    sizesOf({ terms = [], prefixes = [], kind }) {
-      const kinds = [kind ?? 'mesh', kind ?? 'a2a'] as const
-      return {
-        terms: terms.map((term) => (having.get(term, ...kinds) as Sized).total ?? 0),
-        prefixes: prefixes.map(
-          (prefix) => (beginning.get(prefix, `${prefix}\u{10ffff}`, ...kinds) as Sized).total ?? 0,
-        ),
-      }
-    },
-  }
-}
+/** So many different questions are kept prepared. */
+const maxPrepared = 100
 
 export interface SqliteEntriesOptions {
   /** Where it lies; made with its directory if it is not there. It may be the file of a task log. */
@@ -102,29 +45,6 @@ export interface SqliteEntriesOptions {
   /** How many changes are remembered for those who follow. 10,000 unless it is given. */
   readonly changesKept?: number
 }
-
-interface Row {
-  readonly id: string
-  readonly owner: string | null
-  readonly seen: number
-  readonly trouble: RegistryEntry['trouble'] | null
-  readonly entry: string
-}
-
-const tables = {
-  agents: 'registry_agents',
-  byHealth: 'registry_agents e INDEXED BY registry_by_health',
-  terms: 'registry_terms',
-  state: 'registry_state',
-  place: () => '?',
-  join: 'CROSS JOIN',
-  unindexed: '+',
-}
-const columns = 'id, name, kind, owner, seen, trouble, entry'
-/** Milliseconds between two looks for what other processes changed, while somebody follows. */
-const lookInterval = 250
-/** So many different questions are kept prepared. */
-const maxPrepared = 100
 
 /** The entries of a registry in one file, which several processes may share. */
 export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
@@ -334,11 +254,94 @@ export function createSqliteEntries(options: SqliteEntriesOptions): EntryStore {
   }
 }
 
+/** By which terms entries are found, and how many have each. To be written in a transaction. */
+export interface TermIndex {
+  /** `before` is the entry as it is stored, if it is. */
+  replace(before: RegistryEntry | undefined, entry: RegistryEntry, terms: readonly string[]): void
+  remove(id: string, kind: EntryKind): void
+  sizesOf(query: EntryQuery): EntrySizes
+}
+
+function createTermIndex(db: SqliteDatabase): TermIndex {
+  const select = db.prepare('SELECT term FROM registry_terms WHERE id = ?')
+  const add = db.prepare('INSERT OR IGNORE INTO registry_terms (term, name, id) VALUES (?, ?, ?)')
+  const drop = db.prepare('DELETE FROM registry_terms WHERE id = ?')
+  const more = db.prepare(`
+    INSERT INTO registry_term_counts (term, kind, total) VALUES (?, ?, 1)
+    ON CONFLICT (term, kind) DO UPDATE SET total = total + 1`)
+  const fewer = db.prepare(
+    'UPDATE registry_term_counts SET total = total - 1 WHERE term = ? AND kind = ? RETURNING total',
+  )
+  const none = db.prepare('DELETE FROM registry_term_counts WHERE term = ? AND kind = ?')
+  const having = db.prepare('SELECT sum(total) AS total FROM registry_term_counts WHERE term = ? AND kind IN (?, ?)')
+  const beginning = db.prepare(`
+    SELECT sum(total) AS total FROM (
+      SELECT total FROM registry_term_counts WHERE term >= ? AND term < ? AND kind IN (?, ?) LIMIT ${common})`)
+
+  const termsOf = (id: string) => (select.all(id) as { readonly term: string }[]).map(({ term }) => term)
+
+  function remove(id: string, kind: EntryKind): void {
+    for (const term of termsOf(id)) {
+      const { total } = fewer.get(term, kind) as { readonly total: number }
+      if (total === 0) none.run(term, kind)
+    }
+    drop.run(id)
+  }
+
+  return {
+    replace(before, { id, name, kind }, terms) {
+      const wanted = new Set(terms)
+      if (before) {
+        const known = termsOf(id)
+        const isSame = before.name === name && before.kind === kind && known.length === wanted.size
+        if (isSame && known.every((term) => wanted.has(term))) return
+        remove(id, before.kind)
+      }
+      for (const term of wanted) {
+        add.run(term, name, id)
+        more.run(term, kind)
+      }
+    },
+    remove,
+    sizesOf({ terms = [], prefixes = [], kind }) {
+      const kinds = [kind ?? 'mesh', kind ?? 'a2a'] as const
+      return {
+        terms: terms.map((term) => (having.get(term, ...kinds) as Sized).total ?? 0),
+        prefixes: prefixes.map(
+          (prefix) => (beginning.get(prefix, `${prefix}\u{10ffff}`, ...kinds) as Sized).total ?? 0,
+        ),
+      }
+    },
+  }
+}
+
+interface Sized {
+  readonly total: number | null
+}
+
+interface Row {
+  readonly id: string
+  readonly owner: string | null
+  readonly seen: number
+  readonly trouble: RegistryEntry['trouble'] | null
+  readonly entry: string
+}
+
+function entryOf({ owner, seen, trouble, entry }: Row): RegistryEntry {
+  return { ...JSON.parse(entry), ...(owner !== null && { owner }), seen, ...(trouble && { trouble }) }
+}
+
 /** What has no column. */
 function documentOf({ owner: _, seen: __, trouble: ___, ...entry }: RegistryEntry): string {
   return JSON.stringify(entry)
 }
 
-function entryOf({ owner, seen, trouble, entry }: Row): RegistryEntry {
-  return { ...JSON.parse(entry), ...(owner !== null && { owner }), seen, ...(trouble && { trouble }) }
+const tables = {
+  agents: 'registry_agents',
+  byHealth: 'registry_agents e INDEXED BY registry_by_health',
+  terms: 'registry_terms',
+  state: 'registry_state',
+  place: () => '?',
+  join: 'CROSS JOIN',
+  unindexed: '+',
 }

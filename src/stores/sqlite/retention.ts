@@ -1,6 +1,6 @@
 import type { EndedPhase } from '../../protocol/states.ts'
 import type { ErasedTask, Whose } from '../../tasks/log.ts'
-import { type SqliteDatabase, securely } from './connection.ts'
+import { type SqliteDatabase, withSecureDelete } from './connection.ts'
 
 /** They answer which tasks they touched. */
 export interface Retention {
@@ -47,7 +47,7 @@ export function createRetention(db: SqliteDatabase): Retention {
     },
     erase({ owner = null, contextId = null }, limit) {
       const tasks = belonging.all(owner, contextId, limit) as OwnedRow[]
-      return securely(db, () =>
+      return withSecureDelete(db, () =>
         tasks.map(({ key, task_id: taskId, context_id, owner: of, events }) => {
           for (const drop of [dropEvents, dropSnapshot, dropClaims, dropTask]) drop.run(key)
           const webhooks = (dropWebhooks.all(taskId) as WebhookRow[]).map((row) => ({ owner: row.owner, id: row.id }))
@@ -63,13 +63,13 @@ interface TaskRow {
   readonly task_id: string
 }
 
-interface WebhookRow {
-  readonly owner: string
-  readonly id: string
-}
-
 interface OwnedRow extends TaskRow {
   readonly context_id: string
   readonly owner: string
   readonly events: number
+}
+
+interface WebhookRow {
+  readonly owner: string
+  readonly id: string
 }

@@ -3,9 +3,9 @@ import type { PushStore } from '../../push/store.ts'
 import { createWakeups } from '../../tasks/follow.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import { type EventBatch, encodeBatch } from '../event-rows.ts'
-import { createTails } from '../recent-events.ts'
+import { createRecentEvents } from '../recent-events.ts'
 import { explainTrouble, nodeDriver, type SqliteDriver } from './connection.ts'
-import { createNeighbours } from './cross-process.ts'
+import { createCrossProcessWakeups } from './cross-process.ts'
 import { createClaims, createEvents } from './events.ts'
 import { createGroupCommit, createWalSync } from './group-commit.ts'
 import { createHeads, createLeases, createListing } from './heads.ts'
@@ -40,9 +40,9 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
   const snapshots = createSnapshots(db)
   const listing = createListing(db)
   const retention = createRetention(db)
-  const tails = createTails()
+  const tails = createRecentEvents()
   const wakeups = createWakeups()
-  const neighbours = createNeighbours(db, wakeups, disk)
+  const neighbours = createCrossProcessWakeups(db, wakeups, disk)
   let closing: Promise<void> | undefined
 
   function explained<T>(work: () => T): T {

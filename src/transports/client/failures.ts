@@ -8,29 +8,67 @@ import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { loaded } from '../../protocol/lazy-import.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { excerpt } from '../../schema/schema.ts'
-import { type Answer, type ToldAnswer, tellAnswer } from './read-response.ts'
-
-/** Loaded when something fails: most calls do not. */
-export function failures(): Promise<typeof import('../failures.ts')> {
-  return loaded('tell why the call failed', import('../failures.ts'), 'unexplained')
-}
+import { type Answer, type ResponseSummary, tellAnswer } from './read-response.ts'
 
 /** What was thrown between a request and the end of its answer, as the one error that callers see. */
 export async function failureOf(error: unknown, url: string, signal: AbortSignal): Promise<A2AError> {
   if (error instanceof A2AError) return error
   try {
-    const { lostAnswer } = await failures()
-    return lostAnswer(error, url, signal)
+    const { networkError } = await failures()
+    return networkError(error, url, signal)
   } catch (unexplained) {
     return unexplained as A2AError
   }
+}
+
+export function notInDialect(operation: Operation, version: string, binding: string): A2AError {
+  const problem = `A2A ${version} has no way to ask for it over ${binding}: ${operation}.`
+  return new A2AError('unsupported-operation', problem, { reason: 'not-in-dialect' })
+}
+
+/** An answer that is none of A2A: of a proxy, of another program, or of a page that is in the wrong place. */
+export function notA2AError(given: Answer): A2AError {
+  const answer = tellAnswer(given)
+  const { status, url, challenge, retryAfter } = answer
+  const told = messageIn(answer.body) ?? (answer.excerpt === '' ? undefined : excerpt(answer.excerpt))
+  const what = status < 400 ? sayingsForeignAnswer[answer.form] : `answered with HTTP status ${status}`
+  return new A2AError(codeOf(answer), `${url} ${what}${told === undefined ? '.' : `: ${told}`}`, {
+    cause: answer,
+    url,
+    status,
+    reason: reasonOf(answer),
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...(challenge !== undefined && { metadata: { challenge } }),
+  })
+}
+
+/** An error that the agent told, with what HTTP says beside it where the body has no word for it. */
+export function withHttpDetails(error: A2AError, answer: Answer): A2AError {
+  const { status, url, challenge, retryAfter } = tellAnswer(answer)
+  const { code, message, violations, metadata } = error
+  const isVague = code === 'internal' || code === 'invalid-request'
+  return new A2AError(isVague ? (httpCodes.get(status) ?? meantBy(message) ?? code) : code, message, {
+    cause: error.cause,
+    violations,
+    metadata: challenge === undefined ? metadata : { ...metadata, challenge },
+    retryAfter: error.retryAfter ?? retryAfter,
+    url,
+    status,
+  })
+}
+
+/** Who reads the errors of a dialect. Most have the same; another one is loaded when it is needed. */
+export async function errorsOf({ errors }: ClientDialect): Promise<ErrorReader> {
+  return errors
+    ? await loaded('read the error that the agent told', errors(), 'unexplained')
+    : { decodeError, decodeHttpError }
 }
 
 /**
  * What was thrown between a request and the end of its answer, as the one error that callers see. Whoever aborts may
  * say why by an error, such as that the time was up.
  */
-export function lostAnswer(thrown: unknown, url: string, signal: AbortSignal): A2AError {
+export function networkError(thrown: unknown, url: string, signal: AbortSignal): A2AError {
   const error = signal.aborted && !(thrown instanceof A2AError) ? signal.reason : thrown
   if (error instanceof A2AError) return error
   if (error instanceof StreamSilent) return silent(url, error.idle)
@@ -51,6 +89,16 @@ export function lostAnswer(thrown: unknown, url: string, signal: AbortSignal): A
   })
 }
 
+/** Loaded when something fails: most calls do not. */
+export function failures(): Promise<typeof import('../failures.ts')> {
+  return loaded('tell why the call failed', import('../failures.ts'), 'unexplained')
+}
+
+/** Several releases of the official SDKs tell every error as an internal one; their messages still say which it is. */
+export function meantBy(message: string): ErrorCode | undefined {
+  return sentences.find(([sentence]) => sentence.test(message))?.[1]
+}
+
 function silent(url: string, milliseconds: number): A2AError {
   const problem = `The stream of ${url} is silent: nothing came for ${milliseconds / 1000} seconds.`
   return new A2AError('unavailable', problem, { url, reason: 'silent' })
@@ -61,11 +109,6 @@ function givenUp({ reason }: AbortSignal): A2AError {
     cause: reason,
     reason: 'aborted',
   })
-}
-
-export function notInDialect(operation: Operation, version: string, binding: string): A2AError {
-  const problem = `A2A ${version} has no way to ask for it over ${binding}: ${operation}.`
-  return new A2AError('unsupported-operation', problem, { reason: 'not-in-dialect' })
 }
 
 const sayings: Readonly<Record<NetworkFailure, string>> = {
@@ -82,35 +125,34 @@ const sayings: Readonly<Record<NetworkFailure, string>> = {
   blocked: 'the request failed, and the platform does not say why',
 }
 
-/** An answer that is none of A2A: of a proxy, of another program, or of a page that is in the wrong place. */
-export function foreignAnswer(given: Answer): A2AError {
-  const answer = tellAnswer(given)
-  const { status, url, challenge, retryAfter } = answer
-  const told = messageIn(answer.body) ?? (answer.excerpt === '' ? undefined : excerpt(answer.excerpt))
-  const what = status < 400 ? sayingsForeignAnswer[answer.form] : `answered with HTTP status ${status}`
-  return new A2AError(codeOf(answer), `${url} ${what}${told === undefined ? '.' : `: ${told}`}`, {
-    cause: answer,
-    url,
-    status,
-    reason: reasonOf(answer),
-    ...(retryAfter !== undefined && { retryAfter }),
-    ...(challenge !== undefined && { metadata: { challenge } }),
-  })
+/** Frameworks say it in one of these. */
+function messageIn(body: unknown): string | undefined {
+  if (!isObject(body)) return undefined
+  const { error, message, detail, title } = body
+  if (isObject(error)) return messageIn(error)
+  const text = [message, detail, error, title].find((each) => typeof each === 'string' && each !== '')
+  return typeof text === 'string' ? excerpt(text) : undefined
 }
 
-/** An error that the agent told, with what HTTP says beside it where the body has no word for it. */
-export function toldError(error: A2AError, answer: Answer): A2AError {
-  const { status, url, challenge, retryAfter } = tellAnswer(answer)
-  const { code, message, violations, metadata } = error
-  const isVague = code === 'internal' || code === 'invalid-request'
-  return new A2AError(isVague ? (httpCodes.get(status) ?? meantBy(message) ?? code) : code, message, {
-    cause: error.cause,
-    violations,
-    metadata: challenge === undefined ? metadata : { ...metadata, challenge },
-    retryAfter: error.retryAfter ?? retryAfter,
-    url,
-    status,
-  })
+const sayingsForeignAnswer: Readonly<Record<ResponseSummary['form'], string>> = {
+  json: 'answered with JSON that is no answer of A2A',
+  empty: 'answered with nothing',
+  html: 'answered with a web page instead of JSON',
+  text: 'answered with something that is not JSON',
+}
+
+function codeOf({ status }: ResponseSummary): ErrorCode {
+  if (status < 400) return 'invalid-agent-response'
+  // There may be a task of that name, but nobody who would know.
+  if (status === 404 || status === 405 || status === 410) return 'method-not-found'
+  return status === 502 ? 'unavailable' : codeOfHttpStatus(status)
+}
+
+function reasonOf({ status, form }: ResponseSummary): string {
+  if (status === 404 || status === 405 || status === 410) return 'wrong-path'
+  if (status === 502 || status === 503 || status === 504) return 'gateway'
+  if (status >= 400) return `http-${status}`
+  return form === 'json' ? 'not-a2a' : form === 'html' ? 'html' : 'not-json'
 }
 
 const httpCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
@@ -122,11 +164,6 @@ const httpCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [504, 'timeout'],
 ])
 
-/** Several releases of the official SDKs tell every error as an internal one; their messages still say which it is. */
-export function meantBy(message: string): ErrorCode | undefined {
-  return sentences.find(([sentence]) => sentence.test(message))?.[1]
-}
-
 const sentences: readonly (readonly [RegExp, ErrorCode])[] = [
   [/task (with id \S+ )?not found/i, 'task-not-found'],
   [/task \S+ (cannot be|is not) cancel/i, 'task-not-cancelable'],
@@ -134,40 +171,3 @@ const sentences: readonly (readonly [RegExp, ErrorCode])[] = [
   [/terminal state/i, 'task-ended'],
   [/push notifications? (is|are) not supported/i, 'push-not-supported'],
 ]
-
-const sayingsForeignAnswer: Readonly<Record<ToldAnswer['form'], string>> = {
-  json: 'answered with JSON that is no answer of A2A',
-  empty: 'answered with nothing',
-  html: 'answered with a web page instead of JSON',
-  text: 'answered with something that is not JSON',
-}
-
-function codeOf({ status }: ToldAnswer): ErrorCode {
-  if (status < 400) return 'invalid-agent-response'
-  // There may be a task of that name, but nobody who would know.
-  if (status === 404 || status === 405 || status === 410) return 'method-not-found'
-  return status === 502 ? 'unavailable' : codeOfHttpStatus(status)
-}
-
-function reasonOf({ status, form }: ToldAnswer): string {
-  if (status === 404 || status === 405 || status === 410) return 'wrong-path'
-  if (status === 502 || status === 503 || status === 504) return 'gateway'
-  if (status >= 400) return `http-${status}`
-  return form === 'json' ? 'not-a2a' : form === 'html' ? 'html' : 'not-json'
-}
-
-/** Frameworks say it in one of these. */
-function messageIn(body: unknown): string | undefined {
-  if (!isObject(body)) return undefined
-  const { error, message, detail, title } = body
-  if (isObject(error)) return messageIn(error)
-  const text = [message, detail, error, title].find((each) => typeof each === 'string' && each !== '')
-  return typeof text === 'string' ? excerpt(text) : undefined
-}
-
-/** Who reads the errors of a dialect. Most have the same; another one is loaded when it is needed. */
-export async function errorsOf({ errors }: ClientDialect): Promise<ErrorReader> {
-  return errors
-    ? await loaded('read the error that the agent told', errors(), 'unexplained')
-    : { decodeError, decodeHttpError }
-}

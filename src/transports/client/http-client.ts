@@ -13,7 +13,7 @@ import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from '
 import { type Answer, readAnswer, readStream } from './read-response.ts'
 
 /** A request of HTTP. */
-export interface Composed {
+export interface HttpRequest {
   readonly url: string
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly body?: JsonObject
@@ -25,28 +25,26 @@ export interface Composed {
 }
 
 /** What is particular to a binding. */
-export interface Speech {
+export interface HttpBinding {
   readonly binding: Binding
   /** Whether it can carry the operation in the dialect at all. */
   has(operation: Operation): boolean
   /** The requests that may mean the operation, the likeliest first: another one is tried where nobody is. */
-  compose(operation: Operation, wire: JsonObject): readonly Composed[]
+  compose(operation: Operation, wire: JsonObject): readonly HttpRequest[]
   /** The result in an answer; throws the error that it is instead. */
   resultIn(answer: Answer, operation: Operation): Promise<unknown>
   /** The event in the data of a server-sent event; throws the error that it is instead. */
   eventIn(data: unknown, isError: boolean): Promise<unknown>
 }
 
-type StreamRequest = RequestOf<StreamOperation>
-
 /** `Service` over HTTP. Whatever goes wrong is an `A2AError` that knows with whom. */
-export function createWireClient(options: WireClientOptions, speech: Speech): Service {
+export function createWireClient(options: WireClientOptions, speech: HttpBinding): Service {
   const { url, dialect, fetch, tenant } = options
   const limits = answerLimitsOf(options)
   const known = (error: A2AError) =>
     inContext(error, { dialect: dialect.name, binding: speech.binding, url: error.url ?? url })
 
-  async function send(composed: Composed, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
+  async function send(composed: HttpRequest, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
     const { url, method, body, contentType } = composed
     const { signal } = call
     const sent = { ...parametersOf(options, call), ...headers, ...(body && { 'content-type': contentType }) }
@@ -58,7 +56,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
   async function ask<T>(
     operation: Operation,
     request: object,
-    attempt: (composed: Composed) => Promise<T>,
+    attempt: (composed: HttpRequest) => Promise<T>,
     call: Call,
   ) {
     if (!speech.has(operation)) throw known((await failures()).notInDialect(operation, dialect.version, speech.binding))
@@ -91,7 +89,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     const deadline = withDeadline(caller.signal, openWithin, () => new StreamSilent(openWithin), limits.clock)
     const { signal } = deadline
     const call = { ...caller, signal }
-    const open = async (composed: Composed) => {
+    const open = async (composed: HttpRequest) => {
       const response = await send(composed, call, headers)
       const stream = await unlessAborted(readStream(response, { ...limits, url: composed.url, signal }), signal)
       return 'answer' in stream ? { result: await speech.resultIn(stream.answer, operation) } : stream
@@ -119,7 +117,7 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     follow,
     async ask<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
       const headers = { accept: 'application/json, application/a2a+json' }
-      const attempt = async (composed: Composed) => {
+      const attempt = async (composed: HttpRequest) => {
         const response = await send(composed, call, headers)
         const reading = readAnswer(response, { ...limits, url: composed.url })
         return await speech.resultIn(await unlessAborted(reading, call.signal), operation)
@@ -134,3 +132,5 @@ export function createWireClient(options: WireClientOptions, speech: Speech): Se
     },
   })
 }
+
+type StreamRequest = RequestOf<StreamOperation>

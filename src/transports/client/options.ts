@@ -21,6 +21,12 @@ export interface AnswerLimits {
   readonly clock?: Clock
 }
 
+export function answerLimitsOf(limits: AnswerLimits) {
+  const { answerLimit = 64 * 2 ** 20, eventLimit = 10 * 2 ** 20, jsonDepth = 64 } = limits
+  const { idle = 45_000, openWithin = 300_000, clock = systemClock } = limits
+  return { answerLimit, eventLimit, jsonDepth, idle, openWithin, clock }
+}
+
 export interface WireClientOptions extends AnswerLimits {
   /** Where the agent is asked, as its card says. */
   readonly url: string
@@ -32,12 +38,6 @@ export interface WireClientOptions extends AnswerLimits {
   readonly extensions?: readonly string[]
   /** Gives what of an extended card is to be believed; throws if nothing is. */
   readonly believe?: (card: unknown) => Promise<unknown>
-}
-
-export function answerLimitsOf(limits: AnswerLimits) {
-  const { answerLimit = 64 * 2 ** 20, eventLimit = 10 * 2 ** 20, jsonDepth = 64 } = limits
-  const { idle = 45_000, openWithin = 300_000, clock = systemClock } = limits
-  return { answerLimit, eventLimit, jsonDepth, idle, openWithin, clock }
 }
 
 /** A result as far as it is to be believed: cards may have to prove whose they are. */

@@ -19,11 +19,90 @@ export interface Answer {
   readonly start: Uint8Array
 }
 
+/** What there is to say of an answer that is not what was asked for. It is also what errors have as their cause. */
+export interface ResponseSummary {
+  readonly status: number
+  readonly url: string
+  readonly wasRedirected: boolean
+  /** What it claims, or looks, to be. */
+  readonly form: 'json' | 'empty' | 'html' | 'text'
+  readonly body: unknown
+  /** How it begins, to be shown. */
+  readonly excerpt: string
+  /** The `WWW-Authenticate` of a refusal. */
+  readonly challenge?: string
+  readonly retryAfter?: number
+}
+
+export function tellAnswer({ headers, start, form, ...answer }: Answer): ResponseSummary {
+  const excerpt = new TextDecoder().decode(start).replace(/\s+/g, ' ').trim()
+  const isHtml = headers.get('content-type')?.includes('html') || /^<(!doctype|html|head|body)/i.test(excerpt)
+  const challenge = headers.get('www-authenticate')
+  const retryAfter = secondsOf(headers.get('retry-after'))
+  return {
+    ...answer,
+    form: form !== 'other' ? form : isHtml ? 'html' : 'text',
+    excerpt,
+    ...(challenge !== null && { challenge }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  }
+}
+
 export interface ReadAnswerOptions {
   /** Where it was asked for. */
   readonly url: string
   readonly answerLimit: number
   readonly jsonDepth: number
+}
+
+export interface ReadStreamOptions extends ReadAnswerOptions {
+  readonly eventLimit: number
+  readonly idle: number
+  readonly signal: AbortSignal
+  readonly clock: Clock
+}
+
+/** One event of a stream, not yet understood. */
+export interface RawEvent {
+  readonly id: string | undefined
+  readonly follows?: string | undefined
+  readonly data: unknown
+  /** It is named as one. */
+  readonly isError: boolean
+}
+
+/** What answers a call for a stream: a stream, or, whatever it is called, one answer. */
+export type Stream = { readonly events: AsyncGenerator<RawEvent> } | { readonly answer: Answer }
+
+export async function readStream(response: Response, options: ReadStreamOptions): Promise<Stream> {
+  const type = response.headers.get('content-type')?.toLowerCase() ?? ''
+  const { body } = response
+  if (!body || !response.ok || /json|html/.test(type)) return { answer: await readAnswer(response, options) }
+  if (type.includes('event-stream')) return { events: rawEvents(body, options) }
+  // Some servers and proxies do not say that it is a stream.
+  const seen = await (await failures()).sniffStream(body)
+  if (seen.isStream) return { events: rawEvents(seen.body, options) }
+  return { answer: await readAnswer(new Response(seen.body, response), options) }
+}
+
+/** Looks into what is not said to be a stream. One never begins as JSON or a page does. */
+export async function sniffStream(body: ReadableStream<Uint8Array>) {
+  const [copy, rest] = body.tee()
+  const reader = copy.getReader()
+  const { value } = await reader.read()
+  reader.cancel().catch(() => {})
+  return { body: rest, isStream: !/^\s*[{[<]/.test(new TextDecoder().decode(value?.subarray(0, 64))) }
+}
+
+/** Why an event cannot be read. */
+export function brokenEvent(error: unknown, isCut: boolean, url: string): unknown {
+  if (!(error instanceof JsonError)) return error
+  if (isCut) {
+    const problem = `The stream of ${url} broke off in the middle of an event.`
+    return new A2AError('unavailable', problem, { cause: error, url, reason: 'connection-lost' })
+  }
+  const problem = `The stream of ${url} has an event that is no JSON: ${error.message}.`
+  return new A2AError('invalid-agent-response', problem, { cause: error, url, reason: 'broken-event' })
 }
 
 /** The status does not matter, nor what the body claims to be: agents tell errors in many ways. */
@@ -48,71 +127,12 @@ export async function readAnswer(response: Response, options: ReadAnswerOptions)
   }
 }
 
-/** What there is to say of an answer that is not what was asked for. It is also what errors have as their cause. */
-export interface ToldAnswer {
-  readonly status: number
-  readonly url: string
-  readonly wasRedirected: boolean
-  /** What it claims, or looks, to be. */
-  readonly form: 'json' | 'empty' | 'html' | 'text'
-  readonly body: unknown
-  /** How it begins, to be shown. */
-  readonly excerpt: string
-  /** The `WWW-Authenticate` of a refusal. */
-  readonly challenge?: string
-  readonly retryAfter?: number
-}
-
-export function tellAnswer({ headers, start, form, ...answer }: Answer): ToldAnswer {
-  const excerpt = new TextDecoder().decode(start).replace(/\s+/g, ' ').trim()
-  const isHtml = headers.get('content-type')?.includes('html') || /^<(!doctype|html|head|body)/i.test(excerpt)
-  const challenge = headers.get('www-authenticate')
-  const retryAfter = secondsOf(headers.get('retry-after'))
-  return {
-    ...answer,
-    form: form !== 'other' ? form : isHtml ? 'html' : 'text',
-    excerpt,
-    ...(challenge !== null && { challenge }),
-    ...(retryAfter !== undefined && { retryAfter }),
-  }
-}
-
 /** Seconds, or a date (RFC 9110 §10.2.3). */
 function secondsOf(text: string | null): number | undefined {
   if (text === null) return undefined
   if (/^\d{1,9}$/.test(text.trim())) return Number(text)
   const seconds = (Date.parse(text) - Date.now()) / 1000
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
-}
-
-/** One event of a stream, not yet understood. */
-export interface RawEvent {
-  readonly id: string | undefined
-  readonly follows?: string | undefined
-  readonly data: unknown
-  /** It is named as one. */
-  readonly isError: boolean
-}
-
-export interface ReadStreamOptions extends ReadAnswerOptions {
-  readonly eventLimit: number
-  readonly idle: number
-  readonly signal: AbortSignal
-  readonly clock: Clock
-}
-
-/** What answers a call for a stream: a stream, or, whatever it is called, one answer. */
-export type Stream = { readonly events: AsyncGenerator<RawEvent> } | { readonly answer: Answer }
-
-export async function readStream(response: Response, options: ReadStreamOptions): Promise<Stream> {
-  const type = response.headers.get('content-type')?.toLowerCase() ?? ''
-  const { body } = response
-  if (!body || !response.ok || /json|html/.test(type)) return { answer: await readAnswer(response, options) }
-  if (type.includes('event-stream')) return { events: rawEvents(body, options) }
-  // Some servers and proxies do not say that it is a stream.
-  const seen = await (await failures()).lookInto(body)
-  if (seen.isStream) return { events: rawEvents(seen.body, options) }
-  return { answer: await readAnswer(new Response(seen.body, response), options) }
 }
 
 async function* rawEvents(body: ReadableStream<Uint8Array>, options: ReadStreamOptions): AsyncGenerator<RawEvent> {
@@ -128,24 +148,4 @@ async function* rawEvents(body: ReadableStream<Uint8Array>, options: ReadStreamO
     }
     yield { id, follows, data: read, isError: event === 'error' }
   }
-}
-
-/** Looks into what is not said to be a stream. One never begins as JSON or a page does. */
-export async function lookInto(body: ReadableStream<Uint8Array>) {
-  const [copy, rest] = body.tee()
-  const reader = copy.getReader()
-  const { value } = await reader.read()
-  reader.cancel().catch(() => {})
-  return { body: rest, isStream: !/^\s*[{[<]/.test(new TextDecoder().decode(value?.subarray(0, 64))) }
-}
-
-/** Why an event cannot be read. */
-export function brokenEvent(error: unknown, isCut: boolean, url: string): unknown {
-  if (!(error instanceof JsonError)) return error
-  if (isCut) {
-    const problem = `The stream of ${url} broke off in the middle of an event.`
-    return new A2AError('unavailable', problem, { cause: error, url, reason: 'connection-lost' })
-  }
-  const problem = `The stream of ${url} has an event that is no JSON: ${error.message}.`
-  return new A2AError('invalid-agent-response', problem, { cause: error, url, reason: 'broken-event' })
 }

@@ -9,6 +9,48 @@ import { messageNamed } from './proto-registry.ts'
 import type { GrpcIncoming, GrpcOutgoing, Metadata, Reply, Rpc, Told } from './rpc.ts'
 import { type ErrorEncoder, type RpcStatus, StatusError, statusCodes } from './status.ts'
 
+const units: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 }
+
+/** Beyond it timers fire at once. */
+const longest = 2 ** 31 - 1
+
+const okTrailers: Metadata = { 'grpc-status': '0' }
+
+/** Clients in Java read no more than 8 KiB of metadata: here 400 characters become 3,600, and 2,900 bytes 3,900. */
+const maxMessage = 400
+
+const maxDetails = 2_900
+
+const Status = messageNamed('google.rpc.Status')
+
+const headers: Metadata = { 'content-type': 'application/grpc' }
+
+/** Bytes of a message in a conversation: there is only talk of names. */
+const wordLimit = 4 * 1024
+
+export interface AnswerOptions {
+  /** Bytes of a message. */
+  readonly messageLimit: number
+  /** Gets what must not be shown to a caller. */
+  readonly onError: WireOptions['onError']
+  /** What more is told with the answer to a call, whether it is refused or not. */
+  readonly metadataFor?: ((incoming: Incoming) => Metadata | undefined) | undefined
+}
+
+/** Answers one call. It never throws: whatever goes wrong is an answer. */
+export async function answerRpc(rpc: Rpc, incoming: GrpcIncoming, options: AnswerOptions): Promise<GrpcOutgoing> {
+  const deadline = startDeadline(incoming)
+  const running: Running = { rpc, incoming, deadline, options, headers }
+  try {
+    requireProto(incoming.header('content-type'))
+    requireEncoding(incoming.header('grpc-encoding'))
+    return rpc.type === 'unary' ? await answerOnce(rpc, running) : await openStream(rpc, running)
+  } catch (error) {
+    deadline.release()
+    return refusal(error, running)
+  }
+}
+
 /** How long a caller waits for its answer. */
 export interface Deadline {
   /** The call. Its signal also aborts when the deadline has passed. */
@@ -53,42 +95,6 @@ export function startDeadline(incoming: Incoming): Deadline {
   }
 }
 
-// Made once: most calls have no deadline.
-const never = (): boolean => false
-const unlimited = <T>(work: Promise<T>): Promise<T> => work
-const nothing = (): void => {}
-
-function withSignal(incoming: Incoming, signal: AbortSignal): Incoming {
-  const { method, path, query, base, secure } = incoming
-  const header: Incoming['header'] = (name) => incoming.header(name)
-  const bytes: Incoming['bytes'] = (limit) => incoming.bytes(limit)
-  const certificate = () => incoming.certificate()
-  return { method, path, query, base, secure, header, bytes, signal, certificate }
-}
-
-function deadlinePassed(): A2AError {
-  return new A2AError('timeout', 'The deadline of the call has passed.')
-}
-
-const units: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 }
-
-/** Beyond it timers fire at once. */
-const longest = 2 ** 31 - 1
-
-/** In milliseconds. */
-function readTimeout(timeout: string | undefined): number | undefined {
-  if (timeout === undefined) return undefined
-  const [, digits = '', unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(timeout) ?? []
-  const length = units[unit]
-  return length === undefined ? undefined : Math.min(Number(digits) * length, longest)
-}
-
-const okTrailers: Metadata = { 'grpc-status': '0' }
-
-/** Clients in Java read no more than 8 KiB of metadata: here 400 characters become 3,600, and 2,900 bytes 3,900. */
-const maxMessage = 400
-const maxDetails = 2_900
-
 /** How the end of a call tells an error: its status, and in full as a `google.rpc.Status` (A2A 1.0 §10.6). */
 export function errorTrailers(error: A2AError | StatusError, encodeError: ErrorEncoder): Metadata {
   if (error instanceof StatusError) return statusTrailers(error)
@@ -99,8 +105,47 @@ export function errorTrailers(error: A2AError | StatusError, encodeError: ErrorE
   return details ? { ...trailers, 'grpc-status-details-bin': base64Encode(details, 'std_raw') } : trailers
 }
 
+/** Also tells those whose compression is not known which ones are. */
+export const refusalHeaders: Metadata = { ...headers, 'grpc-accept-encoding': acceptedEncodings }
+
+/** In milliseconds. */
+function readTimeout(timeout: string | undefined): number | undefined {
+  if (timeout === undefined) return undefined
+  const [, digits = '', unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(timeout) ?? []
+  const length = units[unit]
+  return length === undefined ? undefined : Math.min(Number(digits) * length, longest)
+}
+
+// Made once: most calls have no deadline.
+const never = (): boolean => false
+
+const unlimited = <T>(work: Promise<T>): Promise<T> => work
+
+const nothing = (): void => {}
+
+function deadlinePassed(): A2AError {
+  return new A2AError('timeout', 'The deadline of the call has passed.')
+}
+
+function withSignal(incoming: Incoming, signal: AbortSignal): Incoming {
+  const { method, path, query, base, secure } = incoming
+  const header: Incoming['header'] = (name) => incoming.header(name)
+  const bytes: Incoming['bytes'] = (limit) => incoming.bytes(limit)
+  const certificate = () => incoming.certificate()
+  return { method, path, query, base, secure, header, bytes, signal, certificate }
+}
+
 function statusTrailers({ status, message }: RpcStatus | StatusError): Metadata {
   return { 'grpc-status': `${statusCodes[status]}`, 'grpc-message': percentEncode(short(message)) }
+}
+
+/** As HTTP/2 headers can carry it: printable ASCII, and everything else as the bytes of its UTF-8. */
+function percentEncode(text: string): string {
+  return text.replace(/[^ -$&-~]+/g, encodeURIComponent)
+}
+
+function short(message: string): string {
+  return message.slice(0, maxMessage).toWellFormed()
 }
 
 /** The first detail says what kind of error it is; the later ones are left out if there is no room for them. */
@@ -112,55 +157,17 @@ function encodeDetails({ status, message, details = [] }: RpcStatus): Uint8Array
   return undefined
 }
 
-const Status = messageNamed('google.rpc.Status')
-
-function short(message: string): string {
-  return message.slice(0, maxMessage).toWellFormed()
-}
-
-/** As HTTP/2 headers can carry it: printable ASCII, and everything else as the bytes of its UTF-8. */
-function percentEncode(text: string): string {
-  return text.replace(/[^ -$&-~]+/g, encodeURIComponent)
-}
-
-export interface AnswerOptions {
-  /** Bytes of a message. */
-  readonly messageLimit: number
-  /** Gets what must not be shown to a caller. */
-  readonly onError: WireOptions['onError']
-  /** What more is told with the answer to a call, whether it is refused or not. */
-  readonly metadataFor?: ((incoming: Incoming) => Metadata | undefined) | undefined
-}
-
-/** Answers one call. It never throws: whatever goes wrong is an answer. */
-export async function answerRpc(rpc: Rpc, incoming: GrpcIncoming, options: AnswerOptions): Promise<GrpcOutgoing> {
-  const deadline = startDeadline(incoming)
-  const running: Running = { rpc, incoming, deadline, options, headers }
-  try {
-    requireProto(incoming.header('content-type'))
-    requireEncoding(incoming.header('grpc-encoding'))
-    return rpc.type === 'unary' ? await answerOnce(rpc, running) : await openStream(rpc, running)
-  } catch (error) {
-    deadline.release()
-    return refusal(error, running)
-  }
-}
-
-const headers: Metadata = { 'content-type': 'application/grpc' }
-
-/** Also tells those whose compression is not known which ones are. */
-export const refusalHeaders: Metadata = { ...headers, 'grpc-accept-encoding': acceptedEncodings }
-
-/** Bytes of a message in a conversation: there is only talk of names. */
-const wordLimit = 4 * 1024
-
-type RpcOf<T extends Rpc['type']> = Extract<Rpc, { readonly type: T }>
-
 interface Running extends Reply {
   readonly rpc: Rpc
   readonly incoming: GrpcIncoming
   readonly deadline: Deadline
   readonly options: AnswerOptions
+}
+
+/** The subtype may name another form of the messages, which is not spoken here. */
+function requireProto(contentType = ''): void {
+  if (/^application\/grpc(?:\+proto)?\s*(?:;|$)/i.test(contentType)) return
+  throw new StatusError('UNIMPLEMENTED', 'The messages must be protobuf, with Content-Type: application/grpc+proto.')
 }
 
 async function answerOnce(rpc: RpcOf<'unary'>, running: Running): Promise<GrpcOutgoing> {
@@ -169,6 +176,22 @@ async function answerOnce(rpc: RpcOf<'unary'>, running: Running): Promise<GrpcOu
   requireTime(deadline)
   deadline.release()
   return { headers: headersOf(running), message: encodeFrame(rpc.method.output, result), trailers: okTrailers }
+}
+
+type RpcOf<T extends Rpc['type']> = Extract<Rpc, { readonly type: T }>
+
+async function readRequest({ rpc, incoming, options }: Running): Promise<unknown> {
+  return decodeMessage(rpc.method.input, await readMessage(incoming, options.messageLimit))
+}
+
+/** What stops at its signal may do so quietly. */
+function requireTime(deadline: Deadline): void {
+  if (deadline.hasPassed()) throw deadlinePassed()
+}
+
+function headersOf({ headers: told, deadline, options: { metadataFor } }: Running, own = told): Metadata {
+  const more = metadataFor?.(deadline.incoming)
+  return more ? { ...own, ...more } : own
 }
 
 /** Headers wait for the first message, so that what fails before it is a plain refusal. */
@@ -181,15 +204,6 @@ async function openStream(rpc: RpcOf<'stream' | 'conversation'>, running: Runnin
   const rest = frames(answers, running)
   const { done, value } = await rest.next()
   return done ? { headers, trailers: value } : { headers: headersOf(running), first: value, rest }
-}
-
-function headersOf({ headers: told, deadline, options: { metadataFor } }: Running, own = told): Metadata {
-  const more = metadataFor?.(deadline.incoming)
-  return more ? { ...own, ...more } : own
-}
-
-async function readRequest({ rpc, incoming, options }: Running): Promise<unknown> {
-  return decodeMessage(rpc.method.input, await readMessage(incoming, options.messageLimit))
 }
 
 async function* readRequests({ rpc, incoming }: Running): AsyncGenerator<unknown> {
@@ -221,15 +235,4 @@ function refusal(error: unknown, running: Running) {
   const known = deadline.hasPassed() ? deadlinePassed() : error
   const told = known instanceof StatusError ? known : callerError(known, { signal, onError: options.onError, incoming })
   return { headers: headersOf(running, refusalHeaders), trailers: errorTrailers(told, rpc.encodeError) }
-}
-
-/** What stops at its signal may do so quietly. */
-function requireTime(deadline: Deadline): void {
-  if (deadline.hasPassed()) throw deadlinePassed()
-}
-
-/** The subtype may name another form of the messages, which is not spoken here. */
-function requireProto(contentType = ''): void {
-  if (/^application\/grpc(?:\+proto)?\s*(?:;|$)/i.test(contentType)) return
-  throw new StatusError('UNIMPLEMENTED', 'The messages must be protobuf, with Content-Type: application/grpc+proto.')
 }

@@ -18,7 +18,7 @@ import { StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, inContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, Operation, Service } from '../../protocol/service.ts'
-import { errorsOf, foreignAnswer, lostAnswer, meantBy, notInDialect } from '../client/failures.ts'
+import { errorsOf, meantBy, networkError, notA2AError, notInDialect } from '../client/failures.ts'
 import { serviceOf } from '../client/operations.ts'
 import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from '../client/options.ts'
 import { readAnswer } from '../client/read-response.ts'
@@ -29,123 +29,12 @@ import { messageNamed, methodNamed, pathOf, serviceNamed } from './proto-registr
 import { a2aServices } from './services.ts'
 import { StatusError, type StatusName, statusCodes } from './status.ts'
 
-/** The error that the end of a call tells; undefined if all is well. */
-async function toldStatus(end: Headers, dialect: ClientDialect): Promise<A2AError | undefined> {
-  const code = Number(end.get('grpc-status'))
-  if (code === statusCodes.OK) return undefined
-  const message = percentDecode(end.get('grpc-message') ?? '')
-  const status = names.get(code) ?? 'UNKNOWN'
-  const details = detailsIn(end.get('grpc-status-details-bin'))
-  const { decodeHttpError } = await errorsOf(dialect)
-  const told = decodeHttpError({ status: 500, body: { error: { status, message, details } } })
-  if (readDetails(details).reason !== undefined) return told
-  return withoutDetails(told, status, message)
-}
-
-/** Many servers tell no more than a status, which stands for several errors. */
-function withoutDetails(told: A2AError, status: StatusName, message: string): A2AError {
-  const { cause, violations, metadata, retryAfter } = told
-  const known = (code: A2AError['code'], reason?: string) =>
-    inContext(new A2AError(code, message || told.message, { cause, violations, metadata, retryAfter }), { reason })
-  if (status === 'UNIMPLEMENTED' && nobodyThere.test(message)) return known('method-not-found', 'wrong-path')
-  if (status === 'RESOURCE_EXHAUSTED' && tooLong.test(message)) return known('payload-too-large')
-  if (status === 'CANCELLED') return known('unavailable', 'connection-lost')
-  const meant = meantBy(message)
-  return meant === undefined ? told : known(meant)
-}
-
 /** As servers in several languages say that they have no such service or method. */
 const nobodyThere = /does not implement the method|unknown (service|method)|method not found|^there is no \//i
 
 const tooLong = /(larger|longer) than/i
 
-const names: ReadonlyMap<number, StatusName> = new Map(
-  Object.entries(statusCodes).map(([name, code]) => [code, name as StatusName]),
-)
-
-/** What cannot be read is left out: the status and its message still say something. */
-function detailsIn(encoded: string | null): readonly JsonObject[] {
-  if (encoded === null) return []
-  try {
-    const { details } = decodeMessage(Status, base64Decode(encoded)) as { readonly details?: readonly JsonObject[] }
-    return details ?? []
-  } catch {
-    return []
-  }
-}
-
 const Status = messageNamed('google.rpc.Status')
-
-/** The message of a status is UTF-8, of which only printable ASCII stands for itself. */
-function percentDecode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
-export interface ReplyOptions extends Pick<WireClientOptions, 'dialect'> {
-  readonly url: string
-  readonly type: DescMessage
-  readonly answerLimit: number
-  /** Bytes of one message. */
-  readonly messageLimit: number
-  readonly jsonDepth: number
-}
-
-/** A message of an answer, as ProtoJSON. */
-export interface ReplyMessage extends Numbers {
-  readonly json: unknown
-}
-
-/** The messages of an answer as they come. It throws what the end of the answer tells, if that is an error. */
-async function* readReply(response: Response, options: ReplyOptions): AsyncGenerator<ReplyMessage> {
-  const { type, url, dialect, messageLimit } = options
-  const contentType = response.headers.get('content-type') ?? ''
-  if (!contentType.startsWith('application/grpc')) throw foreignAnswer(await readAnswer(response, options))
-  const source = {
-    chunks: () => iterate(response.body),
-    header: (name: string) => response.headers.get(name) ?? undefined,
-  }
-  try {
-    for await (const bytes of readMessages(source, messageLimit)) yield decodeNumbered(type, bytes)
-  } catch (error) {
-    throw readingFailed(error, url)
-  }
-  // Where there is no message, all of the answer is one block of headers.
-  const end = response.headers.has('grpc-status') ? response.headers : await trailersOf(response)
-  if (!end.has('grpc-status')) throw cutOff(url)
-  const failure = await toldStatus(end, dialect)
-  if (failure) throw failure
-}
-
-function readingFailed(error: unknown, url: string): unknown {
-  if (error instanceof A2AError) {
-    const problem = `${url} answered with something else than it should: ${error.message}`
-    return new A2AError('invalid-agent-response', problem, { cause: error, url, reason: 'not-a2a' })
-  }
-  if (!(error instanceof StatusError)) return error
-  if (error.status === 'RESOURCE_EXHAUSTED') {
-    const problem = `The answer of ${url} is not read: ${error.message}`
-    return new A2AError('payload-too-large', problem, { cause: error, url, reason: 'answer-too-large' })
-  }
-  return error.message.includes('ends within') ? cutOff(url) : broken(error, url)
-}
-
-function broken(error: StatusError, url: string): A2AError {
-  const problem = `The answer of ${url} cannot be read: ${error.message}`
-  return new A2AError('invalid-agent-response', problem, { cause: error, url, reason: 'broken-event' })
-}
-
-/** An answer that is whole ends with a status. */
-function cutOff(url: string): A2AError {
-  return new A2AError('unavailable', `The answer of ${url} broke off.`, { url, reason: 'connection-lost' })
-}
-
-async function* iterate(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
-  if (body) yield* body
-}
 
 /** `Service` over gRPC. The `fetch` that it is given speaks HTTP/2 and gives trailers. */
 export function createGrpcClient(options: WireClientOptions): Service {
@@ -178,7 +67,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
 
   /** Whatever goes wrong is an `A2AError` that knows with whom. */
   const known = (error: unknown, signal: AbortSignal): A2AError => {
-    const failure = isRefused(error) ? turnedAway(error, options.url) : lostAnswer(error, options.url, signal)
+    const failure = isRefused(error) ? turnedAway(error, options.url) : networkError(error, options.url, signal)
     return inContext(failure, { dialect: dialect.name, binding: 'GRPC', url: failure.url ?? options.url })
   }
 
@@ -223,8 +112,30 @@ export function createGrpcClient(options: WireClientOptions): Service {
   })
 }
 
-function textOf(number: number | undefined): string | undefined {
-  return number === undefined ? undefined : `${number}`
+/**
+ * What clients of gRPC dial need not be a URL: mostly it is a host and its port. Whether TLS is spoken there is told by
+ * the port or by how the card was got; in doubt it is.
+ */
+export function dialledUrl(address: string, cardUrl: string | undefined): string {
+  if (/^https?:\/\//i.test(address)) return address
+  if (/^grpcs?:\/\//i.test(address)) return address.replace(/^grpc/i, 'http')
+  const bare = address.replace(/^(dns|ipv4|ipv6):\/*/i, '')
+  const isPlain = cardUrl === undefined ? isThisMachine(bare) : cardUrl.startsWith('http:')
+  return `${isPlain && !bare.endsWith(':443') ? 'http' : 'https'}://${bare}`
+}
+
+export interface ReplyOptions extends Pick<WireClientOptions, 'dialect'> {
+  readonly url: string
+  readonly type: DescMessage
+  readonly answerLimit: number
+  /** Bytes of one message. */
+  readonly messageLimit: number
+  readonly jsonDepth: number
+}
+
+/** A message of an answer, as ProtoJSON. */
+export interface ReplyMessage extends Numbers {
+  readonly json: unknown
 }
 
 type Metadata = Readonly<Record<string, string>>
@@ -242,14 +153,101 @@ function timeoutOf({ deadline }: Call, clock: Clock): Metadata {
   return { 'grpc-timeout': left < 1e8 ? `${left}m` : `${Math.ceil(left / 1000)}S` }
 }
 
-async function onlyOne(messages: AsyncGenerator<ReplyMessage>): Promise<unknown> {
-  let only: ReplyMessage | undefined
-  for await (const message of messages) {
-    if (only) throw new A2AError('invalid-agent-response', 'There were two answers to one call.', { reason: 'not-a2a' })
-    only = message
+/** The messages of an answer as they come. It throws what the end of the answer tells, if that is an error. */
+async function* readReply(response: Response, options: ReplyOptions): AsyncGenerator<ReplyMessage> {
+  const { type, url, dialect, messageLimit } = options
+  const contentType = response.headers.get('content-type') ?? ''
+  if (!contentType.startsWith('application/grpc')) throw notA2AError(await readAnswer(response, options))
+  const source = {
+    chunks: () => iterate(response.body),
+    header: (name: string) => response.headers.get(name) ?? undefined,
   }
-  if (only) return only.json
-  throw new A2AError('invalid-agent-response', 'The call ended well, but without an answer.', { reason: 'not-a2a' })
+  try {
+    for await (const bytes of readMessages(source, messageLimit)) yield decodeNumbered(type, bytes)
+  } catch (error) {
+    throw readingFailed(error, url)
+  }
+  // Where there is no message, all of the answer is one block of headers.
+  const end = response.headers.has('grpc-status') ? response.headers : await trailersOf(response)
+  if (!end.has('grpc-status')) throw cutOff(url)
+  const failure = await toldStatus(end, dialect)
+  if (failure) throw failure
+}
+
+async function* iterate(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  if (body) yield* body
+}
+
+function readingFailed(error: unknown, url: string): unknown {
+  if (error instanceof A2AError) {
+    const problem = `${url} answered with something else than it should: ${error.message}`
+    return new A2AError('invalid-agent-response', problem, { cause: error, url, reason: 'not-a2a' })
+  }
+  if (!(error instanceof StatusError)) return error
+  if (error.status === 'RESOURCE_EXHAUSTED') {
+    const problem = `The answer of ${url} is not read: ${error.message}`
+    return new A2AError('payload-too-large', problem, { cause: error, url, reason: 'answer-too-large' })
+  }
+  return error.message.includes('ends within') ? cutOff(url) : broken(error, url)
+}
+
+/** An answer that is whole ends with a status. */
+function cutOff(url: string): A2AError {
+  return new A2AError('unavailable', `The answer of ${url} broke off.`, { url, reason: 'connection-lost' })
+}
+
+function broken(error: StatusError, url: string): A2AError {
+  const problem = `The answer of ${url} cannot be read: ${error.message}`
+  return new A2AError('invalid-agent-response', problem, { cause: error, url, reason: 'broken-event' })
+}
+
+/** The error that the end of a call tells; undefined if all is well. */
+async function toldStatus(end: Headers, dialect: ClientDialect): Promise<A2AError | undefined> {
+  const code = Number(end.get('grpc-status'))
+  if (code === statusCodes.OK) return undefined
+  const message = percentDecode(end.get('grpc-message') ?? '')
+  const status = names.get(code) ?? 'UNKNOWN'
+  const details = detailsIn(end.get('grpc-status-details-bin'))
+  const { decodeHttpError } = await errorsOf(dialect)
+  const told = decodeHttpError({ status: 500, body: { error: { status, message, details } } })
+  if (readDetails(details).reason !== undefined) return told
+  return withoutDetails(told, status, message)
+}
+
+/** The message of a status is UTF-8, of which only printable ASCII stands for itself. */
+function percentDecode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+const names: ReadonlyMap<number, StatusName> = new Map(
+  Object.entries(statusCodes).map(([name, code]) => [code, name as StatusName]),
+)
+
+/** What cannot be read is left out: the status and its message still say something. */
+function detailsIn(encoded: string | null): readonly JsonObject[] {
+  if (encoded === null) return []
+  try {
+    const { details } = decodeMessage(Status, base64Decode(encoded)) as { readonly details?: readonly JsonObject[] }
+    return details ?? []
+  } catch {
+    return []
+  }
+}
+
+/** Many servers tell no more than a status, which stands for several errors. */
+function withoutDetails(told: A2AError, status: StatusName, message: string): A2AError {
+  const { cause, violations, metadata, retryAfter } = told
+  const known = (code: A2AError['code'], reason?: string) =>
+    inContext(new A2AError(code, message || told.message, { cause, violations, metadata, retryAfter }), { reason })
+  if (status === 'UNIMPLEMENTED' && nobodyThere.test(message)) return known('method-not-found', 'wrong-path')
+  if (status === 'RESOURCE_EXHAUSTED' && tooLong.test(message)) return known('payload-too-large')
+  if (status === 'CANCELLED') return known('unavailable', 'connection-lost')
+  const meant = meantBy(message)
+  return meant === undefined ? told : known(meant)
 }
 
 /** RFC 9113 §8.7: such a call was not begun, and may be made again. */
@@ -268,16 +266,18 @@ function turnedAway(cause: Error, url: string): A2AError {
   return new A2AError('unavailable', `${url} takes no more calls at the moment.`, { cause, url, retryAfter: 0 })
 }
 
-/**
- * What clients of gRPC dial need not be a URL: mostly it is a host and its port. Whether TLS is spoken there is told by
- * the port or by how the card was got; in doubt it is.
- */
-export function dialledUrl(address: string, cardUrl: string | undefined): string {
-  if (/^https?:\/\//i.test(address)) return address
-  if (/^grpcs?:\/\//i.test(address)) return address.replace(/^grpc/i, 'http')
-  const bare = address.replace(/^(dns|ipv4|ipv6):\/*/i, '')
-  const isPlain = cardUrl === undefined ? isThisMachine(bare) : cardUrl.startsWith('http:')
-  return `${isPlain && !bare.endsWith(':443') ? 'http' : 'https'}://${bare}`
+function textOf(number: number | undefined): string | undefined {
+  return number === undefined ? undefined : `${number}`
+}
+
+async function onlyOne(messages: AsyncGenerator<ReplyMessage>): Promise<unknown> {
+  let only: ReplyMessage | undefined
+  for await (const message of messages) {
+    if (only) throw new A2AError('invalid-agent-response', 'There were two answers to one call.', { reason: 'not-a2a' })
+    only = message
+  }
+  if (only) return only.json
+  throw new A2AError('invalid-agent-response', 'The call ended well, but without an answer.', { reason: 'not-a2a' })
 }
 
 function isThisMachine(address: string): boolean {

@@ -5,15 +5,6 @@ import { A2AError } from '../../protocol/errors.ts'
 import { registry } from './proto-registry.ts'
 import { messageWriter, WireWriter } from './protobuf-writer.ts'
 
-/** A message as ProtoJSON. What the wire did not set is absent, as are defaults of fields without presence. */
-export function decodeMessage(type: DescMessage, bytes: Uint8Array): JsonValue {
-  try {
-    return toJson(type, fromBinary(type, bytes, { readUnknownFields: false }), { registry })
-  } catch (error) {
-    throw wrongMessage(type, error)
-  }
-}
-
 /**
  * The field in which a stream tells the number of an event, by which it can be gone on with. No message has it: whoever
  * does not know it skips it, as protobuf has it of all unknown fields.
@@ -22,6 +13,17 @@ const numberField = 15_000
 
 /** The number of the event before it, where that is not to be guessed. */
 const followsField = 15_001
+
+const writer = new WireWriter()
+
+/** A message as ProtoJSON. What the wire did not set is absent, as are defaults of fields without presence. */
+export function decodeMessage(type: DescMessage, bytes: Uint8Array): JsonValue {
+  try {
+    return toJson(type, fromBinary(type, bytes, { readUnknownFields: false }), { registry })
+  } catch (error) {
+    throw wrongMessage(type, error)
+  }
+}
 
 export interface Numbers {
   readonly number?: number | undefined
@@ -43,13 +45,6 @@ export function decodeNumbered(type: DescMessage, bytes: Uint8Array): Numbers & 
   }
 }
 
-function wrongMessage({ typeName }: DescMessage, error: unknown): A2AError {
-  const problem = error instanceof Error ? `: ${error.message}` : ''
-  return new A2AError('parse-error', `The message is not a ${typeName}${problem}.`, { cause: error })
-}
-
-const writer = new WireWriter()
-
 /** With so many empty bytes before it, and with its numbers if it has any. */
 export function encodeMessage(type: DescMessage, json: Json, head = 0, { number, follows }: Numbers = {}): Uint8Array {
   // What was left of a message that failed is dropped.
@@ -58,6 +53,11 @@ export function encodeMessage(type: DescMessage, json: Json, head = 0, { number,
   if (number !== undefined) writeNumber(numberField, number)
   if (follows !== undefined) writeNumber(followsField, follows)
   return writer.take(head)
+}
+
+function wrongMessage({ typeName }: DescMessage, error: unknown): A2AError {
+  const problem = error instanceof Error ? `: ${error.message}` : ''
+  return new A2AError('parse-error', `The message is not a ${typeName}${problem}.`, { cause: error })
 }
 
 function writeNumber(field: number, value: number): void {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { compileDescriptors, currentDescriptors } from '../../../scripts/build-descriptors.ts'
-import { speakers } from '../../dialects/server-dialects.ts'
+import { serverDialects } from '../../dialects/server-dialects.ts'
 import { serviceNamed } from './proto-registry.ts'
 import { a2aServices } from './services.ts'
 
@@ -13,7 +13,7 @@ test.skipIf(!hasCompiler)('the descriptors are those of proto/', async () => {
 })
 
 test.each(a2aServices)('every method of $name is answered', ({ name, dialect }) => {
-  const spoken = speakers({}).find((each) => each.name === dialect)
+  const spoken = serverDialects({}).find((each) => each.name === dialect)
   const described = serviceNamed(name).methods.map((method) => method.name)
   expect(described.toSorted()).toEqual(Object.values(spoken?.methods ?? {}).toSorted())
 })

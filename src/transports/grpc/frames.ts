@@ -7,13 +7,8 @@ import { encodeMessage, type Numbers } from './codec.ts'
 import type { GrpcIncoming } from './rpc.ts'
 import { StatusError } from './status.ts'
 
-/** How compressions are called in gRPC; in answers nothing is compressed. */
-const formats: ReadonlyMap<string, CompressionFormat> = new Map([
-  ['gzip', 'gzip'],
-  ['deflate', 'deflate'],
-])
-
-export const acceptedEncodings = ['identity', ...formats.keys()].join(',')
+/** A message on the wire is a byte that tells whether it is compressed, four bytes of length, and its bytes. */
+const headLength = 5
 
 /** Refuses a call whose messages could not be read, before they are. */
 export function requireEncoding(encoding = 'identity'): void {
@@ -23,31 +18,6 @@ export function requireEncoding(encoding = 'identity'): void {
     `Messages compressed with ${encoding} cannot be read, but ${acceptedEncodings}.`,
   )
 }
-
-/** A small message may unfold into a giant one, so it is measured on the way. */
-export async function inflate(message: Uint8Array, encoding: string | undefined, limit: number): Promise<Uint8Array> {
-  const format = formats.get(encoding ?? 'identity')
-  if (format === undefined) {
-    throw new StatusError('INTERNAL', 'The message is marked as compressed, but grpc-encoding does not tell how.')
-  }
-  const chunks: Uint8Array<ArrayBuffer>[] = []
-  let length = 0
-  try {
-    const inflated = new Blob([new Uint8Array(message)]).stream().pipeThrough(new DecompressionStream(format))
-    for await (const chunk of inflated) {
-      length += chunk.length
-      if (length > limit) break
-      chunks.push(chunk)
-    }
-  } catch (error) {
-    throw new StatusError('INTERNAL', `The message is not valid ${format}.`, { cause: error })
-  }
-  if (length > limit) throw new StatusError('RESOURCE_EXHAUSTED', `The message unfolds into more than ${limit} bytes.`)
-  return new Uint8Array(await new Blob(chunks).arrayBuffer())
-}
-
-/** A message on the wire is a byte that tells whether it is compressed, four bytes of length, and its bytes. */
-const headLength = 5
 
 export function encodeFrame(type: DescMessage, json: Json, numbers?: Numbers): Uint8Array {
   const bytes = encodeMessage(type, json, headLength, numbers)
@@ -62,15 +32,6 @@ export async function readMessage(incoming: GrpcIncoming, limit: number): Promis
   if (taken === undefined) throw body.length === 0 ? notOne() : cutOff()
   if (taken.end !== body.length) throw notOne()
   return open(taken, incoming, limit)
-}
-
-async function readBody(incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
-  try {
-    return await incoming.bytes(headLength + limit)
-  } catch (error) {
-    if (error instanceof Overloaded) throw overloaded(error)
-    throw error instanceof BodyTooLarge ? tooLong(limit) : error
-  }
 }
 
 /** Where messages come from: a call that is a conversation, or the answer to one. */
@@ -98,10 +59,47 @@ export async function* readMessages(source: MessageSource, limit: number): Async
   if (length > 0) throw cutOff()
 }
 
-interface Frame {
-  readonly isCompressed: boolean
-  readonly message: Uint8Array
-  readonly end: number
+/** How compressions are called in gRPC; in answers nothing is compressed. */
+const formats: ReadonlyMap<string, CompressionFormat> = new Map([
+  ['gzip', 'gzip'],
+  ['deflate', 'deflate'],
+])
+
+export const acceptedEncodings = ['identity', ...formats.keys()].join(',')
+
+/** A small message may unfold into a giant one, so it is measured on the way. */
+export async function inflate(message: Uint8Array, encoding: string | undefined, limit: number): Promise<Uint8Array> {
+  const format = formats.get(encoding ?? 'identity')
+  if (format === undefined) {
+    throw new StatusError('INTERNAL', 'The message is marked as compressed, but grpc-encoding does not tell how.')
+  }
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let length = 0
+  try {
+    const inflated = new Blob([new Uint8Array(message)]).stream().pipeThrough(new DecompressionStream(format))
+    for await (const chunk of inflated) {
+      length += chunk.length
+      if (length > limit) break
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    throw new StatusError('INTERNAL', `The message is not valid ${format}.`, { cause: error })
+  }
+  if (length > limit) throw new StatusError('RESOURCE_EXHAUSTED', `The message unfolds into more than ${limit} bytes.`)
+  return new Uint8Array(await new Blob(chunks).arrayBuffer())
+}
+
+async function readBody(incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
+  try {
+    return await incoming.bytes(headLength + limit)
+  } catch (error) {
+    if (error instanceof Overloaded) throw overloaded(error)
+    throw error instanceof BodyTooLarge ? tooLong(limit) : error
+  }
+}
+
+function tooLong(limit: number): StatusError {
+  return new StatusError('RESOURCE_EXHAUSTED', `The message is longer than ${limit} bytes.`)
 }
 
 /** Undefined while it is not whole. */
@@ -114,9 +112,23 @@ function takeFrame(bytes: Uint8Array, limit: number): Frame | undefined {
   return { isCompressed: bytes[0] === 1, message: bytes.subarray(headLength, end), end }
 }
 
+interface Frame {
+  readonly isCompressed: boolean
+  readonly message: Uint8Array
+  readonly end: number
+}
+
 /** Of the message whose head these bytes begin with. */
 function lengthIn(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(1)
+}
+
+function notOne(): StatusError {
+  return new StatusError('UNIMPLEMENTED', 'This method takes exactly one message.')
+}
+
+function cutOff(): StatusError {
+  return new StatusError('INTERNAL', 'The body ends within a message.')
 }
 
 function open(
@@ -135,16 +147,4 @@ function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
     at += chunk.length
   }
   return joined
-}
-
-function tooLong(limit: number): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', `The message is longer than ${limit} bytes.`)
-}
-
-function notOne(): StatusError {
-  return new StatusError('UNIMPLEMENTED', 'This method takes exactly one message.')
-}
-
-function cutOff(): StatusError {
-  return new StatusError('INTERNAL', 'The body ends within a message.')
 }

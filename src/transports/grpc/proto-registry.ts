@@ -3,9 +3,6 @@ import { base64Decode } from '@bufbuild/protobuf/wire'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { descriptors } from './descriptors.ts'
 
-/** Every message and service of the files in `proto/`. */
-export const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, base64Decode(descriptors)))
-
 /** The names are ours: one that is missing is a mistake of ours. */
 export function messageNamed(name: string): DescMessage {
   return known(registry.getMessage(name), name)
@@ -24,6 +21,9 @@ export function methodNamed(service: DescService, name: string): DescMethod {
 export function pathOf({ parent, name }: DescMethod): string {
   return `/${parent.typeName}/${name}`
 }
+
+/** Every message and service of the files in `proto/`. */
+export const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, base64Decode(descriptors)))
 
 function known<T>(found: T | undefined, name: string): T {
   if (found === undefined) throw new Error(`there is no ${name} in proto/`)

@@ -4,7 +4,17 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import { registry } from './proto-registry.ts'
 
 const encoder = new TextEncoder()
+
 const initialSize = 1_024
+
+/** Messages of `google.protobuf` that have a JSON form of their own. */
+
+/** The first field of a message or an entry, and the second one, where they have a length. */
+const first = 0x0a
+
+const second = 0x12
+
+const writers = new Map<DescMessage, Write>()
 
 /**
  * Writes the wire format of protobuf (https://protobuf.dev/programming-guides/encoding/), all into one buffer that is
@@ -121,11 +131,45 @@ export class WireWriter {
   }
 }
 
-/** Messages of `google.protobuf` that have a JSON form of their own. */
+/**
+ * Writes ProtoJSON in its binary form. The library goes by way of a message object and takes five times as long; it also
+ * checks every type, of which there is no need where the JSON is of our own making.
+ */
+export type Write = (json: Json, writer: WireWriter) => void
 
-/** The first field of a message or an entry, and the second one, where they have a length. */
-const first = 0x0a
-const second = 0x12
+/** Compiled on first use. */
+export function messageWriter(type: DescMessage): Write {
+  const write = writers.get(type) ?? compile(type)
+  writers.set(type, write)
+  return write
+}
+
+function compile(type: DescMessage): Write {
+  switch (type.typeName) {
+    case 'google.protobuf.Struct':
+      return writeStruct
+    case 'google.protobuf.Value':
+      return writeValue
+    case 'google.protobuf.Timestamp':
+      return writeTimestamp
+    case 'google.protobuf.Any':
+    case 'google.protobuf.Duration':
+      // Only errors have them.
+      return (json, writer) => writer.raw(toBinary(type, fromJson(type, json as never, { registry })))
+  }
+  const fields = type.fields.map((field) => ({
+    name: field.jsonName,
+    write: fieldWriter(field),
+    takesNull: field.message?.typeName === 'google.protobuf.Value',
+  }))
+  return (json, writer) => {
+    const object = json as JsonObject
+    for (const { name, write, takesNull } of fields) {
+      const value = object[name]
+      if (value !== undefined && (value !== null || takesNull)) write(value, writer)
+    }
+  }
+}
 
 function writeStruct(json: Json, writer: WireWriter): void {
   const object = json as JsonObject
@@ -185,48 +229,6 @@ function writeTimestamp(json: Json, writer: WireWriter): void {
   writer.varint((milliseconds - seconds * 1_000) * 1_000_000)
 }
 
-/**
- * Writes ProtoJSON in its binary form. The library goes by way of a message object and takes five times as long; it also
- * checks every type, of which there is no need where the JSON is of our own making.
- */
-export type Write = (json: Json, writer: WireWriter) => void
-
-const writers = new Map<DescMessage, Write>()
-
-/** Compiled on first use. */
-export function messageWriter(type: DescMessage): Write {
-  const write = writers.get(type) ?? compile(type)
-  writers.set(type, write)
-  return write
-}
-
-function compile(type: DescMessage): Write {
-  switch (type.typeName) {
-    case 'google.protobuf.Struct':
-      return writeStruct
-    case 'google.protobuf.Value':
-      return writeValue
-    case 'google.protobuf.Timestamp':
-      return writeTimestamp
-    case 'google.protobuf.Any':
-    case 'google.protobuf.Duration':
-      // Only errors have them.
-      return (json, writer) => writer.raw(toBinary(type, fromJson(type, json as never, { registry })))
-  }
-  const fields = type.fields.map((field) => ({
-    name: field.jsonName,
-    write: fieldWriter(field),
-    takesNull: field.message?.typeName === 'google.protobuf.Value',
-  }))
-  return (json, writer) => {
-    const object = json as JsonObject
-    for (const { name, write, takesNull } of fields) {
-      const value = object[name]
-      if (value !== undefined && (value !== null || takesNull)) write(value, writer)
-    }
-  }
-}
-
 function fieldWriter(field: DescField): Write {
   switch (field.fieldKind) {
     case 'list': {
@@ -256,13 +258,6 @@ function fieldWriter(field: DescField): Write {
   }
 }
 
-/** Exactly one of these is there. */
-interface Content {
-  readonly message?: DescMessage | undefined
-  readonly enum?: DescEnum | undefined
-  readonly scalar?: ScalarType | undefined
-}
-
 /** Writes a value with its tag. */
 function valueWriter(number: number, { message, enum: names, scalar }: Content): Write {
   if (message) return lengthWriter(number, messageWriter(message))
@@ -289,6 +284,13 @@ function valueWriter(number: number, { message, enum: names, scalar }: Content):
   throw new Error(`nothing in proto/ had a field of type ${scalar && ScalarType[scalar]} yet`)
 }
 
+/** Exactly one of these is there. */
+interface Content {
+  readonly message?: DescMessage | undefined
+  readonly enum?: DescEnum | undefined
+  readonly scalar?: ScalarType | undefined
+}
+
 function lengthWriter(number: number, write: Write): Write {
   const tag = lengthTag(number)
   return (json, writer) => {
@@ -297,6 +299,10 @@ function lengthWriter(number: number, write: Write): Write {
     write(json, writer)
     writer.end(mark)
   }
+}
+
+function lengthTag(number: number): number {
+  return (number << 3) | 2
 }
 
 function enumWriter(number: number, { values }: DescEnum): Write {
@@ -310,8 +316,4 @@ function enumWriter(number: number, { values }: DescEnum): Write {
 
 function varintTag(number: number): number {
   return number << 3
-}
-
-function lengthTag(number: number): number {
-  return (number << 3) | 2
 }

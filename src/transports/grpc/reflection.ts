@@ -6,19 +6,6 @@ import { methodNamed, registry, serviceNamed } from './proto-registry.ts'
 import type { Rpc } from './rpc.ts'
 import { type ErrorEncoder, statusCodes } from './status.ts'
 
-/** What a caller asks for is there, and the others are not. */
-interface Question {
-  readonly fileByFilename?: string
-  readonly fileContainingSymbol?: string
-  readonly allExtensionNumbersOfType?: string
-  readonly listServices?: string
-}
-
-export const reflectionServices = [
-  'grpc.reflection.v1.ServerReflection',
-  'grpc.reflection.v1alpha.ServerReflection',
-] as const
-
 /** Tells tools such as grpcurl what is spoken here. Both versions are the same but for their name. */
 export function reflectionRpcs(encodeError: ErrorEncoder, services: readonly string[]): readonly Rpc[] {
   return reflectionServices.map((name) => ({
@@ -32,6 +19,19 @@ export function reflectionRpcs(encodeError: ErrorEncoder, services: readonly str
       }
     },
   }))
+}
+
+export const reflectionServices = [
+  'grpc.reflection.v1.ServerReflection',
+  'grpc.reflection.v1alpha.ServerReflection',
+] as const
+
+/** What a caller asks for is there, and the others are not. */
+interface Question {
+  readonly fileByFilename?: string
+  readonly fileContainingSymbol?: string
+  readonly allExtensionNumbersOfType?: string
+  readonly listServices?: string
 }
 
 function answerTo(question: Question, services: readonly string[]): JsonObject {
@@ -51,14 +51,8 @@ function filesAnswer(file: DescFile | undefined, asked: string): JsonObject {
   return { fileDescriptorResponse: { fileDescriptorProto: files } }
 }
 
-function fileNamed(name: string): DescFile | undefined {
-  return [...registry.files].find(({ proto }) => proto.name === name)
-}
-
-/** Of a message, an enum or a service; or of a member of one, such as a method. */
-function fileOf(symbol: string): DescFile | undefined {
-  const found = registry.get(symbol) ?? registry.get(symbol.slice(0, symbol.lastIndexOf('.')))
-  return found?.file
+function notFound(asked: string): JsonObject {
+  return { errorResponse: { errorCode: statusCodes.NOT_FOUND, errorMessage: `There is no ${asked} here.` } }
 }
 
 function withImports(file: DescFile): ReadonlySet<DescFile> {
@@ -68,6 +62,12 @@ function withImports(file: DescFile): ReadonlySet<DescFile> {
   return files
 }
 
-function notFound(asked: string): JsonObject {
-  return { errorResponse: { errorCode: statusCodes.NOT_FOUND, errorMessage: `There is no ${asked} here.` } }
+function fileNamed(name: string): DescFile | undefined {
+  return [...registry.files].find(({ proto }) => proto.name === name)
+}
+
+/** Of a message, an enum or a service; or of a member of one, such as a method. */
+function fileOf(symbol: string): DescFile | undefined {
+  const found = registry.get(symbol) ?? registry.get(symbol.slice(0, symbol.lastIndexOf('.')))
+  return found?.file
 }

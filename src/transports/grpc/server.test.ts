@@ -4,7 +4,7 @@ import { callOf, gate, houseOf } from '../../../test/support/house.ts'
 import { createRandom } from '../../../test/support/random.ts'
 import type { Turn } from '../../agent/turn.ts'
 import type { JsonObject } from '../../base/json.ts'
-import { speakers } from '../../dialects/server-dialects.ts'
+import { serverDialects } from '../../dialects/server-dialects.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { anonymous } from '../../protocol/model.ts'
 import type { Service } from '../../protocol/service.ts'
@@ -25,7 +25,13 @@ interface Calling {
 /** A server without a wire, and a caller that speaks JSON. */
 function open(service: Service, options: Partial<GrpcOptions> = {}) {
   const onError = vi.fn()
-  const exchange = createGrpc({ service, principalOf: () => anonymous, dialects: speakers({}), onError, ...options })
+  const exchange = createGrpc({
+    service,
+    principalOf: () => anonymous,
+    dialects: serverDialects({}),
+    onError,
+    ...options,
+  })
 
   async function call(name: string, request: JsonObject, { path = `/${name}`, ...calling }: Calling = {}) {
     const [serviceName = '', methodName = ''] = name.split('/')
@@ -295,7 +301,7 @@ describe('A2A 0.3', () => {
   })
 
   test('is not served where it is not spoken', async () => {
-    const [newest] = speakers({})
+    const [newest] = serverDialects({})
     const { call } = open(houseOf(echo).service, { dialects: [newest] })
     expect(await call(`${older}/GetTask`, { name: 'tasks/x' })).toMatchObject({ status: 12 })
     expect(await call('grpc.health.v1.Health/Check', { service: older })).toMatchObject({ status: 5 })

@@ -7,7 +7,7 @@ import type { Load } from '../../http/load.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { generationOf } from '../event-numbers.ts'
 import { namingExtensions, resumePointOf, versionOf, WireCall } from '../server/call.ts'
-import { openStream, operate, type Received } from '../server/invoke.ts'
+import { type DecodedCall, invokeOperation, openStream } from '../server/invoke.ts'
 import { limitsOf, type WireOptions } from '../server/options.ts'
 import { type AnswerOptions, answerRpc, errorTrailers, refusalHeaders } from './answer-call.ts'
 import { healthRpcs } from './health.ts'
@@ -16,6 +16,49 @@ import { reflectionRpcs, reflectionServices } from './reflection.ts'
 import type { GrpcExchange, GrpcOutgoing, ReadRequest, Rpc } from './rpc.ts'
 import { type A2AService, a2aServices } from './services.ts'
 import { errorEncoder, StatusError } from './status.ts'
+
+/** For what is not of A2A. */
+const encodeError = errorEncoder(v1_0)
+
+export interface GrpcOptions
+  extends Pick<WireOptions, 'service' | 'principalOf' | 'originOf' | 'bodyLimit' | 'onError'> {
+  /** Those of them that are spoken over gRPC get their service. */
+  readonly dialects: readonly ServerDialect[]
+  /** Aborts when the server takes no new work. Health tells it. */
+  readonly draining?: AbortSignal
+  /** What the server is doing. Health tells when it is too much. */
+  readonly load?: Load | undefined
+  readonly metadataFor?: AnswerOptions['metadataFor']
+}
+
+/** A2A over gRPC, with health and reflection beside it. This file costs time to load: do so when it is needed. */
+export function createGrpc(options: GrpcOptions): GrpcExchange {
+  const { dialects, draining = new AbortController().signal, load, onError } = options
+  const { bodyLimit } = limitsOf(options)
+  const answering: AnswerOptions = { messageLimit: bodyLimit, onError, metadataFor: options.metadataFor }
+  const rpcs = new Map<string, Rpc>()
+  const services: string[] = []
+  for (const described of a2aServices) {
+    const spoken = dialects.find(({ name }) => name === described.dialect)
+    if (spoken === undefined) continue
+    services.push(described.name)
+    for (const [path, rpc] of a2aRpcs(described, spoken, options)) rpcs.set(path, rpc)
+  }
+  const listed = [...services, 'grpc.health.v1.Health', ...reflectionServices]
+  const aside = [...healthRpcs({ encodeError, services, draining, load }), ...reflectionRpcs(encodeError, listed)]
+  for (const rpc of aside) rpcs.set(pathOf(rpc.method), rpc)
+
+  // Not async: every promise between a call and its answer counts.
+  return (incoming) => {
+    const rpc = rpcs.get(incoming.path)
+    return rpc ? answerRpc(rpc, incoming, answering) : Promise.resolve(unknown(incoming))
+  }
+
+  function unknown({ path }: Incoming): GrpcOutgoing {
+    const error = new StatusError('UNIMPLEMENTED', `There is no ${path} here, but ${listed.join(', ')}.`)
+    return { headers: refusalHeaders, trailers: errorTrailers(error, encodeError) }
+  }
+}
 
 export type A2AOptions = Pick<WireOptions, 'service' | 'principalOf' | 'originOf'>
 
@@ -32,7 +75,7 @@ function a2aRpcs(
     operation: O,
     read: ReadRequest,
     incoming: Incoming,
-  ): Promise<Received<O>> {
+  ): Promise<DecodedCall<O>> {
     const version = versionOf(incoming)
     if (version !== undefined && !versions.includes(version)) {
       throw versionNotSupported(`${name} does not speak A2A ${version}`, { dialects: [dialect] })
@@ -49,7 +92,7 @@ function a2aRpcs(
         encodeError,
         async answer(read, incoming, reply) {
           const received = await receive(operation, read, incoming)
-          const result = await operate(service, received)
+          const result = await invokeOperation(service, received)
           reply.headers = namingExtensions(reply.headers, received.call, dialect)
           return result ?? {}
         },
@@ -83,47 +126,4 @@ function a2aRpcs(
     byPath.set(`/${name}/${called}`, rpcOf(method, operation))
   }
   return byPath
-}
-
-export interface GrpcOptions
-  extends Pick<WireOptions, 'service' | 'principalOf' | 'originOf' | 'bodyLimit' | 'onError'> {
-  /** Those of them that are spoken over gRPC get their service. */
-  readonly dialects: readonly ServerDialect[]
-  /** Aborts when the server takes no new work. Health tells it. */
-  readonly draining?: AbortSignal
-  /** What the server is doing. Health tells when it is too much. */
-  readonly load?: Load | undefined
-  readonly metadataFor?: AnswerOptions['metadataFor']
-}
-
-/** For what is not of A2A. */
-const encodeError = errorEncoder(v1_0)
-
-/** A2A over gRPC, with health and reflection beside it. This file costs time to load: do so when it is needed. */
-export function createGrpc(options: GrpcOptions): GrpcExchange {
-  const { dialects, draining = new AbortController().signal, load, onError } = options
-  const { bodyLimit } = limitsOf(options)
-  const answering: AnswerOptions = { messageLimit: bodyLimit, onError, metadataFor: options.metadataFor }
-  const rpcs = new Map<string, Rpc>()
-  const services: string[] = []
-  for (const described of a2aServices) {
-    const spoken = dialects.find(({ name }) => name === described.dialect)
-    if (spoken === undefined) continue
-    services.push(described.name)
-    for (const [path, rpc] of a2aRpcs(described, spoken, options)) rpcs.set(path, rpc)
-  }
-  const listed = [...services, 'grpc.health.v1.Health', ...reflectionServices]
-  const aside = [...healthRpcs({ encodeError, services, draining, load }), ...reflectionRpcs(encodeError, listed)]
-  for (const rpc of aside) rpcs.set(pathOf(rpc.method), rpc)
-
-  // Not async: every promise between a call and its answer counts.
-  return (incoming) => {
-    const rpc = rpcs.get(incoming.path)
-    return rpc ? answerRpc(rpc, incoming, answering) : Promise.resolve(unknown(incoming))
-  }
-
-  function unknown({ path }: Incoming): GrpcOutgoing {
-    const error = new StatusError('UNIMPLEMENTED', `There is no ${path} here, but ${listed.join(', ')}.`)
-    return { headers: refusalHeaders, trailers: errorTrailers(error, encodeError) }
-  }
 }

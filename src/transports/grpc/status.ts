@@ -2,27 +2,6 @@ import type { JsonObject } from '../../base/json.ts'
 import type { ServerDialect } from '../../dialects/dialect.ts'
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 
-/** The statuses of gRPC (https://grpc.io/docs/guides/status-codes/). */
-export const statusCodes = {
-  OK: 0,
-  CANCELLED: 1,
-  UNKNOWN: 2,
-  INVALID_ARGUMENT: 3,
-  DEADLINE_EXCEEDED: 4,
-  NOT_FOUND: 5,
-  ALREADY_EXISTS: 6,
-  PERMISSION_DENIED: 7,
-  RESOURCE_EXHAUSTED: 8,
-  FAILED_PRECONDITION: 9,
-  ABORTED: 10,
-  OUT_OF_RANGE: 11,
-  UNIMPLEMENTED: 12,
-  INTERNAL: 13,
-  UNAVAILABLE: 14,
-  DATA_LOSS: 15,
-  UNAUTHENTICATED: 16,
-} as const
-
 export type StatusName = keyof typeof statusCodes
 
 /** What is wrong with a call of gRPC itself, before it is one of A2A. Its message is written for the caller. */
@@ -56,3 +35,24 @@ export function errorEncoder(
     return status === undefined ? told : { ...told, status }
   }
 }
+
+/** The statuses of gRPC (https://grpc.io/docs/guides/status-codes/). */
+export const statusCodes = {
+  OK: 0,
+  CANCELLED: 1,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  DATA_LOSS: 15,
+  UNAUTHENTICATED: 16,
+} as const

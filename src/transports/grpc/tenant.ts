@@ -4,6 +4,9 @@ import { readMessage } from './frames.ts'
 import { registry } from './proto-registry.ts'
 import type { GrpcIncoming } from './rpc.ts'
 
+/** Bytes before a message. */
+const frameHead = 5
+
 /** A call that was looked at, and can still be answered. */
 export interface Addressed {
   readonly tenant: string | undefined
@@ -29,9 +32,6 @@ export async function tenantOf(incoming: GrpcIncoming, limit: number): Promise<A
     return { tenant: undefined, incoming: read }
   }
 }
-
-/** Bytes before a message. */
-const frameHead = 5
 
 function inputOf(path: string) {
   const [, service = '', method = ''] = path.split('/')

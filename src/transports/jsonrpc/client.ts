@@ -3,8 +3,8 @@ import { isObject } from '../../base/json.ts'
 import type { ClientDialect, WireError } from '../../dialects/dialect.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
-import { errorsOf, failures, foreignAnswer, toldError } from '../client/failures.ts'
-import { createWireClient, type Speech } from '../client/http-client.ts'
+import { errorsOf, failures, notA2AError, withHttpDetails } from '../client/failures.ts'
+import { createWireClient, type HttpBinding } from '../client/http-client.ts'
 import type { WireClientOptions } from '../client/options.ts'
 import type { Answer } from '../client/read-response.ts'
 
@@ -12,7 +12,7 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
   const { url, dialect } = options
   let calls = 0
 
-  const speech: Speech = {
+  const speech: HttpBinding = {
     binding: 'JSONRPC',
     has: (operation) => dialect.methods[operation] !== undefined,
     compose(operation, params) {
@@ -36,29 +36,21 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
   return createWireClient(options, speech)
 }
 
+/** The error that an event of a stream tells. */
+export function readToldError(error: JsonObject, dialect: ClientDialect): Promise<A2AError> {
+  return readError(wireError(error), dialect)
+}
+
 /** What an answer says that is not just a result. Throws the error that it tells, or that it is. */
 export async function readOddAnswer(answer: Answer, operation: Operation, dialect: ClientDialect): Promise<unknown> {
   const { body, form, status } = answer
   const error = isObject(body) ? errorIn(body) : undefined
-  if (error) throw toldError(await readError(error, dialect), answer)
+  if (error) throw withHttpDetails(await readError(error, dialect), answer)
   if (isObject(body) && body.result !== undefined) return body.result
   // Some servers leave out a result that is null; to be told nothing is only enough where nothing is to be told.
   const isNothing = form === 'empty' || (isObject(body) && body.jsonrpc !== undefined)
   if (operation === 'deletePushConfig' && status < 300 && isNothing) return null
-  throw foreignAnswer(answer)
-}
-
-/** Who does not speak our dialect cannot tell us so in it; Parley at least names those that it speaks. */
-async function readError(error: WireError, dialect: ClientDialect): Promise<A2AError> {
-  const { decodeError } = await errorsOf(dialect)
-  const told = decodeError(error)
-  if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return told
-  return new A2AError('version-not-supported', told.message, { cause: error, metadata: told.metadata })
-}
-
-/** The error that an event of a stream tells. */
-export function readToldError(error: JsonObject, dialect: ClientDialect): Promise<A2AError> {
-  return readError(wireError(error), dialect)
+  throw notA2AError(answer)
 }
 
 /** One of JSON-RPC: proxies and frameworks also answer with an `error`. Servers of 0.1 may say that there is none. */
@@ -74,4 +66,12 @@ function wireError({ code, message, data }: JsonObject): WireError {
     message: typeof message === 'string' ? message : '',
     ...(data !== undefined && { data }),
   }
+}
+
+/** Who does not speak our dialect cannot tell us so in it; Parley at least names those that it speaks. */
+async function readError(error: WireError, dialect: ClientDialect): Promise<A2AError> {
+  const { decodeError } = await errorsOf(dialect)
+  const told = decodeError(error)
+  if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return told
+  return new A2AError('version-not-supported', told.message, { cause: error, metadata: told.metadata })
 }

@@ -2,17 +2,15 @@ import type { Json } from '../../base/json.ts'
 import type { WireError } from '../../dialects/dialect.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
-/** JSON-RPC 2.0 as A2A uses it: one request, always with an answer. */
-
-export type RequestId = string | number | null
-
-type Envelope = Readonly<Record<string, unknown>>
-
 export function readEnvelope(body: unknown): Envelope {
   if (Array.isArray(body)) throw invalidRequest('Batches are not part of A2A: send one request at a time.')
   if (typeof body !== 'object' || body === null) throw invalidRequest('A JSON-RPC request is an object.')
   return body as Envelope
 }
+
+/** JSON-RPC 2.0 as A2A uses it: one request, always with an answer. */
+
+export type RequestId = string | number | null
 
 /** Read before all else, so that also an error about the rest can be told apart by its id. Undefined if it is missing. */
 export function readId({ id }: Envelope): RequestId | undefined {
@@ -41,12 +39,12 @@ export function readCall(envelope: Envelope, isLenient = false): MethodCall {
   return { method, params }
 }
 
-function isOfMesh({ jsonrpc, message_id, message_type, sender_id }: Envelope): boolean {
-  return jsonrpc === undefined && [message_id, message_type, sender_id].every((member) => typeof member === 'string')
-}
-
 export function successText(id: RequestId, result: Json): string {
   return `${successStart(id)}${JSON.stringify(result)}}`
+}
+
+export function failureText(id: RequestId, error: WireError): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error })
 }
 
 /** What stands before the result; behind it stands the end of the object. */
@@ -54,10 +52,12 @@ export function successStart(id: RequestId): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
 }
 
-export function failureText(id: RequestId, error: WireError): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, error })
-}
+type Envelope = Readonly<Record<string, unknown>>
 
 function invalidRequest(message: string): A2AError {
   return new A2AError('invalid-request', message)
+}
+
+function isOfMesh({ jsonrpc, message_id, message_type, sender_id }: Envelope): boolean {
+  return jsonrpc === undefined && [message_id, message_type, sender_id].every((member) => typeof member === 'string')
 }

@@ -3,21 +3,10 @@ import { isObject } from '../../base/json.ts'
 import type { ClientDialect, RestPlace } from '../../dialects/dialect.ts'
 import { type A2AError, inContext } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
-import { errorsOf, failures, foreignAnswer, toldError } from '../client/failures.ts'
-import { type Composed, createWireClient, type Speech } from '../client/http-client.ts'
+import { errorsOf, failures, notA2AError, withHttpDetails } from '../client/failures.ts'
+import { createWireClient, type HttpBinding, type HttpRequest } from '../client/http-client.ts'
 import type { WireClientOptions } from '../client/options.ts'
 import type { Answer } from '../client/read-response.ts'
-
-/**
- * What the paths of REST may follow: the address of the card and the prefix of the version. Some cards have the prefix
- * in the address already, others forget what the server itself was mounted at.
- */
-export function possibleBases(url: string, prefix: string): readonly string[] {
-  const plain = url.replace(/[?#].*$/s, '').replace(/\/+$/, '')
-  const bare = plain.replace(/\/v1$/, '')
-  const other = prefix === '' ? `${bare}/v1` : bare
-  return [...new Set([`${plain}${prefix}`, plain, other, `${bare}${prefix}`])]
-}
 
 export function createRestClient(options: WireClientOptions): Service {
   const { url, dialect } = options
@@ -28,7 +17,7 @@ export function createRestClient(options: WireClientOptions): Service {
   // The text of every version says POST, its proto says GET.
   let subscribeBy: readonly RestPlace['method'][] = ['POST', 'GET']
 
-  function composedAt(base: string, method: RestPlace['method'], place: RestPlace): readonly Composed[] {
+  function composedAt(base: string, method: RestPlace['method'], place: RestPlace): readonly HttpRequest[] {
     const { path, query = {}, body = {}, otherBody } = place
     const composed = {
       url: `${base}${path}${queryOf(query)}`,
@@ -48,7 +37,7 @@ export function createRestClient(options: WireClientOptions): Service {
       : [composed]
   }
 
-  const speech: Speech = {
+  const speech: HttpBinding = {
     binding: 'HTTP+JSON',
     has: () => true,
     compose(operation, wire) {
@@ -69,23 +58,13 @@ export function createRestClient(options: WireClientOptions): Service {
   return createWireClient(options, speech)
 }
 
-/** An event that tells an error has the body that the error would have been before the stream. */
-function isFailure({ error, code, message }: JsonObject): boolean {
-  return isObject(error) || (typeof code === 'number' && typeof message === 'string')
-}
-
-function queryOf(query: JsonObject): string {
-  const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, `${value}`]))
-  return parameters.size === 0 ? '' : `?${parameters}`
-}
-
 /** What an answer tells that has no result. A path that does not exist, and a task that does not, may be told alike. */
 export async function readRefusal(answer: Answer, operation: Operation, dialect: ClientDialect): Promise<A2AError> {
   const { status, body } = answer
-  const foreign = foreignAnswer(answer)
+  const foreign = notA2AError(answer)
   if (!isObject(body)) return foreign
   const { decodeHttpError } = await errorsOf(dialect)
-  const told = toldError(decodeHttpError({ status, body }), answer)
+  const told = withHttpDetails(decodeHttpError({ status, body }), answer)
   if (isOfA2A(body)) return told
   if (foreign.reason !== 'wrong-path') return isObject(body.error) ? told : foreign
   return status === 404 && isAboutTask(operation) ? inContext(told, { reason: 'wrong-path' }) : foreign
@@ -97,12 +76,33 @@ export async function readToldRefusal(body: JsonObject, dialect: ClientDialect):
   return decodeHttpError({ status: 500, body })
 }
 
-function isAboutTask(operation: Operation): boolean {
-  return operation !== 'sendMessage' && operation !== 'streamMessage' && operation !== 'listTasks'
+/**
+ * What the paths of REST may follow: the address of the card and the prefix of the version. Some cards have the prefix
+ * in the address already, others forget what the server itself was mounted at.
+ */
+export function possibleBases(url: string, prefix: string): readonly string[] {
+  const plain = url.replace(/[?#].*$/s, '').replace(/\/+$/, '')
+  const bare = plain.replace(/\/v1$/, '')
+  const other = prefix === '' ? `${bare}/v1` : bare
+  return [...new Set([`${plain}${prefix}`, plain, other, `${bare}${prefix}`])]
+}
+
+function queryOf(query: JsonObject): string {
+  const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, `${value}`]))
+  return parameters.size === 0 ? '' : `?${parameters}`
+}
+
+/** An event that tells an error has the body that the error would have been before the stream. */
+function isFailure({ error, code, message }: JsonObject): boolean {
+  return isObject(error) || (typeof code === 'number' && typeof message === 'string')
 }
 
 /** Frameworks and proxies also answer in JSON, but not with a reason, a code of JSON-RPC or the type of an error. */
 function isOfA2A({ error, code, type }: JsonObject): boolean {
   const details = isObject(error) && Array.isArray(error.details) ? error.details : []
   return details.length > 0 || (typeof code === 'number' && code < 0) || typeof type === 'string'
+}
+
+function isAboutTask(operation: Operation): boolean {
+  return operation !== 'sendMessage' && operation !== 'streamMessage' && operation !== 'listTasks'
 }

@@ -33,12 +33,6 @@ export function matchRoute(method: string, path: string): Match {
   }
 }
 
-interface Found {
-  readonly operations: Readonly<Record<string, Operation>>
-  readonly taskId?: string
-  readonly configId?: string
-}
-
 /** `:` is part of the last segment and no parameter; ids are single segments. */
 function matchSegments(segments: readonly string[], isLegacy: boolean): Found | undefined {
   const [first = '', second, third, configId, ...more] = segments
@@ -51,6 +45,12 @@ function matchSegments(segments: readonly string[], isLegacy: boolean): Found | 
   return configId === undefined
     ? { operations: { GET: 'listPushConfigs', POST: 'createPushConfig' }, taskId: second }
     : { operations: { GET: 'getPushConfig', DELETE: 'deletePushConfig' }, taskId: second, configId }
+}
+
+interface Found {
+  readonly operations: Readonly<Record<string, Operation>>
+  readonly taskId?: string
+  readonly configId?: string
 }
 
 function matchSingle(segment: string, isLegacy: boolean): Found | undefined {

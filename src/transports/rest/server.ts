@@ -8,56 +8,11 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { Operation, TaskAddress } from '../../protocol/service.ts'
 import { namingExtensions, resumePointOf, versionOf, WireCall } from '../server/call.ts'
 import { callerError, refusalHeaders } from '../server/errors.ts'
-import { openTexts } from '../server/event-stream.ts'
-import { openStream, operate } from '../server/invoke.ts'
+import { openEventStream } from '../server/event-stream.ts'
+import { invokeOperation, openStream } from '../server/invoke.ts'
 import { limitsOf, type WireOptions } from '../server/options.ts'
 import { readOptionalBody } from '../server/read-body.ts'
 import { matchRoute, type Route } from './routes.ts'
-
-export interface RestProposal {
-  readonly route: Route
-  readonly rest: RestCall
-  /** Major.Minor. */
-  readonly version: string | undefined
-}
-
-type Recall = (address: TaskAddress) => Promise<string | undefined>
-
-/**
- * The dialect of a REST call: by its version; else by its path, which is below `/v1` in older dialects; where several
- * share a path, by its form, or by what this caller spoke to the task before.
- */
-async function chooseDialect(proposal: RestProposal, speaking: Speaking, recall: Recall): Promise<ServerDialect> {
-  const { route, rest, version } = proposal
-  const able = speaking.dialects.filter(({ bindings }) => bindings.includes('HTTP+JSON'))
-  const asked = spokenVersion(version, speaking)
-  const spoken = able.filter((dialect) => (asked === undefined ? isAt(dialect, route) : isOf(dialect, asked)))
-  const [first] = spoken
-  if (first === undefined) throw versionNotSupported(`A2A ${asked ?? 'of this path'} is not spoken here`, speaking)
-  if (spoken.length === 1) return first
-  // The later has the more particular marks.
-  const recognised = spoken.findLast((dialect) => dialect.rest?.recognises(rest))
-  if (recognised) return recognised
-  const recorded = route.taskId === undefined ? undefined : await recall({ taskId: route.taskId })
-  // A call that tells nothing is taken for one of the proto, as most are.
-  const proto = spoken.find(({ bindings }) => bindings.includes('GRPC'))
-  return spoken.find(({ name }) => name === recorded) ?? proto ?? first
-}
-
-function isOf({ version, rest }: ServerDialect, asked: string): boolean {
-  return version === asked || rest?.olderVersion === asked
-}
-
-/** A path of 1.0 is none of an older dialect. The other way round, `/v1` may be a tenant or part of an address. */
-function requirePath(dialect: ServerDialect, route: Route): void {
-  if (route.isLegacy || isAt(dialect, route)) return
-  throw new A2AError('method-not-found', `In A2A ${dialect.version} all paths begin with /v1: this one is of A2A 1.0.`)
-}
-
-/** Before 1.0 the version is in the path. */
-function isAt({ version }: ServerDialect, { isLegacy }: Route): boolean {
-  return version.startsWith('0.') === isLegacy
-}
 
 /** Answers a request of the REST binding; undefined if its path is none of it. What goes wrong is an answer, too. */
 export type Rest = (incoming: Incoming) => Promise<Outgoing | undefined>
@@ -79,7 +34,7 @@ export function createRest(options: WireOptions): Rest {
     const params = dialect.rest?.params(rest)
 
     if (!isStream(operation)) {
-      const result = await operate(service, { dialect, operation, params, call })
+      const result = await invokeOperation(service, { dialect, operation, params, call })
       const headers = namingExtensions({ 'content-type': contentTypeFor(incoming, dialect) }, call, dialect)
       return { status: 200, headers, body: JSON.stringify(wrapped(result, operation, dialect)) }
     }
@@ -95,7 +50,16 @@ export function createRest(options: WireOptions): Rest {
       failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
     }
     const { heartbeat, clock } = limits
-    const texts = await openTexts(events, { ...opened, dialect, wording, signal, onError, incoming, heartbeat, clock })
+    const texts = await openEventStream(events, {
+      ...opened,
+      dialect,
+      wording,
+      signal,
+      onError,
+      incoming,
+      heartbeat,
+      clock,
+    })
     const headers = namingExtensions(sseHeaders, call, dialect)
     return { status: 200, headers, body: eventStream(texts, { heartbeat, signal, timers: clock }) }
   }
@@ -127,13 +91,52 @@ export function createRest(options: WireOptions): Rest {
   }
 }
 
-type Headers = Readonly<Record<string, string>>
+export interface RestProposal {
+  readonly route: Route
+  readonly rest: RestCall
+  /** Major.Minor. */
+  readonly version: string | undefined
+}
 
 /** Notes the dialect in which an error from here on is told. */
 type Speak = (dialect: ServerDialect) => ServerDialect
 
-function wrapped(result: Json, operation: Operation, { rest }: ServerDialect): Json {
-  return operation === 'sendMessage' && rest?.wrap && isObject(result) ? rest.wrap(result) : (result ?? {})
+/**
+ * The dialect of a REST call: by its version; else by its path, which is below `/v1` in older dialects; where several
+ * share a path, by its form, or by what this caller spoke to the task before.
+ */
+async function chooseDialect(proposal: RestProposal, speaking: Speaking, recall: Recall): Promise<ServerDialect> {
+  const { route, rest, version } = proposal
+  const able = speaking.dialects.filter(({ bindings }) => bindings.includes('HTTP+JSON'))
+  const asked = spokenVersion(version, speaking)
+  const spoken = able.filter((dialect) => (asked === undefined ? isAt(dialect, route) : isOf(dialect, asked)))
+  const [first] = spoken
+  if (first === undefined) throw versionNotSupported(`A2A ${asked ?? 'of this path'} is not spoken here`, speaking)
+  if (spoken.length === 1) return first
+  // The later has the more particular marks.
+  const recognised = spoken.findLast((dialect) => dialect.rest?.recognises(rest))
+  if (recognised) return recognised
+  const recorded = route.taskId === undefined ? undefined : await recall({ taskId: route.taskId })
+  // A call that tells nothing is taken for one of the proto, as most are.
+  const proto = spoken.find(({ bindings }) => bindings.includes('GRPC'))
+  return spoken.find(({ name }) => name === recorded) ?? proto ?? first
+}
+
+type Recall = (address: TaskAddress) => Promise<string | undefined>
+
+/** Before 1.0 the version is in the path. */
+function isAt({ version }: ServerDialect, { isLegacy }: Route): boolean {
+  return version.startsWith('0.') === isLegacy
+}
+
+function isOf({ version, rest }: ServerDialect, asked: string): boolean {
+  return version === asked || rest?.olderVersion === asked
+}
+
+/** A path of 1.0 is none of an older dialect. The other way round, `/v1` may be a tenant or part of an address. */
+function requirePath(dialect: ServerDialect, route: Route): void {
+  if (route.isLegacy || isAt(dialect, route)) return
+  throw new A2AError('method-not-found', `In A2A ${dialect.version} all paths begin with /v1: this one is of A2A 1.0.`)
 }
 
 /** A caller that names plain JSON, and nothing that would take ours, gets that. */
@@ -142,6 +145,10 @@ function contentTypeFor(incoming: Incoming, { rest }: ServerDialect): string {
   const accept = incoming.header('accept')
   const wantsPlain = accept?.includes('application/json') && !accept.includes('*/*') && !accept.includes(own)
   return wantsPlain ? 'application/json' : own
+}
+
+function wrapped(result: Json, operation: Operation, { rest }: ServerDialect): Json {
+  return operation === 'sendMessage' && rest?.wrap && isObject(result) ? rest.wrap(result) : (result ?? {})
 }
 
 function refusal(
@@ -156,3 +163,5 @@ function refusal(
   const renumbered = told && isObject(inner) ? { ...body, error: { ...inner, code: told } } : body
   return { status: told ?? status, headers, body: JSON.stringify(renumbered) }
 }
+
+type Headers = Readonly<Record<string, string>>

@@ -14,28 +14,6 @@ export function versionOf(incoming: Incoming): string | undefined {
   return parseVersion(incoming.header('a2a-version')) ?? parseVersion(queryOf(incoming, 'A2A-Version'))
 }
 
-export function idempotencyKeyOf(incoming: Incoming): string | undefined {
-  const key = incoming.header('idempotency-key')
-  if (key !== undefined && !/^[ -~]{1,255}$/.test(key)) {
-    throw invalidParams('Idempotency-Key', 'expected 1 to 255 printable ASCII characters')
-  }
-  return key
-}
-
-/** The extensions that the caller knows, by their URIs. Before 1.0 the header had another name. */
-function extensionsOf(incoming: Incoming): readonly string[] | undefined {
-  const named = incoming.header('a2a-extensions')
-  const formerly = incoming.header('x-a2a-extensions')
-  if (named === undefined && formerly === undefined) return undefined
-  const uris = `${named ?? ''},${formerly ?? ''}`.split(',').map((uri) => uri.trim())
-  return [...new Set(uris)].filter((uri) => uri !== '')
-}
-
-/** The trace of the caller (W3C Trace Context), if it tells one. */
-function traceOf(incoming: Pick<Incoming, 'header'>): Trace | undefined {
-  return readTrace(incoming.header('traceparent'), () => incoming.header('tracestate'))
-}
-
 /** Headers of an answer that also name the extensions at work, as the dialect calls them. */
 export function namingExtensions(
   headers: Readonly<Record<string, string>>,
@@ -57,15 +35,6 @@ export function resumePointOf(incoming: Incoming): number | undefined {
   if (header !== undefined) return readGeneration('Last-Event-ID', header)
   const query = queryOf(incoming, 'lastEventId')
   return query === undefined ? undefined : readGeneration('lastEventId', query)
-}
-
-function queryOf({ query }: Incoming, name: string): string | undefined {
-  return query === '' ? undefined : (new URLSearchParams(query).get(name) ?? undefined)
-}
-
-function readGeneration(field: string, text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw invalidParams(field, 'expected the number of an event, an integer from 0 on')
-  return Number(text)
 }
 
 /** A call from the wire. A class, so that what few calls need is made only when it is asked for. */
@@ -95,4 +64,35 @@ export class WireCall implements Call {
   get origin(): string | undefined {
     return this.#originOf?.(this.#incoming)
   }
+}
+
+export function idempotencyKeyOf(incoming: Incoming): string | undefined {
+  const key = incoming.header('idempotency-key')
+  if (key !== undefined && !/^[ -~]{1,255}$/.test(key)) {
+    throw invalidParams('Idempotency-Key', 'expected 1 to 255 printable ASCII characters')
+  }
+  return key
+}
+
+function queryOf({ query }: Incoming, name: string): string | undefined {
+  return query === '' ? undefined : (new URLSearchParams(query).get(name) ?? undefined)
+}
+
+function readGeneration(field: string, text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw invalidParams(field, 'expected the number of an event, an integer from 0 on')
+  return Number(text)
+}
+
+/** The extensions that the caller knows, by their URIs. Before 1.0 the header had another name. */
+function extensionsOf(incoming: Incoming): readonly string[] | undefined {
+  const named = incoming.header('a2a-extensions')
+  const formerly = incoming.header('x-a2a-extensions')
+  if (named === undefined && formerly === undefined) return undefined
+  const uris = `${named ?? ''},${formerly ?? ''}`.split(',').map((uri) => uri.trim())
+  return [...new Set(uris)].filter((uri) => uri !== '')
+}
+
+/** The trace of the caller (W3C Trace Context), if it tells one. */
+function traceOf(incoming: Pick<Incoming, 'header'>): Trace | undefined {
+  return readTrace(incoming.header('traceparent'), () => incoming.header('tracestate'))
 }

@@ -5,7 +5,7 @@ import { v0_1 } from '../../dialects/v0.1/server.ts'
 import { v0_3 } from '../../dialects/v0.3/server.ts'
 import { v1_0 } from '../../dialects/v1.0/server.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import { linesOf } from './event-stream.ts'
+import { encodeLines } from './event-stream.ts'
 
 const request = { taskId: 'T' }
 
@@ -32,7 +32,7 @@ describe('what is written of an event', () => {
   it.each([v1_0, v0_3])('is written once for all who read a long chunk in $name', (spoken) => {
     const { dialect, seen } = counting(spoken)
     const long = artifact(2_000)
-    const [first, second] = [chunk(long), chunk(long)].map((event) => linesOf(event, { dialect, request }))
+    const [first, second] = [chunk(long), chunk(long)].map((event) => encodeLines(event, { dialect, request }))
     expect(second).toEqual(first)
     expect(first?.map((line) => JSON.parse(line))).toEqual(spoken.encodeEvent(chunk(long), request))
     expect(seen.count).toBe(1)
@@ -41,7 +41,7 @@ describe('what is written of an event', () => {
   it('is its own for another task, generation or dialect, though the artifact is the same object', () => {
     const long = artifact(2_000)
     const told = (event: StreamEvent, dialect: ServerDialect) =>
-      linesOf(event, { dialect, request }).map((line) => JSON.parse(line))
+      encodeLines(event, { dialect, request }).map((line) => JSON.parse(line))
     for (const more of [{}, { taskId: 'other' }, { generation: 5, append: true }]) {
       const event = chunk(long, more)
       for (const dialect of [v1_0, v0_3, v0_1])
@@ -51,9 +51,9 @@ describe('what is written of an event', () => {
 
   it('is rewritten for those who want it otherwise', () => {
     const event = chunk(artifact(2_000))
-    linesOf(event, { dialect: v1_0, request })
+    encodeLines(event, { dialect: v1_0, request })
     const rewrite = (wire: JsonObject) => ({ told: wire })
-    const [line = ''] = linesOf(event, { dialect: v1_0, request, rewrite })
+    const [line = ''] = encodeLines(event, { dialect: v1_0, request, rewrite })
     expect(JSON.parse(line)).toEqual({ told: v1_0.encodeEvent(event, request)[0] })
   })
 
@@ -65,15 +65,15 @@ describe('what is written of an event', () => {
     ] as const) {
       const { dialect, seen } = counting(v1_0)
       const kept = artifact(length)
-      linesOf(chunk(kept), { dialect, request })
-      for (let n = 0; n < others; n++) linesOf(chunk(artifact(2_000)), { dialect: v1_0, request })
-      linesOf(chunk(kept), { dialect, request })
+      encodeLines(chunk(kept), { dialect, request })
+      for (let n = 0; n < others; n++) encodeLines(chunk(artifact(2_000)), { dialect: v1_0, request })
+      encodeLines(chunk(kept), { dialect, request })
       expect(seen.count).toBe(2)
     }
   })
 
   it('stands on one line for all who split lines', () => {
-    const [line = ''] = linesOf(chunk({ artifactId: 'A', parts: [{ text: 'a\u2028b\u0085c\nd' }] }), {
+    const [line = ''] = encodeLines(chunk({ artifactId: 'A', parts: [{ text: 'a\u2028b\u0085c\nd' }] }), {
       dialect: v1_0,
       request,
     })

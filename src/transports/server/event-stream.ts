@@ -1,11 +1,24 @@
 import type { Clock } from '../../base/clock.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { RequestOf, ServerDialect, StreamOperation } from '../../dialects/dialect.ts'
-import { eventText, oneLine, withFirst } from '../../http/sse-writer.ts'
+import { awaitFirst, eventText, oneLine } from '../../http/sse-writer.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { generationOf } from '../event-numbers.ts'
 import { callerError, type Reporting } from './errors.ts'
+
+/**
+ * Long chunks are written once for all who read them: readers of one task go through it nearly side by side, so that
+ * the last few are enough.
+ */
+const kept = 8
+
+const recent: Written[] = []
+
+let next = 0
+
+/** Milliseconds within which it is known whether a stream can be continued. */
+const continuing = 100
 
 export interface LinesOptions {
   readonly dialect: ServerDialect
@@ -14,49 +27,8 @@ export interface LinesOptions {
   readonly rewrite?: ((wire: JsonObject) => JsonObject) | undefined
 }
 
-/** What a dialect says of an event, each object as JSON on one line. */
-export function linesOf(event: StreamEvent, { dialect, request, rewrite }: LinesOptions): readonly string[] {
-  const isShared = dialect.tellsAllAlike && !rewrite && event.type === 'artifact'
-  if (!isShared) return dialect.encodeEvent(event, request).map((wire) => toLine(rewrite ? rewrite(wire) : wire))
-  const known = recent.find((written) => written.dialect === dialect && isSame(written.event, event))
-  if (known) return known.lines
-  const lines = dialect.encodeEvent(event, request).map(toLine)
-  if (isWorthKeeping(lines)) recent[next++ % kept] = { event, dialect, lines }
-  return lines
-}
-
-type Chunk = Extract<StreamEvent, { readonly type: 'artifact' }>
-
-interface Written {
-  readonly event: Chunk
-  readonly dialect: ServerDialect
-  readonly lines: readonly string[]
-}
-
-/**
- * Long chunks are written once for all who read them: readers of one task go through it nearly side by side, so that
- * the last few are enough.
- */
-const kept = 8
-const recent: Written[] = []
-let next = 0
-
-/** Each reader gets an object of its own, in which the log put the same artifact. */
-function isSame(one: Chunk, other: Chunk): boolean {
-  return one.artifact === other.artifact && one.generation === other.generation && one.taskId === other.taskId
-}
-
-/** Shorter ones are written faster than they are found; and giants are not held longer than they must be. */
-function isWorthKeeping([line = '', ...more]: readonly string[]): boolean {
-  return more.length === 0 && line.length >= 1_024 && line.length <= 2 ** 18
-}
-
-function toLine(wire: JsonObject): string {
-  return oneLine(JSON.stringify(wire))
-}
-
 /** How a transport writes what it tells in a stream. */
-export interface Wording extends Pick<LinesOptions, 'rewrite'> {
+export interface Framing extends Pick<LinesOptions, 'rewrite'> {
   /** What stands around the JSON of an event. */
   readonly before: string
   readonly after: string
@@ -66,7 +38,7 @@ export interface Wording extends Pick<LinesOptions, 'rewrite'> {
 export interface EventTextsOptions extends Reporting {
   readonly dialect: ServerDialect
   readonly request: RequestOf<StreamOperation>
-  readonly wording: Wording
+  readonly wording: Framing
   /** How the reader is told an event, if it is not as it is. */
   readonly spell?: (event: StreamEvent) => StreamEvent
 }
@@ -77,34 +49,24 @@ export interface OpenOptions extends EventTextsOptions {
   readonly clock?: Clock
 }
 
-/** Milliseconds within which it is known whether a stream can be continued. */
-const continuing = 100
-
 /**
  * The texts of a stream as soon as it is one: with its first event, for until then it may still fail; but not later than
  * readers expect a sign of life. Who continues a stream may have to wait long for what comes next, and is told at once.
  */
-export async function openTexts(
+export async function openEventStream(
   events: AsyncIterable<StreamEvent>,
   { heartbeat, clock, ...options }: OpenOptions,
 ): Promise<AsyncIterable<string>> {
   const isContinued = options.request.after !== undefined && !('message' in options.request)
-  return await withFirst(eventTexts(events, options), {
+  return await awaitFirst(eventFrames(events, options), {
     patience: isContinued ? Math.min(continuing, heartbeat) : heartbeat,
     late: (error) => failureText(error, options),
     ...(clock && { timers: clock }),
   })
 }
 
-function failureText(error: unknown, { wording, signal, onError, incoming }: EventTextsOptions): string {
-  return eventText({
-    event: 'error',
-    data: oneLine(wording.failure(callerError(error, { signal, onError, ...(incoming && { incoming }) }))),
-  })
-}
-
 /** A failure before the first event is thrown; one after it is the last event. */
-export async function* eventTexts(
+export async function* eventFrames(
   events: AsyncIterable<StreamEvent>,
   options: EventTextsOptions,
 ): AsyncGenerator<string> {
@@ -114,7 +76,7 @@ export async function* eventTexts(
   let begun = false
   try {
     for await (const event of events) {
-      const lines = linesOf(spell ? spell(event) : event, { dialect, request, rewrite })
+      const lines = encodeLines(spell ? spell(event) : event, { dialect, request, rewrite })
       for (const [n, line] of lines.entries()) {
         // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
         const id = n === lines.length - 1 ? generationOf(event) : undefined
@@ -128,4 +90,44 @@ export async function* eventTexts(
     if (!begun) throw error
     yield failureText(error, options)
   }
+}
+
+/** What a dialect says of an event, each object as JSON on one line. */
+export function encodeLines(event: StreamEvent, { dialect, request, rewrite }: LinesOptions): readonly string[] {
+  const isShared = dialect.tellsAllAlike && !rewrite && event.type === 'artifact'
+  if (!isShared) return dialect.encodeEvent(event, request).map((wire) => toLine(rewrite ? rewrite(wire) : wire))
+  const known = recent.find((written) => written.dialect === dialect && isSame(written.event, event))
+  if (known) return known.lines
+  const lines = dialect.encodeEvent(event, request).map(toLine)
+  if (isWorthKeeping(lines)) recent[next++ % kept] = { event, dialect, lines }
+  return lines
+}
+
+function toLine(wire: JsonObject): string {
+  return oneLine(JSON.stringify(wire))
+}
+
+interface Written {
+  readonly event: Chunk
+  readonly dialect: ServerDialect
+  readonly lines: readonly string[]
+}
+
+type Chunk = Extract<StreamEvent, { readonly type: 'artifact' }>
+
+/** Each reader gets an object of its own, in which the log put the same artifact. */
+function isSame(one: Chunk, other: Chunk): boolean {
+  return one.artifact === other.artifact && one.generation === other.generation && one.taskId === other.taskId
+}
+
+/** Shorter ones are written faster than they are found; and giants are not held longer than they must be. */
+function isWorthKeeping([line = '', ...more]: readonly string[]): boolean {
+  return more.length === 0 && line.length >= 1_024 && line.length <= 2 ** 18
+}
+
+function failureText(error: unknown, { wording, signal, onError, incoming }: EventTextsOptions): string {
+  return eventText({
+    event: 'error',
+    data: oneLine(wording.failure(callerError(error, { signal, onError, ...(incoming && { incoming }) }))),
+  })
 }

@@ -4,7 +4,7 @@ import { v1_0 } from '../../dialects/v1.0/server.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { failureText, successStart } from '../jsonrpc/envelope.ts'
-import { eventTexts } from './event-stream.ts'
+import { eventFrames } from './event-stream.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 const ref = { taskId: 'T', contextId: 'C' }
@@ -36,7 +36,7 @@ function stream(events: readonly StreamEvent[], failure?: unknown, dialect: Serv
     if (failure !== undefined) throw failure
   }
   const onError = (error: unknown) => reported.push(error)
-  const texts = eventTexts(source(), {
+  const texts = eventFrames(source(), {
     dialect,
     request: { taskId: 'T' },
     wording: {

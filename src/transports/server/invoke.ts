@@ -1,12 +1,12 @@
 import type { Json } from '../../base/json.ts'
 import type { RequestOf, ResultOf, ServerDialect, StreamOperation, UnaryOperation } from '../../dialects/dialect.ts'
-import { eventSpelledOut, resultSpelledOut } from '../../dialects/input-requests.ts'
+import { expandInputRequest, resultSpelledOut } from '../../dialects/input-requests.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
 import type { Call, Operation, Service } from '../../protocol/service.ts'
 
 /** A call as a transport has read it off its wire. */
-export interface Received<O extends Operation> {
+export interface DecodedCall<O extends Operation> {
   readonly dialect: ServerDialect
   readonly operation: O
   readonly params: unknown
@@ -14,7 +14,10 @@ export interface Received<O extends Operation> {
 }
 
 /** From params to result, in the caller's dialect. */
-export async function operate<O extends UnaryOperation>(service: Service, received: Received<O>): Promise<Json> {
+export async function invokeOperation<O extends UnaryOperation>(
+  service: Service,
+  received: DecodedCall<O>,
+): Promise<Json> {
   const { dialect, operation, call } = received
   const request = requestOf(received)
   const result = await (service as Unary)[operation](request, call)
@@ -39,7 +42,7 @@ export interface OpenedStream<O extends StreamOperation> {
 /** The request of a stream, continued after the generation that its reader has seen, and the stream itself. */
 export function openStream<O extends StreamOperation>(
   service: Service,
-  received: Received<O>,
+  received: DecodedCall<O>,
   { after, ...reading }: Reading,
 ): OpenedStream<O> {
   const request: RequestOf<O> = {
@@ -49,8 +52,17 @@ export function openStream<O extends StreamOperation>(
   }
   const { dialect, operation, call } = received
   const events = (service as Streams)[operation](request, call)
-  return { request, events, ...(!knowsRequests(dialect, call) && { spell: eventSpelledOut }) }
+  return { request, events, ...(!knowsRequests(dialect, call) && { spell: expandInputRequest }) }
 }
+
+function requestOf<O extends Operation>({ dialect, operation, params }: DecodedCall<O>): RequestOf<O> {
+  const request = dialect.decodeRequest[operation](params)
+  // What is told later is told in the same.
+  return 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
+}
+
+/** The same as `Service`, seen so that the compiler follows an operation from its request to its result. */
+type Unary = { readonly [O in UnaryOperation]: (request: RequestOf<O>, call: Call) => Promise<ResultOf<O>> }
 
 /** Whether the caller gets what it is asked for in the form of the extension, or in one that its dialect has for it. */
 function knowsRequests({ hasRequests }: ServerDialect, { extensions, activated }: Call): boolean {
@@ -60,12 +72,4 @@ function knowsRequests({ hasRequests }: ServerDialect, { extensions, activated }
   return true
 }
 
-function requestOf<O extends Operation>({ dialect, operation, params }: Received<O>): RequestOf<O> {
-  const request = dialect.decodeRequest[operation](params)
-  // What is told later is told in the same.
-  return 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
-}
-
-/** The same as `Service`, seen so that the compiler follows an operation from its request to its result. */
-type Unary = { readonly [O in UnaryOperation]: (request: RequestOf<O>, call: Call) => Promise<ResultOf<O>> }
 type Streams = { readonly [O in StreamOperation]: (request: RequestOf<O>, call: Call) => AsyncGenerator<StreamEvent> }

@@ -15,6 +15,11 @@ export interface WireLimits {
   readonly clock?: Clock
 }
 
+export function limitsOf(limits: WireLimits) {
+  const { bodyLimit = 10 * 2 ** 20, jsonDepth = 64, heartbeat = 15_000, clock = systemClock } = limits
+  return { bodyLimit, jsonDepth, heartbeat, clock }
+}
+
 export interface EnvelopeOptions {
   /** Take calls of JSON-RPC that do not say what they are, as in some examples: without `jsonrpc`, or without `id`. */
   readonly lenientEnvelope?: boolean
@@ -31,9 +36,4 @@ export interface WireOptions extends WireLimits, EnvelopeOptions, Speaking {
   readonly originOf?: (incoming: Pick<Incoming, 'header' | 'secure' | 'base'>) => string
   /** Gets what must not be shown to a caller. */
   readonly onError: (error: unknown, incoming?: Pick<Incoming, 'header'>) => void
-}
-
-export function limitsOf(limits: WireLimits) {
-  const { bodyLimit = 10 * 2 ** 20, jsonDepth = 64, heartbeat = 15_000, clock = systemClock } = limits
-  return { bodyLimit, jsonDepth, heartbeat, clock }
 }

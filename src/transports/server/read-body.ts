@@ -3,12 +3,6 @@ import { isJson, JsonError, parseJson } from '../../http/json.ts'
 import { Overloaded, retryAfterOverload } from '../../http/load.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
-/** What callers are told when the server has too much to do. Nothing of the call was done. */
-export function overloaded(cause?: unknown): A2AError {
-  const text = 'This server has too much to do just now: try again in a moment.'
-  return new A2AError('unavailable', text, { cause, retryAfter: retryAfterOverload, metadata: { reason: 'overload' } })
-}
-
 export interface BodyLimits {
   readonly bodyLimit: number
   readonly jsonDepth: number
@@ -43,6 +37,23 @@ export async function readOptionalBody(incoming: Incoming, limits: BodyLimits): 
   return parse(bytes, limits)
 }
 
+/** What callers are told when the server has too much to do. Nothing of the call was done. */
+export function overloaded(cause?: unknown): A2AError {
+  const text = 'This server has too much to do just now: try again in a moment.'
+  return new A2AError('unavailable', text, { cause, retryAfter: retryAfterOverload, metadata: { reason: 'overload' } })
+}
+
+/** A small body could unfold into a giant one; those of A2A are small as they are. */
+function requirePlain({ header }: Incoming): void {
+  const coding = header('content-encoding')
+  if (coding === undefined || coding.toLowerCase() === 'identity') return
+  throw new A2AError('content-type-not-supported', 'The body must not be compressed: send it without Content-Encoding.')
+}
+
+function notJson(): A2AError {
+  return new A2AError('content-type-not-supported', 'The body must be JSON, with Content-Type: application/json.')
+}
+
 function explained(error: unknown, { bodyLimit }: BodyLimits): unknown {
   if (error instanceof Overloaded) return overloaded(error)
   if (!(error instanceof BodyTooLarge)) return error
@@ -56,15 +67,4 @@ function parse(bytes: Uint8Array, { jsonDepth }: BodyLimits): unknown {
     if (!(error instanceof JsonError)) throw error
     throw new A2AError('parse-error', `Invalid JSON: ${error.message}.`, { cause: error })
   }
-}
-
-/** A small body could unfold into a giant one; those of A2A are small as they are. */
-function requirePlain({ header }: Incoming): void {
-  const coding = header('content-encoding')
-  if (coding === undefined || coding.toLowerCase() === 'identity') return
-  throw new A2AError('content-type-not-supported', 'The body must not be compressed: send it without Content-Encoding.')
-}
-
-function notJson(): A2AError {
-  return new A2AError('content-type-not-supported', 'The body must be JSON, with Content-Type: application/json.')
 }

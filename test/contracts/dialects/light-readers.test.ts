@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/base/json.ts'
 import { allClients } from '../../../src/dialects/client-dialects.ts'
-import type { Reading, RequestOf, UnaryOperation } from '../../../src/dialects/dialect.ts'
+import type { RequestOf, ResponseDecoder, UnaryOperation } from '../../../src/dialects/dialect.ts'
 import { lenientOf } from '../../../src/dialects/read.ts'
 import type { Operation } from '../../../src/protocol/service.ts'
 import { wireObjects } from './wire-objects/all.ts'
@@ -18,7 +18,7 @@ for (const { load, name } of allClients) {
 
   describe(`the light reader of ${name}`, () => {
     it.each(Object.keys(results) as UnaryOperation[])('reads answers to %s as the whole one, or not', (operation) => {
-      const decode = (wire: Json, by: Reading) => resultBy(by, operation, wire)
+      const decode = (wire: Json, by: ResponseDecoder) => resultBy(by, operation, wire)
       expectAlike(results[operation] ?? fc.constant({}), light, whole, decode)
     })
 
@@ -32,15 +32,15 @@ for (const { load, name } of allClients) {
   })
 }
 
-function resultBy<O extends UnaryOperation>({ decodeResult }: Reading, operation: O, wire: Json): unknown {
+function resultBy<O extends UnaryOperation>({ decodeResult }: ResponseDecoder, operation: O, wire: Json): unknown {
   return decodeResult[operation](wire, requestFor(wire) as RequestOf<Operation> as RequestOf<O>)
 }
 
 function expectAlike(
   values: fc.Arbitrary<Json>,
-  light: Reading,
-  whole: Reading,
-  decode: (wire: Json, by: Reading) => unknown,
+  light: ResponseDecoder,
+  whole: ResponseDecoder,
+  decode: (wire: Json, by: ResponseDecoder) => unknown,
 ): void {
   fc.assert(
     fc.property(values, (wire) => {

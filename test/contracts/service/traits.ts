@@ -1,10 +1,10 @@
-import type { Run } from '../../../src/agent/agent.ts'
+import type { AgentFunction } from '../../../src/agent/agent.ts'
 import type { Service } from '../../../src/protocol/service.ts'
 
 /** A service in front of an agent, and how much of the model reaches it. */
 export interface ServiceContract {
   /** Released after the test. */
-  readonly open: (run: Run) => Promise<Service>
+  readonly open: (run: AgentFunction) => Promise<Service>
   /** An agent may answer with a message; otherwise every answer is a task. */
   readonly hasMessages?: boolean
   /** A stream begins with the task; otherwise with its status. */

@@ -7,7 +7,7 @@ import * as wire from '../../../../src/dialects/v0.3-proto/schemas.ts'
 import * as card from '../../../../src/dialects/v0.3-proto/schemas.ts'
 import * as seldom from '../../../../src/dialects/v0.3-proto/schemas.ts'
 import { v0_3Proto, v0_3ProtoClient, v0_3ProtoStrict } from '../../../../src/dialects/v0.3-proto/server.ts'
-import type { Shape } from '../../../../src/schema/schema.ts'
+import type { Schema } from '../../../../src/schema/schema.ts'
 import { arbitraryOf } from '../../../support/arbitrary-of.ts'
 import { wireValuesOf } from '../wire-values-of.ts'
 import { withStrangeSchemes } from '../with-strange-schemes.ts'
@@ -58,6 +58,6 @@ export const of0_3Proto: WireObjects = {
 }
 
 /** The form of names is not in the schema, where they are texts. */
-function named(shape: Shape<unknown>, names: Readonly<Record<string, Arbitrary<string>>>): Arbitrary<JsonObject> {
+function named(shape: Schema<unknown>, names: Readonly<Record<string, Arbitrary<string>>>): Arbitrary<JsonObject> {
   return fc.tuple(wireValuesOf(shape), fc.record(names)).map(([value, members]) => ({ ...value, ...members }))
 }
