@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { skillSchemasIn } from '../protocol/extensions/typed-skills.ts'
 
@@ -75,14 +75,6 @@ function typeOf(schema: Json | undefined, root: JsonObject, depth = 0, made = { 
     default:
       return isObject(schema.properties) ? objectOf(schema, inner) : 'unknown'
   }
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value)
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value)
 }
 
 /** References within the schema alone. */

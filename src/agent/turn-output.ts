@@ -1,5 +1,5 @@
 import { toBase64 } from '../base/base64.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import { isList, type Json, type JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import { type Artifact, type Message, type Part, type TaskState, timestampNow } from '../protocol/model.ts'
 
@@ -108,10 +108,6 @@ export interface ArtifactWriterOptions {
   readonly artifact: Omit<Artifact, 'parts'>
   readonly mediaType?: string
   readonly emit: (event: ArtifactEvent) => Promise<void>
-}
-
-function isList(content: Part | readonly Part[]): content is readonly Part[] {
-  return Array.isArray(content)
 }
 
 function createArtifactWriter({ artifact, mediaType, emit }: ArtifactWriterOptions): ArtifactWriter {

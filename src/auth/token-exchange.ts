@@ -1,5 +1,5 @@
 import { sha256 } from '../base/hash.ts'
-import type { JsonObject } from '../base/json.ts'
+import { isObject } from '../base/json.ts'
 import type { Fetch } from '../http/fetch.ts'
 import { readLimited } from '../http/read-limited.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -128,10 +128,6 @@ async function post(fetch: Fetch, url: string, headers: Record<string, string>, 
     const text = 'The token endpoint gave no answer that can be read.'
     throw new A2AError('unavailable', text, { reason: 'exchange-unreachable' })
   }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Only the words of the standards are shown: anything else may be the token again. */

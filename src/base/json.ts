@@ -9,6 +9,10 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+export function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value)
+}
+
 /** Whether two values are the same once they are JSON: the order of members, and members without a value, say nothing. */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import {
   type Artifact,
@@ -103,14 +103,6 @@ export function needsIn({ message }: TaskStatus): AuthRequired {
     urls: unique([...links, ...details.flatMap((detail) => urlsIn(detail, 3))]),
     details,
   }
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value)
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value)
 }
 
 function unique(texts: readonly string[]): readonly string[] {

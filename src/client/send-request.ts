@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { isList, type Json, type JsonObject } from '../base/json.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import type { Message, Part } from '../protocol/model.ts'
 import type { PushConfig, SendRequest } from '../protocol/service.ts'
@@ -79,10 +79,6 @@ export async function toParts(input: Input): Promise<readonly Part[]> {
   const items: readonly InputItem[] = isList(input) ? input : [input]
   if (items.length === 0) throw invalidParams('input', 'expected something to say')
   return await Promise.all(items.map(toPart))
-}
-
-function isList(input: Input): input is readonly InputItem[] {
-  return Array.isArray(input)
 }
 
 async function toPart(item: InputItem): Promise<Part> {

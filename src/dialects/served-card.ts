@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { v0_1 } from './v0.1/server.ts'
 import { v0_3 } from './v0.3/server.ts'
@@ -55,12 +55,4 @@ function unite(mine: Json, theirs: Json): Json {
     return mine.map((item, n) => unite(item, theirs[n] ?? null))
   }
   return isObject(mine) && isObject(theirs) ? union(mine, theirs) : mine
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value)
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value)
 }

@@ -1,3 +1,4 @@
+import { isList } from '../base/json.ts'
 import { answer, type Exchange, type Incoming, type Outgoing } from './exchange.ts'
 
 const methods = 'GET, HEAD, POST, DELETE'
@@ -72,10 +73,6 @@ export function withCors(exchange: Exchange, cors: Cors, onError: (error: unknow
 function optionsOf(cors: Cors): CorsOptions {
   if (typeof cors === 'boolean') return { origins: cors ? '*' : [] }
   return typeof cors === 'string' || isList(cors) ? { origins: cors } : cors
-}
-
-function isList(cors: readonly string[] | CorsOptions): cors is readonly string[] {
-  return Array.isArray(cors)
 }
 
 /** As browsers write it; `null` is what they say of pages without one. */

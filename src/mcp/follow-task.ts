@@ -1,5 +1,5 @@
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/server'
-import type { Json, JsonObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { Client } from '../client/client.ts'
 import type { Input, SendOptions } from '../client/send-request.ts'
 import { A2AError } from '../protocol/errors.ts'
@@ -127,7 +127,7 @@ function isForm(schema: Json | undefined): schema is JsonObject & RequestedSchem
 }
 
 function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
+  return isObject(value) ? value : {}
 }
 
 function isField(field: Json): boolean {

@@ -1,6 +1,6 @@
 import { type Agent, type AgentProfile, agent } from '../agent/agent.ts'
 import type { FirstMessage } from '../agent/run-skill.ts'
-import type { JsonObject } from '../base/json.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import { namedSkill } from '../protocol/extensions/typed-skills.ts'
 import { textOf } from '../protocol/model.ts'
@@ -70,7 +70,7 @@ function parametersOf({ message }: FirstMessage): JsonObject {
   for (const part of message.parts) {
     if (!('data' in part)) continue
     const { data } = part
-    return typeof data === 'object' && data !== null && !Array.isArray(data) ? (data as JsonObject) : { data }
+    return isObject(data) ? data : { data }
   }
   return { text: textOf(message) }
 }

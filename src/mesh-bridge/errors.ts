@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { decodeError } from '../dialects/errors.ts'
 import { v1_0 } from '../dialects/v1.0/server.ts'
 import { MeshError, MeshRefusal, type StandardCode } from '../mesh/errors.ts'
@@ -90,10 +90,6 @@ function reasonIn(data: Json | undefined): string | undefined {
   const infos = Array.isArray(data) ? data.filter(isObject) : []
   const { reason } = infos.find((info) => typeof info.reason === 'string') ?? {}
   return typeof reason === 'string' ? reason : undefined
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function reasonOf(code: ErrorCode): string {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { outputOf } from '../client/call-skill.ts'
 import { toReply } from '../client/reply.ts'
 import { resultSpelledOut } from '../dialects/input-requests.ts'
@@ -77,6 +77,5 @@ const unfinished: Readonly<Record<Exclude<TaskState, 'completed'>, string>> = {
 
 function asObject(output: unknown): JsonObject {
   if (typeof output === 'string') return { text: output }
-  const isObject = typeof output === 'object' && output !== null && !Array.isArray(output)
-  return isObject ? (output as JsonObject) : { data: output as Json }
+  return isObject(output) ? output : { data: output as Json }
 }

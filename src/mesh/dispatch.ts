@@ -1,6 +1,6 @@
 import { withDeadline } from '../base/abort.ts'
+import { isObject } from '../base/json.ts'
 import { observe } from '../protocol/telemetry.ts'
-import { isObject } from '../schema/strict.ts'
 import type { MeshDiscoverAgents, MeshHandshake, MeshRequest } from './envelope.ts'
 import type { Draft } from './envelope-codec.ts'
 import { MeshError, MeshRefusal } from './errors.ts'

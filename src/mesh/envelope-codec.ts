@@ -1,5 +1,5 @@
+import { isObject } from '../base/json.ts'
 import { JsonError, parseJson } from '../http/json.ts'
-import { isObject } from '../schema/strict.ts'
 import { type EnvelopeRules, envelopeForms, type MeshEnvelope } from './envelope.ts'
 import { MeshError } from './errors.ts'
 import type { MeshSigningKey } from './keys.ts'

@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize'
-import { isObject } from '../schema/strict.ts'
+import { isObject } from '../base/json.ts'
 import type { MeshAuth, MeshCard, MeshEnvelope } from './envelope.ts'
 import { MeshError, type StandardCode } from './errors.ts'
 import type { FirstHandshakeKeys, KeySource } from './key-sources.ts'

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { isRefused } from '../http/address-guard.ts'
 import { A2AError } from '../protocol/errors.ts'
 
@@ -25,10 +25,6 @@ export function sayProblem(error: unknown): string {
   if (isGuarded(error)) return 'It is at, or leads to, an address that this registry does not ask.'
   const text = error instanceof Error ? error.message : String(error)
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A guard kept us from asking. */

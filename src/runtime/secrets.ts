@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { Json } from '../base/json.ts'
+import { isObject, type Json } from '../base/json.ts'
 import type { MessageEvent } from '../protocol/events.ts'
 import { toolResult } from '../protocol/extensions/client-tools.ts'
 import type { InBand } from '../protocol/extensions/in-task-credentials.ts'
@@ -139,17 +139,14 @@ function isPlain(value: object): boolean {
 function redacted(part: Part): Part {
   const about = part.mediaType === undefined ? {} : { mediaType: part.mediaType }
   if (!('data' in part)) return { text: redactionMark, ...about }
-  const id = part.mediaType === toolResult && isMap(part.data) ? part.data.toolUseId : undefined
+  const id = part.mediaType === toolResult && isObject(part.data) ? part.data.toolUseId : undefined
   return { data: { ...(typeof id === 'string' && { toolUseId: id }), redacted: true }, ...about }
-}
-
-function isMap(value: Json | undefined): value is { readonly [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Every text and number in it is a secret, but for the name of what it answers. */
 function learn(value: Json | undefined, secrets: TurnSecrets): void {
   if (typeof value === 'string' || typeof value === 'number') secrets.add(`${value}`, shortestSensitive)
   else if (Array.isArray(value)) for (const each of value) learn(each, secrets)
-  else if (isMap(value)) for (const [key, each] of Object.entries(value)) if (key !== 'toolUseId') learn(each, secrets)
+  else if (isObject(value))
+    for (const [key, each] of Object.entries(value)) if (key !== 'toolUseId') learn(each, secrets)
 }

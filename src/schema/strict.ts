@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { excerpt, Violation, wrongType, wrongValue } from './schema.ts'
 
 export interface TextRules {
@@ -220,10 +220,6 @@ export function choice<O extends Readonly<Record<string, StrictSchema<unknown>>>
     },
     schema: { type: 'object', oneOf: [...forms.values()].map(({ schema }) => schema) },
   }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function optional<T>(form: StrictSchema<T>): OptionalMember<T> {

@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts'
 import { type Trace, traceHeaders } from '../base/trace-context.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { StreamEvent } from '../protocol/events.ts'
@@ -93,10 +94,6 @@ function addressOf(request: object): Learned {
   const about = 'message' in request && isObject(request.message) ? request.message : request
   const { taskId, contextId } = about as { readonly taskId?: unknown; readonly contextId?: unknown }
   return { ...(isText(taskId) && { taskId }), ...(isText(contextId) && { contextId }) }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
 
 function isText(value: unknown): value is string {

@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize'
-import type { Json, JsonObject } from '../../base/json.ts'
+import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
 
 /** What a signature may have been made of. */
 export interface CanonicalForm {
@@ -148,16 +148,8 @@ function listOf(given: Json, at: string): readonly Json[] {
   return isList(given) ? given : fail(at, 'a list')
 }
 
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value)
-}
-
 function objectOf(given: Json, at: string): JsonObject {
   return isObject(given) ? given : fail(at, 'an object')
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value)
 }
 
 function emptyOf(kind: Kind): Json {

@@ -2,7 +2,7 @@ import type { LanguageModelV4ToolCallPart } from '@ai-sdk/provider'
 import type { Journal } from '../../agent/agent-function.ts'
 import type { Turn } from '../../agent/turn.ts'
 import { rejected } from '../../agent/turn-output.ts'
-import type { JsonObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { redactionMark } from '../../protocol/model.ts'
@@ -99,10 +99,6 @@ export function reasonOf(error: unknown): string {
 /** What is told of a call, beside words. */
 export function noteOf({ toolName, toolCallId }: ToolCall): JsonObject {
   return { type: 'tool', tool: toolName, toolCallId }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Gives a piece of work so much time, also if it does not listen to its signal. What is done at once cannot be cut. */

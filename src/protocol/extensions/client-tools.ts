@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import type { AgentExtension } from '../card.ts'
 import type { Message, Part } from '../model.ts'
 
@@ -30,7 +30,7 @@ export function asksForSecret(message: Asking | undefined): boolean {
 /** For a reader who has not agreed on the extension. */
 export function expand(message: Message): Message {
   const request = message.metadata?.[clientTools]
-  if (!isMap(request) || request.requestId === undefined) return message
+  if (!isObject(request) || request.requestId === undefined) return message
   const { metadata: { [clientTools]: _, ...metadata } = {}, extensions: named = [], ...rest } = message
   const extensions = named.filter((uri) => uri !== clientTools)
   const { prompt } = request
@@ -58,7 +58,7 @@ export function collapse(message: Message): Message {
 /** What the message asks its reader for, if it does so in one of these forms. */
 export function inputRequestIn(message: Asking | undefined): JsonObject | undefined {
   const request = message?.metadata?.[clientTools]
-  if (isMap(request)) return request
+  if (isObject(request)) return request
   for (const part of message?.parts ?? []) {
     const found = spelledOutIn(part)
     if (found) return found
@@ -68,11 +68,7 @@ export function inputRequestIn(message: Asking | undefined): JsonObject | undefi
 
 type Asking = Pick<Message, 'metadata' | 'parts'>
 
-function isMap(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function spelledOutIn(part: Part): JsonObject | undefined {
-  const request = 'data' in part && isMap(part.data) ? part.data.inputRequest : undefined
-  return isMap(request) && typeof request.requestId === 'string' ? request : undefined
+  const request = 'data' in part && isObject(part.data) ? part.data.inputRequest : undefined
+  return isObject(request) && typeof request.requestId === 'string' ? request : undefined
 }

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Part } from '../model.ts'
 import type { SendRequest } from '../service.ts'
 
@@ -65,10 +65,6 @@ function read(value: Json | undefined): InBand | undefined {
   if (typeof credentials !== 'string' || credentials === '') return undefined
   const named = scheme ?? (Array.isArray(schemes) ? (schemes[0] as Json | undefined) : undefined)
   return typeof named === 'string' ? { scheme: named, credentials } : { credentials }
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function mark({ scheme }: InBand): JsonObject {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import { A2AError, invalidParams } from '../errors.ts'
 
 /** So long no chain of agents is that does anything of use. */
@@ -94,14 +94,6 @@ export const noLineage: Lineage = { chain: [] }
 export function refusal(reason: string, text: string): A2AError {
   const field = `message.metadata["${lineageExtension}"]`
   return new A2AError('invalid-params', text, { metadata: { reason }, violations: [{ field, description: reason }] })
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value)
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value)
 }
 
 function malformed(place: string, expected: string): A2AError {

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { AgentCard } from '../card.ts'
 import type { SendRequest } from '../service.ts'
 
@@ -35,10 +35,6 @@ export interface SkillType {
 
 /** The types of what skills take and give, by their ids. */
 export type SkillMap = Readonly<Record<string, SkillType>>
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 function schemasOf({ input, output }: JsonObject): SkillSchemas {
   return { ...(isObject(input) && { input }), ...(isObject(output) && { output }) }

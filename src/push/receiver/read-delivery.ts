@@ -1,4 +1,5 @@
 import { toHex } from '../../base/hash.ts'
+import { isObject } from '../../base/json.ts'
 import { allClients } from '../../dialects/client-dialects.ts'
 import type { ClientDialect, DialectName } from '../../dialects/dialect.ts'
 import { orLeniently } from '../../dialects/read.ts'
@@ -101,10 +102,6 @@ export async function readPayload(body: unknown): Promise<Payload> {
     if (!(error instanceof A2AError)) throw error
     throw new Refusal('payload', `The payload cannot be understood: ${error.message}`, { cause: error })
   }
-}
-
-function isObject(value: unknown): value is Wire {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 type Wire = Readonly<Record<string, unknown>>

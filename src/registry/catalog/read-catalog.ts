@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../conformance.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 
 export const catalogType = 'application/ai-catalog+json'
 

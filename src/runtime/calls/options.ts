@@ -1,5 +1,6 @@
 import type { Agent } from '../../agent/agent.ts'
 import type { CallOptions, CallTarget, ReachOptions, ResolveAgent } from '../../agent/call-agent.ts'
+import { isObject } from '../../base/json.ts'
 import { identityOf, type Lineage, type Self } from '../../protocol/extensions/lineage.ts'
 import type { Part } from '../../protocol/model.ts'
 
@@ -119,8 +120,4 @@ function bare(address: string): string {
 
 function cardName(card: unknown): string | undefined {
   return isObject(card) && 'name' in card && typeof card.name === 'string' ? card.name : undefined
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }

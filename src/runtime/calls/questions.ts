@@ -1,6 +1,6 @@
 import type { CallOptions } from '../../agent/call-agent.ts'
 import type { EventSink } from '../../agent/turn-output.ts'
-import type { Json, JsonObject } from '../../base/json.ts'
+import { isObject, type Json } from '../../base/json.ts'
 import type { StatusEvent, StreamEvent } from '../../protocol/events.ts'
 import { clientTools, collapse, inputRequestIn, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import type { Message, Part } from '../../protocol/model.ts'
@@ -102,10 +102,6 @@ function withId(part: Part, mediaType: string, change: (id: Json | undefined) =>
   if (part.mediaType !== mediaType || !('data' in part) || !isObject(part.data)) return part
   const toolUseId = change(part.data.toolUseId)
   return toolUseId === undefined ? part : { ...part, data: { ...part.data, toolUseId } }
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type CallAnswer, CallFailed, type CallFailure } from '../../agent/call-agent.ts'
 import type { AgentEvents } from '../../agent/turn-output.ts'
-import type { Json, JsonObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { ArtifactEvent, StatusEvent } from '../../protocol/events.ts'
 import { lineageExtension } from '../../protocol/extensions/lineage.ts'
@@ -149,8 +149,4 @@ function childrenIn(told: Json | undefined): readonly Json[] {
   if (typeof told !== 'object' || told === null || !('children' in told)) return []
   const { children } = told
   return Array.isArray(children) ? children.slice(0, 64) : []
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import { isObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import { inputRequestIn, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import type { Message, Part } from '../../protocol/model.ts'
@@ -80,10 +80,6 @@ async function messagesOf(task: NewTask, log: CallerLog): Promise<readonly Messa
 function idIn(part: Part): string | undefined {
   const id = 'data' in part && isObject(part.data) ? part.data.toolUseId : undefined
   return typeof id === 'string' ? id : undefined
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function expectation(open: readonly string[], task: string): string {
