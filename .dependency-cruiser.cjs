@@ -92,7 +92,7 @@ const peerArrows = peers.map((peer) => ({
   comment: `Only these rooms may import ${peer}: ${mayImportPeers[peer].join(', ') || 'none'}.`,
   severity: 'error',
   from: production('^src/', ...(mayImportPeers[peer].length > 0 ? [inside(mayImportPeers[peer])] : [])),
-  to: { path: `^node_modules/${peer}/` },
+  to: { path: `(^|/)node_modules/${peer}/` },
 }))
 
 module.exports = {
@@ -173,7 +173,7 @@ module.exports = {
       severity: 'error',
       from: production('^src/'),
       to: {
-        pathNot: `^node_modules/(${peers.join('|')})/`,
+        pathNot: `(^|/)node_modules/(${peers.join('|')})/`,
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'],
       },
     },
