@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type JsonObject, toJson } from '../base/json.ts'
 import { A2AError, type FieldViolation, invalidParams } from '../protocol/errors.ts'
-import { namedSkill } from '../protocol/extensions/typed-skills.ts'
+import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
 import { type Message, textOf } from '../protocol/model.ts'
 import { type AgentReturn, type RuntimeAccess, type RuntimeFunction, runAgentFunction } from './agent-function.ts'
 import { describeIssues } from './ask.ts'
@@ -45,12 +45,12 @@ export function runSkills(profiles: readonly SkillProfile[], work: RuntimeFuncti
 
   return {
     async check(opening) {
-      const skill = skillFor(namedSkill(opening))
+      const skill = skillFor(requestedSkill(opening))
       if (skill) await readInput(skill, opening.message)
     },
     run(turn, direct): AgentReturn {
       const [opening] = turn.history
-      const skill = skillFor((opening && namedSkill({ message: opening })) ?? namedSkill(turn))
+      const skill = skillFor((opening && requestedSkill({ message: opening })) ?? requestedSkill(turn))
       if (skill) return performSkill(skill, turn, direct)
       return work?.(turn, direct)
     },

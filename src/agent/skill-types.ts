@@ -1,6 +1,6 @@
 import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import { skillSchemasIn } from '../protocol/extensions/typed-skills.ts'
+import { readSkillSchemas } from '../protocol/extensions/typed-skills.ts'
 
 /** How deep a schema is followed, and how far in all: those that contain themselves have no end. */
 const maxDepth = 12
@@ -20,7 +20,7 @@ export function skillTypesOf(
   if (!/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) {
     throw new TypeError(`skillTypesOf(): expected the name of a type, got ${JSON.stringify(name)}`)
   }
-  const schemas = skillSchemasIn(card)
+  const schemas = readSkillSchemas(card)
   const lines = card.skills.flatMap(({ id, description }) => {
     const { input, output } = schemas.get(id) ?? {}
     return [

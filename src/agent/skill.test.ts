@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { apiKey } from '../entries/auth.ts'
 import { type Client, connect } from '../entries/client.ts'
 import { agent } from '../local-agent.ts'
-import { skillSchemasIn, typedSkills } from '../protocol/extensions/typed-skills.ts'
+import { readSkillSchemas, typedSkills } from '../protocol/extensions/typed-skills.ts'
 import { pair } from '../testing/pair.ts'
 import { skill } from './skill.ts'
 
@@ -177,14 +177,14 @@ describe('a typed skill', () => {
     const half = skill({ id: 'half', name: 'Half', input: schema, output: schema, run: ({ n }) => ({ n: n / 2 }) })
     const client = await connect(agent({ name: 'Half', skills: [half] }))
     expect(await client.skill('half', { n: 4 })).toEqual({ n: 2 })
-    const told = skillSchemasIn(client.card).get('half')?.input
+    const told = readSkillSchemas(client.card).get('half')?.input
     if (library !== 'valibot') expect(told).toMatchObject({ type: 'object', required: ['n'] })
     await expect((client as Client).skill('half', { n: 'four' })).rejects.toThrow('message.parts[0].data.n')
   })
 
   it.each(['v1.0', 'v0.3', 'v0.2'] as const)('is known with its schemas to clients of %s', async (dialect) => {
     await using opened = await pair(weather, { connect: { dialects: [dialect] } })
-    expect([...skillSchemasIn(opened.client.card).keys()]).toEqual(['forecast', 'shout'])
+    expect([...readSkillSchemas(opened.client.card).keys()]).toEqual(['forecast', 'shout'])
   })
 
   it('that is protected runs only for those who may use it, named or not', async () => {

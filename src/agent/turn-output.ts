@@ -1,7 +1,7 @@
 import { toBase64 } from '../base/base64.ts'
 import { isList, type Json, type JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
-import { type Artifact, type Message, type Part, type TaskState, timestampNow } from '../protocol/model.ts'
+import { type Artifact, type Message, type Part, type TaskState, toTimestamp } from '../protocol/model.ts'
 
 /** Whose voice it is, and by which clock it speaks. */
 export interface TaskIds {
@@ -30,7 +30,7 @@ export function createAgentEvents({ taskId, contextId }: TaskIds, now: () => num
       status: {
         state,
         message: content === undefined ? undefined : message(content),
-        timestamp: timestampNow(now()),
+        timestamp: toTimestamp(now()),
       },
     }),
   }

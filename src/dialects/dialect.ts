@@ -9,27 +9,27 @@ import type { Operation, Service } from '../protocol/service.ts'
 export type PushedKind = 'status' | 'rest' | 'artifact' | 'message'
 
 /** How a dialect tells webhooks. */
-export interface PushForm {
+export interface PushFormat {
   readonly contentType: string
   /** What it can tell, and what it does unless that is chosen. */
   readonly kinds: readonly PushedKind[]
-  readonly usually: readonly PushedKind[]
+  readonly defaultKinds: readonly PushedKind[]
   /** Whether an event is told as the task as of then, and `encode` gets that. */
-  readonly tellsTask: boolean
+  readonly sendsTask: boolean
   /** A config that is registered without an id takes the place of the one before. */
-  readonly isOnlyUnnamed: boolean
+  readonly replacesUnnamed: boolean
   /** The body, under the id by which the receiver knows the task. */
   encode(event: StreamEvent, taskId: string): JsonObject
 }
 
 /** Before 1.0 a webhook gets the task itself, without an envelope. */
-export function bareTaskForm(encodeTask: (task: Task) => JsonObject): PushForm {
+export function bareTaskPushFormat(encodeTask: (task: Task) => JsonObject): PushFormat {
   return {
     contentType: 'application/json',
     kinds: ['status', 'rest'],
-    usually: ['rest'],
-    tellsTask: true,
-    isOnlyUnnamed: true,
+    defaultKinds: ['rest'],
+    sendsTask: true,
+    replacesUnnamed: true,
     encode(event) {
       if (event.type !== 'task') throw new Error(`Expected a task, got an event of type ${event.type}.`)
       return encodeTask(event.task)
@@ -99,11 +99,11 @@ export interface RestCall {
 }
 
 /** How a dialect is spoken over REST. */
-export interface RestSide {
+export interface RestServerBinding {
   /** Of answers, if the caller does not say otherwise. */
   readonly contentType: string
   /** A version before it that is the same over REST. */
-  readonly olderVersion?: string
+  readonly olderEqualVersion?: string
   /** Whether a request bears the marks of this dialect, where several share a path. */
   recognises(call: RestCall): boolean
   /** The params of the operation, gathered from path, query and body. */
@@ -111,7 +111,7 @@ export interface RestSide {
   /** What a send answers and a stream tells, if it is not sent as JSON-RPC has it. */
   wrap?(wire: JsonObject): JsonObject
   /** The extended card is a page, and not found where there is none. */
-  readonly cardIsPage?: boolean
+  readonly missingCardIsNotFound?: boolean
   /** Who leaves the stream of a message before its end takes the task along. */
   readonly cancelsOnDisconnect?: boolean
 }
@@ -132,20 +132,20 @@ export interface ServerDialect extends Dialect {
   /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
   readonly startsOver?: boolean
   /** It has a form of its own for what an agent asks its caller for. */
-  readonly hasRequests?: boolean
+  readonly hasInputRequests?: boolean
   /** What it says of an event is the same for all who read it. */
-  readonly tellsAllAlike?: boolean
+  readonly isReaderIndependent?: boolean
   /** One event may be several on the wire, or none. */
   encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
   /** What a stream is broken off with behind an event, although the event tells it, too. */
   errorAfter?(event: StreamEvent): A2AError | undefined
   /** How webhooks that were registered in it are told. */
-  readonly pushForm: PushForm
+  readonly pushFormat: PushFormat
   encodeError(error: A2AError): WireError
   /** How the same error looks where HTTP itself carries it. */
   encodeHttpError(error: A2AError): HttpError
   /** Only in dialects that have a REST binding. */
-  readonly rest?: RestSide
+  readonly rest?: RestServerBinding
   encodeCard(card: AgentCard): JsonObject
 }
 
@@ -167,30 +167,30 @@ export interface ResponseDecoder {
 }
 
 /** How a dialect tells what is wrong. */
-export interface ErrorReader {
+export interface ErrorDecoder {
   decodeError(error: WireError): A2AError
   /** Where HTTP itself carries the error. */
   decodeHttpError(error: HttpError): A2AError
 }
 
-export interface RestPlace {
+export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Behind the prefix, percent-encoded. */
   readonly path: string
   readonly query?: JsonObject
   readonly body?: JsonObject
   /** What some agents want instead. */
-  readonly otherBody?: JsonObject
+  readonly alternativeBody?: JsonObject
 }
 
 /** How a dialect asks over REST. */
-export interface RestAsking {
+export interface RestClientBinding {
   /** Of requests. */
   readonly contentType: string
   /** What its paths begin with, such as `/v1`. */
   readonly prefix: string
   /** Where the request of an operation goes, as `encodeRequest` wrote it. */
-  place(operation: Operation, wire: JsonObject): RestPlace
+  toRequest(operation: Operation, wire: JsonObject): RestRequest
 }
 
 /** The half that a client needs: requests go out, results come in. */
@@ -199,9 +199,9 @@ export interface ClientDialect extends Dialect, ResponseDecoder {
   /** Also reads what agents write although they must not. Loaded when one does. */
   lenient?(): Promise<Partial<ResponseDecoder>>
   /** If its errors are not those that all versions since 0.2 have. Loaded when an agent tells one. */
-  errors?(): Promise<ErrorReader>
+  errors?(): Promise<ErrorDecoder>
   /** Only in dialects that have a REST binding. */
-  readonly rest?: RestAsking
+  readonly rest?: RestClientBinding
   /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
   readonly startsOver?: boolean
 }

@@ -1,17 +1,17 @@
 import type { StreamEvent } from '../protocol/events.ts'
-import { clientTools, expand } from '../protocol/extensions/client-tools.ts'
+import { clientTools, expandInputRequest } from '../protocol/extensions/client-tools.ts'
 import type { Message, Task, TaskStatus } from '../protocol/model.ts'
 import type { Outcome, TaskPage } from '../protocol/service.ts'
 import type { ResultOf, UnaryOperation } from './dialect.ts'
 
 const spellings: Spelling = { sendMessage: outcome, getTask: task, cancelTask: task, listTasks: page }
 
-export function resultSpelledOut<O extends UnaryOperation>(operation: O, result: ResultOf<O>): ResultOf<O> {
+export function expandInputRequestsInResult<O extends UnaryOperation>(operation: O, result: ResultOf<O>): ResultOf<O> {
   const spell: Spelling[O] = spellings[operation]
   return spell ? spell(result) : result
 }
 
-export function expandInputRequest(event: StreamEvent): StreamEvent {
+export function expandInputRequestsInEvent(event: StreamEvent): StreamEvent {
   switch (event.type) {
     case 'task':
       return hasRequest(event.task) ? { ...event, task: task(event.task) } : event
@@ -36,7 +36,7 @@ function hasRequest({ status: { message }, history }: Task): boolean {
 }
 
 function status(told: TaskStatus): TaskStatus {
-  return told.message ? { ...told, message: expand(told.message) } : told
+  return told.message ? { ...told, message: expandInputRequest(told.message) } : told
 }
 
 function asks(message: Message | undefined): boolean {
@@ -45,7 +45,7 @@ function asks(message: Message | undefined): boolean {
 
 function task(told: Task): Task {
   if (!hasRequest(told)) return told
-  return { ...told, status: status(told.status), history: told.history.map(expand) }
+  return { ...told, status: status(told.status), history: told.history.map(expandInputRequest) }
 }
 
 function page(told: TaskPage): TaskPage {

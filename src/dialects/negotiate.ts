@@ -4,7 +4,7 @@ import { excerpt } from '../schema/schema.ts'
 import type { CallFeatures, ServerDialect } from './dialect.ts'
 
 /** By what is spoken, and then by version and method: there are few of both, and every request asks. */
-const known = new WeakMap<Speaking['dialects'], Map<string, readonly ServerDialect[]>>()
+const known = new WeakMap<DialectSet['dialects'], Map<string, readonly ServerDialect[]>>()
 
 const plainVersion = /^\d\.\d$/
 
@@ -15,7 +15,7 @@ const plainVersion = /^\d\.\d$/
 export type MissingVersion = 'infer' | 'strict'
 
 /** What a door speaks. */
-export interface Speaking {
+export interface DialectSet {
   /** The first is for callers with whom none could be agreed on; of several that fit equally, the earlier is taken. */
   readonly dialects: readonly [ServerDialect, ...ServerDialect[]]
   /** `infer` by default. */
@@ -25,10 +25,10 @@ export interface Speaking {
 /** The dialect of a call: by its version, its method, its form, what the caller spoke before, in this order. */
 export function negotiate(
   proposal: CallFeatures,
-  speaking: Speaking,
+  speaking: DialectSet,
   recall: Recall,
 ): ServerDialect | Promise<ServerDialect> {
-  const asked = spokenVersion(proposal.version, speaking)
+  const asked = claimedVersion(proposal.version, speaking)
   const able = ableTo(proposal.method, asked, speaking)
   const [best = preferredOf(asked, speaking)] = able
   if (able.length < 2) return best
@@ -36,7 +36,7 @@ export function negotiate(
   return recognised ?? remembered(proposal, able, best, recall)
 }
 
-export function operationOf(dialect: ServerDialect, proposal: CallFeatures, { dialects }: Speaking): Operation {
+export function operationOf(dialect: ServerDialect, proposal: CallFeatures, { dialects }: DialectSet): Operation {
   const operation = dialect.operationFor?.(proposal) ?? dialect.operations.get(proposal.method)
   if (operation === undefined) throw methodNotFound(dialect, proposal.method, dialects)
   return operation
@@ -54,11 +54,14 @@ export function parseVersion(text: string | undefined): string | undefined {
 }
 
 /** The version that a call claims to be of. */
-export function spokenVersion(version: string | undefined, { missingVersion = 'infer' }: Speaking): string | undefined {
+export function claimedVersion(
+  version: string | undefined,
+  { missingVersion = 'infer' }: DialectSet,
+): string | undefined {
   return version ?? (missingVersion === 'strict' ? '0.3' : undefined)
 }
 
-export function versionNotSupported(problem: string, { dialects }: Speaking): A2AError {
+export function versionNotSupported(problem: string, { dialects }: DialectSet): A2AError {
   const versions = [...new Set(dialects.map(({ version }) => version))].join(', ')
   return new A2AError('version-not-supported', `${problem}. Supported: ${versions}, named in the header A2A-Version.`, {
     metadata: { supportedVersions: versions },
@@ -68,7 +71,7 @@ export function versionNotSupported(problem: string, { dialects }: Speaking): A2
 type Recall = (address: TaskAddress) => Promise<string | undefined>
 
 /** Those of this version that have the method. */
-function ableTo(method: string, asked: string | undefined, speaking: Speaking): readonly ServerDialect[] {
+function ableTo(method: string, asked: string | undefined, speaking: DialectSet): readonly ServerDialect[] {
   const { dialects } = speaking
   const answers = known.get(dialects) ?? new Map<string, readonly ServerDialect[]>()
   known.set(dialects, answers)
@@ -81,13 +84,13 @@ function ableTo(method: string, asked: string | undefined, speaking: Speaking): 
   return able
 }
 
-function spokenOf(asked: string | undefined, { dialects }: Speaking): readonly ServerDialect[] {
+function spokenOf(asked: string | undefined, { dialects }: DialectSet): readonly ServerDialect[] {
   return dialects.filter(
     (dialect) => dialect.bindings.includes('JSONRPC') && (asked === undefined || dialect.version === asked),
   )
 }
 
-function preferredOf(asked: string | undefined, speaking: Speaking): ServerDialect {
+function preferredOf(asked: string | undefined, speaking: DialectSet): ServerDialect {
   const [preferred] = spokenOf(asked, speaking)
   if (!preferred) throw versionNotSupported(`A2A ${asked} is not spoken here`, speaking)
   return preferred

@@ -24,7 +24,7 @@ const requests: Readonly<Record<Operation, object>> = {
 
 function placeOf(dialect: ClientDialect, operation: Operation, request: object) {
   const encode = dialect.encodeRequest[operation] as (request: object) => Record<string, never>
-  const place = dialect.rest?.place(operation, encode(request))
+  const place = dialect.rest?.toRequest(operation, encode(request))
   if (!place) throw new Error('no REST')
   return { ...place, path: `${dialect.rest?.prefix}${place.path}` }
 }
@@ -59,7 +59,7 @@ it('what is not in the path is in the query or the body', () => {
   })
   expect(placeOf(v0_3ProtoClient, 'createPushConfig', { taskId: 't', id: 'c', url: 'u' })).toMatchObject({
     body: { parent: 'tasks/t', configId: 'c', config: { pushNotificationConfig: { url: 'u' } } },
-    otherBody: { pushNotificationConfig: { url: 'u' } },
+    alternativeBody: { pushNotificationConfig: { url: 'u' } },
   })
   expect(placeOf(v0_3Client, 'createPushConfig', { taskId: 't', url: 'u' })).toMatchObject({
     body: { pushNotificationConfig: { url: 'u' } },

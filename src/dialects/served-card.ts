@@ -9,9 +9,9 @@ import { v1_0 } from './v1.0/server.ts'
  * `hybrid` is a card of 1.0 that speakers of 0.2 and 0.3 read as theirs; `legacy` is the same for those who still ask
  * at the old place, with what 0.1 wants to know.
  */
-export type CardForm = 'hybrid' | 'legacy' | '1.0' | '0.3'
+export type CardFormat = 'hybrid' | 'legacy' | '1.0' | '0.3'
 
-export function encodeCardAs(form: CardForm, card: AgentCard): JsonObject {
+export function encodeCardAs(form: CardFormat, card: AgentCard): JsonObject {
   switch (form) {
     case '1.0':
       return v1_0.encodeCard(card)
@@ -30,7 +30,7 @@ export function encodeCardAs(form: CardForm, card: AgentCard): JsonObject {
 }
 
 /** Every form in which a card is told as the answer to a call, by the versions that it names. */
-export function answeredForms(card: AgentCard): readonly JsonObject[] {
+export function extendedCardEncodings(card: AgentCard): readonly JsonObject[] {
   const newest = v1_0.encodeCard(card)
   if (!speaks(card, '0.3') && !speaks(card, '0.2')) return [newest]
   return [newest, v0_3.encodeCard(card), v0_3Proto.encodeCard(card)]

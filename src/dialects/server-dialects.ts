@@ -9,7 +9,7 @@ import { v0_3Proto, v0_3ProtoStrict } from './v0.3-proto/server.ts'
 import { encodeFirstHttpError } from './v1.0/errors.ts'
 import { v1_0 } from './v1.0/server.ts'
 
-export interface DialectChoice {
+export interface DialectOptions {
   /** The dialects to speak. All of them by default. */
   readonly dialects?: readonly DialectName[]
   /** Refuse the sloppy forms that are common in the wild. */
@@ -34,13 +34,13 @@ export interface DialectChoice {
 }
 
 /** The same for the door of the house variant: there 0.3 means that. */
-export function serverDialectsForHouse(choice: DialectChoice): Speakers {
+export function serverDialectsForHouse(choice: DialectOptions): Speakers {
   const [first, ...rest] = serverDialects(choice).filter(({ name }) => name !== 'v0.3')
   return first ? [first, ...rest] : serverDialects(choice)
 }
 
 /** In the order in which equals are preferred. */
-export function serverDialects(choice: DialectChoice): Speakers {
+export function serverDialects(choice: DialectOptions): Speakers {
   const { dialects, strict = false, houseCodes: legacyCodes, firstStatuses = false, supersetAnswers, ...house } = choice
   const newest = firstStatuses ? { ...v1_0, encodeHttpError: encodeFirstHttpError } : v1_0
   const variant = createHouseDialect({ ...house, strict, legacyCodes })

@@ -6,7 +6,7 @@ import { createAgentEvents } from '../agent/turn-output.ts'
 import type { AgentExtension } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { clientToolsExtension } from '../protocol/extensions/client-tools.ts'
-import { type Artifact, type Message, type Part, type TaskStatus, timestampNow } from '../protocol/model.ts'
+import { type Artifact, type Message, type Part, type TaskStatus, toTimestamp } from '../protocol/model.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import { type Watcher, watchedLoop } from './ask-model.ts'
 import { type LoopEvent, runLoop } from './run-loop.ts'
@@ -161,7 +161,7 @@ function makeRoom(running: Map<string, AbortController>): void {
 
 /** What events come to: the last status, and the artifacts as a whole. */
 function collect(events: readonly LoopEvent[]): { status: TaskStatus; artifacts: readonly Artifact[] } {
-  let status: TaskStatus = { state: 'completed', timestamp: timestampNow() }
+  let status: TaskStatus = { state: 'completed', timestamp: toTimestamp() }
   const artifacts = new Map<string, Artifact>()
   for (const event of events) {
     if (event.type === 'status') {

@@ -1,7 +1,7 @@
 import type { AgentEvents } from '../agent/turn-output.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
-import { type Artifact, timestampNow } from '../protocol/model.ts'
+import { type Artifact, toTimestamp } from '../protocol/model.ts'
 
 /** What the model says, as chunks of one artifact. */
 export interface Response {
@@ -65,7 +65,7 @@ export function createTelling(
   return {
     progress(text, note, step) {
       const message = { ...voice.message(text), metadata: { [progressNote]: note } }
-      const status = { state: 'working' as const, message, timestamp: timestampNow() }
+      const status = { state: 'working' as const, message, timestamp: toTimestamp() }
       emit(step === undefined ? { type: 'status', status } : { type: 'status', status, step })
     },
     artifact(of, n, given, step) {

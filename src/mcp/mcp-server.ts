@@ -1,7 +1,7 @@
 import type { ClientCapabilities, McpServer, ServerContext } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../base/json.ts'
 import type { ConnectOptions } from '../client/options.ts'
-import { orMissing } from '../protocol/lazy-import.ts'
+import { importOptional } from '../protocol/lazy-import.ts'
 import { type McpAgents, openAgents } from './agents.ts'
 import { type Asked, callTool } from './call-tool.ts'
 import { createSessions } from './sessions.ts'
@@ -118,9 +118,9 @@ export async function mcpServer(agents: McpAgents, options: McpServerOptions = {
 
 /** Loaded for those who use it. */
 async function loadMcp(): Promise<typeof import('@modelcontextprotocol/server')> {
-  return await orMissing(() => import('@modelcontextprotocol/server'), ...missing)
+  return await importOptional(() => import('@modelcontextprotocol/server'), ...missing)
 }
 
 async function loadStdio(): Promise<typeof import('@modelcontextprotocol/server/stdio')> {
-  return await orMissing(() => import('@modelcontextprotocol/server/stdio'), ...missing)
+  return await importOptional(() => import('@modelcontextprotocol/server/stdio'), ...missing)
 }

@@ -2,7 +2,7 @@ import type { JsonSchemaType, StandardSchemaWithJSON } from '@modelcontextprotoc
 import type { Json, JsonObject } from '../base/json.ts'
 import type { Client } from '../client/client.ts'
 import type { Input } from '../client/send-request.ts'
-import { skillSchemasIn } from '../protocol/extensions/typed-skills.ts'
+import { readSkillSchemas } from '../protocol/extensions/typed-skills.ts'
 import type { NamedAgent } from './agents.ts'
 
 /** Cards are written by others. */
@@ -51,7 +51,7 @@ export function skillToolsOf(
   }
 
   function toolsOf({ client, prefix }: NamedAgent): readonly SkillTool[] {
-    const schemas = skillSchemasIn(client.card)
+    const schemas = readSkillSchemas(client.card)
     // The name of this one is told to models: it is never another.
     const answer = { ...answerTool(client, compile), name: nameOf(`${prefix}answer_task`) }
     const { name: agent, skills: all } = client.card

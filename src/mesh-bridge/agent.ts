@@ -2,7 +2,7 @@ import { type Agent, type AgentProfile, agent } from '../agent/agent.ts'
 import type { FirstMessage } from '../agent/run-skill.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
-import { namedSkill } from '../protocol/extensions/typed-skills.ts'
+import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
 import { textOf } from '../protocol/model.ts'
 import { type LinkOf, linkFor, requested } from './service.ts'
 
@@ -56,7 +56,7 @@ export function meshAgent(options: MeshAgentOptions): Agent {
 function askBySkill({ profile, methods = {} }: MeshAgentOptions): (opening: FirstMessage) => MeshAsk {
   const ids = (profile.skills ?? []).map(({ id }) => id)
   return (opening) => {
-    const named = namedSkill(opening) ?? (ids.length === 1 ? ids[0] : undefined)
+    const named = requestedSkill(opening) ?? (ids.length === 1 ? ids[0] : undefined)
     if (named === undefined || !ids.includes(named)) {
       const came = named === undefined ? 'none' : JSON.stringify(named).slice(0, 100)
       throw invalidParams('message.metadata.skillId', `expected one of the skills ${ids.join(', ')}, got ${came}`)

@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts'
 import { traceHeaders } from '../base/trace-context.ts'
 import type { Client } from '../client/client.ts'
 import type { RequestOf, ResultOf, UnaryOperation } from '../dialects/dialect.ts'
-import { resultSpelledOut } from '../dialects/input-requests.ts'
+import { expandInputRequestsInResult } from '../dialects/input-requests.ts'
 import { v1_0 } from '../dialects/v1.0/server.ts'
 import type { MeshCall, MeshMethod } from '../mesh/options.ts'
 import type { AgentCard } from '../protocol/card.ts'
@@ -78,7 +78,7 @@ export function a2aMethods(options: A2AMethodsOptions): Readonly<Record<string, 
       const told = operation === 'sendMessage' ? { ...request, dialect: v1_0.name } : request
       const result = await (sending as Asked)[operation](told, asked)
       // Every result of these operations is an object.
-      return v1_0.encodeResult[operation](resultSpelledOut(operation, result), request) as JsonObject
+      return v1_0.encodeResult[operation](expandInputRequestsInResult(operation, result), request) as JsonObject
     })
 
   const methods = Object.entries(operations).map(([name, operation]) => [name, bridged(operation)])

@@ -1,12 +1,12 @@
 import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import { outputOf } from '../client/call-skill.ts'
 import { toReply } from '../client/reply.ts'
-import { resultSpelledOut } from '../dialects/input-requests.ts'
+import { expandInputRequestsInResult } from '../dialects/input-requests.ts'
 import { v1_0 } from '../dialects/v1.0/server.ts'
 import { MeshRefusal } from '../mesh/errors.ts'
 import type { MeshCall, MeshMethod } from '../mesh/options.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import { type SkillSchemas, skillSchemasIn } from '../protocol/extensions/typed-skills.ts'
+import { readSkillSchemas, type SkillSchemas } from '../protocol/extensions/typed-skills.ts'
 import { type Part, type TaskState, textOf } from '../protocol/model.ts'
 import type { Call, Outcome, SendRequest, Service } from '../protocol/service.ts'
 
@@ -21,7 +21,7 @@ export interface SkillMethodsOptions {
 
 /** Skills as methods: the parameters are the input, the data is the output. Why there is none is a refusal. */
 export function skillMethods({ card, service, callOf }: SkillMethodsOptions): Readonly<Record<string, MeshMethod>> {
-  const schemas = skillSchemasIn(card)
+  const schemas = readSkillSchemas(card)
 
   const methodOf =
     (id: string): MeshMethod =>
@@ -60,7 +60,7 @@ function requireDone(id: string, outcome: Outcome, request: SendRequest): void {
   const said = message && textOf(message)
   const text = `The task of ${id} is ${state}${said ? `: ${said}` : '.'}`
   // The same `{ task }` that a send is answered with.
-  const told = v1_0.encodeResult.sendMessage(resultSpelledOut('sendMessage', outcome), request)
+  const told = v1_0.encodeResult.sendMessage(expandInputRequestsInResult('sendMessage', outcome), request)
   throw new MeshRefusal(unfinished[state], text, told as JsonObject)
 }
 

@@ -15,7 +15,7 @@ export interface ErrorContext {
 }
 
 /** The same error, with more said of its context. */
-export function inContext(error: A2AError, context: ErrorContext): A2AError {
+export function withContext(error: A2AError, context: ErrorContext): A2AError {
   const known = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? error[name]]))
   const { code, message, cause, violations, metadata, retryAfter, challenge, stack } = error
   const options = { cause, violations, metadata, retryAfter, challenge, ...known }

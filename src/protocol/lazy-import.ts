@@ -10,7 +10,7 @@ export async function loaded<T>(purpose: string, loading: Promise<T>, reason = '
 }
 
 /** Loads a package that only some users have, or says which one is missing, and for what. */
-export async function orMissing<T>(load: () => Promise<T>, user: string, name: string): Promise<T> {
+export async function importOptional<T>(load: () => Promise<T>, user: string, name: string): Promise<T> {
   try {
     return await load()
   } catch (cause) {

@@ -73,13 +73,13 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /** Of now, or of the moment that a clock of another kind calls so. */
-export function timestampNow(milliseconds: number = Date.now()): string {
+export function toTimestamp(milliseconds: number = Date.now()): string {
   if (milliseconds !== written.milliseconds) written = { milliseconds, text: new Date(milliseconds).toISOString() }
   return written.text
 }
 
 /** Milliseconds since 1970. */
-export function readTimestamp(text: string): number {
+export function parseTimestamp(text: string): number {
   if (text === written.text) return written.milliseconds
   if (text !== read.text) read = { milliseconds: Date.parse(text), text }
   return read.milliseconds

@@ -23,7 +23,7 @@ export function isTask(phase: Phase): phase is TaskState {
   return phase !== 'received' && phase !== 'answered'
 }
 
-export function canFollow(from: Phase, to: Phase): boolean {
+export function canTransition(from: Phase, to: Phase): boolean {
   return next[from].includes(to)
 }
 

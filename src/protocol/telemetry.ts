@@ -72,7 +72,7 @@ export interface Telemetry {
 }
 
 /** Two that watch as one. The trace is the first one's. */
-export function both(one: Telemetry | undefined, other: Telemetry | undefined): Telemetry | undefined {
+export function combineTelemetry(one: Telemetry | undefined, other: Telemetry | undefined): Telemetry | undefined {
   if (!one || !other) return one ?? other
   return {
     watchesEvents: one.watchesEvents === true || other.watchesEvents === true,
@@ -110,7 +110,7 @@ export function observe<T>(
 }
 
 /** Each step of a stream as a part of the span. The stream of one that is left has ended well. */
-export async function* observeEach<T>(span: Span, open: () => AsyncGenerator<T>, onEach: (item: T) => void) {
+export async function* observeStream<T>(span: Span, open: () => AsyncGenerator<T>, onEach: (item: T) => void) {
   let events: AsyncGenerator<T> | undefined
   try {
     const opened = span.run(open)

@@ -100,7 +100,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
 
   async function idOf({ task, owner, config, isInline }: Registration, known: readonly StoredWebhook[]) {
     if (config.id !== undefined && config.id !== '') return config.id
-    if (telling.formOf(config.dialect).isOnlyUnnamed) return task.taskId
+    if (telling.formOf(config.dialect).replacesUnnamed) return task.taskId
     const same = isInline && known.find((each) => each.owner === owner && each.webhook.config.url === config.url)
     return same ? same.id : crypto.randomUUID()
   }

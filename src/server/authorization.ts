@@ -1,7 +1,7 @@
 import type { AgentProfile, SkillProfile } from '../agent/agent.ts'
 import { gapOf } from '../auth/auth.ts'
 import { invalidParams } from '../protocol/errors.ts'
-import { namedSkill } from '../protocol/extensions/typed-skills.ts'
+import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
 import type { Principal } from '../protocol/model.ts'
 import { isAnonymous } from '../protocol/principal.ts'
 import type { ListTasksRequest, SendRequest, Service } from '../protocol/service.ts'
@@ -12,7 +12,7 @@ export function skillNamer(
   { settings }: Authentication,
   { skills = [] }: AgentProfile,
 ): (request: SendRequest) => string | undefined {
-  const { skillOf = namedSkill } = settings
+  const { skillOf = requestedSkill } = settings
   const [first, ...others] = skills
   const only = others.length === 0 ? first?.id : undefined
   return (request) => skillOf(request) ?? only
@@ -32,7 +32,7 @@ export function createSkillGuard(
   { skills = [] }: AgentProfile,
 ): SkillGuard | undefined {
   if (!auth || skills.every(({ security = [] }) => security.length === 0)) return undefined
-  const { skillOf = namedSkill } = settings
+  const { skillOf = requestedSkill } = settings
 
   function requireFor({ id, security = [] }: SkillProfile, principal: Principal): void {
     auth?.requireFor(id, security, principal)
@@ -40,7 +40,7 @@ export function createSkillGuard(
 
   /** What the operator takes it for, and what the agent will, which goes by the metadata. */
   function meantBy(request: SendRequest): readonly SkillProfile[] {
-    const named = new Set([skillOf(request), namedSkill(request)])
+    const named = new Set([skillOf(request), requestedSkill(request)])
     return skills.filter(({ id }) => named.has(id))
   }
 

@@ -2,7 +2,7 @@ import type { CardKey, DetachedSignature } from '../auth/card-signature/sign-car
 import type { KeyRing } from '../auth/key-ring.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
-import { answeredForms, type CardForm, encodeCardAs } from '../dialects/served-card.ts'
+import { type CardFormat, encodeCardAs, extendedCardEncodings } from '../dialects/served-card.ts'
 import type { Incoming, Outgoing } from '../http/exchange.ts'
 import { isLoopback, type OriginOptions, originOf } from '../http/origin.ts'
 import { etagOf, matches } from '../http/response-headers.ts'
@@ -72,14 +72,14 @@ export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions)
     },
     async signCard(card, origin) {
       if (!maySign(origin)) return card
-      const signed = await Promise.all(answeredForms(card).map((wire) => signaturesOf(wire, origin)))
+      const signed = await Promise.all(extendedCardEncodings(card).map((wire) => signaturesOf(wire, origin)))
       return { ...card, signatures: signed.flat() }
     },
   }
 }
 
 export interface CardPageOptions extends OriginOptions {
-  readonly cards?: CardForm
+  readonly cards?: CardFormat
   /** Without one, cards are not signed. */
   readonly signer?: CardSigner | undefined
 }
@@ -91,7 +91,7 @@ export function createCardPage(
 ): (incoming: Incoming) => Promise<Outgoing> {
   const pages = new Map<string, Page>()
 
-  async function pageFor(key: string, origin: string, form: CardForm): Promise<Page> {
+  async function pageFor(key: string, origin: string, form: CardFormat): Promise<Page> {
     const card = encodeCardAs(form, cardAt(origin))
     const page = signer ? signedPage(card, await signer.signWire(card, origin), signer.keyName()) : plainPage(card)
     if (pages.size >= maxPages) pages.clear()
@@ -137,4 +137,4 @@ function plainPage(card: JsonObject): Page {
   return { body, etag: etagOf(body) }
 }
 
-export type { CardForm }
+export type { CardFormat }

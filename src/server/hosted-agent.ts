@@ -6,7 +6,7 @@ import type { Load } from '../http/load.ts'
 import { createLimits, type LimitOptions, requireAllowed } from '../limits/limits.ts'
 import type { Principal } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
-import { both } from '../protocol/telemetry.ts'
+import { combineTelemetry } from '../protocol/telemetry.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
@@ -67,7 +67,7 @@ export function createHostedAgent(agent: Agent, options: ResidentOptions): Hoste
     webhooks: () => runtime.standing.webhooks(),
   }
   const metrics = options.metrics ? createMetrics({ standing, labels: { agent: profile.name } }) : undefined
-  const telemetry = both(options.telemetry, metrics?.telemetry)
+  const telemetry = combineTelemetry(options.telemetry, metrics?.telemetry)
   const runtime: Runtime = createRuntime({
     ...options,
     telemetry,

@@ -1,7 +1,7 @@
 import type { KeyRing } from '../auth/key-ring.ts'
-import type { Speaking } from '../dialects/negotiate.ts'
+import type { DialectSet } from '../dialects/negotiate.ts'
 import { encodeCardAs } from '../dialects/served-card.ts'
-import { type DialectChoice, serverDialects, serverDialectsForHouse } from '../dialects/server-dialects.ts'
+import { type DialectOptions, serverDialects, serverDialectsForHouse } from '../dialects/server-dialects.ts'
 import { type Cors, withCors } from '../http/cors.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { retryAfterOverload } from '../http/load.ts'
@@ -14,7 +14,7 @@ import { WireCall } from '../transports/server/call.ts'
 import { refusalHeaders } from '../transports/server/errors.ts'
 import type { EnvelopeOptions, WireLimits, WireOptions } from '../transports/server/options.ts'
 import { type AddressOptions, type InterfaceOptions, interfacesAt } from './card.ts'
-import { type CardForm, type CardSigner, cardPaths, createCardPage, createJwksPage, jwksPath } from './card-page.ts'
+import { type CardFormat, type CardSigner, cardPaths, createCardPage, createJwksPage, jwksPath } from './card-page.ts'
 import { jsonAnswer, problem } from './http-answers.ts'
 import { type MetricsPage, metricsPath } from './metrics-page.ts'
 import { type Counts, withRateHeaders } from './rate-limits.ts'
@@ -38,11 +38,11 @@ export interface HttpEndpointOptions
   extends WireLimits,
     EnvelopeOptions,
     OriginOptions,
-    DialectChoice,
+    DialectOptions,
     InterfaceOptions,
-    Pick<Speaking, 'missingVersion'> {
+    Pick<DialectSet, 'missingVersion'> {
   /** Whether cards also say what older dialects read (`hybrid`, the default), or only what one version has. */
-  readonly cards?: CardForm
+  readonly cards?: CardFormat
   /**
    * Whose pages may call the agent from a browser: those of these origins, or all (`true`). Nobody's by default, also
    * not for its card: an agent may be one of a network that its pages reach and their authors do not.

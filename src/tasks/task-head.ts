@@ -1,5 +1,5 @@
 import type { TaskEvent } from '../protocol/events.ts'
-import { readTimestamp, type TaskStatus } from '../protocol/model.ts'
+import { parseTimestamp, type TaskStatus } from '../protocol/model.ts'
 import type { Phase } from '../protocol/states.ts'
 import { withoutMessage } from './fold.ts'
 import type { TaskHead } from './log.ts'
@@ -24,7 +24,7 @@ export function advanceHead(
     if (event.type === 'status') {
       phase = event.status.state
       status = event.status
-      changed = readTimestamp(status.timestamp)
+      changed = parseTimestamp(status.timestamp)
     } else if (event.type === 'message') {
       // As in the fold: an answered status message belongs to the history.
       dialect = event.dialect ?? dialect

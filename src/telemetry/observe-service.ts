@@ -3,7 +3,14 @@ import { type Trace, traceHeaders } from '../base/trace-context.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, Operation, Outcome, Service } from '../protocol/service.ts'
-import { type Activity, type Learned, observe, observeEach, type Span, type Telemetry } from '../protocol/telemetry.ts'
+import {
+  type Activity,
+  type Learned,
+  observe,
+  observeStream,
+  type Span,
+  type Telemetry,
+} from '../protocol/telemetry.ts'
 
 /** For `connect(url, { watch: watchClient(telemetry) })`: every call is watched, and tells the agent its trace. */
 export function watchClient(telemetry: Telemetry): (service: Service, card: AgentCard) => Service {
@@ -43,7 +50,7 @@ export function observed(service: Service, telemetry: Telemetry, { side, agent }
   async function* watch(operation: Operation, request: object, call: Call, open: OpenStream) {
     const span = telemetry.begin(activityOf(operation), call.trace)
     span.learn(addressOf(request))
-    yield* observeEach(
+    yield* observeStream(
       span,
       () => open.call(service, request, within(call, span)),
       (event) => span.learn({ event: event.type, ...toldBy(event) }),

@@ -1,4 +1,4 @@
-import { A2AError, type ErrorContext, inContext } from '../../protocol/errors.ts'
+import { A2AError, type ErrorContext, withContext } from '../../protocol/errors.ts'
 import type { ResponseSummary } from '../../transports/client/read-response.ts'
 import { onTrouble } from '../on-trouble.ts'
 import { hints, type Misconfiguration, type Situation } from './hints.ts'
@@ -14,7 +14,7 @@ export async function diagnose(error: unknown, situation: Situation): Promise<A2
   const failure = error instanceof A2AError ? error : unexpected(error)
   if (failure.hint !== undefined) return failure
   const words = await onTrouble()
-  return words ? inContext(failure, words.explainFailure(failure, situation)) : failure
+  return words ? withContext(failure, words.explainFailure(failure, situation)) : failure
 }
 
 /** The mistake that an error is a sign of, and what to do about it, as far as that can be told. */

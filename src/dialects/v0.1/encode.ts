@@ -4,7 +4,7 @@ import type { ArtifactEvent, StatusEvent, StreamEvent } from '../../protocol/eve
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { type Draft, encodeBareStatus, present } from '../codec.ts'
-import type { ClientDialect, PushForm, RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
+import type { ClientDialect, PushFormat, RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
 import { missing } from './methods.ts'
 import { carried, encodePart } from './parts.ts'
 import { encodeState } from './schemas.ts'
@@ -38,12 +38,12 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
 }
 
 /** 0.1 leaves the form to the server, and names what should be in it: the task's id and its status. */
-export const pushForm: PushForm = {
+export const pushFormat: PushFormat = {
   contentType: 'application/json',
   kinds: ['status', 'rest'],
-  usually: ['rest'],
-  tellsTask: false,
-  isOnlyUnnamed: true,
+  defaultKinds: ['rest'],
+  sendsTask: false,
+  replacesUnnamed: true,
   encode(event, taskId) {
     const [wire] = encodeEvent(event, { taskId })
     return { eventType: 'taskUpdate', taskId, ...wire }

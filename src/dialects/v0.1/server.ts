@@ -1,7 +1,7 @@
 import type { ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
-import { encodeEvent, encodeResult, pushForm } from './encode.ts'
+import { encodeEvent, encodeResult, pushFormat } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations } from './methods.ts'
 
@@ -17,7 +17,7 @@ export const v0_1: ServerDialect = {
   // Its artifacts are numbered within a stream.
   startsOver: true,
   encodeEvent,
-  pushForm,
+  pushFormat: pushFormat,
   encodeError,
   encodeHttpError,
   encodeCard,

@@ -1,4 +1,4 @@
-import { bareTaskForm, type ServerDialect } from '../dialect.ts'
+import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
 import { cardEncoder } from '../v0.3/card.ts'
 import { decodeRequest, decodeRequestStrictly } from '../v0.3/decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from '../v0.3/encode.ts'
@@ -27,8 +27,8 @@ export const v0_2: ServerDialect = {
   decodeRequest,
   encodeResult: { ...encodeResult, getExtendedCard: encodeCard },
   encodeEvent,
-  tellsAllAlike: true,
-  pushForm: bareTaskForm(encodeTask),
+  isReaderIndependent: true,
+  pushFormat: bareTaskPushFormat(encodeTask),
   encodeError,
   encodeHttpError,
   encodeCard,

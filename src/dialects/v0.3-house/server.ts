@@ -1,4 +1,4 @@
-import { bareTaskForm, type ClientDialect, type RestSide, type ServerDialect } from '../dialect.ts'
+import { bareTaskPushFormat, type ClientDialect, type RestServerBinding, type ServerDialect } from '../dialect.ts'
 import { decodeHttpError } from '../errors.ts'
 import { decodeCard, encodeCard } from '../v0.3/card.ts'
 import { encodeHttpError } from '../v0.3/errors.ts'
@@ -20,7 +20,7 @@ import {
 import { encodeEvent, encodeRequest, encodeResult, encodeTask } from './encode.ts'
 import { decodeError, encodeError, encodeLegacyError, encodeLegacyHttpError, inputTimeoutIn } from './errors.ts'
 
-const rest: RestSide = { ...v0_3.rest, recognises: ({ body }) => hasHouseMessage(body) }
+const rest: RestServerBinding = { ...v0_3.rest, recognises: ({ body }) => hasHouseMessage(body) }
 
 export const v0_3House = createHouseDialect()
 
@@ -61,11 +61,11 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     operations,
     recognises,
     operationFor,
-    hasRequests: true,
+    hasInputRequests: true,
     decodeRequest: holdStreamOnInput ? holding(decode) : decode,
     encodeResult,
     encodeEvent,
-    pushForm: bareTaskForm(encodeTask),
+    pushFormat: bareTaskPushFormat(encodeTask),
     ...(timeoutAsError && { errorAfter: inputTimeoutIn }),
     encodeError: legacyCodes ? encodeLegacyError : encodeError,
     encodeHttpError: legacyCodes ? encodeLegacyHttpError : encodeHttpError,

@@ -2,9 +2,9 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { struct } from '../../schema/schema.ts'
-import { operationsByMethod, type RestAsking, type RestSide } from '../dialect.ts'
+import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
 import { readParams } from '../read.ts'
-import { type Placed, restPlace } from '../rest-request.ts'
+import { type RestRequestFields, restRequest } from '../rest-request.ts'
 import { configName, taskName } from './resource-names.ts'
 
 /** Of gRPC, by which this dialect is called; JSON-RPC has other objects. There is none to list tasks: REST has a path. */
@@ -28,21 +28,23 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   ListTaskPushNotification: 'listPushConfigs',
 })
 
-export const restAsking: RestAsking = {
+export const restAsking: RestClientBinding = {
   contentType: 'application/json',
   prefix: '/v1',
-  place(operation, wire) {
-    const place = restPlace(operation, '/card', placed(wire))
+  toRequest(operation, wire) {
+    const place = restRequest(operation, '/card', placed(wire))
     // The whole request is what the SDKs take for the body; its config alone is what the proto says.
-    return operation === 'createPushConfig' && isObject(wire.config) ? { ...place, otherBody: wire.config } : place
+    return operation === 'createPushConfig' && isObject(wire.config)
+      ? { ...place, alternativeBody: wire.config }
+      : place
   },
 }
 
 /** The path has the names; every other field is in the query or the body. */
-export const rest: RestSide = {
+export const rest: RestServerBinding = {
   contentType: 'application/json',
-  olderVersion: '0.2',
-  cardIsPage: true,
+  olderEqualVersion: '0.2',
+  missingCardIsNotFound: true,
   recognises: ({ body }) => isObject(body) && (isOurMessage(body.message ?? body.request) || isOurConfig(body)),
   params({ operation, taskId = '', configId = '', query, body }) {
     // Some clients send null to cancel.
@@ -101,7 +103,7 @@ function withConfigId(fields: Fields): Fields {
 }
 
 /** Names of resources are the paths of them. */
-function placed({ name, parent, ...rest }: JsonObject): Placed {
+function placed({ name, parent, ...rest }: JsonObject): RestRequestFields {
   const [, taskId, configId] = idsIn(name ?? parent)
   return { taskId, configId, rest: parent === undefined || rest.config === undefined ? rest : { parent, ...rest } }
 }

@@ -1,4 +1,4 @@
-import { bareTaskForm, type ServerDialect } from '../dialect.ts'
+import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
 import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
@@ -14,8 +14,8 @@ export const v0_3Proto: ServerDialect = {
   decodeRequest,
   encodeResult,
   encodeEvent,
-  tellsAllAlike: true,
-  pushForm: bareTaskForm(encodeTask),
+  isReaderIndependent: true,
+  pushFormat: bareTaskPushFormat(encodeTask),
   encodeError,
   encodeHttpError,
   rest,

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { Operation } from '../../protocol/service.ts'
-import { operationsByMethod, type RestAsking, type RestSide } from '../dialect.ts'
-import { type Placed, restPlace } from '../rest-request.ts'
+import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
+import { type RestRequestFields, restRequest } from '../rest-request.ts'
 
 export const methods: Readonly<Record<Operation, string>> = {
   sendMessage: 'message/send',
@@ -33,7 +33,7 @@ export interface RestOptions {
   readonly cancelOnDisconnect?: boolean
 }
 
-export function restAs(side: RestSide, { restEnvelope, cancelOnDisconnect }: RestOptions): RestSide {
+export function restAs(side: RestServerBinding, { restEnvelope, cancelOnDisconnect }: RestOptions): RestServerBinding {
   return {
     ...side,
     ...(restEnvelope === 'wrapped' && { wrap }),
@@ -42,20 +42,20 @@ export function restAs(side: RestSide, { restEnvelope, cancelOnDisconnect }: Res
 }
 
 /** For agents such as those of a2a-js 0.3.6 and 0.3.7, which take the objects of JSON-RPC over REST, too. */
-export const restAsking: RestAsking = {
+export const restAsking: RestClientBinding = {
   contentType: 'application/json',
   prefix: '/v1',
-  place: (operation, wire) => restPlace(operation, '/card', placed(operation, wire)),
+  toRequest: (operation, wire) => restRequest(operation, '/card', placed(operation, wire)),
 }
 
 /**
  * The objects of JSON-RPC over REST, as a2a-js 0.3.6 and 0.3.7 send them and as the text of 0.3 can be understood.
  * What its proto says, and most others do, is a dialect of its own.
  */
-export const rest: RestSide = {
+export const rest: RestServerBinding = {
   contentType: 'application/json',
-  olderVersion: '0.2',
-  cardIsPage: true,
+  olderEqualVersion: '0.2',
+  missingCardIsNotFound: true,
   recognises: ({ body, query }) => (isObject(body) ? isMessage(body.message) || isConfig(body) : isState(query.status)),
   params({ operation, taskId, configId, query, body }) {
     const given = isObject(body) ? body : {}
@@ -125,7 +125,7 @@ const members: Readonly<Record<string, string>> = {
   'artifact-update': 'artifactUpdate',
 }
 
-function placed(operation: Operation, wire: JsonObject): Placed {
+function placed(operation: Operation, wire: JsonObject): RestRequestFields {
   if (operation === 'sendMessage' || operation === 'streamMessage') return { rest: wire }
   const { id, taskId = id, pushNotificationConfigId: configId, ...rest } = wire
   return { taskId, configId, rest }

@@ -1,4 +1,4 @@
-import { bareTaskForm, type ServerDialect } from '../dialect.ts'
+import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
@@ -14,8 +14,8 @@ export const v0_3: ServerDialect = {
   decodeRequest,
   encodeResult,
   encodeEvent,
-  tellsAllAlike: true,
-  pushForm: bareTaskForm(encodeTask),
+  isReaderIndependent: true,
+  pushFormat: bareTaskPushFormat(encodeTask),
   encodeError,
   encodeHttpError,
   rest,

@@ -19,11 +19,11 @@ export function v0_1CompatibleAnswers({ encodeResult, encodeEvent }: ServerDiale
       const wires = encodeEvent(event, request)
       return 'message' in request ? wires : wires.map((wire) => widenEvent(wire, request))
     },
-    tellsAllAlike: false,
+    isReaderIndependent: false,
   }
 }
 
-type Answers = Pick<ServerDialect, 'encodeResult' | 'encodeEvent' | 'tellsAllAlike'>
+type Answers = Pick<ServerDialect, 'encodeResult' | 'encodeEvent' | 'isReaderIndependent'>
 
 function addV0_1Fields(wire: Json): Json {
   if (!isObject(wire)) return wire

@@ -3,7 +3,7 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Part, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, PushConfigRef, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import { type Draft, encodeBareStatus, filled } from '../codec.ts'
-import type { ClientDialect, PushForm, ServerDialect } from '../dialect.ts'
+import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
 import { carried, encodeCard } from './card.ts'
 import { roleNames, stateNames } from './schemas.ts'
 
@@ -50,12 +50,12 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
 }
 
 /** A2A 1.0 §4.3.3: a webhook gets what a stream would, one event in each request. */
-export const pushForm: PushForm = {
+export const pushFormat: PushFormat = {
   contentType: 'application/a2a+json',
   kinds: ['status', 'rest', 'artifact', 'message'],
-  usually: ['status', 'artifact', 'message'],
-  tellsTask: false,
-  isOnlyUnnamed: false,
+  defaultKinds: ['status', 'artifact', 'message'],
+  sendsTask: false,
+  replacesUnnamed: false,
   encode(event) {
     const [wire = {}] = encodeEvent(event)
     return wire

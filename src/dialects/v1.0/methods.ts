@@ -2,9 +2,9 @@ import type { JsonObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { struct } from '../../schema/schema.ts'
-import { operationsByMethod, type RestAsking, type RestSide } from '../dialect.ts'
+import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
 import { readParams } from '../read.ts'
-import { type Placed, restPlace } from '../rest-request.ts'
+import { type RestRequestFields, restRequest } from '../rest-request.ts'
 
 export const methods: Readonly<Record<Operation, string>> = {
   sendMessage: 'SendMessage',
@@ -26,17 +26,17 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
 })
 
 /** A tenant is the first segment of the path (A2A 1.0 §11.3). */
-export const restAsking: RestAsking = {
+export const restAsking: RestClientBinding = {
   contentType: 'application/a2a+json',
   prefix: '',
-  place(operation, { tenant, ...wire }) {
-    const place = restPlace(operation, '/extendedAgentCard', placed(operation, wire))
+  toRequest(operation, { tenant, ...wire }) {
+    const place = restRequest(operation, '/extendedAgentCard', placed(operation, wire))
     return typeof tenant === 'string' ? { ...place, path: `/${encodeURIComponent(tenant)}${place.path}` } : place
   },
 }
 
 /** Every field of a request is in the path, the query or the body; the path has the last word. */
-export const rest: RestSide = {
+export const rest: RestServerBinding = {
   contentType: 'application/a2a+json',
   recognises: () => true,
   params({ operation, tenant, taskId, configId, query, body }) {
@@ -62,7 +62,7 @@ function readFlags(given: Record<string, unknown>): void {
   given.statusTimestampAfter ??= given.lastUpdatedAfter
 }
 
-function placed(operation: Operation, wire: JsonObject): Placed {
+function placed(operation: Operation, wire: JsonObject): RestRequestFields {
   const { taskId, id, ...rest } = wire
   // Its body is the config, which knows its task, too: not every server looks into the path.
   if (operation === 'createPushConfig') return { taskId, rest: wire }

@@ -1,7 +1,7 @@
 import type { ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest } from './decode.ts'
-import { encodeEvent, encodeResult, pushForm } from './encode.ts'
+import { encodeEvent, encodeResult, pushFormat } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
 import { methods, operations, rest } from './methods.ts'
 
@@ -14,8 +14,8 @@ export const v1_0: ServerDialect = {
   decodeRequest,
   encodeResult,
   encodeEvent,
-  tellsAllAlike: true,
-  pushForm,
+  isReaderIndependent: true,
+  pushFormat: pushFormat,
   encodeError,
   encodeHttpError,
   rest,

@@ -1,5 +1,5 @@
 import type { Client, FetchLike, Transport } from '@modelcontextprotocol/client'
-import { orMissing } from '../../protocol/lazy-import.ts'
+import { importOptional } from '../../protocol/lazy-import.ts'
 import { isClient, type McpAddress, type McpToolsOptions } from './options.ts'
 
 const newline = 10
@@ -23,7 +23,7 @@ export function createConnection(address: McpAddress, settings: Settings, onList
 
 /** Loaded for those who use it: who has no tools of MCP needs nothing of it. */
 export async function loadMcp(): Promise<typeof import('@modelcontextprotocol/client')> {
-  return await orMissing(() => import('@modelcontextprotocol/client'), ...missing)
+  return await importOptional(() => import('@modelcontextprotocol/client'), ...missing)
 }
 
 type Settings = Pick<McpToolsOptions, 'negotiation'> & { readonly connectTimeout: number; readonly maxMessage: number }
@@ -162,5 +162,5 @@ function lastEmptyLine(chunk: Uint8Array): number {
 }
 
 async function loadStdio(): Promise<typeof import('@modelcontextprotocol/client/stdio')> {
-  return await orMissing(() => import('@modelcontextprotocol/client/stdio'), ...missing)
+  return await importOptional(() => import('@modelcontextprotocol/client/stdio'), ...missing)
 }

@@ -6,7 +6,7 @@ import type { Client } from '../../client/client.ts'
 import { connect } from '../../client/connect.ts'
 import type { ConnectOptions, Target } from '../../client/options.ts'
 import type { AgentCard, AgentSkill } from '../../protocol/card.ts'
-import { type SkillSchemas, skillSchemasIn } from '../../protocol/extensions/typed-skills.ts'
+import { readSkillSchemas, type SkillSchemas } from '../../protocol/extensions/typed-skills.ts'
 import type { Part } from '../../protocol/model.ts'
 import { type LocalTool, type TextInput, type ToolContext, textInput, textJsonSchema } from './tool.ts'
 import { partsResult } from './tool-result.ts'
@@ -64,7 +64,7 @@ export function remoteAgent(target: RemoteTarget, options: RemoteAgentOptions = 
       const { card } = client
       const wanted = skillsOf(card, options.skills)
       if (!wanted) return [toolOf(target, client, options, nameOf(options.name ?? card.name), undefined)]
-      const schemas = skillSchemasIn(card)
+      const schemas = readSkillSchemas(card)
       const prefix = options.name === undefined ? '' : `${options.name}_`
       return wanted.map((skill) =>
         toolOf(target, client, options, nameOf(`${prefix}${skill.id}`), { skill, schemas: schemas.get(skill.id) }),

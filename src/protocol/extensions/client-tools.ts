@@ -23,12 +23,12 @@ export const clientToolsExtension: AgentExtension = {
 }
 
 /** Whether what answers the message must be kept from everybody but the one who asked. */
-export function asksForSecret(message: Asking | undefined): boolean {
+export function requestsSensitiveInput(message: Asking | undefined): boolean {
   return inputRequestIn(message)?.sensitive === true
 }
 
 /** For a reader who has not agreed on the extension. */
-export function expand(message: Message): Message {
+export function expandInputRequest(message: Message): Message {
   const request = message.metadata?.[clientTools]
   if (!isObject(request) || request.requestId === undefined) return message
   const { metadata: { [clientTools]: _, ...metadata } = {}, extensions: named = [], ...rest } = message
@@ -44,7 +44,7 @@ export function expand(message: Message): Message {
 }
 
 /** The same again as those have it who have agreed on the extension, whichever form it came in. */
-export function collapse(message: Message): Message {
+export function collapseInputRequest(message: Message): Message {
   const request = inputRequestIn(message)
   if (!request || message.metadata?.[clientTools] !== undefined) return message
   return {

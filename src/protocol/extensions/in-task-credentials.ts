@@ -8,18 +8,18 @@ export interface InBand {
   readonly credentials: string
 }
 
-export interface Taken {
+export interface ExtractedCredentials {
   /** With a mark in the place of every secret. */
   readonly request: SendRequest
   /** What was there, the first one first. */
-  readonly found: readonly InBand[]
+  readonly credentials: readonly InBand[]
 }
 
 /**
  * Takes credentials out of a request. While a task waits for them, also out of data that has the form of
  * `AuthenticationInfo`, as callers of every version send them.
  */
-export function takeCredentials(request: SendRequest, isAwaited = false): Taken | undefined {
+export function extractCredentials(request: SendRequest, isAwaited = false): ExtractedCredentials | undefined {
   const { message, metadata } = request
   // Most messages are text, and cost no more than this look.
   if (!metadata && !message.metadata && message.parts.every((part) => !('data' in part))) return undefined
@@ -38,7 +38,7 @@ export function takeCredentials(request: SendRequest, isAwaited = false): Taken 
   const beside = cleaned(metadata)
   if (found.length === 0) return undefined
   const clean = { ...message, parts, ...(told && { metadata: told }) }
-  return { request: { ...request, message: clean, ...(beside && { metadata: beside }) }, found }
+  return { request: { ...request, message: clean, ...(beside && { metadata: beside }) }, credentials: found }
 }
 
 /** As a part of a message. */
@@ -47,7 +47,7 @@ export function credentialsPart({ scheme, credentials }: InBand): Part {
 }
 
 /** Whether a part stands for credentials that were taken out. */
-export function isMark(part: Part): boolean {
+export function isRedactedCredentials(part: Part): boolean {
   return 'data' in part && isObject(part.data) && part.data.redacted === true
 }
 

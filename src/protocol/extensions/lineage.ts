@@ -62,27 +62,27 @@ export function identityOf({ name, description, provider }: Identity): string {
   return fingerprint(JSON.stringify([name, description ?? name, provider?.organization ?? '']))
 }
 
-export interface Self {
+export interface CalledAgent {
   readonly agent: string
   readonly ids: readonly string[]
   readonly maxDepth: number
 }
 
 /** Throws, in words that also a model understands, unless the agent may work on this. */
-export function requireSound({ chain, deadline }: Lineage, self: Self, now: number): void {
+export function checkLineage({ chain, deadline }: Lineage, self: CalledAgent, now: number): void {
   const { ids, agent, maxDepth } = self
   const path = [...chain.map((each) => each.agent), agent].join(' → ')
   if (chain.some(({ id }) => ids.includes(id))) {
     const advice = 'Do not ask it again: answer with what you have, or ask another agent.'
-    throw refusal('loop', `This would be a loop: ${path}. "${agent}" waits for this answer itself. ${advice}`)
+    throw lineageError('loop', `This would be a loop: ${path}. "${agent}" waits for this answer itself. ${advice}`)
   }
   if (chain.length > maxDepth) {
     const advice = 'Answer with what you have instead of asking others.'
-    throw refusal('too-deep', `Too many agents ask each other: ${path}. At most ${maxDepth} may. ${advice}`)
+    throw lineageError('too-deep', `Too many agents ask each other: ${path}. At most ${maxDepth} may. ${advice}`)
   }
   if (deadline !== undefined && deadline <= now) {
     const ended = new Date(deadline).toISOString()
-    throw refusal('past-deadline', `The time for this has passed: an answer was of use until ${ended}.`)
+    throw lineageError('past-deadline', `The time for this has passed: an answer was of use until ${ended}.`)
   }
 }
 
@@ -91,7 +91,7 @@ export const lineageExtension = 'https://parley.dev/ext/lineage/v1'
 
 export const noLineage: Lineage = { chain: [] }
 
-export function refusal(reason: string, text: string): A2AError {
+export function lineageError(reason: string, text: string): A2AError {
   const field = `message.metadata["${lineageExtension}"]`
   return new A2AError('invalid-params', text, { metadata: { reason }, violations: [{ field, description: reason }] })
 }

@@ -3,7 +3,7 @@ import type { AgentCard } from '../card.ts'
 import type { SendRequest } from '../service.ts'
 
 /** The skill that a message is for, if it says so: in its own metadata, or in that of the request. */
-export function namedSkill({ message, metadata }: Pick<SendRequest, 'message' | 'metadata'>): string | undefined {
+export function requestedSkill({ message, metadata }: Pick<SendRequest, 'message' | 'metadata'>): string | undefined {
   const said = [message.metadata, metadata].flatMap((each) => [each?.skillId, each?.skill])
   return said.find((each: Json | undefined) => typeof each === 'string') as string | undefined
 }
@@ -15,7 +15,7 @@ export interface SkillSchemas {
 }
 
 /** By the ids of those skills of a card that say it. What others have written there may be anything. */
-export function skillSchemasIn({ capabilities }: Pick<AgentCard, 'capabilities'>): ReadonlyMap<string, SkillSchemas> {
+export function readSkillSchemas({ capabilities }: Pick<AgentCard, 'capabilities'>): ReadonlyMap<string, SkillSchemas> {
   const { params } = capabilities.extensions?.find(({ uri }) => uri === typedSkills) ?? {}
   const skills = isObject(params?.skills) ? Object.entries(params.skills) : []
   return new Map(skills.flatMap(([id, said]) => (isObject(said) ? [[id, schemasOf(said)] as const] : [])))

@@ -1,5 +1,5 @@
-import type { PushedKind, PushForm, ServerDialect } from '../../dialects/dialect.ts'
-import { expandInputRequest } from '../../dialects/input-requests.ts'
+import type { PushedKind, PushFormat, ServerDialect } from '../../dialects/dialect.ts'
+import { expandInputRequestsInEvent } from '../../dialects/input-requests.ts'
 import type { StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { type FoldedLog, foldUntil } from '../../tasks/fold.ts'
@@ -20,7 +20,7 @@ export interface Told {
 
 export interface PayloadEncoder {
   /** How webhooks of this dialect are told. */
-  formOf(dialect: string | undefined): PushForm
+  formOf(dialect: string | undefined): PushFormat
   isDelivered(webhook: Webhook, event: TaskEvent): boolean
   /** Undefined if the event cannot be told any more. */
   encode(to: StoredWebhook, stored: StoredEvent): Promise<Told | undefined>
@@ -28,10 +28,10 @@ export interface PayloadEncoder {
 
 export function createPayloadEncoder({ log, dialects, events }: TellingOptions): PayloadEncoder {
   const dialectOf = (name: string | undefined) => dialects.find((each) => each.name === name) ?? dialects[0]
-  const formOf = (name: string | undefined) => dialectOf(name).pushForm
+  const formOf = (name: string | undefined) => dialectOf(name).pushFormat
 
-  async function subjectOf(form: PushForm, to: StoredWebhook, stored: StoredEvent): Promise<StreamEvent | undefined> {
-    if (!form.tellsTask) return streamEventOf(to, stored)
+  async function subjectOf(form: PushFormat, to: StoredWebhook, stored: StoredEvent): Promise<StreamEvent | undefined> {
+    if (!form.sendsTask) return streamEventOf(to, stored)
     const fold = await foldUntil(log, { ...to, contextId: to.webhook.contextId }, stored.generation)
     const task = fold.task()
     return task && { type: 'task', task }
@@ -40,16 +40,16 @@ export function createPayloadEncoder({ log, dialects, events }: TellingOptions):
   return {
     formOf,
     isDelivered({ dialect }, event) {
-      const { kinds, usually } = formOf(dialect)
-      const chosen = events ? events.filter((kind) => kinds.includes(kind)) : usually
+      const { kinds, defaultKinds } = formOf(dialect)
+      const chosen = events ? events.filter((kind) => kinds.includes(kind)) : defaultKinds
       return isOf(chosen, event)
     },
     async encode(to, stored) {
       const { dialect, alias = to.taskId, knowsRequests } = to.webhook
-      const { pushForm: form, hasRequests } = dialectOf(dialect)
+      const { pushFormat: form, hasInputRequests } = dialectOf(dialect)
       const subject = await subjectOf(form, to, stored)
       if (!subject) return undefined
-      const told = knowsRequests || hasRequests ? subject : expandInputRequest(subject)
+      const told = knowsRequests || hasInputRequests ? subject : expandInputRequestsInEvent(subject)
       return { contentType: form.contentType, body: JSON.stringify(form.encode(told, alias)) }
     },
   }

@@ -8,7 +8,7 @@ import {
   type FanOutOptions,
 } from '../../agent/call-agent.ts'
 import { toParts } from '../../agent/turn-output.ts'
-import { refusal } from '../../protocol/extensions/lineage.ts'
+import { lineageError } from '../../protocol/extensions/lineage.ts'
 import { observe } from '../../protocol/telemetry.ts'
 import { runStep, type TurnScope } from '../turns/turn-scope.ts'
 import { nameOf, type Plan } from './options.ts'
@@ -152,7 +152,7 @@ export function createCalls(scene: TurnScope): TurnCalls {
 
 function outOfBudget(): Error {
   const advice = 'Answer with what you have instead of asking others.'
-  return refusal('out-of-budget', `No more calls may be made for this: its budget is used up. ${advice}`)
+  return lineageError('out-of-budget', `No more calls may be made for this: its budget is used up. ${advice}`)
 }
 
 type OnEach = (settled: CallOutcome, at: number) => void

@@ -2,7 +2,13 @@ import type { CallOptions } from '../../agent/call-agent.ts'
 import type { EventSink } from '../../agent/turn-output.ts'
 import { isObject, type Json } from '../../base/json.ts'
 import type { StatusEvent, StreamEvent } from '../../protocol/events.ts'
-import { clientTools, collapse, inputRequestIn, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
+import {
+  clientTools,
+  collapseInputRequest,
+  inputRequestIn,
+  toolResult,
+  toolUse,
+} from '../../protocol/extensions/client-tools.ts'
 import type { Message, Part } from '../../protocol/model.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import type { TurnScope } from '../turns/turn-scope.ts'
@@ -91,7 +97,7 @@ export function createRelay(
 
   return Object.assign(relay, {
     question({ asks, question }: Asked, link: ChildTaskLink): StatusEvent {
-      const message = question && withOurIds(collapse(question), link.taskId)
+      const message = question && withOurIds(collapseInputRequest(question), link.taskId)
       const parts = message?.parts ?? [{ text: `${link.agent} needs something to go on, and does not say what.` }]
       return forwardedStatus(voice, asks, { link, parts, message })
     },

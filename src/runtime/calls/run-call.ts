@@ -4,8 +4,12 @@ import type { EventSink } from '../../agent/turn-output.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent, StreamEvent } from '../../protocol/events.ts'
-import { credentialsExtension, credentialsPart, isMark } from '../../protocol/extensions/in-task-credentials.ts'
-import { identityOf, lineageExtension, requireSound, writeLineage } from '../../protocol/extensions/lineage.ts'
+import {
+  credentialsExtension,
+  credentialsPart,
+  isRedactedCredentials,
+} from '../../protocol/extensions/in-task-credentials.ts'
+import { checkLineage, identityOf, lineageExtension, writeLineage } from '../../protocol/extensions/lineage.ts'
 import type { Message } from '../../protocol/model.ts'
 import { ownerOf } from '../../protocol/principal.ts'
 import type { SendRequest } from '../../protocol/service.ts'
@@ -84,7 +88,7 @@ export async function runCall(
   function addressed(request: SendRequest, { card }: CalledAgent, deadline: number | undefined): SendRequest {
     const lineage = { ...plan.lineage, ...(deadline !== undefined && { deadline }) }
     const id = identityOf(card)
-    requireSound(lineage, { agent: card.name, ids: [id], maxDepth: calls.self.maxDepth }, clock.now())
+    checkLineage(lineage, { agent: card.name, ids: [id], maxDepth: calls.self.maxDepth }, clock.now())
     const { message } = request
     const metadata = { ...message.metadata, [lineageExtension]: writeLineage(lineage, { agent: card.name, id }) }
     return { ...request, message: { ...message, metadata } }
@@ -259,7 +263,7 @@ function forwardAnswer(
   for (const { credentials } of inBand) secrets.add(credentials)
   const { [lineageExtension]: _, [credentialsExtension]: __, ...metadata } = message.metadata ?? {}
   const said = withTheirIds(message.parts, taskId)
-  const parts = inBand.length === 0 ? said : said.filter((part) => !isMark(part))
+  const parts = inBand.length === 0 ? said : said.filter((part) => !isRedactedCredentials(part))
   return {
     message: {
       messageId,

@@ -1,9 +1,9 @@
 import { createAgentEvents } from '../../agent/turn-output.ts'
 import { A2AError, invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../../protocol/events.ts'
-import { asksForSecret, clientTools } from '../../protocol/extensions/client-tools.ts'
-import { takeCredentials } from '../../protocol/extensions/in-task-credentials.ts'
-import { lineageExtension, readLineage, requireSound } from '../../protocol/extensions/lineage.ts'
+import { clientTools, requestsSensitiveInput } from '../../protocol/extensions/client-tools.ts'
+import { extractCredentials } from '../../protocol/extensions/in-task-credentials.ts'
+import { checkLineage, lineageExtension, readLineage } from '../../protocol/extensions/lineage.ts'
 import type { Call, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import type { NewTask } from '../../tasks/log.ts'
@@ -28,9 +28,9 @@ import { requireQueueSpace, waitUntilDequeued } from './queue-limit.ts'
 
 /** Stores a message, at most once, and sees to it that somebody answers it. */
 export async function acceptMessage(given: SendRequest, call: Call, outer: OperationContext): Promise<AcceptedMessage> {
-  const taken = takeCredentials(given)
+  const taken = extractCredentials(given)
   const request = taken?.request ?? given
-  const house = taken ? { ...outer, inBand: taken.found } : outer
+  const house = taken ? { ...outer, inBand: taken.credentials } : outer
   const decided = house.runs.expect()
   try {
     return request.configuration?.push
@@ -77,7 +77,7 @@ function routeMessage(request: SendRequest, call: Call, house: OperationContext)
   const { message, alias, mayAnswer } = request
   if (message.metadata?.[lineageExtension] !== undefined) {
     const { calls, clock } = house.settings
-    requireSound(readLineage(message.metadata, calls.self.ids), calls.self, clock.now())
+    checkLineage(readLineage(message.metadata, calls.self.ids), calls.self, clock.now())
   }
   if (mayAnswer) return answer(mayAnswer, request, call, house)
   if (message.taskId !== undefined) return continueTask({ taskId: message.taskId }, request, call, house)
@@ -113,12 +113,12 @@ async function continueTask(
   for (;;) {
     const head = await log.task(address)
     const { taskId } = head
-    const awaited = head.phase === 'auth-required' ? takeCredentials(given, true) : undefined
-    const isSecret = head.phase === 'input-required' && asksForSecret(head.status?.message)
+    const awaited = head.phase === 'auth-required' ? extractCredentials(given, true) : undefined
+    const isSecret = head.phase === 'input-required' && requestsSensitiveInput(head.status?.message)
     const request = isSecret ? redactAnswer(given) : (awaited?.request ?? given)
     const house: OperationContext = {
       ...outer,
-      ...(awaited && { inBand: [...(outer.inBand ?? []), ...awaited.found] }),
+      ...(awaited && { inBand: [...(outer.inBand ?? []), ...awaited.credentials] }),
       ...(isSecret && { secret: given.message.parts }),
     }
     const claims = await claimsWithin(head, request, call)

@@ -4,7 +4,11 @@ import { linkSignals } from '../../base/abort.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
-import { credentialsExtension, credentialsType, isMark } from '../../protocol/extensions/in-task-credentials.ts'
+import {
+  credentialsExtension,
+  credentialsType,
+  isRedactedCredentials,
+} from '../../protocol/extensions/in-task-credentials.ts'
 import type { Part } from '../../protocol/model.ts'
 import { runStep, type TurnScope } from './turn-scope.ts'
 
@@ -26,7 +30,7 @@ export function createRequireAuth(scene: TurnScope): RequireAuth {
     }
     // They were there, and are with a process that is gone. While the turn goes through what it has done, nobody needs
     // them: what was done with them is stored.
-    const wasGiven = message.parts.some(isMark) || message.metadata?.[credentialsExtension] !== undefined
+    const wasGiven = message.parts.some(isRedactedCredentials) || message.metadata?.[credentialsExtension] !== undefined
     return wasGiven && scene.isReplaying() ? handed({ scheme, by: 'message', principal }, undefined) : undefined
   }
 

@@ -1,6 +1,6 @@
 import { spanIdOf, type Trace, traceIdOf } from '../../base/trace-context.ts'
 import type { StoredEvent, TaskEvent } from '../../protocol/events.ts'
-import { canFollow, type Phase } from '../../protocol/states.ts'
+import { canTransition, type Phase } from '../../protocol/states.ts'
 import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { NewTask, TaskLog } from '../../tasks/log.ts'
 
@@ -239,11 +239,11 @@ function disappoint({ promise, reject }: Emission, reason: unknown): void {
 function phaseAfter(event: TaskEvent, phase: Phase): Phase | undefined {
   switch (event.type) {
     case 'status':
-      return canFollow(phase, event.status.state) ? event.status.state : undefined
+      return canTransition(phase, event.status.state) ? event.status.state : undefined
     case 'reply':
-      return canFollow(phase, 'answered') ? 'answered' : undefined
+      return canTransition(phase, 'answered') ? 'answered' : undefined
     case 'artifact':
-      return canFollow(phase, 'working') && phase !== 'received' ? phase : undefined
+      return canTransition(phase, 'working') && phase !== 'received' ? phase : undefined
     case 'message':
     case 'cancel':
     case 'journal':

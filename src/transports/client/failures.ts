@@ -1,5 +1,5 @@
 import { isObject } from '../../base/json.ts'
-import type { ClientDialect, ErrorReader } from '../../dialects/dialect.ts'
+import type { ClientDialect, ErrorDecoder } from '../../dialects/dialect.ts'
 import { codeOfHttpStatus, decodeError, decodeHttpError } from '../../dialects/errors.ts'
 import { BodyTooLarge } from '../../http/exchange.ts'
 import { type NetworkFailure, networkFailureOf } from '../../http/network-failure.ts'
@@ -58,7 +58,7 @@ export function withHttpDetails(error: A2AError, answer: Answer): A2AError {
 }
 
 /** Who reads the errors of a dialect. Most have the same; another one is loaded when it is needed. */
-export async function errorsOf({ errors }: ClientDialect): Promise<ErrorReader> {
+export async function errorsOf({ errors }: ClientDialect): Promise<ErrorDecoder> {
   return errors
     ? await loaded('read the error that the agent told', errors(), 'unexplained')
     : { decodeError, decodeHttpError }

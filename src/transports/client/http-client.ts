@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { Binding, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../../dialects/dialect.ts'
 import { orLeniently } from '../../dialects/read.ts'
 import { StreamSilent } from '../../http/sse-reader.ts'
-import { A2AError, inContext } from '../../protocol/errors.ts'
+import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, Operation, Service } from '../../protocol/service.ts'
 import { numbered } from '../event-numbers.ts'
@@ -42,7 +42,7 @@ export function createWireClient(options: WireClientOptions, speech: HttpBinding
   const { url, dialect, fetch, tenant } = options
   const limits = answerLimitsOf(options)
   const known = (error: A2AError) =>
-    inContext(error, { dialect: dialect.name, binding: speech.binding, url: error.url ?? url })
+    withContext(error, { dialect: dialect.name, binding: speech.binding, url: error.url ?? url })
 
   async function send(composed: HttpRequest, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
     const { url, method, body, contentType } = composed

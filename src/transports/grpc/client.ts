@@ -15,7 +15,7 @@ import { readDetails } from '../../dialects/errors.ts'
 import { orLeniently } from '../../dialects/read.ts'
 import { trailersOf } from '../../http/fetch.ts'
 import { StreamSilent } from '../../http/sse-reader.ts'
-import { A2AError, inContext } from '../../protocol/errors.ts'
+import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, Operation, Service } from '../../protocol/service.ts'
 import { errorsOf, meantBy, networkError, notA2AError, notInDialect } from '../client/failures.ts'
@@ -68,7 +68,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
   /** Whatever goes wrong is an `A2AError` that knows with whom. */
   const known = (error: unknown, signal: AbortSignal): A2AError => {
     const failure = isRefused(error) ? turnedAway(error, options.url) : networkError(error, options.url, signal)
-    return inContext(failure, { dialect: dialect.name, binding: 'GRPC', url: failure.url ?? options.url })
+    return withContext(failure, { dialect: dialect.name, binding: 'GRPC', url: failure.url ?? options.url })
   }
 
   async function* follow<O extends StreamOperation>(
@@ -242,7 +242,7 @@ function detailsIn(encoded: string | null): readonly JsonObject[] {
 function withoutDetails(told: A2AError, status: StatusName, message: string): A2AError {
   const { cause, violations, metadata, retryAfter } = told
   const known = (code: A2AError['code'], reason?: string) =>
-    inContext(new A2AError(code, message || told.message, { cause, violations, metadata, retryAfter }), { reason })
+    withContext(new A2AError(code, message || told.message, { cause, violations, metadata, retryAfter }), { reason })
   if (status === 'UNIMPLEMENTED' && nobodyThere.test(message)) return known('method-not-found', 'wrong-path')
   if (status === 'RESOURCE_EXHAUSTED' && tooLong.test(message)) return known('payload-too-large')
   if (status === 'CANCELLED') return known('unavailable', 'connection-lost')

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
-import type { ClientDialect, RestPlace } from '../../dialects/dialect.ts'
-import { type A2AError, inContext } from '../../protocol/errors.ts'
+import type { ClientDialect, RestRequest } from '../../dialects/dialect.ts'
+import { type A2AError, withContext } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
 import { errorsOf, failures, notA2AError, withHttpDetails } from '../client/failures.ts'
 import { createWireClient, type HttpBinding, type HttpRequest } from '../client/http-client.ts'
@@ -15,10 +15,10 @@ export function createRestClient(options: WireClientOptions): Service {
   const { contentType, prefix } = rest
   let bases = possibleBases(url, prefix)
   // The text of every version says POST, its proto says GET.
-  let subscribeBy: readonly RestPlace['method'][] = ['POST', 'GET']
+  let subscribeBy: readonly RestRequest['method'][] = ['POST', 'GET']
 
-  function composedAt(base: string, method: RestPlace['method'], place: RestPlace): readonly HttpRequest[] {
-    const { path, query = {}, body = {}, otherBody } = place
+  function composedAt(base: string, method: RestRequest['method'], place: RestRequest): readonly HttpRequest[] {
+    const { path, query = {}, body = {}, alternativeBody } = place
     const composed = {
       url: `${base}${path}${queryOf(query)}`,
       method,
@@ -29,10 +29,10 @@ export function createRestClient(options: WireClientOptions): Service {
         if (path.endsWith(':subscribe')) subscribeBy = [method]
       },
     }
-    return otherBody
+    return alternativeBody
       ? [
           { ...composed, hasOtherForm: true },
-          { ...composed, body: otherBody },
+          { ...composed, body: alternativeBody },
         ]
       : [composed]
   }
@@ -41,7 +41,7 @@ export function createRestClient(options: WireClientOptions): Service {
     binding: 'HTTP+JSON',
     has: () => true,
     compose(operation, wire) {
-      const place = rest.place(operation, wire)
+      const place = rest.toRequest(operation, wire)
       const methods = operation === 'subscribeToTask' ? subscribeBy : [place.method]
       return bases.flatMap((base) => methods.flatMap((method) => composedAt(base, method, place)))
     },
@@ -67,7 +67,7 @@ export async function readRefusal(answer: Answer, operation: Operation, dialect:
   const told = withHttpDetails(decodeHttpError({ status, body }), answer)
   if (isOfA2A(body)) return told
   if (foreign.reason !== 'wrong-path') return isObject(body.error) ? told : foreign
-  return status === 404 && isAboutTask(operation) ? inContext(told, { reason: 'wrong-path' }) : foreign
+  return status === 404 && isAboutTask(operation) ? withContext(told, { reason: 'wrong-path' }) : foreign
 }
 
 /** In a stream the agent tells an error in an event, as the body that it would have been before it. */

@@ -1,7 +1,7 @@
 import type { Json } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import { isStream, type RestCall, type ServerDialect } from '../../dialects/dialect.ts'
-import { type Speaking, spokenVersion, versionNotSupported } from '../../dialects/negotiate.ts'
+import { claimedVersion, type DialectSet, versionNotSupported } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventStream, sseHeaders } from '../../http/sse-writer.ts'
 import { A2AError } from '../../protocol/errors.ts'
@@ -85,7 +85,8 @@ export function createRest(options: WireOptions): Rest {
       return refusal(wrong, incoming, spoken, { status: 405, headers: { allow: match.allow } })
     } catch (error) {
       const told = callerError(error, { signal: incoming.signal, onError, incoming })
-      const isNoPage = asked === 'getExtendedCard' && spoken.rest?.cardIsPage && told.code === 'unsupported-operation'
+      const isNoPage =
+        asked === 'getExtendedCard' && spoken.rest?.missingCardIsNotFound && told.code === 'unsupported-operation'
       return refusal(told, incoming, spoken, isNoPage ? { status: 404 } : {})
     }
   }
@@ -105,10 +106,10 @@ type Speak = (dialect: ServerDialect) => ServerDialect
  * The dialect of a REST call: by its version; else by its path, which is below `/v1` in older dialects; where several
  * share a path, by its form, or by what this caller spoke to the task before.
  */
-async function chooseDialect(proposal: RestProposal, speaking: Speaking, recall: Recall): Promise<ServerDialect> {
+async function chooseDialect(proposal: RestProposal, speaking: DialectSet, recall: Recall): Promise<ServerDialect> {
   const { route, rest, version } = proposal
   const able = speaking.dialects.filter(({ bindings }) => bindings.includes('HTTP+JSON'))
-  const asked = spokenVersion(version, speaking)
+  const asked = claimedVersion(version, speaking)
   const spoken = able.filter((dialect) => (asked === undefined ? isAt(dialect, route) : isOf(dialect, asked)))
   const [first] = spoken
   if (first === undefined) throw versionNotSupported(`A2A ${asked ?? 'of this path'} is not spoken here`, speaking)
@@ -130,7 +131,7 @@ function isAt({ version }: ServerDialect, { isLegacy }: Route): boolean {
 }
 
 function isOf({ version, rest }: ServerDialect, asked: string): boolean {
-  return version === asked || rest?.olderVersion === asked
+  return version === asked || rest?.olderEqualVersion === asked
 }
 
 /** A path of 1.0 is none of an older dialect. The other way round, `/v1` may be a tenant or part of an address. */

@@ -94,7 +94,7 @@ export async function* eventFrames(
 
 /** What a dialect says of an event, each object as JSON on one line. */
 export function encodeLines(event: StreamEvent, { dialect, request, rewrite }: LinesOptions): readonly string[] {
-  const isShared = dialect.tellsAllAlike && !rewrite && event.type === 'artifact'
+  const isShared = dialect.isReaderIndependent && !rewrite && event.type === 'artifact'
   if (!isShared) return dialect.encodeEvent(event, request).map((wire) => toLine(rewrite ? rewrite(wire) : wire))
   const known = recent.find((written) => written.dialect === dialect && isSame(written.event, event))
   if (known) return known.lines

@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts'
 import type { RequestOf, ResultOf, ServerDialect, StreamOperation, UnaryOperation } from '../../dialects/dialect.ts'
-import { expandInputRequest, resultSpelledOut } from '../../dialects/input-requests.ts'
+import { expandInputRequestsInEvent, expandInputRequestsInResult } from '../../dialects/input-requests.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
 import type { Call, Operation, Service } from '../../protocol/service.ts'
@@ -21,7 +21,7 @@ export async function invokeOperation<O extends UnaryOperation>(
   const { dialect, operation, call } = received
   const request = requestOf(received)
   const result = await (service as Unary)[operation](request, call)
-  const told = knowsRequests(dialect, call) ? result : resultSpelledOut(operation, result)
+  const told = knowsRequests(dialect, call) ? result : expandInputRequestsInResult(operation, result)
   return dialect.encodeResult[operation](told, request)
 }
 
@@ -52,7 +52,7 @@ export function openStream<O extends StreamOperation>(
   }
   const { dialect, operation, call } = received
   const events = (service as Streams)[operation](request, call)
-  return { request, events, ...(!knowsRequests(dialect, call) && { spell: expandInputRequest }) }
+  return { request, events, ...(!knowsRequests(dialect, call) && { spell: expandInputRequestsInEvent }) }
 }
 
 function requestOf<O extends Operation>({ dialect, operation, params }: DecodedCall<O>): RequestOf<O> {
@@ -65,8 +65,8 @@ function requestOf<O extends Operation>({ dialect, operation, params }: DecodedC
 type Unary = { readonly [O in UnaryOperation]: (request: RequestOf<O>, call: Call) => Promise<ResultOf<O>> }
 
 /** Whether the caller gets what it is asked for in the form of the extension, or in one that its dialect has for it. */
-function knowsRequests({ hasRequests }: ServerDialect, { extensions, activated }: Call): boolean {
-  if (hasRequests) return true
+function knowsRequests({ hasInputRequests }: ServerDialect, { extensions, activated }: Call): boolean {
+  if (hasInputRequests) return true
   if (!extensions?.includes(clientTools)) return false
   activated?.add(clientTools)
   return true

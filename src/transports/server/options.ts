@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../base/clock.ts'
-import type { Speaking } from '../../dialects/negotiate.ts'
+import type { DialectSet } from '../../dialects/negotiate.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import type { Principal } from '../../protocol/model.ts'
 import type { Service, TaskAddress } from '../../protocol/service.ts'
@@ -26,7 +26,7 @@ export interface EnvelopeOptions {
 }
 
 /** What every transport puts a face on, and how. */
-export interface WireOptions extends WireLimits, EnvelopeOptions, Speaking {
+export interface WireOptions extends WireLimits, EnvelopeOptions, DialectSet {
   readonly service: Service
   /** Who is calling. What it throws is the answer. */
   readonly principalOf: (incoming: Incoming) => Principal | Promise<Principal>
