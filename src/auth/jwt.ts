@@ -1,4 +1,5 @@
 import type { JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
+import { toBase64Url } from '../base/base64.ts'
 import { fromHex } from '../base/hash.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { Fetch } from '../http/fetch.ts'
@@ -108,7 +109,9 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
 export function confirmed(verdict: Verdict, presented: Presented): Verdict {
   if (!verdict || !('principal' in verdict) || verdict.confirmation === undefined) return verdict
   const shown = presented.certificate()
-  const isShown = shown !== undefined && thumbprintIn(verdict.confirmation) === base64Url(shown.fingerprint)
+  const isShown =
+    shown !== undefined &&
+    thumbprintIn(verdict.confirmation) === toBase64Url(fromHex(shown.fingerprint) ?? new Uint8Array())
   return isShown ? verdict : refused('the token is bound to a key that was not proven')
 }
 
@@ -262,12 +265,4 @@ function thumbprintIn(confirmation: Json): Json | undefined {
   if (typeof confirmation !== 'object' || confirmation === null || Array.isArray(confirmation)) return undefined
   const { 'x5t#S256': thumbprint, ...others } = confirmation as { readonly [name: string]: Json }
   return Object.keys(others).length === 0 ? thumbprint : undefined
-}
-
-function base64Url(hex: string): string {
-  const bytes = fromHex(hex) ?? new Uint8Array()
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replace(/=+$/, '')
 }

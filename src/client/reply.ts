@@ -1,14 +1,7 @@
+import { fromBase64 } from '../base/base64.ts'
 import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import {
-  type Artifact,
-  fromBase64,
-  type Message,
-  type Part,
-  type Task,
-  type TaskStatus,
-  textOf,
-} from '../protocol/model.ts'
+import { type Artifact, type Message, type Part, type Task, type TaskStatus, textOf } from '../protocol/model.ts'
 import type { Outcome } from '../protocol/service.ts'
 
 /** What a task needs before it goes on, as far as the agent says it. To be got by other means than A2A. */

@@ -1,12 +1,11 @@
+import { fromBase64 } from '../base/base64.ts'
+import { toHex } from '../base/hash.ts'
+
 const supported = 'Give a key of Ed25519, of ECDSA on P-256, or of RSA with 2048 bits or more.'
 
 const pkcs1 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } as const
 
 const minRsaBits = 2048
-
-export function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-}
 
 /** A public or private key, however it was written: PEM, base64 of its DER, or a JWK. */
 export type KeyMaterial = string | JsonWebKey
@@ -67,23 +66,11 @@ export async function importPublicKey(material: KeyMaterial, options: KeyOptions
   return await toKey(kind, await crypto.subtle.importKey('jwk', open, importing[kind], true, ['verify']), options)
 }
 
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-}
-
-export function toHex(bytes: Uint8Array): string {
-  let hex = ''
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, '0')
-  return hex
-}
-
 function derOf(text: string): Uint8Array<ArrayBuffer> {
   const body = text.replace(/-----[A-Z ]+-----/g, '').replace(/\s+/g, '')
-  try {
-    return fromBase64(body)
-  } catch {
-    throw new TypeError('The key is neither PEM nor base64 of its DER.')
-  }
+  const der = fromBase64(body)
+  if (der === undefined) throw new TypeError('The key is neither PEM nor base64 of its DER.')
+  return der
 }
 
 function kindOfDer(der: Uint8Array): KeyKind {

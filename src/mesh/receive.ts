@@ -1,3 +1,4 @@
+import { toHex } from '../base/hash.ts'
 import { consoleLogger } from '../base/logger.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { MeshEnvelope } from './envelope.ts'
@@ -10,7 +11,6 @@ import {
   type WriteEnvelope,
 } from './envelope-codec.ts'
 import { httpStatusOf, MeshError, type StandardCode } from './errors.ts'
-import { toHex } from './keys.ts'
 import type { MeshCall, MeshPeerOptions } from './options.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { createReplayCache, type Sighting } from './replay-cache.ts'

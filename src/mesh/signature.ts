@@ -1,9 +1,11 @@
 import canonicalize from 'canonicalize'
+import { fromBase64, toBase64 } from '../base/base64.ts'
+import { toHex } from '../base/hash.ts'
 import { isObject } from '../base/json.ts'
 import type { MeshAuth, MeshCard, MeshEnvelope } from './envelope.ts'
 import { MeshError, type StandardCode } from './errors.ts'
 import type { FirstHandshakeKeys, KeySource } from './key-sources.ts'
-import { fromBase64, importPublicKey, type MeshKey, type MeshSigningKey, toBase64, toHex } from './keys.ts'
+import { importPublicKey, type MeshKey, type MeshSigningKey } from './keys.ts'
 
 const encoder = new TextEncoder()
 
@@ -92,7 +94,8 @@ export function createAuthenticate({ requireAuth, keys, firstHandshake, now }: A
 
 export async function isSignedBy(envelope: MeshEnvelope, key: MeshKey): Promise<boolean> {
   if (envelope.auth === undefined) return false
-  return await key.verify(signedBytes(envelope), fromBase64(envelope.auth.signature))
+  const signature = fromBase64(envelope.auth.signature)
+  return signature !== undefined && (await key.verify(signedBytes(envelope), signature))
 }
 
 /** Throws unless the moment is of now. */

@@ -67,11 +67,6 @@ export function textOf({ parts }: Pick<Message, 'parts'>): string {
   return parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
 }
 
-export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text)
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0))
-}
-
 /** Of now, or of the moment that a clock of another kind calls so. */
 export function toTimestamp(milliseconds: number = Date.now()): string {
   if (milliseconds !== written.milliseconds) written = { milliseconds, text: new Date(milliseconds).toISOString() }

@@ -1,3 +1,4 @@
+import { fromBase64Url, toBase64Url } from '../base/base64.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import type { EntryKind, EntryQuery, EntryStore, RegistryEntry } from './entry.ts'
 import { type AgentListing, listingOf } from './listing.ts'
@@ -166,10 +167,7 @@ function listOf(value: string | readonly string[] = []): readonly string[] {
 /** Where the page ends; it stays valid whatever comes and goes. */
 function cursorOf({ name, id }: RegistryEntry): string {
   const bytes = new TextEncoder().encode(JSON.stringify([name, id]))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+  return toBase64Url(bytes)
 }
 
 /** Others write queries, too. */
@@ -180,8 +178,7 @@ function isTexts(value: unknown): boolean {
 
 function placeOf(cursor: string): { readonly name: string; readonly id: string } {
   try {
-    const text = atob(cursor.replaceAll('-', '+').replaceAll('_', '/'))
-    const [name, id] = JSON.parse(new TextDecoder().decode(Uint8Array.from(text, (each) => each.charCodeAt(0))))
+    const [name, id] = JSON.parse(new TextDecoder().decode(fromBase64Url(cursor)))
     if (typeof name === 'string' && typeof id === 'string') return { name, id }
   } catch {
     // It is none of ours.

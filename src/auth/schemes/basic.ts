@@ -1,3 +1,4 @@
+import { fromBase64 } from '../../base/base64.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { matchesPassword, readPassword, type StoredPassword } from '../password.ts'
@@ -67,7 +68,8 @@ function readUser(name: string, { password }: BasicUser): StoredPassword {
 
 function decode(credentials: string): [name: string, password: string] | undefined {
   try {
-    const bytes = Uint8Array.from(atob(credentials), (character) => character.charCodeAt(0))
+    const bytes = fromBase64(credentials)
+    if (bytes === undefined) return undefined
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     const at = text.indexOf(':')
     return at < 0 ? undefined : [text.slice(0, at), text.slice(at + 1)]

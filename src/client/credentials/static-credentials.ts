@@ -1,3 +1,4 @@
+import { toBase64 } from '../../base/base64.ts'
 import type { SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/principal.ts'
 import { credentialError, reveal, type Secret } from './oauth-client.ts'
@@ -55,7 +56,7 @@ export function mutualTls(): CredentialProvider {
 }
 
 export function base64(text: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(text)))
+  return toBase64(new TextEncoder().encode(text))
 }
 
 function placed({ name, location }: Extract<SecurityScheme, { type: 'api-key' }>, key: string): Credentials {
