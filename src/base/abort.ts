@@ -1,24 +1,24 @@
-import { type Clock, systemClock, systemTimers, type Timers } from './clock.ts'
+import { type Clock, systemClock, type Timers } from './clock.ts'
 
 export interface Deadline {
-  /** Aborts when the caller leaves, with its reason, and when the time is up, with the one that was given. */
+  /** Aborts with the caller's reason when the caller aborts, and with the reason of `expired` when the time is up. */
   readonly signal: AbortSignal
-  /** There is no hurry any more; the caller may still leave. */
+  /** Removes the time limit; the caller may still abort. */
   extend(): void
   release(): void
 }
 
-/** `AbortSignal.any` and `.timeout` keep what they are made of alive for as long as they last; this one lets go. */
+/** Like `AbortSignal.any` with `AbortSignal.timeout`, which keep their sources alive until they abort; this one releases them. */
 export function withDeadline(
   caller: AbortSignal,
   milliseconds: number,
   expired: () => unknown,
-  timers: Timers = systemTimers,
+  timers: Timers = systemClock,
 ): Deadline {
   const controller = new AbortController()
-  const leave = () => controller.abort(caller.reason)
-  if (caller.aborted) leave()
-  caller.addEventListener('abort', leave)
+  const abort = () => controller.abort(caller.reason)
+  if (caller.aborted) abort()
+  caller.addEventListener('abort', abort)
   const isBounded = milliseconds < 2 ** 31
   const timer = isBounded ? timers.setTimeout(() => controller.abort(expired()), milliseconds) : undefined
   const extend = () => timers.clearTimeout(timer)
@@ -27,36 +27,40 @@ export function withDeadline(
     extend,
     release() {
       extend()
-      caller.removeEventListener('abort', leave)
+      caller.removeEventListener('abort', abort)
     },
   }
 }
 
-/** Settles as `working` does, unless the signal is faster: not everything that works heeds it. */
-export async function unlessAborted<T>(working: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: left, reject } = Promise.withResolvers<never>()
-  const leave = () => reject(signal.reason)
-  if (signal.aborted) leave()
-  signal.addEventListener('abort', leave)
+/** Settles like `work`, or rejects with the signal's reason if that aborts first: not all work observes its signal. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const abort = () => reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort)
   try {
-    return await Promise.race([working, left])
+    return await Promise.race([work, aborted])
   } finally {
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', abort)
   }
 }
 
-/** A signal that aborts with the first of several, or after a while, and that can be let go of. */
+/** A signal that aborts with the first of several signals, or after a timeout. */
 export interface LinkedSignal {
   readonly signal: AbortSignal
-  /** Leaves nothing behind at the signals it listened to, which may live as long as the process. */
+  /** Removes the listeners from the source signals, which may live as long as the process. */
   release(): void
 }
 
-export function linkSignals(signals: readonly AbortSignal[], after?: number, clock: Clock = systemClock): LinkedSignal {
+export function linkSignals(
+  signals: readonly AbortSignal[],
+  timeout?: number,
+  clock: Clock = systemClock,
+): LinkedSignal {
   const linked = new AbortController()
-  // With a reason of its own, for the default one is an error with a stack.
+  // An explicit reason, because the default one is an error with a stack trace.
   const abort = () => linked.abort('released')
-  const timer = after === undefined ? undefined : clock.setTimeout(abort, after)
+  const timer = timeout === undefined ? undefined : clock.setTimeout(abort, timeout)
   for (const signal of signals) signal.addEventListener('abort', abort)
   if (signals.some(({ aborted }) => aborted)) abort()
   return {

@@ -30,6 +30,14 @@ export function matches(ifNoneMatch: string | undefined, etag: string): boolean 
   return Array.from(ifNoneMatch.matchAll(/"[^"]*"/g), ([tag]) => tag).includes(etag.replace(/^W\//, ''))
 }
 
+/** Reads `Retry-After`, seconds or a date (RFC 9110 §10.2.3), as milliseconds from now. */
+export function parseRetryAfter(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
 /**
  * What every answer that a browser can open says to it, unless it says otherwise itself: nothing here is a page. It is
  * what its type says (`nosniff`), loads and submits nothing, is framed by nobody, tells nobody where its reader came

@@ -1,5 +1,5 @@
 import { unlessAborted, withDeadline } from '../base/abort.ts'
-import { systemTimers, type Timers } from '../base/clock.ts'
+import { systemClock, type Timers } from '../base/clock.ts'
 
 /** The name of the field is held together with its text until the line ends. */
 const label = 'data: '.length
@@ -31,7 +31,7 @@ export interface LastEvent extends ReadEvent {
 /** The events of a stream, however it is cut into chunks. Who stops reading closes the connection. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
-  { limit, idle, signal, timers = systemTimers }: ReadEventsOptions,
+  { limit, idle, signal, timers = systemClock }: ReadEventsOptions,
 ): AsyncGenerator<LastEvent, void> {
   const eventsIn = createEventParser(limit)
   const decoder = new TextDecoder()

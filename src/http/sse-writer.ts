@@ -1,4 +1,4 @@
-import { systemTimers, type Timers } from '../base/clock.ts'
+import { systemClock, type Timers } from '../base/clock.ts'
 
 /** To JSON and SSE these are like any other character, but many readers split lines at them: in Python, most. */
 const separators = /[\u0085\u2028\u2029]/
@@ -46,7 +46,7 @@ export interface EventStreamOptions {
 /** What to write for a source of event texts: one chunk of what is ready together, heartbeats where it is silent. */
 export function eventStream(
   source: AsyncIterable<string>,
-  { heartbeat, signal, limit = 64 * 1024, timers = systemTimers }: EventStreamOptions,
+  { heartbeat, signal, limit = 64 * 1024, timers = systemClock }: EventStreamOptions,
 ): AsyncIterableIterator<string> {
   const iterator = source[Symbol.asyncIterator]()
   let over = false
@@ -120,7 +120,7 @@ export interface WithFirstOptions<T> {
  */
 export async function awaitFirst<T>(
   source: AsyncIterable<T>,
-  { patience, late, timers = systemTimers }: WithFirstOptions<T>,
+  { patience, late, timers = systemClock }: WithFirstOptions<T>,
 ): Promise<AsyncIterable<T>> {
   const iterator = source[Symbol.asyncIterator]()
   const coming = iterator.next()

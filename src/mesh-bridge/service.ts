@@ -1,5 +1,5 @@
 import { delayAfter } from '../base/backoff.ts'
-import { pause, systemClock } from '../base/clock.ts'
+import { sleep, systemClock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Trace } from '../base/trace-context.ts'
 import { type Looking, poll, sendAndPoll } from '../client/resilience/poll.ts'
@@ -138,7 +138,7 @@ function pollTask(service: Service, { minDelay = 100, maxDelay = 2_000 }: LookOp
         if (!passes || call.signal.aborted) throw error
         const asked = (error.retryAfter ?? 0) * 1_000
         if (asked > longestWait) throw error
-        await pause(Math.max(asked, delayAfter(failures, { ...looking, tries })), call.signal, looking.clock)
+        await sleep(Math.max(asked, delayAfter(failures, looking)), call.signal, looking.clock)
       }
     }
   }

@@ -1,3 +1,4 @@
+import { delayAfter } from '../base/backoff.ts'
 import type { Trace } from '../base/trace-context.ts'
 import { type Carrier, lost } from './carrier.ts'
 import type { MeshEnvelope, MessageType } from './envelope.ts'
@@ -78,7 +79,7 @@ export function createSocketCarrier(options: SocketCarrierOptions): Carrier {
   /** For those who wait; nobody else needs a connection. */
   function reconnect(): void {
     if (pending.size === 0) return
-    const delay = reconnectDelay * Math.min(30, 2 ** attempts++) * (0.5 + Math.random() / 2)
+    const delay = delayAfter(++attempts, { minDelay: reconnectDelay, maxDelay: 30 * reconnectDelay })
     setTimeout(() => {
       if (pending.size > 0) connect()
     }, delay)

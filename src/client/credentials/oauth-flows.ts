@@ -1,4 +1,4 @@
-import { pause, systemClock } from '../../base/clock.ts'
+import { sleep, systemClock } from '../../base/clock.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider } from '../../protocol/principal.ts'
@@ -186,7 +186,7 @@ async function obtainDeviceCode(start: FlowStart, client: DeviceCodeOptions): Pr
   })
   const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code }
   for (let interval = Math.max(1, secondsOf(body.interval, 5)); Date.now() < expiresAt; ) {
-    await pause(interval * 1000, never, systemClock)
+    await sleep(interval * 1000, never, systemClock)
     const answer = await tryToken(fetch, tokenUrl, client, grant, ['authorization_pending', 'slow_down'])
     if (typeof answer !== 'string') return answer
     if (answer === 'slow_down') interval += 5

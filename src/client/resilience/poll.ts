@@ -1,5 +1,5 @@
 import { delayAfter } from '../../base/backoff.ts'
-import { type Clock, pause } from '../../base/clock.ts'
+import { type Clock, sleep } from '../../base/clock.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, SendRequest, Service } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
@@ -37,7 +37,7 @@ export async function* sendAndPoll(
   yield { ...outcome, isLast: isEnded(status.state) }
   if (isEnded(status.state) || status.state === 'input-required') return
   options.onPoll()
-  await pause(options.minDelay, call.signal, options.clock)
+  await sleep(options.minDelay, call.signal, options.clock)
   yield* poll(service, id, call, options)
 }
 
@@ -53,6 +53,6 @@ export async function* poll(
     const { state } = task.status
     yield { type: 'task', task, isLast: isEnded(state) }
     if (isEnded(state) || state === 'input-required') return
-    await pause(delayAfter(looks, { ...options, tries: Number.POSITIVE_INFINITY }), call.signal, options.clock)
+    await sleep(delayAfter(looks, options), call.signal, options.clock)
   }
 }

@@ -1,5 +1,5 @@
 import type { Backoff } from '../../base/backoff.ts'
-import { type Clock, pause } from '../../base/clock.ts'
+import { type Clock, sleep } from '../../base/clock.ts'
 import type { RequestOf, StreamOperation } from '../../dialects/dialect.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
@@ -149,7 +149,7 @@ export async function* resumeStream(stream: BrokenStream): AsyncGenerator<Stream
       if (!isTransient(failure)) throw failure
       if (taskId === undefined && !isUnsent(failure) && !peer.deduplicates()) throw mayHaveRun(failure)
       if (++failures > backoff.tries || asksForTooLong(failure)) throw failure
-      await pause(pauseAfter(failure, failures, backoff), signal, clock)
+      await sleep(pauseAfter(failure, failures, backoff), signal, clock)
       if (signal.aborted) return
       if (taskId !== undefined) {
         notify({ type: 'resumed', taskId, tries: failures, message: failure.message })

@@ -1,5 +1,5 @@
 import { type Backoff, delayAfter } from '../../base/backoff.ts'
-import { type Clock, pause } from '../../base/clock.ts'
+import { type Clock, sleep } from '../../base/clock.ts'
 import { isBeforeSending, type NetworkFailure } from '../../http/network-failure.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
@@ -24,7 +24,7 @@ export async function retrying<T>(attempt: () => Promise<T>, failure: unknown, o
     const isOver = failures >= backoff.tries || signal.aborted
     if (isOver || !(error instanceof A2AError) || !isWorthIt(error)) throw error
     if (asksForTooLong(error)) throw error
-    await pause(pauseAfter(error, failures, backoff), signal, clock)
+    await sleep(pauseAfter(error, failures, backoff), signal, clock)
     try {
       return await attempt()
     } catch (again) {

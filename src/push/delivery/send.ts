@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { readLimited } from '../../http/read-limited.ts'
+import { parseRetryAfter } from '../../http/response-headers.ts'
 import type { PushFetch } from '../options.ts'
 import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
 import type { Webhook, WebhookKey } from '../store.ts'
@@ -77,7 +78,7 @@ export async function attempt(request: PushRequest, options: AttemptOptions): Pr
     const answered = { at, latency: latency(), status }
     await finish(response)
     if (response.ok) return answered
-    const retryAfter = readRetryAfter(headers.get('retry-after'), clock.now())
+    const retryAfter = parseRetryAfter(headers.get('retry-after'), clock.now())
     return {
       ...answered,
       problem: `answered with ${status}`,
@@ -101,14 +102,6 @@ export function randomHex(bytes: number): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   )
-}
-
-/** Seconds or a date (RFC 9110 §10.2.3), as milliseconds from now. */
-export function readRetryAfter(header: string | null, now: number): number | undefined {
-  if (header === null) return undefined
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000
-  const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
 /** The last event before this one that was delivered or given up, as far as that is remembered; 0 if there is none. */

@@ -1,4 +1,4 @@
-import { pauseAfter } from '../../base/backoff.ts'
+import { delayAfter } from '../../base/backoff.ts'
 import type { PushSettings } from '../options.ts'
 import type { Delivery, Webhook } from '../store.ts'
 import type { Attempted } from './send.ts'
@@ -22,7 +22,7 @@ export function afterAttempt(
     return { ...moveOn(webhook, generation), givenUp: 0, recent: [...webhook.recent, delivery].slice(-kept.recent) }
   }
   if (attempts < retry.attempts) {
-    const nextTry = now + pauseAfter(attempts, retry, attempted.retryAfter)
+    const nextTry = now + delayBeforeRetry(attempts, retry, attempted.retryAfter)
     const failing: Delivery = { ...delivery, problem, nextTry }
     const [again, ...others] = webhook.redriven
     return again?.generation === generation ? { ...webhook, redriven: [failing, ...others] } : { ...webhook, failing }
@@ -53,4 +53,10 @@ export function moveOn(webhook: Webhook, generation: number): Webhook {
   if (again?.generation === generation) return { ...webhook, redriven: others }
   const { failing: _, ...rest } = webhook
   return { ...rest, cursor: generation }
+}
+
+/** In milliseconds. A receiver may ask for a longer delay, up to `longest`. */
+function delayBeforeRetry(attempts: number, { first, longest }: PushSettings['retry'], retryAfter = 0): number {
+  const delay = delayAfter(attempts, { minDelay: first, maxDelay: longest })
+  return Math.ceil(Math.max(delay, Math.min(retryAfter, longest)))
 }

@@ -40,6 +40,7 @@ describe('a delivery', () => {
     expect(dueOf(failed)).toBeGreaterThanOrEqual(now + 500)
     expect(dueOf(failed)).toBeLessThanOrEqual(now + 1_000)
     expect(dueOf(tried(fresh, 2, { ...ill, retryAfter: 30_000 }))).toBe(now + 30_000)
+    expect(dueOf(tried(fresh, 2, { ...ill, retryAfter: 86_400_000 }))).toBe(now + 60_000)
   })
 
   it('is dead after the last attempt, and the next one is tried', () => {

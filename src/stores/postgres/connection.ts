@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { delayAfter } from '../../base/backoff.ts'
 
-const shortest = 20
-
-const longest = 1_000
+const delays = { minDelay: 20, maxDelay: 1_000 }
 
 /** Shutting down, crashing, starting up; too many connections; a server that has become a standby. */
 const passing = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25006'])
@@ -246,15 +245,13 @@ export interface Backoff {
 }
 
 export function createBackoff(signal: AbortSignal): Backoff {
-  let pause = shortest
+  let failures = 0
   return {
     async wait() {
-      const now = pause * (0.5 + Math.random() / 2)
-      pause = Math.min(pause * 2, longest)
-      await sleep(now, undefined, { signal, ref: false }).catch(() => {})
+      await sleep(delayAfter(++failures, delays), undefined, { signal, ref: false }).catch(() => {})
     },
     reset() {
-      pause = shortest
+      failures = 0
     },
   }
 }

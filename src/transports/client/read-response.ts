@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { decodeUtf8, JsonError, parseJsonText } from '../../http/json.ts'
 import { readLimited } from '../../http/read-limited.ts'
+import { parseRetryAfter } from '../../http/response-headers.ts'
 import { readEvents } from '../../http/sse-reader.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { failures } from './failures.ts'
@@ -38,13 +39,13 @@ export function tellAnswer({ headers, start, form, ...answer }: Answer): Respons
   const excerpt = new TextDecoder().decode(start).replace(/\s+/g, ' ').trim()
   const isHtml = headers.get('content-type')?.includes('html') || /^<(!doctype|html|head|body)/i.test(excerpt)
   const challenge = headers.get('www-authenticate')
-  const retryAfter = secondsOf(headers.get('retry-after'))
+  const retryAfter = parseRetryAfter(headers.get('retry-after'), Date.now())
   return {
     ...answer,
     form: form !== 'other' ? form : isHtml ? 'html' : 'text',
     excerpt,
     ...(challenge !== null && { challenge }),
-    ...(retryAfter !== undefined && { retryAfter }),
+    ...(retryAfter !== undefined && { retryAfter: retryAfter / 1000 }),
   }
 }
 
@@ -125,14 +126,6 @@ export async function readAnswer(response: Response, options: ReadAnswerOptions)
     if (!(error instanceof JsonError)) throw error
     return { ...about, form: 'other', body: undefined }
   }
-}
-
-/** Seconds, or a date (RFC 9110 §10.2.3). */
-function secondsOf(text: string | null): number | undefined {
-  if (text === null) return undefined
-  if (/^\d{1,9}$/.test(text.trim())) return Number(text)
-  const seconds = (Date.parse(text) - Date.now()) / 1000
-  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }
 
 async function* rawEvents(body: ReadableStream<Uint8Array>, options: ReadStreamOptions): AsyncGenerator<RawEvent> {

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { createClock } from '../testing/virtual-clock.ts'
+import { setAlarm, sleep } from './clock.ts'
+
+it('an alarm rings at its moment, however far away', async () => {
+  const clock = createClock(0)
+  const rings: number[] = []
+  const day = 24 * 60 * 60 * 1000
+  setAlarm(clock, 40 * day, () => rings.push(clock.now()))
+  const cancel = setAlarm(clock, 30 * day, () => rings.push(clock.now()))
+  await clock.advance(20 * day)
+  cancel()
+  await clock.advance(30 * day)
+  expect(rings).toEqual([40 * day])
+})
+
+it('sleep ends after its time or when the signal aborts', async () => {
+  const clock = createClock(0)
+  const caller = new AbortController()
+  await clock.run(sleep(1_000, caller.signal, clock))
+  expect(clock.now()).toBe(1_000)
+  const sleeping = sleep(1_000, caller.signal, clock)
+  caller.abort()
+  await sleeping
+  await sleep(1_000, caller.signal, clock)
+  expect(clock.now()).toBe(1_000)
+})
