@@ -1,43 +1,45 @@
 const contextNames = ['hint', 'reason', 'dialect', 'binding', 'url', 'status'] as const satisfies (keyof ErrorContext)[]
 
-/** What a client knows of a failed call besides the failure: with whom, and how it can be put right. */
+/** What the client adds to the error of a failed call: the endpoint that it called, and how to fix the failure. */
 export interface ErrorContext {
-  /** What to do about it, for whoever set up the agent or the call. */
+  /** What to do about the error, for the developer or operator of the agent or the client. */
   readonly hint?: string
-  /** The mistake that was recognised, as a word for programs. */
+  /** The kind of mistake that the client recognised, as a constant for programs. */
   readonly reason?: string
-  /** The dialect in which the agent was spoken to. */
+  /** The dialect of the call. */
   readonly dialect?: string
   readonly binding?: string
   readonly url?: string
-  /** Of HTTP. */
+  /** The HTTP status of the response. */
   readonly status?: number
 }
 
-/** The same error, with more said of its context. */
+/** Returns a copy of the error with more context. Members that `context` leaves out keep their values. */
 export function withContext(error: A2AError, context: ErrorContext): A2AError {
-  const known = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? error[name]]))
+  const merged = Object.fromEntries(contextNames.map((name) => [name, context[name] ?? error[name]]))
   const { code, message, cause, violations, metadata, retryAfter, challenge, stack } = error
-  const options = { cause, violations, metadata, retryAfter, challenge, ...known }
+  const options = { cause, violations, metadata, retryAfter, challenge, ...merged }
   return Object.assign(new A2AError(code, message, options), { stack })
 }
 
+/** An `invalid-params` error for one field. */
 export function invalidParams(field: string, description: string): A2AError {
   return new A2AError('invalid-params', `${field}: ${description}`, { violations: [{ field, description }] })
 }
 
-/** For the one whose task it was. `ended`: milliseconds since 1970. */
+/** The error for a task whose retention has passed; only its owner gets it. `ended` is in milliseconds since 1970. */
 export function taskExpired(taskId: string, ended: number): A2AError {
   const metadata = { ended: new Date(ended).toISOString() }
   const text = `Task ${taskId} has expired: it ended on ${metadata.ended}, and what was in it is removed.`
   return new A2AError('task-expired', text, { metadata })
 }
 
+/** The same error for a task of another owner: it must not reveal that the task exists. */
 export function taskNotFound(taskId: string): A2AError {
   return new A2AError('task-not-found', `There is no task ${taskId}, or it is not yours.`)
 }
 
-/** Everything that can be wrong, as one closed list. Each dialect and transport turns a code into its own numbers. */
+/** The kind of an error, as a closed list. Each dialect and transport maps a code to its own numbers. */
 export type ErrorCode =
   | 'parse-error'
   | 'invalid-request'
@@ -45,7 +47,7 @@ export type ErrorCode =
   | 'invalid-params'
   | 'internal'
   | 'task-not-found'
-  /** It was there, has ended, and its time is over: what is left of it is that it was. */
+  /** The task existed and ended, and its retention has passed. */
   | 'task-expired'
   | 'task-not-cancelable'
   | 'task-ended'
@@ -68,26 +70,33 @@ export type ErrorCode =
   | 'tool-failed'
   | 'context-not-found'
 
+/** A field of a request that is wrong. */
 export interface FieldViolation {
-  /** Where, as a path: `message.parts[0].raw`. */
+  /** The path of the field, such as `message.parts[0].raw`. */
   readonly field: string
-  /** What was expected, and what came. */
+  /** The expected and the actual value. */
   readonly description: string
 }
 
+/** The optional parts of an `A2AError`. */
 export interface A2AErrorOptions extends ErrorContext {
-  /** For our own eyes: never sent to a caller. */
+  /** The underlying error, for the operator: never sent to a caller. */
   readonly cause?: unknown
   readonly violations?: readonly FieldViolation[]
-  /** Facts a program can use, such as the versions that are supported. */
+  /** Machine-readable facts, such as the supported versions. */
   readonly metadata?: Readonly<Record<string, string>>
-  /** Seconds after which a new try makes sense. */
+  /** Seconds after which a retry may succeed. */
   readonly retryAfter?: number
-  /** How to prove who one is, as `WWW-Authenticate` says it (RFC 9110 §11.6.1). */
+  /** The value of the `WWW-Authenticate` header (RFC 9110 §11.6.1). */
   readonly challenge?: string
 }
 
-/** The only error that a caller sees. Its message is written for the caller. */
+/**
+ * An error of the protocol: the only kind of error that is sent to a caller. Its message is written for the caller.
+ *
+ * @example
+ * throw new A2AError('invalid-params', 'amount: expected a positive number')
+ */
 export class A2AError extends Error implements ErrorContext {
   override readonly name = 'A2AError'
   readonly code: ErrorCode
@@ -109,7 +118,7 @@ export class A2AError extends Error implements ErrorContext {
     this.metadata = options.metadata ?? {}
     this.retryAfter = options.retryAfter
     this.challenge = options.challenge
-    // Only what is given, so that an error without a client behind it looks like one.
+    // Sets only the members that have a value, so that a server-side error has no client members.
     for (const name of contextNames) if (options[name] !== undefined) Object.assign(this, { [name]: options[name] })
   }
 }

@@ -3,130 +3,136 @@ import type { Trace } from '../base/trace-context.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Artifact, Message, Principal, Task, TaskStatus } from './model.ts'
 
-/** A caller's message was accepted. Everything that a turn needs to answer it is in here, on any replica. */
+/** The event of an accepted message. It holds everything that a turn needs to answer it, on any replica. */
 export interface MessageEvent {
   readonly type: 'message'
   readonly message: Message
   readonly principal: Principal
   readonly metadata?: JsonObject
   readonly acceptedOutputModes?: readonly string[]
-  /** In which dialect it came. */
+  /** The dialect of the request. */
   readonly dialect?: string
-  /** The extensions at work, by their URIs. */
+  /** The URIs of the active extensions. */
   readonly extensions?: readonly string[]
-  /** The trace that it is in: whoever goes on with it, wherever, does so in the same. */
+  /** The trace of the request. Every process that works on the message continues it. */
   readonly trace?: Trace
-  /** Events that answer it say where they are in the trace. */
+  /** Whether the events that answer the message include their position in the trace. */
   readonly tellsTrace?: true
-  /** By which the process that took the message finds what of it must not be stored. */
+  /** The key under which the receiving process keeps the content of the message that must not be stored. */
   readonly ticket?: string
-  /** What it says was taken out of it, and is with the process that took the message, under the ticket. */
+  /** Whether the content was removed before storing. The receiving process keeps it under `ticket`. */
   readonly sensitive?: true
 }
 
+/** The event of a changed task status. */
 export interface StatusEvent {
   readonly type: 'status'
   readonly status: TaskStatus
   readonly metadata?: JsonObject
-  /** The runtime told it, and not the agent: a turn that is replayed does not say it again. */
+  /** Set if the runtime emitted the event, not the agent: a replayed turn does not emit it again. */
   readonly implied?: true
-  /** Within which step of a durable turn it was told. */
+  /** The step of a durable turn that emitted the event. */
   readonly step?: string
 }
 
+/** The event of a new, replaced or extended artifact. */
 export interface ArtifactEvent {
   readonly type: 'artifact'
   readonly artifact: Artifact
-  /** Adds the parts to the artifact of that id; otherwise the artifact is replaced. */
+  /** Whether the parts are appended to the artifact with the same id. Otherwise, they replace it. */
   readonly append?: boolean
   readonly lastChunk?: boolean
   readonly metadata?: JsonObject
-  /** Within which step of a durable turn it was told. */
+  /** The step of a durable turn that emitted the event. */
   readonly step?: string
 }
 
+/** The journal entry of a turn that waits for a message without occupying a process. */
 export interface PausedEntry {
   readonly type: 'paused'
+  /** The generation of the last answered message: the turn waits for a later one. */
   readonly answered: number
+  /** When the turn stops waiting, in milliseconds since 1970. */
   readonly expiresAt?: number
-  /** When the question was asked: milliseconds since 1970. */
+  /** When the question was sent, in milliseconds since 1970. */
   readonly since?: number
-  /** What becomes of the turn at `expiresAt`; it fails unless said. */
+  /** What the turn does at `expiresAt`. Defaults to failing. */
   readonly onTimeout?: 'continue'
 }
 
+/** The stored error of a failed step. */
 export interface StepFailure {
   readonly message: string
-  /** Of an error that was written for callers. */
+  /** The code, if the error was an `A2AError`. */
   readonly code?: ErrorCode
 }
 
+/** The journal entry of a finished step. */
 export interface StepEntry {
   readonly type: 'step'
   readonly step: string
+  /** How many times the turn had called a step of this name. */
   readonly call: number
   readonly result?: Json
   readonly failure?: StepFailure
 }
 
+/** An entry of the journal of a durable turn. */
 export type JournalEntry =
-  /** An attempt begins to answer the message of that generation. */
+  /** An attempt to answer the message of that generation started. */
   | { readonly type: 'attempt'; readonly message: number; readonly attempt: number }
-  /** The attempt was given up in good order, so that another process goes on at once. */
+  /** The attempt stopped in an orderly way, so that another process can continue at once. */
   | { readonly type: 'handed-over' }
-  /** The turn is over, and the task rests: messages up to that generation are answered. */
+  /** The turn ended and the task is idle: messages up to that generation are answered. */
   | { readonly type: 'rested'; readonly answered: number }
-  /**
-   * The turn waits for a message beyond that generation, and no process for it; at `expiresAt` (milliseconds since
-   * 1970) it waits no longer.
-   */
   | PausedEntry
-  /** The question of that place in the turn was not answered in time, and the turn goes on without an answer. */
+  /** The question with that number was not answered in time, and the turn continues without an answer. */
   | { readonly type: 'unanswered'; readonly question: number }
-  /** The step of that name, called for so many times, is done. */
   | StepEntry
 
-/** What must be remembered to go on with a task in another process. It is in the log only: no reader is told it. */
+/** An event of the journal: what another process needs to continue the task. It is stored, but never sent to readers. */
 export interface JournalEvent {
   readonly type: 'journal'
   readonly entry: JournalEntry
 }
 
-/** One change of a task, as it is stored. The task is the fold of its events. */
+/** One change of a task, as stored. The task is the fold of its events. */
 export type TaskEvent =
   | MessageEvent
-  /** Somebody asked for this task to be canceled. */
+  /** A caller requested to cancel the task. */
   | { readonly type: 'cancel' }
-  /** The agent answered with a message and made no task of it: the exchange ends here. */
+  /** The agent answered with a message instead of a task: the exchange ends here. */
   | { readonly type: 'reply'; readonly message: Message }
   | StatusEvent
   | ArtifactEvent
   | JournalEvent
 
+/** An event in the log of a task. */
 export interface StoredEvent {
-  /** 1, 2, 3… within its task, without a hole. */
+  /** The number of the event within its task: 1, 2, 3…, without gaps. */
   readonly generation: number
   readonly event: TaskEvent
 }
 
+/** The task that a stream event belongs to, and the event's number in it. */
 export interface TaskRef {
   readonly taskId: string
   readonly contextId: string
   readonly generation: number
 }
 
-/** What a reader of a task's stream gets. */
+/** An event of a task's stream, as its reader receives it. */
 export type StreamEvent = (
   | { readonly type: 'task'; readonly task: Task }
   | { readonly type: 'message'; readonly message: Message }
   | (StatusEvent & TaskRef)
   | (ArtifactEvent & TaskRef)
 ) & {
-  /** Nothing follows it in this stream. */
+  /** Whether the stream ends after this event. */
   readonly isLast?: boolean
   /**
-   * The generation before it that is told in a stream: of the first event, and where others lie between that are not to
-   * be told. So a reader knows whether something is missing.
+   * The generation of the preceding event of the stream. Set on the first event, and where events that are not streamed
+   * lie between the two. So a reader can detect missing events.
    */
   readonly follows?: number | undefined
 }

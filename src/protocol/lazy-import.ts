@@ -1,6 +1,6 @@
 import { A2AError } from './errors.ts'
 
-/** What is loaded when it is needed, or an error that says what could not be done without it. */
+/** Awaits a lazy import. If it fails, throws an error that says what cannot be done without the module. */
 export async function loaded<T>(purpose: string, loading: Promise<T>, reason = 'not-loaded'): Promise<T> {
   try {
     return await loading
@@ -9,7 +9,7 @@ export async function loaded<T>(purpose: string, loading: Promise<T>, reason = '
   }
 }
 
-/** Loads a package that only some users have, or says which one is missing, and for what. */
+/** Imports an optional package. If it is not installed, throws an error that names the package and `user`, which needs it. */
 export async function importOptional<T>(load: () => Promise<T>, user: string, name: string): Promise<T> {
   try {
     return await load()

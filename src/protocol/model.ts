@@ -1,98 +1,109 @@
 import type { Json, JsonObject } from '../base/json.ts'
 
-/** Times as A2A writes them. Many events are of one millisecond, and writing or reading a time costs as much as an event. */
+// The last formatted and the last parsed timestamp: many events share a millisecond, and converting a timestamp costs as
+// much as handling an event.
+let formatted = { milliseconds: 0, text: '' }
+let parsed = { milliseconds: 0, text: '' }
 
-let written = { milliseconds: 0, text: '' }
-
-let read = { milliseconds: 0, text: '' }
-
-/** Who is calling. */
+/** The authenticated caller of an operation. */
 export interface Principal {
   readonly id: string
-  /** The organisation within which the id is unique. */
+  /** The organization within which the id is unique. */
   readonly tenant?: string
-  /** What its credentials allow. */
+  /** The scopes that the credentials grant. */
   readonly scopes?: readonly string[]
-  /** What else its credentials say. */
+  /** Further claims of the credentials. */
   readonly claims?: JsonObject
-  /** When its credentials expire, in milliseconds since 1970. What it reads then ends. */
+  /** When the credentials expire, in milliseconds since 1970. Streams of this caller end then. */
   readonly expires?: number
-  /** The schemes by which it proved who it is, and the scopes that each of them granted. */
+  /** The security schemes by which the caller authenticated, each with the scopes that it granted. */
   readonly grants?: Readonly<Record<string, readonly string[]>>
 }
 
-/** Nobody in particular: the caller of an agent that asks for no credentials. */
+/** The principal of every caller of an agent that requires no credentials. */
 export const anonymous: Principal = { id: 'anonymous' }
 
+/** The sender of a message. */
 export type Role = 'user' | 'agent'
 
+/** A part with text. */
 export interface TextPart extends PartBase {
   readonly text: string
 }
 
+/** A part that refers to a file by URL. */
 export interface UrlPart extends PartBase {
   readonly url: string
 }
 
+/** A part with the content of a file. */
 export interface RawPart extends PartBase {
-  /** Bytes as standard base64 with padding. */
+  /** The bytes as standard base64 with padding. */
   readonly raw: string
 }
 
+/** A part with structured data. */
 export interface DataPart extends PartBase {
   readonly data: Json
 }
 
+/** A piece of a message or an artifact. */
 export type Part = TextPart | UrlPart | RawPart | DataPart
 
-/** What a dialect has and the model has not. Stored and handed back, read only by the dialect that wrote it. */
+/** What a dialect has and the model does not. It is stored and returned, and only its own dialect reads it. */
 export type Carry = JsonObject
 
+/** A message between a caller and an agent. */
 export interface Message {
   readonly messageId: string
   readonly role: Role
   readonly parts: readonly Part[]
   readonly contextId?: string
   readonly taskId?: string
+  /** Other tasks that the message refers to. */
   readonly referenceTaskIds?: readonly string[]
+  /** The URIs of the extensions that the message uses. */
   readonly extensions?: readonly string[]
   readonly metadata?: JsonObject
   readonly carry?: Carry
 }
 
-/** The text of a message: its text parts, one below the other. */
+/** Returns the text of a message: its text parts, joined by line breaks. */
 export function textOf({ parts }: Pick<Message, 'parts'>): string {
   const [only] = parts
   if (only && parts.length === 1) return 'text' in only ? only.text : ''
   return parts.flatMap((part) => ('text' in part ? [part.text] : [])).join('\n')
 }
 
-/** Of now, or of the moment that a clock of another kind calls so. */
+/** Formats a time, in milliseconds since 1970, as A2A timestamps are. Defaults to the current time. */
 export function toTimestamp(milliseconds: number = Date.now()): string {
-  if (milliseconds !== written.milliseconds) written = { milliseconds, text: new Date(milliseconds).toISOString() }
-  return written.text
+  if (milliseconds !== formatted.milliseconds) formatted = { milliseconds, text: new Date(milliseconds).toISOString() }
+  return formatted.text
 }
 
-/** Milliseconds since 1970. */
+/** Parses a timestamp into milliseconds since 1970. */
 export function parseTimestamp(text: string): number {
-  if (text === written.text) return written.milliseconds
-  if (text !== read.text) read = { milliseconds: Date.parse(text), text }
-  return read.milliseconds
+  if (text === formatted.text) return formatted.milliseconds
+  if (text !== parsed.text) parsed = { milliseconds: Date.parse(text), text }
+  return parsed.milliseconds
 }
 
-/** Stands where a secret was. */
+/** The text that replaces a secret. */
 export const redactionMark = '[redacted]'
 
+/** A result of a task. */
 export interface Artifact {
   readonly artifactId: string
   readonly parts: readonly Part[]
   readonly name?: string
   readonly description?: string
+  /** The URIs of the extensions that the artifact uses. */
   readonly extensions?: readonly string[]
   readonly metadata?: JsonObject
   readonly carry?: Carry
 }
 
+/** The state of a task. */
 export type TaskState =
   | 'submitted'
   | 'working'
@@ -103,24 +114,26 @@ export type TaskState =
   | 'canceled'
   | 'rejected'
 
+/** The status of a task. */
 export interface TaskStatus {
   readonly state: TaskState
   readonly message?: Message
-  /** ISO 8601, UTC, milliseconds. */
+  /** The time of the status: ISO 8601, UTC, with milliseconds. */
   readonly timestamp: string
   readonly carry?: Carry
 }
 
+/** A task: the stateful work of an agent on one or more messages. */
 export interface Task {
   readonly id: string
   readonly contextId: string
   readonly status: TaskStatus
   readonly artifacts: readonly Artifact[]
-  /** Oldest first. The message of the current status is not in it. */
+  /** The messages of the task, oldest first, without the message of the current status. */
   readonly history: readonly Message[]
   readonly metadata?: JsonObject
   readonly carry?: Carry
-  /** The number of the last event that is in this task. */
+  /** The number of the last event that this task includes. */
   readonly generation: number
 }
 

@@ -1,10 +1,10 @@
 import type { SecurityScheme } from './card.ts'
 import { anonymous, type Principal } from './model.ts'
 
-/** Between tenant and id. No id has it: control characters are refused. */
+/** Separates tenant and id. Ids cannot contain it: control characters are rejected. */
 const separator = '\u001f'
 
-/** By whom tasks and keys are owned: one name for one principal of one tenant. */
+/** Returns the owner name of a principal: one string for one principal of one tenant, under which tasks are stored. */
 export function ownerOf({ id, tenant }: Principal): string {
   return tenant === undefined ? id : `${tenantPrefix(tenant)}${id}`
 }
@@ -13,44 +13,45 @@ export function isAnonymous({ id, tenant }: Principal): boolean {
   return id === anonymous.id && tenant === undefined
 }
 
-/** With which the owners of a tenant begin. */
+/** The prefix of the owner names of a tenant. */
 export function tenantPrefix(tenant: string): string {
   return `${tenant}${separator}`
 }
 
-/** What proves to others who asks, as a request carries it. */
+/** Credentials as a request carries them. */
 export interface Credentials {
-  /** A cookie is one, too. */
+  /** Headers, including `cookie`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
 }
 
-/** What is needed for a request. */
+/** A request for credentials, as a `CredentialProvider` receives it. */
 export interface Need {
   readonly scheme: SecurityScheme
   readonly scopes: readonly string[]
-  /** Without credentials: to ask those who give them out. */
+  /** A fetch without credentials, for requests to an authorization server. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
-  /** What was sent before, and did not do. */
+  /** The credentials of the previous attempt, which the agent rejected. */
   readonly refused?: Credentials
 }
 
-/** Where somebody has credentials for. One is a value, so that who does not use it does not load it. */
+/** A source of credentials for one kind of security scheme. */
 export interface CredentialProvider {
-  /** Whether it has what a scheme of the card asks for. */
+  /** Whether the provider has credentials for this scheme of the card. */
   fits(scheme: SecurityScheme): boolean
   credentialsFor(need: Need): Credentials | Promise<Credentials>
-  /** The scheme that it fits where none is known, because the card itself is protected. */
+  /** The scheme to assume if the card itself is protected, so that its schemes are unknown. */
   readonly assumed?: SecurityScheme
 }
 
+/** A request to exchange a caller's token for a token of another audience. */
 export interface ExchangeRequest {
   readonly subjectToken: string
-  /** For whom the token is. */
+  /** The audience of the new token. */
   readonly audience: string
   readonly scopes: readonly string[]
   readonly signal: AbortSignal
 }
 
-/** Gives a token for somebody else in exchange for the one with which a caller came (RFC 8693). */
-export type TokenExchange = (asked: ExchangeRequest) => Promise<string>
+/** Exchanges the token of a caller for a token of another audience (RFC 8693). */
+export type TokenExchange = (request: ExchangeRequest) => Promise<string>

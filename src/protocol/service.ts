@@ -4,152 +4,170 @@ import type { AgentCard } from './card.ts'
 import type { StreamEvent } from './events.ts'
 import type { Carry, Message, Principal, Task, TaskState } from './model.ts'
 
-/** What comes with every call, whatever the operation. */
+/** The context of a call, whatever the operation. */
 export interface Call {
   readonly principal: Principal
-  /** Aborts when the caller has gone. Reading stops then; the task goes on. */
+  /** Aborts when the caller disconnects. Reading stops then; the task continues. */
   readonly signal: AbortSignal
-  /** Two sends of one caller with the same key are one send. */
+  /** Two sends of one caller with the same key count as one. */
   readonly idempotencyKey?: string
-  /** The address by which the caller came, for a card that must name it. */
+  /** The origin that the caller used, for cards, which contain it. */
   readonly origin?: string
-  /** The extensions that the caller knows and asks for, by their URIs. */
+  /** The URIs of the extensions that the caller requests. */
   readonly extensions?: readonly string[]
-  /** Gets those of them that are at work in this call, for the answer to name. */
+  /** Collects the URIs of the extensions that are active in this call, for the response. */
   readonly activated?: Set<string>
-  /** When the caller stops waiting, in milliseconds since 1970, for wires that tell it to the other side. */
+  /** When the caller stops waiting, in milliseconds since 1970, for transports that send a deadline. */
   readonly deadline?: number
-  /** The trace that the caller is in. */
+  /** The trace of the caller. */
   readonly trace?: Trace | undefined
-  /** Said beside the request on wires that have headers, such as `traceparent`. */
+  /** Further headers of the request, such as `traceparent`, for transports that have headers. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Which task a call is about. */
+/** The task that a call addresses. */
 export interface TaskAddress {
   readonly taskId: string
-  /** The id is the caller's own, as given in `SendRequest.alias`; if it is not, it is taken for the task's. */
+  /** Whether `taskId` is the caller's own id, as in `SendRequest.alias`. If no such alias exists, it is the task's id. */
   readonly isAlias?: boolean
   readonly tenant?: string
-  /** What the caller said beside it. */
   readonly metadata?: JsonObject
   readonly carry?: Carry
 }
 
+/** A webhook of a task. */
 export interface PushConfig extends Partial<Omit<TaskAddress, 'metadata'>> {
   readonly id?: string
   readonly url: string
+  /** A token that the server sends with every notification, for the receiver to check. */
   readonly token?: string
+  /** How the server authenticates to the webhook. */
   readonly authentication?: { readonly scheme: string; readonly credentials?: string }
-  /** In which dialect it came, and so is told. */
+  /** The dialect of the registration, in which notifications are sent. */
   readonly dialect?: string
 }
 
+/** How a message is processed and answered. */
 export interface SendConfiguration {
+  /** Media types that the caller accepts. */
   readonly acceptedOutputModes?: readonly string[]
+  /** How many messages of the history the response includes at most. */
   readonly historyLength?: number
-  /** Answer as soon as the task exists instead of when it rests. */
+  /** Respond as soon as the task exists, instead of when it ends or waits for the caller. */
   readonly returnImmediately?: boolean
+  /** A webhook to register for the task. */
   readonly push?: PushConfig
-  /** Answer after so many milliseconds with the task as it is, if it has not come to rest. */
+  /** Respond after this many milliseconds with the task in its current state. */
   readonly blockFor?: number
 }
 
+/** A request to send a message. */
 export interface SendRequest {
   readonly message: Message
   readonly configuration?: SendConfiguration
   readonly metadata?: JsonObject
   readonly tenant?: string
   /**
-   * The id by which this caller knows the task, chosen by the caller. If there is no task of it yet, one begins;
+   * The caller's own id for the task. If the caller has no task with this id yet, the message creates one.
    * `message.taskId` is not set then.
    */
   readonly alias?: string
-  /** In which dialect it came: the next call about the task, if it does not tell, is taken for the same. */
+  /** The dialect of the request. A later call about the task whose dialect is ambiguous is read in the same one. */
   readonly dialect?: string
   readonly carry?: Carry
-  /** For streams: end also when the task waits for credentials. */
+  /** For streams: also end when the task waits for credentials. */
   readonly endOnAuth?: boolean
-  /** For streams: go on when the task waits for input, until it ends. */
+  /** For streams: stay open while the task waits for input. */
   readonly holdOnInput?: boolean
-  /** For streams: continue after this generation instead of telling all from the start. */
+  /** For streams: continue after this generation instead of starting with the first event. */
   readonly after?: number
-  /** What is told of the task also tells where it is in its trace, if it is in one. */
+  /** Include the position in the trace in the events of the task. */
   readonly tellsTrace?: boolean
-  /** For streams: cancel the task if its reader leaves before the stream has come to its end. */
+  /** For streams: cancel the task if the caller disconnects before the stream ends. */
   readonly cancelOnDisconnect?: boolean
   /**
-   * If the message brings results of tools: the tasks of which one waits for them. `message.taskId` is the first of
-   * them.
+   * For tool results: the tasks one of which waits for them. `message.taskId` is the first one.
    */
   readonly mayAnswer?: readonly string[]
 }
 
+/** The result of sending a message: a task, or a message without a task. */
 export type Outcome =
   | { readonly type: 'task'; readonly task: Task }
   | { readonly type: 'message'; readonly message: Message }
 
+/** A request for a task. */
 export interface GetTaskRequest extends TaskAddress {
+  /** How many messages of the history to include at most. */
   readonly historyLength?: number
 }
 
+/** A request for a page of the caller's tasks. */
 export interface ListTasksRequest {
   readonly contextId?: string
   readonly state?: TaskState
-  /** Tasks whose status is of this moment (ISO 8601) or later. */
+  /** Only tasks whose status has this time (ISO 8601) or a later one. */
   readonly statusSince?: string
   readonly pageSize?: number
   readonly pageToken?: string
   readonly historyLength?: number
   readonly includeArtifacts?: boolean
   readonly tenant?: string
-  /** What the caller said beside it. */
   readonly metadata?: JsonObject
 }
 
+/** A page of tasks. */
 export interface TaskPage {
   readonly tasks: readonly Task[]
-  /** Empty on the last page. */
+  /** The token of the next page; empty on the last page. */
   readonly nextPageToken: string
   readonly pageSize: number
+  /** The number of matching tasks on all pages. */
   readonly totalSize: number
-  /** Whether the tasks were asked for with their artifacts. */
+  /** Whether the request asked for artifacts. */
   readonly withArtifacts: boolean
 }
 
+/** A request to cancel a task. */
 export type CancelTaskRequest = TaskAddress
 
+/** A request to stream the events of a task. */
 export interface SubscribeRequest extends TaskAddress {
-  /** Continue after this generation; otherwise the task as of now comes first. */
+  /** Continue after this generation. Otherwise, the stream starts with the current task. */
   readonly after?: number
-  /** A task that has ended is told once more, instead of refused. */
+  /** Send an ended task once, instead of rejecting the request. */
   readonly tellEnded?: boolean
-  /** End also when the task waits for credentials. */
+  /** Also end when the task waits for credentials. */
   readonly endOnAuth?: boolean
-  /** Go on when the task waits for input, until it ends. */
+  /** Stay open while the task waits for input. */
   readonly holdOnInput?: boolean
 }
 
+/** A request about one webhook of a task. */
 export interface PushConfigRef extends TaskAddress {
-  /** Without one, older dialects mean whichever there is. */
+  /** The id of the webhook. Requests of older dialects may lack it, and mean any one. */
   readonly id?: string
 }
 
+/** A request for a page of the webhooks of a task. */
 export interface ListPushConfigsRequest extends TaskAddress {
   readonly pageSize?: number
   readonly pageToken?: string
 }
 
+/** A page of webhooks. */
 export interface PushConfigPage {
   readonly configs: readonly PushConfig[]
+  /** The token of the next page; empty on the last page. */
   readonly nextPageToken: string
 }
 
+/** A request for the extended card. */
 export interface ExtendedCardRequest {
   readonly tenant?: string
 }
 
-/** The operations of A2A. The runtime makes them from a task log; clients and gateways make them from a wire. */
+/** The operations of A2A. The runtime implements them on a task log, clients on a transport. */
 export interface Service {
   sendMessage(request: SendRequest, call: Call): Promise<Outcome>
   streamMessage(request: SendRequest, call: Call): AsyncGenerator<StreamEvent>
@@ -164,4 +182,5 @@ export interface Service {
   getExtendedCard(request: ExtendedCardRequest, call: Call): Promise<AgentCard>
 }
 
+/** The name of an operation. */
 export type Operation = keyof Service

@@ -1,37 +1,18 @@
 import type { TaskState } from './model.ts'
 
-const ended: ReadonlySet<Phase> = new Set<EndedPhase>(['answered', 'completed', 'failed', 'canceled', 'rejected'])
-
 /**
- * The state of an exchange. A message is first `received`; then the agent either answers it with a message
- * (`answered`, no task ever existed for the caller) or makes it a task, whose states follow.
+ * The state of an exchange. A message is `received` first. Then the agent either answers with a message (`answered`: the
+ * caller never sees a task), or turns it into a task, whose states follow.
  */
 export type Phase = 'received' | 'answered' | TaskState
 
-/** Nothing follows an ended exchange. */
-export function isEnded(phase: Phase): boolean {
-  return ended.has(phase)
-}
-
-/** The task waits for its caller: a blocking call returns here. */
-export function isInterrupted(phase: Phase): boolean {
-  return phase === 'input-required' || phase === 'auth-required'
-}
-
-/** The agent has made it a task, so that callers may know of it. */
-export function isTask(phase: Phase): phase is TaskState {
-  return phase !== 'received' && phase !== 'answered'
-}
-
-export function canTransition(from: Phase, to: Phase): boolean {
-  return next[from].includes(to)
-}
-
-/** Those after which nothing follows. */
+/** The phases without a successor. */
 export type EndedPhase = 'answered' | 'completed' | 'failed' | 'canceled' | 'rejected'
 
-/** Those that a task may be in once it is no longer only submitted. */
-const begun: readonly Phase[] = [
+const endedPhases: ReadonlySet<Phase> = new Set<EndedPhase>(['answered', 'completed', 'failed', 'canceled', 'rejected'])
+
+/** The phases of a task after `submitted`. */
+const startedPhases: readonly Phase[] = [
   'working',
   'input-required',
   'auth-required',
@@ -41,18 +22,37 @@ const begun: readonly Phase[] = [
   'rejected',
 ]
 
-const open: readonly Phase[] = ['submitted', ...begun]
+const taskPhases: readonly Phase[] = ['submitted', ...startedPhases]
 
-/** Which state may follow which. This table is the only place that knows. */
-const next: Record<Phase, readonly Phase[]> = {
-  received: ['answered', ...open],
-  submitted: open,
-  working: begun,
-  'input-required': begun,
-  'auth-required': begun,
+/** The state machine of an exchange: the allowed successors of each phase. */
+const successors: Record<Phase, readonly Phase[]> = {
+  received: ['answered', ...taskPhases],
+  submitted: taskPhases,
+  working: startedPhases,
+  'input-required': startedPhases,
+  'auth-required': startedPhases,
   answered: [],
   completed: [],
   failed: [],
   canceled: [],
   rejected: [],
+}
+
+/** Whether no phase can follow. */
+export function isEnded(phase: Phase): boolean {
+  return endedPhases.has(phase)
+}
+
+/** Whether the task waits for its caller: a blocking call returns then. */
+export function isInterrupted(phase: Phase): boolean {
+  return phase === 'input-required' || phase === 'auth-required'
+}
+
+/** Whether the exchange is a task that its caller can see. */
+export function isTask(phase: Phase): phase is TaskState {
+  return phase !== 'received' && phase !== 'answered'
+}
+
+export function canTransition(from: Phase, to: Phase): boolean {
+  return successors[from].includes(to)
 }

@@ -3,75 +3,78 @@ import type { TaskState } from './model.ts'
 import type { Operation } from './service.ts'
 import type { Phase } from './states.ts'
 
-/** What is done. */
+/** A piece of work that telemetry observes as a span. */
 export type Activity =
-  /** An operation of A2A, for a caller or, as a client, of another agent. */
+  /** An A2A operation: served to a caller, or called as a client of another agent. */
   | ({ readonly type: 'operation'; readonly side: 'server' | 'client'; readonly operation: Operation } & OfAgent)
-  /** An agent answers a message. */
+  /** A turn: an agent answers a message. */
   | ({ readonly type: 'turn'; readonly attempt: number } & OfAgent & OfTask)
-  /** A model is asked. */
+  /** A request to a language model. */
   | { readonly type: 'model'; readonly provider: string; readonly model: string }
+  /** A tool call of a language model. */
   | { readonly type: 'tool'; readonly tool: string; readonly callId: string; readonly description?: string }
-  /** Another agent is asked. */
+  /** A call of an agent to another agent, with all its requests. */
   | ({ readonly type: 'call' } & OfAgent & OfTask)
-  /** A webhook is told an event. */
+  /** A delivery of an event to a webhook. */
   | ({
       readonly type: 'delivery'
       readonly host: string
       readonly generation: number
       readonly attempt: number
     } & OfTask)
-  /** An event is stored. */
+  /** The storing of an event. */
   | ({ readonly type: 'event'; readonly event: 'status' | 'artifact' | 'reply'; readonly state?: TaskState } & OfTask)
-  /** A method of a mesh agent is called. */
+  /** A call of a mesh method. */
   | { readonly type: 'mesh'; readonly side: 'server' | 'client'; readonly method: string; readonly peer: string }
 
+/** Facts about an activity that are not known at its start. */
 export interface Learned {
-  /** What an agent that is asked calls itself. */
+  /** The name of a called agent, from its card. */
   readonly agent?: string
   readonly taskId?: string
   readonly contextId?: string
-  /** How a task stands. */
+  /** The state of the task. */
   readonly state?: Phase
-  /** Of HTTP. */
+  /** The HTTP status of the response. */
   readonly status?: number
   readonly inputTokens?: number
   readonly outputTokens?: number
-  /** Why a model stopped. */
+  /** Why the model stopped. */
   readonly finish?: string
-  /** It was told one more event. */
+  /** The type of an event that was sent or received. */
   readonly event?: 'task' | 'message' | 'status' | 'artifact'
 }
 
-/** Something under way. */
+/** A started activity. */
 export interface Span {
-  /** Where it is in its trace, for those who are asked for help meanwhile; undefined if it is in none. */
+  /** The position of the span in its trace, to be sent with outgoing requests. Undefined if there is no trace. */
   readonly trace: Trace | undefined
-  /** Does a part of the work, so that what watches by itself takes it for one. */
+  /** Runs a part of the activity with the span as the current one, for automatic instrumentation. */
   run<T>(work: () => T): T
-  /** What is known only now. */
+  /** Adds facts about the activity. */
   learn(more: Learned): void
-  /** It is over, and has failed if there is a failure. What comes after the first time is of no account. */
+  /** Ends the span, as failed if there is a failure. Only the first call counts. */
   end(failure?: unknown): void
 }
 
+/** An incident without a duration. */
 export type Fact =
-  /** A task was taken over whose process is gone; its lease was lost to another one; leases could not be renewed. */
+  /** A task of a dead process was recovered, a lease was lost to another process, or leases could not be renewed. */
   | { readonly type: 'lease'; readonly what: 'recovered' | 'lost' | 'renewal-failed' }
-  /** A delivery was given up; a webhook is paused, or gone. */
+  /** A delivery was given up, or a webhook was paused or removed. */
   | { readonly type: 'push'; readonly what: 'given-up' | 'paused' | 'gone' }
 
-/** Who watches what is done, such as OpenTelemetry. Handed in; where nobody watches, nothing is done for it. */
+/** An observer of activities, such as OpenTelemetry. Without one, the observed code does no extra work. */
 export interface Telemetry {
-  /** Something begins, as a part of that trace, or of whatever is at work. Never throws. */
+  /** Starts a span within the trace `under`, or else within the current span. Never throws. */
   begin(activity: Activity, under: Trace | undefined): Span
-  /** Whether it wants to know of every event of a task. */
+  /** Whether to observe every event of a task. */
   readonly watchesEvents?: boolean
-  /** Something happened that takes no time. */
+  /** Records an incident. */
   note?(fact: Fact): void
 }
 
-/** Two that watch as one. The trace is the first one's. */
+/** Combines two observers. The trace is that of the first one. */
 export function combineTelemetry(one: Telemetry | undefined, other: Telemetry | undefined): Telemetry | undefined {
   if (!one || !other) return one ?? other
   return {
@@ -99,17 +102,17 @@ export function combineTelemetry(one: Telemetry | undefined, other: Telemetry | 
   }
 }
 
-/** Does a piece of work while somebody watches. */
+/** Runs an activity within a span, or without one if there is no telemetry. */
 export function observe<T>(
   telemetry: Telemetry | undefined,
   activity: Activity,
   under: Trace | undefined,
   work: (span?: Span) => Promise<T>,
 ): Promise<T> {
-  return telemetry ? observed(telemetry, activity, under, work) : work()
+  return telemetry ? runInSpan(telemetry.begin(activity, under), work) : work()
 }
 
-/** Each step of a stream as a part of the span. The stream of one that is left has ended well. */
+/** Runs every step of a stream within a span. A stream that its reader leaves early ends without failure. */
 export async function* observeStream<T>(span: Span, open: () => AsyncGenerator<T>, onEach: (item: T) => void) {
   let events: AsyncGenerator<T> | undefined
   try {
@@ -132,6 +135,7 @@ export async function* observeStream<T>(span: Span, open: () => AsyncGenerator<T
 }
 
 interface OfAgent {
+  /** The name of the agent. */
   readonly agent: string
 }
 
@@ -140,17 +144,11 @@ interface OfTask {
   readonly contextId: string
 }
 
-async function observed<T>(
-  telemetry: Telemetry,
-  activity: Activity,
-  under: Trace | undefined,
-  work: (span: Span) => Promise<T>,
-): Promise<T> {
-  const span = telemetry.begin(activity, under)
+async function runInSpan<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
   try {
-    const given = await span.run(() => work(span))
+    const result = await span.run(() => work(span))
     span.end()
-    return given
+    return result
   } catch (error) {
     span.end(error)
     throw error

@@ -60,7 +60,7 @@ describe('who is asked', () => {
 
   it('refuses what comes too late, and stops when it is too late', async () => {
     const past = new Date(Date.now() - 1_000).toISOString()
-    await expect(answerTo(echo, { deadline: past })).rejects.toThrow('The time for this has passed')
+    await expect(answerTo(echo, { deadline: past })).rejects.toThrow('The deadline of this call has passed')
     const slow = agent({ name: 'Slow' }, async (turn) => {
       await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
     })

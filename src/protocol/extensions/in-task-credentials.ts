@@ -2,71 +2,78 @@ import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Part } from '../model.ts'
 import type { SendRequest } from '../service.ts'
 
-/** Credentials that came in a message. */
+/**
+ * The URI of the credentials extension, by which a caller sends credentials to a task that waits for them: as a data part
+ * of `credentialsType`, or under this URI in the metadata, with `scheme` and `credentials`. They are never stored.
+ */
+export const credentialsExtension = 'https://parley.dev/ext/credentials/v1'
+
+/** The media type of a data part with credentials. */
+export const credentialsType = 'application/vnd.a2a.credentials+json'
+
+/** Credentials in a message. */
 export interface InBand {
   readonly scheme?: string
   readonly credentials: string
 }
 
 export interface ExtractedCredentials {
-  /** With a mark in the place of every secret. */
+  /** The request, with `redacted: true` in place of every secret. */
   readonly request: SendRequest
-  /** What was there, the first one first. */
+  /** The removed credentials, in the order of the message. */
   readonly credentials: readonly InBand[]
 }
 
 /**
- * Takes credentials out of a request. While a task waits for them, also out of data that has the form of
- * `AuthenticationInfo`, as callers of every version send them.
+ * Removes credentials from a request; returns undefined if there are none. While a task waits for credentials
+ * (`isAwaited`), data parts in the form of `AuthenticationInfo` count as well: callers of every version send them.
  */
 export function extractCredentials(request: SendRequest, isAwaited = false): ExtractedCredentials | undefined {
   const { message, metadata } = request
-  // Most messages are text, and cost no more than this look.
+  // Fast path: most messages are text.
   if (!metadata && !message.metadata && message.parts.every((part) => !('data' in part))) return undefined
-  const found: InBand[] = []
+  const extracted: InBand[] = []
   const parts = message.parts.map((part) => {
-    const given = 'data' in part && (isAwaited || part.mediaType === credentialsType) ? read(part.data) : undefined
-    if (given) found.push(given)
-    return given ? { ...part, data: mark(given) } : part
+    const isCandidate = 'data' in part && (isAwaited || part.mediaType === credentialsType)
+    const credentials = isCandidate ? readCredentials(part.data) : undefined
+    if (!credentials) return part
+    extracted.push(credentials)
+    return { ...part, data: redact(credentials) }
   })
-  const cleaned = (told: JsonObject | undefined) => {
-    const given = told && read(told[credentialsExtension])
-    if (given) found.push(given)
-    return given ? { ...told, [credentialsExtension]: mark(given) } : told
+  const redactMetadata = (members: JsonObject | undefined) => {
+    const credentials = members && readCredentials(members[credentialsExtension])
+    if (!credentials) return members
+    extracted.push(credentials)
+    return { ...members, [credentialsExtension]: redact(credentials) }
   }
-  const told = cleaned(message.metadata)
-  const beside = cleaned(metadata)
-  if (found.length === 0) return undefined
-  const clean = { ...message, parts, ...(told && { metadata: told }) }
-  return { request: { ...request, message: clean, ...(beside && { metadata: beside }) }, credentials: found }
+  const messageMetadata = redactMetadata(message.metadata)
+  const requestMetadata = redactMetadata(metadata)
+  if (extracted.length === 0) return undefined
+  const redacted = { ...message, parts, ...(messageMetadata && { metadata: messageMetadata }) }
+  return {
+    request: { ...request, message: redacted, ...(requestMetadata && { metadata: requestMetadata }) },
+    credentials: extracted,
+  }
 }
 
-/** As a part of a message. */
+/** Returns a message part with credentials. */
 export function credentialsPart({ scheme, credentials }: InBand): Part {
   return { data: { ...(scheme !== undefined && { scheme }), credentials }, mediaType: credentialsType }
 }
 
-/** Whether a part stands for credentials that were taken out. */
+/** Whether a part stands for credentials that were removed. */
 export function isRedactedCredentials(part: Part): boolean {
   return 'data' in part && isObject(part.data) && part.data.redacted === true
 }
 
-export const credentialsType = 'application/vnd.a2a.credentials+json'
-
-/**
- * The extension by which a caller hands credentials to a task that waits for them: a data part of this media type, or
- * this member of the metadata, with `scheme` and `credentials`. What comes so is never stored.
- */
-export const credentialsExtension = 'https://parley.dev/ext/credentials/v1'
-
-function read(value: Json | undefined): InBand | undefined {
+function readCredentials(value: Json | undefined): InBand | undefined {
   if (!isObject(value)) return undefined
   const { credentials, scheme, schemes } = value
   if (typeof credentials !== 'string' || credentials === '') return undefined
-  const named = scheme ?? (Array.isArray(schemes) ? (schemes[0] as Json | undefined) : undefined)
-  return typeof named === 'string' ? { scheme: named, credentials } : { credentials }
+  const name = scheme ?? (Array.isArray(schemes) ? (schemes[0] as Json | undefined) : undefined)
+  return typeof name === 'string' ? { scheme: name, credentials } : { credentials }
 }
 
-function mark({ scheme }: InBand): JsonObject {
+function redact({ scheme }: InBand): JsonObject {
   return { ...(scheme !== undefined && { scheme }), redacted: true }
 }

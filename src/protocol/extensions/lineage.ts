@@ -1,77 +1,85 @@
 import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
 import { A2AError, invalidParams } from '../errors.ts'
 
-/** So long no chain of agents is that does anything of use. */
-const longestChain = 64
+/** The URI of the lineage extension: the member of a message's metadata with the chain of agents behind a call. */
+export const lineageExtension = 'https://parley.dev/ext/lineage/v1'
 
-const longestName = 256
+/** No useful chain of agents is longer. */
+const maxChainLength = 64
 
+const maxNameLength = 256
+
+/** An agent in a chain of calls. */
 export interface Ancestor {
-  /** Its name. */
+  /** The name of the agent. */
   readonly agent: string
-  /** By which an agent finds itself in a chain. */
+  /** The identity by which an agent recognises itself in a chain. */
   readonly id: string
-  /** The task in which it asks. */
+  /** The task in which the agent makes the call. */
   readonly taskId?: string
 }
 
-/** On whose behalf an agent is asked, and within what limits. */
+/** The chain of agents behind a call, and its limits. */
 export interface Lineage {
-  /** Who asked whom, the first one first; the last one asks now. Empty if nobody but the caller is behind it. */
+  /** The agents in the order of their calls; the last one makes this call. Empty if no agent is behind the caller. */
   readonly chain: readonly Ancestor[]
-  /** Until when an answer is of use, in milliseconds since 1970. */
+  /** When an answer is no longer useful, in milliseconds since 1970. */
   readonly deadline?: number
-  /** How many more calls may be made for it, by this agent and those that it asks. */
+  /** How many more calls may be made, by this agent and the agents that it calls. */
   readonly budget?: number
 }
 
-/**
- * What a message says of it. It names for whom it was written: whoever else gets it stands behind an agent that passes
- * metadata on and knows nothing of chains, and so counts that one in.
- */
-export function readLineage(metadata: JsonObject | undefined, ids: readonly string[]): Lineage {
-  const told = metadata?.[lineageExtension]
-  if (told === undefined) return noLineage
-  if (!isObject(told)) throw malformed('', 'an object')
-  const { chain = [], to, deadline, budget } = told
-  if (!isList(chain) || chain.length > longestChain) throw malformed('.chain', `a list of at most ${longestChain}`)
-  const ancestors = chain.map((each, at) => readAncestor(each, `.chain[${at}]`))
-  const addressee = to === undefined ? undefined : readAncestor(to, '.to')
-  const moment = deadline === undefined ? undefined : readMoment(deadline)
-  if (budget !== undefined && !(typeof budget === 'number' && Number.isInteger(budget) && budget >= 0)) {
-    throw malformed('.budget', 'a whole number from 0 on')
-  }
-  return {
-    chain: addressee && !ids.includes(addressee.id) ? [...ancestors, addressee] : ancestors,
-    ...(moment !== undefined && { deadline: moment }),
-    ...(typeof budget === 'number' && { budget }),
-  }
-}
+export const noLineage: Lineage = { chain: [] }
 
-export function writeLineage({ chain, deadline, budget }: Lineage, to: Ancestor): JsonObject {
-  return {
-    chain: chain.map(writeAncestor),
-    to: writeAncestor(to),
-    ...(deadline !== undefined && { deadline: new Date(deadline).toISOString() }),
-    ...(budget !== undefined && { budget }),
-  }
-}
-
-/** As far as it can be known by an agent's card. Not a secret, and no proof: whoever is asked trusts its caller in this. */
-export function identityOf({ name, description, provider }: Identity): string {
-  return fingerprint(JSON.stringify([name, description ?? name, provider?.organization ?? '']))
-}
-
-export interface CalledAgent {
+/** An agent that receives a call, as `checkLineage` needs it. */
+export interface ReceivingAgent {
   readonly agent: string
   readonly ids: readonly string[]
   readonly maxDepth: number
 }
 
-/** Throws, in words that also a model understands, unless the agent may work on this. */
-export function checkLineage({ chain, deadline }: Lineage, self: CalledAgent, now: number): void {
-  const { ids, agent, maxDepth } = self
-  const path = [...chain.map((each) => each.agent), agent].join(' → ')
+/**
+ * Reads the lineage in a message's metadata. It names its addressee: if that is not this agent (`ids`), an agent that
+ * does not support lineage has passed the metadata on, and is added to the chain.
+ */
+export function readLineage(metadata: JsonObject | undefined, ids: readonly string[]): Lineage {
+  const value = metadata?.[lineageExtension]
+  if (value === undefined) return noLineage
+  if (!isObject(value)) throw malformed('', 'an object')
+  const { chain = [], to, deadline, budget } = value
+  if (!isList(chain) || chain.length > maxChainLength) throw malformed('.chain', `a list of at most ${maxChainLength}`)
+  const ancestors = chain.map((item, index) => readAncestor(item, `.chain[${index}]`))
+  const addressee = to === undefined ? undefined : readAncestor(to, '.to')
+  const milliseconds = deadline === undefined ? undefined : readTime(deadline)
+  if (budget !== undefined && !(typeof budget === 'number' && Number.isInteger(budget) && budget >= 0)) {
+    throw malformed('.budget', 'a whole number from 0 on')
+  }
+  return {
+    chain: addressee && !ids.includes(addressee.id) ? [...ancestors, addressee] : ancestors,
+    ...(milliseconds !== undefined && { deadline: milliseconds }),
+    ...(typeof budget === 'number' && { budget }),
+  }
+}
+
+/** Encodes a lineage for the metadata of a message to the agent `to`. */
+export function writeLineage({ chain, deadline, budget }: Lineage, to: Ancestor): JsonObject {
+  return {
+    chain: chain.map(encodeAncestor),
+    to: encodeAncestor(to),
+    ...(deadline !== undefined && { deadline: new Date(deadline).toISOString() }),
+    ...(budget !== undefined && { budget }),
+  }
+}
+
+/** Derives an agent's identity from its card. It is neither secret nor proof: an agent trusts its caller in this. */
+export function identityOf({ name, description, provider }: Identity): string {
+  return fingerprint(JSON.stringify([name, description ?? name, provider?.organization ?? '']))
+}
+
+/** Throws if the agent must not work on the call. The messages are written for callers and for language models. */
+export function checkLineage({ chain, deadline }: Lineage, receiver: ReceivingAgent, now: number): void {
+  const { ids, agent, maxDepth } = receiver
+  const path = [...chain.map((ancestor) => ancestor.agent), agent].join(' → ')
   if (chain.some(({ id }) => ids.includes(id))) {
     const advice = 'Do not ask it again: answer with what you have, or ask another agent.'
     throw lineageError('loop', `This would be a loop: ${path}. "${agent}" waits for this answer itself. ${advice}`)
@@ -82,45 +90,40 @@ export function checkLineage({ chain, deadline }: Lineage, self: CalledAgent, no
   }
   if (deadline !== undefined && deadline <= now) {
     const ended = new Date(deadline).toISOString()
-    throw lineageError('past-deadline', `The time for this has passed: an answer was of use until ${ended}.`)
+    throw lineageError('past-deadline', `The deadline of this call has passed: it was ${ended}.`)
   }
 }
-
-/** The extension by which agents that ask each other tell who asked whom. Its member of a message's metadata. */
-export const lineageExtension = 'https://parley.dev/ext/lineage/v1'
-
-export const noLineage: Lineage = { chain: [] }
 
 export function lineageError(reason: string, text: string): A2AError {
   const field = `message.metadata["${lineageExtension}"]`
   return new A2AError('invalid-params', text, { metadata: { reason }, violations: [{ field, description: reason }] })
 }
 
-function malformed(place: string, expected: string): A2AError {
-  return invalidParams(`message.metadata["${lineageExtension}"]${place}`, `expected ${expected}`)
+function malformed(path: string, expected: string): A2AError {
+  return invalidParams(`message.metadata["${lineageExtension}"]${path}`, `expected ${expected}`)
 }
 
-function readAncestor(told: Json, place: string): Ancestor {
-  if (!isObject(told)) throw malformed(place, 'an object')
-  const { agent, id, taskId } = told
+function readAncestor(value: unknown, path: string): Ancestor {
+  if (!isObject(value)) throw malformed(path, 'an object')
+  const { agent, id, taskId } = value
   if (!isName(agent) || !isName(id) || (taskId !== undefined && !isName(taskId))) {
-    throw malformed(place, 'agent, id and taskId as short texts')
+    throw malformed(path, `agent, id and taskId as strings of 1 to ${maxNameLength} characters`)
   }
   return { agent, id, ...(taskId !== undefined && { taskId }) }
 }
 
 function isName(value: Json | undefined): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= longestName
+  return typeof value === 'string' && value !== '' && value.length <= maxNameLength
 }
 
-function readMoment(told: Json): number {
-  const moment = typeof told === 'string' || typeof told === 'number' ? new Date(told).getTime() : Number.NaN
-  if (Number.isNaN(moment)) throw malformed('.deadline', 'a moment of ISO 8601')
-  return moment
+function readTime(value: Json): number {
+  const milliseconds = typeof value === 'string' || typeof value === 'number' ? new Date(value).getTime() : Number.NaN
+  if (Number.isNaN(milliseconds)) throw malformed('.deadline', 'a time in ISO 8601')
+  return milliseconds
 }
 
-function writeAncestor({ agent, id, taskId }: Ancestor): JsonObject {
-  return { agent: agent.slice(0, longestName), id, ...(taskId !== undefined && { taskId }) }
+function encodeAncestor({ agent, id, taskId }: Ancestor): JsonObject {
+  return { agent: agent.slice(0, maxNameLength), id, ...(taskId !== undefined && { taskId }) }
 }
 
 interface Identity {

@@ -1,7 +1,7 @@
 import type { Agent } from '../../agent/agent.ts'
 import type { CallOptions, CallTarget, ReachOptions, ResolveAgent } from '../../agent/call-agent.ts'
 import { isObject } from '../../base/json.ts'
-import { type CalledAgent, identityOf, type Lineage } from '../../protocol/extensions/lineage.ts'
+import { identityOf, type Lineage, type ReceivingAgent } from '../../protocol/extensions/lineage.ts'
 import type { Part } from '../../protocol/model.ts'
 
 const numbers = new WeakMap<object, number>()
@@ -53,7 +53,7 @@ export interface Contexts {
 
 export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'headers'> {
   readonly reach: ResolveAgent | undefined
-  readonly self: CalledAgent
+  readonly self: ReceivingAgent
   readonly contexts: Contexts
 }
 
