@@ -1,4 +1,3 @@
-import type { RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../dialects/dialect.ts'
 import {
   cardRelativeEndpoints,
   type DoorsOptions,
@@ -8,7 +7,7 @@ import {
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import type { Call, Service } from '../protocol/service.ts'
+import type { Call, RequestOf, ResultOf, Service, StreamOperation, UnaryOperation } from '../protocol/service.ts'
 import { type Operations, operationsOf } from '../transports/client/operations.ts'
 import { type ConnectionTrace, factsOf } from './diagnostics/connection-trace.ts'
 import { onTrouble } from './on-trouble.ts'

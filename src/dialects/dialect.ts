@@ -3,7 +3,7 @@ import type { AgentCard } from '../protocol/card.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
-import type { Operation, Service } from '../protocol/service.ts'
+import type { Operation, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../protocol/service.ts'
 
 /** What a webhook can be told: every status, those at which a task rests, chunks of artifacts, answers without a task. */
 export type PushedKind = 'status' | 'rest' | 'artifact' | 'message'
@@ -37,12 +37,6 @@ export function bareTaskPushFormat(encodeTask: (task: Task) => JsonObject): Push
   }
 }
 
-export type StreamOperation = 'streamMessage' | 'subscribeToTask'
-
-export function isStream(operation: Operation): operation is StreamOperation {
-  return operation === 'streamMessage' || operation === 'subscribeToTask'
-}
-
 export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
 
 /** As cards name them. */
@@ -68,12 +62,6 @@ export interface CallFeatures {
   /** The caller is ready for a stream. */
   readonly acceptsStream: boolean
 }
-
-export type RequestOf<O extends Operation> = Parameters<Service[O]>[0]
-
-export type UnaryOperation = Exclude<Operation, StreamOperation>
-
-export type ResultOf<O extends UnaryOperation> = Awaited<ReturnType<Service[O]>>
 
 /** The `error` member of a JSON-RPC answer. */
 export interface WireError {

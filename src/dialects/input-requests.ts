@@ -1,8 +1,7 @@
 import type { StreamEvent } from '../protocol/events.ts'
 import { clientTools, expandInputRequest } from '../protocol/extensions/client-tools.ts'
 import type { Message, Task, TaskStatus } from '../protocol/model.ts'
-import type { Outcome, TaskPage } from '../protocol/service.ts'
-import type { ResultOf, UnaryOperation } from './dialect.ts'
+import type { Outcome, ResultOf, TaskPage, UnaryOperation } from '../protocol/service.ts'
 
 const spellings: Spelling = { sendMessage: outcome, getTask: task, cancelTask: task, listTasks: page }
 

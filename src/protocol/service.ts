@@ -184,3 +184,13 @@ export interface Service {
 
 /** The name of an operation. */
 export type Operation = keyof Service
+
+/** The operations that return a stream of events. */
+export type StreamOperation = 'streamMessage' | 'subscribeToTask'
+
+/** The operations that return one result. */
+export type UnaryOperation = Exclude<Operation, StreamOperation>
+
+export type RequestOf<O extends Operation> = Parameters<Service[O]>[0]
+
+export type ResultOf<O extends UnaryOperation> = Awaited<ReturnType<Service[O]>>

@@ -1,11 +1,18 @@
 import { withDeadline } from '../../base/abort.ts'
 import type { Backoff } from '../../base/backoff.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../../dialects/dialect.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { loaded } from '../../protocol/lazy-import.ts'
-import type { Call, Operation, Service } from '../../protocol/service.ts'
+import type {
+  Call,
+  Operation,
+  RequestOf,
+  ResultOf,
+  Service,
+  StreamOperation,
+  UnaryOperation,
+} from '../../protocol/service.ts'
 import { type Operations, serviceOf } from '../../transports/client/operations.ts'
 import { onTrouble } from '../on-trouble.ts'
 import type { ConnectOptions, Notify } from '../options.ts'

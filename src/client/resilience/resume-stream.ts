@@ -1,9 +1,9 @@
 import type { Backoff } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
-import type { RequestOf, StreamOperation } from '../../dialects/dialect.ts'
+
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { Call, SendRequest, Service } from '../../protocol/service.ts'
+import type { Call, RequestOf, SendRequest, Service, StreamOperation } from '../../protocol/service.ts'
 import { failures } from '../../transports/client/failures.ts'
 import type { Notice, Notify } from '../options.ts'
 import { createBufferingDetector } from './detect-buffering.ts'

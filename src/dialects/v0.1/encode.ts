@@ -2,9 +2,16 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { ArtifactEvent, StatusEvent, StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
-import type { Outcome, PushConfig, SendRequest, TaskAddress } from '../../protocol/service.ts'
+import type {
+  Outcome,
+  PushConfig,
+  RequestOf,
+  SendRequest,
+  StreamOperation,
+  TaskAddress,
+} from '../../protocol/service.ts'
 import { type Draft, encodeBareStatus, present } from '../codec.ts'
-import type { ClientDialect, PushFormat, RequestOf, ServerDialect, StreamOperation } from '../dialect.ts'
+import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
 import { missing } from './methods.ts'
 import { carried, encodePart } from './parts.ts'
 import { encodeState } from './schemas.ts'

@@ -1,11 +1,19 @@
 import { unlessAborted, withDeadline } from '../../base/abort.ts'
 import type { JsonObject } from '../../base/json.ts'
-import type { Binding, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../../dialects/dialect.ts'
+import type { Binding } from '../../dialects/dialect.ts'
 import { orLeniently } from '../../dialects/read.ts'
 import { StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { Call, Operation, Service } from '../../protocol/service.ts'
+import type {
+  Call,
+  Operation,
+  RequestOf,
+  ResultOf,
+  Service,
+  StreamOperation,
+  UnaryOperation,
+} from '../../protocol/service.ts'
 import { numbered } from '../event-numbers.ts'
 import { failureOf, failures } from './failures.ts'
 import { serviceOf } from './operations.ts'

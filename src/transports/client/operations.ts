@@ -1,6 +1,5 @@
-import type { RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../../dialects/dialect.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { Call, Service } from '../../protocol/service.ts'
+import type { Call, RequestOf, ResultOf, Service, StreamOperation, UnaryOperation } from '../../protocol/service.ts'
 
 /** All operations as two: those with one answer, and those with many. */
 export interface Operations {

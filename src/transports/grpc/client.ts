@@ -3,21 +3,23 @@ import { base64Decode } from '@bufbuild/protobuf/wire'
 import { unlessAborted, withDeadline } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
-import {
-  type ClientDialect,
-  isStream,
-  type RequestOf,
-  type ResultOf,
-  type StreamOperation,
-  type UnaryOperation,
-} from '../../dialects/dialect.ts'
+import type { ClientDialect } from '../../dialects/dialect.ts'
 import { readDetails } from '../../dialects/errors.ts'
 import { orLeniently } from '../../dialects/read.ts'
 import { trailersOf } from '../../http/fetch.ts'
 import { StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { Call, Operation, Service } from '../../protocol/service.ts'
+import { isStream } from '../../protocol/intercept.ts'
+import type {
+  Call,
+  Operation,
+  RequestOf,
+  ResultOf,
+  Service,
+  StreamOperation,
+  UnaryOperation,
+} from '../../protocol/service.ts'
 import { errorsOf, meantBy, networkError, notA2AError, notInDialect } from '../client/failures.ts'
 import { serviceOf } from '../client/operations.ts'
 import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from '../client/options.ts'

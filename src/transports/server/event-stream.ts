@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import type { JsonObject } from '../../base/json.ts'
-import type { RequestOf, ServerDialect, StreamOperation } from '../../dialects/dialect.ts'
+import type { ServerDialect } from '../../dialects/dialect.ts'
 import { awaitFirst, eventText, oneLine } from '../../http/sse-writer.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
+import type { RequestOf, StreamOperation } from '../../protocol/service.ts'
 import { generationOf } from '../event-numbers.ts'
 import { callerError, type Reporting } from './errors.ts'
 

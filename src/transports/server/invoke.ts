@@ -1,9 +1,17 @@
 import type { Json } from '../../base/json.ts'
-import type { RequestOf, ResultOf, ServerDialect, StreamOperation, UnaryOperation } from '../../dialects/dialect.ts'
+import type { ServerDialect } from '../../dialects/dialect.ts'
 import { expandInputRequestsInEvent, expandInputRequestsInResult } from '../../dialects/input-requests.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
-import type { Call, Operation, Service } from '../../protocol/service.ts'
+import type {
+  Call,
+  Operation,
+  RequestOf,
+  ResultOf,
+  Service,
+  StreamOperation,
+  UnaryOperation,
+} from '../../protocol/service.ts'
 
 /** A call as a transport has read it off its wire. */
 export interface DecodedCall<O extends Operation> {

@@ -1,8 +1,8 @@
 import type { Arbitrary } from 'fast-check'
 import type { Json, JsonObject } from '../../../../src/base/json.ts'
 import { isObject } from '../../../../src/base/json.ts'
-import type { ClientDialect, ServerDialect, UnaryOperation } from '../../../../src/dialects/dialect.ts'
-import type { Operation } from '../../../../src/protocol/service.ts'
+import type { ClientDialect, ServerDialect } from '../../../../src/dialects/dialect.ts'
+import type { Operation, UnaryOperation } from '../../../../src/protocol/service.ts'
 
 /** What goes over the wire in a dialect, made from its schemas: valid, and in the one spelling that we write. */
 export interface WireObjects {

@@ -1,0 +1,78 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { Session } from 'node:inspector/promises'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { connect } from '../src/entries/client.node.ts'
+import { agent, createSqliteLog, serve } from '../src/entries/index.ts'
+import { sendForTask } from './calls.ts'
+import { withDirectory } from './work-directory.ts'
+
+/**
+ * Lists the files of src/ that run code during one warm call, with the number of functions that ran in each:
+ *
+ *     node bench/trace-files.ts send      answers a blocking SendMessage over JSON-RPC 1.0 with a SQLite log
+ *     node bench/trace-files.ts connect   connects to an agent and sends it a message
+ *
+ * It runs the sources, not the build, and counts by V8's precise coverage.
+ */
+const root = fileURLToPath(new URL('../src/', import.meta.url))
+
+const stories: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+  async send(directory) {
+    const { port, close } = await serveAgent(directory)
+    await sendForTask(port, 'Hello')
+    await trace(() => sendForTask(port, 'Hello'))
+    await close()
+  },
+  async connect(directory) {
+    const child = fork(fileURLToPath(import.meta.url), ['serve', directory])
+    const [url] = await once(child, 'message')
+    const call = async () => await (await connect(url)).send('Hello')
+    await call()
+    await trace(call)
+    child.disconnect()
+  },
+  /** The agent for `connect`, in a process of its own so that only the client is counted. */
+  async serve(directory) {
+    const { url, close } = await serveAgent(directory)
+    process.send?.(url)
+    await once(process, 'disconnect')
+    await close()
+  },
+}
+
+const [name = 'send', directory] = process.argv.slice(2)
+const story = stories[name]
+if (!story) throw new Error(`no story ${name}; there are send and connect`)
+await (directory === undefined ? withDirectory(story) : story(directory))
+
+async function serveAgent(directory: string) {
+  const echo = agent({ name: 'Bench' }, async (turn) => {
+    void turn.status('working')
+    void turn.artifact('answer').close('Hello from the bench')
+    await turn.status('completed')
+  })
+  return await serve(echo, { log: createSqliteLog({ file: join(directory, 'trace.db') }), signals: false })
+}
+
+async function trace(call: () => Promise<unknown>): Promise<void> {
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
+  await session.post('Profiler.takePreciseCoverage')
+  await call()
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  session.disconnect()
+  const files = result
+    .filter(({ url }) => url.startsWith('file:') && fileURLToPath(url).startsWith(root))
+    .map(({ url, functions }) => ({
+      file: relative(root, fileURLToPath(url)),
+      functions: functions.filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0).map(({ functionName }) => functionName),
+    }))
+    .filter(({ functions }) => functions.length > 0)
+    .sort((one, other) => (one.file < other.file ? -1 : 1))
+  for (const { file, functions } of files) console.log(`${file}  ${functions.length}  ${functions.join(' ')}`)
+  console.log(`${files.length} files, ${files.reduce((sum, { functions }) => sum + functions.length, 0)} functions`)
+}
