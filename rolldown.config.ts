@@ -1,68 +1,53 @@
+import { readdirSync } from 'node:fs'
+import { isAbsolute, resolve } from 'node:path'
 import { defineConfig } from 'rolldown'
+import { dts } from 'rolldown-plugin-dts'
 
 // Start-up time is the number of files that Node has to find and open: see docs/decisions/0008.
-const external = [
-  /^node:/,
-  /^@bufbuild\//,
-  'ipaddr.js',
-  'jose',
-  'canonicalize',
-  'rxjs',
-  /^@modelcontextprotocol\//,
-  /^@opentelemetry\//,
-]
 
-const rooms = defineConfig({
-  input: {
-    'entries/index': 'src/entries/index.ts',
-    'entries/auth': 'src/entries/auth.ts',
-    'entries/client-auth.node': 'src/entries/client-auth.ts',
-    'node/client-1.0': 'src/node/client-1.0.ts',
-    'entries/client.node': 'src/entries/client.node.ts',
-    'node/grpc-client': 'src/node/grpc-client.ts',
-    'entries/guard': 'src/entries/guard.ts',
-    'entries/loop': 'src/entries/loop.ts',
-    'entries/mcp': 'src/entries/mcp.ts',
-    'entries/mesh': 'src/entries/mesh.ts',
-    'entries/mesh-bridge': 'src/entries/mesh-bridge.ts',
-    'entries/registry': 'src/entries/registry.ts',
-    'node/serve-registry': 'src/node/serve-registry.ts',
-    'entries/server': 'src/entries/server.ts',
-    'entries/postgres': 'src/entries/postgres.ts',
-    'entries/telemetry': 'src/entries/telemetry.ts',
-    'entries/testing': 'src/entries/testing.ts',
-    'entries/sqlite': 'src/entries/sqlite.ts',
+/** Where `tsc` writes the declarations that are bundled here. */
+const declarations = 'node_modules/.cache/declarations'
+
+const names = readdirSync('src/entries')
+  .filter((file) => !file.endsWith('.test.ts'))
+  .map((file) => file.replace(/\.ts$/, ''))
+
+/** Entries that browsers load. Bundled apart, so that a page gets nothing that only servers need. */
+const web = ['client', 'client-auth']
+
+const sources = (entries: readonly string[]) =>
+  Object.fromEntries(entries.map((name) => [name, resolve(`src/entries/${name}.ts`)]))
+
+/** Packages and Node's own modules are never bundled. */
+const external = (id: string) => !id.startsWith('.') && !isAbsolute(id)
+
+export default defineConfig([
+  {
+    input: {
+      ...sources(names.filter((name) => !web.includes(name))),
+      // On Node it shares its chunks with the other entries.
+      'client-auth.node': resolve('src/entries/client-auth.ts'),
+    },
+    platform: 'neutral',
+    external,
+    output: {
+      dir: 'dist',
+      format: 'esm',
+      chunkFileNames: 'shared/[name].js',
+      // Nearly every entry needs these; apart, they would be many small files.
+      codeSplitting: { groups: [{ name: 'base', test: /src\/(base|protocol)\/|src\/http\/(exchange|read-limited)/ }] },
+    },
   },
-  platform: 'neutral',
-  external,
-  output: {
-    dir: 'dist',
-    format: 'esm',
-    chunkFileNames: 'shared/[name].js',
-    minify: false,
-    // What nearly every entry needs, and would be many small files.
-    codeSplitting: { groups: [{ name: 'base', test: /src\/(base|protocol)\/|src\/http\/(exchange|read-limited)/ }] },
+  {
+    input: sources(web),
+    platform: 'neutral',
+    external,
+    output: { dir: 'dist', format: 'esm', chunkFileNames: 'client/[name].js' },
   },
-})
-
-/** Apart, for browsers: whoever bundles it gets nothing that only servers need. */
-const web = defineConfig({
-  input: {
-    'entries/client': 'src/entries/client.ts',
-    'client/v1.0/index': 'src/client/v1.0/index.ts',
-    'entries/client-auth': 'src/entries/client-auth.ts',
+  {
+    input: Object.fromEntries(names.map((name) => [name, resolve(declarations, `entries/${name}.d.ts`)])),
+    external,
+    plugins: [dts({ dtsInput: true, tsconfig: false })],
+    output: { dir: 'dist', format: 'esm', chunkFileNames: 'types/[name].d.ts' },
   },
-  platform: 'neutral',
-  external,
-  output: { dir: 'dist', format: 'esm', chunkFileNames: 'client/shared/[name].js', minify: false },
-})
-
-/** Apart, since it has what clients have, but is no part of them: what they share would be cut into chunks for both. */
-const push = defineConfig({
-  input: { 'entries/push': 'src/entries/push.ts' },
-  platform: 'neutral',
-  external,
-  output: { dir: 'dist', format: 'esm', chunkFileNames: 'push/[name].js', minify: false },
-})
-
-export default [rooms, web, push]
+])

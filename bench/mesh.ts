@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign as signBytes, verify } from 'node:crypto'
 import { Agent, request } from 'node:http'
-import { configuredKeys, createCheck, createMeshPeer, importSigningKey, type MeshEnvelope, sign } from 'parley-a2a/mesh'
+import { configuredKeys, createMeshPeer, importSigningKey, type MeshEnvelope, sign } from 'parley-a2a/mesh'
+import { createCheck } from '../src/mesh/envelope-codec.ts'
 import { interleave, median } from './measure.ts'
 import { meshCard } from './mesh-card.ts'
 import type { Answer, Question } from './report.ts'

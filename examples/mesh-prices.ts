@@ -6,8 +6,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { toListener } from 'parley-a2a'
-import { createGuardedFetch } from 'parley-a2a/guard'
 import {
   configuredKeys,
   createMeshPeer,
@@ -18,6 +16,7 @@ import {
   type MeshSigningKey,
   sign,
 } from 'parley-a2a/mesh'
+import { createGuardedFetch, toListener } from 'parley-a2a/node'
 import { createRegistry } from 'parley-a2a/registry'
 
 const [registryKey, priceKey, shopKey, strangerKey] = await Promise.all([

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { toListener } from 'parley-a2a'
 import { configuredKeys, createMeshPeer, importSigningKey } from 'parley-a2a/mesh'
+import { toListener } from 'parley-a2a/node'
 import { WebSocketServer } from 'ws'
 import { meshCard } from '../mesh-card.ts'
 import { control } from './control.ts'

@@ -76,7 +76,7 @@ export interface ConnectOptions extends AnswerLimits {
   readonly extensions?: readonly string[]
   /** Where cards are kept. One for the whole process by default. */
   readonly cardCache?: CardCache
-  /** Says what of a card is to be believed, as `cardVerifier` of `parley-a2a/signatures` does by its signatures. */
+  /** Says what of a card is to be believed, as `cardVerifier` of `parley-a2a/auth` does by its signatures. */
   readonly verifyCard?: VerifyCard
   /** Watches the calls, as `watchClient(…)` of `parley-a2a/telemetry` does, and puts them into the trace at hand. */
   readonly watch?: (service: Service, card: AgentCard) => Service

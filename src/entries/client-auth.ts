@@ -4,7 +4,6 @@ export {
   authorizationCode,
   clientCredentials,
   type DeviceCodeOptions,
-  type DevicePrompt,
   deviceCode,
 } from '../client/credentials/oauth-flows.ts'
 export {
@@ -15,4 +14,4 @@ export {
   bearer,
   mutualTls,
 } from '../client/credentials/static-credentials.ts'
-export type { CredentialProvider, Need } from '../protocol/principal.ts'
+export type { CredentialProvider } from '../protocol/principal.ts'

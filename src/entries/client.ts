@@ -1,29 +1,70 @@
-export type { Backoff } from '../base/backoff.ts'
-export { type CachedCard, type CardCache, createCardCache } from '../client/card-cache.ts'
+export type { Json, JsonObject } from '../base/json.ts'
+export { type CardCache, createCardCache } from '../client/card-cache.ts'
 export type { Client } from '../client/client.ts'
-export type { Connect, SkillsOf } from '../client/connect.ts'
 export { connect } from '../client/connect.ts'
-export type { Conversation, ConversationStart } from '../client/conversation.ts'
-export type { Authorization, Authorize } from '../client/credentials/authorize.ts'
-export type { EndpointInfo, Explanation, Step } from '../client/diagnostics/connection-trace.ts'
-export type { Misconfiguration } from '../client/diagnostics/hints.ts'
-export type { InputFile, PathFile } from '../client/files.ts'
-export type { CallOptions, ConnectOptions, Local, Notice, Target, TaskFilter, Transport } from '../client/options.ts'
+export type { Conversation } from '../client/conversation.ts'
+export type { Authorize } from '../client/credentials/authorize.ts'
+export type { Explanation } from '../client/diagnostics/connection-trace.ts'
+export type { InputFile } from '../client/files.ts'
+export type { CallOptions, ConnectOptions, Notice, Target, TaskFilter, Transport } from '../client/options.ts'
 export { preload } from '../client/preload.ts'
-export type { AuthRequired, ClientEvent, Output, OutputFile, Reply } from '../client/reply.ts'
-export type { PollOptions } from '../client/resilience/poll.ts'
-export type { PushReceiver, SendOptions } from '../client/send-request.ts'
-export { data, type Input, type InputItem } from '../client/send-request.ts'
-export type { NewPushConfig, PushHandle, TaskHandle } from '../client/task-handle.ts'
-export type { VerifyCard } from '../client/verify-card.ts'
-export type { Fetch } from '../http/fetch.ts'
-export type * from '../protocol/card.ts'
-export { A2AError, type ErrorCode, type ErrorContext, type FieldViolation } from '../protocol/errors.ts'
-export type * from '../protocol/events.ts'
-export { credentialsExtension, credentialsPart, type InBand } from '../protocol/extensions/in-task-credentials.ts'
-export type { SkillMap, SkillType } from '../protocol/extensions/typed-skills.ts'
-export type * from '../protocol/model.ts'
+export type { ClientEvent, Output, Reply } from '../client/reply.ts'
+export type { SendOptions } from '../client/send-request.ts'
+export { data, type Input } from '../client/send-request.ts'
+export type { PushHandle, TaskHandle } from '../client/task-handle.ts'
+export type {
+  AgentCapabilities,
+  AgentCard,
+  AgentExtension,
+  AgentInterface,
+  AgentProvider,
+  AgentSkill,
+  CardSignature,
+  OAuthFlow,
+  SecurityRequirement,
+  SecurityScheme,
+} from '../protocol/card.ts'
+export { A2AError, type ErrorCode, type FieldViolation } from '../protocol/errors.ts'
+export type {
+  ArtifactEvent,
+  MessageEvent,
+  StatusEvent,
+  StoredEvent,
+  StreamEvent,
+  TaskEvent,
+  TaskRef,
+} from '../protocol/events.ts'
+export { credentialsExtension, credentialsPart } from '../protocol/extensions/in-task-credentials.ts'
+export type {
+  Artifact,
+  DataPart,
+  Message,
+  Part,
+  Principal,
+  RawPart,
+  Role,
+  Task,
+  TaskState,
+  TaskStatus,
+  TextPart,
+  UrlPart,
+} from '../protocol/model.ts'
 export type { CredentialProvider, Credentials } from '../protocol/principal.ts'
-export type * from '../protocol/service.ts'
-export type { AnswerLimits } from '../transports/client/options.ts'
+export type {
+  Call,
+  CancelTaskRequest,
+  ExtendedCardRequest,
+  GetTaskRequest,
+  ListPushConfigsRequest,
+  ListTasksRequest,
+  Operation,
+  PushConfig,
+  PushConfigPage,
+  PushConfigRef,
+  SendConfiguration,
+  SendRequest,
+  Service,
+  SubscribeRequest,
+  TaskPage,
+} from '../protocol/service.ts'
 export * from './client.ts'

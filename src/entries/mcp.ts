@@ -1,2 +1,2 @@
-export type { CardedService, McpAgent, McpAgents } from '../mcp/agents.ts'
+export type { McpAgent } from '../mcp/agents.ts'
 export { type AgentMcpServer, type McpServerOptions, mcpServer } from '../mcp/mcp-server.ts'

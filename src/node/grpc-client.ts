@@ -75,7 +75,7 @@ export interface Sessions {
   close(): void
 }
 
-export function createSessions(options: SessionOptions): Sessions {
+function createSessions(options: SessionOptions): Sessions {
   const sessions = new Map<string, Used>()
 
   function open(origin: string): Used {
@@ -120,7 +120,7 @@ export function createSessions(options: SessionOptions): Sessions {
 }
 
 /** A `fetch` over HTTP/2 whose answers have trailers. It is for gRPC: bodies are bytes, and nothing is redirected. */
-export function createHttp2Fetch(sessions: Sessions, check: (url: URL) => void): Fetch {
+function createHttp2Fetch(sessions: Sessions, check: (url: URL) => void): Fetch {
   return async (address, init) => {
     const url = new URL(address)
     check(url)

@@ -3,7 +3,7 @@ import type { Fetch } from '../http/fetch.ts'
 import type { SignPush } from './request.ts'
 import type { PushStore } from './store.ts'
 
-/** How webhooks are reached: a `fetch` that only goes where it may, as `createPushFetch` of `parley-a2a/guard` makes. */
+/** How webhooks are reached: a `fetch` that only goes where it may, as `createPushFetch` of `parley-a2a/node` makes. */
 export interface PushFetch extends Fetch {
   /** Rejects with `RequestRefused` if the address, or where its name leads, may not be asked. */
   check(url: string): Promise<void>
@@ -59,7 +59,7 @@ export interface PushSettings extends Required<Omit<PushOptions, Unset>>, Pick<P
 export function withPushDefaults({ store: _, ...options }: PushOptions): PushSettings {
   if (typeof options.fetch?.check !== 'function') {
     throw new TypeError(
-      'push.fetch: expected a guarded fetch, as createPushFetch() of parley-a2a/guard makes, so that nobody can have this server call addresses of its own network',
+      'push.fetch: expected a guarded fetch, as createPushFetch() of parley-a2a/node makes, so that nobody can have this server call addresses of its own network',
     )
   }
   const timeout = options.timeout ?? 15_000

@@ -8,12 +8,12 @@ import type { CatalogOptions } from './catalog/walk-catalogs.ts'
 import type { EntryStore } from './entry.ts'
 import type { AgentListing } from './listing.ts'
 
-/** A `fetch` for addresses that others chose: `createGuardedFetch()` of `parley-a2a/guard`. */
+/** A `fetch` for addresses that others chose: `createGuardedFetch()` of `parley-a2a/node`. */
 export type RegistryFetch = Fetch & { check(url: string): Promise<void> }
 
 export interface A2AOptions {
   /**
-   * Whose signatures are trusted, as `cardVerifier` of `parley-a2a/signatures` says: a signed card that it does not
+   * Whose signatures are trusted, as `cardVerifier` of `parley-a2a/auth` says: a signed card that it does not
    * believe is refused. Without it, a signature counts that a key of the card's own origin made, and others are noted.
    */
   readonly verifyCard?: VerifyCard

@@ -1,8 +1,9 @@
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createPostgresLimits, type PostgresLimits } from '../../src/entries/postgres.ts'
+import { createPostgresLimits } from '../../src/entries/postgres.ts'
 import type { LimitStore } from '../../src/limits/limit-store.ts'
 import { createMemoryLimits } from '../../src/limits/limit-store.ts'
+import type { PostgresLimits } from '../../src/stores/postgres/limit-store.ts'
 import { migrations } from '../../src/stores/postgres/schema.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 

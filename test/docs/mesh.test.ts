@@ -28,7 +28,7 @@ it.each(['sockets', 'strangers'])('the snippet about %s is code that is tested h
   const code = await readFile(new URL(`./mesh/${name}.ts`, import.meta.url), 'utf8')
   const shown = code
     .replace('../../../src/mesh/index.ts', 'parley-a2a/mesh')
-    .replace('../../../src/node/guard/index.ts', 'parley-a2a/guard')
+    .replace('../../../src/node/guard/index.ts', 'parley-a2a/node')
   expect(page).toContain(shown)
 })
 

@@ -24,7 +24,7 @@ it('the last snippet is code that is tested here', async () => {
   const code = await readFile(new URL('./registry/replicas.ts', import.meta.url), 'utf8')
   const shown = code
     .replace('../../../src/mesh/index.ts', 'parley-a2a/mesh')
-    .replace('../../../src/node/registry.ts', 'parley-a2a/registry/serve')
+    .replace('../../../src/node/registry.ts', 'parley-a2a/node')
     .replace('../../../src/stores/postgres/index.ts', 'parley-a2a/postgres')
   expect(page).toContain(shown)
 })

@@ -11,7 +11,7 @@ import { connect } from '../../src/client/connect.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 
 const script = fileURLToPath(new URL('../../examples/replicas/agent.mjs', import.meta.url))
-const isBuilt = existsSync(new URL('../../dist/stores/postgres/index.js', import.meta.url))
+const isBuilt = existsSync(new URL('../../dist/postgres.js', import.meta.url))
 
 const upTo15 = Array.from({ length: 15 }, (_, index) => `${index + 1}`)
 

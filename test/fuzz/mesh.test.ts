@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createSchemaValidator } from '../../schemas/typescript/index.ts'
-import { createMeshPeer, createReader, type MeshPeer } from '../../src/entries/mesh.ts'
+import { createMeshPeer, type MeshPeer } from '../../src/entries/mesh.ts'
+import { createReader } from '../../src/mesh/envelope-codec.ts'
 import { readExamples } from '../schemas/examples.ts'
 import { quiet } from '../support/house.ts'
 import { meshCard, meshPlace, post } from '../support/mesh.ts'

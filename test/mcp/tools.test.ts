@@ -9,12 +9,11 @@ import { agent } from '../../src/entries/index.ts'
 import {
   type AgentLoopOptions,
   createAgentLoop,
-  type McpAddress,
-  type McpProblem,
   type McpTools,
   type McpToolsOptions,
   mcpTools,
 } from '../../src/entries/loop.ts'
+import type { McpAddress, McpProblem } from '../../src/loop/mcp/options.ts'
 import { textOf } from '../../src/protocol/model.ts'
 import { closedPort, httpServer } from '../support/http-server.ts'
 import { type Events, testServer } from '../support/mcp/test-server.ts'

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createGuardedFetch } from '../../src/entries/guard.ts'
 import {
   configuredKeys,
   createMeshPeer,
@@ -9,6 +8,7 @@ import {
   type MeshLink,
   registryKeys,
 } from '../../src/entries/mesh.ts'
+import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry } from '../../src/entries/registry.ts'
 import { quiet } from '../support/house.ts'
 import { meshCard, meshPlace } from '../support/mesh.ts'

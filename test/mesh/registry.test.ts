@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createGuardedFetch } from '../../src/entries/guard.ts'
 import {
   configuredKeys,
   createMeshPeer,
@@ -9,6 +8,7 @@ import {
   type MeshPeerOptions,
   sign,
 } from '../../src/entries/mesh.ts'
+import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry, type RegistryOptions } from '../../src/entries/registry.ts'
 import { quiet } from '../support/house.ts'
 import { portOf } from '../support/http-server.ts'

@@ -5,7 +5,6 @@ import { WebSocket, WebSocketServer } from 'ws'
 import type { AgentProfile } from '../../src/agent/agent.ts'
 import { connect } from '../../src/client/connect.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
-import { createGuardedFetch } from '../../src/entries/guard.ts'
 import {
   configuredKeys,
   createMeshPeer,
@@ -13,6 +12,7 @@ import {
   type MeshLink,
   type MeshSocket,
 } from '../../src/entries/mesh.ts'
+import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry } from '../../src/entries/registry.ts'
 import { toListener } from '../../src/node/listener.ts'
 import { serve } from '../../src/serve.ts'

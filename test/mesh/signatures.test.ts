@@ -4,12 +4,12 @@ import {
   createMeshPeer,
   generateSigningKey,
   isSignedBy,
-  type KeyKind,
   type MeshEnvelope,
   type MeshPeer,
   type MeshSigningKey,
   sign,
 } from '../../src/entries/mesh.ts'
+import type { KeyKind } from '../../src/mesh/keys.ts'
 import { quiet } from '../support/house.ts'
 import { meshCard, meshRequest } from '../support/mesh.ts'
 import { createRandom } from '../support/random.ts'

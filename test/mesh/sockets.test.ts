@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
-import type { MeshLink, MeshPeer, MeshSocket, SocketLinkTo } from '../../src/entries/mesh.ts'
+import type { MeshLink, MeshPeer, MeshSocket } from '../../src/entries/mesh.ts'
+import type { SocketLinkTo } from '../../src/mesh/peer.ts'
 import { meshPair, meshPlace, meshRequest, signedRequest } from '../support/mesh.ts'
 
 function connect(shop: MeshPeer, url: string, more: Partial<SocketLinkTo> = {}): MeshLink {

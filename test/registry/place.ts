@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { createGuardedFetch } from '../../src/entries/guard.ts'
+import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry, type Registry, type RegistryOptions } from '../../src/entries/registry.ts'
 import { type ServeRegistryOptions, serveRegistry } from '../../src/node/serve-registry.ts'
 import { quiet } from '../support/house.ts'

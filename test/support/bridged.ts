@@ -5,7 +5,8 @@ import {
   type MeshLink,
   type MeshPeerOptions,
 } from '../../src/entries/mesh.ts'
-import { type A2AMethodsOptions, a2aMethods } from '../../src/entries/mesh-bridge.ts'
+import { a2aMethods } from '../../src/entries/mesh-bridge.ts'
+import type { A2AMethodsOptions } from '../../src/mesh-bridge/methods.ts'
 import { quiet } from './house.ts'
 import { meshCard, meshPlace } from './mesh.ts'
 

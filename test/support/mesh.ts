@@ -11,9 +11,9 @@ import {
   type MeshPeer,
   type MeshPeerOptions,
   type MeshSigningKey,
-  type SocketOptions,
   sign,
 } from '../../src/entries/mesh.ts'
+import type { SocketOptions } from '../../src/mesh/websocket.ts'
 import { toListener } from '../../src/node/listener.ts'
 import { quiet } from './house.ts'
 import { portOf } from './http-server.ts'

@@ -1,15 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import type { CallSpec } from '../../src/agent/call-agent.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
 import { apiKey as ownKey } from '../../src/entries/client-auth.ts'
-import {
-  agent,
-  type CallSpec,
-  createHandler,
-  type LocalAgent,
-  type ServeOptions,
-  serve,
-} from '../../src/entries/index.ts'
+import { agent, createHandler, type LocalAgent, type ServeOptions, serve } from '../../src/entries/index.ts'
 import { lineageExtension } from '../../src/protocol/extensions/lineage.ts'
 import type { Message, Task } from '../../src/protocol/model.ts'
 import { collect, gate, quiet, until } from '../support/house.ts'

@@ -26,7 +26,7 @@ export const hints = {
   'bad-url': ({ url }) => `Write the address as https://host/path: ${url} is none.`,
   'redirect-loop': ({ url }) => `Correct the redirects of ${hostOf(url)}: they lead back to themselves.`,
   guarded: ({ url }) =>
-    `If it is meant, allow it: { fetch: createGuardedFetch({ allow: ['${nameOf(url)}'] }) }, of parley-a2a/guard.`,
+    `If it is meant, allow it: { fetch: createGuardedFetch({ allow: ['${nameOf(url)}'] }) }, of parley-a2a/node.`,
   redirected: ({ url }) => `A redirect made a GET of the call: put ${url} itself into the card.`,
   blocked: () => 'In a browser this is mostly CORS: the agent must allow this origin and its headers.',
   'wrong-path': ({ url }) =>

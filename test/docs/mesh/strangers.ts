@@ -1,5 +1,5 @@
-import { createGuardedFetch } from '../../../src/entries/guard.ts'
 import type { MeshLink, MeshPeer } from '../../../src/entries/mesh.ts'
+import { createGuardedFetch } from '../../../src/entries/node.ts'
 
 const guarded = createGuardedFetch()
 

@@ -1,0 +1,138 @@
+import { closest } from './closest.ts'
+import { isObject } from './json.ts'
+
+/** Checks one option; throws a `TypeError` that names it. `undefined` means "not set" and is never passed in. */
+export type OptionCheck = (value: unknown, name: string) => void
+
+/** One check for every member of an options type. A new member does not compile until it has its check. */
+export type OptionChecks<T> = { readonly [K in keyof Required<T>]: OptionCheck }
+
+/**
+ * Checks what a user passed as options: every member is known and has the right form. Called where a server, client or
+ * handler is created, so that a typing error is reported at start and not ignored.
+ *
+ * @example checkOptions('serve', options, { port: integer({ min: 0, max: 65_535 }), host: text })
+ */
+export function checkOptions<T extends object>(caller: string, options: T, checks: OptionChecks<T>): void {
+  if (!isObject(options)) throw new TypeError(`${caller}: expected an object of options, got ${describe(options)}.`)
+  checkMembers(options, checks, (name) => `${caller}: ${name}`)
+}
+
+/** A group of options below one name, such as `turns: { deadline }`. */
+export function group<T extends object>(checks: OptionChecks<T>): OptionCheck {
+  return (value, name) => {
+    if (!isObject(value)) throw wrong(name, `an object with ${Object.keys(checks).join(', ')}`, value)
+    checkMembers(value, checks, (member) => `${name}.${member}`)
+  }
+}
+
+export const text: OptionCheck = (value, name) => {
+  if (typeof value !== 'string' || value === '') throw wrong(name, 'a non-empty string', value)
+}
+
+export const flag: OptionCheck = (value, name) => {
+  if (typeof value !== 'boolean') throw wrong(name, 'true or false', value)
+}
+
+export const aFunction: OptionCheck = (value, name) => {
+  if (typeof value !== 'function') throw wrong(name, 'a function', value)
+}
+
+/** A path on the server, such as `/agents/echo`. */
+export const path: OptionCheck = (value, name) => {
+  if (typeof value !== 'string' || !value.startsWith('/') || /[?#\s]/.test(value)) {
+    throw wrong(name, 'a path that starts with a slash, such as "/agents/echo"', value)
+  }
+}
+
+/** An absolute http or https URL. */
+export const httpUrl: OptionCheck = (value, name) => {
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return
+  throw wrong(name, 'an absolute http or https URL, such as "https://agents.example.com"', value)
+}
+
+export function integer({ min = 0, max = Number.MAX_SAFE_INTEGER }: { min?: number; max?: number } = {}): OptionCheck {
+  const expected =
+    max === Number.MAX_SAFE_INTEGER ? `an integer of at least ${min}` : `an integer from ${min} to ${max}`
+  return (value, name) => {
+    if (!Number.isInteger(value) || (value as number) < min || (value as number) > max)
+      throw wrong(name, expected, value)
+  }
+}
+
+/** A time span in milliseconds. `Infinity` is allowed where it means "no limit". */
+export function milliseconds({ min = 0, infinite = true }: { min?: number; infinite?: boolean } = {}): OptionCheck {
+  return (value, name) => {
+    const isNumber = typeof value === 'number' && (infinite ? !Number.isNaN(value) : Number.isFinite(value))
+    if (!isNumber || value < min) {
+      throw wrong(name, `a number of milliseconds${min > 0 ? ` of at least ${min}` : ''}, such as 30_000`, value)
+    }
+  }
+}
+
+export function oneOf(...values: readonly (string | boolean)[]): OptionCheck {
+  return (value, name) => {
+    if (values.includes(value as string)) return
+    const near = typeof value === 'string' ? closest(value, values.map(String)) : undefined
+    const expected = `one of ${values.map((each) => JSON.stringify(each)).join(', ')}`
+    throw wrong(name, expected, value, near && `Did you mean ${JSON.stringify(near)}?`)
+  }
+}
+
+export function listOf(check: OptionCheck): OptionCheck {
+  return (value, name) => {
+    if (!Array.isArray(value)) throw wrong(name, 'a list', value)
+    for (const [index, item] of value.entries()) check(item, `${name}[${index}]`)
+  }
+}
+
+/** Accepts what one of the checks accepts. `expected` names the alternatives in the error. */
+export function anyOf(expected: string, ...checks: readonly OptionCheck[]): OptionCheck {
+  return (value, name) => {
+    for (const check of checks) {
+      try {
+        return check(value, name)
+      } catch {
+        // The next alternative may accept it.
+      }
+    }
+    throw wrong(name, expected, value)
+  }
+}
+
+/** An object made by another function, recognised by its methods: `having('a task log such as createSqliteLog()', 'append')`. */
+export function having(expected: string, ...members: readonly string[]): OptionCheck {
+  return (value, name) => {
+    const isThere = typeof value === 'object' && value !== null && members.every((member) => member in value)
+    if (!isThere) throw wrong(name, expected, value)
+  }
+}
+
+function checkMembers(options: object, checks: object, nameOf: (member: string) => string): void {
+  for (const [member, value] of Object.entries(options)) {
+    if (value === undefined) continue
+    const check = Object.hasOwn(checks, member) ? (checks as Record<string, OptionCheck>)[member] : undefined
+    if (!check) throw unknownOption(member, Object.keys(checks), nameOf)
+    check(value, nameOf(member))
+  }
+}
+
+function unknownOption(member: string, members: readonly string[], nameOf: (member: string) => string): TypeError {
+  const near = closest(member, members)
+  const advice = near ? `Did you mean ${near}?` : `The options are ${members.join(', ')}.`
+  return new TypeError(`${nameOf(member)} is not an option. ${advice}`)
+}
+
+function wrong(name: string, expected: string, value: unknown, advice = ''): TypeError {
+  return new TypeError(`${name}: expected ${expected}, got ${describe(value)}. ${advice}`.trimEnd())
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null)
+    return `an object with ${Object.keys(value).slice(0, 5).join(', ') || 'no members'}`
+  return String(value)
+}

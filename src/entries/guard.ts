@@ -1,5 +1,0 @@
-export { type Refusal, RequestRefused } from '../http/address-guard.ts'
-export { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from '../node/guarded-fetch/guarded-fetch.ts'
-export type { Resolve, ResolvedAddress } from '../node/guarded-fetch/pinned-lookup.ts'
-export { createPushFetch, type PushFetchOptions } from '../node/guarded-fetch/push-fetch.ts'
-export type { GuardLimits } from '../node/guarded-fetch/send.ts'

@@ -1,0 +1,3 @@
+/** `parley-a2a/server` on Node: its agents call other agents by a `fetch` that refuses private addresses. */
+
+export * from './server.ts'
