@@ -3,8 +3,8 @@ import type { Trace } from '../base/trace-context.ts'
 import type { AgentExtension } from '../protocol/card.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Message, Part } from '../protocol/model.ts'
-import type { Inquire, Waiting } from './ask.ts'
-import { createFlow, isSubscribable, iterate, type Subscribable } from './observable.ts'
+import type { AnswerDeadline, AskCaller } from './ask.ts'
+import { createBacklog, isSubscribable, iterate, type Subscribable } from './observable.ts'
 import type { Turn } from './turn.ts'
 import type { ArtifactWriter, Content } from './turn-output.ts'
 
@@ -12,22 +12,22 @@ import type { ArtifactWriter, Content } from './turn-output.ts'
  * Does a piece of work once, and gives what it gave also to a turn that is resumed in another process. Events that are
  * told meanwhile bear the mark that the work is given as their `step`.
  */
-export type Journal = <T extends Json>(name: string, work: (mark: string) => Promise<T>) => Promise<T>
+export type JournalStep = <T extends Json>(name: string, work: (mark: string) => Promise<T>) => Promise<T>
 
 /** What speaks in events, and not in content. */
 export interface RuntimeAccess {
   /** Resolves when the event is stored. */
   readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
-  readonly inquire: Inquire
+  readonly ask: AskCaller
   readonly newArtifactId: () => string
   /** What was said in other tasks of the context, oldest first. */
-  readonly earlier: () => Promise<readonly Message[]>
+  readonly contextHistory: () => Promise<readonly Message[]>
   /** Only if turns are resumed. */
-  readonly journal?: Journal | undefined
+  readonly journal?: JournalStep | undefined
   /** What was done before is gone through again, and there is more of it. */
   readonly isReplaying: () => boolean
   /** From now on the caller knows it as a task. */
-  readonly becomesTask: () => void
+  readonly markAsTask: () => void
 }
 
 /** What a turn ends with: content to answer, or nothing if the task says it all. */
@@ -57,9 +57,9 @@ export interface Invocation {
   /** The turn that it is invoked for, if it is by an agent. */
   readonly turn?: Turn
   /** Gives the message that answers a question, once a status with a message of that id was told. */
-  readonly answerTo?: (messageId: string, waiting?: Waiting) => Promise<MessageEvent>
+  readonly answerTo?: (messageId: string, waiting?: AnswerDeadline) => Promise<MessageEvent>
   readonly newArtifactId?: () => string
-  readonly journal?: Journal
+  readonly journal?: JournalStep
   /** A turn that is resumed goes through what was done before, and there is more of it. */
   readonly isReplaying?: () => boolean
   /** The trace that it is a part of, if there is no turn. */
@@ -134,12 +134,22 @@ function isInvocable(value: unknown): value is Invocable {
 /** Questions are asked where they stand in the stream: what was told before is stored before, and what follows waits. */
 async function* invoke(work: Invocable, turn: Turn, direct: RuntimeAccess): AsyncGenerator<AgentYield, undefined> {
   const { message, taskId, contextId, history, signal } = turn
-  const { inquire, newArtifactId, earlier, journal, isReplaying } = direct
+  const { ask, newArtifactId, contextHistory, journal, isReplaying } = direct
   const awaited = new Map<string, Awaited>()
-  const answerTo = (messageId: string, waiting?: Waiting) =>
+  const answerTo = (messageId: string, waiting?: AnswerDeadline) =>
     new Promise<MessageEvent>((resolve, reject) => awaited.set(messageId, { waiting, resolve, reject }))
-  const flow = createFlow()
-  const given = { taskId, contextId, history, earlier, signal, turn, answerTo, newArtifactId, settled: flow.settled }
+  const flow = createBacklog()
+  const given = {
+    taskId,
+    contextId,
+    history,
+    earlier: contextHistory,
+    signal,
+    turn,
+    answerTo,
+    newArtifactId,
+    settled: flow.settled,
+  }
   const stream = work.invoke(message.parts, journal ? { ...given, journal, isReplaying } : given)
   for await (const said of isSubscribable<AgentYield>(stream) ? iterate(stream, signal, flow) : stream) {
     const question = said !== undefined && isEvent(said) && said.type === 'status' ? said : undefined
@@ -150,12 +160,12 @@ async function* invoke(work: Invocable, turn: Turn, direct: RuntimeAccess): Asyn
       continue
     }
     awaited.delete(id)
-    await inquire(question, asker.waiting).then(asker.resolve, asker.reject)
+    await ask(question, asker.waiting).then(asker.resolve, asker.reject)
   }
 }
 
 interface Awaited {
-  readonly waiting: Waiting | undefined
+  readonly waiting: AnswerDeadline | undefined
   readonly resolve: (answer: MessageEvent) => void
   readonly reject: (reason: unknown) => void
 }
@@ -163,9 +173,9 @@ interface Awaited {
 async function emitAll(
   running: AsyncIterable<AgentYield, AgentResult>,
   turn: Turn,
-  { emit, becomesTask }: RuntimeAccess,
+  { emit, markAsTask }: RuntimeAccess,
 ): Promise<Content | undefined> {
-  becomesTask()
+  markAsTask()
   let output: ArtifactWriter | undefined
   const steps = running[Symbol.asyncIterator]()
   for (;;) {

@@ -10,7 +10,7 @@ import { type AgentEvents, type Content, toParts } from './turn-output.ts'
 export type OnTimeout = 'fail' | 'continue'
 
 /** How long a question waits for its answer, and what then. */
-export interface Waiting {
+export interface AnswerDeadline {
   /** Milliseconds since 1970. */
   readonly expiresAt?: number | undefined
   /** When the time began; when the question is told unless said. */
@@ -19,10 +19,10 @@ export interface Waiting {
 }
 
 /** Emits a question and gives the message that answers it; with `sensitive` if what it said is gone. */
-export type Inquire = (question: StatusEvent, waiting?: Waiting) => Promise<MessageEvent>
+export type AskCaller = (question: StatusEvent, waiting?: AnswerDeadline) => Promise<MessageEvent>
 
 export interface AskContext {
-  readonly ask: Inquire
+  readonly ask: AskCaller
   readonly now: () => number
 }
 
@@ -65,17 +65,17 @@ export interface Ask {
   ): Promise<StandardSchemaV1.InferOutput<S>>
 }
 
-export function createAsk({ ask: inquire, now }: AskContext, voice: AgentEvents): Ask {
+export function createAsk({ ask: askCaller, now }: AskContext, voice: AgentEvents): Ask {
   async function ask(question: Content, options: AskOptions = {}): Promise<unknown> {
     const { schema, onTimeout } = options
     if (schema) requireSchema('turn.ask()', schema)
     const since = now()
     const waiting = { since, expiresAt: momentOf(options, since), onTimeout }
     for (let asked = question; ; ) {
-      const event = await inquire(asQuestion(voice.status('input-required', asked), options), waiting)
+      const event = await askCaller(asQuestion(voice.status('input-required', asked), options), waiting)
       if (!schema)
-        return event.sensitive ? withoutSecret(event) : { ...asAnswer(event), text: answerText(event.message) }
-      if (event.sensitive) throw answerGone()
+        return event.sensitive ? withoutSecret(event) : { ...answerOf(event), text: answerText(event.message) }
+      if (event.sensitive) throw answerLost()
       const checked = await checkAnswer(schema, event.message)
       if ('value' in checked) return checked.value
       asked = [...toParts(question), { text: `The last answer does not fit: ${checked.problem}. Please answer again.` }]
@@ -86,7 +86,7 @@ export function createAsk({ ask: inquire, now }: AskContext, voice: AgentEvents)
 }
 
 /** The question once more, for the one who has answered it to a process that is gone. */
-export function askedAgain(question: StatusEvent): StatusEvent {
+export function repeatQuestion(question: StatusEvent): StatusEvent {
   const { status, ...event } = question
   const { message } = status
   if (!message) return question
@@ -94,12 +94,12 @@ export function askedAgain(question: StatusEvent): StatusEvent {
   return { ...event, status: { ...status, message: { ...message, messageId: crypto.randomUUID(), parts } } }
 }
 
-export function asAnswer({ message, metadata = {}, principal }: MessageEvent): Answer {
+export function answerOf({ message, metadata = {}, principal }: MessageEvent): Answer {
   return { text: textOf(message), message, metadata, principal }
 }
 
 /** For whoever needs what is with a process that is gone. */
-export function answerGone(): A2AError {
+export function answerLost(): A2AError {
   const text = 'The answer was given to a process that is gone, and is never stored: ask for it again.'
   return new A2AError('unavailable', text, { reason: 'answer-gone' })
 }
@@ -110,7 +110,7 @@ export function describeIssues(issues: readonly StandardSchemaV1.Issue[]): strin
   return issues.map(describeIssue).join('; ') || 'it does not fit'
 }
 
-export function readMoment(where: string, given: Date | string | number): number {
+export function readExpiry(where: string, given: Date | string | number): number {
   const moment = new Date(given).getTime()
   if (Number.isNaN(moment)) {
     throw new TypeError(`${where}: expected expiresAt to be a date, got ${JSON.stringify(given)}`)
@@ -131,7 +131,7 @@ function momentOf({ expiresAt, timeout }: AskOptions, now: number): number | und
     throw new TypeError(`turn.ask(): expected timeout to be milliseconds from 0 on, got ${JSON.stringify(timeout)}`)
   }
   if (timeout !== undefined) return Number.isFinite(timeout) ? now + timeout : undefined
-  return expiresAt === undefined ? undefined : readMoment('turn.ask()', expiresAt)
+  return expiresAt === undefined ? undefined : readExpiry('turn.ask()', expiresAt)
 }
 
 /** With an id by which it is answered, once. A turn that is resumed finds it by its words, with the id it has. */
@@ -156,10 +156,10 @@ function withoutSecret({ metadata = {}, principal }: MessageEvent): Answer {
     metadata,
     principal,
     get text(): never {
-      throw answerGone()
+      throw answerLost()
     },
     get message(): never {
-      throw answerGone()
+      throw answerLost()
     },
   }
 }

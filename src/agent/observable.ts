@@ -11,7 +11,7 @@ export function isSubscribable<T>(value: unknown): value is Subscribable<T> {
 }
 
 /** Whether the values of an observable that were pushed so far are worked through. */
-export interface Flow {
+export interface Backlog {
   isBusy: boolean
   /** Those who wait for it. */
   readonly waiting: (() => void)[]
@@ -22,7 +22,7 @@ export interface Flow {
 export async function* iterate<T>(
   source: Subscribable<T>,
   signal: AbortSignal,
-  flow: Flow = createFlow(),
+  flow: Backlog = createBacklog(),
 ): AsyncGenerator<T, undefined> {
   let waiting: T[] = []
   let end: { readonly error?: unknown } | undefined
@@ -70,9 +70,9 @@ export async function* iterate<T>(
   }
 }
 
-export function createFlow(): Flow {
+export function createBacklog(): Backlog {
   const waiting: (() => void)[] = []
-  const flow: Flow = {
+  const flow: Backlog = {
     isBusy: false,
     waiting,
     settled: () => (flow.isBusy ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),

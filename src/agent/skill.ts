@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts'
 import type { AgentSkill } from '../protocol/card.ts'
 import type { SkillType } from '../protocol/extensions/typed-skills.ts'
 import type { AgentReturn, AgentYield } from './agent-function.ts'
-import { jsonSchemaOf, requireSchema, type Side } from './standard-schema.ts'
+import { jsonSchemaOf, requireSchema, type SchemaSide } from './standard-schema.ts'
 import type { Turn } from './turn.ts'
 
 const json = ['application/json']
@@ -88,6 +88,6 @@ type Sent<I extends Schema> = I extends StandardSchemaV1 ? StandardSchemaV1.Infe
 
 type Got<O extends Schema> = O extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<O> : string
 
-function told(schema: Schema, side: Side, given: JsonObject | undefined): SkillSchema | undefined {
+function told(schema: Schema, side: SchemaSide, given: JsonObject | undefined): SkillSchema | undefined {
   return schema && { schema, jsonSchema: given ?? jsonSchemaOf(schema, side, 'draft-2020-12') }
 }

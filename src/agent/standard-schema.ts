@@ -1,16 +1,16 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../base/json.ts'
 
-export type Side = 'input' | 'output'
+export type SchemaSide = 'input' | 'output'
 
 /** The versions of JSON Schema that libraries are asked for: the newest, and the one that models know best. */
-export type Target = 'draft-2020-12' | 'draft-07'
+export type SchemaTarget = 'draft-2020-12' | 'draft-07'
 
 /**
  * A schema as JSON Schema: as the library tells it (Standard JSON Schema: zod, arktype), or as the schema itself if it
  * is one (typebox). Undefined where nobody can tell.
  */
-export function jsonSchemaOf(schema: StandardSchemaV1, side: Side, target: Target): JsonObject | undefined {
+export function jsonSchemaOf(schema: StandardSchemaV1, side: SchemaSide, target: SchemaTarget): JsonObject | undefined {
   return isJsonSchema(schema) ? schema : toldBy(schema['~standard'], side, target)
 }
 
@@ -56,7 +56,7 @@ function isJsonSchema(value: object): value is JsonObject {
   return 'type' in value && value.type === 'object' && 'properties' in value
 }
 
-function toldBy(standard: object, side: Side, target: Target): JsonObject | undefined {
+function toldBy(standard: object, side: SchemaSide, target: SchemaTarget): JsonObject | undefined {
   if (!('jsonSchema' in standard) || typeof standard.jsonSchema !== 'object' || !standard.jsonSchema) return undefined
   const told: unknown = Reflect.get(standard.jsonSchema, side)
   return typeof told === 'function' ? told({ target }) : undefined

@@ -5,7 +5,7 @@ import type { MessageEvent } from '../protocol/events.ts'
 import type { Lineage } from '../protocol/extensions/lineage.ts'
 import type { Message, Principal, Task } from '../protocol/model.ts'
 import type { Activity, Span } from '../protocol/telemetry.ts'
-import { type Ask, asAnswer, createAsk, type Inquire } from './ask.ts'
+import { type Ask, type AskCaller, answerOf, createAsk } from './ask.ts'
 import type { AgentCalls, CallAgent } from './call-agent.ts'
 import type { RequireAuth } from './require-auth.ts'
 import { type Content, createAgentEvents, createTurnOutput, type EventSink, type TurnOutput } from './turn-output.ts'
@@ -77,7 +77,7 @@ export interface Turn extends TurnOutput, AgentCalls {
 export interface TurnContext extends EventSink {
   readonly taskId: string
   readonly contextId: string
-  readonly received: MessageEvent
+  readonly messageEvent: MessageEvent
   readonly attempt: number
   /** Milliseconds since 1970, by the clock of the runtime. */
   readonly now: () => number
@@ -86,7 +86,7 @@ export interface TurnContext extends EventSink {
   readonly signal: AbortSignal
   readonly log: Logger
   readonly step: (name: string, work: (within: EventSink) => unknown) => Promise<Json | undefined>
-  readonly ask: Inquire
+  readonly ask: AskCaller
   readonly lineage: Lineage
   readonly trace: Trace | undefined
   readonly observe: Turn['observe']
@@ -97,7 +97,7 @@ export interface TurnContext extends EventSink {
 }
 
 export function createTurn(context: TurnContext): Turn {
-  const { taskId, contextId, received } = context
+  const { taskId, contextId, messageEvent } = context
 
   const voice = createAgentEvents(context, context.now)
   const { status, artifact, data, file } = createTurnOutput(voice, context)
@@ -105,11 +105,11 @@ export function createTurn(context: TurnContext): Turn {
   return {
     taskId,
     contextId,
-    ...asAnswer(received),
+    ...answerOf(messageEvent),
     task: context.task,
     history: context.history,
-    acceptedOutputModes: received.acceptedOutputModes ?? [],
-    extensions: received.extensions ?? [],
+    acceptedOutputModes: messageEvent.acceptedOutputModes ?? [],
+    extensions: messageEvent.extensions ?? [],
     attempt: context.attempt,
     signal: context.signal,
     log: context.log,

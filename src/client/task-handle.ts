@@ -35,7 +35,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
   const get: TaskHandle['get'] = ({ historyLength, ...options } = {}) =>
     service.getTask({ taskId, ...(historyLength !== undefined && { historyLength }) }, callOf(options))
   async function* subscribe(options?: CallOptions): AsyncGenerator<ClientEvent> {
-    for await (const event of service.subscribeToTask({ taskId, tellEnded: true }, callOf(options))) {
+    for await (const event of service.subscribeToTask({ taskId, includeEnded: true }, callOf(options))) {
       yield await withAuthRequired(event)
     }
   }

@@ -5,7 +5,7 @@ import type {
   LanguageModelV4FunctionTool,
   LanguageModelV4Message,
 } from '@ai-sdk/provider'
-import type { Invocation, Journal } from '../agent/agent-function.ts'
+import type { Invocation, JournalStep } from '../agent/agent-function.ts'
 import type { Turn } from '../agent/turn.ts'
 import { toBase64 } from '../base/base64.ts'
 import type { JsonObject } from '../base/json.ts'
@@ -149,7 +149,7 @@ export function createModelCaller(options: AskingOptions, { journal, settled }: 
     return answer
   }
 
-  async function recall(kept: Journal, tools: LanguageModelV4FunctionTool[]): Promise<Asked> {
+  async function recall(kept: JournalStep, tools: LanguageModelV4FunctionTool[]): Promise<Asked> {
     let isLive = false
     const answer = await journalled(kept, `model ${step}`, async (within) => {
       isLive = true
@@ -233,6 +233,6 @@ function watchedModel(model: LanguageModelV4, watcher: Watcher, ask: () => Promi
 }
 
 /** What a model says is JSON, although its types do not tell. */
-async function journalled(journal: Journal, name: string, work: (mark: string) => Promise<Asked>): Promise<Asked> {
+async function journalled(journal: JournalStep, name: string, work: (mark: string) => Promise<Asked>): Promise<Asked> {
   return (await journal(name, async (mark) => (await work(mark)) as unknown as JsonObject)) as unknown as Asked
 }

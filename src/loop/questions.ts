@@ -1,6 +1,6 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
 import type { Invocation } from '../agent/agent-function.ts'
-import { answerGone, type OnTimeout, type Waiting } from '../agent/ask.ts'
+import { type AnswerDeadline, answerLost, type OnTimeout } from '../agent/ask.ts'
 import type { AgentEvents } from '../agent/turn-output.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { StatusEvent } from '../protocol/events.ts'
@@ -39,7 +39,7 @@ export function createQuestions(voice: AgentEvents, asking: Asking, emit: (event
       const answered = answerTo(message.messageId, waiting(timeout, onTimeout))
       emit({ ...event, status: { ...status, message } })
       const { message: told, sensitive } = await answered
-      if (sensitive) throw answerGone()
+      if (sensitive) throw answerLost()
       hasSecret ||= request.sensitive === true
       return told
     })
@@ -77,7 +77,7 @@ export interface InputPolicy {
 
 type Asking = Pick<Invocation, 'answerTo' | 'turn'> & InputPolicy
 
-function waiting(timeout: number, onTimeout: OnTimeout): Waiting {
+function waiting(timeout: number, onTimeout: OnTimeout): AnswerDeadline {
   const since = Date.now()
   return Number.isFinite(timeout) ? { since, expiresAt: since + timeout, onTimeout } : {}
 }

@@ -61,7 +61,7 @@ export function meshService({ link, ...options }: MeshServiceOptions): Service {
       differences(sendAndPoll(looking.service, request, call, { ...looking, onAnswer() {}, onPoll() {} })),
     async *subscribeToTask(request, call) {
       const task = await service.getTask(request, call)
-      if (isEnded(task.status.state) && !request.tellEnded) {
+      if (isEnded(task.status.state) && !request.includeEnded) {
         throw new A2AError('unsupported-operation', `Task ${task.id} has ended: get it instead of following it.`)
       }
       yield* differences(poll(looking.service, request.taskId, call, looking))

@@ -82,7 +82,7 @@ export interface SendRequest {
   /** For streams: continue after this generation instead of starting with the first event. */
   readonly after?: number
   /** Include the position in the trace in the events of the task. */
-  readonly tellsTrace?: boolean
+  readonly traceMetadata?: boolean
   /** For streams: cancel the task if the caller disconnects before the stream ends. */
   readonly cancelOnDisconnect?: boolean
   /**
@@ -136,7 +136,7 @@ export interface SubscribeRequest extends TaskAddress {
   /** Continue after this generation. Otherwise, the stream starts with the current task. */
   readonly after?: number
   /** Send an ended task once, instead of rejecting the request. */
-  readonly tellEnded?: boolean
+  readonly includeEnded?: boolean
   /** Also end when the task waits for credentials. */
   readonly endOnAuth?: boolean
   /** Stay open while the task waits for input. */

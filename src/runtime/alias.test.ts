@@ -47,7 +47,7 @@ it('answers with the task as it is when the caller wants to wait no longer', asy
 it('tells an ended task once more to a subscriber who asks for it', async () => {
   const { service } = houseOf((turn) => turn.status('completed'))
   const { id } = taskOf(await service.sendMessage({ message: messageOf('x') }, callOf()))
-  const events = await collect(service.subscribeToTask({ taskId: id, tellEnded: true }, callOf()))
+  const events = await collect(service.subscribeToTask({ taskId: id, includeEnded: true }, callOf()))
   expect(events).toMatchObject([{ type: 'task', isLast: true, task: { status: { state: 'completed' } } }])
 })
 
@@ -61,14 +61,14 @@ it('marks the last event of a stream, and only that', async () => {
 })
 
 it('remembers the dialect in which a task was last written to, for its owner', async () => {
-  const { service, recall } = houseOf((turn) => turn.requireInput('?'))
+  const { service, lastDialect } = houseOf((turn) => turn.requireInput('?'))
   const send = (dialect: string, taskId?: string) =>
     service.sendMessage({ message: messageOf('x', { taskId }), dialect }, callOf())
   const { id: taskId } = taskOf(await send('v0.3'))
-  expect(await recall({ taskId }, callOf().principal)).toBe('v0.3')
+  expect(await lastDialect({ taskId }, callOf().principal)).toBe('v0.3')
   await send('v0.1', taskId)
-  expect(await recall({ taskId }, callOf().principal)).toBe('v0.1')
-  expect(await recall({ taskId }, { id: 'other' })).toBeUndefined()
+  expect(await lastDialect({ taskId }, callOf().principal)).toBe('v0.1')
+  expect(await lastDialect({ taskId }, { id: 'other' })).toBeUndefined()
 })
 
 it('goes on with a task that was begun without a name, by the id that it has', async () => {

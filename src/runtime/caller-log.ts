@@ -58,7 +58,7 @@ export class CallerLog implements Pick<TaskLog, 'head' | 'read' | 'wait' | 'snap
   }
 
   /** Whether what belongs to this owner is the caller's to see. */
-  sees(owner: string): boolean {
+  canSee(owner: string): boolean {
     return isWithin(this.#scope, owner)
   }
 

@@ -8,8 +8,8 @@ import type { EndedPhase } from '../protocol/states.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { PushingLog } from '../push/push.ts'
-import type { Others } from '../tasks/log.ts'
-import { type CallSettings, type CallsOptions, readCalls } from './calls/options.ts'
+import type { VisibleOwners } from '../tasks/log.ts'
+import { type CallSettings, type CallsOptions, readCallSettings } from './calls/options.ts'
 import { createSecretStore, type SecretStore } from './secrets.ts'
 
 const policies: readonly string[] = ['fail', 'retry', 'resume'] satisfies RecoveryPolicy[]
@@ -18,7 +18,7 @@ const day = 24 * 60 * 60 * 1000
 
 const ended: readonly EndedPhase[] = ['answered', 'completed', 'failed', 'canceled', 'rejected']
 
-export type Policy = (principal: Principal, operation: Operation) => Others | undefined
+export type Policy = (principal: Principal, operation: Operation) => VisibleOwners | undefined
 
 /** How long ended tasks are kept, in milliseconds; `Infinity` keeps them. A state may have a time of its own. */
 export interface Retention extends Readonly<Partial<Record<EndedPhase, number>>> {
@@ -28,7 +28,7 @@ export interface Retention extends Readonly<Partial<Record<EndedPhase, number>>>
   readonly tombstones?: number
 }
 
-export type HoldPlace = (
+export type AcquireSlot = (
   kind: 'turns' | 'queued',
   request: SendRequest,
   call: Call,
@@ -81,9 +81,9 @@ export interface RuntimeOptions {
   /** How long ended tasks are kept, by their states. */
   readonly retention?: Retention
   /** Asked before a message begins a turn, or waits for one. Throws if it may not; gives what to call when that is over. */
-  readonly holdPlace?: HoldPlace
+  readonly acquireSlot?: AcquireSlot
   /** Asked before a message goes on with a task. Throws if its caller may not use what that was begun for. */
-  readonly checkOpening?: (opening: SendRequest, request: SendRequest, call: Call) => Promise<void>
+  readonly checkContinuation?: (opening: SendRequest, request: SendRequest, call: Call) => Promise<void>
   /** How the agent asks other agents. */
   readonly calls?: CallsOptions
   /** How it gets tokens in the name of its callers. */
@@ -104,7 +104,7 @@ export interface RecoverySettings {
   readonly policy: RecoveryPolicy
   readonly attempts: number
   /** What is needed to go on is written down. Agents that just fail pay nothing for it. */
-  readonly isKept: boolean
+  readonly isJournaled: boolean
 }
 
 /** What is to be expired together, and when tombstones are forgotten. */
@@ -112,7 +112,7 @@ export interface RetentionSettings {
   readonly groups: readonly { readonly age: number; readonly phases: readonly EndedPhase[] }[]
   /** After which time no task is left; of those that are kept for ever, never. */
   readonly longest: number
-  readonly forgottenAfter: number
+  readonly forgetAfter: number
 }
 
 export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery' | 'retention' | 'calls'>> &
@@ -120,7 +120,7 @@ export type RuntimeSettings = Required<Omit<RuntimeOptions, Unset | 'recovery' |
     readonly recovery: RecoverySettings
     readonly retention: RetentionSettings
     readonly calls: CallSettings
-    readonly vault: SecretStore
+    readonly secretStore: SecretStore
   }
 
 export function withDefaults(options: RuntimeOptions): RuntimeSettings {
@@ -140,8 +140,8 @@ export function withDefaults(options: RuntimeOptions): RuntimeSettings {
     taskAfter: Math.min(taskAfter, blockFor / 2),
     retention: readRetention(options.retention),
     recovery: readRecovery(options.recovery ?? agent.profile.recovery ?? 'fail'),
-    calls: readCalls(agent, options.calls),
-    vault: createSecretStore(clock),
+    calls: readCallSettings(agent, options.calls),
+    secretStore: createSecretStore(clock),
   }
 }
 
@@ -160,7 +160,7 @@ export function readRetention(retention: Retention = {}): RetentionSettings {
   }
   const longest = Math.max(0, ...ended.map((phase) => retention[phase] ?? usual))
   const groups = Array.from(byAge, ([age, phases]) => ({ age, phases }))
-  return { groups, longest, forgottenAfter: Math.max(0, ...byAge.keys()) + tombstones }
+  return { groups, longest, forgetAfter: Math.max(0, ...byAge.keys()) + tombstones }
 }
 
 const names: readonly string[] = [...ended, 'ended', 'tombstones']
@@ -171,8 +171,8 @@ type Unset =
   | 'blockFor'
   | 'policy'
   | 'push'
-  | 'holdPlace'
-  | 'checkOpening'
+  | 'acquireSlot'
+  | 'checkContinuation'
   | 'delegation'
   | 'telemetry'
   | 'traceMetadata'
@@ -185,5 +185,5 @@ function readRecovery(recovery: Recovery): RecoverySettings {
   if (!Number.isInteger(attempts) || attempts < 1) {
     throw new TypeError(`recovery.attempts: expected a whole number from 1 on, got ${attempts}`)
   }
-  return { policy, attempts, isKept: policy !== 'fail' }
+  return { policy, attempts, isJournaled: policy !== 'fail' }
 }

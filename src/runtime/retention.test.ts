@@ -48,7 +48,7 @@ it('knows which states go together, and keeps for ever what it is told to', () =
   expect(readRetention()).toEqual({
     groups: [{ age: 30 * day, phases: ['answered', 'completed', 'failed', 'canceled', 'rejected'] }],
     longest: 30 * day,
-    forgottenAfter: 60 * day,
+    forgetAfter: 60 * day,
   })
   const kept = readRetention({ ended: day, completed: Number.POSITIVE_INFINITY, answered: 5, tombstones: 1 })
   expect(kept).toEqual({
@@ -57,7 +57,7 @@ it('knows which states go together, and keeps for ever what it is told to', () =
       { age: day, phases: ['failed', 'canceled', 'rejected'] },
     ],
     longest: Number.POSITIVE_INFINITY,
-    forgottenAfter: day + 1,
+    forgetAfter: day + 1,
   })
 })
 

@@ -23,7 +23,7 @@ import { createRuns } from './turns/runs.ts'
 const lastRequests = 2_000
 
 /** Of this process. */
-export interface Standing {
+export interface RuntimeGauges {
   /** Tasks at work, each with its lease. */
   readonly runs: () => number
   /** Messages that wait for them. */
@@ -36,11 +36,11 @@ export interface Standing {
 export interface Runtime {
   readonly service: Service
   /** The dialect in which the owner of a task last wrote to it. */
-  readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
+  readonly lastDialect: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
   /** What is pushed, if anything is. */
   readonly push: PushAdmin | undefined
   /** What is being done, for those who count it. */
-  readonly standing: Standing
+  readonly gauges: RuntimeGauges
   /** Removes tasks with all that belongs to them, at once and for good; tells what it removed. */
   erase(request: EraseRequest): Promise<Erased>
   /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
@@ -109,8 +109,8 @@ export function createRuntime(options: RuntimeOptions): Runtime {
   return {
     service,
     push: push?.control,
-    standing: { runs: () => runs.size, queued: () => runs.queued, webhooks: () => push?.size() ?? 0 },
-    async recall(address, principal) {
+    gauges: { runs: () => runs.size, queued: () => runs.queued, webhooks: () => push?.size() ?? 0 },
+    async lastDialect(address, principal) {
       const head = await logOf(principal, 'getTask').find(address)
       return head?.dialect
     },

@@ -21,7 +21,7 @@ const limitScrub = 256
 const shortestSensitive = 4
 
 /** What came with a message and must not be stored. */
-export interface Kept {
+export interface MessageSecrets {
   /** The token with which the request proved who sends it. */
   readonly token?: string | undefined
   readonly inBand: readonly InBand[]
@@ -31,14 +31,14 @@ export interface Kept {
 
 /** Secrets of callers, in the memory of this process and nowhere else. The log knows them by tickets. */
 export interface SecretStore {
-  keep(kept: Kept): string
+  add(kept: MessageSecrets): string
   /** Undefined if they were given to another process, or too long ago. */
-  of(ticket: string | undefined): Kept | undefined
-  forget(ticket: string | undefined): void
+  get(ticket: string | undefined): MessageSecrets | undefined
+  delete(ticket: string | undefined): void
 }
 
 export function createSecretStore(clock: Clock): SecretStore {
-  const held = new Map<string, { readonly kept: Kept; readonly until: number }>()
+  const held = new Map<string, { readonly kept: MessageSecrets; readonly until: number }>()
 
   /** The oldest come first. */
   function makeRoom(): void {
@@ -49,17 +49,17 @@ export function createSecretStore(clock: Clock): SecretStore {
   }
 
   return {
-    keep(kept) {
+    add(kept) {
       makeRoom()
       const ticket = crypto.randomUUID()
       held.set(ticket, { kept, until: clock.now() + life })
       return ticket
     },
-    of(ticket) {
+    get(ticket) {
       const found = ticket === undefined ? undefined : held.get(ticket)
       return found && found.until > clock.now() ? found.kept : undefined
     },
-    forget(ticket) {
+    delete(ticket) {
       if (ticket !== undefined) held.delete(ticket)
     },
   }
@@ -70,7 +70,7 @@ export interface TurnSecrets {
   /** One that was asked for as such may be as short as a PIN. */
   add(secret: string, least?: number): void
   /** The same with a mark in the place of every secret; the very same if it has none. */
-  scrub<T>(value: T): T
+  redact<T>(value: T): T
   /** Whether one is in there. */
   isIn(value: unknown): boolean
 }
@@ -107,7 +107,7 @@ export function createTurnSecrets(): TurnSecrets {
       const [oldest] = known
       if (known.size > limitScrub && oldest !== undefined) known.delete(oldest)
     },
-    scrub: (value) => (known.size === 0 ? value : scrub(value)),
+    redact: (value) => (known.size === 0 ? value : scrub(value)),
     isIn(value) {
       if (known.size === 0) return false
       const text = JSON.stringify(value) ?? ''
@@ -124,7 +124,7 @@ export function redactAnswer(request: SendRequest): SendRequest {
 
 /** What the message really said, for the turn that asked. As it is stored if that is with a process that is gone. */
 export function restoreAnswer(event: MessageEvent, vault: SecretStore, secrets: TurnSecrets): MessageEvent {
-  const parts = vault.of(event.ticket)?.parts
+  const parts = vault.get(event.ticket)?.parts
   if (!event.sensitive || !parts) return event
   for (const part of parts) learn('text' in part ? part.text : 'data' in part ? part.data : undefined, secrets)
   const { sensitive: _, ...told } = event

@@ -23,7 +23,7 @@ import { type Counts, countRequests, limitService, refuseWhenOverloaded } from '
 import { requireTenantMember } from './tenants.ts'
 
 export interface HandlerOptions
-  extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'holdPlace' | 'checkOpening' | 'delegation'>>,
+  extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'acquireSlot' | 'checkContinuation' | 'delegation'>>,
     HttpEndpointOptions {
   /** Who may call. It must be said here: where a handler is mounted, nobody knows who can reach it. */
   readonly auth: AuthChoice
@@ -62,9 +62,9 @@ export function createHostedAgent(agent: Agent, options: ResidentOptions): Hoste
   const { principalOf } = admission
   const counting = limits ? countRequests(principalOf, limits, counts) : principalOf
   const standing = {
-    runs: () => runtime.standing.runs(),
-    queued: () => runtime.standing.queued(),
-    webhooks: () => runtime.standing.webhooks(),
+    runs: () => runtime.gauges.runs(),
+    queued: () => runtime.gauges.queued(),
+    webhooks: () => runtime.gauges.webhooks(),
   }
   const metrics = options.metrics ? createMetrics({ standing, labels: { agent: profile.name } }) : undefined
   const telemetry = combineTelemetry(options.telemetry, metrics?.telemetry)
@@ -74,14 +74,14 @@ export function createHostedAgent(agent: Agent, options: ResidentOptions): Hoste
     ...(policy && { policy }),
     ...(admission.delegation && { delegation: admission.delegation }),
     ...((skillGuard || limits) && {
-      async checkOpening(opening, request, { principal }) {
+      async checkContinuation(opening, request, { principal }) {
         skillGuard?.requireOpening(opening, principal)
         // One that names a skill itself was counted when it came.
         if (limits && meant(request) === undefined) await limits.countSkill(meant(opening))
       },
     }),
     ...(limits && {
-      holdPlace: (kind, request, { principal }, opening) =>
+      acquireSlot: (kind, request, { principal }, opening) =>
         limits.hold(kind, principal, meant(request) ?? (opening && meant(opening))),
     }),
     logger,
@@ -96,6 +96,7 @@ export function createHostedAgent(agent: Agent, options: ResidentOptions): Hoste
   let isDraining = false
   return {
     ...runtime,
+    recall: runtime.lastDialect,
     service: telemetry ? observed(bound, telemetry, { side: 'server', agent: profile.name }) : bound,
     principalOf: options.load ? refuseWhenOverloaded(counting, options.load) : counting,
     ...(limits && { counts }),

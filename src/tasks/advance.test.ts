@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import type { TaskEvent } from '../protocol/events.ts'
 import { anonymous, type TaskState } from '../protocol/model.ts'
-import { advanceHead, beginning } from './task-head.ts'
+import { advanceHead, initialHead } from './task-head.ts'
 
 const message = { messageId: 'm', role: 'agent' as const, parts: [{ text: 'which?' }] }
 const received: TaskEvent = { type: 'message', message: { ...message, role: 'user' }, principal: anonymous }
 const artifact: TaskEvent = { type: 'artifact', artifact: { artifactId: 'a', parts: [] } }
 
 test('a new exchange is received and has no status', () => {
-  expect(advanceHead(beginning(7), [received])).toEqual({
+  expect(advanceHead(initialHead(7), [received])).toEqual({
     generation: 1,
     phase: 'received',
     status: undefined,
@@ -17,7 +17,12 @@ test('a new exchange is received and has no status', () => {
 })
 
 test('the last status of a batch is where the task stands, and its time is when it changed', () => {
-  const standing = advanceHead(beginning(7), [received, status('working', 1_000), artifact, status('completed', 2_000)])
+  const standing = advanceHead(initialHead(7), [
+    received,
+    status('working', 1_000),
+    artifact,
+    status('completed', 2_000),
+  ])
   expect(standing).toEqual({
     generation: 4,
     phase: 'completed',
@@ -27,13 +32,13 @@ test('the last status of a batch is where the task stands, and its time is when 
 })
 
 test('chunks and wishes to cancel change nothing but the generation', () => {
-  const standing = advanceHead(beginning(7), [received, status('working', 1_000)])
+  const standing = advanceHead(initialHead(7), [received, status('working', 1_000)])
   expect(advanceHead(standing, [artifact, { type: 'cancel' }, artifact])).toEqual({ ...standing, generation: 5 })
 })
 
 test('a reply ends the exchange without a status', () => {
   const before = Date.now()
-  const standing = advanceHead(beginning(7), [received, { type: 'reply', message }])
+  const standing = advanceHead(initialHead(7), [received, { type: 'reply', message }])
   expect(standing).toMatchObject({ generation: 2, phase: 'answered', status: undefined })
   expect(standing.changed).toBeGreaterThanOrEqual(before)
 })
@@ -41,7 +46,7 @@ test('a reply ends the exchange without a status', () => {
 test('a message takes the message out of the status it answers, and leaves the rest', () => {
   const rest = { state: 'input-required', timestamp: at(1_000), carry: { 'v0.3': { k: 1 } } } as const
   const asked: TaskEvent = { type: 'status', status: { ...rest, message } }
-  const standing = advanceHead(beginning(7), [received, asked])
+  const standing = advanceHead(initialHead(7), [received, asked])
   expect(standing.status?.message).toEqual(message)
   expect(advanceHead(standing, [received])).toEqual({
     generation: 3,

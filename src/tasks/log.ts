@@ -6,12 +6,12 @@ import type { EndedPhase, Phase } from '../protocol/states.ts'
 /** How much one `read` answers at the most, so that a slow reader holds little. */
 export const readLimit = { events: 256, bytes: 256 * 1024 }
 
-export type Others = 'everyone' | { readonly owners?: readonly string[]; readonly tenants?: readonly string[] }
+export type VisibleOwners = 'everyone' | { readonly owners?: readonly string[]; readonly tenants?: readonly string[] }
 
 /** Whose tasks can be seen: those of one owner, and of whom a policy adds. */
 export interface Scope {
   readonly owner: string
-  readonly also?: Others
+  readonly also?: VisibleOwners
 }
 
 /** Whether what belongs to this owner can be seen. */
@@ -55,19 +55,19 @@ export interface Lease {
   readonly fence: number
 }
 
-export interface Claimed {
+export interface ClaimRecord {
   readonly digest: string
   readonly taskId: string
   /** The generation of the message that was stored under the key. */
   readonly generation: number
 }
 
-export interface Known {
+export interface AlreadyClaimed {
   readonly type: 'known'
-  readonly claimed: Claimed
+  readonly claimed: ClaimRecord
 }
 
-export type Created = { readonly type: 'stored'; readonly generation: number; readonly lease: Lease } | Known
+export type Created = { readonly type: 'stored'; readonly generation: number; readonly lease: Lease } | AlreadyClaimed
 
 export interface AppendOptions {
   /** The writer's fence. Without one only a caller's `message` and `cancel` may be appended. */
@@ -85,7 +85,7 @@ export type Appended =
   | { readonly type: 'fenced' }
   /** There is no such task, or only its tombstone. */
   | { readonly type: 'gone' }
-  | Known
+  | AlreadyClaimed
 
 export interface TaskHead extends NewTask {
   readonly generation: number
@@ -134,7 +134,7 @@ export interface HeldLease extends Lease {
 }
 
 /** Tasks of an owner, of a context, or both. */
-export type Whose =
+export type TaskSelection =
   | { readonly owner: string; readonly contextId?: string }
   | { readonly owner?: string; readonly contextId: string }
 
@@ -178,7 +178,7 @@ export interface TaskLog {
   list(query: ListQuery): Promise<HeadPage>
 
   /** What a claimed key stands for. */
-  claimed(owner: string, key: string): Promise<Claimed | undefined>
+  claimed(owner: string, key: string): Promise<ClaimRecord | undefined>
 
   /** Takes the lease if nobody holds it or it has run out. Every new lease has a higher fence. */
   acquire(taskId: string, lease: LeaseRequest): Promise<Lease | undefined>
@@ -197,7 +197,7 @@ export interface TaskLog {
   /** Removes the tombstones of what ended before that moment, and the keys they claimed; answers how many. */
   forget(endedBefore: number, limit: number): Promise<number>
   /** Removes tasks with all that belongs to them, whatever their state, and leaves no tombstones; answers which. */
-  erase(whose: Whose, limit: number): Promise<readonly ErasedTask[]>
+  erase(whose: TaskSelection, limit: number): Promise<readonly ErasedTask[]>
 
   close(): Promise<void>
 }

@@ -6,7 +6,7 @@ import {
   type Appended,
   type AppendOptions,
   type Claim,
-  type Claimed,
+  type ClaimRecord,
   type ErasedTask,
   isWithin,
   type Lease,
@@ -18,7 +18,7 @@ import {
   type TaskHead,
   type TaskLog,
 } from './log.ts'
-import { advanceHead, beginning, type HeadState } from './task-head.ts'
+import { advanceHead, type HeadState, initialHead } from './task-head.ts'
 
 export interface MemoryLogOptions {
   /** How many ended tasks are kept; beyond that the oldest become tombstones, and as many tombstones are kept. */
@@ -70,7 +70,7 @@ export function createMemoryLog({ keepEnded = 10_000, clock = systemClock }: Mem
       const entry: Entry = {
         task,
         created,
-        standing: beginning(created),
+        standing: initialHead(created),
         events: [],
         claims: [],
         key: ++lastKey,
@@ -224,8 +224,8 @@ export interface TaskTable {
   readonly tombstones: Set<Entry>
   claim(entry: Entry, generation: number, made?: readonly Claim[]): void
   /** Who has the first of these keys that somebody has. */
-  known(owner: string, wanted?: readonly Claim[]): Claimed | undefined
-  claimed(owner: string, key: string): Claimed | undefined
+  known(owner: string, wanted?: readonly Claim[]): ClaimRecord | undefined
+  claimed(owner: string, key: string): ClaimRecord | undefined
   /** The generation of the last of them. */
   store(entry: Entry, events: readonly TaskEvent[]): number
   grant(entry: Entry, lease: LeaseRequest): Lease | undefined
@@ -237,7 +237,7 @@ export interface TaskTable {
 /** The tasks of a memory log, with who claimed which key, and room for so many that have ended. */
 function createShelf({ keepEnded, clock, onChange }: ShelfOptions): TaskTable {
   const tasks = new Map<string, Entry>()
-  const claims = new Map<string, Claimed>()
+  const claims = new Map<string, ClaimRecord>()
   const ended = new Set<Entry>()
   const tombstones = new Set<Entry>()
   /** The oldest go many at a time: a set steps over every one that has left it before it comes to the first. */
@@ -252,7 +252,7 @@ function createShelf({ keepEnded, clock, onChange }: ShelfOptions): TaskTable {
     }
   }
 
-  function known(owner: string, wanted: readonly Claim[] = []): Claimed | undefined {
+  function known(owner: string, wanted: readonly Claim[] = []): ClaimRecord | undefined {
     for (const { key } of wanted) {
       const found = claims.get(claimKey(owner, key))
       if (found) return found

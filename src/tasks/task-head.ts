@@ -38,6 +38,6 @@ export function advanceHead(
 }
 
 /** Where a new exchange stands before its first event. */
-export function beginning(now: number): HeadState {
+export function initialHead(now: number): HeadState {
   return { generation: 0, phase: 'received' satisfies Phase, changed: now }
 }

@@ -99,7 +99,7 @@ describe('the service of a peer of the mesh', () => {
     await expect(service.subscribeToTask({ taskId }, callOf()).next()).rejects.toMatchObject({
       code: 'unsupported-operation',
     })
-    const told = await collect(service.subscribeToTask({ taskId, tellEnded: true }, callOf()))
+    const told = await collect(service.subscribeToTask({ taskId, includeEnded: true }, callOf()))
     expect(told).toMatchObject([{ type: 'task', task: { id: taskId, status: { state: 'completed' } }, isLast: true }])
   })
 

@@ -24,9 +24,9 @@ async function search(turn: Turn): Promise<void> {
 
 /** JSON-RPC at /api/a2a and REST below /v1, as an agent of the house has them. */
 function served(house: ServerDialect = v0_3House) {
-  const { service, recall, drain } = houseOf(search)
+  const { service, lastDialect, drain } = houseOf(search)
   onTestFinished(() => drain(0))
-  const wire = { service, recall, principalOf: () => anonymous, onError: console.error }
+  const wire = { service, recall: lastDialect, principalOf: () => anonymous, onError: console.error }
   const answerRpc = createJsonRpc({ ...wire, dialects: [house, v0_3] })
   const answerRest = createRest({ ...wire, dialects: [v0_3, house, v0_3Proto] })
   const exchange: Exchange = async (incoming) => {

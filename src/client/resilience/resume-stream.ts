@@ -112,8 +112,8 @@ export async function* resumeStream(stream: BrokenStream): AsyncGenerator<Stream
   /** Where the agent does not stream, and says so before it has done anything. */
   const insteadOf = (failure: A2AError): Open | undefined => {
     if ('message' in request) return doesNotStream.has(failure.code) ? polled(request, failure.message) : undefined
-    const { taskId, tellEnded } = request
-    if (!tellEnded || !endsOrNeverBegins.has(failure.code)) return undefined
+    const { taskId, includeEnded } = request
+    if (!includeEnded || !endsOrNeverBegins.has(failure.code)) return undefined
     cursor.reopen('looks')
     return () => poll(service, taskId, call, polling)
   }

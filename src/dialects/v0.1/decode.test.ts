@@ -167,7 +167,7 @@ describe('the other requests', () => {
     })
     expect(decode.subscribeToTask({ id: 't-1', historyLength: 2 })).toEqual({
       ...address,
-      tellEnded: true,
+      includeEnded: true,
       endOnAuth: true,
       carry: { 'v0.1': { historyLength: 2 } },
     })

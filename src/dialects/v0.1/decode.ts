@@ -147,7 +147,7 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
     subscribeToTask(params) {
       const { historyLength, ...address } = readQuery(params)
       const carry = historyLength === undefined ? {} : carrying({ historyLength })
-      return { ...aliased(address), tellEnded: true, endOnAuth: true, ...carry }
+      return { ...aliased(address), includeEnded: true, endOnAuth: true, ...carry }
     },
     createPushConfig(params) {
       const request = readParams(TaskPushConfig, params)

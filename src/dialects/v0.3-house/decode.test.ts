@@ -72,7 +72,7 @@ describe('a task', () => {
     for (const { decodeRequest } of [v0_3House, v0_3HouseStrict]) {
       expect(decodeRequest.getTask({ taskId: 't-1', historyLength: 2 })).toEqual({ taskId: 't-1', historyLength: 2 })
       expect(decodeRequest.getTask({ id: 't-1' })).toEqual({ taskId: 't-1' })
-      expect(decodeRequest.subscribeToTask({ taskId: 't-1' })).toMatchObject({ taskId: 't-1', tellEnded: true })
+      expect(decodeRequest.subscribeToTask({ taskId: 't-1' })).toMatchObject({ taskId: 't-1', includeEnded: true })
     }
   })
 })

@@ -89,7 +89,7 @@ function requestDecoder(standard: ServerDialect['decodeRequest']): ServerDialect
 
 /** Its events say where they are in their trace. */
 function traced(request: SendRequest): SendRequest {
-  return { ...request, tellsTrace: true }
+  return { ...request, traceMetadata: true }
 }
 
 /** Elsewhere a message that only refers to a task begins a new one. Here, the result of a tool answers that task. */

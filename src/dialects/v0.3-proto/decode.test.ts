@@ -144,7 +144,7 @@ describe('the other requests', () => {
   it('name a task', () => {
     expect(decode.getTask({ name: 'tasks/t', history_length: '3' })).toEqual({ taskId: 't', historyLength: 3 })
     expect(decode.cancelTask({ name: 'tasks/a/b' })).toEqual({ taskId: 'a/b' })
-    expect(decode.subscribeToTask({ name: 'tasks/t' })).toEqual({ taskId: 't', tellEnded: true })
+    expect(decode.subscribeToTask({ name: 'tasks/t' })).toEqual({ taskId: 't', includeEnded: true })
     expect(problemOf('getTask', { name: 't' })).toBe('name: expected a name such as tasks/{id}, got "t"')
     expect(problemOf('getTask', {})).toBe('name: expected a name such as tasks/{id}, got nothing')
     expect(problemOf('getTask', { name: `tasks/${'x'.repeat(257)}` })).toMatch(/^name: expected a string of 1 to 256/)

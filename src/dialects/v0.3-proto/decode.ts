@@ -31,7 +31,7 @@ export const decodeRequestStrictly: ServerDialect['decodeRequest'] = {
     return { ...request, state: status, statusSince: statusTimestampAfter }
   },
   cancelTask: (params) => ({ taskId: readParams(wire.TaskRequest, params).name }),
-  subscribeToTask: (params) => ({ taskId: readParams(wire.TaskRequest, params).name, tellEnded: true }),
+  subscribeToTask: (params) => ({ taskId: readParams(wire.TaskRequest, params).name, includeEnded: true }),
   createPushConfig: (params) => decodeNewConfig(readParams(wire.CreatePushConfigRequest, params)),
   getPushConfig: (params) => readParams(wire.PushConfigRequest, params).name,
   listPushConfigs(params) {

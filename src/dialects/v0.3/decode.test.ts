@@ -126,7 +126,7 @@ describe('a call about a task', () => {
   })
 
   it('that follows it also takes a task that has ended', () => {
-    expect(decode.subscribeToTask({ id: 'T' })).toStrictEqual({ taskId: 'T', tellEnded: true })
+    expect(decode.subscribeToTask({ id: 'T' })).toStrictEqual({ taskId: 'T', includeEnded: true })
   })
 })
 

@@ -93,7 +93,7 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
       }
     },
     cancelTask: (params) => addressOf(read(wire.TaskParams, params, cleanTaskParams)),
-    subscribeToTask: (params) => ({ ...addressOf(read(wire.TaskParams, params, cleanTaskParams)), tellEnded: true }),
+    subscribeToTask: (params) => ({ ...addressOf(read(wire.TaskParams, params, cleanTaskParams)), includeEnded: true }),
     createPushConfig: (params) => decodeNewConfig(readParams(TaskPushConfig, params)),
     getPushConfig: (params) => decodePushConfigRef(readParams(wire.GetPushConfigParams, params)),
     listPushConfigs: (params) => addressOf(readParams(wire.TaskParams, params)),

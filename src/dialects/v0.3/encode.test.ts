@@ -142,7 +142,7 @@ describe('a request', () => {
 
   it('has nothing of what only other dialects have', () => {
     expect(encodeRequest.getTask({ taskId: 'T', tenant: 'x', isAlias: true })).toStrictEqual({ id: 'T' })
-    expect(encodeRequest.subscribeToTask({ taskId: 'T', after: 3, tellEnded: true })).toStrictEqual({ id: 'T' })
+    expect(encodeRequest.subscribeToTask({ taskId: 'T', after: 3, includeEnded: true })).toStrictEqual({ id: 'T' })
     expect(encodeRequest.getExtendedCard({ tenant: 'x' })).toStrictEqual({})
   })
 })

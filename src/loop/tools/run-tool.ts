@@ -1,5 +1,5 @@
 import type { LanguageModelV4ToolCallPart } from '@ai-sdk/provider'
-import type { Journal } from '../../agent/agent-function.ts'
+import type { JournalStep } from '../../agent/agent-function.ts'
 import type { Turn } from '../../agent/turn.ts'
 import { rejected } from '../../agent/turn-output.ts'
 import { isObject, type JsonObject } from '../../base/json.ts'
@@ -48,7 +48,7 @@ export interface Workshop {
   readonly taskId: string
   readonly contextId: string
   readonly turn?: Turn | undefined
-  readonly journal?: Journal | undefined
+  readonly journal?: JournalStep | undefined
   readonly watcher: Watcher | undefined
   /** Of who invoked the loop, where nobody watches. */
   readonly trace: Trace | undefined
@@ -60,7 +60,7 @@ export interface Workshop {
 
 /** Once, also if the turn is resumed: what it has returned, or why it failed, is stored. */
 export async function runToolOnce(
-  journal: Journal,
+  journal: JournalStep,
   tool: LocalTool,
   input: unknown,
   { call, isGone }: WithArguments,

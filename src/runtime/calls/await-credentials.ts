@@ -1,21 +1,21 @@
 import { linkSignals } from '../../base/abort.ts'
 import type { MessageEvent } from '../../protocol/events.ts'
 import { runStep, type TurnScope } from '../turns/turn-scope.ts'
-import { type CallAbort, orHalted } from './call-abort.ts'
+import { type CallAbort, orAborted } from './call-abort.ts'
 import type { Progress } from './progress.ts'
 import type { Relay } from './questions.ts'
 import type { RemoteTask } from './remote-task.ts'
-import type { Asked, ChildTaskLink } from './results.ts'
+import type { ChildQuestion, ChildTaskLink } from './results.ts'
 
 /** Milliseconds until a task that tells nothing more while it waits for credentials is looked at again. */
 const lookAgain = 5_000
 
-export interface Waiting {
+export interface CredentialsWait {
   readonly name: string
   readonly link: ChildTaskLink
-  readonly scene: TurnScope
-  readonly contact: RemoteTask
-  readonly brake: CallAbort
+  readonly scope: TurnScope
+  readonly remote: RemoteTask
+  readonly abort: CallAbort
   readonly relay: Relay
   readonly progress: Progress
 }
@@ -24,28 +24,31 @@ export interface Waiting {
  * Passes on that the other agent needs credentials. They may come in a message to us, which is given; or to the other
  * agent by another way, and it goes on by itself: so it is followed meanwhile.
  */
-export async function awaitCredentials(asked: Asked, waiting: Waiting): Promise<MessageEvent | undefined> {
-  const { name, link, scene, relay } = waiting
-  await scene.emit(relay.question(asked, link))
+export async function awaitCredentials(
+  asked: ChildQuestion,
+  waiting: CredentialsWait,
+): Promise<MessageEvent | undefined> {
+  const { name, link, scope, relay } = waiting
+  await scope.emit(relay.question(asked, link))
   let live: MessageEvent | undefined
-  const generation = await runStep(scene, `${name}: credentials`, async () => {
-    scene.waits()
+  const generation = await runStep(scope, `${name}: credentials`, async () => {
+    scope.beginWaiting()
     const letter = await messageOrProgress(waiting)
-    scene.goOn()
-    live = letter?.received
+    scope.endWaiting()
+    live = letter?.event
     return letter?.generation ?? 0
   })
   if (generation === 0) return undefined
-  const received = live ?? scene.inbox.drop(generation)?.received
-  if (received) scene.heard(received)
+  const received = live ?? scope.queue.drop(generation)?.event
+  if (received) scope.recordAnswer(received)
   return received
 }
 
-async function messageOrProgress({ link, scene, contact, brake, progress }: Waiting) {
-  const { inbox, stop } = scene
+async function messageOrProgress({ link, scope, remote, abort, progress }: CredentialsWait) {
+  const { queue, stop } = scope
   const done = new AbortController()
-  const { signal, release } = linkSignals([stop.signal, brake.signal, done.signal])
-  const letter = inbox.next(signal).catch(() => undefined)
+  const { signal, release } = linkSignals([stop.signal, abort.signal, done.signal])
+  const letter = queue.next(signal).catch(() => undefined)
   try {
     await Promise.race([letter, progressOf()])
     done.abort('done')
@@ -58,23 +61,23 @@ async function messageOrProgress({ link, scene, contact, brake, progress }: Wait
 
   async function progressOf(): Promise<void> {
     while (!signal.aborted) {
-      const reader = contact.reader ?? contact.attach(await contact.callee(), link.taskId)
-      const next = await orHalted(
-        brake,
+      const reader = remote.reader ?? remote.attach(await remote.callee(), link.taskId)
+      const next = await orAborted(
+        abort,
         reader.peek().catch(() => undefined),
       )
       if (next === 'halted' || signal.aborted) return
       const event = next && !next.done ? next.value : undefined
       if (!event) {
-        await new Promise<void>((resolve) => scene.settings.clock.setTimeout(resolve, lookAgain))
-        if (!signal.aborted) contact.attach(await contact.callee(), link.taskId)
+        await new Promise<void>((resolve) => scope.settings.clock.setTimeout(resolve, lookAgain))
+        if (!signal.aborted) remote.attach(await remote.callee(), link.taskId)
         continue
       }
       const state = event.type === 'task' ? event.task.status.state : event.type === 'status' ? event.status.state : ''
       if (state !== 'auth-required' && state !== '') return
       await reader.take()
-      contact.child.take(event)
-      await progress.tell(event)
+      remote.child.take(event)
+      await progress.emit(event)
     }
   }
 }

@@ -1,6 +1,6 @@
 import { type Clock, setAlarm } from '../../base/clock.ts'
 
-export interface BrakeOptions {
+export interface CallAbortOptions {
   /** Of the turn. */
   readonly turn: AbortSignal
   /** Of the call. */
@@ -12,37 +12,41 @@ export interface BrakeOptions {
 export type AbortCause = 'stopped' | 'canceled' | 'timeout'
 
 export interface CallAbort {
-  readonly halt: AbortCause | undefined
+  readonly cause: AbortCause | undefined
   readonly signal: AbortSignal
-  stop(why: AbortCause): void
+  abort(why: AbortCause): void
   release(): void
 }
 
 /** Gives a call up when its turn is stopped, when its caller says so, or when its time is over. */
-export function createCallAbort({ turn, signal, clock }: BrakeOptions): CallAbort & { until(deadline: number): void } {
+export function createCallAbort({
+  turn,
+  signal,
+  clock,
+}: CallAbortOptions): CallAbort & { until(deadline: number): void } {
   const controller = new AbortController()
   let halt: AbortCause | undefined
   let unset = () => {}
 
-  function stop(why: AbortCause): void {
+  function abort(why: AbortCause): void {
     halt ??= why
     controller.abort(why)
   }
-  const onTurn = () => stop('stopped')
-  const onSignal = () => stop('canceled')
+  const onTurn = () => abort('stopped')
+  const onSignal = () => abort('canceled')
   turn.addEventListener('abort', onTurn)
   signal?.addEventListener('abort', onSignal)
   if (turn.aborted) onTurn()
   if (signal?.aborted) onSignal()
 
   return {
-    get halt() {
+    get cause() {
       return halt
     },
     signal: controller.signal,
-    stop,
+    abort,
     until(deadline) {
-      unset = setAlarm(clock, deadline, () => stop('timeout'))
+      unset = setAlarm(clock, deadline, () => abort('timeout'))
     },
     release() {
       unset()
@@ -53,7 +57,7 @@ export function createCallAbort({ turn, signal, clock }: BrakeOptions): CallAbor
 }
 
 /** What comes first; `halted` if the call is given up before. */
-export async function orHalted<T>({ signal }: CallAbort, work: Promise<T>): Promise<T | 'halted'> {
+export async function orAborted<T>({ signal }: CallAbort, work: Promise<T>): Promise<T | 'halted'> {
   if (signal.aborted) {
     // Nobody waits for it any more, nor for how it fails.
     work.catch(() => {})

@@ -11,7 +11,7 @@ import { toParts } from '../../agent/turn-output.ts'
 import { lineageError } from '../../protocol/extensions/lineage.ts'
 import { observe } from '../../protocol/telemetry.ts'
 import { runStep, type TurnScope } from '../turns/turn-scope.ts'
-import { nameOf, type Plan } from './options.ts'
+import { type CallPlan, nameOfTarget } from './options.ts'
 import { createProgress } from './progress.ts'
 import { createQuestionQueue } from './questions.ts'
 import { failureOf } from './results.ts'
@@ -22,10 +22,10 @@ export interface TurnCalls extends AgentCalls {
   close(): void
 }
 
-export function createCalls(scene: TurnScope): TurnCalls {
-  const { telemetry, calls } = scene.settings
+export function createCalls(scope: TurnScope): TurnCalls {
+  const { telemetry, calls } = scope.settings
   const { self } = calls
-  const { lineage, task } = scene
+  const { lineage, task } = scope
   const questions = createQuestionQueue()
   const over = new AbortController()
   const own = { agent: self.agent, id: self.ids[0] ?? '', taskId: task.taskId }
@@ -33,8 +33,8 @@ export function createCalls(scene: TurnScope): TurnCalls {
   let races = 0
   let left = lineage.budget
 
-  function planOf([target, message, options = {}]: CallSpec, share?: number): Plan {
-    const targetName = nameOf(target)
+  function planOf([target, message, options = {}]: CallSpec, share?: number): CallPlan {
+    const targetName = nameOfTarget(target)
     const number = ++begun
     const { name = `call ${number} ${targetName}` } = options
     const granted = left === undefined ? options.budget : spend(options.budget ?? share)
@@ -58,16 +58,16 @@ export function createCalls(scene: TurnScope): TurnCalls {
     return granted
   }
 
-  function activityOf({ targetName }: Plan) {
+  function activityOf({ targetName }: CallPlan) {
     return { type: 'call', agent: targetName, taskId: task.taskId, contextId: task.contextId } as const
   }
 
-  function start(plan: Plan): AgentCall {
+  function start(plan: CallPlan): AgentCall {
     const progress = createProgress()
     const answer = (async () => {
       try {
-        const given = await observe(telemetry, activityOf(plan), scene.trace, (span) =>
-          runCall(plan, { scene, questions, progress, over: over.signal, span }),
+        const given = await observe(telemetry, activityOf(plan), scope.trace, (span) =>
+          runCall(plan, { scope, questions, progress, over: over.signal, span }),
         )
         progress.end()
         return given
@@ -86,22 +86,22 @@ export function createCalls(scene: TurnScope): TurnCalls {
     return left === undefined || count === 0 ? undefined : Math.max(0, Math.floor((left - count) / count))
   }
 
-  function settledOf(plan: Plan, answer: Promise<CallAnswer>): Promise<CallOutcome> {
+  function settledOf(plan: CallPlan, answer: Promise<CallAnswer>): Promise<CallOutcome> {
     return answer.then(
       (given) => ({ ok: true, answer: given }),
       (error) => {
-        if (scene.stop.signal.aborted) throw error
+        if (scope.stop.signal.aborted) throw error
         const { targetName } = plan
         return {
           ok: false,
-          error: error instanceof CallFailed ? error : new CallFailed(failureOf(error, targetName, scene.secrets)),
+          error: error instanceof CallFailed ? error : new CallFailed(failureOf(error, targetName, scope.secrets)),
         }
       },
     )
   }
 
   /** In the order of the calls, so many at once. */
-  async function fanOut(plans: readonly Plan[], { concurrency = 4 }: FanOutOptions, onEach: OnEach): Promise<void> {
+  async function fanOut(plans: readonly CallPlan[], { concurrency = 4 }: FanOutOptions, onEach: OnEach): Promise<void> {
     if (!(concurrency >= 1)) throw new TypeError(`concurrency: expected a number from 1 on, got ${concurrency}`)
     const queue = plans.entries()
     const worker = async () => {
@@ -138,7 +138,7 @@ export function createCalls(scene: TurnScope): TurnCalls {
       })
       winner.catch(() => {})
       // Which one was the first is stored: a turn that is resumed has the same answer.
-      const at = await runStep(scene, race, () => winner)
+      const at = await runStep(scope, race, () => winner)
       if (at < 0) throw allFailed(settled)
       await waiters[at]?.promise
       won.abort('somebody else was faster')
@@ -157,7 +157,7 @@ function outOfBudget(): Error {
 
 type OnEach = (settled: CallOutcome, at: number) => void
 
-function withSignal(plan: Plan, signal: AbortSignal): Plan {
+function withSignal(plan: CallPlan, signal: AbortSignal): CallPlan {
   const { options } = plan
   const both = options.signal ? AbortSignal.any([options.signal, signal]) : signal
   return { ...plan, options: { ...options, signal: both } }

@@ -12,7 +12,7 @@ let last = 0
 const limit = 10_000
 
 /** Whom a target means, to tell conversations apart: agents in this process may have the same name. */
-export function keyOf(target: CallTarget, name: string): string {
+export function targetKey(target: CallTarget, name: string): string {
   if (typeof target !== 'object' || target instanceof URL) return name
   const number = numbers.get(target) ?? ++last
   numbers.set(target, number)
@@ -39,25 +39,25 @@ export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
   readonly headers?: (call: OutgoingCall) => Readonly<Record<string, string>> | undefined
 }
 
-export interface ContextPlace {
+export interface ConversationKey {
   readonly owner: string
   readonly contextId: string
   readonly callee: string
 }
 
 /** The conversations with other agents: one for each of them in each context of ours and of one owner. */
-export interface Contexts {
-  get(place: ContextPlace): string | undefined
-  set(place: ContextPlace, contextId: string): void
+export interface Conversations {
+  get(place: ConversationKey): string | undefined
+  set(place: ConversationKey, contextId: string): void
 }
 
 export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'headers'> {
   readonly reach: ResolveAgent | undefined
   readonly self: ReceivingAgent
-  readonly contexts: Contexts
+  readonly conversations: Conversations
 }
 
-export function readCalls({ profile, reach }: Agent, options: CallsOptions = {}): CallSettings {
+export function readCallSettings({ profile, reach }: Agent, options: CallsOptions = {}): CallSettings {
   const { maxDepth = 8, identity, auth, fetch, headers } = options
   if (!Number.isInteger(maxDepth) || maxDepth < 0) {
     throw new TypeError(`calls.maxDepth: expected a whole number from 0 on, got ${maxDepth}`)
@@ -70,12 +70,12 @@ export function readCalls({ profile, reach }: Agent, options: CallsOptions = {})
     headers,
     // What others make of its card counts, too: they may not know what it calls itself.
     self: { agent: profile.name, ids: identity === undefined ? [known] : [identity, known], maxDepth },
-    contexts: createContexts(),
+    conversations: createContexts(),
   }
 }
 
 /** For the journal and for errors: without what may be a secret. */
-export function nameOf(target: CallTarget): string {
+export function nameOfTarget(target: CallTarget): string {
   if (typeof target === 'string' || target instanceof URL) return bare(`${target}`)
   if ('service' in target && 'card' in target) return cardName(target.card) ?? 'an agent'
   if ('profile' in target && isObject(target.profile)) return cardName(target.profile) ?? 'an agent'
@@ -83,7 +83,7 @@ export function nameOf(target: CallTarget): string {
 }
 
 /** A call as it was asked for, with what it may use. */
-export interface Plan {
+export interface CallPlan {
   /** Names it in the journal. */
   readonly name: string
   readonly target: CallTarget
@@ -97,9 +97,9 @@ export interface Plan {
   readonly refusal?: Error
 }
 
-function createContexts(): Contexts {
+function createContexts(): Conversations {
   const known = new Map<string, string>()
-  const textOf = ({ owner, contextId, callee }: ContextPlace) => JSON.stringify([owner, contextId, callee])
+  const textOf = ({ owner, contextId, callee }: ConversationKey) => JSON.stringify([owner, contextId, callee])
   return {
     get: (place) => known.get(textOf(place)),
     set(place, contextId) {

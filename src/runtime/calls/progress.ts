@@ -5,7 +5,7 @@ const maxWaiting = 256
 /** What happens in a call, for whoever iterates it. Nobody does: nothing is kept. */
 export interface Progress {
   /** To be awaited: a reader that is slow slows the call down. */
-  tell(event: StreamEvent): Promise<void> | undefined
+  emit(event: StreamEvent): Promise<void> | undefined
   end(failure?: unknown): void
   read(): AsyncGenerator<StreamEvent>
 }
@@ -18,7 +18,7 @@ export function createProgress(): Progress {
   let resume = () => {}
 
   return {
-    tell(event) {
+    emit(event) {
       if (!isRead) return undefined
       waiting.push(event)
       wake()

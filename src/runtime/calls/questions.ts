@@ -12,7 +12,7 @@ import {
 import type { Message, Part } from '../../protocol/model.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import type { TurnScope } from '../turns/turn-scope.ts'
-import { type Asked, type ChildTaskLink, forwardedStatus, relayedArtifact } from './results.ts'
+import { type ChildQuestion, type ChildTaskLink, forwardedStatus, relayedArtifact } from './results.ts'
 
 /**
  * One question at a time goes to the caller. Each has a number, given when it comes up and stored with it, so that a
@@ -65,11 +65,11 @@ export function withTheirIds(parts: readonly Part[], taskId: string): readonly P
 export interface Relay {
   (event: StreamEvent, link: ChildTaskLink, emit: EventSink['emit']): Promise<void>
   /** What it needs, as our own question. */
-  question(asked: Asked, link: ChildTaskLink): StatusEvent
+  question(asked: ChildQuestion, link: ChildTaskLink): StatusEvent
 }
 
 export function createRelay(
-  { voice, isAsking }: Pick<TurnScope, 'voice' | 'isAsking'>,
+  { agentEvents, isAsking }: Pick<TurnScope, 'agentEvents' | 'isAsking'>,
   kind: NonNullable<CallOptions['relay']>,
 ): Relay {
   let isKnown = false
@@ -91,15 +91,20 @@ export function createRelay(
     const parts = isNews ? message.parts : [{ text: `Asked ${link.agent}.` }]
     isKnown = true
     await emit(
-      forwardedStatus(voice, 'working', { link, parts, message: isNews ? message : undefined, childState: state }),
+      forwardedStatus(agentEvents, 'working', {
+        link,
+        parts,
+        message: isNews ? message : undefined,
+        childState: state,
+      }),
     )
   }
 
   return Object.assign(relay, {
-    question({ asks, question }: Asked, link: ChildTaskLink): StatusEvent {
+    question({ asks, question }: ChildQuestion, link: ChildTaskLink): StatusEvent {
       const message = question && withOurIds(collapseInputRequest(question), link.taskId)
       const parts = message?.parts ?? [{ text: `${link.agent} needs something to go on, and does not say what.` }]
-      return forwardedStatus(voice, asks, { link, parts, message })
+      return forwardedStatus(agentEvents, asks, { link, parts, message })
     },
   })
 }

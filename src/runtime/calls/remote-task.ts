@@ -5,7 +5,7 @@ import { anonymous, type Message, type Task, type TaskState } from '../../protoc
 import type { Call, SendRequest } from '../../protocol/service.ts'
 import { createFold, type Fold } from '../../tasks/fold.ts'
 import type { TurnScope } from '../turns/turn-scope.ts'
-import type { Plan } from './options.ts'
+import type { CallPlan } from './options.ts'
 
 /** How long a task that is to be canceled may take to tell its id, and the other agent to cancel it, in milliseconds. */
 const patience = 2_000
@@ -42,7 +42,7 @@ export interface RemoteTask {
 }
 
 export function openRemoteTask(
-  { target, options }: Plan,
+  { target, options }: CallPlan,
   { task, settings, secrets }: TurnScope,
   trace: Trace | undefined,
 ): RemoteTask {
@@ -102,7 +102,7 @@ export function openRemoteTask(
     child,
     send: (callee, request, key) => read(createReader(callee.service.streamMessage(request, callWith(callee, key)))),
     attach: (callee, taskId) =>
-      read(createReader(callee.service.subscribeToTask({ taskId, tellEnded: true }, callWith(callee)))),
+      read(createReader(callee.service.subscribeToTask({ taskId, includeEnded: true }, callWith(callee)))),
     async cancel(known) {
       const taskId = known ?? (await begunId())
       if (taskId === undefined) return

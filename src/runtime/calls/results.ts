@@ -60,7 +60,7 @@ export function relayedArtifact({ artifact, append, lastChunk }: ArtifactEvent, 
 }
 
 export function failureOf(error: unknown, agent: string, secrets: TurnSecrets): CallFailure {
-  const message = secrets.scrub(error instanceof Error ? error.message : String(error)).slice(0, longestText)
+  const message = secrets.redact(error instanceof Error ? error.message : String(error)).slice(0, longestText)
   if (!(error instanceof A2AError)) return { agent, message: `"${agent}" could not be asked: ${message}` }
   const { code, metadata } = error
   const reason = metadata.reason
@@ -71,18 +71,18 @@ export function failureOf(error: unknown, agent: string, secrets: TurnSecrets): 
 export function outcomeOf(agent: string, task: Task, secrets: TurnSecrets): CallAnswer {
   const { state, message } = task.status
   if (state === 'completed') return answerIn(agent, { task })
-  const said = message ? secrets.scrub(textOf(message)).slice(0, longestText) : ''
+  const said = message ? secrets.redact(textOf(message)).slice(0, longestText) : ''
   throw new CallFailed({ agent, state, taskId: task.id, message: `"${agent}" ended as ${state}${said && `: ${said}`}` })
 }
 
 /** Whether a turn has asked other agents that have not come to an end, as far as its journal knows. */
 export function hasOpenCalls({ steps }: Pick<Journal, 'steps'>): boolean {
   const open = new Set<string>()
-  for (const { it } of steps.values()) {
-    const [, call, stage] = /^(.*): (send|follow)$/s.exec(it.step) ?? []
-    if (call === undefined || !isObject(it.result)) continue
-    if (stage === 'send' && 'link' in it.result) open.add(call)
-    if (stage === 'follow' && !('asks' in it.result)) open.delete(call)
+  for (const { value } of steps.values()) {
+    const [, call, stage] = /^(.*): (send|follow)$/s.exec(value.step) ?? []
+    if (call === undefined || !isObject(value.result)) continue
+    if (stage === 'send' && 'link' in value.result) open.add(call)
+    if (stage === 'follow' && !('asks' in value.result)) open.delete(call)
   }
   return open.size > 0
 }
@@ -105,7 +105,7 @@ export function answerIn(agent: string, { task, message }: { readonly task?: Tas
 
 /** What the steps of a call give. All of it is stored in durable turns. */
 
-export interface Keys {
+export interface SendKeys {
   readonly messageId: string
   readonly idempotencyKey: string
   readonly contextId?: string
@@ -113,20 +113,23 @@ export interface Keys {
   readonly deadline?: number
 }
 
-export interface Failed {
+export interface FailedResult {
   readonly failed: CallFailure
 }
 
-export type Sent = Failed | { readonly agent: string; readonly message: Message } | { readonly link: ChildTaskLink }
+export type SendResult =
+  | FailedResult
+  | { readonly agent: string; readonly message: Message }
+  | { readonly link: ChildTaskLink }
 
-export interface Asked {
+export interface ChildQuestion {
   readonly asks: 'input-required' | 'auth-required'
   readonly question?: Message
   /** Its place among the questions of the turn. */
   readonly ticket: number
 }
 
-export type Followed = Failed | { readonly task: Task } | Asked
+export type FollowResult = FailedResult | { readonly task: Task } | ChildQuestion
 
 /** What stands behind the other agent's task stays behind it. */
 function linked(

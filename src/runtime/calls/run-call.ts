@@ -1,4 +1,4 @@
-import { answerGone } from '../../agent/ask.ts'
+import { answerLost } from '../../agent/ask.ts'
 import { type CallAnswer, type CalledAgent, CallFailed } from '../../agent/call-agent.ts'
 import type { EventSink } from '../../agent/turn-output.ts'
 import { TaskLogger } from '../../base/logger.ts'
@@ -18,24 +18,24 @@ import type { Span } from '../../protocol/telemetry.ts'
 import { newId } from '../operations/idempotency.ts'
 import { runStep, type TurnScope } from '../turns/turn-scope.ts'
 import { awaitCredentials } from './await-credentials.ts'
-import { createCallAbort, orHalted } from './call-abort.ts'
-import { keyOf, type Plan } from './options.ts'
+import { createCallAbort, orAborted } from './call-abort.ts'
+import { type CallPlan, targetKey } from './options.ts'
 import type { Progress } from './progress.ts'
 import { createRelay, type QuestionQueue, withTheirIds } from './questions.ts'
 import { openRemoteTask } from './remote-task.ts'
 import {
   answerIn,
   type ChildTaskLink,
-  type Failed,
-  type Followed,
+  type FailedResult,
+  type FollowResult,
   failureOf,
-  type Keys,
   outcomeOf,
-  type Sent,
+  type SendKeys,
+  type SendResult,
 } from './results.ts'
 
 export interface CallContext {
-  readonly scene: TurnScope
+  readonly scope: TurnScope
   readonly questions: QuestionQueue
   readonly progress: Progress
   /** Of the turn: aborts when it is over, whether its calls are or not. */
@@ -50,37 +50,37 @@ export interface CallContext {
  * may come between them that depends on time.
  */
 export async function runCall(
-  plan: Plan,
-  { scene, questions, progress, over, span }: CallContext,
+  plan: CallPlan,
+  { scope, questions, progress, over, span }: CallContext,
 ): Promise<CallAnswer> {
   const { name, options } = plan
-  const { settings, stop } = scene
+  const { settings, stop } = scope
   const { clock, calls } = settings
-  const brake = createCallAbort({ turn: stop.signal, signal: options.signal, clock })
-  const onOver = () => brake.stop('canceled')
+  const abort = createCallAbort({ turn: stop.signal, signal: options.signal, clock })
+  const onOver = () => abort.abort('canceled')
   over.addEventListener('abort', onOver)
-  const contact = openRemoteTask(plan, scene, span?.trace ?? scene.trace)
-  const relay = createRelay(scene, options.relay ?? 'status')
-  let sent: Sent | undefined
+  const remote = openRemoteTask(plan, scope, span?.trace ?? scope.trace)
+  const relay = createRelay(scope, options.relay ?? 'status')
+  let sent: SendResult | undefined
 
-  function newKeys(): Promise<Keys> {
-    return runStep(scene, `${name}: key`, async () => ({ messageId: newId(), idempotencyKey: newId() }))
+  function newKeys(): Promise<SendKeys> {
+    return runStep(scope, `${name}: key`, async () => ({ messageId: newId(), idempotencyKey: newId() }))
   }
 
   /** Throws if it is the turn that is stopped: what it did not do is not stored. */
-  function halted(): Failed {
-    if (brake.halt === 'stopped') throw stop.signal.reason
-    const why = brake.halt === 'timeout' ? 'it took too long' : 'it was given up'
-    return { failed: { agent: plan.targetName, message: `The call was canceled: ${why}.`, reason: brake.halt } }
+  function halted(): FailedResult {
+    if (abort.cause === 'stopped') throw stop.signal.reason
+    const why = abort.cause === 'timeout' ? 'it took too long' : 'it was given up'
+    return { failed: { agent: plan.targetName, message: `The call was canceled: ${why}.`, reason: abort.cause } }
   }
 
-  async function trying<T>(work: () => Promise<T | Failed>): Promise<T | Failed> {
+  async function trying<T>(work: () => Promise<T | FailedResult>): Promise<T | FailedResult> {
     try {
       return await work()
     } catch (error) {
       if (stop.signal.aborted) throw stop.signal.reason
-      if (brake.halt) return halted()
-      return { failed: failureOf(error, plan.targetName, scene.secrets) }
+      if (abort.cause) return halted()
+      return { failed: failureOf(error, plan.targetName, scope.secrets) }
     }
   }
 
@@ -94,20 +94,20 @@ export async function runCall(
     return { ...request, message: { ...message, metadata } }
   }
 
-  function send(request: SendRequest, { idempotencyKey, deadline }: Keys): Promise<Sent> {
-    return trying<Sent>(async () => {
+  function send(request: SendRequest, { idempotencyKey, deadline }: SendKeys): Promise<SendResult> {
+    return trying<SendResult>(async () => {
       if (plan.refusal) throw plan.refusal
-      const callee = await orHalted(brake, contact.callee())
+      const callee = await orAborted(abort, remote.callee())
       if (callee === 'halted') return halted()
       span?.learn({ agent: callee.card.name })
-      const reader = contact.send(callee, addressed(request, callee, deadline), idempotencyKey)
-      const first = await orHalted(brake, reader.peek())
+      const reader = remote.send(callee, addressed(request, callee, deadline), idempotencyKey)
+      const first = await orAborted(abort, reader.peek())
       if (first === 'halted') return halted()
       if (first.done) throw new A2AError('invalid-agent-response', 'It ended without an answer.')
       const { name: agent } = callee.card
       const event = first.value
       if (event.type === 'message') {
-        await progress.tell(event)
+        await progress.emit(event)
         return { agent, message: event.message }
       }
       const { id: taskId, contextId } = event.type === 'task' ? event.task : { ...event, id: event.taskId }
@@ -115,18 +115,18 @@ export async function runCall(
     })
   }
 
-  function follow({ link }: Extract<Sent, { link: object }>, last: Message | undefined, within: EventSink) {
-    return trying<Followed>(async () => {
-      const callee = await orHalted(brake, contact.callee())
+  function follow({ link }: Extract<SendResult, { link: object }>, last: Message | undefined, within: EventSink) {
+    return trying<FollowResult>(async () => {
+      const callee = await orAborted(abort, remote.callee())
       if (callee === 'halted') return halted()
-      const reader = contact.reader ?? contact.attach(callee, link.taskId)
-      const { child } = contact
+      const reader = remote.reader ?? remote.attach(callee, link.taskId)
+      const { child } = remote
       for (;;) {
-        const next = await orHalted(brake, reader.take())
+        const next = await orAborted(abort, reader.take())
         if (next === 'halted') return halted()
         if (!next.done) {
           child.take(next.value)
-          await progress.tell(next.value)
+          await progress.emit(next.value)
           await relay(next.value, link, within.emit)
         }
         const state = child.state()
@@ -143,12 +143,12 @@ export async function runCall(
   }
 
   async function converse(): Promise<CallAnswer> {
-    const { contextId: ours } = scene.task
-    const callee = keyOf(plan.target, plan.targetName)
-    const place = { owner: ownerOf(scene.received.principal), contextId: ours, callee }
-    const opening = await runStep(scene, `${name}: key`, async (): Promise<Keys> => {
-      const { contextId = calls.contexts.get(place), timeout } = options
-      const deadline = earlier(scene.lineage.deadline, timeout === undefined ? undefined : clock.now() + timeout)
+    const { contextId: ours } = scope.task
+    const callee = targetKey(plan.target, plan.targetName)
+    const place = { owner: ownerOf(scope.messageEvent.principal), contextId: ours, callee }
+    const opening = await runStep(scope, `${name}: key`, async (): Promise<SendKeys> => {
+      const { contextId = calls.conversations.get(place), timeout } = options
+      const deadline = earlier(scope.lineage.deadline, timeout === undefined ? undefined : clock.now() + timeout)
       return {
         messageId: newId(),
         idempotencyKey: newId(),
@@ -156,26 +156,26 @@ export async function runCall(
         ...(deadline !== undefined && { deadline }),
       }
     })
-    if (opening.deadline !== undefined) brake.until(opening.deadline)
-    sent = await runStep(scene, `${name}: send`, () => send(openingOf(plan, opening, scene.task.taskId), opening))
+    if (opening.deadline !== undefined) abort.until(opening.deadline)
+    sent = await runStep(scope, `${name}: send`, () => send(openingOf(plan, opening, scope.task.taskId), opening))
     let last: Message | undefined
     for (;;) {
       if ('failed' in sent) throw new CallFailed(sent.failed)
       const contextId = 'link' in sent ? sent.link.contextId : sent.message.contextId
-      if (contextId) calls.contexts.set(place, contextId)
+      if (contextId) calls.conversations.set(place, contextId)
       if ('message' in sent) return answerIn(sent.agent, { message: sent.message })
-      const begun: Extract<Sent, { link: object }> = sent
+      const begun: Extract<SendResult, { link: object }> = sent
       const asked = last
-      const told = await runStep(scene, `${name}: follow`, (within) => follow(begun, asked, within))
+      const told = await runStep(scope, `${name}: follow`, (within) => follow(begun, asked, within))
       if ('failed' in told) throw new CallFailed({ ...told.failed, taskId: begun.link.taskId })
-      if ('task' in told) return outcomeOf(begun.link.agent, told.task, scene.secrets)
+      if ('task' in told) return outcomeOf(begun.link.agent, told.task, scope.secrets)
       questions.saw(told.ticket)
       const { link } = begun
-      const waiting = { name, link, scene, contact, brake, relay, progress }
+      const waiting = { name, link, scope, remote, abort, relay, progress }
       const answer: MessageEvent | undefined | 'halted' = await questions.inTurn(told.ticket, () =>
         told.asks === 'auth-required'
           ? awaitCredentials(told, waiting)
-          : orHalted(brake, scene.ask(relay.question(told, link), { signal: brake.signal })),
+          : orAborted(abort, scope.ask(relay.question(told, link), { signal: abort.signal })),
       )
       if (answer === 'halted') throw new CallFailed(halted().failed)
       last = told.question
@@ -183,41 +183,43 @@ export async function runCall(
       if (!answer) continue
       const { deadline } = opening
       const keys = { ...(await newKeys()), ...(deadline !== undefined && { deadline }) }
-      sent = await runStep(scene, `${name}: send`, () => send(forwardAnswer(answer, link, keys, scene), keys))
+      sent = await runStep(scope, `${name}: send`, () => send(forwardAnswer(answer, link, keys, scope), keys))
     }
   }
 
   /** Whoever goes on with this turn elsewhere needs the other agent's task. */
   function isTakenOver(): boolean {
     const { reason } = stop
-    return brake.halt === 'stopped' && (reason === 'lease-lost' || (reason === 'shutdown' && settings.recovery.isKept))
+    return (
+      abort.cause === 'stopped' && (reason === 'lease-lost' || (reason === 'shutdown' && settings.recovery.isJournaled))
+    )
   }
 
   async function giveUp(): Promise<void> {
     try {
-      if (!isTakenOver()) await contact.cancel(sent && 'link' in sent ? sent.link.taskId : undefined)
+      if (!isTakenOver()) await remote.cancel(sent && 'link' in sent ? sent.link.taskId : undefined)
     } catch (error) {
       const { code } = error instanceof A2AError ? error : {}
-      const logger = new TaskLogger(settings.logger, scene.task, scene.trace)
+      const logger = new TaskLogger(settings.logger, scope.task, scope.trace)
       logger.info({ agent: plan.targetName, code }, 'a call could not be canceled')
     } finally {
-      contact.close()
+      remote.close()
     }
   }
 
   try {
     const answer = await converse()
-    contact.close()
+    remote.close()
     return answer
   } catch (error) {
-    if (brake.halt) void giveUp()
-    else contact.close()
-    if (brake.halt && brake.halt !== 'stopped' && !(error instanceof CallFailed)) {
+    if (abort.cause) void giveUp()
+    else remote.close()
+    if (abort.cause && abort.cause !== 'stopped' && !(error instanceof CallFailed)) {
       throw new CallFailed(halted().failed)
     }
     throw error
   } finally {
-    brake.release()
+    abort.release()
     over.removeEventListener('abort', onOver)
   }
 }
@@ -233,7 +235,7 @@ function earlier(one: number | undefined, other: number | undefined): number | u
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
 
-function openingOf({ parts, options }: Plan, { messageId, contextId }: Keys, parent: string): SendRequest {
+function openingOf({ parts, options }: CallPlan, { messageId, contextId }: SendKeys, parent: string): SendRequest {
   const { taskId, skill, metadata } = options
   const said = { ...metadata, ...(skill !== undefined && { skillId: skill }) }
   const message: Message = {
@@ -255,11 +257,11 @@ function openingOf({ parts, options }: Plan, { messageId, contextId }: Keys, par
 function forwardAnswer(
   { message, ticket, sensitive }: MessageEvent,
   { taskId, contextId }: ChildTaskLink,
-  { messageId }: Keys,
+  { messageId }: SendKeys,
   { task, settings, secrets }: TurnScope,
 ): SendRequest {
-  if (sensitive) throw answerGone()
-  const inBand = settings.vault.of(ticket)?.inBand ?? []
+  if (sensitive) throw answerLost()
+  const inBand = settings.secretStore.get(ticket)?.inBand ?? []
   for (const { credentials } of inBand) secrets.add(credentials)
   const { [lineageExtension]: _, [credentialsExtension]: __, ...metadata } = message.metadata ?? {}
   const said = withTheirIds(message.parts, taskId)

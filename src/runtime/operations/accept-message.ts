@@ -13,16 +13,16 @@ import {
   type AcceptedMessage,
   acceptedMessageOf,
   aliasDigest,
-  claimsOfName,
-  claimsOfNew,
-  claimsWithin,
+  claimsForAlias,
+  claimsForMessage,
+  claimsForNewTask,
   findEarlier,
   isFirstMessage,
   isId,
   newId,
-  openingOf,
+  readFirstMessage,
 } from './idempotency.ts'
-import { findAsking, hasResults, refuseResults, requireOpen } from './input-requests.ts'
+import { findWaitingTask, hasResults, rejectResults, requireOpenRequests } from './input-requests.ts'
 import { traceOfTask } from './push-configs.ts'
 import { requireQueueSpace, waitUntilDequeued } from './queue-limit.ts'
 
@@ -82,7 +82,7 @@ function routeMessage(request: SendRequest, call: Call, house: OperationContext)
   if (mayAnswer) return answer(mayAnswer, request, call, house)
   if (message.taskId !== undefined) return continueTask({ taskId: message.taskId }, request, call, house)
   const isAnswer = hasResults(message)
-  if (isAnswer && alias === undefined) refuseResults(request)
+  if (isAnswer && alias === undefined) rejectResults(request)
   // A name that its caller has used before is found when the task is stored; only one of ours may be known by itself.
   return alias !== undefined && (isAnswer || isId(alias))
     ? beginOrGoOn(alias, request, call, house)
@@ -97,7 +97,7 @@ async function answer(
   house: OperationContext,
 ): Promise<AcceptedMessage> {
   const [first = ''] = references
-  const taskId = (await findAsking(references, request, house.log)) ?? first
+  const taskId = (await findWaitingTask(references, request, house.log)) ?? first
   return await continueTask({ taskId }, request, call, house)
 }
 
@@ -121,7 +121,7 @@ async function continueTask(
       ...(awaited && { inBand: [...(outer.inBand ?? []), ...awaited.credentials] }),
       ...(isSecret && { secret: given.message.parts }),
     }
-    const claims = await claimsWithin(head, request, call)
+    const claims = await claimsForMessage(head, request, call)
     const { contextId = head.contextId } = request.message
     if (contextId !== head.contextId) {
       throw invalidParams(
@@ -130,18 +130,18 @@ async function continueTask(
       )
     }
     // What answered a question for a secret was claimed by what is stored of it, and may come once more after that.
-    const others = () => (isSecret ? claims : claimsWithin(head, redactAnswer(given), call))
+    const others = () => (isSecret ? claims : claimsForMessage(head, redactAnswer(given), call))
     const before = await findEarlier(log, head.owner, claims, others)
     if (before) return before
-    const opening = await openingOf(head, log)
-    if (opening && !isChecked) await settings.checkOpening?.(opening, request, call)
+    const opening = await readFirstMessage(head, log)
+    if (opening && !isChecked) await settings.checkContinuation?.(opening, request, call)
     isChecked = true
     if (isFirstMessage(opening, head, request)) return { task: head, generation: 1, isRepeated: true }
     await requireQueueSpace(head, address.taskId, house)
-    if (hasResults(request.message)) await requireOpen(head, address.taskId, request, log)
+    if (hasResults(request.message)) await requireOpenRequests(head, address.taskId, request, log)
 
     const received = toMessageEvent(request, call, head, house)
-    const release = await settings.holdPlace?.(isInterrupted(head.phase) ? 'turns' : 'queued', request, call, opening)
+    const release = await settings.acquireSlot?.(isInterrupted(head.phase) ? 'turns' : 'queued', request, call, opening)
     const storing = log.append(taskId, head.generation, [received], { lease: { holder, ttl: leaseTtl }, claims })
     const appended = await (release ? orRelease(storing, release) : storing)
     if (appended.type !== 'stored') release?.()
@@ -150,8 +150,8 @@ async function continueTask(
     const { generation, lease } = appended
     // Without the lease somebody is at work on this task, and hears of the message from the log.
     if (lease) {
-      const letter = { received, generation }
-      runs.start({ task: head, generation, ...lease, phase: head.phase, letter, onDone: release })
+      const message = { event: received, generation }
+      runs.start({ task: head, generation, ...lease, phase: head.phase, message, onDone: release })
     } else wait(taskId, generation, house, release)
     return { task: head, generation }
   }
@@ -162,11 +162,11 @@ function toMessageEvent(
   request: SendRequest,
   call: Call,
   { taskId, contextId }: NewTask,
-  { settings: { agent, delegation, vault }, inBand = [], secret }: OperationContext,
+  { settings: { agent, delegation, secretStore }, inBand = [], secret }: OperationContext,
 ): MessageEvent {
   const token = delegation?.tokenOf(call.principal)
   const isKept = token !== undefined || inBand.length > 0 || secret !== undefined
-  const ticket = isKept ? vault.keep({ token, inBand, parts: secret }) : undefined
+  const ticket = isKept ? secretStore.add({ token, inBand, parts: secret }) : undefined
   return {
     type: 'message',
     message: { ...request.message, taskId, contextId },
@@ -176,7 +176,7 @@ function toMessageEvent(
     dialect: request.dialect,
     ...(call.extensions && { extensions: activeExtensions(agent.profile.extensions ?? [], call) }),
     ...(call.trace && { trace: call.trace }),
-    ...(request.tellsTrace && { tellsTrace: true }),
+    ...(request.traceMetadata && { tellsTrace: true }),
     ...(ticket !== undefined && { ticket }),
     ...(secret && { sensitive: true }),
   }
@@ -194,10 +194,10 @@ async function orRelease<T>(storing: Promise<T>, release: () => void): Promise<T
 /** A message for a task at work. Its place is free again when it is taken up, here or in another process. */
 function wait(taskId: string, generation: number, house: OperationContext, release: (() => void) | undefined): void {
   const run = house.runs.get(taskId)
-  run?.nudge()
+  run?.sync()
   if (!release) return
   const { log, closing: signal, settings } = house
-  if (run) run.onTakenUp(generation, release)
+  if (run) run.onDequeued(generation, release)
   else void waitUntilDequeued({ taskId, generation, log, clock: settings.clock, signal }).then(release)
 }
 
@@ -209,7 +209,7 @@ async function beginOrGoOn(
 ): Promise<AcceptedMessage> {
   const begun = await house.log.find(aliased(alias))
   if (begun) return await continueTask(aliased(alias), request, call, house)
-  if (hasResults(request.message)) refuseResults(request)
+  if (hasResults(request.message)) rejectResults(request)
   return await createTask(request, call, house)
 }
 
@@ -227,12 +227,12 @@ async function createTask(request: SendRequest, call: Call, house: OperationCont
   // Who has named the task knows it as one; who wants an answer at once gets one, for there is no message yet.
   const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
   const events: TaskEvent[] = [received]
-  if (recovery.isKept) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
+  if (recovery.isJournaled) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
   if (isTask) events.push({ ...createAgentEvents(task, settings.clock.now).status('working'), implied: true })
   const isOnce = call.idempotencyKey !== undefined || dedupeNewTasks
-  const claims = isOnce ? await claimsOfNew(request, call, dedupeNewTasks) : claimsOfName(request)
+  const claims = isOnce ? await claimsForNewTask(request, call, dedupeNewTasks) : claimsForAlias(request)
 
-  const release = settings.holdPlace ? await settings.holdPlace('turns', request, call) : undefined
+  const release = settings.acquireSlot ? await settings.acquireSlot('turns', request, call) : undefined
   const storing = log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
   const created = await (release ? orRelease(storing, release) : storing)
   if (created.type === 'known') {
@@ -249,7 +249,7 @@ async function createTask(request: SendRequest, call: Call, house: OperationCont
     generation,
     ...lease,
     phase: isTask ? 'working' : 'received',
-    letter: { received, generation: 1 },
+    message: { event: received, generation: 1 },
     onDone: release,
   })
   return { task, generation: 1 }

@@ -62,7 +62,7 @@ async function wish(head: TaskHead, house: OperationContext): Promise<Wished> {
     return { generation, isEnded: false }
   }
   if (own) await log.append(taskId, generation, [createAgentEvents(head, settings.clock.now).status('canceled')], own)
-  else runs.get(taskId)?.nudge()
+  else runs.get(taskId)?.sync()
   return { generation, isEnded: own !== undefined }
 }
 

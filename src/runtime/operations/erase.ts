@@ -2,7 +2,7 @@ import type { Principal } from '../../protocol/model.ts'
 import { ownerOf } from '../../protocol/principal.ts'
 import { eraseWebhooks, type Push, type PushingLog } from '../../push/push.ts'
 import type { WebhookKey } from '../../push/store.ts'
-import type { Whose } from '../../tasks/log.ts'
+import type { TaskSelection } from '../../tasks/log.ts'
 import type { Runs } from '../turns/runs.ts'
 
 const batch = 500
@@ -12,7 +12,7 @@ export type EraseRequest =
   | { readonly principal: Pick<Principal, 'id' | 'tenant'>; readonly contextId?: string }
   | { readonly principal?: undefined; readonly contextId: string }
 
-export interface EraseHouse {
+export interface EraseContext {
   readonly log: PushingLog
   readonly runs: Pick<Runs, 'get'>
   readonly push: Pick<Push, 'erase'> | undefined
@@ -25,7 +25,7 @@ export interface Erased {
 }
 
 /** Erases tasks in whatever state. Turns that are at work on them are stopped, and can store nothing more. */
-export async function erase(request: EraseRequest, { log, runs, push }: EraseHouse): Promise<Erased> {
+export async function erase(request: EraseRequest, { log, runs, push }: EraseContext): Promise<Erased> {
   const whose = readRequest(request)
   const tasks: Erased['tasks'][number][] = []
   const gone: WebhookKey[] = []
@@ -47,7 +47,7 @@ export async function erase(request: EraseRequest, { log, runs, push }: EraseHou
 }
 
 /** Nothing is erased by an empty wish. */
-function readRequest({ principal, contextId }: EraseRequest): Whose {
+function readRequest({ principal, contextId }: EraseRequest): TaskSelection {
   if (principal !== undefined && typeof principal.id !== 'string') {
     throw new TypeError(`erase(): expected principal.id to be a text, got ${JSON.stringify(principal.id)}`)
   }

@@ -2,22 +2,30 @@ import { A2AError, taskExpired, taskNotFound } from '../../protocol/errors.ts'
 import type { MessageEvent } from '../../protocol/events.ts'
 import { ownerOf } from '../../protocol/principal.ts'
 import type { Call, SendRequest } from '../../protocol/service.ts'
-import type { Claim, Claimed, NewTask } from '../../tasks/log.ts'
+import type { Claim, ClaimRecord, NewTask } from '../../tasks/log.ts'
 import { aliasKey, type CallerLog } from '../caller-log.ts'
 
 /** Asking for many bytes costs as much as asking for few. */
 const pool = new Uint8Array(4096)
 
 /** The keys under which a new exchange is stored at most once. */
-export async function claimsOfNew(request: SendRequest, call: Call, byMessageId: boolean): Promise<readonly Claim[]> {
+export async function claimsForNewTask(
+  request: SendRequest,
+  call: Call,
+  byMessageId: boolean,
+): Promise<readonly Claim[]> {
   const { contextId = '', messageId } = request.message
   const keys = keysOf(call)
   if (byMessageId) keys.push(`new ${contextId} ${messageId}`)
-  return [...(await claim(request, keys)), ...claimsOfName(request)]
+  return [...(await claim(request, keys)), ...claimsForAlias(request)]
 }
 
 /** The keys under which a message is stored at most once in its task. */
-export function claimsWithin({ taskId, owner }: NewTask, request: SendRequest, call: Call): Promise<readonly Claim[]> {
+export function claimsForMessage(
+  { taskId, owner }: NewTask,
+  request: SendRequest,
+  call: Call,
+): Promise<readonly Claim[]> {
   const caller = ownerOf(call.principal)
   // They are claimed for the task's owner, whose own keys are none of the caller's, nor the other way round.
   const keys = caller === owner ? keysOf(call) : keysOf(call).map((key) => `of ${caller} ${key}`)
@@ -61,7 +69,7 @@ export function isFirstMessage(opening: MessageEvent | undefined, task: NewTask,
 }
 
 /** The message that began a task. */
-export async function openingOf({ taskId }: NewTask, log: CallerLog): Promise<MessageEvent | undefined> {
+export async function readFirstMessage({ taskId }: NewTask, log: CallerLog): Promise<MessageEvent | undefined> {
   const [first] = await log.read(taskId, 0)
   return first?.event.type === 'message' ? first.event : undefined
 }
@@ -81,12 +89,16 @@ export function isId(text: string): boolean {
 }
 
 /** The name that its caller gives to a new task. */
-export function claimsOfName({ alias }: SendRequest): readonly Claim[] {
+export function claimsForAlias({ alias }: SendRequest): readonly Claim[] {
   return alias === undefined ? [] : [{ key: aliasKey(alias), digest: aliasDigest }]
 }
 
 /** The same message came before: its answer is the answer, unless the body differs. */
-export async function acceptedMessageOf(log: CallerLog, claimed: Claimed, digest: string): Promise<AcceptedMessage> {
+export async function acceptedMessageOf(
+  log: CallerLog,
+  claimed: ClaimRecord,
+  digest: string,
+): Promise<AcceptedMessage> {
   if (claimed.digest !== digest) throw conflict()
   const head = await log.find(claimed)
   if (!head) throw taskNotFound(claimed.taskId)

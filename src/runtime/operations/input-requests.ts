@@ -8,7 +8,7 @@ import type { NewTask } from '../../tasks/log.ts'
 import type { CallerLog } from '../caller-log.ts'
 
 /** Throws unless every result in the message is of a request that waits for one. */
-export async function requireOpen(task: NewTask, name: string, { message }: SendRequest, log: CallerLog) {
+export async function requireOpenRequests(task: NewTask, name: string, { message }: SendRequest, log: CallerLog) {
   const messages = await messagesOf(task, log)
   const open = new Set(openRequests(messages))
   for (const [at, part] of message.parts.entries()) {
@@ -20,7 +20,7 @@ export async function requireOpen(task: NewTask, name: string, { message }: Send
 }
 
 /** Of a message that goes to no task, where nobody can have asked. */
-export function refuseResults({ message }: SendRequest): never {
+export function rejectResults({ message }: SendRequest): never {
   const at = message.parts.findIndex(isResult)
   throw invalidParams(
     `message.parts[${at}]`,
@@ -29,7 +29,7 @@ export function refuseResults({ message }: SendRequest): never {
 }
 
 /** Which of these tasks waits for a result that the message brings. */
-export async function findAsking(taskIds: readonly string[], { message }: SendRequest, log: CallerLog) {
+export async function findWaitingTask(taskIds: readonly string[], { message }: SendRequest, log: CallerLog) {
   const brought = message.parts.filter(isResult).map(idIn)
   for (const taskId of taskIds) {
     const head = await log.find({ taskId })

@@ -19,7 +19,7 @@ export function createPushOperations(
   }
 
   async function visibleOf({ taskId }: VisibleHead, log: CallerLog): Promise<readonly RegisteredConfig[]> {
-    return (await push?.list(taskId))?.filter(({ owner }) => log.sees(owner)) ?? []
+    return (await push?.list(taskId))?.filter(({ owner }) => log.canSee(owner)) ?? []
   }
 
   /** The one of that id, the caller's own first; without an id the one that has none either, or the oldest. */

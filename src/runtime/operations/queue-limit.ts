@@ -25,14 +25,14 @@ export async function requireQueueSpace(
   }
   if (whenFull === 'fail') return // Whoever works on it sees to that.
   const run = runs.get(taskId)
-  const isFull = run ? run.waiting >= queueLimit : await isFullElsewhere(head, queueLimit, log)
+  const isFull = run ? run.queueLength >= queueLimit : await isFullElsewhere(head, queueLimit, log)
   if (isFull) {
     const text = `Task ${name} has ${queueLimit} messages waiting: send this one later.`
     throw new A2AError('unavailable', text, { retryAfter: 5 })
   }
 }
 
-export interface QueuedElsewhere {
+export interface RemoteQueueEntry {
   readonly taskId: string
   /** Of the message that waits. */
   readonly generation: number
@@ -46,7 +46,7 @@ export interface QueuedElsewhere {
  * Resolves when a message for a task that is at work in another process waits no more: as its journal tells, or, where
  * none is kept, when the task rests or is gone. Never rejects.
  */
-export async function waitUntilDequeued({ taskId, generation, log, clock, signal }: QueuedElsewhere): Promise<void> {
+export async function waitUntilDequeued({ taskId, generation, log, clock, signal }: RemoteQueueEntry): Promise<void> {
   try {
     for (let after = generation; !signal.aborted; ) {
       const events = await log.read(taskId, after)

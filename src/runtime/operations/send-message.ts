@@ -48,7 +48,7 @@ async function restOf(
     // A task at work here says itself when it rests, which costs less than to hear of its every event.
     const run = runs.get(task.taskId)
     if (run) {
-      const rested = run.rested(fold.generation)
+      const rested = run.whenIdle(fold.generation)
       // As a rule the same time for all: Node keeps one list of timers for each.
       const left = isFirst ? blockFor : Math.max(0, (end ?? 0) - clock.now())
       await (end === undefined || left === undefined ? rested : within(left, rested, clock))

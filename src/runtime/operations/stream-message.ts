@@ -53,14 +53,14 @@ export async function* subscribeToTask(
   call: Call,
   log: CallerLog,
 ): AsyncGenerator<StreamEvent, void> {
-  const { after, tellEnded, endOnAuth, holdOnInput } = request
+  const { after, includeEnded, endOnAuth, holdOnInput } = request
   const head = await log.task(request)
   const { phase, generation } = head
   if (after !== undefined && after > generation) {
     throw invalidParams('Last-Event-ID', `task ${request.taskId} is at event ${generation}, and ${after} is beyond it`)
   }
   // Who missed the end may still read it; who has seen it, or never saw the beginning, gets the task instead.
-  if (isEnded(phase) && !tellEnded && (after === undefined || after === generation)) {
+  if (isEnded(phase) && !includeEnded && (after === undefined || after === generation)) {
     throw new A2AError('task-ended', `Task ${request.taskId} is ${phase}: there is nothing to follow, get it instead.`)
   }
   const seen = after === generation && isEnded(phase) ? undefined : after

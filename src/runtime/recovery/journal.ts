@@ -12,22 +12,22 @@ import type { QueuedMessage } from '../turns/message-queue.ts'
 
 export interface Stored<T> {
   readonly generation: number
-  readonly it: T
+  readonly value: T
 }
 
-export type Said = StatusEvent | ArtifactEvent
+export type OutputEvent = StatusEvent | ArtifactEvent
 
 /** What the log says of the turn that a task is in: enough to go on with it in another process. */
 export interface Journal {
   /** The message that it answers; if the last turn is over, the next one that nobody has answered. */
-  readonly letter: QueuedMessage | undefined
+  readonly message: QueuedMessage | undefined
   /** The messages after it. */
   readonly queued: readonly QueuedMessage[]
   /** How many attempts to answer it were begun. */
   readonly attempt: number
   /** How many of them ended with their process; and how many since something new was stored. */
   readonly crashes: number
-  readonly futile: number
+  readonly crashesSinceProgress: number
   readonly isHandedOver: boolean
   readonly isCanceled: boolean
   /** It waits for an answer, and none has come. */
@@ -35,7 +35,7 @@ export interface Journal {
   /** Which of its questions, the first one is 1, were not answered in time. */
   readonly unanswered: ReadonlySet<number>
   /** What the agent has said in this turn. */
-  readonly said: readonly Stored<Said>[]
+  readonly output: readonly Stored<OutputEvent>[]
   /** By `stepKey`. */
   readonly steps: ReadonlyMap<string, Stored<StepEntry>>
 }
@@ -76,7 +76,7 @@ function createReader() {
         if (answered !== undefined || turn.message !== entry.message) turn = newTurn(entry.message)
         else if (!turn.isHandedOver) {
           turn.crashes++
-          turn.futile++
+          turn.crashesSinceProgress++
         }
         isKept = true
         answered = undefined
@@ -94,12 +94,12 @@ function createReader() {
         return
       case 'unanswered':
         turn.pause = undefined
-        turn.futile = 0
+        turn.crashesSinceProgress = 0
         turn.unanswered.add(entry.question)
         return
       case 'step':
-        turn.futile = 0
-        turn.steps.set(stepKey(entry), { generation, it: entry })
+        turn.crashesSinceProgress = 0
+        turn.steps.set(stepKey(entry), { generation, value: entry })
     }
   }
 
@@ -107,7 +107,7 @@ function createReader() {
     read({ generation, event }: StoredEvent): void {
       switch (event.type) {
         case 'message':
-          letters.push({ received: event, generation })
+          letters.push({ event, generation })
           return
         case 'cancel':
           isCanceled = true
@@ -115,9 +115,9 @@ function createReader() {
         case 'status':
         case 'artifact':
           if (event.type === 'status' && event.implied) return
-          turn.futile = 0
+          turn.crashesSinceProgress = 0
           // What a step says, its result stands for.
-          if (event.step === undefined) turn.said.push({ generation, it: event })
+          if (event.step === undefined) turn.output.push({ generation, value: event })
           return
         case 'journal':
           enter(event.entry, generation)
@@ -129,17 +129,17 @@ function createReader() {
     journal(): Journal | undefined {
       if (!isKept) return undefined
       const from = answered === undefined ? turn.message : answered + 1
-      const [letter, ...queued] = letters.filter(({ generation }) => generation >= from)
+      const [message, ...queued] = letters.filter(({ generation }) => generation >= from)
       const at = answered === undefined ? turn : newTurn(0)
       const isAnswered = at.pause && (letters.at(-1)?.generation ?? 0) > at.pause.answered
-      return { ...at, pause: isAnswered ? undefined : at.pause, letter, queued, isCanceled }
+      return { ...at, pause: isAnswered ? undefined : at.pause, message, queued, isCanceled }
     },
   }
 }
 
-interface OpenTurn extends Mutable<Omit<Journal, 'letter' | 'queued' | 'isCanceled'>> {
+interface OpenTurn extends Mutable<Omit<Journal, 'message' | 'queued' | 'isCanceled'>> {
   readonly message: number
-  readonly said: Stored<Said>[]
+  readonly output: Stored<OutputEvent>[]
   readonly steps: Map<string, Stored<StepEntry>>
   readonly unanswered: Set<number>
 }
@@ -149,11 +149,11 @@ function newTurn(message: number): OpenTurn {
     message,
     attempt: 0,
     crashes: 0,
-    futile: 0,
+    crashesSinceProgress: 0,
     isHandedOver: false,
     pause: undefined,
     unanswered: new Set(),
-    said: [],
+    output: [],
     steps: new Map(),
   }
 }

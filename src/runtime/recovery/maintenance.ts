@@ -51,7 +51,7 @@ export function startMaintenance(
     const { generation, phase } = task
     if (phase === 'expired') return false
     telemetry?.note?.({ type: 'lease', what: 'recovered' })
-    if (recovery.isKept) {
+    if (recovery.isJournaled) {
       runs.start({ task, generation, phase, ...lease })
       return true
     }
@@ -66,7 +66,7 @@ export function startMaintenance(
       while ((await log.expire(now - age, batch, phases)) === batch);
     }
     if (Number.isFinite(retention.longest)) await push?.expire(now - retention.longest)
-    while ((await log.forget(now - retention.forgottenAfter, batch)) === batch);
+    while ((await log.forget(now - retention.forgetAfter, batch)) === batch);
   }
 
   const every = (milliseconds: number, what: string, job: () => Promise<unknown>) => {
@@ -77,7 +77,7 @@ export function startMaintenance(
     return () => clock.clearTimeout(timer)
   }
   // What another process hands over shall not wait for long.
-  const rhythm = recovery.isKept ? Math.min(leaseTtl / 2, second) : leaseTtl / 2
+  const rhythm = recovery.isJournaled ? Math.min(leaseTtl / 2, second) : leaseTtl / 2
   // What is kept for a short time is not kept for much longer.
   const tidying = Math.max(second, Math.min(hour, ...retention.groups.map(({ age }) => age / 2)))
   const stops = [every(rhythm, 'the search for abandoned tasks', recover), every(tidying, 'tidying up', tidy)]

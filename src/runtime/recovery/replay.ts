@@ -4,7 +4,7 @@ import type { StepEntry } from '../../protocol/events.ts'
 import { inputRequestIn } from '../../protocol/extensions/client-tools.ts'
 import { type Message, textOf } from '../../protocol/model.ts'
 import { isInterrupted } from '../../protocol/states.ts'
-import { type Journal, type Said, stepKey } from './journal.ts'
+import { type Journal, type OutputEvent, stepKey } from './journal.ts'
 
 /** So many milliseconds without progress, while something new waits, mean that there will be none. */
 const patience = 2_000
@@ -17,9 +17,9 @@ const patience = 2_000
  */
 export interface Replay {
   /** Calls back, perhaps at once: when it is the next of what is stored, with that; or when all was replayed. */
-  say<S extends Said>(event: S, go: (stored: S | undefined) => void): void
+  output<S extends OutputEvent>(event: S, go: (stored: S | undefined) => void): void
   /** Whether this is what comes next in what is stored. */
-  expects(event: Said): boolean
+  expects(event: OutputEvent): boolean
   /** Which call of a step this is, and what it gave if it is stored. */
   step(name: string): Pick<StepEntry, 'step' | 'call'> & { readonly stored?: StepEntry }
   /** Calls back when all was replayed, which may be at once. */
@@ -30,7 +30,7 @@ export interface Replay {
 }
 
 export function createReplay(journal: Journal | undefined, clock: Clock, onDifference: (text: string) => void): Replay {
-  const said = journal?.said ?? []
+  const said = journal?.output ?? []
   const steps = new Map(journal?.steps)
   const calls = new Map<string, number>()
   const waiting: Waiting[] = []
@@ -43,8 +43,8 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
   function expected(): string {
     const next = said[saidAgain]
     const [step] = steps.values()
-    if (step && (!next || step.generation < next.generation)) return describeStep(step.it)
-    return next ? describe(next.it) : 'nothing more'
+    if (step && (!next || step.generation < next.generation)) return describeStep(step.value)
+    return next ? describe(next.value) : 'nothing more'
   }
 
   function differ(now: string): void {
@@ -64,7 +64,7 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
 
   /** If somebody waits to say what comes next in what is stored. Requests in the same words have different ids. */
   function sayNext(): boolean {
-    const stored = said[saidAgain]?.it
+    const stored = said[saidAgain]?.value
     if (!stored) return false
     const isNext = ({ event }: Waiting) => event !== undefined && isSame(stored, event)
     const byId = waiting.findIndex((each) => isNext(each) && requestIdOf(each.event) === requestIdOf(stored))
@@ -87,7 +87,7 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
 
   return {
     isDone,
-    say<S extends Said>(event: S, go: (stored: S | undefined) => void) {
+    output<S extends OutputEvent>(event: S, go: (stored: S | undefined) => void) {
       if (isDone()) return go(undefined)
       // What is the same is of the same type.
       wait({ what: describe(event), event, go: (stored) => go(stored as S | undefined) })
@@ -95,7 +95,7 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
     },
     expects(event) {
       const stored = said[saidAgain]
-      return stored !== undefined && isSame(stored.it, event)
+      return stored !== undefined && isSame(stored.value, event)
     },
     step(step) {
       const call = (calls.get(step) ?? 0) + 1
@@ -103,7 +103,7 @@ export function createReplay(journal: Journal | undefined, clock: Clock, onDiffe
       const key = stepKey({ step, call })
       const stored = steps.get(key)
       if (steps.delete(key)) progress()
-      return stored ? { step, call, stored: stored.it } : { step, call }
+      return stored ? { step, call, stored: stored.value } : { step, call }
     },
     whenDone(what, go) {
       if (isDone()) return go()
@@ -122,11 +122,11 @@ export function describeStep({ step, call }: Pick<StepEntry, 'step' | 'call'>): 
 
 interface Waiting {
   readonly what: string
-  readonly event?: Said
-  readonly go: (stored: Said | undefined) => void
+  readonly event?: OutputEvent
+  readonly go: (stored: OutputEvent | undefined) => void
 }
 
-function describe(said: Said): string {
+function describe(said: OutputEvent): string {
   if (said.type === 'status') return `the status "${said.status.state}"${quote(said.status.message)}`
   const { name, artifactId } = said.artifact
   return `${said.append ? 'a chunk of' : ''} the artifact "${name ?? artifactId}"${quote(said.artifact)}`.trim()
@@ -139,7 +139,7 @@ function quote(said: Pick<Message, 'parts'> | undefined): string {
 }
 
 /** Ids and times are new with every run, and what rests while there is more to do is stored as work. */
-function isSame(stored: Said, now: Said): boolean {
+function isSame(stored: OutputEvent, now: OutputEvent): boolean {
   if (stored.type === 'artifact') {
     if (now.type !== 'artifact' || !sameJson(stored.artifact, now.artifact)) return false
     return (
@@ -152,6 +152,6 @@ function isSame(stored: Said, now: Said): boolean {
   return isState && sameJson(stored.status.message?.parts, now.status.message?.parts)
 }
 
-function requestIdOf(said: Said | undefined): Json | undefined {
+function requestIdOf(said: OutputEvent | undefined): Json | undefined {
   return said?.type === 'status' ? inputRequestIn(said.status.message)?.requestId : undefined
 }

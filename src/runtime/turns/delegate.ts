@@ -5,12 +5,12 @@ import { ownerOf } from '../../protocol/principal.ts'
 import type { TurnScope } from './turn-scope.ts'
 
 /** The token is that of the newest message of the same caller that this process has taken. */
-export function createDelegate({ received, settings, stop, secrets }: TurnScope, heard: readonly MessageEvent[]) {
-  const owner = ownerOf(received.principal)
+export function createDelegate({ messageEvent, settings, stop, secrets }: TurnScope, heard: readonly MessageEvent[]) {
+  const owner = ownerOf(messageEvent.principal)
 
   function subjectToken(): string | undefined {
-    for (const { principal, ticket } of [received, ...heard].reverse()) {
-      const token = ownerOf(principal) === owner ? settings.vault.of(ticket)?.token : undefined
+    for (const { principal, ticket } of [messageEvent, ...heard].reverse()) {
+      const token = ownerOf(principal) === owner ? settings.secretStore.get(ticket)?.token : undefined
       if (token !== undefined) return token
     }
     return undefined

@@ -4,32 +4,32 @@ import { toJson } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { JournalEntry, MessageEvent, StatusEvent, StepEntry, StepFailure } from '../../protocol/events.ts'
 import { isInterrupted } from '../../protocol/states.ts'
-import { type Journal, type Said, stepKey } from '../recovery/journal.ts'
+import { type Journal, type OutputEvent, stepKey } from '../recovery/journal.ts'
 import { createReplay, describeStep } from '../recovery/replay.ts'
-import { inputTimeout, type Unanswered } from './input-timeout.ts'
+import { type ExpiredQuestion, inputTimeout } from './input-timeout.ts'
 import type { MessageQueue, QueuedMessage } from './message-queue.ts'
 import type { Stop } from './stop.ts'
-import { type AskOptions, isWork, never, type PausedTurn, type StepExecutor } from './turn-scope.ts'
+import { isWorkingStatus, never, type PausedTurn, type QuestionOptions, type StepExecutor } from './turn-scope.ts'
 import type { Writer } from './writer.ts'
 
-export interface DurableStageOptions {
+export interface DurableStepsOptions {
   /** What an earlier run of this turn has left. */
   readonly journal: Journal | undefined
   /** Nothing new is to be done. */
   readonly isCanceled?: true | undefined
-  readonly letter: QueuedMessage
+  readonly message: QueuedMessage
   readonly writer: Writer
-  readonly inbox: MessageQueue
+  readonly queue: MessageQueue
   readonly stop: Stop
   readonly clock: Clock
-  readonly tellWorking: () => void
+  readonly emitWorking: () => void
   /** Tells that the turn goes on without an answer. */
-  readonly tellUnanswered: (question: StatusEvent, late: Unanswered) => void
+  readonly emitUnanswered: (question: StatusEvent, late: ExpiredQuestion) => void
 }
 
 /** A turn that can be left at any time and gone on with elsewhere. */
-export function createDurableSteps(options: DurableStageOptions): StepExecutor {
-  const { journal, isCanceled, letter, writer, inbox, stop, clock, tellWorking, tellUnanswered } = options
+export function createDurableSteps(options: DurableStepsOptions): StepExecutor {
+  const { journal, isCanceled, message, writer, queue, stop, clock, emitWorking, emitUnanswered } = options
   let difference: string | undefined
   let pause: PausedTurn | undefined
   /** One question at a time, also of those who ask side by side. */
@@ -50,7 +50,7 @@ export function createDurableSteps(options: DurableStageOptions): StepExecutor {
   const isLeft = () => difference !== undefined || pause !== undefined
 
   function store(entry: JournalEntry): Promise<void> {
-    if (stop.over) return rejected(`This turn is over (${stop.reason ?? 'it has returned'}).`)
+    if (stop.isOver) return rejected(`This turn is over (${stop.reason ?? 'it has returned'}).`)
     return writer.emit({ type: 'journal', entry })
   }
 
@@ -87,10 +87,10 @@ export function createDurableSteps(options: DurableStageOptions): StepExecutor {
   }
 
   /** In the order in which they were told before, and then as they come. */
-  function ask(question: StatusEvent, waiting: AskOptions): Promise<MessageEvent> {
+  function ask(question: StatusEvent, waiting: QuestionOptions): Promise<MessageEvent> {
     if (isLeft()) return never()
     return new Promise((resolve, reject) =>
-      replay.say(question, (stored) => {
+      replay.output(question, (stored) => {
         const answer = last.then(() => askNow(stored ?? question, waiting, stored !== undefined))
         last = answer.catch(() => {})
         answer.then(resolve, reject)
@@ -99,7 +99,7 @@ export function createDurableSteps(options: DurableStageOptions): StepExecutor {
   }
 
   /** Who is left for the answer is never told that it has come. */
-  async function askNow(question: StatusEvent, waiting: AskOptions, wasAsked: boolean): Promise<MessageEvent> {
+  async function askNow(question: StatusEvent, waiting: QuestionOptions, wasAsked: boolean): Promise<MessageEvent> {
     const dealtWith = Promise.withResolvers<void>()
     answered = dealtWith.promise
     try {
@@ -110,30 +110,30 @@ export function createDurableSteps(options: DurableStageOptions): StepExecutor {
     }
   }
 
-  async function answerTo(question: StatusEvent, waiting: AskOptions, wasAsked: boolean): Promise<MessageEvent> {
+  async function answerTo(question: StatusEvent, waiting: QuestionOptions, wasAsked: boolean): Promise<MessageEvent> {
     const { expiresAt, since = clock.now(), onTimeout } = waiting
     if (isLeft()) return await never()
     const place = ++questions
     const late = expiresAt === undefined ? undefined : { since, expiresAt }
     if (late && journal?.unanswered.has(place)) throw inputTimeout(late)
-    const left = wasAsked && replay.isDone() && inbox.size === 0
+    const left = wasAsked && replay.isDone() && queue.size === 0
     const over = left ? expired(journal?.pause, clock.now()) : undefined
     if (over) {
       await store({ type: 'unanswered', question: place })
-      tellUnanswered(question, over)
+      emitUnanswered(question, over)
       throw inputTimeout(over)
     }
     if (!wasAsked || left) {
-      const answered = Math.max(letter.generation, inbox.taken)
+      const answered = Math.max(message.generation, queue.taken)
       const asked = wasAsked ? undefined : writer.emit(question)
       const policy = onTimeout === 'continue' ? { onTimeout } : {}
       await store({ type: 'paused', answered, ...(late && { ...late, ...policy }) })
       await asked
     }
-    const next = inbox.take()
+    const next = queue.take()
     if (next) {
-      if (replay.isDone() && isInterrupted(writer.phase)) tellWorking()
-      return next.received
+      if (replay.isDone() && isInterrupted(writer.phase)) emitWorking()
+      return next.event
     }
     pause = { wakeAt: expiresAt }
     leave()
@@ -141,13 +141,13 @@ export function createDurableSteps(options: DurableStageOptions): StepExecutor {
   }
 
   /** What a step says is kept with its result, or not at all: it goes on although the caller is asked meanwhile. */
-  function emit(event: Said): Promise<void> {
+  function emit(event: OutputEvent): Promise<void> {
     if (event.step === undefined) {
       if (isLeft()) return never()
-      return answered && isWork(event) ? answered.then(() => emit(event)) : writer.emit(event)
+      return answered && isWorkingStatus(event) ? answered.then(() => emit(event)) : writer.emit(event)
     }
     if (difference !== undefined) return never()
-    return answered && isWork(event) ? Promise.resolve() : writer.emit(event)
+    return answered && isWorkingStatus(event) ? Promise.resolve() : writer.emit(event)
   }
 
   return {
@@ -156,7 +156,7 @@ export function createDurableSteps(options: DurableStageOptions): StepExecutor {
       if (replay.isDone()) return emit(event)
       if (isLeft()) return never()
       return new Promise((resolve, reject) =>
-        replay.say(event, (stored) => (stored ? resolve() : emit(event).then(resolve, reject))),
+        replay.output(event, (stored) => (stored ? resolve() : emit(event).then(resolve, reject))),
       )
     },
     async step(name, work) {
@@ -215,7 +215,7 @@ function revive({ message, code }: StepFailure, cause?: unknown): Error {
 }
 
 /** The turn was waiting until then, and goes on without an answer. */
-function expired(pause: Journal['pause'], now: number): Unanswered | undefined {
+function expired(pause: Journal['pause'], now: number): ExpiredQuestion | undefined {
   const { expiresAt, since = expiresAt, onTimeout } = pause ?? {}
   if (onTimeout !== 'continue' || expiresAt === undefined || since === undefined || expiresAt > now) return undefined
   return { since, expiresAt }

@@ -3,35 +3,35 @@ import { type Clock, setAlarm } from '../../base/clock.ts'
 import { toJson } from '../../base/json.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import { isInterrupted } from '../../protocol/states.ts'
-import type { Said } from '../recovery/journal.ts'
-import { type Failure, inputTimeout, type Unanswered, unanswered } from './input-timeout.ts'
+import type { OutputEvent } from '../recovery/journal.ts'
+import { type ExpiredQuestion, inputTimeout, type TaskFailure, unansweredFailure } from './input-timeout.ts'
 import type { MessageQueue } from './message-queue.ts'
 import type { Stop } from './stop.ts'
-import { type AskOptions, isWork, type StepExecutor } from './turn-scope.ts'
+import { isWorkingStatus, type QuestionOptions, type StepExecutor } from './turn-scope.ts'
 import type { Writer } from './writer.ts'
 
-export interface PlainStageOptions {
+export interface LiveStepsOptions {
   readonly writer: Writer
-  readonly inbox: MessageQueue
+  readonly queue: MessageQueue
   readonly stop: Stop
   readonly clock: Clock
-  readonly tellWorking: () => void
+  readonly emitWorking: () => void
   /** Tells that the turn goes on without an answer. */
-  readonly tellUnanswered: (question: StatusEvent, late: Unanswered) => void
+  readonly emitUnanswered: (question: StatusEvent, late: ExpiredQuestion) => void
 }
 
 /** A turn that lives in this process from its beginning to its end. */
-export function createLiveSteps(options: PlainStageOptions): StepExecutor {
-  const { writer, inbox, stop, clock, tellWorking, tellUnanswered } = options
-  let failure: Failure | undefined
+export function createLiveSteps(options: LiveStepsOptions): StepExecutor {
+  const { writer, queue, stop, clock, emitWorking, emitUnanswered } = options
+  let failure: TaskFailure | undefined
   /** One question at a time, also of those who ask side by side. */
   let last: Promise<unknown> = Promise.resolve()
   let waiting = 0
   /** Resolves when the question that was told is dealt with. */
   let answered: Promise<void> | undefined
 
-  function emit(event: Said): Promise<void> {
-    return answered && isWork(event) ? answered.then(() => emit(event)) : writer.emit(event)
+  function emit(event: OutputEvent): Promise<void> {
+    return answered && isWorkingStatus(event) ? answered.then(() => emit(event)) : writer.emit(event)
   }
 
   return {
@@ -51,7 +51,7 @@ export function createLiveSteps(options: PlainStageOptions): StepExecutor {
     pause: () => undefined,
   }
 
-  async function askUntilKnown(question: StatusEvent, how: AskOptions): Promise<MessageEvent> {
+  async function askUntilKnown(question: StatusEvent, how: QuestionOptions): Promise<MessageEvent> {
     for (let asked = question; ; ) {
       const answer = await askNow(asked, how)
       const again = how.again?.(answer)
@@ -60,7 +60,7 @@ export function createLiveSteps(options: PlainStageOptions): StepExecutor {
     }
   }
 
-  async function askNow(question: StatusEvent, how: AskOptions): Promise<MessageEvent> {
+  async function askNow(question: StatusEvent, how: QuestionOptions): Promise<MessageEvent> {
     const { expiresAt, since = clock.now(), onTimeout, signal } = how
     signal?.throwIfAborted()
     const dealtWith = Promise.withResolvers<void>()
@@ -70,7 +70,7 @@ export function createLiveSteps(options: PlainStageOptions): StepExecutor {
     const tooLate = new AbortController()
     const expire = () => {
       if (onTimeout === 'continue') return tooLate.abort('unanswered')
-      failure = unanswered({ since: 0, expiresAt: 0, ...late })
+      failure = unansweredFailure({ since: 0, expiresAt: 0, ...late })
       stop.stop('unanswered')
     }
     const release = expiresAt === undefined ? undefined : setAlarm(clock, expiresAt, expire)
@@ -78,12 +78,12 @@ export function createLiveSteps(options: PlainStageOptions): StepExecutor {
     const linked = others.length > 0 ? linkSignals([stop.signal, ...others]) : undefined
     try {
       await told
-      const next = await inbox.next(linked?.signal ?? stop.signal)
-      if (isInterrupted(writer.phase)) tellWorking()
-      return next.received
+      const next = await queue.next(linked?.signal ?? stop.signal)
+      if (isInterrupted(writer.phase)) emitWorking()
+      return next.event
     } catch (error) {
       if (!late || !tooLate.signal.aborted || stop.signal.aborted) throw error
-      tellUnanswered(question, late)
+      emitUnanswered(question, late)
       throw inputTimeout(late)
     } finally {
       release?.()

@@ -2,7 +2,7 @@ import type { MessageEvent } from '../../protocol/events.ts'
 
 /** A message and where in the log it lies. */
 export interface QueuedMessage {
-  readonly received: MessageEvent
+  readonly event: MessageEvent
   readonly generation: number
 }
 

@@ -1,4 +1,4 @@
-import { readMoment } from '../../agent/ask.ts'
+import { readExpiry } from '../../agent/ask.ts'
 import type { AuthNeed, GivenAuth, RequireAuth, RequireAuthOptions } from '../../agent/require-auth.ts'
 import { linkSignals } from '../../base/abort.ts'
 import type { JsonObject } from '../../base/json.ts'
@@ -14,13 +14,13 @@ import { runStep, type TurnScope } from './turn-scope.ts'
 
 /** Waits for credentials: those of a message, of the request that brings it, or of another way than A2A. */
 export function createRequireAuth(scene: TurnScope): RequireAuth {
-  const { received, settings, secrets } = scene
+  const { messageEvent, settings, secrets } = scene
   let asked = 0
 
   /** What of a message, or of who sent it, is what is needed. */
   function givenBy({ ticket, principal, message }: MessageEvent, need: AuthNeed): GivenAuth | undefined {
     const { scheme, scopes = [] } = need
-    const kept = settings.vault.of(ticket)
+    const kept = settings.secretStore.get(ticket)
     const fitting = kept?.inBand.find((each) => isSame(each.scheme ?? scheme, scheme))
     if (fitting) return handed({ scheme, by: 'message', principal }, fitting.credentials)
     const { grants = {} } = principal
@@ -44,11 +44,11 @@ export function createRequireAuth(scene: TurnScope): RequireAuth {
     let live: MessageEvent | undefined
     await scene.emit(question)
     const generation = await runStep(scene, name, async () => {
-      scene.waits()
-      const { stop, inbox } = scene
+      scene.beginWaiting()
+      const { stop, queue } = scene
       const done = new AbortController()
       const { signal, release } = linkSignals([stop.signal, done.signal])
-      const letter = inbox.next(signal).catch(() => undefined)
+      const letter = queue.next(signal).catch(() => undefined)
       try {
         const arrived = outOfBand(signal).then((given) => {
           secret = given
@@ -57,26 +57,26 @@ export function createRequireAuth(scene: TurnScope): RequireAuth {
         done.abort('done')
         if (stop.signal.aborted) throw stop.signal.reason
         const first = await letter
-        live = first?.received
-        scene.goOn()
+        live = first?.event
+        scene.endWaiting()
         return first?.generation ?? 0
       } finally {
         release()
       }
     })
     if (generation === 0) return { secret }
-    const message = live ?? scene.inbox.drop(generation)?.received
-    if (message) scene.heard(message)
+    const message = live ?? scene.queue.drop(generation)?.event
+    if (message) scene.recordAnswer(message)
     return { message, secret }
   }
 
   return async (wanted, options = {}) => {
     const need = readNeed(wanted)
     requireSane(options)
-    const at = givenBy(received, need)
+    const at = givenBy(messageEvent, need)
     if (at) return at
     const { expiresAt, outOfBand } = options
-    const moment = expiresAt === undefined ? undefined : readMoment('turn.requireAuth()', expiresAt)
+    const moment = expiresAt === undefined ? undefined : readExpiry('turn.requireAuth()', expiresAt)
     for (let complaint: string | undefined; ; complaint = again(need)) {
       const question = asQuestion(scene, need, complaint)
       if (!outOfBand) {
@@ -85,7 +85,7 @@ export function createRequireAuth(scene: TurnScope): RequireAuth {
         continue
       }
       const { message, secret } = await elsewhere(question, `credentials ${++asked} ${need.scheme}`, outOfBand)
-      if (!message) return handed({ scheme: need.scheme, by: 'out-of-band', principal: received.principal }, secret)
+      if (!message) return handed({ scheme: need.scheme, by: 'out-of-band', principal: messageEvent.principal }, secret)
       const given = givenBy(message, need)
       if (given) return given
     }
@@ -124,7 +124,7 @@ function again({ scheme }: AuthNeed): string {
 }
 
 /** In words, and as data that clients of every version look for. */
-function asQuestion({ voice }: TurnScope, need: AuthNeed, complaint: string | undefined): StatusEvent {
+function asQuestion({ agentEvents }: TurnScope, need: AuthNeed, complaint: string | undefined): StatusEvent {
   const { scheme, scopes = [], url, description = `This task needs credentials for "${scheme}" to go on.` } = need
   const data: JsonObject = {
     schemes: [scheme],
@@ -134,7 +134,7 @@ function asQuestion({ voice }: TurnScope, need: AuthNeed, complaint: string | un
   }
   const text = complaint === undefined ? description : `${description} ${complaint}`
   const parts: readonly Part[] = [{ text }, { data, mediaType: 'application/json' }]
-  const event = voice.status('auth-required', parts)
+  const event = agentEvents.status('auth-required', parts)
   const { message } = event.status
   const extensions = [credentialsExtension]
   return message ? { ...event, status: { ...event.status, message: { ...message, extensions } } } : event

@@ -12,20 +12,20 @@ import { type PlannedTurn, planResume } from '../recovery/resume.ts'
 import { failedStatus } from './input-timeout.ts'
 import { MessageQueue, type QueuedMessage } from './message-queue.ts'
 import { Stop, type StopReason, stopText } from './stop.ts'
-import { runTurn, type TurnStart } from './turn.ts'
+import { runTurn, type TurnOptions } from './turn.ts'
 import type { PausedTurn } from './turn-scope.ts'
-import { LeaseLost, stamped, WatchedWriter, Writer, type WriterOwner } from './writer.ts'
+import { LeaseLost, TracedWriter, Writer, type WriterOwner, withTraceMetadata } from './writer.ts'
 
 /** Milliseconds until a store that failed is asked again for what others have said. */
 const watchPause = 1_000
 
-export interface RunStart {
+export interface RunOptions {
   readonly task: NewTask
   readonly fence: number
   readonly generation: number
   readonly phase: Phase
   /** The message to begin with. Without one it is an orphan: its log tells where to go on. */
-  readonly letter?: QueuedMessage
+  readonly message?: QueuedMessage
   /** Called when it is over. */
   readonly onDone?: (() => void) | undefined
 }
@@ -37,10 +37,10 @@ export interface RunStart {
 export class Run implements WriterOwner {
   readonly #task: NewTask
   readonly #fence: number
-  readonly #letter: QueuedMessage | undefined
+  readonly #message: QueuedMessage | undefined
   readonly #settings: RuntimeSettings
-  readonly #inbox = new MessageQueue()
-  readonly #voice: AgentEvents
+  readonly #queue = new MessageQueue()
+  readonly #agentEvents: AgentEvents
   readonly #writer: Writer
   /** The turn under way, and why the whole run must stop. */
   #turn: Stop | undefined
@@ -59,24 +59,24 @@ export class Run implements WriterOwner {
   /** Resolves when the lease is given back or lost. Never rejects. */
   readonly done: Promise<void>
 
-  constructor(start: RunStart, settings: RuntimeSettings) {
-    const { task, fence, generation, phase, letter } = start
+  constructor(start: RunOptions, settings: RuntimeSettings) {
+    const { task, fence, generation, phase, message } = start
     this.#task = task
     this.#fence = fence
-    this.#letter = letter
+    this.#message = message
     this.#settings = settings
-    this.#voice = createAgentEvents(task, settings.clock.now)
+    this.#agentEvents = createAgentEvents(task, settings.clock.now)
     const options = { log: settings.log, taskId: task.taskId, fence, generation, phase }
     const { telemetry } = settings
     this.#writer = telemetry?.watchesEvents
-      ? new WatchedWriter(options, this, { telemetry, task, traceNow: () => this.#trace })
+      ? new TracedWriter(options, this, { telemetry, task, traceNow: () => this.#trace })
       : new Writer(options, this)
     this.done = this.#run()
   }
 
   /** How many messages wait for their turn. */
-  get waiting(): number {
-    return this.#inbox.size
+  get queueLength(): number {
+    return this.#queue.size
   }
 
   /** It has given its lease to whoever takes it, which must not be prolonged any more. */
@@ -90,7 +90,7 @@ export class Run implements WriterOwner {
   }
 
   /** Somebody in this process has stored a message or a wish for it. */
-  nudge(): void {
+  sync(): void {
     this.#writer.sync().catch((error) => this.#logger().error({ error }, 'a task could not be read'))
   }
 
@@ -102,7 +102,7 @@ export class Run implements WriterOwner {
   }
 
   /** Resolves when it has stored, beyond that generation, a state at which callers stop waiting; or when it is over. */
-  rested(after: number): Promise<void> {
+  whenIdle(after: number): Promise<void> {
     if (this.#restedAt > after) return Promise.resolve()
     this.#waiters ??= []
     const waiters = this.#waiters
@@ -110,26 +110,26 @@ export class Run implements WriterOwner {
   }
 
   /** Calls back when the message of that generation is taken up, or the run is over. */
-  onTakenUp(generation: number, then: () => void): void {
+  onDequeued(generation: number, then: () => void): void {
     if (this.#isOver) then()
-    else this.#inbox.onTaken(generation, then)
+    else this.#queue.onTaken(generation, then)
   }
 
   /** A task that has input does not wait for any, and is not complete: what was queued runs first. */
   adjust(event: TaskEvent): TaskEvent {
-    const told = this.#tellsTrace && this.#trace ? stamped(event, this.#trace) : event
-    if (this.#inbox.size === 0 || told.type !== 'status') return told
+    const told = this.#tellsTrace && this.#trace ? withTraceMetadata(event, this.#trace) : event
+    if (this.#queue.size === 0 || told.type !== 'status') return told
     const { state } = told.status
     const rests = state === 'completed' || isInterrupted(state)
     return rests ? { ...told, status: { ...told.status, state: 'working' } } : told
   }
 
-  onForeign(event: TaskEvent, at: number): void {
+  onExternalEvent(event: TaskEvent, at: number): void {
     if (event.type === 'cancel') this.stop('canceled')
     if (event.type !== 'message') return
-    const answersQuestion = this.#inbox.push({ received: event, generation: at })
+    const answersQuestion = this.#queue.push({ event, generation: at })
     const { whenFull, queueLimit } = this.#settings
-    if (whenFull === 'fail' && this.#inbox.size > queueLimit) this.stop('crowded')
+    if (whenFull === 'fail' && this.#queue.size > queueLimit) this.stop('crowded')
     const isAnswer = answersQuestion || isInterrupted(this.#writer.phase)
     if (!isAnswer && this.#settings.whileBusy === 'interrupt') this.#turn?.stop('interrupted')
   }
@@ -141,7 +141,7 @@ export class Run implements WriterOwner {
     this.#tellRest()
   }
 
-  onLost(): void {
+  onLeaseLost(): void {
     this.stop('lease-lost')
   }
 
@@ -150,7 +150,7 @@ export class Run implements WriterOwner {
   }
 
   #logger(): TaskLogger {
-    return new TaskLogger(this.#settings.logger, this.#task, this.#trace ?? this.#letter?.received.trace)
+    return new TaskLogger(this.#settings.logger, this.#task, this.#trace ?? this.#message?.event.trace)
   }
 
   async #run(): Promise<void> {
@@ -166,20 +166,20 @@ export class Run implements WriterOwner {
       this.#finished?.abort('done')
       this.#restedAt = Number.POSITIVE_INFINITY
       this.#tellRest()
-      this.#inbox.clear() // Whoever goes on reads them from the log.
+      this.#queue.clear() // Whoever goes on reads them from the log.
     }
   }
 
   async #work(): Promise<void> {
-    const letter = this.#letter
+    const message = this.#message
     const settings = this.#settings
-    const inbox = this.#inbox
+    const inbox = this.#queue
     const writer = this.#writer
     // The first message has nothing before it, and who keeps no journal has nothing to look up.
-    const isNew = letter && (letter.generation === 1 || !settings.recovery.isKept)
-    let next: PlannedTurn | undefined = isNew ? { letter, attempt: 1 } : await this.#resume(letter === undefined)
+    const isNew = message && (message.generation === 1 || !settings.recovery.isJournaled)
+    let next: PlannedTurn | undefined = isNew ? { message, attempt: 1 } : await this.#resume(message === undefined)
     while (next) {
-      const stop = new Stop(settings, deadlineOf(next.letter, settings))
+      const stop = new Stop(settings, deadlineOf(next.message, settings))
       this.#turn = stop
       if (this.#halted) stop.stop(this.#halted)
       const stopped = await this.#takeTurn(next, stop)
@@ -188,7 +188,7 @@ export class Run implements WriterOwner {
       const pause = typeof stopped === 'object' ? stopped : undefined
       const reason = this.#halted ?? (typeof stopped === 'object' || stopped === 'interrupted' ? undefined : stopped)
       if (reason) return await this.#end(reason)
-      this.#answered = Math.max(next.letter.generation, inbox.taken)
+      this.#answered = Math.max(next.message.generation, inbox.taken)
       next = pause ? await this.#release(pause) : (this.#following() ?? (await this.#rest()))
     }
   }
@@ -198,18 +198,26 @@ export class Run implements WriterOwner {
     const settings = this.#settings
     const task = this.#task
     const { taskId, contextId } = task
-    const { received } = next.letter
+    const { event } = next.message
     const { name: agent } = settings.agent.profile
     const activity = { type: 'turn', agent, taskId, contextId, attempt: next.attempt } as const
-    const span = settings.telemetry?.begin(activity, received.trace)
-    const trace = span?.trace ?? received.trace
+    const span = settings.telemetry?.begin(activity, event.trace)
+    const trace = span?.trace ?? event.trace
     this.#trace = trace
-    this.#tellsTrace = settings.traceMetadata ?? received.tellsTrace === true
-    const start = { task, ...next, stop, writer: this.#writer, inbox: this.#inbox, voice: this.#voice, trace }
+    this.#tellsTrace = settings.traceMetadata ?? event.tellsTrace === true
+    const start = {
+      task,
+      ...next,
+      stop,
+      writer: this.#writer,
+      queue: this.#queue,
+      agentEvents: this.#agentEvents,
+      trace,
+    }
     return span ? this.#watchTurn({ ...start, span }, span) : runTurn(start, settings)
   }
 
-  async #watchTurn(start: TurnStart, span: Span): ReturnType<typeof runTurn> {
+  async #watchTurn(start: TurnOptions, span: Span): ReturnType<typeof runTurn> {
     try {
       const stopped = await runTurn(start, this.#settings)
       span.learn({ state: this.#writer.phase })
@@ -224,8 +232,8 @@ export class Run implements WriterOwner {
     const { log, recovery, clock } = this.#settings
     const { taskId } = this.#task
     const journal = await readJournal(log, taskId, this.#writer.generation)
-    if (!journal && this.#letter) return this.#begin(this.#letter)
-    this.#inbox.fill(journal?.queued ?? [], this.#writer.generation)
+    if (!journal && this.#message) return this.#begin(this.#message)
+    this.#queue.fill(journal?.queued ?? [], this.#writer.generation)
     const found = planResume(journal, recovery, { isOrphan, now: clock.now() })
     switch (found.type) {
       case 'begin':
@@ -233,26 +241,26 @@ export class Run implements WriterOwner {
         return found
       case 'rest':
         // All that came was heard before: the turn waits for something else.
-        this.#inbox.fill([], this.#writer.generation)
+        this.#queue.fill([], this.#writer.generation)
         return await this.#release(found)
       case 'cancel':
         await this.#end('canceled')
         return undefined
       case 'fail':
         this.#logger().warn({}, found.failure.text)
-        await this.#writer.emit(failedStatus(this.#voice, found.failure))
+        await this.#writer.emit(failedStatus(this.#agentEvents, found.failure))
         return undefined
     }
   }
 
   #following(): PlannedTurn | undefined {
-    const next = this.#inbox.take()
+    const next = this.#queue.take()
     return next && this.#begin(next)
   }
 
   #begin(next: QueuedMessage): PlannedTurn {
-    const beginning = { letter: next, attempt: 1 }
-    if (this.#settings.recovery.isKept) this.#note(attemptAt(beginning))
+    const beginning = { message: next, attempt: 1 }
+    if (this.#settings.recovery.isJournaled) this.#note(attemptAt(beginning))
     return beginning
   }
 
@@ -262,7 +270,7 @@ export class Run implements WriterOwner {
   }
 
   async #rest(): Promise<PlannedTurn | undefined> {
-    if (this.#settings.recovery.isKept) this.#note({ type: 'rested', answered: this.#answered })
+    if (this.#settings.recovery.isJournaled) this.#note({ type: 'rested', answered: this.#answered })
     return await this.#release()
   }
 
@@ -277,7 +285,7 @@ export class Run implements WriterOwner {
         return undefined
       }
       // An answer goes to the turn that asked.
-      if (this.#inbox.size > 0) return pause ? await this.#resume(false) : this.#following()
+      if (this.#queue.size > 0) return pause ? await this.#resume(false) : this.#following()
       if (await log.release(this.#task.taskId, this.#fence, writer.generation, pause?.wakeAt)) return undefined
       await writer.sync()
     }
@@ -285,8 +293,8 @@ export class Run implements WriterOwner {
 
   async #end(reason: StopReason): Promise<void> {
     if (reason === 'lease-lost') throw new LeaseLost(`The lease of task ${this.#task.taskId} is lost.`)
-    if (reason === 'shutdown' && this.#settings.recovery.isKept) return await this.#handOver()
-    const voice = this.#voice
+    if (reason === 'shutdown' && this.#settings.recovery.isJournaled) return await this.#handOver()
+    const voice = this.#agentEvents
     const status =
       reason === 'canceled' ? voice.status('canceled') : voice.status('failed', stopText(reason, this.#settings))
     await this.#writer.emit(status)
@@ -326,11 +334,11 @@ export class Run implements WriterOwner {
 }
 
 /** Until when an answer is of use to whoever sent the message. */
-function deadlineOf({ received }: QueuedMessage, { calls }: RuntimeSettings): number | undefined {
-  const { metadata } = received.message
+function deadlineOf({ event }: QueuedMessage, { calls }: RuntimeSettings): number | undefined {
+  const { metadata } = event.message
   return metadata?.[lineageExtension] === undefined ? undefined : readLineage(metadata, calls.self.ids).deadline
 }
 
-function attemptAt({ letter, attempt }: PlannedTurn): JournalEntry {
-  return { type: 'attempt', message: letter.generation, attempt }
+function attemptAt({ message, attempt }: PlannedTurn): JournalEntry {
+  return { type: 'attempt', message: message.generation, attempt }
 }

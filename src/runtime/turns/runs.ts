@@ -1,6 +1,6 @@
 import type { Timer } from '../../base/clock.ts'
 import type { RuntimeSettings } from '../options.ts'
-import { Run, type RunStart } from './run.ts'
+import { Run, type RunOptions } from './run.ts'
 
 /** Most turns are over before anybody elsewhere could want to say something: so many milliseconds. */
 const watchAfter = 50
@@ -11,7 +11,7 @@ export interface Runs {
   readonly size: number
   /** How many messages wait for them. */
   readonly queued: number
-  start(start: RunStart): void
+  start(start: RunOptions): void
   get(taskId: string): Run | undefined
   /** Says that one may be started soon, so that draining waits for it; to be called back when that is decided. */
   expect(): () => void
@@ -77,7 +77,7 @@ export function createRuns(settings: RuntimeSettings): Runs {
     },
     get queued() {
       let sum = 0
-      for (const { run } of runs.values()) sum += run.waiting
+      for (const { run } of runs.values()) sum += run.queueLength
       return sum
     },
     start(start) {

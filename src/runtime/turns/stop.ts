@@ -24,7 +24,7 @@ export type StopReason =
   /** It waits for an answer, and no process does. */
   | 'paused'
 
-export type Ended<T> = { readonly value: T } | { readonly error: unknown }
+export type Settled<T> = { readonly value: T } | { readonly error: unknown }
 
 /** The brake of one turn. A class, and its signal made when it is asked for, because every turn has one. */
 export class Stop {
@@ -57,7 +57,7 @@ export class Stop {
   }
 
   /** Nothing that this turn emits is stored any more. */
-  get over(): boolean {
+  get isOver(): boolean {
     return this.#over
   }
 
@@ -74,7 +74,7 @@ export class Stop {
   }
 
   /** How the work ended; undefined if it ignores the signal until the end of the grace period. */
-  race<T>(work: Promise<T>): Promise<Ended<T> | undefined> {
+  race<T>(work: Promise<T>): Promise<Settled<T> | undefined> {
     return new Promise((resolve) => {
       this.#leaveBehind = () => resolve(undefined)
       work.then(
@@ -129,7 +129,7 @@ export function stopText(reason: StopReason, settings: RuntimeSettings): string 
 }
 
 /** Notices a turn that gives no sign of life. */
-export interface Idle {
+export interface InactivityTimer {
   /** A sign of life. It costs nothing but a look at the clock, for a turn may give very many. */
   touch(): void
   /** It waits for its caller, which may take long. */
@@ -137,7 +137,7 @@ export interface Idle {
   close(): void
 }
 
-export function watchIdle(clock: Clock, timeout: number, onIdle: () => void): Idle {
+export function createInactivityTimer(clock: Clock, timeout: number, onIdle: () => void): InactivityTimer {
   let last = clock.now()
   let timer: Timer | undefined = clock.setTimeout(look, timeout)
 

@@ -1,4 +1,4 @@
-import type { Waiting } from '../../agent/ask.ts'
+import type { AnswerDeadline } from '../../agent/ask.ts'
 import type { TurnContext } from '../../agent/turn.ts'
 import type { AgentEvents, EventSink } from '../../agent/turn-output.ts'
 import type { Json } from '../../base/json.ts'
@@ -7,9 +7,9 @@ import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import type { Lineage } from '../../protocol/extensions/lineage.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
-import type { Said } from '../recovery/journal.ts'
+import type { OutputEvent } from '../recovery/journal.ts'
 import type { TurnSecrets } from '../secrets.ts'
-import type { Failure } from './input-timeout.ts'
+import type { TaskFailure } from './input-timeout.ts'
 import type { MessageQueue } from './message-queue.ts'
 import type { Stop } from './stop.ts'
 
@@ -19,11 +19,11 @@ export function never(): Promise<never> {
 }
 
 /** Who says that a task works says that nobody is asked any more. */
-export function isWork(event: Said): boolean {
+export function isWorkingStatus(event: OutputEvent): boolean {
   return event.type === 'status' && (event.status.state === 'working' || event.status.state === 'submitted')
 }
 
-export interface AskOptions extends Waiting {
+export interface QuestionOptions extends AnswerDeadline {
   /** A turn that lives in this process gives up the question when the signal says so. */
   readonly signal?: AbortSignal | undefined
   /** The question once more, if the answer to it is with a process that is gone. */
@@ -33,27 +33,27 @@ export interface AskOptions extends Waiting {
 /** A turn as those see it who do larger things in its name: ask other agents, wait for credentials. */
 export interface TurnScope {
   readonly task: NewTask
-  readonly received: MessageEvent
+  readonly messageEvent: MessageEvent
   readonly lineage: Lineage
   readonly trace: Trace | undefined
-  readonly voice: AgentEvents
+  readonly agentEvents: AgentEvents
   readonly stop: Stop
-  readonly inbox: MessageQueue
+  readonly queue: MessageQueue
   readonly secrets: TurnSecrets
   readonly settings: RuntimeSettings
   readonly emit: EventSink['emit']
   readonly step: (name: string, work: (within: EventSink) => unknown) => Promise<Json | undefined>
-  readonly ask: (question: StatusEvent, waiting?: Omit<AskOptions, 'again'>) => Promise<MessageEvent>
+  readonly ask: (question: StatusEvent, waiting?: Omit<QuestionOptions, 'again'>) => Promise<MessageEvent>
   /** The caller is asked, and has not answered. */
   readonly isAsking: () => boolean
   /** What was said and done before is gone through again, and there is more of it. */
   readonly isReplaying: () => boolean
   /** From now on it waits for its caller, which may take long. */
-  readonly waits: () => void
+  readonly beginWaiting: () => void
   /** The task does not wait for its caller any more. */
-  readonly goOn: () => void
+  readonly endWaiting: () => void
   /** A message was given to the turn. */
-  readonly heard: (message: MessageEvent) => void
+  readonly recordAnswer: (message: MessageEvent) => void
 }
 
 /** What a step gives is stored as JSON, and of the same type when it comes back. */
@@ -68,7 +68,7 @@ export interface PausedTurn {
 
 /** Where the acts of a turn go: straight to the log, or past the journal of what was done before. */
 export interface StepExecutor extends Pick<TurnContext, 'emit'> {
-  ask(question: StatusEvent, waiting: AskOptions): Promise<MessageEvent>
+  ask(question: StatusEvent, waiting: QuestionOptions): Promise<MessageEvent>
   /** The work is told by which key what it says is marked, if it must be. */
   step(name: string, work: (key?: string) => unknown): Promise<Json | undefined>
   /** The caller is asked, and has not answered. */
@@ -78,7 +78,7 @@ export interface StepExecutor extends Pick<TurnContext, 'emit'> {
   /** The turn is over, and has come to its end or not. */
   close(isDone: boolean): void
   /** Why the task must end here, if it must. */
-  failure(): Failure | undefined
+  failure(): TaskFailure | undefined
   /** The turn is left for now: nobody waits for its answer but the log. */
   pause(): PausedTurn | undefined
 }

@@ -1,5 +1,5 @@
 import { type RuntimeAccess, runAgentFunction } from '../../agent/agent-function.ts'
-import { askedAgain } from '../../agent/ask.ts'
+import { repeatQuestion } from '../../agent/ask.ts'
 import { CallFailed } from '../../agent/call-agent.ts'
 import type { RequireAuth } from '../../agent/require-auth.ts'
 import { createTurn, type TurnContext } from '../../agent/turn.ts'
@@ -16,26 +16,26 @@ import { type Fold, foldUntil, loadFold } from '../../tasks/fold.ts'
 import type { NewTask } from '../../tasks/log.ts'
 import { createCalls, type TurnCalls } from '../calls/calls.ts'
 import type { RuntimeSettings } from '../options.ts'
-import type { Said } from '../recovery/journal.ts'
+import type { OutputEvent } from '../recovery/journal.ts'
 import type { PlannedTurn } from '../recovery/resume.ts'
 import { createTurnSecrets, restoreAnswer, type TurnSecrets } from '../secrets.ts'
 import { contextHistory } from './context-history.ts'
 import { createDelegate } from './delegate.ts'
 import { createDurableSteps } from './durable-steps.ts'
-import { factsOfError, failedStatus, goesOn, type Unanswered } from './input-timeout.ts'
+import { continuedStatus, type ExpiredQuestion, failedStatus, timeoutMetadata } from './input-timeout.ts'
 import { createLiveSteps } from './live-steps.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { createRequireAuth } from './require-auth.ts'
-import { type Stop, type StopReason, watchIdle } from './stop.ts'
-import type { AskOptions, PausedTurn, StepExecutor, TurnScope } from './turn-scope.ts'
+import { createInactivityTimer, type Stop, type StopReason } from './stop.ts'
+import type { PausedTurn, QuestionOptions, StepExecutor, TurnScope } from './turn-scope.ts'
 import type { Writer } from './writer.ts'
 
-export interface TurnStart extends PlannedTurn {
+export interface TurnOptions extends PlannedTurn {
   readonly task: NewTask
   readonly stop: Stop
   readonly writer: Writer
-  readonly inbox: MessageQueue
-  readonly voice: AgentEvents
+  readonly queue: MessageQueue
+  readonly agentEvents: AgentEvents
   /** Where it is in the trace of its caller, if that has one. */
   readonly trace: Trace | undefined
   /** If somebody watches. */
@@ -44,46 +44,46 @@ export interface TurnStart extends PlannedTurn {
 
 /** Lets the agent answer one message and stores what its answer means. Tells if it was stopped, or paused. */
 export async function runTurn(
-  start: TurnStart,
+  start: TurnOptions,
   settings: RuntimeSettings,
 ): Promise<StopReason | PausedTurn | undefined> {
-  const { task, letter, attempt, replay, isCanceled, stop, writer, inbox, voice, trace, span } = start
-  const logger = new TaskLogger(settings.logger, task, trace, (value) => (secrets ? secrets.scrub(value) : value))
+  const { task, message, attempt, journal, isCanceled, stop, writer, queue, agentEvents, trace, span } = start
+  const logger = new TaskLogger(settings.logger, task, trace, (value) => (secrets ? secrets.redact(value) : value))
   const { log, agent, taskAfter, recovery, clock, inactivityTimeout } = settings
   /** As the stage, made when they are needed: most turns know no secrets. */
   let secrets: TurnSecrets | undefined
-  const received = reveal(letter.received)
-  const isFirst = letter.generation === 1
+  const messageEvent = reveal(message.event)
+  const isFirst = message.generation === 1
   /** The caller will know it as a task. Ahead of `writer.phase`, which tells what is stored. */
   let isTask = writer.phase !== 'received'
   // A turn that goes on with a task begins with one of our own.
   let toldStatus = !isFirst
 
-  function tellWorking(): void {
-    const working = voice.status('working')
-    void writer.emit(recovery.isKept ? { ...working, implied: true } : working)
+  function emitWorking(): void {
+    const working = agentEvents.status('working')
+    void writer.emit(recovery.isJournaled ? { ...working, implied: true } : working)
   }
 
-  function tellUnanswered(question: StatusEvent, late: Unanswered): void {
-    const working = goesOn(voice, question, late)
-    void writer.emit(recovery.isKept ? { ...working, implied: true } : working)
+  function emitUnanswered(question: StatusEvent, late: ExpiredQuestion): void {
+    const working = continuedStatus(agentEvents, question, late)
+    void writer.emit(recovery.isJournaled ? { ...working, implied: true } : working)
   }
 
   function reveal(event: MessageEvent): MessageEvent {
     if (!event.sensitive) return event
     secrets ??= createTurnSecrets()
-    return restoreAnswer(event, settings.vault, secrets)
+    return restoreAnswer(event, settings.secretStore, secrets)
   }
 
-  function becomesTask(): void {
-    if (!isTask) tellWorking()
+  function markAsTask(): void {
+    if (!isTask) emitWorking()
     isTask = true
   }
 
-  const staged = { writer, inbox, stop, clock, tellWorking, tellUnanswered }
+  const staged = { writer, queue, stop, clock, emitWorking, emitUnanswered }
   /** Made when it is needed: most turns neither ask nor have steps. */
   let stage: StepExecutor | undefined =
-    recovery.policy === 'resume' ? createDurableSteps({ ...staged, letter, journal: replay, isCanceled }) : undefined
+    recovery.policy === 'resume' ? createDurableSteps({ ...staged, message, journal, isCanceled }) : undefined
 
   function onStage(): StepExecutor {
     stage ??= createLiveSteps(staged)
@@ -94,23 +94,25 @@ export async function runTurn(
   let scene: TurnScope | undefined
   let calls: TurnCalls | undefined
   let requireAuth: RequireAuth | undefined
-  const newArtifactId = recovery.isKept ? numbered(`artifact-${letter.generation}`) : randomId
+  const newArtifactId = recovery.isJournaled ? numbered(`artifact-${message.generation}`) : randomId
 
   const idle =
-    inactivityTimeout === undefined ? undefined : watchIdle(clock, inactivityTimeout, () => stop.stop('inactive'))
+    inactivityTimeout === undefined
+      ? undefined
+      : createInactivityTimer(clock, inactivityTimeout, () => stop.stop('inactive'))
 
-  function emit(event: Said): Promise<void> {
-    if (stop.over) return rejected(overText(task, stop))
+  function emit(event: OutputEvent): Promise<void> {
+    if (stop.isOver) return rejected(overText(task, stop))
     idle?.touch()
     if (event.type === 'status') isTask = toldStatus = true
-    else becomesTask()
-    const told = secrets ? secrets.scrub(event) : event
+    else markAsTask()
+    const told = secrets ? secrets.redact(event) : event
     return stage ? stage.emit(told) : writer.emit(told)
   }
 
   /** For the work of a step that is stored as a whole. */
   function within(step: string): EventSink {
-    const place = `${letter.generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
+    const place = `${message.generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
     return { emit: (event) => emit({ ...event, step }), newArtifactId: numbered(`artifact-${place}`) }
   }
 
@@ -130,19 +132,19 @@ export async function runTurn(
     let live: { readonly given: T } | undefined
     const stored = await onStage().step(name, async (key = '') => {
       live = { given: await work(key) }
-      return secrets ? secrets.scrub(live.given) : live.given
+      return secrets ? secrets.redact(live.given) : live.given
     })
     idle?.touch()
     // Of the same type when it comes back.
     return live ? live.given : (stored as T)
   }
 
-  async function ask(question: StatusEvent, waiting: Omit<AskOptions, 'again'> = {}): Promise<MessageEvent> {
-    if (stop.over) return await rejected(overText(task, stop))
+  async function ask(question: StatusEvent, waiting: Omit<QuestionOptions, 'again'> = {}): Promise<MessageEvent> {
+    if (stop.isOver) return await rejected(overText(task, stop))
     isTask = toldStatus = true
     idle?.hold()
-    const asked = secrets ? secrets.scrub(question) : question
-    const again = (answer: MessageEvent) => (reveal(answer).sensitive ? askedAgain(asked) : undefined)
+    const asked = secrets ? secrets.redact(question) : question
+    const again = (answer: MessageEvent) => (reveal(answer).sensitive ? repeatQuestion(asked) : undefined)
     try {
       const answer = await onStage().ask(asked, { ...waiting, again })
       heard.push(answer)
@@ -157,12 +159,12 @@ export async function runTurn(
     secrets ??= createTurnSecrets()
     scene ??= {
       task,
-      received,
+      messageEvent,
       lineage,
       trace,
-      voice,
+      agentEvents,
       stop,
-      inbox,
+      queue,
       secrets,
       settings,
       emit,
@@ -170,17 +172,17 @@ export async function runTurn(
       ask,
       isAsking: () => onStage().isAsking() || isInterrupted(writer.phase),
       isReplaying: () => onStage().isReplaying(),
-      waits: () => idle?.hold(),
-      goOn() {
+      beginWaiting: () => idle?.hold(),
+      endWaiting() {
         idle?.touch()
-        if (isInterrupted(writer.phase)) tellWorking()
+        if (isInterrupted(writer.phase)) emitWorking()
       },
-      heard: (message) => void heard.push(message),
+      recordAnswer: (message) => void heard.push(message),
     }
     return scene
   }
 
-  const { metadata: told } = received.message
+  const { metadata: told } = messageEvent.message
   const lineage = told ? readLineage(told, settings.calls.self.ids) : noLineage
 
   function context(fold: Fold | undefined): TurnContext {
@@ -188,12 +190,12 @@ export async function runTurn(
     return {
       taskId: task.taskId,
       contextId: task.contextId,
-      received,
+      messageEvent,
       attempt,
       task: fold?.task(),
       history: said.slice(
         0,
-        said.findLastIndex(({ messageId }) => messageId === received.message.messageId),
+        said.findLastIndex(({ messageId }) => messageId === messageEvent.message.messageId),
       ),
       signal: stop.signal,
       log: logger,
@@ -219,52 +221,54 @@ export async function runTurn(
 
   /** Also a later attempt begins with the task as it was. */
   function foldBefore(): Promise<Fold> {
-    return recovery.isKept ? foldUntil(log, task, letter.generation) : loadFold(log, task)
+    return recovery.isJournaled ? foldUntil(log, task, message.generation) : loadFold(log, task)
   }
 
   /** What a returned value means, given what the turn has already told. */
   function conclude(result: Content | undefined): Promise<void> | undefined {
     if (isEnded(writer.phase) || (result === undefined && isInterrupted(writer.phase))) return undefined
-    const said = secrets ? secrets.scrub(result) : result
-    if (isTask || said === undefined) return writer.emit(voice.status('completed', said))
-    const { taskId: _, ...reply } = voice.message(said)
+    const said = secrets ? secrets.redact(result) : result
+    if (isTask || said === undefined) return writer.emit(agentEvents.status('completed', said))
+    const { taskId: _, ...reply } = agentEvents.message(said)
     return writer.emit({ type: 'reply', message: reply })
   }
 
   function fail(error: unknown): Promise<void> | undefined {
     const { text, reference } = describeFailure(error)
-    const told = secrets ? secrets.scrub(error) : error
+    const told = secrets ? secrets.redact(error) : error
     logger.error({ reference, error: told }, 'the agent failed')
     span?.learn({ state: 'failed' })
     span?.end(told)
     if (isEnded(writer.phase)) return undefined
-    const facts = factsOfError(error)
-    return writer.emit(failedStatus(voice, { text: secrets ? secrets.scrub(text) : text, ...(facts && { facts }) }))
+    const metadata = timeoutMetadata(error)
+    return writer.emit(
+      failedStatus(agentEvents, { text: secrets ? secrets.redact(text) : text, ...(metadata && { metadata }) }),
+    )
   }
 
   // An attempt that follows another finds the task at work, unless that one was waiting for its caller.
-  if (!replay && (attempt > 1 || isFirst ? isInterrupted(writer.phase) : true)) tellWorking()
+  if (!journal && (attempt > 1 || isFirst ? isInterrupted(writer.phase) : true)) emitWorking()
   const acted = context(isFirst ? undefined : await foldBefore())
   const direct: RuntimeAccess = {
-    becomesTask,
+    markAsTask,
     isReplaying: () => onStage().isReplaying(),
     emit,
-    inquire: ask,
+    ask,
     newArtifactId,
-    earlier: () => contextHistory(task, log),
+    contextHistory: () => contextHistory(task, log),
     journal: recovery.policy === 'resume' ? keep : undefined,
   }
   const act = () => runAgentFunction(agent.run, createTurn(acted), direct)
   const work = span ? span.run(act) : act()
   // Most agents have touched the task by now.
-  const slow = isTask ? undefined : clock.setTimeout(becomesTask, taskAfter)
+  const slow = isTask ? undefined : clock.setTimeout(markAsTask, taskAfter)
   const done = await stop.race(work)
   clock.clearTimeout(slow)
   idle?.close()
   if (!stop.reason) {
     calls?.close()
-    settings.vault.forget(received.ticket)
-    for (const { ticket } of heard) settings.vault.forget(ticket)
+    settings.secretStore.delete(messageEvent.ticket)
+    for (const { ticket } of heard) settings.secretStore.delete(ticket)
   }
   stage?.close(done !== undefined && 'value' in done && !stop.reason)
   stop.close()
@@ -275,7 +279,7 @@ export async function runTurn(
   const failure = stage?.failure()
   if (failure !== undefined) {
     logger.error({}, failure.text)
-    if (!isEnded(writer.phase)) await writer.emit(failedStatus(voice, failure))
+    if (!isEnded(writer.phase)) await writer.emit(failedStatus(agentEvents, failure))
     return undefined
   }
   if (stop.reason || !done) return stop.reason === 'paused' ? stage?.pause() : stop.reason

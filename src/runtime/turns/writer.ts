@@ -10,12 +10,12 @@ const maxWaiting = 100_000
 const maxBatch = 1_000
 
 /** The event as it is told to those who want to know where it is in its trace. */
-export function stamped(event: TaskEvent, trace: Trace): TaskEvent {
+export function withTraceMetadata(event: TaskEvent, trace: Trace): TaskEvent {
   if (event.type !== 'status' && event.type !== 'artifact') return event
   return { ...event, metadata: { ...event.metadata, traceId: traceIdOf(trace), spanId: spanIdOf(trace) } }
 }
 
-export interface Watching {
+export interface EventTelemetry {
   readonly telemetry: Telemetry
   readonly task: NewTask
   readonly traceNow: () => Trace | undefined
@@ -32,13 +32,13 @@ export interface WriterOptions {
 /** To whom a writer belongs, and what it tells it. */
 export interface WriterOwner {
   /** Others may store messages and wishes to cancel; here they arrive, in order. */
-  onForeign(event: TaskEvent, generation: number): void
+  onExternalEvent(event: TaskEvent, generation: number): void
   /** The last word on an event before it is stored, given all that has arrived by then. */
   adjust(event: TaskEvent): TaskEvent
   /** Called after every append. */
   onStored(): void
   /** Somebody else holds the lease now, so nothing more will be stored here. */
-  onLost(): void
+  onLeaseLost(): void
   /** More is emitted without being awaited than can be held; what waited is refused. */
   onFlood(): void
 }
@@ -134,7 +134,7 @@ export class Writer {
       const stored: readonly StoredEvent[] = await this.#log.read(this.#taskId, this.#generation)
       if (stored.length === 0) return
       for (const { generation, event } of stored) {
-        this.#owner.onForeign(event, generation)
+        this.#owner.onExternalEvent(event, generation)
         this.#generation = generation
       }
     }
@@ -157,7 +157,7 @@ export class Writer {
           return this.#refuse(plan.forbidden)
         } else {
           this.#lost = new LeaseLost(`The lease of task ${this.#taskId} is lost.`)
-          this.#owner.onLost()
+          this.#owner.onLeaseLost()
         }
       }
     } catch (error) {
@@ -195,10 +195,10 @@ export class Writer {
 }
 
 /** A writer of which every event is a span, from when it is told until it is stored. */
-export class WatchedWriter extends Writer {
-  readonly #watching: Watching
+export class TracedWriter extends Writer {
+  readonly #watching: EventTelemetry
 
-  constructor(options: WriterOptions, owner: WriterOwner, watching: Watching) {
+  constructor(options: WriterOptions, owner: WriterOwner, watching: EventTelemetry) {
     super(options, owner)
     this.#watching = watching
   }

@@ -1,11 +1,11 @@
-import type { Claimed, Created, LeaseRequest, NewTask } from '../../tasks/log.ts'
-import { advanceHead, beginning } from '../../tasks/task-head.ts'
+import type { ClaimRecord, Created, LeaseRequest, NewTask } from '../../tasks/log.ts'
+import { advanceHead, initialHead } from '../../tasks/task-head.ts'
 import { type Database, Mismatch } from './connection.ts'
 import { leaseEnd } from './leases.ts'
 import { array, decodeText, encodeText, lines } from './sql-text.ts'
 import { changeBy, claimColumns, eventColumns, skipped, type Write } from './write-batches.ts'
 
-export type FindClaim = (owner: string, key: string) => Promise<Claimed | undefined>
+export type FindClaim = (owner: string, key: string) => Promise<ClaimRecord | undefined>
 
 export interface ClaimedRow {
   readonly digest: string
@@ -89,7 +89,7 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
   return async (creates, notice) => {
     const now = Date.now()
     const changes = creates.map(({ batch }) => ({
-      ...advanceHead(beginning(now), batch.events),
+      ...advanceHead(initialHead(now), batch.events),
       ...changeBy(batch.events, 0),
     }))
     const rows = await store(
@@ -117,7 +117,7 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
   }
 }
 
-export function decodeClaimed({ digest, task_id, generation }: ClaimedRow): Claimed {
+export function decodeClaimed({ digest, task_id, generation }: ClaimedRow): ClaimRecord {
   return { digest: decodeText(digest), taskId: decodeText(task_id), generation }
 }
 

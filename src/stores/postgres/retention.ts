@@ -1,5 +1,5 @@
 import type { EndedPhase } from '../../protocol/states.ts'
-import type { ErasedTask, Whose } from '../../tasks/log.ts'
+import type { ErasedTask, TaskSelection } from '../../tasks/log.ts'
 import type { Database } from './connection.ts'
 import { array, decodeText, encodeText } from './sql-text.ts'
 
@@ -8,7 +8,7 @@ export interface Retention {
   expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): Promise<readonly string[]>
   forget(endedBefore: number, limit: number): Promise<readonly string[]>
   /** The only one that is patient by itself. */
-  erase(whose: Whose, limit: number): Promise<readonly ErasedTask[]>
+  erase(whose: TaskSelection, limit: number): Promise<readonly ErasedTask[]>
 }
 
 export function createRetention(db: Database): Retention {

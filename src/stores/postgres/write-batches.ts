@@ -1,7 +1,7 @@
 import { A2AError } from '../../protocol/errors.ts'
 import type { TaskEvent } from '../../protocol/events.ts'
 import type { Claim } from '../../tasks/log.ts'
-import { advanceHead, beginning } from '../../tasks/task-head.ts'
+import { advanceHead, initialHead } from '../../tasks/task-head.ts'
 import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../event-rows.ts'
 import { createBackoff, explainTrouble, isCollision, isDisconnected, type PostgresValue } from './connection.ts'
 import { array, lines } from './sql-text.ts'
@@ -37,7 +37,7 @@ export interface Change {
 export function changeBy(events: readonly TaskEvent[], after: number): Change {
   if (events.every(keepsTaskRow)) return { isOver: false }
   const isSpoken = events.some(({ type }) => type === 'status' || type === 'reply')
-  const { phase, dialect, changed } = advanceHead(beginning(0), events)
+  const { phase, dialect, changed } = advanceHead(initialHead(0), events)
   return {
     ...(isSpoken && { phase, changed }),
     statusAt: statusAt(events, after),

@@ -3,14 +3,14 @@ import {
   type Appended,
   type AppendOptions,
   type Claim,
-  type Claimed,
+  type ClaimRecord,
   type Created,
   type CreateOptions,
   type NewTask,
   readLimit,
   type TaskHead,
 } from '../../tasks/log.ts'
-import { advanceHead, beginning } from '../../tasks/task-head.ts'
+import { advanceHead, initialHead } from '../../tasks/task-head.ts'
 import { decodeRow, type EventBatch, isAnswered, isOver, keepsTaskRow, statusRow } from '../event-rows.ts'
 import type { SqliteDatabase } from './connection.ts'
 import type { Leases } from './heads.ts'
@@ -19,9 +19,9 @@ import type { Leases } from './heads.ts'
 const knownTasks = 10_000
 
 export interface Claims {
-  find(owner: string, key: string): Claimed | undefined
+  find(owner: string, key: string): ClaimRecord | undefined
   /** The first of these keys that is taken already. */
-  findAny(owner: string, claims: readonly Claim[] | undefined): Claimed | undefined
+  findAny(owner: string, claims: readonly Claim[] | undefined): ClaimRecord | undefined
   claim(owner: string, task: number, generation: number, claims: readonly Claim[] | undefined): void
 }
 
@@ -33,7 +33,7 @@ export function createClaims(db: SqliteDatabase): Claims {
     'INSERT OR REPLACE INTO claims (owner, key, digest, task, generation) VALUES (?, ?, ?, ?, ?)',
   )
 
-  function find(owner: string, key: string): Claimed | undefined {
+  function find(owner: string, key: string): ClaimRecord | undefined {
     const row = select.get(owner, key) as ClaimRow | undefined
     return row && { digest: row.digest, taskId: row.task_id, generation: row.generation }
   }
@@ -96,7 +96,7 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
       const claimed = claims.findAny(task.owner, wanted)
       if (claimed) return { type: 'known', claimed }
       const now = clock()
-      const { generation, phase, dialect, changed } = advanceHead(beginning(now), events, clock)
+      const { generation, phase, dialect, changed } = advanceHead(initialHead(now), events, clock)
       const { changes, lastInsertRowid } = insertTask.run(
         task.taskId,
         task.contextId,
@@ -219,7 +219,7 @@ function createMoveOn(db: SqliteDatabase, now: () => number): MoveOn {
     if (events.every(keepsTaskRow)) {
       return count.run(generation, key, taskId, after, fence).changes ? key : gone(taskId)
     }
-    const { phase, changed } = advanceHead(beginning(0), events, now)
+    const { phase, changed } = advanceHead(initialHead(0), events, now)
     const isLast = isOver(phase)
     const { changes } = (isLast ? end : change).run(
       generation,

@@ -1,12 +1,12 @@
 import type { EndedPhase } from '../../protocol/states.ts'
-import type { ErasedTask, Whose } from '../../tasks/log.ts'
+import type { ErasedTask, TaskSelection } from '../../tasks/log.ts'
 import { type SqliteDatabase, withSecureDelete } from './connection.ts'
 
 /** They answer which tasks they touched. */
 export interface Retention {
   expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): readonly string[]
   forget(endedBefore: number, limit: number): readonly string[]
-  erase(whose: Whose, limit: number): readonly ErasedTask[]
+  erase(whose: TaskSelection, limit: number): readonly ErasedTask[]
 }
 
 export function createRetention(db: SqliteDatabase): Retention {

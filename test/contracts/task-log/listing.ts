@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TaskState } from '../../../src/protocol/model.ts'
 import { ownerOf } from '../../../src/protocol/principal.ts'
-import type { HeadPage, ListCursor, ListQuery, Others, TaskHead, TaskLog } from '../../../src/tasks/log.ts'
+import type { HeadPage, ListCursor, ListQuery, TaskHead, TaskLog, VisibleOwners } from '../../../src/tasks/log.ts'
 import { type OpenLog, openForTest } from './opened-log.ts'
 import { begin, chunk, reply, status } from './samples.ts'
 
@@ -47,7 +47,7 @@ export function listingContract(open: OpenLog): void {
     const alien = await begin(log, { owner: of(`${acme}2`, 'bob') }, status('working', 2_000))
     const plain = await begin(log, { owner: other }, status('working', 1_000))
     const owner = of(acme, 'alice')
-    const scopes: readonly (readonly [Others | undefined, readonly string[]])[] = [
+    const scopes: readonly (readonly [VisibleOwners | undefined, readonly string[]])[] = [
       [undefined, [hers]],
       [{}, [hers]],
       [{ owners: [other] }, [hers, plain]],

@@ -4,7 +4,7 @@ import type {
   Appended,
   AppendOptions,
   Claim,
-  Claimed,
+  ClaimRecord,
   Created,
   CreateOptions,
   HeldLease,
@@ -109,7 +109,7 @@ export class NaiveLog {
     return facts !== undefined && isEnded(facts)
   }
 
-  claimed(owner: string, key: string): Claimed | undefined {
+  claimed(owner: string, key: string): ClaimRecord | undefined {
     const held = this.#tasks.filter(({ task }) => task.owner === owner).flatMap(({ claims }) => claims)
     return held.find((candidate) => candidate.key === key)?.claimed
   }
@@ -130,7 +130,7 @@ export class NaiveLog {
     return this.#tasks.find(({ task }) => task.taskId === taskId)
   }
 
-  #claimed(owner: string, claims: readonly Claim[]): Claimed | undefined {
+  #claimed(owner: string, claims: readonly Claim[]): ClaimRecord | undefined {
     return claims.map(({ key }) => this.claimed(owner, key)).find(Boolean)
   }
 }
@@ -141,7 +141,7 @@ interface Facts {
   fence: number
   lease: 'held' | 'run out' | 'free'
   expired: boolean
-  readonly claims: { readonly key: string; readonly claimed: Claimed }[]
+  readonly claims: { readonly key: string; readonly claimed: ClaimRecord }[]
 }
 
 function leaseOf({ ttl }: Pick<LeaseRequest, 'ttl'>): 'held' | 'run out' {
