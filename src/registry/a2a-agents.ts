@@ -1,23 +1,24 @@
 import type { Clock } from '../base/clock.ts'
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
 import { A2AError } from '../protocol/errors.ts'
-import { isGuarded, sayProblem } from './conformance.ts'
-import type { A2AEntry, About, EntryStore, Sighting, SkillInfo } from './entry.ts'
-import { ageBounds, freshFor } from './freshness.ts'
-import type { AgentListing } from './listing.ts'
+import { createA2AEntry } from './a2a-entry.ts'
+import { isGuarded, publicMessage } from './conformance.ts'
+import type { A2AEntry, AgentListing, EntryIndex, EntryStore, Observation } from './entry.ts'
 import type { A2AOptions, ProbeOptions, RegistryFetch } from './options.ts'
-import { type CardReading, type ReadCardOptions, readCard } from './read-card.ts'
+import {
+  type CheckedCard,
+  freshnessLifetime,
+  type LifetimeBounds,
+  lifetimeBounds,
+  type ReadCardOptions,
+  readCard,
+  retryDelay,
+} from './read-card.ts'
 import { rankOf, termsOf } from './search.ts'
 
-const maxText = 10_000
-
-const maxTags = 100
-
-const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
-
-const maxName = 300
+const [minute, day] = [60_000, 86_400_000]
 
 export interface A2AAgentsOptions {
   readonly entries: EntryStore
@@ -25,231 +26,196 @@ export interface A2AAgentsOptions {
   readonly clock: Clock
   readonly a2a?: A2AOptions
   readonly probe?: ProbeOptions
-  /** How many agents an owner may have. */
+  /** Maximum number of agents per owner. */
   readonly maxPerOwner: number
   readonly describe: (entry: A2AEntry) => AgentListing
 }
 
 export interface AddOptions {
-  /** Who may change it later. Without it, only the operator, by the methods of the registry. */
+  /** Principal that may change the entry over HTTP. Without it, only the operator may, through the registry's methods. */
   readonly owner?: string
 }
 
-/** The agents that speak A2A: their cards, and what was seen of them. */
+/** Reads the cards of A2A agents, stores their entries and checks the agents. */
 export interface A2AAgents {
-  /** Where a card is is enough. Throws `A2AError` if it is not listed. */
+  /** Adds the agent at this URL, or with its card at this URL. Throws `A2AError` if it cannot be added. */
   add(url: string | URL, options?: AddOptions): Promise<A2AEntry>
-  /** A card that came in a catalog, under a name of its own. */
+  /** Adds an agent whose card is inline in a catalog. */
   addInline(id: string, card: JsonObject, options?: AddOptions): Promise<A2AEntry>
-  /** Reads its card again, and probes it if that is wanted. Answers whether all is well. */
-  look(entry: A2AEntry): Promise<boolean>
+  /** Reads the card again and, if configured, probes the agent. Returns whether the agent is healthy. */
+  check(entry: A2AEntry): Promise<boolean>
 }
 
 export function createA2AAgents(options: A2AAgentsOptions): A2AAgents {
-  const { entries, fetch, clock, a2a = {}, probe, maxPerOwner, describe } = options
-  const ages = ageBounds(a2a)
-  const reading: ReadCardOptions = {
-    fetch,
-    clock,
-    requireSignature: a2a.requireSignature ?? false,
-    maxCardBytes: a2a.maxCardBytes ?? 2 ** 18,
-    timeout: a2a.timeout ?? 10_000,
-    ...(a2a.verifyCard && { verifyCard: a2a.verifyCard }),
+  const { a2a = {}, fetch, clock } = options
+  const settings: Settings = {
+    ...options,
+    lifetimes: lifetimeBounds(a2a),
+    reading: {
+      fetch,
+      clock,
+      requireSignature: a2a.requireSignature ?? false,
+      maxCardBytes: a2a.maxCardBytes ?? 2 ** 18,
+      timeout: a2a.timeout ?? 10_000,
+      ...(a2a.verifyCard && { verifyCard: a2a.verifyCard }),
+    },
+    mayCall: (url) =>
+      fetch.check(url).then(
+        () => true,
+        () => false,
+      ),
   }
-
-  const mayAsk = (url: string) =>
-    fetch.check(url).then(
-      () => true,
-      () => false,
-    )
-
-  /** What is known after a card was read. */
-  async function entryFrom(id: string, read: CardReading, before?: A2AEntry): Promise<A2AEntry> {
-    const { card, cardUrl, etag, reachable, signature } = read
-    const now = clock.now()
-    const endpoint = endpointOf(card)
-    const isOpen = endpoint !== undefined && (await mayAsk(endpoint))
-    const elsewhere = { ok: false, at: now, problem: 'The card names an address that this registry does not ask.' }
-    const conforms = isOpen || endpoint === undefined ? read.conforms : elsewhere
-    const isChanged = before === undefined || JSON.stringify(before.card) !== JSON.stringify(card)
-    const completed = before?.sightings.completed
-    return {
-      kind: 'a2a',
-      id,
-      name: typeof card.name === 'string' ? card.name.slice(0, maxName) : id,
-      card,
-      about: aboutOf(card),
-      endpoint: endpoint ?? id,
-      ...(cardUrl !== undefined && { cardUrl }),
-      ...(etag !== undefined && { etag }),
-      added: before?.added ?? now,
-      changed: isChanged ? now : before.changed,
-      failures: 0,
-      // Of a card in a catalog, that it lies there is no sign of life.
-      seen: reachable ? now : (before?.seen ?? now),
-      ...(!conforms.ok && { trouble: 'unusable' }),
-      sightings: {
-        ...(reachable && { reachable }),
-        conforms,
-        ...(signature && { signature }),
-        ...(completed && { completed }),
-      },
-    }
-  }
-
-  function indexOf(entry: A2AEntry, due: number) {
-    return { terms: termsOf(entry), rank: rankOf(entry), due }
-  }
-
-  /** When to look again: for the card, or to probe before that. */
-  function dueAfter(read: CardReading, { cardUrl }: A2AEntry): number {
-    const now = clock.now()
-    const again = cardUrl === undefined ? day : freshFor(read.headers, now, ages)
-    return now + (probe ? Math.min(again, probe.every ?? 5 * minute) : again)
-  }
-
-  async function put(id: string, read: CardReading, { owner }: AddOptions): Promise<A2AEntry> {
-    const known = await entries.get(id)
-    const before = known?.kind === 'a2a' && known.owner === owner ? known : undefined
-    const made = await entryFrom(id, read, before)
-    if (!(await mayAsk(made.endpoint))) throw notAsked(made.endpoint === id ? id : 'The endpoint in the card')
-    // That it was listed just now keeps it, also if nobody has asked it.
-    const entry = { ...made, seen: clock.now(), ...(owner !== undefined && { owner }) }
-    // Who is new is probed soon, if at all, and not while somebody waits.
-    const isNew = probe?.message !== undefined && made.sightings.completed === undefined
-    const index = indexOf(entry, isNew ? clock.now() : dueAfter(read, entry))
-    switch (await entries.put(entry, index, { maxOwned: maxPerOwner })) {
-      case 'taken':
-        throw new A2AError('conflict', `${id} is registered already, and belongs to somebody else.`)
-      case 'full':
-        throw new A2AError('unavailable', 'The registry is full.', { reason: 'registry-full' })
-      case 'crowded': {
-        const problem = `You have ${maxPerOwner} agents here, and nobody may have more: remove one first.`
-        throw new A2AError('forbidden', problem, { reason: 'owner-quota' })
-      }
-      case 'added':
-      case 'replaced':
-        return entry
-    }
-  }
-
-  /** What is known after an agent was sent a message. */
-  async function tried(entry: A2AEntry, client: Client, { message = '', timeout = 30_000 }: ProbeOptions) {
-    const begun = performance.now()
-    const took = () => ({ at: clock.now(), latency: Math.round(performance.now() - begun) })
-    const { sightings } = entry
-    try {
-      const known = await knownTo(entry, client, timeout)
-      const reply = await known.send(message, { timeout })
-      const state = reply.type === 'message' ? 'completed' : reply.task.status.state
-      const problem = `The task is ${state}, and not completed.`
-      const completed: Sighting = state === 'completed' ? { ok: true, ...took() } : { ok: false, ...took(), problem }
-      const reachable = sightings.reachable ?? { ok: true, ...took() }
-      return { ...entry, seen: clock.now(), sightings: { ...sightings, reachable, completed } }
-    } catch (error) {
-      const completed: Sighting = { ok: false, ...took(), problem: sayProblem(error) }
-      const isOdd = error instanceof A2AError && error.code === 'invalid-agent-response'
-      if (!isOdd) return { ...entry, sightings: { ...sightings, completed } }
-      const conforms = { ok: false, at: completed.at, problem: completed.problem ?? '' }
-      return { ...entry, trouble: 'unusable', sightings: { ...sightings, completed, conforms } } as const
-    }
-  }
-
-  /** With the credentials for it, if there are any. The card is that which was believed. */
-  async function knownTo(entry: A2AEntry, client: Client, timeout: number): Promise<Client> {
-    const auth = await probe?.auth?.(describe(entry))
-    if (!auth || auth.length === 0) return client
-    return await connect(entry.card, { fetch, auth, timeout, retry: { tries: 1 } })
-  }
-
-  async function lookAgain(before: A2AEntry): Promise<boolean> {
-    const read = await readCard(before.cardUrl ?? before.card, reading, before)
-    let entry = await entryFrom(before.id, read, before)
-    if (probe?.message !== undefined && read.client && entry.trouble === undefined) {
-      entry = await tried(entry, read.client, probe)
-    }
-    const isChanged = entry.changed !== before.changed
-    const change = isChanged ? 'updated' : entry.trouble !== before.trouble ? 'status' : undefined
-    await entries.note(entry, indexOf(entry, dueAfter(read, entry)), change)
-    return entry.trouble === undefined && entry.sightings.completed?.ok !== false
-  }
-
-  async function noteFailure(before: A2AEntry, error: unknown): Promise<void> {
-    const { trouble: _, ...rest } = before
-    const [now, failures] = [clock.now(), before.failures + 1]
-    const reachable = { ok: false, at: now, problem: sayProblem(error) }
-    const entry: A2AEntry = { ...rest, failures, trouble: 'unreachable', sightings: { ...rest.sightings, reachable } }
-    const change = before.trouble === 'unreachable' ? undefined : 'status'
-    await entries.note(entry, indexOf(entry, now + Math.min(hour, minute * 2 ** Math.min(failures - 1, 10))), change)
-  }
-
   return {
-    async add(url, adding = {}) {
-      const address = addressOf(url)
-      if (!(await mayAsk(address))) throw notAsked(address)
-      const read = await readCard(address, reading).catch((error) => {
-        throw isGuarded(error) ? notAsked(address) : error
+    async add(target, addOptions = {}) {
+      const url = requireHttpUrl(target)
+      if (!(await settings.mayCall(url))) throw guardedError(url)
+      const checked = await readCard(url, settings.reading).catch((error) => {
+        throw isGuarded(error) ? guardedError(url) : error
       })
-      return await put(read.cardUrl ?? address, read, adding)
+      return await register(settings, checked.cardUrl ?? url, checked, addOptions)
     },
-    async addInline(id, card, adding = {}) {
-      return await put(id, await readCard(card, reading), adding)
+    async addInline(id, card, addOptions = {}) {
+      return await register(settings, id, await readCard(card, settings.reading), addOptions)
     },
-    async look(entry) {
+    async check(entry) {
       try {
-        return await lookAgain(entry)
+        return await refresh(settings, entry)
       } catch (error) {
-        await noteFailure(entry, error)
+        await recordFailure(settings, entry, error)
         return false
       }
     },
   }
 }
 
-/** The first way by HTTP that the card names. */
-function endpointOf({ url, supportedInterfaces }: JsonObject): string | undefined {
-  const ways: readonly Json[] = Array.isArray(supportedInterfaces) ? supportedInterfaces : []
-  const named = [...ways.map((way) => (isObject(way) ? way.url : undefined)), url]
-  return named.filter((each) => typeof each === 'string').find((each) => /^https?:/i.test(each) && URL.canParse(each))
+interface Settings extends A2AAgentsOptions {
+  readonly lifetimes: LifetimeBounds
+  readonly reading: ReadCardOptions
+  /** Whether the guarded fetch allows calls to this URL. */
+  readonly mayCall: (url: string) => Promise<boolean>
 }
 
-/** What a card says of its agent. All versions of A2A say it in the same way. */
-function aboutOf(card: JsonObject): About {
-  const { capabilities } = card
-  const { extensions, ...flags } = isObject(capabilities) ? capabilities : {}
-  const features = Object.keys(flags).filter((name) => flags[name] === true)
-  const uris = list(extensions).flatMap((each) => (isObject(each) && typeof each.uri === 'string' ? [each.uri] : []))
-  return {
-    description: text(card.description),
-    version: text(card.version),
-    skills: list(card.skills).filter(isObject).map(skillOf),
-    features: [...features, ...uris].slice(0, maxTags),
+async function register(
+  settings: Settings,
+  id: string,
+  checked: CheckedCard,
+  { owner }: AddOptions,
+): Promise<A2AEntry> {
+  const { entries, clock, mayCall, probe, maxPerOwner } = settings
+  const stored = await entries.get(id)
+  const previous = stored?.kind === 'a2a' && stored.owner === owner ? stored : undefined
+  const created = await createA2AEntry(id, checked, { now: clock.now(), mayCall, previous })
+  const { endpoint } = created
+  if (!(await mayCall(endpoint))) throw guardedError(endpoint === id ? id : 'The endpoint in the card')
+  // Adding an agent counts as seeing it, so that an inline card does not expire at once.
+  const entry = { ...created, seen: clock.now(), ...(owner !== undefined && { owner }) }
+  // Maintenance probes a new agent in its next pass; the caller does not wait for it.
+  const isUnprobed = probe?.message !== undefined && created.sightings.completed === undefined
+  const index = indexOf(entry, isUnprobed ? clock.now() : nextCheck(settings, checked, entry))
+  switch (await entries.put(entry, index, { maxOwned: maxPerOwner })) {
+    case 'taken':
+      throw new A2AError('conflict', `${id} is already registered by another owner.`)
+    case 'full':
+      throw new A2AError('unavailable', 'The registry is full.', { reason: 'registry-full' })
+    case 'crowded': {
+      const message = `You have ${maxPerOwner} agents here, which is the maximum: remove one first.`
+      throw new A2AError('forbidden', message, { reason: 'owner-quota' })
+    }
+    case 'added':
+    case 'replaced':
+      return entry
   }
 }
 
-function list(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : []
+async function refresh(settings: Settings, previous: A2AEntry): Promise<boolean> {
+  const { entries, clock, mayCall, probe, reading } = settings
+  const checked = await readCard(previous.cardUrl ?? previous.card, reading, previous)
+  let entry = await createA2AEntry(previous.id, checked, { now: clock.now(), mayCall, previous })
+  if (probe?.message !== undefined && checked.client && entry.trouble === undefined) {
+    entry = await sendProbe(settings, entry, checked.client, probe)
+  }
+  const isChanged = entry.changed !== previous.changed
+  const change = isChanged ? 'updated' : entry.trouble !== previous.trouble ? 'status' : undefined
+  await entries.note(entry, indexOf(entry, nextCheck(settings, checked, entry)), change)
+  return entry.trouble === undefined && entry.sightings.completed?.ok !== false
 }
 
-function text(value: Json | undefined): string {
-  return typeof value === 'string' ? value.slice(0, maxText) : ''
+/** Sends the probe message and returns the entry with the result. */
+async function sendProbe(
+  settings: Settings,
+  entry: A2AEntry,
+  client: Client,
+  { message = '', timeout = 30_000 }: ProbeOptions,
+): Promise<A2AEntry> {
+  const { clock } = settings
+  const start = performance.now()
+  const timing = () => ({ at: clock.now(), latency: Math.round(performance.now() - start) })
+  const { sightings } = entry
+  try {
+    const authorized = await withCredentials(settings, entry, client, timeout)
+    const reply = await authorized.send(message, { timeout })
+    const state = reply.type === 'message' ? 'completed' : reply.task.status.state
+    const problem = `The task is ${state}, and not completed.`
+    const completed: Observation =
+      state === 'completed' ? { ok: true, ...timing() } : { ok: false, ...timing(), problem }
+    const reachable = sightings.reachable ?? { ok: true, ...timing() }
+    return { ...entry, seen: clock.now(), sightings: { ...sightings, reachable, completed } }
+  } catch (error) {
+    const completed = { ok: false, ...timing(), problem: publicMessage(error) }
+    const isInvalid = error instanceof A2AError && error.code === 'invalid-agent-response'
+    if (!isInvalid) return { ...entry, sightings: { ...sightings, completed } }
+    const conforms = { ok: false, at: completed.at, problem: completed.problem }
+    return { ...entry, trouble: 'unusable', sightings: { ...sightings, completed, conforms } }
+  }
 }
 
-function skillOf({ id, name, description, tags }: JsonObject): SkillInfo {
-  const labels = list(tags).filter((each) => typeof each === 'string')
-  return { id: text(id), name: text(name), description: text(description), tags: labels.slice(0, maxTags) }
+/** Connects with the operator's credentials for this agent, if there are any. Uses the card that was verified. */
+async function withCredentials(
+  { probe, fetch, describe }: Settings,
+  entry: A2AEntry,
+  client: Client,
+  timeout: number,
+): Promise<Client> {
+  const auth = await probe?.auth?.(describe(entry))
+  if (!auth || auth.length === 0) return client
+  return await connect(entry.card, { fetch, auth, timeout, retry: { tries: 1 } })
 }
 
-function notAsked(what: string): A2AError {
-  return new A2AError('forbidden', `${what} is an address that this registry does not ask.`, { reason: 'guarded' })
+async function recordFailure({ entries, clock }: Settings, previous: A2AEntry, error: unknown): Promise<void> {
+  const { trouble: _, ...rest } = previous
+  const now = clock.now()
+  const reachable = { ok: false, at: now, problem: publicMessage(error) }
+  const entry: A2AEntry = {
+    ...rest,
+    failures: previous.failures + 1,
+    trouble: 'unreachable',
+    sightings: { ...rest.sightings, reachable },
+  }
+  const change = previous.trouble === 'unreachable' ? undefined : 'status'
+  await entries.note(entry, indexOf(entry, now + retryDelay(previous.failures)), change)
 }
 
-/** Without a fragment, which is never sent, so that the same card has one address. */
-function addressOf(given: string | URL): string {
-  const text = `${given}`
+function indexOf(entry: A2AEntry, due: number): EntryIndex {
+  return { terms: termsOf(entry), rank: rankOf(entry), due }
+}
+
+/** When the card is no longer fresh, or when the next probe is due if that is earlier. */
+function nextCheck({ clock, lifetimes, probe }: Settings, checked: CheckedCard, { cardUrl }: A2AEntry): number {
+  const now = clock.now()
+  const lifetime = cardUrl === undefined ? day : freshnessLifetime(checked.headers, now, lifetimes)
+  return now + (probe ? Math.min(lifetime, probe.every ?? 5 * minute) : lifetime)
+}
+
+function guardedError(subject: string): A2AError {
+  return new A2AError('forbidden', `${subject} is an address that this registry does not call.`, { reason: 'guarded' })
+}
+
+/** Removes the fragment, which is never sent, so that each card has one URL. */
+function requireHttpUrl(target: string | URL): string {
+  const text = `${target}`
   const url = text.length <= 2_000 && URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new A2AError('invalid-params', 'url: expected the address of an agent or its card, by http or https.')
+    throw new A2AError('invalid-params', 'url: expected the http or https URL of an agent or its card.')
   }
   url.hash = ''
   return url.href

@@ -1,63 +1,55 @@
+import { linkSignals } from '../base/abort.ts'
 import type { EntryStore, StoredChange } from './entry.ts'
 
-const atOnce = 100
+const pageSize = 100
 
 export interface FollowOptions {
-  /** The number of the last change that is known; from now on without it. */
+  /** Number of the last change that the caller has seen. Defaults to the latest change. */
   readonly after?: number
-  /** Ends it. */
+  /** Ends the iteration. */
   readonly signal?: AbortSignal
 }
 
-/** What happened to an entry; or `reset`: so much happened that one has to look at everything anew. */
+/** A change of an entry, or `reset`: the store has dropped changes, so the caller must read all entries again. */
 export type RegistryChange = StoredChange | { readonly number: number; readonly type: 'reset' }
 
 /**
- * What changes, as it is read: nothing is kept for who does not read, since the store remembers it for all. Without
- * `after` it begins where the store is when it has answered the first question, which is asked at once.
+ * Yields changes as the caller reads them. The store keeps the changes for all readers, so a slow reader needs no buffer.
+ * Without `after`, it starts at the latest change when the store answers; the store is queried immediately.
  */
-export function follow(
+export function followChanges(
   entries: EntryStore,
   { after, signal }: FollowOptions,
   closed: AbortSignal,
 ): AsyncGenerator<RegistryChange> {
-  const begin = after === undefined ? entries.changes(0, 1).then(({ latest }) => latest) : Promise.resolve(after)
-  begin.catch(() => {}) // Who reads hears of it.
-  return untilEither(signal, closed, (ending) => read(entries, begin, ending))
+  const start = after === undefined ? entries.changes(0, 1).then(({ latest }) => latest) : Promise.resolve(after)
+  start.catch(() => {}) // the first next() rejects with it
+  return readChanges(entries, start, signal ? [signal, closed] : [closed])
 }
 
-/** Lets go of both when it is over, unlike `AbortSignal.any`. */
-async function* untilEither(
-  signal: AbortSignal | undefined,
-  closed: AbortSignal,
-  source: (ending: AbortSignal) => AsyncGenerator<RegistryChange>,
+async function* readChanges(
+  entries: EntryStore,
+  start: Promise<number>,
+  signals: readonly AbortSignal[],
 ): AsyncGenerator<RegistryChange> {
-  const ending = new AbortController()
-  const end = () => ending.abort()
-  const signals = signal ? [signal, closed] : [closed]
-  for (const each of signals) each.addEventListener('abort', end)
-  if (signals.some(({ aborted }) => aborted)) end()
+  const { signal, release } = linkSignals(signals)
   try {
-    yield* source(ending.signal)
+    let after = await start
+    while (!signal.aborted) {
+      const { changes, latest } = await entries.changes(after, pageSize)
+      if (!changes) {
+        yield { number: latest, type: 'reset' }
+        after = latest
+        continue
+      }
+      for (const change of changes) {
+        if (signal.aborted) return
+        yield change
+        after = change.number
+      }
+      if (changes.length === 0) await entries.wait(after, signal)
+    }
   } finally {
-    for (const each of signals) each.removeEventListener('abort', end)
-  }
-}
-
-async function* read(entries: EntryStore, begin: Promise<number>, ending: AbortSignal): AsyncGenerator<RegistryChange> {
-  let after = await begin
-  while (!ending.aborted) {
-    const { changes, latest } = await entries.changes(after, atOnce)
-    if (!changes) {
-      yield { number: latest, type: 'reset' }
-      after = latest
-      continue
-    }
-    for (const change of changes) {
-      if (ending.aborted) return
-      yield change
-      after = change.number
-    }
-    if (changes.length === 0) await entries.wait(after, ending)
+    release()
   }
 }

@@ -1,11 +1,42 @@
 import type { JsonObject } from '../base/json.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 
+/** A registered agent: a mesh peer or an A2A agent. */
+export type RegistryEntry = MeshEntry | A2AEntry
+
+export type EntryKind = RegistryEntry['kind']
+
 export interface MeshEntry extends EntryBase {
   readonly kind: 'mesh'
   readonly card: MeshCard
-  /** The key with which it registered; without one, nobody has proven to be it. */
+  /** Fingerprint of the key that signed the registration. Missing if the peer registered without a signature. */
   readonly fingerprint?: string
+}
+
+export interface A2AEntry extends EntryBase {
+  readonly kind: 'a2a'
+  /** The card in its wire form. Of a verified signed card, only the signed part. */
+  readonly card: JsonObject
+  readonly about: CardSummary
+  /** Missing if the card was inline in a catalog. */
+  readonly cardUrl?: string
+  readonly etag?: string
+  /** When the agent was added, in milliseconds since 1970. */
+  readonly added: number
+  /** When the card last changed, in milliseconds since 1970. */
+  readonly changed: number
+  /** Consecutive failures to read the card. */
+  readonly failures: number
+  readonly sightings: Observations
+}
+
+/** The part of a card that is searched and listed, independent of the card's version. */
+export interface CardSummary {
+  readonly description: string
+  readonly version: string
+  readonly skills: readonly SkillInfo[]
+  /** Enabled capabilities such as `streaming`, and extensions by URI. */
+  readonly features: readonly string[]
 }
 
 export interface SkillInfo {
@@ -15,170 +46,185 @@ export interface SkillInfo {
   readonly tags: readonly string[]
 }
 
-/** What a card says, whatever its version. */
-export interface About {
-  readonly description: string
-  readonly version: string
-  readonly skills: readonly SkillInfo[]
-  /** Such as `streaming`, and the extensions by their URIs. */
-  readonly features: readonly string[]
+/** Results of checking an agent. A check that has not run yet is missing. */
+export interface Observations {
+  /** The card could be read. */
+  readonly reachable?: Observation
+  /** The card is valid for its version and names an endpoint that this registry can call. */
+  readonly conforms?: Observation
+  /** The agent replied to the probe message, or completed the task that it started. */
+  readonly completed?: Observation
+  /** The signatures of the card are valid. Missing if the card is not signed. */
+  readonly signature?: Observation
 }
 
-export interface Sighting {
+export interface Observation {
   readonly ok: boolean
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Milliseconds that it took. */
+  /** Duration in milliseconds. */
   readonly latency?: number
-  /** What was wrong. */
+  /** Why the check failed. */
   readonly problem?: string
 }
 
-/** What was seen of an agent; nothing if nobody has looked. */
-export interface Sightings {
-  /** Its card could be read. */
-  readonly reachable?: Sighting
-  /** Its card has what its version asks for, and names a way that we can go. */
-  readonly conforms?: Sighting
-  /** It was sent a message, and answered or completed the task. */
-  readonly completed?: Sighting
-  /** Its signatures, if there are any. */
-  readonly signature?: Sighting
-}
+/** `said`: the agent reported it. `unreachable`: it did not respond. `unusable`: its card or its responses are invalid. */
+export type UnhealthyReason = 'said' | 'unreachable' | 'unusable'
 
-export interface A2AEntry extends EntryBase {
-  readonly kind: 'a2a'
-  /** The card as far as it is believed, in the form in which it came. */
-  readonly card: JsonObject
-  readonly about: About
-  /** There is none if the card came in a catalog. */
+/** An entry as search results and the HTTP API show it. */
+export interface AgentListing {
+  readonly id: string
+  readonly kind: RegistryEntry['kind']
+  readonly name: string
+  readonly description: string
+  readonly version: string
+  /** The URL that callers send requests to. */
+  readonly endpoint: string
   readonly cardUrl?: string
-  readonly etag?: string
-  /** When it came here, and when its card last changed. */
-  readonly added: number
-  readonly changed: number
-  /** How often in a row it could not be read. */
-  readonly failures: number
-  readonly sightings: Sightings
+  readonly skills: readonly SkillInfo[]
+  readonly capabilities: readonly string[]
+  readonly status: 'healthy' | 'unhealthy'
+  /** ISO 8601. */
+  readonly lastSeen: string
+  /** Results of checking the agent. */
+  readonly seen: Readonly<Partial<Record<keyof Observations, ListedObservation>>>
 }
 
-/** An agent that the registry knows: a peer of the mesh, or one that speaks A2A. */
-export type RegistryEntry = MeshEntry | A2AEntry
+export interface ListedObservation extends Omit<Observation, 'at'> {
+  /** ISO 8601. */
+  readonly at: string
+}
 
-export type EntryKind = RegistryEntry['kind']
+export function listingOf(entry: RegistryEntry, isHealthy: boolean): AgentListing {
+  const { id, kind, name, endpoint } = entry
+  const status = isHealthy ? 'healthy' : 'unhealthy'
+  const lastSeen = new Date(entry.seen).toISOString()
+  if (entry.kind === 'mesh') {
+    const { description, version, capabilities } = entry.card
+    const seen = { reachable: { ok: isHealthy, at: lastSeen } }
+    return { id, kind, name, description, version, endpoint, skills: [], capabilities, status, lastSeen, seen }
+  }
+  const { description, version, skills, features: capabilities } = entry.about
+  const location = entry.cardUrl === undefined ? {} : { cardUrl: entry.cardUrl }
+  const seen = Object.fromEntries(
+    Object.entries(entry.sightings).map(([check, { at, ...result }]: [string, Observation]) => [
+      check,
+      { ...result, at: new Date(at).toISOString() },
+    ]),
+  )
+  return { id, kind, name, description, version, endpoint, ...location, skills, capabilities, status, lastSeen, seen }
+}
 
-/** It said so, it did not answer, or it answers what nobody can use. */
-export type Trouble = 'said' | 'unreachable' | 'unusable'
-
-/** How an entry is found. */
+/** How an entry is searched, ranked and scheduled. */
 export interface EntryIndex {
-  /** Words by which it can be searched: see `terms.ts`. */
+  /** Search terms, as `termsOf` in `search.ts` creates them. */
   readonly terms: readonly string[]
-  /** The lower, the better was what was seen of it. */
+  /** Lower is better: see `rankOf` in `search.ts`. */
   readonly rank: number
-  /** When it has to be looked at again, in milliseconds since 1970. */
+  /** When to check the entry next, in milliseconds since 1970. */
   readonly due?: number
 }
 
 export interface EntryQuery {
   readonly kind?: EntryKind
-  /** An entry must have all of them, written exactly so. */
+  /** The entry must have all these terms. */
   readonly terms?: readonly string[]
-  /** An entry must have, for each of them, a term that begins so. */
+  /** For each prefix, the entry must have a term that starts with it. */
   readonly prefixes?: readonly string[]
-  /** Only those that are healthy, or only those that are not: without trouble and, in the mesh, seen since then. */
+  /** Healthy entries have no `trouble`; healthy mesh peers were also seen at or after `since`. */
   readonly health?: { readonly isHealthy: boolean; readonly since: number }
-  /** By name and then id, unless the best shall come first. */
+  /** `name`: by name, then id. `best`: by rank. Defaults to `name`. */
   readonly order?: 'name' | 'best'
-  /** Begins behind this one, by name. */
+  /** Starts after this entry in the order `name`. */
   readonly after?: { readonly name: string; readonly id: string }
   readonly limit: number
-  /** Nobody wants to know how many there are. */
+  /** Skips counting; `total` is then 0. */
   readonly uncounted?: boolean
 }
 
-export interface FoundEntries {
+export interface EntryPage {
   readonly entries: readonly RegistryEntry[]
-  /** Also of those that are beyond the limit, and before `after`. 0 if nobody wants to know. */
+  /** All entries that match, regardless of `limit` and `after`. 0 if the query is `uncounted`. */
   readonly total: number
 }
 
-/** `taken`: it belongs to somebody else. `full`: there is no room for another one. `crowded`: its owner has enough. */
-export type Put = 'added' | 'replaced' | 'taken' | 'full' | 'crowded'
+/** `taken`: another owner has this id. `full`: the store is at capacity. `crowded`: the owner is at its quota. */
+export type PutResult = 'added' | 'replaced' | 'taken' | 'full' | 'crowded'
 
-/** A catalog of somebody else that is read again and again. */
-export interface KeptCatalog {
+/** A catalog that the registry reads again when it is due. */
+export interface SyncedCatalog {
   readonly url: string
-  /** Who had it read, and has what it lists. */
+  /** Owner of the catalog and of the agents in it. */
   readonly owner?: string
   /** When to read it again, in milliseconds since 1970. */
   readonly due: number
-  /** When it was last read, and how often it could not be since. */
+  /** When it was last read, in milliseconds since 1970. */
   readonly readAt: number
+  /** Failures to read it since then. */
   readonly failures: number
   readonly etag?: string
-  /** The ids of those whose cards lie in it: they go when it no longer has them. */
+  /** Ids of agents whose cards are inline in the catalog. They are removed when the catalog no longer contains them. */
   readonly inline: readonly string[]
 }
 
 export type ChangeType = 'registered' | 'updated' | 'status' | 'removed'
 
 export interface StoredChange {
-  /** Dense, and in the order in which changes were stored. */
+  /** Consecutive, in the order in which changes were stored. */
   readonly number: number
   readonly type: ChangeType
   readonly id: string
 }
 
 export interface ChangePage {
-  /** What came after, oldest first; undefined if some of it is no longer known. */
+  /** Changes after the given number, oldest first; undefined if the store has already dropped some of them. */
   readonly changes: readonly StoredChange[] | undefined
-  /** The number of the last change of all. */
+  /** Number of the latest change. */
   readonly latest: number
 }
 
-/** Who is registered, and what changed. Replicas that are one registry share one. */
+/** Stores entries and their changes. Replicas of one registry share one store. */
 export interface EntryStore {
-  /** `maxOwned`: how many its owner may have. */
-  put(entry: RegistryEntry, index: EntryIndex, limits?: { readonly maxOwned?: number }): Promise<Put>
-  /** What is known now of an entry that is still there; its owner stays. Answers whether it is. */
+  /** Adds or replaces an entry. `maxOwned` is the number of entries that its owner may have. */
+  put(entry: RegistryEntry, index: EntryIndex, limits?: { readonly maxOwned?: number }): Promise<PutResult>
+  /** Updates an existing entry and keeps its owner. Returns whether the entry exists. */
   note(entry: RegistryEntry, index: EntryIndex, change?: 'updated' | 'status'): Promise<boolean>
   get(id: string): Promise<RegistryEntry | undefined>
-  /** Heard of; with `trouble`, also how it is: null if it is well. Answers the entry as it is now, if there is one. */
-  touch(id: string, seen: number, trouble?: Trouble | null): Promise<RegistryEntry | undefined>
-  /** Answers whether there was one. */
+  /** Sets when an agent was last seen and, if given, its `trouble`; null clears it. Returns the updated entry. */
+  touch(id: string, seen: number, trouble?: UnhealthyReason | null): Promise<RegistryEntry | undefined>
+  /** Returns whether the entry existed. */
   remove(id: string): Promise<boolean>
-  find(query: EntryQuery): Promise<FoundEntries>
-  /** Removes those of a kind not heard of since then, so many at most, and answers their ids. */
+  find(query: EntryQuery): Promise<EntryPage>
+  /** Removes at most `limit` entries last seen before `seenBefore`. Returns their ids. */
   expire(kind: EntryKind, seenBefore: number, limit: number): Promise<readonly string[]>
-  /** Those that have to be looked at by then, the most urgent first. */
+  /** Entries to check by that time, the most overdue first. */
   due(by: number, limit: number): Promise<readonly RegistryEntry[]>
-  /** When to look at it again. */
+  /** Sets when to check an entry next. */
   schedule(id: string, due: number): Promise<void>
-  /** Those that are kept; few. */
-  catalogs(): Promise<readonly KeptCatalog[]>
-  keepCatalog(catalog: KeptCatalog): Promise<void>
-  /** Answers whether it was kept. */
+  /** All synced catalogs. Not paged: there are few. */
+  catalogs(): Promise<readonly SyncedCatalog[]>
+  keepCatalog(catalog: SyncedCatalog): Promise<void>
+  /** Returns whether the catalog existed. */
   dropCatalog(url: string): Promise<boolean>
-  /** A bounded number of them is remembered. */
+  /** Changes after a number. The store keeps a bounded number of them. */
   changes(after: number, limit: number): Promise<ChangePage>
-  /** Resolves once something beyond `after` may be there, or the signal aborts. May wake early, never too late. */
+  /** Resolves when there may be a change after `after`, or when the signal aborts. It may resolve early, never late. */
   wait(after: number, signal: AbortSignal): Promise<void>
-  /** Takes or prolongs what only one may hold. Answers whether it is ours for so many milliseconds. */
+  /** Acquires or extends a lease. Returns whether `holder` has it for the next `ttl` milliseconds. */
   lease(name: string, holder: string, ttl: number): Promise<boolean>
   close(): Promise<void>
 }
 
 interface EntryBase {
-  /** The `agent_id` of a peer; for A2A, where the card is. */
+  /** The `agent_id` of a mesh peer, or the card URL of an A2A agent. */
   readonly id: string
   readonly name: string
-  /** Where it is asked. */
+  /** The URL that callers send requests to. */
   readonly endpoint: string
-  /** Who put it here and may change it; nobody but the operator if it is missing. */
+  /** The principal that may change the entry. If missing, only the operator may. */
   readonly owner?: string
-  /** When it was last heard of, in milliseconds since 1970. */
+  /** When the agent was last seen, in milliseconds since 1970. */
   readonly seen: number
-  /** Why it is not healthy although it was heard of. */
-  readonly trouble?: Trouble
+  /** Why the agent is unhealthy although it was seen. */
+  readonly trouble?: UnhealthyReason
 }

@@ -3,77 +3,78 @@ import type { Logger } from '../base/logger.ts'
 import type { EntryKind, EntryStore, RegistryEntry } from './entry.ts'
 import type { UpkeepOptions } from './options.ts'
 
-const atOnce = 1_000
+const pageSize = 1_000
 
-/** Milliseconds that another replica waits for one that does not report. */
+/** Milliseconds after which another replica takes over from one that no longer extends its lease. */
 const leaseTtl = 60_000
 
-export interface UpkeepSettings extends UpkeepOptions {
+/** Milliseconds after which a running pass extends its lease. */
+const extendAfter = leaseTtl / 3
+
+export interface MaintenanceSettings extends UpkeepOptions {
   readonly entries: EntryStore
   readonly clock: Clock
   readonly logger: Logger
-  /** Milliseconds of silence after which entries are removed. */
+  /** Milliseconds after which entries that were not seen are removed. */
   readonly removeAfter: Readonly<Record<EntryKind, number>>
-  /** Looks at an entry that is due, and says when to look again. */
-  readonly look: (entry: RegistryEntry) => Promise<unknown>
-  /** What is also done now and then, and may take long. */
-  readonly beside?: () => Promise<void>
+  /** Checks an entry that is due, and schedules the next check. */
+  readonly check: (entry: RegistryEntry) => Promise<unknown>
+  /** Runs at the same interval, independently of the passes; it may take long. */
+  readonly alongside?: () => Promise<void>
 }
 
 export interface Maintenance {
-  /** One pass: removes who is too old, and looks at who is due. Does nothing while another replica is at it. */
+  /** One pass: removes expired entries and checks due ones. Does nothing while another replica holds the lease. */
   run(): Promise<void>
   start(): void
-  /** Resolves when a pass that is under way has ended. */
+  /** Resolves when a running pass has ended. */
   stop(): Promise<void>
 }
 
-export function createUpkeep(settings: UpkeepSettings): Maintenance {
-  const { entries, clock, logger, removeAfter, look, beside, interval = 15_000, concurrency = 8 } = settings
+export function createMaintenance(settings: MaintenanceSettings): Maintenance {
+  const { entries, clock, logger, removeAfter, check, alongside, interval = 15_000, concurrency = 8 } = settings
   const holder = crypto.randomUUID()
   let timer: ReturnType<Clock['setInterval']> | undefined
   let running: Promise<void> | undefined
   let isStopped = false
 
-  const hold = () => entries.lease('upkeep', holder, leaseTtl)
+  const holdLease = () => entries.lease('upkeep', holder, leaseTtl)
 
-  async function expire(): Promise<void> {
+  async function removeExpired(): Promise<void> {
     for (const kind of ['mesh', 'a2a'] as const) {
-      const before = clock.now() - removeAfter[kind]
-      while (!isStopped && (await entries.expire(kind, before, atOnce)).length === atOnce) {
-        if (!(await hold())) return
+      const seenBefore = clock.now() - removeAfter[kind]
+      while (!isStopped && (await entries.expire(kind, seenBefore, pageSize)).length === pageSize) {
+        if (!(await holdLease())) return
       }
     }
   }
 
-  /** So many at the same time, and each once in a pass: who stays due although it was looked at waits for the next. */
-  async function lookAtDue(): Promise<void> {
-    const looked = new Set<string>()
-    let held = clock.now()
+  /** Checks `concurrency` entries at a time, each once per pass: an entry that stays due waits for the next pass. */
+  async function checkDue(): Promise<void> {
+    const checked = new Set<string>()
+    let extendedAt = clock.now()
     for (;;) {
-      const due = (await entries.due(clock.now(), concurrency * 4)).filter(({ id }) => !looked.has(id))
+      const due = (await entries.due(clock.now(), concurrency * 4)).filter(({ id }) => !checked.has(id))
       if (due.length === 0 || isStopped) return
-      for (const { id } of due) looked.add(id)
+      for (const { id } of due) checked.add(id)
       const queue = due.values()
-      const work = async () => {
+      const worker = async () => {
         for (const entry of queue) {
           if (isStopped) return
-          await look(entry).catch((error) =>
-            logger.error({ error, agent: entry.id }, 'an agent could not be looked at'),
-          )
+          await check(entry).catch((error) => logger.error({ error, agent: entry.id }, 'failed to check an agent'))
         }
       }
-      await Promise.all(Array.from({ length: concurrency }, work))
-      if (clock.now() - held < beat) continue
-      if (!(await hold())) return
-      held = clock.now()
+      await Promise.all(Array.from({ length: concurrency }, worker))
+      if (clock.now() - extendedAt < extendAfter) continue
+      if (!(await holdLease())) return
+      extendedAt = clock.now()
     }
   }
 
   async function pass(): Promise<void> {
-    if (isStopped || !(await hold())) return
-    await expire()
-    await lookAtDue()
+    if (isStopped || !(await holdLease())) return
+    await removeExpired()
+    await checkDue()
   }
 
   function run(): Promise<void> {
@@ -87,12 +88,12 @@ export function createUpkeep(settings: UpkeepSettings): Maintenance {
     run,
     start() {
       const attempt = () => {
-        for (const work of beside ? [run, beside] : [run]) {
-          work().catch((error) => logger.error({ error }, 'the upkeep of the registry failed; it is tried again'))
+        for (const work of alongside ? [run, alongside] : [run]) {
+          work().catch((error) => logger.error({ error }, 'registry maintenance failed; will retry'))
         }
       }
       timer ??= clock.setInterval(attempt, interval)
-      if (typeof timer === 'object') timer.unref?.() // housekeeping alone keeps no process alive
+      if (typeof timer === 'object') timer.unref?.() // maintenance alone must not keep the process alive
     },
     async stop() {
       isStopped = true
@@ -101,6 +102,3 @@ export function createUpkeep(settings: UpkeepSettings): Maintenance {
     },
   }
 }
-
-/** What may go on until the lease has to be prolonged. */
-const beat = leaseTtl / 3

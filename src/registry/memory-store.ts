@@ -3,138 +3,138 @@ import type {
   EntryIndex,
   EntryQuery,
   EntryStore,
-  KeptCatalog,
   RegistryEntry,
   StoredChange,
+  SyncedCatalog,
 } from './entry.ts'
 
 export interface MemoryEntriesOptions {
-  /** 100,000 unless it is given. */
+  /** Maximum number of entries. Defaults to 100,000. */
   readonly capacity?: number
-  /** How many changes are remembered for those who follow. 10,000 unless it is given. */
+  /** Number of changes kept for readers of `changes`. Defaults to 10,000. */
   readonly changesKept?: number
 }
 
-/** Entries that are gone with the process. */
+/** Creates a store in memory. Its entries are lost when the process ends. */
 export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntryStore {
   const { capacity = 100_000, changesKept = 10_000 } = options
-  const all = new Map<string, Kept>()
-  const byTerm = new Map<string, Set<string>>()
-  const owned = new Map<string | undefined, number>()
-  const kept = new Map<string, KeptCatalog>()
+  const byId = new Map<string, IndexedEntry>()
+  const idsByTerm = new Map<string, Set<string>>()
+  const countByOwner = new Map<string | undefined, number>()
+  const catalogs = new Map<string, SyncedCatalog>()
   const changes: StoredChange[] = []
-  const waiting = new Set<() => void>()
-  /** Begins with the time, so that numbers of another process are never taken for ours. */
+  const waiters = new Set<() => void>()
+  /** Starts at the current time, so that change numbers from an earlier process are recognized as foreign. */
   let latest = Date.now()
 
-  function tell(type: ChangeType, id: string): void {
+  function recordChange(type: ChangeType, id: string): void {
     changes.push({ number: ++latest, type, id })
     if (changes.length > changesKept) changes.shift()
-    for (const wake of [...waiting]) wake()
+    for (const wake of [...waiters]) wake()
   }
 
-  function own(owner: string | undefined, change: number): void {
-    const count = (owned.get(owner) ?? 0) + change
-    if (count > 0) owned.set(owner, count)
-    else owned.delete(owner)
+  function changeCount(owner: string | undefined, difference: number): void {
+    const count = (countByOwner.get(owner) ?? 0) + difference
+    if (count > 0) countByOwner.set(owner, count)
+    else countByOwner.delete(owner)
   }
 
-  function keep(kept: Kept): void {
-    const { id, owner } = kept.entry
+  function insert(indexed: IndexedEntry): void {
+    const { id, owner } = indexed.entry
     drop(id)
-    own(owner, 1)
-    all.set(id, kept)
-    for (const term of kept.terms) byTerm.set(term, (byTerm.get(term) ?? new Set()).add(id))
+    changeCount(owner, 1)
+    byId.set(id, indexed)
+    for (const term of indexed.terms) idsByTerm.set(term, (idsByTerm.get(term) ?? new Set()).add(id))
   }
 
   function drop(id: string): boolean {
-    const known = all.get(id)
-    if (known) own(known.entry.owner, -1)
-    for (const term of known?.terms ?? []) {
-      const having = byTerm.get(term)
-      having?.delete(id)
-      if (having?.size === 0) byTerm.delete(term)
+    const existing = byId.get(id)
+    if (existing) changeCount(existing.entry.owner, -1)
+    for (const term of existing?.terms ?? []) {
+      const ids = idsByTerm.get(term)
+      ids?.delete(id)
+      if (ids?.size === 0) idsByTerm.delete(term)
     }
-    return all.delete(id)
+    return byId.delete(id)
   }
 
-  /** Those with the rarest of the terms: nobody else needs to be looked at. */
-  function* candidates(terms: readonly string[]): Generator<Kept> {
-    if (terms.length === 0) return yield* all.values()
-    const having = terms.map((term) => byTerm.get(term) ?? new Set<string>())
-    const rarest = having.reduce((one, other) => (other.size < one.size ? other : one))
+  /** Entries with all the terms. Scans only the ids of the rarest term. */
+  function* withTerms(terms: readonly string[]): Generator<IndexedEntry> {
+    if (terms.length === 0) return yield* byId.values()
+    const idSets = terms.map((term) => idsByTerm.get(term) ?? new Set<string>())
+    const rarest = idSets.reduce((one, other) => (other.size < one.size ? other : one))
     for (const id of rarest) {
-      const kept = all.get(id)
-      if (kept && having.every((ids) => ids.has(id))) yield kept
+      const indexed = byId.get(id)
+      if (indexed && idSets.every((ids) => ids.has(id))) yield indexed
     }
   }
 
   return {
     async put(entry, index, { maxOwned = Number.POSITIVE_INFINITY } = {}) {
-      const known = all.get(entry.id)
-      if (known && known.entry.owner !== entry.owner) return 'taken'
-      if (!known && all.size >= capacity) return 'full'
-      if (!known && entry.owner !== undefined && (owned.get(entry.owner) ?? 0) >= maxOwned) return 'crowded'
-      keep({ ...index, entry })
-      tell(known ? 'updated' : 'registered', entry.id)
-      return known ? 'replaced' : 'added'
+      const existing = byId.get(entry.id)
+      if (existing && existing.entry.owner !== entry.owner) return 'taken'
+      if (!existing && byId.size >= capacity) return 'full'
+      if (!existing && entry.owner !== undefined && (countByOwner.get(entry.owner) ?? 0) >= maxOwned) return 'crowded'
+      insert({ ...index, entry })
+      recordChange(existing ? 'updated' : 'registered', entry.id)
+      return existing ? 'replaced' : 'added'
     },
     async note({ owner: _, ...entry }, index, change) {
-      const known = all.get(entry.id)
-      if (!known) return false
-      const { owner } = known.entry
-      keep({ ...index, entry: { ...entry, ...(owner !== undefined && { owner }) } })
-      if (change) tell(change, entry.id)
+      const existing = byId.get(entry.id)
+      if (!existing) return false
+      const { owner } = existing.entry
+      insert({ ...index, entry: { ...entry, ...(owner !== undefined && { owner }) } })
+      if (change) recordChange(change, entry.id)
       return true
     },
-    get: async (id) => all.get(id)?.entry,
+    get: async (id) => byId.get(id)?.entry,
     async touch(id, seen, trouble) {
-      const kept = all.get(id)
-      if (!kept) return undefined
-      const { trouble: before, ...rest } = kept.entry
-      const now = trouble === undefined ? before : (trouble ?? undefined)
-      const touched = { ...rest, seen: Math.max(seen, rest.seen), ...(now && { trouble: now }) }
-      all.set(id, { ...kept, entry: touched })
-      if (now !== before) tell('status', id)
-      return touched
+      const existing = byId.get(id)
+      if (!existing) return undefined
+      const { trouble: before, ...rest } = existing.entry
+      const after = trouble === undefined ? before : (trouble ?? undefined)
+      const entry = { ...rest, seen: Math.max(seen, rest.seen), ...(after && { trouble: after }) }
+      byId.set(id, { ...existing, entry })
+      if (after !== before) recordChange('status', id)
+      return entry
     },
     async remove(id) {
       if (!drop(id)) return false
-      tell('removed', id)
+      recordChange('removed', id)
       return true
     },
     async find({ terms = [], limit, after, order = 'name', uncounted = false, ...query }) {
-      const found = [...candidates(terms)].filter((kept) => isMeant(kept, query))
-      const sorted = found.sort(order === 'best' ? byRank : byName).map(({ entry }) => entry)
-      const beyond = after ? sorted.filter((entry) => compareNames(entry, after) > 0) : sorted
-      return { entries: beyond.slice(0, limit), total: uncounted ? 0 : found.length }
+      const matches = [...withTerms(terms)].filter((indexed) => isMatch(indexed, query))
+      const sorted = matches.sort(order === 'best' ? byRank : byName).map(({ entry }) => entry)
+      const rest = after ? sorted.filter((entry) => compareNames(entry, after) > 0) : sorted
+      return { entries: rest.slice(0, limit), total: uncounted ? 0 : matches.length }
     },
     async expire(kind, seenBefore, limit) {
-      const old: string[] = []
-      for (const { entry } of all.values()) {
-        if (old.length >= limit) break
-        if (entry.kind === kind && entry.seen < seenBefore) old.push(entry.id)
+      const expired: string[] = []
+      for (const { entry } of byId.values()) {
+        if (expired.length >= limit) break
+        if (entry.kind === kind && entry.seen < seenBefore) expired.push(entry.id)
       }
-      for (const id of old) {
+      for (const id of expired) {
         drop(id)
-        tell('removed', id)
+        recordChange('removed', id)
       }
-      return old
+      return expired
     },
     async due(by, limit) {
-      const due = [...all.values()].filter(({ due = Number.POSITIVE_INFINITY }) => due <= by)
+      const due = [...byId.values()].filter(({ due = Number.POSITIVE_INFINITY }) => due <= by)
       const sorted = due.sort((one, other) => (one.due ?? 0) - (other.due ?? 0))
       return sorted.slice(0, limit).map(({ entry }) => entry)
     },
     async schedule(id, due) {
-      const kept = all.get(id)
-      if (kept) all.set(id, { ...kept, due })
+      const existing = byId.get(id)
+      if (existing) byId.set(id, { ...existing, due })
     },
-    catalogs: async () => [...kept.values()],
+    catalogs: async () => [...catalogs.values()],
     async keepCatalog(catalog) {
-      kept.set(catalog.url, catalog)
+      catalogs.set(catalog.url, catalog)
     },
-    dropCatalog: async (url) => kept.delete(url),
+    dropCatalog: async (url) => catalogs.delete(url),
     async changes(after, limit) {
       const first = changes[0]?.number ?? latest + 1
       if (after > latest || after < first - 1) return { changes: undefined, latest }
@@ -144,39 +144,39 @@ export function createMemoryEntries(options: MemoryEntriesOptions = {}): EntrySt
       if (latest > after || signal.aborted) return Promise.resolve()
       return new Promise((resolve) => {
         const wake = () => {
-          waiting.delete(wake)
+          waiters.delete(wake)
           signal.removeEventListener('abort', wake)
           resolve()
         }
-        waiting.add(wake)
+        waiters.add(wake)
         signal.addEventListener('abort', wake)
       })
     },
     lease: async () => true,
     async close() {
-      for (const wake of [...waiting]) wake()
+      for (const wake of [...waiters]) wake()
     },
   }
 }
 
-interface Kept extends EntryIndex {
+interface IndexedEntry extends EntryIndex {
   readonly entry: RegistryEntry
 }
 
-function isMeant({ entry, terms }: Kept, { kind, health, prefixes = [] }: Omit<EntryQuery, 'limit'>): boolean {
+function isMatch({ entry, terms }: IndexedEntry, { kind, health, prefixes = [] }: Omit<EntryQuery, 'limit'>): boolean {
   if (kind !== undefined && entry.kind !== kind) return false
   if (!prefixes.every((prefix) => terms.some((term) => term.startsWith(prefix)))) return false
   if (!health) return true
-  const isFresh = entry.kind === 'a2a' || entry.seen >= health.since
-  return health.isHealthy === (entry.trouble === undefined && isFresh)
+  const isRecent = entry.kind === 'a2a' || entry.seen >= health.since
+  return health.isHealthy === (entry.trouble === undefined && isRecent)
 }
 
-function byRank(one: Kept, other: Kept): number {
-  const troubled = Number(one.entry.trouble !== undefined) - Number(other.entry.trouble !== undefined)
-  return troubled || one.rank - other.rank || byName(one, other)
+function byRank(one: IndexedEntry, other: IndexedEntry): number {
+  const byHealth = Number(one.entry.trouble !== undefined) - Number(other.entry.trouble !== undefined)
+  return byHealth || one.rank - other.rank || byName(one, other)
 }
 
-function byName({ entry: one }: Kept, { entry: other }: Kept): number {
+function byName({ entry: one }: IndexedEntry, { entry: other }: IndexedEntry): number {
   return compareNames(one, other)
 }
 

@@ -8,7 +8,7 @@ import { createMeshPeer, type MeshPeer } from '../mesh/peer.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { EntryStore, MeshEntry, RegistryEntry } from './entry.ts'
 import type { RegistryOptions } from './options.ts'
-import { conditionsOf, rankOf, type SearchQuery, type SearchResult, termsOf } from './search.ts'
+import { rankOf, type SearchQuery, type SearchResult, searchConditions, termsOf } from './search.ts'
 
 export interface AgentInfo {
   readonly agent_id: string
@@ -19,73 +19,90 @@ export interface AgentInfo {
   readonly last_heartbeat: string
 }
 
-export interface Found {
+export interface DiscoverResult {
   readonly agents: readonly AgentInfo[]
   readonly total_count: number
   readonly query_time_ms: number
 }
 
-export interface MeshSideOptions extends RegistryOptions {
+export interface MeshAgentsOptions extends RegistryOptions {
   readonly entries: EntryStore
   readonly now: () => number
   readonly unhealthyAfter: number
   readonly isHealthy: (entry: RegistryEntry) => boolean
   readonly search: (query: SearchQuery) => Promise<SearchResult>
-  readonly discover: (query?: MeshDiscoverAgents['payload']) => Promise<Found>
-  /** When a peer that was heard of now is to be probed. */
+  readonly discover: (query?: MeshDiscoverAgents['payload']) => Promise<DiscoverResult>
+  /** When to probe a peer that was seen now; undefined if peers are not probed. */
   readonly nextProbe: () => number | undefined
 }
 
-/** The agent of the mesh with the id `registry`. */
-export interface MeshSide {
+/** The registry as a mesh peer, with the `agent_id` `registry`. */
+export interface MeshAgents {
   readonly peer: MeshPeer
-  /** Asks a peer whether it lives. */
+  /** Pings a peer and stores the result. */
   probe(entry: MeshEntry): Promise<boolean>
 }
 
-export function createMeshSide(options: MeshSideOptions): MeshSide {
-  const { fetch, entries, now, unhealthyAfter, isHealthy, search, discover, nextProbe } = options
-
-  async function register(card: MeshCard, call: MeshCall): Promise<string | undefined> {
-    if (card.agent_id === 'registry') return 'This name is that of the registry itself.'
-    const known = await entries.get(card.agent_id)
-    if (known?.kind === 'mesh' && !isProven(known, call)) return 'This name belongs to an agent that signs.'
-    const registration = await registrationOf(card, call, (url) => fetch.check(url), now())
-    if ('refusal' in registration) return registration.refusal
-    const { entry } = registration
-    if (!entry) return undefined
-    const due = nextProbe()
-    const index = { terms: termsOf(entry), rank: rankOf(entry), ...(due !== undefined && { due }) }
-    switch (await entries.put(entry, index)) {
-      case 'full':
-      case 'crowded':
-        return 'The registry is full.'
-      case 'taken':
-        return 'This name belongs to somebody else.'
-      case 'added':
-      case 'replaced':
-        return undefined
-    }
+export function createMeshAgents(options: MeshAgentsOptions): MeshAgents {
+  const { fetch, entries, now } = options
+  const peer = createMeshPeer({
+    ...options,
+    card: {
+      name: 'Registry',
+      version: '1.0.0',
+      description: 'Lists agents with their capabilities and their health.',
+      capabilities: ['registry'],
+      supported_protocols: ['A2A/1.0'],
+      ...options.card,
+      agent_id: 'registry',
+    },
+    methods: registryMethods(options),
+    directory: { discover: options.discover },
+    refuseHandshake: (card, call) => register(options, card, call),
+    async onMessage(call) {
+      if (!(await callerEntry(entries, call))) return
+      if (call.envelope.message_type === 'goodbye') await entries.remove(call.from)
+      else await entries.touch(call.from, now())
+    },
+  })
+  return {
+    peer,
+    async probe(entry) {
+      const isAlive = await ping(peer, entry, fetch)
+      const trouble = entry.trouble === 'said' ? entry.trouble : isAlive ? null : 'unreachable'
+      await entries.touch(entry.id, isAlive ? now() : entry.seen, trouble)
+      return isAlive
+    },
   }
+}
 
-  async function entryOf(call: MeshCall): Promise<MeshEntry | undefined> {
-    const entry = await entries.get(call.from)
-    return entry?.kind === 'mesh' && isProven(entry, call) ? entry : undefined
-  }
+export interface DiscoverOptions extends Pick<MeshAgentsOptions, 'entries' | 'isHealthy'> {
+  readonly healthySince: () => number
+}
 
-  /** Every message is a sign of life, and a goodbye is the last one. */
-  async function hear(call: MeshCall): Promise<void> {
-    if (!(await entryOf(call))) return
-    if (call.envelope.message_type === 'goodbye') await entries.remove(call.from)
-    else await entries.touch(call.from, now())
+/** Implements mesh discovery: finds peers that have all the capabilities, by name and id, and counts them. */
+export function createDiscover({ entries, isHealthy, healthySince }: DiscoverOptions): MeshAgentsOptions['discover'] {
+  return async ({ capabilities, filters = {} } = {}) => {
+    const start = performance.now()
+    const { status = 'all', max_results: limit = 100 } = filters
+    const { terms } = searchConditions(capabilities ? { capability: capabilities } : {})
+    const health = status === 'all' ? undefined : { isHealthy: status === 'healthy', since: healthySince() }
+    const page = await entries.find({ kind: 'mesh', terms, limit, ...(health && { health }) })
+    const peers = page.entries.filter((entry) => entry.kind === 'mesh')
+    const agents = peers.map((entry) => infoOf(entry, isHealthy(entry)))
+    return { agents, total_count: page.total, query_time_ms: performance.now() - start }
   }
+}
+
+function registryMethods(options: MeshAgentsOptions): Readonly<Record<string, MeshMethod>> {
+  const { entries, now, unhealthyAfter, isHealthy, search } = options
 
   const heartbeat: MeshMethod = async ({ status = 'healthy' }, call) => {
     if (status !== 'healthy' && status !== 'unhealthy') {
       throw new MeshRefusal('INVALID_STATUS', 'status must be healthy or unhealthy.')
     }
-    if (!(await entryOf(call))) {
-      throw new MeshRefusal('NOT_REGISTERED', 'Register first: shake hands with metadata.endpoint in your card.')
+    if (!(await callerEntry(entries, call))) {
+      throw new MeshRefusal('NOT_REGISTERED', 'Register first: send a handshake with metadata.endpoint in your card.')
     }
     await entries.touch(call.from, now(), status === 'unhealthy' ? 'said' : null)
     return { status, unhealthy_after: unhealthyAfter / 1000 }
@@ -97,100 +114,88 @@ export function createMeshSide(options: MeshSideOptions): MeshSide {
     return { agent: infoOf(entry, isHealthy(entry)), agent_card: asJson(entry.card) }
   }
 
-  const searchAll: MeshMethod = async ({ max_results: limit, cursor, ...query }) => {
+  const searchAgents: MeshMethod = async ({ max_results: limit, cursor, ...conditions }) => {
     try {
-      const given = { ...query, ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
-      const { agents, totalCount, nextCursor, queryTimeMs } = await search(given as SearchQuery)
+      const query = { ...conditions, ...(limit !== undefined && { limit }), ...(cursor !== undefined && { cursor }) }
+      const { agents, totalCount, nextCursor, queryTimeMs } = await search(query as SearchQuery)
       return asJson({ agents, total_count: totalCount, next_cursor: nextCursor, query_time_ms: queryTimeMs })
     } catch (error) {
       throw error instanceof A2AError ? new MeshRefusal('INVALID_QUERY', error.message) : error
     }
   }
 
-  const peer = createMeshPeer({
-    ...options,
-    card: {
-      name: 'Registry',
-      version: '1.0.0',
-      description: 'Knows which agents there are, what they can do, and how they are.',
-      capabilities: ['registry'],
-      supported_protocols: ['A2A/1.0'],
-      ...options.card,
-      agent_id: 'registry',
-    },
-    methods: { 'registry.heartbeat': heartbeat, 'registry.lookup': lookup, 'registry.search': searchAll },
-    directory: { discover },
-    refuseHandshake: register,
-    onMessage: hear,
-  })
+  return { 'registry.heartbeat': heartbeat, 'registry.lookup': lookup, 'registry.search': searchAgents }
+}
 
-  return {
-    peer,
-    async probe(entry) {
-      const isAlive = await answers(peer, entry, fetch)
-      const trouble = entry.trouble === 'said' ? entry.trouble : isAlive ? null : 'unreachable'
-      await entries.touch(entry.id, isAlive ? now() : entry.seen, trouble)
-      return isAlive
-    },
+/** Stores the peer that sent the handshake. Returns why the handshake is refused, or undefined if it is accepted. */
+async function register(options: MeshAgentsOptions, card: MeshCard, call: MeshCall): Promise<string | undefined> {
+  const { fetch, entries, now, nextProbe } = options
+  if (card.agent_id === 'registry') return 'The agent_id registry is reserved for the registry itself.'
+  const existing = await entries.get(card.agent_id)
+  if (existing?.kind === 'mesh' && !isProven(existing, call)) {
+    return 'This agent_id belongs to an agent that signs its messages.'
+  }
+  const registration = await registrationOf(card, call, (url) => fetch.check(url), now())
+  if ('refusal' in registration) return registration.refusal
+  const { entry } = registration
+  if (!entry) return undefined
+  const due = nextProbe()
+  const index = { terms: termsOf(entry), rank: rankOf(entry), ...(due !== undefined && { due }) }
+  switch (await entries.put(entry, index)) {
+    case 'full':
+    case 'crowded':
+      return 'The registry is full.'
+    case 'taken':
+      return 'This agent_id belongs to another owner.'
+    case 'added':
+    case 'replaced':
+      return undefined
   }
 }
 
-export interface DiscoverOptions extends Pick<MeshSideOptions, 'entries' | 'isHealthy'> {
-  readonly healthySince: () => number
+/** Rejects if calls to the URL are forbidden, as `createGuardedFetch().check` does. */
+type CheckEndpoint = (url: string) => Promise<void>
+
+type Registration = { readonly entry?: MeshEntry } | { readonly refusal: string }
+
+async function callerEntry(entries: EntryStore, call: MeshCall): Promise<MeshEntry | undefined> {
+  const entry = await entries.get(call.from)
+  return entry?.kind === 'mesh' && isProven(entry, call) ? entry : undefined
 }
 
-/** As the mesh discovers: peers with all of the capabilities, by name and id, and how many there are. */
-export function createDiscover({ entries, isHealthy, healthySince }: DiscoverOptions): MeshSideOptions['discover'] {
-  return async ({ capabilities, filters = {} } = {}) => {
-    const begun = performance.now()
-    const { status = 'all', max_results: limit = 100 } = filters
-    const { terms } = conditionsOf(capabilities ? { capability: capabilities } : {})
-    const health = status === 'all' ? undefined : { isHealthy: status === 'healthy', since: healthySince() }
-    const found = await entries.find({ kind: 'mesh', terms, limit, ...(health && { health }) })
-    const peers = found.entries.filter((entry) => entry.kind === 'mesh')
-    const agents = peers.map((entry) => infoOf(entry, isHealthy(entry)))
-    return { agents, total_count: found.total, query_time_ms: performance.now() - begun }
-  }
-}
-
-/** Rejects if the address may not be asked, as `createGuardedFetch().check` does. */
-export type CheckEndpoint = (url: string) => Promise<void>
-
-export type Registration = { readonly entry?: MeshEntry } | { readonly refusal: string }
-
-/** Who registered with a signature is not spoken for without one. */
+/** Only signed messages count for a peer that registered with a signature. */
 function isProven({ fingerprint }: MeshEntry, { identity }: MeshCall): boolean {
   return fingerprint === undefined || identity !== undefined
 }
 
-/** What a handshake asks for. One without an endpoint registers nobody: it comes from somebody who only searches. */
+/** A handshake without an endpoint creates no entry: its sender only searches. */
 async function registrationOf(
   card: MeshCard,
   { identity }: MeshCall,
   check: CheckEndpoint,
   now: number,
 ): Promise<Registration> {
-  const { endpoint, public_key: shown } = card.metadata ?? {}
+  const { endpoint, public_key: publicKey } = card.metadata ?? {}
   if (endpoint === undefined) return {}
   if (typeof endpoint !== 'string' || !/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) {
-    return { refusal: 'metadata.endpoint must be an absolute address by http or https.' }
+    return { refusal: 'metadata.endpoint must be an absolute http or https URL.' }
   }
   try {
     await check(endpoint)
   } catch {
-    return { refusal: 'metadata.endpoint is an address that this registry does not ask.' }
+    return { refusal: 'metadata.endpoint is an address that this registry does not call.' }
   }
-  if (shown !== undefined && identity && !(await isKey(shown, identity.fingerprint))) {
+  if (publicKey !== undefined && identity && !(await hasFingerprint(publicKey, identity.fingerprint))) {
     return { refusal: 'metadata.public_key is not the key that signed the handshake.' }
   }
   const proof = identity && { fingerprint: identity.fingerprint }
   return { entry: { kind: 'mesh', id: card.agent_id, name: card.name, card, endpoint, seen: now, ...proof } }
 }
 
-/** Others take keys from here, so a wrong one must not get in. */
-async function isKey(shown: unknown, fingerprint: string): Promise<boolean> {
+/** Other peers take public keys from the registry, so it must not store a wrong one. */
+async function hasFingerprint(publicKey: unknown, fingerprint: string): Promise<boolean> {
   try {
-    return (await importPublicKey(shown as string | JsonWebKey)).fingerprint === fingerprint
+    return (await importPublicKey(publicKey as string | JsonWebKey)).fingerprint === fingerprint
   } catch {
     return false
   }
@@ -211,8 +216,8 @@ function asJson(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value))
 }
 
-/** An agent that refuses our question is alive as well. */
-async function answers(peer: MeshPeer, { id, endpoint }: MeshEntry, fetch: Fetch): Promise<boolean> {
+/** A peer that refuses the request, or does not know the method, is alive. */
+async function ping(peer: MeshPeer, { id, endpoint }: MeshEntry, fetch: Fetch): Promise<boolean> {
   try {
     await peer.link({ agentId: id, endpoint, fetch, timeout: 5_000 }).request('registry.ping')
     return true

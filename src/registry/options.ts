@@ -5,72 +5,73 @@ import type { Fetch } from '../http/fetch.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 import type { MeshPeerOptions } from '../mesh/options.ts'
 import type { CatalogOptions } from './catalog/walk-catalogs.ts'
-import type { EntryStore } from './entry.ts'
-import type { AgentListing } from './listing.ts'
+import type { AgentListing, EntryStore } from './entry.ts'
 
-/** A `fetch` for addresses that others chose: `createGuardedFetch()` of `parley-a2a/node`. */
+/** A `fetch` that is safe for URLs chosen by others: `createGuardedFetch()` of `parley-a2a/node`. */
 export type RegistryFetch = Fetch & { check(url: string): Promise<void> }
 
 export interface A2AOptions {
   /**
-   * Whose signatures are trusted, as `cardVerifier` of `parley-a2a/auth` says: a signed card that it does not
-   * believe is refused. Without it, a signature counts that a key of the card's own origin made, and others are noted.
+   * Verifies signed cards, such as `cardVerifier` of `parley-a2a/auth`; a card that fails is refused. Defaults to
+   * trusting keys from the card's own origin; then a failed verification is recorded and the card is listed anyway.
    */
   readonly verifyCard?: VerifyCard
-  /** Refuses cards that are not signed. */
+  /** Refuses unsigned cards. */
   readonly requireSignature?: boolean
-  /** Bytes. 256 KiB unless it is given. */
+  /** Maximum card size in bytes. Defaults to 256 KiB. */
   readonly maxCardBytes?: number
-  /** Milliseconds that reading a card may take. 10 seconds unless it is given. */
+  /** Timeout for reading a card, in milliseconds. Defaults to 10 seconds. */
   readonly timeout?: number
-  /** Bounds of what caching headers say, in milliseconds: a minute and a day; an hour where they say nothing. */
+  /** Shortest time before a card is read again, in milliseconds, whatever its caching headers say. Defaults to a minute. */
   readonly minAge?: number
+  /** Longest time before a card is read again, in milliseconds, whatever its caching headers say. Defaults to a day. */
   readonly maxAge?: number
+  /** Time before a card without caching headers is read again, in milliseconds. Defaults to an hour. */
   readonly usualAge?: number
-  /** Milliseconds after which an agent is removed whose card could not be read. A week unless it is given. */
+  /** Time after which an agent whose card cannot be read is removed, in milliseconds. Defaults to a week. */
   readonly removeAfter?: number
 }
 
 export interface ProbeOptions {
-  /** Milliseconds. 5 minutes unless it is given. */
+  /** Interval in milliseconds. Defaults to 5 minutes. */
   readonly every?: number
-  /** What A2A agents are sent, to see whether they complete a task. Nothing unless it is given. */
+  /** Message sent to A2A agents to see whether they complete a task. Without it, no message is sent. */
   readonly message?: string
-  /** Milliseconds. 30 seconds unless it is given. */
+  /** Timeout in milliseconds. Defaults to 30 seconds. */
   readonly timeout?: number
   /**
-   * Credentials for an agent that needs some, of `parley-a2a/client/auth`. They go to the `endpoint` that its own card
-   * names: give them only for agents, and addresses, that you know.
+   * Credentials for an agent that requires them, from `parley-a2a/client/auth`. They are sent to the `endpoint` in the
+   * agent's own card: return them only for agents and URLs that you trust.
    */
   readonly auth?: (agent: AgentListing) => ConnectOptions['auth'] | Promise<ConnectOptions['auth']>
 }
 
 export interface UpkeepOptions {
-  /** Milliseconds. 15 seconds unless it is given. */
+  /** Interval in milliseconds. Defaults to 15 seconds. */
   readonly interval?: number
-  /** Agents that are asked at the same time. 8 unless it is given. */
+  /** Number of agents checked concurrently. Defaults to 8. */
   readonly concurrency?: number
 }
 
-/** Who gives no `key`, `keys`, `firstHandshake` or `requireAuth` has a registry of A2A agents only. */
+/** Without `key`, `keys`, `firstHandshake` and `requireAuth`, the registry lists A2A agents only. */
 export interface RegistryOptions
   extends Omit<MeshPeerOptions, 'card' | 'directory' | 'refuseHandshake' | 'onMessage' | 'methods'> {
-  /** Asks agents and catalogs, and checks their addresses. */
+  /** Calls agents, fetches catalogs, and checks their addresses. */
   readonly fetch: RegistryFetch
-  /** In memory unless they are given. */
+  /** Defaults to a store in memory. */
   readonly entries?: EntryStore
-  /** What is said in the mesh of the registry itself. */
+  /** The registry's own mesh card. */
   readonly card?: Partial<Omit<MeshCard, 'agent_id'>>
-  /** Milliseconds of silence after which a peer of the mesh is unhealthy. 90 seconds unless it is given. */
+  /** Time without messages after which a mesh peer is unhealthy, in milliseconds. Defaults to 90 seconds. */
   readonly unhealthyAfter?: number
-  /** Milliseconds of silence after which a peer of the mesh is removed. 15 minutes unless it is given. */
+  /** Time without messages after which a mesh peer is removed, in milliseconds. Defaults to 15 minutes. */
   readonly removeAfter?: number
   readonly a2a?: A2AOptions
-  /** Asks agents by itself how they are. Without it, cards are read again, and nothing else is asked. */
+  /** Probes agents at intervals. Without it, the registry only reads cards again. */
   readonly probe?: ProbeOptions
   readonly upkeep?: UpkeepOptions | false
   readonly catalogs?: CatalogOptions
-  /** How many agents somebody may have who adds them by HTTP, or as `owner`. 1000 unless it is given. */
+  /** Maximum number of agents per owner. Defaults to 1000. */
   readonly maxPerOwner?: number
   readonly clock?: Clock
 }

@@ -5,57 +5,56 @@ import type { MeshDiscoverAgents } from '../mesh/envelope.ts'
 import type { MeshPeer } from '../mesh/peer.ts'
 import { type AddOptions, createA2AAgents } from './a2a-agents.ts'
 import type { CatalogReport } from './catalog/import-catalog.ts'
-import { createKeptCatalogs } from './catalog/sync-catalogs.ts'
-import { type FollowOptions, follow, type RegistryChange } from './changes.ts'
-import type { EntryStore, KeptCatalog, RegistryEntry } from './entry.ts'
+import { createCatalogSync } from './catalog/sync-catalogs.ts'
+import { type FollowOptions, followChanges, type RegistryChange } from './changes.ts'
+import { type AgentListing, type EntryStore, listingOf, type RegistryEntry, type SyncedCatalog } from './entry.ts'
 import { createFind, type FindQuery, type FoundAgents } from './find.ts'
-import { ageBounds } from './freshness.ts'
-import { type AgentListing, listingOf } from './listing.ts'
-import { createUpkeep } from './maintenance.ts'
+import { createMaintenance } from './maintenance.ts'
 import { createMemoryEntries } from './memory-store.ts'
-import { createDiscover, createMeshSide, type Found } from './mesh-agents.ts'
+import { createDiscover, createMeshAgents, type DiscoverResult } from './mesh-agents.ts'
 import type { RegistryOptions } from './options.ts'
+import { lifetimeBounds } from './read-card.ts'
 import { createSearch, type SearchQuery, type SearchResult } from './search.ts'
 
 const [minute, day] = [60_000, 86_400_000]
 
-/** Knows which agents there are, what they can do, and how they are. */
+/** Lists agents with their capabilities and their health. */
 export interface Registry {
-  /** The agent with the id `registry` of the mesh. Throws if the registry is none. */
+  /** The registry as a mesh peer, with the `agent_id` `registry`. Throws if the registry is not in the mesh. */
   readonly peer: MeshPeer
   readonly hasMesh: boolean
   readonly entries: EntryStore
-  /** Lists an A2A agent: where it, or its card, is. Throws `A2AError` if it is not listed. */
+  /** Adds the A2A agent at this URL, or with its card at this URL. Throws `A2AError` if it cannot be added. */
   add(url: string | URL, options?: AddOptions): Promise<AgentListing>
-  /** Lists what a catalog, and those in it, list, and reads it again when its caching headers say so. */
+  /** Adds the agents of a catalog and its nested catalogs, and reads it again when its caching headers say so. */
   addCatalog(url: string | URL, options?: AddOptions): Promise<CatalogReport>
-  /** Those that are read again. */
-  catalogs(): Promise<readonly KeptCatalog[]>
-  /** No longer reads it, and removes those whose cards lie in it. Answers whether it was kept. */
+  /** The catalogs that are read again. */
+  catalogs(): Promise<readonly SyncedCatalog[]>
+  /** Stops reading a catalog and removes the agents whose cards are inline in it. Returns whether it existed. */
   removeCatalog(url: string | URL): Promise<boolean>
   get(id: string): Promise<RegistryEntry | undefined>
-  /** Answers whether there was one. */
+  /** Returns whether the entry existed. */
   remove(id: string): Promise<boolean>
-  /** Agents of both kinds. */
+  /** Finds agents of both kinds. */
   search(query?: SearchQuery): Promise<SearchResult>
-  /** The same, as clients that are connected when it is their turn, the best first. */
+  /** Finds healthy agents, and connects to them one by one, the best first. */
   find(query: FindQuery, options?: ConnectOptions): FoundAgents
-  /** As the mesh discovers. */
-  discover(query?: MeshDiscoverAgents['payload']): Promise<Found>
-  /** What changes, also by other replicas. */
+  /** Finds mesh peers as `discover_agents` of the mesh does. */
+  discover(query?: MeshDiscoverAgents['payload']): Promise<DiscoverResult>
+  /** Yields changes, including those of other replicas. */
   follow(options?: FollowOptions): AsyncGenerator<RegistryChange>
   isHealthy(entry: RegistryEntry): boolean
   describe(entry: RegistryEntry): AgentListing
-  /** Looks now how an agent is: asks a peer, or reads a card again. */
+  /** Checks an agent now: pings a mesh peer, or reads the card of an A2A agent again. */
   probe(id: string): Promise<boolean>
-  /** What is done by itself every 15 seconds: removes who is too old, and looks at who is due. */
+  /** Removes expired entries and checks due ones. Runs every 15 seconds unless configured otherwise. */
   upkeep(): Promise<void>
-  /** Ends upkeep and those who follow. The store stays its maker's to close. */
+  /** Stops maintenance and ends the iterations of `follow`. Does not close the store: its creator does. */
   close(): Promise<void>
 }
 
 export function createRegistry(options: RegistryOptions): Registry {
-  const { fetch, entries = createMemoryEntries(), logger = consoleLogger, probe: probing } = options
+  const { fetch, entries = createMemoryEntries(), logger = consoleLogger, probe } = options
   const { unhealthyAfter = 90_000, removeAfter = 15 * minute } = options
   const clock = options.clock ?? (options.now ? { ...systemClock, now: options.now } : systemClock)
   const now = () => clock.now()
@@ -66,9 +65,9 @@ export function createRegistry(options: RegistryOptions): Registry {
   const describe = (entry: RegistryEntry) => listingOf(entry, isHealthy(entry))
   const search = createSearch({ entries, isHealthy, healthySince })
   const discover = createDiscover({ entries, isHealthy, healthySince })
-  const nextProbe = () => (probing ? now() + (probing.every ?? 5 * minute) : undefined)
+  const nextProbe = () => (probe ? now() + (probe.every ?? 5 * minute) : undefined)
   const mesh = isMesh(options)
-    ? createMeshSide({ ...options, entries, now, unhealthyAfter, isHealthy, search, discover, nextProbe })
+    ? createMeshAgents({ ...options, entries, now, unhealthyAfter, isHealthy, search, discover, nextProbe })
     : undefined
   const agents = createA2AAgents({
     entries,
@@ -77,56 +76,56 @@ export function createRegistry(options: RegistryOptions): Registry {
     describe,
     maxPerOwner: options.maxPerOwner ?? 1_000,
     ...(options.a2a && { a2a: options.a2a }),
-    ...(probing && { probe: probing }),
+    ...(probe && { probe }),
   })
 
-  async function look(entry: RegistryEntry): Promise<boolean> {
-    if (entry.kind === 'a2a') return await agents.look(entry)
+  async function check(entry: RegistryEntry): Promise<boolean> {
+    if (entry.kind === 'a2a') return await agents.check(entry)
     return mesh ? await mesh.probe(entry) : false
   }
 
-  /** Who was heard of lately need not be asked. */
-  async function lookWhenDue(entry: RegistryEntry): Promise<void> {
+  /** Skips mesh peers that sent a message recently. */
+  async function checkIfDue(entry: RegistryEntry): Promise<void> {
     const due = nextProbe()
     if (entry.kind === 'mesh' && due !== undefined) {
       await entries.schedule(entry.id, due)
       if (entry.seen > now() - unhealthyAfter / 2) return
     }
-    await look(entry)
+    await check(entry)
   }
 
-  const catalogs = createKeptCatalogs({
+  const catalogs = createCatalogSync({
     entries,
     agents,
     fetch,
     clock,
     logger,
-    ages: ageBounds(options.a2a),
+    lifetimes: lifetimeBounds(options.a2a),
     removeAfter: options.a2a?.removeAfter ?? 7 * day,
     ...(options.catalogs && { options: options.catalogs }),
   })
-  const upkeep = createUpkeep({
+  const maintenance = createMaintenance({
     entries,
     clock,
     logger,
-    look: lookWhenDue,
-    beside: catalogs.readDue,
+    check: checkIfDue,
+    alongside: catalogs.syncDue,
     removeAfter: { mesh: removeAfter, a2a: options.a2a?.removeAfter ?? 7 * day },
     ...options.upkeep,
   })
-  if (options.upkeep !== false) upkeep.start()
+  if (options.upkeep !== false) maintenance.start()
 
   return {
     get peer() {
       if (mesh) return mesh.peer
-      throw new TypeError('This registry is not in the mesh: give createRegistry() a key, and keys or firstHandshake.')
+      throw new TypeError('This registry is not in the mesh: pass createRegistry() a key, and keys or firstHandshake.')
     },
     hasMesh: mesh !== undefined,
     entries,
-    add: async (url, adding) => describe(await agents.add(url, adding)),
+    add: async (url, addOptions) => describe(await agents.add(url, addOptions)),
     addCatalog: catalogs.add,
     catalogs: () => entries.catalogs(),
-    removeCatalog: catalogs.forget,
+    removeCatalog: catalogs.remove,
     get: (id) => entries.get(id),
     remove: (id) => entries.remove(id),
     search,
@@ -138,24 +137,24 @@ export function createRegistry(options: RegistryOptions): Registry {
       ...(options.a2a?.verifyCard && { verifyCard: options.a2a.verifyCard }),
     }),
     discover,
-    follow: (following = {}) => follow(entries, following, closing.signal),
+    follow: (followOptions = {}) => followChanges(entries, followOptions, closing.signal),
     isHealthy,
     describe,
     async probe(id) {
       const entry = await entries.get(id)
-      return entry ? await look(entry) : false
+      return entry ? await check(entry) : false
     },
     async upkeep() {
-      await Promise.all([upkeep.run(), catalogs.readDue()])
+      await Promise.all([maintenance.run(), catalogs.syncDue()])
     },
     async close() {
       closing.abort()
-      await Promise.all([upkeep.stop(), catalogs.stop()])
+      await Promise.all([maintenance.stop(), catalogs.stop()])
     },
   }
 }
 
-/** Whether anything is said of how peers are trusted. */
+/** Whether the options say how to trust peers, or that trust is not needed. */
 function isMesh({ key, keys, firstHandshake, requireAuth }: RegistryOptions): boolean {
   const isOpen = (requireAuth ?? globalThis.process?.env.NODE_ENV !== 'development') === false
   return isOpen || requireAuth === true || Boolean(key ?? keys ?? firstHandshake)

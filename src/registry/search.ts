@@ -1,113 +1,85 @@
 import { fromBase64Url, toBase64Url } from '../base/base64.ts'
 import { invalidParams } from '../protocol/errors.ts'
-import type { EntryKind, EntryQuery, EntryStore, RegistryEntry } from './entry.ts'
-import { type AgentListing, listingOf } from './listing.ts'
+import {
+  type AgentListing,
+  type EntryKind,
+  type EntryQuery,
+  type EntryStore,
+  listingOf,
+  type RegistryEntry,
+} from './entry.ts'
 
-/** What one query may ask for together. */
+/** Skills, tags, capabilities and words in one query. */
 const maxConditions = 20
 
-/** A card with more of them is found by the first: others search here, too. */
+/** Terms per entry. A card with more can be found by the first ones only, so that one card cannot slow down the store. */
 const maxTerms = 2_000
 
 const maxWords = 500
 
-const maxLength = 200
+const maxTermLength = 200
 
 const maxLimit = 100
 
-const tier = 1_000_000
-
-/** The words by which an entry is found: each with a letter for what it is. */
-export function termsOf(entry: RegistryEntry): readonly string[] {
-  const terms = new Set<string>()
-  const texts: string[] = [entry.name]
-  if (entry.kind === 'mesh') {
-    const { capabilities, description } = entry.card
-    for (const each of capabilities) {
-      terms.add(capability(each)).add(skill(each)).add(tag(each))
-    }
-    texts.push(entry.id, description, ...capabilities)
-  } else {
-    const { description, skills, features } = entry.about
-    for (const each of features) terms.add(capability(each))
-    for (const { id, name, tags } of skills) {
-      terms.add(capability(id)).add(skill(id)).add(skill(name))
-      for (const each of tags) terms.add(capability(each)).add(tag(each))
-    }
-    texts.push(description, ...skills.flatMap(({ name, description: more, tags }) => [name, more, ...tags]))
-  }
-  const words = wordsIn(texts.join(' ')).slice(0, maxWords).map(word)
-  return [...[...terms].slice(0, maxTerms), ...words]
-}
+/** Distance between two classes of ranks; latencies order entries within a class. */
+const rankClass = 1_000_000
 
 export interface SearchOptions {
   readonly entries: EntryStore
   readonly isHealthy: (entry: RegistryEntry) => boolean
-  /** Since when a peer of the mesh must have been heard of to be healthy. */
+  /** A healthy mesh peer was seen at or after this time. */
   readonly healthySince: () => number
 }
 
-/** By what agents are searched. All that is given must be met. */
+/** Conditions for agents. An agent must meet all of them. */
 export interface AgentQuery {
-  /** By id or name, in any case. A peer of the mesh has its capabilities for skills. */
+  /** Skill ids or names, case-insensitive. For mesh peers, their capabilities. */
   readonly skill?: string | readonly string[]
-  /** In any case. */
+  /** Case-insensitive. */
   readonly tag?: string | readonly string[]
-  /** Written exactly so: what a peer of the mesh can; ids and tags of skills, and features such as `streaming`, of A2A. */
+  /** Case-sensitive: capabilities of mesh peers; skill ids, skill tags and features such as `streaming` of A2A agents. */
   readonly capability?: string | readonly string[]
-  /** Words that name, description and skills have, or how they begin. */
+  /** Words, or starts of words, in the name, the description and the skills. */
   readonly text?: string
 }
 
 export interface SearchQuery extends AgentQuery {
   readonly kind?: EntryKind
   readonly status?: 'healthy' | 'unhealthy' | 'all'
-  /** From 1 to 100, which it is unless it is given. */
+  /** From 1 to 100. Defaults to 100. */
   readonly limit?: number
-  /** Goes on where a page ended. */
+  /** `nextCursor` of the previous page. */
   readonly cursor?: string
 }
 
 export interface SearchResult {
-  /** By name, then by id. */
+  /** Sorted by name, then by id. */
   readonly agents: readonly AgentListing[]
-  /** Of all pages. */
+  /** Count over all pages. */
   readonly totalCount: number
-  /** There is none on the last page. */
+  /** Missing on the last page. */
   readonly nextCursor?: string
   readonly queryTimeMs: number
 }
 
 export function createSearch({ entries, isHealthy, healthySince }: SearchOptions) {
   return async (query: SearchQuery = {}): Promise<SearchResult> => {
-    const begun = performance.now()
+    const start = performance.now()
     const { limit = maxLimit } = query
-    const found = await entries.find({ ...entryQueryOf(query, healthySince()), limit: limit + 1 })
-    const page = found.entries.slice(0, limit)
+    const matches = await entries.find({ ...toEntryQuery(query, healthySince()), limit: limit + 1 })
+    const page = matches.entries.slice(0, limit)
     const last = page.at(-1)
     return {
       agents: page.map((entry) => listingOf(entry, isHealthy(entry))),
-      totalCount: found.total,
-      ...(last && found.entries.length > limit && { nextCursor: cursorOf(last) }),
-      queryTimeMs: performance.now() - begun,
+      totalCount: matches.total,
+      ...(last && matches.entries.length > limit && { nextCursor: encodeCursor(last) }),
+      queryTimeMs: performance.now() - start,
     }
   }
 }
 
-/** Lower is better: it completed a task, conforms and can be reached, was not tried; among equals who was faster. */
-export function rankOf(entry: RegistryEntry): number {
-  // A peer that registered speaks our protocol; nobody has measured how fast.
-  if (entry.kind === 'mesh') return 1.5 * tier
-  const { reachable, conforms, completed } = entry.sightings
-  const latency = Math.min(tier - 1, Math.max(0, Math.round(completed?.latency ?? reachable?.latency ?? tier)))
-  if (reachable?.ok === false || !conforms?.ok) return 4 * tier + latency
-  if (completed) return (completed.ok ? 0 : 3 * tier) + latency
-  // Of a card in a catalog nobody knows whether its agent is there.
-  return (reachable ? tier : 2 * tier) + latency
-}
-
-/** Throws `invalid-params` with the name of what is wrong. */
-export function entryQueryOf(query: SearchQuery, since: number): EntryQuery {
+/** Validates a query. Throws `invalid-params` that names the invalid member. */
+export function toEntryQuery(query: SearchQuery, since: number): EntryQuery {
   const { kind, status = 'all', limit = maxLimit, cursor } = query
   if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
     throw invalidParams('limit', `expected a whole number from 1 to ${maxLimit}, got ${limit}`)
@@ -119,11 +91,11 @@ export function entryQueryOf(query: SearchQuery, since: number): EntryQuery {
     throw invalidParams('kind', `expected mesh or a2a, got ${JSON.stringify(kind)}`)
   }
   for (const name of ['skill', 'tag', 'capability'] as const) {
-    if (!isTexts(query[name])) throw invalidParams(name, 'expected a text or a list of them')
+    if (!isStringOrList(query[name])) throw invalidParams(name, 'expected a string or a list of strings')
   }
-  if (cursor !== undefined && typeof cursor !== 'string') throw invalidParams('cursor', 'expected a text')
-  if (query.text !== undefined && typeof query.text !== 'string') throw invalidParams('text', 'expected a text')
-  const conditions = conditionsOf(query)
+  if (cursor !== undefined && typeof cursor !== 'string') throw invalidParams('cursor', 'expected a string')
+  if (query.text !== undefined && typeof query.text !== 'string') throw invalidParams('text', 'expected a string')
+  const conditions = searchConditions(query)
   if (conditions.terms.length + conditions.prefixes.length > maxConditions) {
     throw invalidParams('query', `expected at most ${maxConditions} skills, tags, capabilities and words together`)
   }
@@ -132,56 +104,94 @@ export function entryQueryOf(query: SearchQuery, since: number): EntryQuery {
     limit,
     ...(kind && { kind }),
     ...(status !== 'all' && { health: { isHealthy: status === 'healthy', since } }),
-    ...(cursor !== undefined && { after: placeOf(cursor) }),
+    ...(cursor !== undefined && { after: decodeCursor(cursor) }),
   }
 }
 
-export function conditionsOf({ skill: skills, tag: tags, capability: capabilities, text = '' }: AgentQuery) {
+export function searchConditions({ skill, tag, capability, text = '' }: AgentQuery) {
   return {
-    terms: [...listOf(skills).map(skill), ...listOf(tags).map(tag), ...listOf(capabilities).map(capability)],
-    prefixes: wordsIn(text).map(word),
+    terms: [...listOf(skill).map(skillTerm), ...listOf(tag).map(tagTerm), ...listOf(capability).map(capabilityTerm)],
+    prefixes: wordsIn(text).map(wordTerm),
   } satisfies Pick<EntryQuery, 'terms' | 'prefixes'>
 }
 
-const skill = (text: string) => `s:${folded(text)}`
+/** The search terms of an entry. A letter in front of each says what it is, such as `s:` for a skill. */
+export function termsOf(entry: RegistryEntry): readonly string[] {
+  const terms = new Set<string>()
+  const texts: string[] = [entry.name]
+  if (entry.kind === 'mesh') {
+    const { capabilities, description } = entry.card
+    for (const capability of capabilities) {
+      terms.add(capabilityTerm(capability)).add(skillTerm(capability)).add(tagTerm(capability))
+    }
+    texts.push(entry.id, description, ...capabilities)
+  } else {
+    const { description, skills, features } = entry.about
+    for (const feature of features) terms.add(capabilityTerm(feature))
+    for (const { id, name, tags } of skills) {
+      terms.add(capabilityTerm(id)).add(skillTerm(id)).add(skillTerm(name))
+      for (const tag of tags) terms.add(capabilityTerm(tag)).add(tagTerm(tag))
+    }
+    texts.push(description, ...skills.flatMap((skill) => [skill.name, skill.description, ...skill.tags]))
+  }
+  const words = wordsIn(texts.join(' ')).slice(0, maxWords).map(wordTerm)
+  return [...[...terms].slice(0, maxTerms), ...words]
+}
 
-/** Alike for whoever reads it: letters in any case and of any width. */
-function folded(text: string, length = maxLength): string {
+/**
+ * Lower is better. In order: agents that completed a task, reachable conforming ones, untried ones, those that failed the
+ * probe, and unreachable or invalid ones; within a class, by latency.
+ */
+export function rankOf(entry: RegistryEntry): number {
+  // Registering shows that a peer speaks the protocol; its latency is not measured.
+  if (entry.kind === 'mesh') return 1.5 * rankClass
+  const { reachable, conforms, completed } = entry.sightings
+  const measured = completed?.latency ?? reachable?.latency ?? rankClass
+  const latency = Math.min(rankClass - 1, Math.max(0, Math.round(measured)))
+  if (reachable?.ok === false || !conforms?.ok) return 4 * rankClass + latency
+  if (completed) return (completed.ok ? 0 : 3 * rankClass) + latency
+  // An inline card in a catalog does not show that the agent is reachable.
+  return (reachable ? rankClass : 2 * rankClass) + latency
+}
+
+const skillTerm = (text: string) => `s:${normalize(text)}`
+
+const tagTerm = (text: string) => `t:${normalize(text)}`
+
+const capabilityTerm = (text: string) => `c:${text.slice(0, maxTermLength)}`
+
+const wordTerm = (text: string) => `w:${text.slice(0, maxTermLength)}`
+
+/** Folds case and compatibility forms such as full-width letters. */
+function normalize(text: string, length = maxTermLength): string {
   return text.normalize('NFKC').trim().toLowerCase().slice(0, length)
 }
 
-const tag = (text: string) => `t:${folded(text)}`
-
-const capability = (text: string) => `c:${text.slice(0, maxLength)}`
-
 function wordsIn(text: string): readonly string[] {
-  return [...new Set(folded(text, Number.POSITIVE_INFINITY).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])]
+  return [...new Set(normalize(text, Number.POSITIVE_INFINITY).match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])]
 }
-
-const word = (text: string) => `w:${text.slice(0, maxLength)}`
 
 function listOf(value: string | readonly string[] = []): readonly string[] {
   return typeof value === 'string' ? [value] : value
 }
 
-/** Where the page ends; it stays valid whatever comes and goes. */
-function cursorOf({ name, id }: RegistryEntry): string {
-  const bytes = new TextEncoder().encode(JSON.stringify([name, id]))
-  return toBase64Url(bytes)
-}
-
-/** Others write queries, too. */
-function isTexts(value: unknown): boolean {
+/** Queries of mesh peers are not type-checked. */
+function isStringOrList(value: unknown): boolean {
   if (value === undefined || typeof value === 'string') return true
-  return Array.isArray(value) && value.every((each) => typeof each === 'string')
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
-function placeOf(cursor: string): { readonly name: string; readonly id: string } {
+/** Names the last entry of a page instead of its position, so that it stays valid when entries are added or removed. */
+function encodeCursor({ name, id }: RegistryEntry): string {
+  return toBase64Url(new TextEncoder().encode(JSON.stringify([name, id])))
+}
+
+function decodeCursor(cursor: string): { readonly name: string; readonly id: string } {
   try {
     const [name, id] = JSON.parse(new TextDecoder().decode(fromBase64Url(cursor)))
     if (typeof name === 'string' && typeof id === 'string') return { name, id }
   } catch {
-    // It is none of ours.
+    // Not a cursor from encodeCursor.
   }
-  throw invalidParams('cursor', 'expected the nextCursor of another page: begin again without it')
+  throw invalidParams('cursor', 'expected the nextCursor of another page: start again without it')
 }

@@ -144,7 +144,10 @@ describe('the registry of the mesh', () => {
     const payload = { agent_card: meshCard('registry', { metadata: { endpoint: 'http://127.0.0.1:8081/mesh' } }) }
     const to = { sender_id: 'registry', recipient_id: 'registry' }
     const { body } = await post(endpoint, JSON.stringify(meshRequest({ ...to, message_type: 'handshake', payload })))
-    expect(body.payload).toMatchObject({ accepted: false, reason: 'This name is that of the registry itself.' })
+    expect(body.payload).toMatchObject({
+      accepted: false,
+      reason: 'The agent_id registry is reserved for the registry itself.',
+    })
     expect((await registry.discover()).total_count).toBe(0)
   })
 

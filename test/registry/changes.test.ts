@@ -7,9 +7,9 @@ import { readEvents } from '../../src/http/sse-reader.ts'
 import { entryOf, put } from '../contracts/registry-entries.ts'
 import { openPool, secondPool } from '../support/postgres/place.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
-import { registryHere, registryServer } from './place.ts'
+import { createTestRegistry, startRegistryServer } from './registry-fixtures.ts'
 
-/** Two replicas of one registry. */
+/** Stores of two replicas that share one registry. */
 const pairs: Readonly<Record<string, () => Promise<readonly [EntryStore, EntryStore]>>> = {
   'in memory (one process)': async () => {
     const entries = createMemoryEntries()
@@ -31,29 +31,29 @@ async function replicas(name: string): Promise<readonly [EntryStore, EntryStore]
   return pair
 }
 
-describe.each(Object.keys(pairs))('changes of a registry %s', (name) => {
-  it('are seen by who follows another replica, and continued after the last one that was seen', async () => {
+describe.each(Object.keys(pairs))('following changes %s', (name) => {
+  it('a stream of another replica delivers changes and resumes after the last event id', async () => {
     const [here, there] = await replicas(name)
-    const { url } = await registryServer({ entries: here })
-    const reader = await followBy(url)
+    const { url } = await startRegistryServer({ entries: here })
+    const reader = await openStream(url)
     await put(there, entryOf('tea-agent'))
     await there.touch('tea-agent', 2, 'said')
     const first = await reader.take(2)
     expect(first.map(({ event }) => event)).toEqual(['registered', 'status'])
     expect(JSON.parse(first[0]?.data ?? '')).toMatchObject({ type: 'registered', id: 'tea-agent' })
-    reader.leave()
+    reader.close()
     await there.remove('tea-agent')
-    const again = await followBy(url, { 'last-event-id': first[0]?.id ?? '' })
-    const rest = await again.take(2)
+    const resumed = await openStream(url, { 'last-event-id': first[0]?.id ?? '' })
+    const rest = await resumed.take(2)
     expect(rest.map(({ event }) => event)).toEqual(['status', 'removed'])
     expect(Number(rest[1]?.id)).toBe(Number(first[0]?.id) + 2)
-    again.leave()
+    resumed.close()
   })
 })
 
-it('who was away for too long is told to look at everything anew', async () => {
+it('a reader that missed dropped changes receives a reset', async () => {
   const entries = createMemoryEntries({ changesKept: 2 })
-  const registry = registryHere({ entries })
+  const registry = createTestRegistry({ entries })
   const { latest } = await entries.changes(0, 1)
   for (const id of ['a-agent', 'b-agent', 'c-agent']) await put(entries, entryOf(id))
   const changes = registry.follow({ after: latest })
@@ -64,11 +64,11 @@ it('who was away for too long is told to look at everything anew', async () => {
   expect((await changes.next()).done).toBe(true)
 })
 
-it('so many may follow at once, and who leaves makes room', async () => {
-  const { url } = await registryServer({ maxFollowers: 1 })
-  const first = await followBy(url)
+it('the number of concurrent streams is limited, and a closed stream frees its slot', async () => {
+  const { url } = await startRegistryServer({ maxFollowers: 1 })
+  const first = await openStream(url)
   expect((await fetch(`${url}/changes`)).status).toBe(503)
-  first.leave()
+  first.close()
   await expect
     .poll(async () => {
       const response = await fetch(`${url}/changes`)
@@ -78,31 +78,31 @@ it('so many may follow at once, and who leaves makes room', async () => {
     .toBe(200)
 })
 
-it('who does not read costs nothing but its connection: nothing is kept for it', async () => {
+it('nothing is buffered for a reader that does not read', async () => {
   const entries = createMemoryEntries({ changesKept: 100 })
-  const registry = registryHere({ entries })
+  const registry = createTestRegistry({ entries })
   const slow = registry.follow()
-  for (let at = 0; at < 1_000; at++) await put(entries, entryOf('tea-agent'))
+  for (let count = 0; count < 1_000; count++) await put(entries, entryOf('tea-agent'))
   expect((await slow.next()).value).toMatchObject({ type: 'reset' })
 })
 
-/** A reader of the stream. */
-async function followBy(url: string, headers: Readonly<Record<string, string>> = {}) {
-  const leaving = new AbortController()
-  onTestFinished(() => leaving.abort())
-  const response = await fetch(`${url}/changes`, { headers, signal: leaving.signal })
+/** Opens a stream of changes over HTTP. */
+async function openStream(url: string, headers: Readonly<Record<string, string>> = {}) {
+  const controller = new AbortController()
+  onTestFinished(() => controller.abort())
+  const response = await fetch(`${url}/changes`, { headers, signal: controller.signal })
   expect(response.headers.get('content-type')).toBe('text/event-stream')
-  const events = readEvents(response.body ?? expect.fail(), { limit: 10_000, idle: 20_000, signal: leaving.signal })
+  const events = readEvents(response.body ?? expect.fail(), { limit: 10_000, idle: 20_000, signal: controller.signal })
   return {
-    leave: () => leaving.abort(),
+    close: () => controller.abort(),
     async take(count: number) {
-      const taken = []
-      while (taken.length < count) {
+      const received = []
+      while (received.length < count) {
         const next = await events.next()
         if (next.done) break
-        taken.push(next.value)
+        received.push(next.value)
       }
-      return taken
+      return received
     },
   }
 }

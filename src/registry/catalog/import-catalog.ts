@@ -1,105 +1,108 @@
 import { A2AError } from '../../protocol/errors.ts'
 import type { A2AAgents, AddOptions } from '../a2a-agents.ts'
-import { isGuarded, sayProblem } from '../conformance.ts'
+import { isGuarded, publicMessage } from '../conformance.ts'
 import type { RegistryFetch } from '../options.ts'
 import type { RefusedEntry } from './read-catalog.ts'
-import { type CatalogFinding, type CatalogLimits, walkCatalogs } from './walk-catalogs.ts'
+import { type CatalogItem, type CatalogLimits, walkCatalogs } from './walk-catalogs.ts'
 
-const atOnce = 8
+const concurrency = 8
 
-export interface ReadInOptions {
+export interface ImportOptions {
   readonly agents: A2AAgents
   readonly fetch: RegistryFetch
   readonly limits: CatalogLimits
-  /** The tag of the catalog as it is known. */
+  /** ETag of the catalog when it was last read. */
   readonly etag?: string
 }
 
-/** What became of a catalog. */
+/** The result of adding a catalog. */
 export interface CatalogReport {
-  /** The addresses of all that were read. */
+  /** URLs of the catalog and its nested catalogs. */
   readonly catalogs: readonly string[]
-  /** The ids of the agents that are listed now. */
+  /** Ids of the agents that are listed now. */
   readonly added: readonly string[]
-  /** The ids of those whose cards lay in it, and do no more. */
+  /** Ids of agents that were removed because their cards are no longer inline in the catalog. */
   readonly removed: readonly string[]
   readonly refused: readonly RefusedEntry[]
-  /** Entries that are no agents. */
+  /** Number of entries that are not agents. */
   readonly skipped: number
 }
 
-/** The same, with what has to be known to read it again. */
-export interface CatalogReading extends Omit<CatalogReport, 'removed'> {
+/** A report with the data that reading the catalog again requires. */
+export interface CatalogImport extends Omit<CatalogReport, 'removed'> {
   readonly isUnchanged: boolean
-  /** Of those that were fetched, the first one first. */
+  /** Headers of the fetched catalogs, the first one first. */
   readonly headers: readonly Headers[]
-  /** The ids of those whose cards lie in it. */
+  /** Ids of agents whose cards are inline in a catalog. */
   readonly inline: readonly string[]
 }
 
-/** Reads a catalog in, with those that are in it. Throws `A2AError` if the first one cannot be read. */
-export async function readInCatalog(
+/** Adds the agents of a catalog and its nested catalogs. Throws `A2AError` if the first one cannot be read. */
+export async function importCatalog(
   url: string,
-  { agents, fetch, limits, etag }: ReadInOptions,
-  adding: AddOptions,
-): Promise<CatalogReading> {
+  { agents, fetch, limits, etag }: ImportOptions,
+  addOptions: AddOptions,
+): Promise<CatalogImport> {
   const catalogs: string[] = []
   const headers: Headers[] = []
-  const [added, inline, refused] = [[] as string[], [] as string[], [] as RefusedEntry[]]
-  let [skipped, isUnchanged] = [0, false]
-  const findings = walkCatalogs(url, fetch, limits, etag)
+  const added: string[] = []
+  const inline: string[] = []
+  const refused: RefusedEntry[] = []
+  let skipped = 0
+  let isUnchanged = false
+  const items = walkCatalogs(url, fetch, limits, etag)
 
-  async function take(finding: CatalogFinding): Promise<void> {
-    switch (finding.type) {
+  async function importItem(item: CatalogItem): Promise<void> {
+    switch (item.type) {
       case 'catalog':
-        catalogs.push(finding.url)
-        if (finding.headers) headers.push(finding.headers)
+        catalogs.push(item.url)
+        if (item.headers) headers.push(item.headers)
         return
       case 'unchanged':
         isUnchanged = true
-        headers.push(finding.headers)
+        headers.push(item.headers)
         return
       case 'skipped':
         skipped++
         return
       case 'refused':
-        refused.push({ identifier: finding.identifier, problem: finding.problem })
+        refused.push({ identifier: item.identifier, problem: item.problem })
         return
       case 'card':
-        added.push((await agents.add(finding.url, adding)).id)
+        added.push((await agents.add(item.url, addOptions)).id)
         return
       case 'inline':
-        added.push((await agents.addInline(finding.id, finding.card, adding)).id)
-        inline.push(finding.id)
+        added.push((await agents.addInline(item.id, item.card, addOptions)).id)
+        inline.push(item.id)
     }
   }
 
-  async function work(): Promise<void> {
-    for (let next = await findings.next(); !next.done; next = await findings.next()) {
-      const { value } = next
-      await take(value).catch((error) => {
-        const identifier = 'identifier' in value ? value.identifier : value.url
-        refused.push({ identifier, problem: sayProblem(error) })
+  async function worker(): Promise<void> {
+    for (let next = await items.next(); !next.done; next = await items.next()) {
+      const { value: item } = next
+      await importItem(item).catch((error) => {
+        const identifier = 'identifier' in item ? item.identifier : item.url
+        refused.push({ identifier, problem: publicMessage(error) })
       })
     }
   }
 
   try {
     await fetch.check(url)
-    await Promise.all(Array.from({ length: atOnce }, work))
+    await Promise.all(Array.from({ length: concurrency }, worker))
   } catch (error) {
-    if (isGuarded(error)) throw new A2AError('forbidden', `${url} is an address that this registry does not ask.`)
-    const problem = `There is no catalog at ${url}: ${sayProblem(error)}.`
-    throw new A2AError('invalid-agent-response', problem, { cause: error, url })
+    if (isGuarded(error)) throw new A2AError('forbidden', `${url} is an address that this registry does not call.`)
+    const message = `There is no catalog at ${url}: ${publicMessage(error)}.`
+    throw new A2AError('invalid-agent-response', message, { cause: error, url })
   }
   return { catalogs, added, inline, refused, skipped, isUnchanged, headers }
 }
 
-/** An origin has its catalog at a well-known place. */
-export function catalogAddress(given: string | URL): string {
-  const url = URL.canParse(`${given}`) ? new URL(given) : undefined
+/** Resolves an origin to the well-known path of its catalog. */
+export function resolveCatalogUrl(target: string | URL): string {
+  const url = URL.canParse(`${target}`) ? new URL(target) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) {
-    throw new A2AError('invalid-params', 'url: expected the address of a catalog, by http or https.')
+    throw new A2AError('invalid-params', 'url: expected the http or https URL of a catalog.')
   }
   url.hash = ''
   return url.pathname === '/' ? new URL('/.well-known/ai-catalog.json', url).href : url.href

@@ -4,11 +4,11 @@ export const catalogType = 'application/ai-catalog+json'
 
 export const cardType = 'application/a2a-agent-card+json'
 
-/** One thing that a catalog lists. */
+/** An artifact that a catalog lists. */
 export interface CatalogEntry {
   readonly identifier: string
   readonly mediaType: string
-  /** Where it is, or what it is. */
+  /** A URL or the inline document. */
   readonly artifact: { readonly url: string } | { readonly data: JsonObject }
   readonly version?: string
   readonly updatedAt?: string
@@ -24,24 +24,25 @@ export interface Catalog {
   readonly refused: readonly RefusedEntry[]
 }
 
-/** Reads what it can: an entry that is wrong is refused, the others are taken. Throws if it is no catalog. */
+/** Refuses invalid entries one by one and reads the others. Throws if the document is not a catalog. */
 export function readCatalog(document: unknown, base: string, maxEntries: number): Catalog {
-  if (!isObject(document)) throw new Error('it is no catalog: expected an object')
+  if (!isObject(document)) throw new Error('it is not a catalog: expected an object')
   const { specVersion, entries } = document
   if (typeof specVersion !== 'string' || !/^\d+\.\d+$/.test(specVersion)) {
-    throw new Error('it is no catalog: expected specVersion as Major.Minor')
+    throw new Error('it is not a catalog: expected specVersion as Major.Minor')
   }
-  if (!specVersion.startsWith('1.')) throw new Error(`it is a catalog of version ${specVersion}, and 1.x is read`)
-  if (!Array.isArray(entries)) throw new Error('it is no catalog: expected entries as a list')
+  if (!specVersion.startsWith('1.'))
+    throw new Error(`it is a catalog of version ${specVersion}, and only 1.x is supported`)
+  if (!Array.isArray(entries)) throw new Error('it is not a catalog: expected entries as a list')
   if (entries.length > maxEntries)
-    throw new Error(`it has ${entries.length} entries, and at most ${maxEntries} are read`)
+    throw new Error(`it has ${entries.length} entries, and at most ${maxEntries} are allowed`)
   const refused: RefusedEntry[] = []
   const newest = new Map<string, CatalogEntry>()
   const seen = new Set<string>()
-  for (const [at, given] of entries.entries()) {
-    const entry = readEntry(given, base)
+  for (const [index, value] of entries.entries()) {
+    const entry = readEntry(value, base)
     if (typeof entry === 'string') {
-      refused.push({ identifier: nameOf(given, at), problem: entry })
+      refused.push({ identifier: identifierOf(value, index), problem: entry })
       continue
     }
     const { identifier, version } = entry
@@ -51,36 +52,36 @@ export function readCatalog(document: unknown, base: string, maxEntries: number)
       continue
     }
     seen.add(key)
-    const other = newest.get(identifier)
-    if (!other || isNewer(entry, other)) newest.set(identifier, entry)
+    const previous = newest.get(identifier)
+    if (!previous || isNewer(entry, previous)) newest.set(identifier, entry)
   }
   return { entries: [...newest.values()], refused }
 }
 
-/** By semantic versioning: above 0 if the first is newer. What is no version is older than any. */
+/** Compares by semantic versioning: positive if the first is newer. An invalid version is older than every valid one. */
 export function compareVersions(one: string, other: string): number {
-  const [left, right] = [parse(one), parse(other)]
+  const [left, right] = [parseVersion(one), parseVersion(other)]
   if (!left || !right) return Number(Boolean(left)) - Number(Boolean(right))
-  for (const at of [0, 1, 2] as const) {
-    const difference = left.numbers[at] - right.numbers[at]
+  for (const index of [0, 1, 2] as const) {
+    const difference = left.numbers[index] - right.numbers[index]
     if (difference !== 0) return difference
   }
-  if (left.before === right.before) return 0
-  // What comes before a release is older than it.
-  if (left.before === '' || right.before === '') return left.before === '' ? 1 : -1
-  return comparePrereleases(left.before.split('.'), right.before.split('.'))
+  if (left.prerelease === right.prerelease) return 0
+  // A prerelease is older than its release.
+  if (left.prerelease === '' || right.prerelease === '') return left.prerelease === '' ? 1 : -1
+  return comparePrereleases(left.prerelease.split('.'), right.prerelease.split('.'))
 }
 
-function parse(version: string) {
+function parseVersion(version: string) {
   const match = /^v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]{1,100}))?(?:\+.*)?$/.exec(version)
   if (!match) return undefined
-  const [, major, minor, patch, before = ''] = match
-  return { numbers: [Number(major), Number(minor), Number(patch)] as const, before }
+  const [, major, minor, patch, prerelease = ''] = match
+  return { numbers: [Number(major), Number(minor), Number(patch)] as const, prerelease }
 }
 
 function comparePrereleases(one: readonly string[], other: readonly string[]): number {
-  for (const [at, left] of one.entries()) {
-    const right = other[at]
+  for (const [index, left] of one.entries()) {
+    const right = other[index]
     if (right === undefined) return 1
     if (left === right) continue
     const [isNumber, isOtherNumber] = [/^\d+$/.test(left), /^\d+$/.test(right)]
@@ -91,21 +92,21 @@ function comparePrereleases(one: readonly string[], other: readonly string[]): n
   return one.length - other.length
 }
 
-/** What is wrong, if it is a text. */
-function readEntry(given: unknown, base: string): CatalogEntry | string {
-  if (!isObject(given)) return 'expected an object'
-  const { identifier, displayName, mediaType, url, data, version, updatedAt, trustManifest } = given
+/** Returns the entry, or a string that says why it is refused. */
+function readEntry(value: unknown, base: string): CatalogEntry | string {
+  if (!isObject(value)) return 'expected an object'
+  const { identifier, displayName, mediaType, url, data, version, updatedAt, trustManifest } = value
   if (typeof identifier !== 'string' || !/^[a-z][a-z0-9+.-]*:\S+$/i.test(identifier) || identifier.length > 2_000) {
     return 'identifier: expected a URN or URI'
   }
   if (typeof displayName !== 'string' || typeof mediaType !== 'string') {
-    return 'expected displayName and mediaType as texts'
+    return 'expected displayName and mediaType as strings'
   }
   if (trustManifest !== undefined && (!isObject(trustManifest) || trustManifest.identity !== identifier)) {
     return 'trustManifest.identity is not the identifier'
   }
   if ((url === undefined) === (data === undefined)) return 'expected exactly one of url and data'
-  const artifact = artifactOf(url, data, base)
+  const artifact = readArtifact(url, data, base)
   if (typeof artifact === 'string') return artifact
   return {
     identifier,
@@ -116,15 +117,15 @@ function readEntry(given: unknown, base: string): CatalogEntry | string {
   }
 }
 
-function artifactOf(url: unknown, data: unknown, base: string): CatalogEntry['artifact'] | string {
+function readArtifact(url: unknown, data: unknown, base: string): CatalogEntry['artifact'] | string {
   if (data !== undefined) return isObject(data) ? { data } : 'data: expected an object'
-  if (typeof url !== 'string' || !URL.canParse(url, base)) return 'url: expected an address'
-  const address = new URL(url, base)
-  return /^https?:$/.test(address.protocol) ? { url: address.href } : 'url: expected an address by http or https'
+  if (typeof url !== 'string' || !URL.canParse(url, base)) return 'url: expected a URL'
+  const resolved = new URL(url, base)
+  return /^https?:$/.test(resolved.protocol) ? { url: resolved.href } : 'url: expected an http or https URL'
 }
 
-function nameOf(given: unknown, at: number): string {
-  return isObject(given) && typeof given.identifier === 'string' ? given.identifier.slice(0, 200) : `entries[${at}]`
+function identifierOf(value: unknown, index: number): string {
+  return isObject(value) && typeof value.identifier === 'string' ? value.identifier.slice(0, 200) : `entries[${index}]`
 }
 
 function isNewer(one: CatalogEntry, other: CatalogEntry): boolean {

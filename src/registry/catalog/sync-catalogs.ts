@@ -2,137 +2,146 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/logger.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { A2AAgents, AddOptions } from '../a2a-agents.ts'
-import type { EntryStore, KeptCatalog } from '../entry.ts'
-import { type AgeBounds, freshFor } from '../freshness.ts'
+import type { EntryStore, SyncedCatalog } from '../entry.ts'
 import type { RegistryFetch } from '../options.ts'
-import { type CatalogReading, type CatalogReport, catalogAddress, readInCatalog } from './import-catalog.ts'
+import { freshnessLifetime, type LifetimeBounds, retryDelay } from '../read-card.ts'
+import { type CatalogImport, type CatalogReport, importCatalog, resolveCatalogUrl } from './import-catalog.ts'
 import type { CatalogOptions } from './walk-catalogs.ts'
 
-const [minute, hour] = [60_000, 3_600_000]
+/** Milliseconds. Longer than reading any catalog within the limits takes. */
+const leaseTtl = 15 * 60_000
 
-export interface KeptCatalogsOptions {
+export interface CatalogSyncOptions {
   readonly entries: EntryStore
   readonly agents: A2AAgents
   readonly fetch: RegistryFetch
   readonly clock: Clock
   readonly logger: Logger
-  readonly ages: AgeBounds
-  /** Milliseconds after which a catalog is forgotten that could not be read. */
+  readonly lifetimes: LifetimeBounds
+  /** Milliseconds after which a catalog that cannot be read is removed. */
   readonly removeAfter: number
   readonly options?: CatalogOptions
 }
 
-/** Catalogs of others, which are read again when their caching headers say so. */
-export interface KeptCatalogs {
-  /** Throws `A2AError` if it cannot be read, or somebody has too many of them. */
-  add(url: string | URL, adding?: AddOptions): Promise<CatalogReport>
-  /** No longer reads it, and removes those whose cards lie in it. Answers whether it was kept. */
-  forget(url: string | URL): Promise<boolean>
-  /** Reads those that are due, one after the other; nothing while another replica does. */
-  readDue(): Promise<void>
-  /** Resolves when what is being read has been. */
+/** Reads catalogs, and reads them again when their caching headers say so. */
+export interface CatalogSync {
+  /** Throws `A2AError` if the catalog cannot be read, or if its owner has too many. */
+  add(url: string | URL, addOptions?: AddOptions): Promise<CatalogReport>
+  /** Stops reading a catalog and removes the agents whose cards are inline in it. Returns whether it existed. */
+  remove(url: string | URL): Promise<boolean>
+  /** Reads due catalogs one after the other. Does nothing while another replica holds the lease. */
+  syncDue(): Promise<void>
+  /** Resolves when a running pass has ended. */
   stop(): Promise<void>
 }
 
-export function createKeptCatalogs(settings: KeptCatalogsOptions): KeptCatalogs {
-  const { entries, agents, fetch, clock, logger, ages, removeAfter, options = {} } = settings
+export function createCatalogSync(settings: CatalogSyncOptions): CatalogSync {
+  const { entries, agents, fetch, clock, logger, lifetimes, removeAfter, options = {} } = settings
   const { maxKept = 100, ...limits } = options
   const holder = crypto.randomUUID()
   let running: Promise<void> | undefined
   let isStopped = false
 
-  const keptAt = async (url: string) => (await entries.catalogs()).find((kept) => kept.url === url)
+  const storedCatalog = async (url: string) => (await entries.catalogs()).find((catalog) => catalog.url === url)
 
-  async function requireRoom(owner: string | undefined): Promise<void> {
-    const own = (await entries.catalogs()).filter((kept) => kept.owner === owner)
-    if (maxKept === 0 || own.length < maxKept) return
-    const problem = `You have ${maxKept} catalogs here, and nobody may have more: remove one first.`
-    throw new A2AError('forbidden', problem, { reason: 'owner-quota' })
-  }
-
-  /** What lay in a catalog that could be read, and does no more. What could not be read may still have it. */
-  async function removeGone(before: readonly string[], { catalogs, inline }: CatalogReading, owner?: string) {
-    const left = before.filter((id) => !inline.includes(id))
-    const gone = left.filter((id) => catalogs.includes(id.slice(0, id.indexOf('#'))))
-    await removeOwned(gone, owner)
-    return { gone, unread: left.filter((id) => !gone.includes(id)) }
+  async function requireQuota(owner: string | undefined): Promise<void> {
+    const owned = (await entries.catalogs()).filter((catalog) => catalog.owner === owner)
+    if (maxKept === 0 || owned.length < maxKept) return
+    const message = `You have ${maxKept} catalogs here, which is the maximum: remove one first.`
+    throw new A2AError('forbidden', message, { reason: 'owner-quota' })
   }
 
   async function removeOwned(ids: readonly string[], owner: string | undefined): Promise<void> {
     for (const id of ids) if ((await entries.get(id))?.owner === owner) await entries.remove(id)
   }
 
-  async function read(url: string, adding: AddOptions, before?: KeptCatalog): Promise<CatalogReport> {
-    const { owner } = adding
-    // Those in it may have changed although it has not, so only one that has none is asked by its tag.
-    const known = before?.etag === undefined ? {} : { etag: before.etag }
-    const reading = await readInCatalog(url, { agents, fetch, limits, ...known }, adding)
-    const { headers, isUnchanged, inline: _, ...report } = reading
+  /** Removes agents that a catalog no longer contains, unless their catalog could not be read this time. */
+  async function removeMissing(previous: readonly string[], { catalogs, inline }: CatalogImport, owner?: string) {
+    const missing = previous.filter((id) => !inline.includes(id))
+    const removed = missing.filter((id) => catalogs.includes(id.slice(0, id.indexOf('#'))))
+    await removeOwned(removed, owner)
+    return { removed, unread: missing.filter((id) => !removed.includes(id)) }
+  }
+
+  async function sync(url: string, addOptions: AddOptions, previous?: SyncedCatalog): Promise<CatalogReport> {
+    const { owner } = addOptions
+    const condition = previous?.etag === undefined ? {} : { etag: previous.etag }
+    const imported = await importCatalog(url, { agents, fetch, limits, ...condition }, addOptions)
+    const { headers, isUnchanged, inline: _, ...report } = imported
     const now = clock.now()
-    const inline = isUnchanged ? (before?.inline ?? []) : reading.inline
-    const { gone, unread } = isUnchanged
-      ? { gone: [], unread: [] }
-      : await removeGone(before?.inline ?? [], reading, owner)
-    const isAlone = headers.length <= 1 && report.catalogs.length <= 1
-    const etag = isAlone ? (headers[0]?.get('etag') ?? before?.etag) : undefined
+    const inline = isUnchanged ? (previous?.inline ?? []) : imported.inline
+    const { removed, unread } = isUnchanged
+      ? { removed: [], unread: [] }
+      : await removeMissing(previous?.inline ?? [], imported, owner)
+    // Nested catalogs may change while the outer one does not, so a catalog with nested ones is fetched without ETag.
+    const isFlat = headers.length <= 1 && report.catalogs.length <= 1
+    const etag = isFlat ? (headers[0]?.get('etag') ?? previous?.etag) : undefined
     if (maxKept > 0) {
       await entries.keepCatalog({
         url,
         ...(owner !== undefined && { owner }),
-        due: now + Math.min(ages.max, ...headers.map((each) => freshFor(each, now, ages))),
+        due: now + Math.min(lifetimes.max, ...headers.map((fields) => freshnessLifetime(fields, now, lifetimes))),
         readAt: now,
         failures: 0,
         ...(etag != null && { etag }),
         inline: [...inline, ...unread],
       })
     }
-    return { ...report, removed: gone }
+    return { ...report, removed }
   }
 
-  async function readAgain(kept: KeptCatalog): Promise<void> {
-    const { url, owner, readAt, failures } = kept
+  /** Imports a catalog that is synced for another owner: that owner has its inline agents. */
+  async function importOnce(url: string, addOptions: AddOptions): Promise<CatalogReport> {
+    const imported = await importCatalog(url, { agents, fetch, limits }, addOptions)
+    const { headers: _, isUnchanged: __, inline: ___, ...report } = imported
+    return { ...report, removed: [] }
+  }
+
+  async function syncAgain(catalog: SyncedCatalog): Promise<void> {
+    const { url, owner, readAt, failures } = catalog
     try {
-      await read(url, owner === undefined ? {} : { owner }, kept)
+      await sync(url, owner === undefined ? {} : { owner }, catalog)
     } catch (error) {
       const now = clock.now()
       if (now - readAt > removeAfter) {
-        await forget(url)
-        return logger.warn({ catalog: url }, 'a catalog could not be read for long, and is forgotten')
+        await remove(url)
+        return logger.warn({ catalog: url }, 'removed a catalog that could not be read for too long')
       }
-      logger.warn({ error, catalog: url }, 'a catalog could not be read; it is tried again')
-      const due = now + Math.min(hour, minute * 2 ** Math.min(failures, 10))
-      await entries.keepCatalog({ ...kept, due, failures: failures + 1 })
+      logger.warn({ error, catalog: url }, 'failed to read a catalog; will retry')
+      await entries.keepCatalog({ ...catalog, due: now + retryDelay(failures), failures: failures + 1 })
     }
   }
 
-  async function forget(url: string): Promise<boolean> {
-    const kept = await keptAt(url)
-    if (!kept) return false
-    await removeOwned(kept.inline, kept.owner)
+  async function remove(url: string): Promise<boolean> {
+    const catalog = await storedCatalog(url)
+    if (!catalog) return false
+    await removeOwned(catalog.inline, catalog.owner)
     return await entries.dropCatalog(url)
   }
 
   async function pass(): Promise<void> {
-    const due = (await entries.catalogs()).filter((kept) => kept.due <= clock.now())
-    for (const kept of due) {
+    const due = (await entries.catalogs()).filter((catalog) => catalog.due <= clock.now())
+    for (const { url } of due) {
       if (isStopped || !(await entries.lease('catalogs', holder, leaseTtl))) return
-      // Who has just forgotten it, or read it, was faster.
-      const now = await keptAt(kept.url)
-      if (now && now.due <= clock.now()) await readAgain(now)
+      // It may have been removed or read meanwhile.
+      const current = await storedCatalog(url)
+      if (current && current.due <= clock.now()) await syncAgain(current)
     }
   }
 
   return {
-    async add(given, adding = {}) {
-      const url = catalogAddress(given)
-      const before = await keptAt(url)
-      if (before && before.owner === adding.owner) return await read(url, adding, { ...before, etag: undefined })
-      if (before) return await readOnce(url, adding)
-      await requireRoom(adding.owner)
-      return await read(url, adding)
+    async add(target, addOptions = {}) {
+      const url = resolveCatalogUrl(target)
+      const previous = await storedCatalog(url)
+      if (previous && previous.owner === addOptions.owner) {
+        return await sync(url, addOptions, { ...previous, etag: undefined })
+      }
+      if (previous) return await importOnce(url, addOptions)
+      await requireQuota(addOptions.owner)
+      return await sync(url, addOptions)
     },
-    forget: (given) => forget(catalogAddress(given)),
-    readDue() {
+    remove: (target) => remove(resolveCatalogUrl(target)),
+    syncDue() {
       running ??= pass().finally(() => {
         running = undefined
       })
@@ -143,18 +152,4 @@ export function createKeptCatalogs(settings: KeptCatalogsOptions): KeptCatalogs 
       await running?.catch(() => {})
     },
   }
-
-  /** Somebody else has it read again: what is in it is that one's. */
-  async function readOnce(url: string, adding: AddOptions): Promise<CatalogReport> {
-    const {
-      headers: _,
-      isUnchanged: __,
-      inline: ___,
-      ...report
-    } = await readInCatalog(url, { agents, fetch, limits }, adding)
-    return { ...report, removed: [] }
-  }
 }
-
-/** Longer than any catalog within its limits takes. */
-const leaseTtl = 15 * minute

@@ -3,117 +3,138 @@ import type { JsonObject } from '../../base/json.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { parseJson } from '../../http/json.ts'
 import { readLimited } from '../../http/read-limited.ts'
-import { sayProblem } from '../conformance.ts'
-import { cardType, catalogType, type RefusedEntry, readCatalog } from './read-catalog.ts'
+import { publicMessage } from '../conformance.ts'
+import {
+  type Catalog,
+  type CatalogEntry,
+  cardType,
+  catalogType,
+  type RefusedEntry,
+  readCatalog,
+} from './read-catalog.ts'
+
+export interface CatalogOptions extends CatalogLimits {
+  /** Maximum number of catalogs per owner that are read again. Defaults to 100; 0 reads every catalog only once. */
+  readonly maxKept?: number
+}
 
 export interface CatalogLimits {
-  /** How deep catalogs may lie in each other. 3 unless it is given. */
+  /** Maximum depth of nested catalogs. Defaults to 3. */
   readonly maxDepth?: number
-  /** How many are read in all. 50 unless it is given. */
+  /** Maximum number of catalogs in total. Defaults to 50. */
   readonly maxCatalogs?: number
-  /** Entries of all together. 1000 unless it is given. */
+  /** Maximum number of entries in all catalogs. Defaults to 1000. */
   readonly maxEntries?: number
-  /** Of one catalog. 4 MiB unless it is given. */
+  /** Maximum size of one catalog in bytes. Defaults to 4 MiB. */
   readonly maxBytes?: number
-  /** Milliseconds that one may take. 10 seconds unless it is given. */
+  /** Timeout for one catalog, in milliseconds. Defaults to 10 seconds. */
   readonly timeout?: number
 }
 
-/** A card that a catalog, or one in it, lists; or what was refused. */
-export type CatalogFinding =
+export type CatalogItem =
   | { readonly type: 'card'; readonly identifier: string; readonly url: string }
   | { readonly type: 'inline'; readonly identifier: string; readonly id: string; readonly card: JsonObject }
   | ({ readonly type: 'refused' } & RefusedEntry)
-  /** Something else than an agent, such as a server of tools. */
+  /** An artifact other than an agent or a catalog, such as an MCP server. */
   | { readonly type: 'skipped'; readonly identifier: string; readonly mediaType: string }
-  /** One that lies in another came without headers of its own. */
+  /** A catalog that is inline in another one has no headers. */
   | { readonly type: 'catalog'; readonly url: string; readonly headers?: Headers }
-  /** The first one is still the one with the tag that is known. */
+  /** The first catalog still has the given ETag. */
   | { readonly type: 'unchanged'; readonly url: string; readonly headers: Headers }
 
-/** Walks a catalog and those in it, each once, within limits. Throws only if the first one cannot be read. */
+/** Reads a catalog and its nested catalogs, each once, within limits. Throws only if the first one cannot be read. */
 export async function* walkCatalogs(
   start: string,
   fetch: Fetch,
   { maxDepth = 3, maxCatalogs = 50, maxEntries = 1_000, maxBytes = 2 ** 22, timeout = 10_000 }: CatalogLimits,
   etag?: string,
-): AsyncGenerator<CatalogFinding> {
+): AsyncGenerator<CatalogItem> {
   const seen = new Set([start])
-  const waiting: Place[] = [{ url: start, identifier: start, depth: 1 }]
-  let [catalogs, left] = [0, maxEntries]
-  for (const place of waiting) {
-    const { url, identifier, depth, data } = place
+  const pending: PendingCatalog[] = [{ url: start, identifier: start, depth: 1 }]
+  let catalogCount = 0
+  let entriesLeft = maxEntries
+  for (const next of pending) {
+    const { url, identifier, depth, data } = next
+    const isFirst = next === pending[0]
     const refuse = (problem: string) => ({ type: 'refused', identifier, problem }) as const
     if (depth > maxDepth) {
-      yield refuse(`catalogs are read up to ${maxDepth} deep`)
+      yield refuse(`catalogs are read up to ${maxDepth} levels deep`)
       continue
     }
-    if (++catalogs > maxCatalogs) {
+    if (++catalogCount > maxCatalogs) {
       yield refuse(`at most ${maxCatalogs} catalogs are read together`)
       return
     }
-    let catalog: ReturnType<typeof readCatalog>
+    let catalog: Catalog
     let headers: Headers | undefined
     try {
-      const known = place === waiting[0] ? etag : undefined
-      const loaded = data ? undefined : await load(url, fetch, { maxBytes, timeout, etag: known })
-      headers = loaded?.headers
-      if (loaded && loaded.document === undefined) {
-        yield { type: 'unchanged', url, headers: loaded.headers }
+      const response = data
+        ? undefined
+        : await fetchCatalog(url, fetch, { maxBytes, timeout, etag: isFirst ? etag : undefined })
+      headers = response?.headers
+      if (response && response.document === undefined) {
+        yield { type: 'unchanged', url, headers: response.headers }
         return
       }
-      catalog = readCatalog(data ?? loaded?.document, url, left)
+      catalog = readCatalog(data ?? response?.document, url, entriesLeft)
     } catch (error) {
-      if (place === waiting[0]) throw error
-      yield refuse(sayProblem(error))
+      if (isFirst) throw error
+      yield refuse(publicMessage(error))
       continue
     }
     yield { type: 'catalog', url, ...(headers && { headers }) }
-    left -= catalog.entries.length + catalog.refused.length
-    for (const each of catalog.refused) yield { type: 'refused', ...each }
-    for (const { identifier: name, mediaType, artifact } of catalog.entries) {
-      if (mediaType === catalogType && 'url' in artifact && seen.has(artifact.url)) {
-        yield { type: 'refused', identifier: name, problem: 'this catalog was met before' }
-      } else if (mediaType === catalogType) {
-        if ('url' in artifact) seen.add(artifact.url)
-        waiting.push({ url, ...artifact, identifier: name, depth: depth + 1 })
-      } else if (mediaType !== cardType) {
-        yield { type: 'skipped', identifier: name, mediaType: mediaType.slice(0, 100) }
-      } else if ('url' in artifact) {
-        yield { type: 'card', identifier: name, url: artifact.url }
-      } else {
-        // Under the catalog's own address: who lists a card cannot take the name of another one.
-        yield { type: 'inline', identifier: name, id: `${url}#${encodeURIComponent(name)}`, card: artifact.data }
+    entriesLeft -= catalog.entries.length + catalog.refused.length
+    for (const refused of catalog.refused) yield { type: 'refused', ...refused }
+    for (const entry of catalog.entries) {
+      if (entry.mediaType !== catalogType) {
+        yield itemOf(entry, url)
+        continue
       }
+      const { identifier: nested, artifact } = entry
+      if ('url' in artifact && seen.has(artifact.url)) {
+        yield { type: 'refused', identifier: nested, problem: 'this catalog was read before' }
+        continue
+      }
+      if ('url' in artifact) seen.add(artifact.url)
+      pending.push({ url, ...artifact, identifier: nested, depth: depth + 1 })
     }
   }
 }
 
-export interface CatalogOptions extends CatalogLimits {
-  /** Catalogs of one owner that are read again. 100 unless it is given; 0 reads every catalog once. */
-  readonly maxKept?: number
-}
-
-interface Place {
-  /** From where it came, to which addresses in it are relative. */
+interface PendingCatalog {
+  /** The URL that it comes from, and that relative URLs in it are resolved against. */
   readonly url: string
   readonly identifier: string
   readonly depth: number
-  /** Is it here already? */
+  /** The document, if it is inline in another catalog. */
   readonly data?: JsonObject
 }
 
-/** Without a document if it is still the one of that tag. */
-async function load(
+function itemOf({ identifier, mediaType, artifact }: CatalogEntry, catalogUrl: string): CatalogItem {
+  if (mediaType !== cardType) return { type: 'skipped', identifier, mediaType: mediaType.slice(0, 100) }
+  if ('url' in artifact) return { type: 'card', identifier, url: artifact.url }
+  // The id starts with the catalog's own URL, so that a catalog cannot take the id of an agent that it does not host.
+  return { type: 'inline', identifier, id: `${catalogUrl}#${encodeURIComponent(identifier)}`, card: artifact.data }
+}
+
+interface FetchOptions {
+  readonly maxBytes: number
+  readonly timeout: number
+  readonly etag: string | undefined
+}
+
+/** Returns no document if the catalog still has the given ETag. */
+async function fetchCatalog(
   url: string,
   fetch: Fetch,
-  { maxBytes, timeout, etag }: LoadOptions,
+  { maxBytes, timeout, etag }: FetchOptions,
 ): Promise<{ readonly headers: Headers; readonly document?: unknown }> {
-  const late = () => new Error(`there was no catalog within ${timeout / 1000} seconds`)
-  const { signal, release } = withDeadline(new AbortController().signal, timeout, late)
+  const timeoutError = () => new Error(`the catalog did not arrive within ${timeout / 1000} seconds`)
+  const { signal, release } = withDeadline(new AbortController().signal, timeout, timeoutError)
   try {
-    const asked = { accept: `${catalogType}, application/json`, ...(etag !== undefined && { 'if-none-match': etag }) }
-    const response = await fetch(url, { method: 'GET', headers: asked, signal })
+    const accept = `${catalogType}, application/json`
+    const requestHeaders = { accept, ...(etag !== undefined && { 'if-none-match': etag }) }
+    const response = await fetch(url, { method: 'GET', headers: requestHeaders, signal })
     const { headers } = response
     if (response.status === 304 && etag !== undefined) {
       await response.body?.cancel()
@@ -121,7 +142,7 @@ async function load(
     }
     if (!response.ok) {
       await response.body?.cancel()
-      throw new Error(`${url} answered ${response.status}`)
+      throw new Error(`${url} responded with ${response.status}`)
     }
     return { headers, document: parseJson(await readLimited(response.body, maxBytes)) }
   } catch (error) {
@@ -129,10 +150,4 @@ async function load(
   } finally {
     release()
   }
-}
-
-interface LoadOptions {
-  readonly maxBytes: number
-  readonly timeout: number
-  readonly etag: string | undefined
 }

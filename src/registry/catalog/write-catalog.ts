@@ -1,11 +1,11 @@
 import type { A2AEntry, EntryStore } from '../entry.ts'
 import { cardType } from './read-catalog.ts'
 
-const atOnce = 200
+const pageSize = 200
 
 const maxTags = 20
 
-/** Who publishes a catalog. */
+/** The publisher of a catalog. */
 export interface CatalogHost {
   readonly displayName: string
   readonly identifier?: string
@@ -13,22 +13,22 @@ export interface CatalogHost {
   readonly logoUrl?: string
 }
 
-/** The agents of a registry as a catalog, page by page, so that it may have any size. Peers of the mesh have no cards that others could read. */
+/** Yields the A2A agents as a catalog, page by page, to bound memory use. Mesh peers have no A2A card and are left out. */
 export async function* catalogText(entries: EntryStore, host: CatalogHost | undefined): AsyncGenerator<string> {
   yield `{"specVersion":"1.0",${host ? `"host":${JSON.stringify(host)},` : ''}"entries":[`
   let isFirst = true
   for (let after: { readonly name: string; readonly id: string } | undefined; ; ) {
-    const page = await entries.find({ kind: 'a2a', limit: atOnce, uncounted: true, ...(after && { after }) })
+    const page = await entries.find({ kind: 'a2a', limit: pageSize, uncounted: true, ...(after && { after }) })
     const texts = page.entries.flatMap((entry) => (entry.kind === 'a2a' ? [JSON.stringify(catalogEntryOf(entry))] : []))
     if (texts.length > 0) yield `${isFirst ? '' : ','}${texts.join(',')}`
     isFirst &&= texts.length === 0
     after = page.entries.at(-1)
-    if (page.entries.length < atOnce) break
+    if (page.entries.length < pageSize) break
   }
   yield ']}'
 }
 
-/** Nothing of it changes while the card does not. */
+/** Contains no observations, so that it changes only when the card does. */
 function catalogEntryOf({ id, name, about, cardUrl, card, changed }: A2AEntry) {
   const tags = [...new Set(about.skills.flatMap((skill) => skill.tags))].slice(0, maxTags)
   return {

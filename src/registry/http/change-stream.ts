@@ -2,36 +2,36 @@ import type { Incoming, Outgoing } from '../../http/exchange.ts'
 import { eventStream, eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
 import type { RegistryChange } from '../changes.ts'
 import type { Registry } from '../registry.ts'
-import { problem } from './answers.ts'
+import { errorResponse } from './answers.ts'
 
 export interface ChangeStreamOptions {
-  /** Readers at the same time. */
+  /** Maximum number of concurrent streams. */
   readonly maxFollowers: number
-  /** Milliseconds. */
+  /** Interval of comments in an idle stream, in milliseconds. */
   readonly heartbeat: number
 }
 
-/** What changes, as server-sent events. The id of each is its number: `Last-Event-ID` continues behind it. */
+/** Streams changes as server-sent events. The event id is the change's number: `Last-Event-ID` resumes after it. */
 export function createChangeStream(registry: Registry, { maxFollowers, heartbeat }: ChangeStreamOptions) {
   let followers = 0
 
-  async function* texts(changes: AsyncIterable<RegistryChange>): AsyncGenerator<string> {
+  async function* encodeChanges(changes: AsyncIterable<RegistryChange>): AsyncGenerator<string> {
     yield 'retry: 2000\n\n'
     for await (const { number, type, ...change } of changes) {
       yield eventText({ id: number, event: type, data: oneLine(JSON.stringify({ number, type, ...change })) })
     }
   }
 
-  /** Counts it for as long as somebody reads. */
-  function counted(source: AsyncIterableIterator<string>, signal: AbortSignal): AsyncIterable<string> {
+  /** Counts the stream until its reader leaves. */
+  function countFollower(source: AsyncIterableIterator<string>, signal: AbortSignal): AsyncIterable<string> {
     followers++
-    let isOver = false
+    let hasLeft = false
     const leave = () => {
-      if (!isOver) followers--
-      isOver = true
+      if (!hasLeft) followers--
+      hasLeft = true
       signal.removeEventListener('abort', leave)
     }
-    // Who leaves before it reads is gone as well.
+    // A client may disconnect before it reads anything.
     signal.addEventListener('abort', leave)
     if (signal.aborted) leave()
     return {
@@ -54,21 +54,26 @@ export function createChangeStream(registry: Registry, { maxFollowers, heartbeat
   }
 
   return async (incoming: Incoming): Promise<Outgoing> => {
-    const given = incoming.header('last-event-id') ?? new URLSearchParams(incoming.query).get('after') ?? undefined
-    if (given !== undefined && !/^\d{1,15}$/.test(given)) {
-      return problem(400, 'Last-Event-ID: expected the number of a change. Leave it out to begin now.')
+    const lastSeen = incoming.header('last-event-id') ?? new URLSearchParams(incoming.query).get('after') ?? undefined
+    if (lastSeen !== undefined && !/^\d{1,15}$/.test(lastSeen)) {
+      return errorResponse(
+        400,
+        'Last-Event-ID: expected the number of a change. Omit it to start at the latest change.',
+      )
     }
-    // Who has an answer misses nothing from then on.
-    const after = given === undefined ? (await registry.entries.changes(0, 1)).latest : Number(given)
+    // The start is fixed before the response, so that the client misses no change after it.
+    const after = lastSeen === undefined ? (await registry.entries.changes(0, 1)).latest : Number(lastSeen)
     if (followers >= maxFollowers) {
-      return problem(503, `${maxFollowers} readers follow already.`, { 'retry-after': '10' })
+      return errorResponse(503, `The maximum of ${maxFollowers} concurrent streams is reached.`, {
+        'retry-after': '10',
+      })
     }
     const { signal } = incoming
     const changes = registry.follow({ signal, after })
     return {
       status: 200,
       headers: sseHeaders,
-      body: counted(eventStream(texts(changes), { heartbeat, signal }), signal),
+      body: countFollower(eventStream(encodeChanges(changes), { heartbeat, signal }), signal),
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { EntryKind, EntryQuery, FoundEntries, RegistryEntry } from '../../registry/entry.ts'
+import type { EntryKind, EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
 import {
   common,
   countOf,
@@ -39,7 +39,7 @@ export interface EntryRow {
 }
 
 /** A page and how many there are, each by a statement of its own; they go out together. */
-export function createFindEntries(db: Database): (query: EntryQuery) => Promise<FoundEntries> {
+export function createFindEntries(db: Database): (query: EntryQuery) => Promise<EntryPage> {
   const tables = {
     agents: db.name('registry_agents'),
     byHealth: `${db.name('registry_agents')} e`,

@@ -3,7 +3,7 @@ import type {
   EntryIndex,
   EntryKind,
   EntryStore,
-  Put,
+  PutResult,
   RegistryEntry,
   StoredChange,
 } from '../../registry/entry.ts'
@@ -139,7 +139,7 @@ export async function createPostgresEntries(options: PostgresEntriesOptions): Pr
     entry: RegistryEntry,
     index: EntryIndex,
     maxOwned = Number.POSITIVE_INFINITY,
-  ): Promise<Put> {
+  ): Promise<PutResult> {
     const before = await known(ask, entry.id)
     if (before && before.owner !== entry.owner) return 'taken'
     if (!before && total >= capacity) return 'full'

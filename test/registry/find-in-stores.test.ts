@@ -10,26 +10,30 @@ import { startServerFirst } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/place.ts'
 import { createRandom } from '../support/random.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
-import { findsAsInMemory } from './many-entries.ts'
+import { compareWithMemory } from './compare-with-memory.ts'
 
 startServerFirst()
 
-function closing(entries: EntryStore): EntryStore {
+function closeAfterTest(entries: EntryStore): EntryStore {
   onTestFinished(() => entries.close())
   return entries
 }
 
-it('SQLite finds among many what memory finds, whatever is asked', { timeout: 120_000 }, async () => {
+it('the SQLite store and the memory store return the same results for random queries', {
+  timeout: 120_000,
+}, async () => {
   const file = join(await temporaryDirectory(), 'registry.db')
-  await findsAsInMemory(closing(createSqliteEntries({ file })), createRandom(1))
+  await compareWithMemory(closeAfterTest(createSqliteEntries({ file })), createRandom(1))
 })
 
-it('PostgreSQL finds among many what memory finds, whatever is asked', { timeout: 120_000 }, async () => {
+it('the PostgreSQL store and the memory store return the same results for random queries', {
+  timeout: 120_000,
+}, async () => {
   const pool = await openPool()
-  await findsAsInMemory(closing(await createPostgresEntries({ pool })), createRandom(2))
+  await compareWithMemory(closeAfterTest(await createPostgresEntries({ pool })), createRandom(2))
 })
 
-it('what was stored before anybody counted it is counted when the file is opened', async () => {
+it('opening a file without term counts counts the terms of existing entries', async () => {
   const file = join(await temporaryDirectory(), 'registry.db')
   const format = migrations.findIndex((sql) => sql.includes('registry_term_counts'))
   const db = new DatabaseSync(file)
@@ -41,7 +45,7 @@ it('what was stored before anybody counted it is counted when the file is opened
     db.prepare('INSERT INTO registry_terms (term, name, id) VALUES (?, ?, ?)').run('c:prices', entry.name, entry.id)
   }
   db.close()
-  const entries = closing(createSqliteEntries({ file }))
+  const entries = closeAfterTest(createSqliteEntries({ file }))
   expect((await entries.find({ terms: ['c:prices'], limit: 1 })).total).toBe(2)
   await entries.remove('tea-agent')
   expect((await entries.find({ terms: ['c:prices'], kind: 'mesh', limit: 1 })).total).toBe(1)

@@ -5,18 +5,18 @@ import { apiKey } from '../../src/entries/client-auth.ts'
 import { createClock } from '../../src/entries/testing.ts'
 import { closedPort, httpServer } from '../support/http-server.ts'
 import { served } from '../support/served.ts'
-import { cardAt, registryHere, tea } from './place.ts'
+import { cardAt, createTestRegistry, teaProfile } from './registry-fixtures.ts'
 
-const problemOf = (work: Promise<unknown>) =>
+const errorOf = (work: Promise<unknown>) =>
   work.then(
     () => undefined,
     (error) => error,
   )
 
-describe('A2A agents in the registry', () => {
-  it('need no more than an address, and are listed with what was seen', async () => {
-    const { server } = await served(() => 'hot', { profile: tea })
-    const registry = registryHere()
+describe('A2A agents in a registry', () => {
+  it('an agent is added by its URL and listed with the results of its checks', async () => {
+    const { server } = await served(() => 'hot', { profile: teaProfile })
+    const registry = createTestRegistry()
     const listed = await registry.add(server.url)
     expect(listed).toMatchObject({
       id: server.cardUrl,
@@ -34,12 +34,12 @@ describe('A2A agents in the registry', () => {
     expect((await registry.search()).totalCount).toBe(1)
   })
 
-  it('are found by skill, tag, text and capability, in pages', async () => {
-    const registry = registryHere()
+  it('search finds agents by skill, tag, text and capability, in pages', async () => {
+    const registry = createTestRegistry()
     const names = ['Anna', 'Berta', 'Clara']
     for (const name of names) {
-      const skills = [...tea.skills, { id: `of-${name}`, name, description: '', tags: [] }]
-      const { server } = await served(() => 'hot', { profile: { ...tea, name, skills } })
+      const skills = [...teaProfile.skills, { id: `of-${name}`, name, description: '', tags: [] }]
+      const { server } = await served(() => 'hot', { profile: { ...teaProfile, name, skills } })
       await registry.add(server.url)
     }
     const namesOf = async (query: Parameters<typeof registry.search>[0]) =>
@@ -67,23 +67,23 @@ describe('A2A agents in the registry', () => {
     }
   })
 
-  it('are given as clients that are connected, the best first, and who is gone is passed over', async () => {
-    const registry = registryHere({ probe: { message: 'Are you there?' } })
+  it('find connects to the best agent first and skips unreachable ones', async () => {
+    const registry = createTestRegistry({ probe: { message: 'Are you there?' } })
     const agents = await Promise.all(
       ['Fails', 'Works', 'Gone'].map((name) =>
         served((turn) => (name === 'Fails' ? turn.status('failed', 'No.') : `${name}: ${turn.text}`), {
-          profile: { ...tea, name },
+          profile: { ...teaProfile, name },
         }),
       ),
     )
     for (const { server } of agents) await registry.add(server.url)
     await registry.upkeep()
     await agents[2]?.server.close()
-    const found: string[] = []
-    for await (const each of registry.find({ skill: 'brew' })) {
-      if (each.kind === 'a2a') found.push(each.client.card.name)
+    const names: string[] = []
+    for await (const agent of registry.find({ skill: 'brew' })) {
+      if (agent.kind === 'a2a') names.push(agent.client.card.name)
     }
-    expect(found).toEqual(['Works', 'Fails'])
+    expect(names).toEqual(['Works', 'Fails'])
     expect((await registry.search({ status: 'unhealthy' })).agents.map(({ name }) => name)).toEqual(['Gone'])
     const best = await registry.find({ skill: 'brew' }).first()
     expect(best?.kind === 'a2a' && (await best.client.send('Hi')).text).toBe('Works: Hi')
@@ -95,36 +95,39 @@ describe('A2A agents in the registry', () => {
     expect(await registry.find({ skill: 'fly' }).first()).toBeUndefined()
   })
 
-  it('are probed with the credentials that are given for them, and no others get those', async () => {
+  it('a probe sends an agent only the credentials configured for it', async () => {
     const hash = await hashApiKey('key-of-the-registry')
     const keyed = { schemes: { key: apiKeys({ keys: [{ id: 'registry', hash }] }) } }
-    const closed = await served(({ principal }) => principal.id, { profile: { ...tea, name: 'Closed' }, auth: keyed })
-    const other = await served(() => 'hi', { profile: { ...tea, name: 'Other' }, auth: keyed })
-    const asked: string[] = []
-    const registry = registryHere({
+    const protectedAgent = await served(({ principal }) => principal.id, {
+      profile: { ...teaProfile, name: 'Closed' },
+      auth: keyed,
+    })
+    const other = await served(() => 'hi', { profile: { ...teaProfile, name: 'Other' }, auth: keyed })
+    const requested: string[] = []
+    const registry = createTestRegistry({
       probe: {
         message: 'Are you there?',
         auth({ name, endpoint }) {
-          asked.push(name)
-          return endpoint.startsWith(closed.server.url) ? [apiKey('key-of-the-registry')] : undefined
+          requested.push(name)
+          return endpoint.startsWith(protectedAgent.server.url) ? [apiKey('key-of-the-registry')] : undefined
         },
       },
     })
-    for (const { server } of [closed, other]) await registry.probe((await registry.add(server.url)).id)
+    for (const { server } of [protectedAgent, other]) await registry.probe((await registry.add(server.url)).id)
     const { agents } = await registry.search()
     expect(agents).toMatchObject([
       { name: 'Closed', seen: { completed: { ok: true } } },
       { name: 'Other', seen: { completed: { ok: false } } },
     ])
-    expect(asked).toEqual(['Closed', 'Other'])
+    expect(requested).toEqual(['Closed', 'Other'])
   })
 
-  it('do not conform if what they answer cannot be read', async () => {
+  it('an agent with invalid responses does not conform', async () => {
     const origin = await httpServer(({ method }, response) => {
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify(method === 'GET' ? cardAt(origin) : { jsonrpc: '2.0', id: 1, result: { odd: true } }))
     })
-    const registry = registryHere({ probe: { message: 'Are you there?', timeout: 5_000 } })
+    const registry = createTestRegistry({ probe: { message: 'Are you there?', timeout: 5_000 } })
     const { id } = await registry.add(`${origin}/card.json`)
     expect(await registry.probe(id)).toBe(false)
     expect((await registry.search()).agents).toMatchObject([
@@ -132,48 +135,48 @@ describe('A2A agents in the registry', () => {
     ])
   })
 
-  it('have their signatures verified: by keys of their own origin, or by those that are trusted', async () => {
-    const { server } = await served(() => 'hot', { profile: tea, keys: keyRing(await newSigningKey()) })
-    expect((await registryHere().add(server.url)).seen).toMatchObject({ signature: { ok: true } })
+  it('card signatures are verified with keys from the origin of the card or with trusted keys', async () => {
+    const { server } = await served(() => 'hot', { profile: teaProfile, keys: keyRing(await newSigningKey()) })
+    expect((await createTestRegistry().add(server.url)).seen).toMatchObject({ signature: { ok: true } })
     const trusting = (keys: object[]) =>
-      registryHere({ a2a: { requireSignature: true, verifyCard: cardVerifier({ keys }) } })
+      createTestRegistry({ a2a: { requireSignature: true, verifyCard: cardVerifier({ keys }) } })
     const jwks = await (await fetch(`${server.url}/.well-known/jwks.json`)).json()
     expect((await trusting(jwks.keys).add(server.url)).seen).toMatchObject({ signature: { ok: true } })
     await expect(trusting([{ ...jwks.keys[0], kid: 'other' }]).add(server.url)).rejects.toMatchObject({
       code: 'invalid-agent-response',
       reason: 'card-not-believed',
     })
-    const { server: plain } = await served(() => 'hot', { profile: tea })
+    const { server: plain } = await served(() => 'hot', { profile: teaProfile })
     await expect(trusting(jwks.keys).add(plain.url)).rejects.toThrow(/not signed/)
   })
 
-  it('are noted if their signature is not good, and nobody asked for one', async () => {
+  it('an agent with an invalid signature is listed with the failure if signatures are optional', async () => {
     const signatures = [{ protected: 'eyJhbGciOiJFUzI1NiIsImtpZCI6IngifQ', signature: 'AAAA' }]
     const origin = await httpServer((_, response) => response.end(JSON.stringify(cardAt(origin, { signatures }))))
-    expect((await registryHere().add(`${origin}/card.json`)).seen).toMatchObject({
+    expect((await createTestRegistry().add(`${origin}/card.json`)).seen).toMatchObject({
       conforms: { ok: true },
       signature: { ok: false, problem: expect.stringContaining('none of its signatures is valid') },
     })
   })
 
-  it('are listed although they do not conform, with what is wrong', async () => {
+  it('an agent with an incomplete card is listed with the violation', async () => {
     const { description: _, ...card } = cardAt('http://127.0.0.1:8081') as Record<string, unknown>
     const url = await httpServer((_, response) => response.end(JSON.stringify(card)))
-    expect(await registryHere().add(`${url}/card.json`)).toMatchObject({
+    expect(await createTestRegistry().add(`${url}/card.json`)).toMatchObject({
       status: 'unhealthy',
       seen: { reachable: { ok: true }, conforms: { ok: false, problem: expect.stringContaining('description') } },
     })
   })
 
-  it('are refused for what is hostile: private addresses, also after redirects and in cards, and what is too large', async () => {
-    const registry = registryHere()
+  it('hostile agents are refused: private addresses, redirects to them, cards that name them, and oversized cards', async () => {
+    const registry = createTestRegistry()
     const routes: Record<string, object | string> = {
       '/away.json': 'http://10.1.2.3/card.json',
       '/metadata.json': 'http://169.254.169.254/latest/meta-data',
       '/name.json': 'http://inside.example/card.json',
       '/inside.json': cardAt('http://10.1.2.3'),
       '/file.json': cardAt('file:///etc/passwd'),
-      '/many.json': cardAt('http://127.0.0.1:8081', { skills: Array(501).fill(tea.skills[0]) }),
+      '/many.json': cardAt('http://127.0.0.1:8081', { skills: Array(501).fill(teaProfile.skills[0]) }),
       '/huge.json': cardAt('http://127.0.0.1:8081', { description: 'x'.repeat(300_000) }),
       '/more.json': cardAt('http://127.0.0.1:8081', { description: 'x'.repeat(2_000_000) }),
       '/odd.json': [1, 2, 3],
@@ -185,13 +188,13 @@ describe('A2A agents in the registry', () => {
       if (typeof route === 'string') response.writeHead(302, { location: route }).end()
       else response.writeHead(route ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(route))
     })
-    const refused = [
+    const refusedUrls = [
       'http://10.0.0.1/',
       'http://inside.example/',
-      ...['away', 'metadata', 'name', 'inside'].map((each) => `${origin}/${each}.json`),
+      ...['away', 'metadata', 'name', 'inside'].map((name) => `${origin}/${name}.json`),
     ]
-    for (const url of refused) {
-      const error = await problemOf(registry.add(url))
+    for (const url of refusedUrls) {
+      const error = await errorOf(registry.add(url))
       expect(error, url).toMatchObject({ code: 'forbidden' })
       expect(error.message, url).not.toMatch(/10\.1\.2\.3|169\.254/)
     }
@@ -199,17 +202,17 @@ describe('A2A agents in the registry', () => {
       await expect(registry.add(url), url.slice(0, 30)).rejects.toMatchObject({ code: 'invalid-params' })
     }
     for (const name of ['many', 'huge', 'more', 'odd', 'mesh', 'deep', 'nothing']) {
-      expect(await problemOf(registry.add(`${origin}/${name}.json`)), name).toMatchObject({ name: 'A2AError' })
+      expect(await errorOf(registry.add(`${origin}/${name}.json`)), name).toMatchObject({ name: 'A2AError' })
     }
-    expect(await problemOf(registry.add(`http://127.0.0.1:${await closedPort()}`))).toMatchObject({
+    expect(await errorOf(registry.add(`http://127.0.0.1:${await closedPort()}`))).toMatchObject({
       code: 'unavailable',
     })
     expect((await registry.search({ status: 'healthy' })).totalCount).toBe(0)
   })
 
-  it('belong to who added them: nobody else replaces them', async () => {
-    const { server } = await served(() => 'hot', { profile: tea })
-    const registry = registryHere()
+  it('only the owner of an entry can replace it', async () => {
+    const { server } = await served(() => 'hot', { profile: teaProfile })
+    const registry = createTestRegistry()
     await registry.add(server.url, { owner: 'alice' })
     await expect(registry.add(server.url, { owner: 'bob' })).rejects.toMatchObject({ code: 'conflict' })
     await expect(registry.add(server.url)).rejects.toMatchObject({ code: 'conflict' })
@@ -219,19 +222,19 @@ describe('A2A agents in the registry', () => {
   })
 })
 
-describe('the upkeep of the registry', () => {
-  it('reads cards again when their headers say so, and what has not changed is not sent again', async () => {
+describe('maintenance of A2A agents', () => {
+  it('maintenance reads a card again when it is no longer fresh, with its ETag', async () => {
     const clock = createClock()
-    const asked: (string | undefined)[] = []
+    const etags: (string | undefined)[] = []
     let [name, failing] = ['One', false]
     const origin = await httpServer((request, response) => {
-      asked.push(request.headers['if-none-match'])
+      etags.push(request.headers['if-none-match'])
       if (failing) return void response.writeHead(500).end()
       const headers = { etag: `"${name}"`, 'cache-control': 'max-age=600', 'content-type': 'application/json' }
       if (request.headers['if-none-match'] === headers.etag) return void response.writeHead(304, headers).end()
       response.writeHead(200, headers).end(JSON.stringify(cardAt(origin, { name })))
     })
-    const registry = registryHere({ clock, upkeep: { interval: 10_000 } })
+    const registry = createTestRegistry({ clock, upkeep: { interval: 10_000 } })
     const changes = registry.follow()
     const { id } = await registry.add(`${origin}/card.json`)
     const pass = async (milliseconds: number) => {
@@ -239,9 +242,9 @@ describe('the upkeep of the registry', () => {
       await registry.upkeep()
     }
     await pass(590_000)
-    expect(asked).toEqual([undefined])
+    expect(etags).toEqual([undefined])
     await pass(20_000)
-    expect(asked).toEqual([undefined, '"One"'])
+    expect(etags).toEqual([undefined, '"One"'])
     name = 'Two'
     await pass(610_000)
     expect(await registry.get(id)).toMatchObject({ name: 'Two', failures: 0 })
@@ -254,15 +257,15 @@ describe('the upkeep of the registry', () => {
     failing = false
     await pass(70_000)
     expect(await registry.get(id)).not.toHaveProperty('trouble')
-    const told: string[] = []
-    for await (const { type } of changes) if (told.push(type) === 4) break
-    expect(told).toEqual(['registered', 'updated', 'status', 'status'])
+    const types: string[] = []
+    for await (const { type } of changes) if (types.push(type) === 4) break
+    expect(types).toEqual(['registered', 'updated', 'status', 'status'])
   })
 
-  it('removes agents whose cards could not be read for long', async () => {
+  it('maintenance removes an agent whose card cannot be read for longer than removeAfter', async () => {
     const clock = createClock()
-    const { server } = await served(() => 'hot', { profile: tea })
-    const registry = registryHere({ clock, a2a: { removeAfter: 3_600_000 } })
+    const { server } = await served(() => 'hot', { profile: teaProfile })
+    const registry = createTestRegistry({ clock, a2a: { removeAfter: 3_600_000 } })
     await registry.add(server.url)
     await server.close()
     for (let hours = 0; hours < 2; hours++) {

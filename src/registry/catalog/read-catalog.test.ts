@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { compareVersions } from './read-catalog.ts'
 
-it('versions are sorted as semantic versioning has it, what is none first', () => {
+it('versions are sorted by semantic versioning, invalid ones first', () => {
   const sorted = [
     'new',
     '1.0.0-alpha',
