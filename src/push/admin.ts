@@ -12,13 +12,15 @@ export interface WebhookChoice {
 
 export interface WebhookState extends WebhookKey {
   readonly url: string
-  /** `paused`: too many deliveries in a row were given up, and nothing is sent until it is resumed. */
+  /** `paused`: too many consecutive deliveries failed permanently; nothing is sent until the webhook is resumed. */
   readonly state: Webhook['state']
-  /** Why it is paused, or what is wrong with the delivery at hand. */
+  /** Why the webhook is paused, or why the current delivery fails. */
   readonly problem?: string
-  /** The generation up to which everything was delivered or given up. */
+  /** The generation up to which every event was delivered or given up. */
   readonly cursor: number
+  /** The number of deliveries that were given up. */
   readonly dead: number
+  /** When the current delivery is retried, in milliseconds since 1970. */
   readonly nextTry?: number
 }
 
@@ -35,18 +37,18 @@ export interface RedriveChoice extends WebhookChoice {
   readonly generation?: number
 }
 
-/** For those who run the agent: what is pushed, what could not be, and how to set it going again. */
+/** Lets the operator inspect webhooks and deliveries, resend failed deliveries and resume paused webhooks. */
 export interface PushAdmin {
   webhooks(query?: WebhookChoice): AsyncGenerator<WebhookState>
   deliveries(query?: DeliveryChoice): AsyncGenerator<DeliveryState>
-  /** Sends once more what was given up, and resumes its webhooks; answers how many deliveries that are. */
+  /** Resends deliveries that were given up and resumes their webhooks; returns the number of deliveries. */
   redrive(choice: RedriveChoice): Promise<number>
-  /** Goes on with paused webhooks where they were; answers how many. */
+  /** Resumes paused webhooks at their cursor; returns how many. */
   resume(choice: WebhookChoice): Promise<number>
 }
 
-export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'flush' | 'reconsider'>): PushAdmin {
-  async function* chosen({ taskId, id }: WebhookChoice): AsyncGenerator<StoredWebhook> {
+export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'flush' | 'restart'>): PushAdmin {
+  async function* select({ taskId, id }: WebhookChoice): AsyncGenerator<StoredWebhook> {
     for (let after = 0; ; ) {
       const page = await store.list({ after, limit: pageSize, ...(taskId !== undefined && { taskId }) })
       for (const stored of page) if (id === undefined || stored.id === id) yield stored
@@ -56,25 +58,25 @@ export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'fl
     }
   }
 
-  /** Changes it whatever else happens to it; answers whether there was something to change. */
-  async function change(key: WebhookKey, to: (webhook: Webhook) => Webhook | undefined): Promise<boolean> {
+  /** Updates a webhook, retrying on concurrent changes; returns false if `update` left it unchanged. */
+  async function change(key: WebhookKey, update: (webhook: Webhook) => Webhook | undefined): Promise<boolean> {
     for (;;) {
       await deliverer.flush()
       const stored = await store.get(key)
-      const webhook = stored && to(stored.webhook)
+      const webhook = stored && update(stored.webhook)
       if (!webhook) return false
       if (await store.edit({ ...stored, webhook, due: dueOf(webhook) })) break
     }
-    deliverer.reconsider(key)
+    deliverer.restart(key)
     return true
   }
 
   return {
     async *webhooks(query = {}) {
-      for await (const stored of chosen(query)) yield stateOf(stored)
+      for await (const stored of select(query)) yield stateOf(stored)
     },
     async *deliveries({ outcome, ...query } = {}) {
-      for await (const stored of chosen(query)) {
+      for await (const stored of select(query)) {
         for (const delivery of deliveriesOf(stored)) {
           if (outcome === undefined || delivery.outcome === outcome) yield delivery
         }
@@ -82,13 +84,13 @@ export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'fl
     },
     async redrive({ generation, ...query }) {
       let count = 0
-      for await (const stored of chosen(query)) {
+      for await (const stored of select(query)) {
         let redriven = 0
-        const isMeant = (delivery: Delivery) => generation === undefined || delivery.generation === generation
+        const isSelected = (delivery: Delivery) => generation === undefined || delivery.generation === generation
         await change(stored, (webhook) => {
-          const again = webhook.dead.filter(isMeant)
-          redriven = again.length
-          return redriven === 0 ? undefined : revived(webhook, again)
+          const deliveries = webhook.dead.filter(isSelected)
+          redriven = deliveries.length
+          return redriven === 0 ? undefined : withRedriven(webhook, deliveries)
         })
         count += redriven
       }
@@ -96,7 +98,7 @@ export function createPushAdmin(store: PushStore, deliverer: Pick<Deliverer, 'fl
     },
     async resume(query) {
       let count = 0
-      for await (const stored of chosen(query)) {
+      for await (const stored of select(query)) {
         const isResumed = await change(stored, (webhook) =>
           webhook.state === 'paused' ? { ...webhook, state: 'active', givenUp: 0 } : undefined,
         )
@@ -125,7 +127,7 @@ function stateOf({ taskId, owner, id, webhook }: StoredWebhook): WebhookState {
 
 function deliveriesOf({ taskId, owner, id, webhook }: StoredWebhook): readonly DeliveryState[] {
   const { recent, dead, redriven, failing } = webhook
-  const as = (outcome: DeliveryState['outcome'], deliveries: readonly Delivery[]) =>
+  const statesOf = (outcome: DeliveryState['outcome'], deliveries: readonly Delivery[]) =>
     deliveries.map((delivery) => ({
       taskId,
       owner,
@@ -135,20 +137,20 @@ function deliveriesOf({ taskId, owner, id, webhook }: StoredWebhook): readonly D
       deliveryId: deliveryIdOf(webhook, delivery.generation),
     }))
   return [
-    ...as('delivered', recent),
-    ...as('dead', dead),
-    ...as('redriven', redriven),
-    ...as('retrying', failing ? [failing] : []),
+    ...statesOf('delivered', recent),
+    ...statesOf('dead', dead),
+    ...statesOf('redriven', redriven),
+    ...statesOf('retrying', failing ? [failing] : []),
   ].sort((one, other) => one.generation - other.generation)
 }
 
-function revived(webhook: Webhook, again: readonly Delivery[]): Webhook {
-  const anew = again.map(({ nextTry: _, ...delivery }) => ({ ...delivery, attempts: 0 }))
+function withRedriven(webhook: Webhook, deliveries: readonly Delivery[]): Webhook {
+  const restarted = deliveries.map(({ nextTry: _, ...delivery }) => ({ ...delivery, attempts: 0 }))
   return {
     ...webhook,
     state: webhook.state === 'paused' ? 'active' : webhook.state,
     givenUp: 0,
-    dead: webhook.dead.filter((delivery) => !again.includes(delivery)),
-    redriven: [...webhook.redriven, ...anew],
+    dead: webhook.dead.filter((delivery) => !deliveries.includes(delivery)),
+    redriven: [...webhook.redriven, ...restarted],
   }
 }

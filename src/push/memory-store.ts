@@ -1,18 +1,18 @@
 import { type Clock, systemClock } from '../base/clock.ts'
-import { nameOf } from './delivery/checkpoints.ts'
+import { serializeKey } from './delivery/checkpoints.ts'
 import type { NewWebhook, PushStore, StoredWebhook, WebhookKey } from './store.ts'
 
-const free = { holder: '', leaseUntil: 0 }
+const unleased = { holder: '', leaseUntil: 0 }
 
-/** The reference store: for tests, and for agents whose tasks may die with their process. */
+/** The reference store, for tests and for agents whose tasks need not survive their process. */
 export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
   const entries = new Map<string, Entry>()
   let lastPlace = 0
 
   const isLeased = ({ leaseUntil }: Entry) => leaseUntil > clock.now()
-  const entryOf = (key: WebhookKey) => entries.get(nameOf(key))
+  const entryOf = (key: WebhookKey) => entries.get(serializeKey(key))
 
-  /** The entry, if it is still as the writer believes. */
+  /** The entry, if it still has the revision that the writer has read. */
   function atRevision({ revision, ...key }: StoredWebhook): Entry | undefined {
     const entry = entryOf(key)
     return entry?.stored.revision === revision ? entry : undefined
@@ -25,13 +25,13 @@ export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
   }
 
   return {
-    async add(given, lease) {
-      if (entryOf(given)) return undefined
-      const { taskId, owner, id, due, webhook } = given
+    async add(added, lease) {
+      if (entryOf(added)) return undefined
+      const { taskId, owner, id, due, webhook } = added
       const stored = { taskId, owner, id, due, webhook, revision: 1, place: ++lastPlace }
       const now = clock.now()
-      const leased = lease ? { holder: lease.holder, leaseUntil: now + lease.ttl } : { holder: '', leaseUntil: 0 }
-      entries.set(nameOf(given), { stored, touched: now, ...leased })
+      const leased = lease ? { holder: lease.holder, leaseUntil: now + lease.ttl } : unleased
+      entries.set(serializeKey(added), { stored, touched: now, ...leased })
       return stored
     },
     async edit(webhook) {
@@ -39,25 +39,25 @@ export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
       return entry && change(entry, webhook)
     },
     async remove(key) {
-      return entries.delete(nameOf(key))
+      return entries.delete(serializeKey(key))
     },
     async get(key) {
       return entryOf(key)?.stored
     },
     async list({ taskId, after = 0, limit }) {
-      const found: StoredWebhook[] = []
+      const page: StoredWebhook[] = []
       for (const { stored } of entries.values()) {
         if (stored.place <= after || (taskId !== undefined && stored.taskId !== taskId)) continue
-        found.push(stored)
-        if (found.length === limit) break
+        page.push(stored)
+        if (page.length === limit) break
       }
-      return found
+      return page
     },
     async claim({ holder, ttl }, limit) {
       const now = clock.now()
-      const free = [...entries.values()].filter((entry) => (entry.stored.due ?? now + 1) <= now && !isLeased(entry))
-      free.sort((one, other) => (one.stored.due ?? 0) - (other.stored.due ?? 0))
-      return free.slice(0, limit).map((entry) => {
+      const due = [...entries.values()].filter((entry) => (entry.stored.due ?? now + 1) <= now && !isLeased(entry))
+      due.sort((one, other) => (one.stored.due ?? 0) - (other.stored.due ?? 0))
+      return due.slice(0, limit).map((entry) => {
         Object.assign(entry, { holder, leaseUntil: now + ttl })
         return entry.stored
       })
@@ -71,18 +71,18 @@ export function createMemoryPushStore(clock: Clock = systemClock): PushStore {
       })
     },
     async settle(holder, settled) {
-      return settled.filter((given) => {
-        const entry = atRevision(given)
+      return settled.filter((update) => {
+        const entry = atRevision(update)
         if (entry?.holder !== holder) return true
-        change(entry, given)
-        if (given.isReleased) Object.assign(entry, free)
+        change(entry, update)
+        if (update.isReleased) Object.assign(entry, unleased)
         return false
       })
     },
     async release(holder, keys) {
       for (const key of keys) {
         const entry = entryOf(key)
-        if (entry?.holder === holder) Object.assign(entry, free)
+        if (entry?.holder === holder) Object.assign(entry, unleased)
       }
     },
     async expire(idleBefore, limit) {
@@ -97,6 +97,6 @@ interface Entry {
   stored: StoredWebhook
   holder: string
   leaseUntil: number
-  /** When it was last changed. */
+  /** Time of the last change, in milliseconds since 1970. */
   touched: number
 }

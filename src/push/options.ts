@@ -3,55 +3,58 @@ import type { Fetch } from '../http/fetch.ts'
 import type { SignPush } from './request.ts'
 import type { PushStore } from './store.ts'
 
-/** How webhooks are reached: a `fetch` that only goes where it may, as `createPushFetch` of `parley-a2a/node` makes. */
+/** A `fetch` that calls only permitted addresses; create one with `createPushFetch` of `parley-a2a/node`. */
 export interface PushFetch extends Fetch {
-  /** Rejects with `RequestRefused` if the address, or where its name leads, may not be asked. */
+  /** Rejects with `RequestRefused` if the URL, or an address its host resolves to, is forbidden. */
   check(url: string): Promise<void>
 }
 
-/** Times are in milliseconds. */
+/** All times are in milliseconds. */
 export interface RetryOptions {
-  /** How often a delivery is attempted before it is given up. */
+  /** Number of attempts before a delivery is given up. Defaults to 10. */
   readonly attempts?: number
-  /** The pause after the first attempt; it doubles with each. */
+  /** Delay after the first attempt; it doubles with each further one. Defaults to 1 second. */
   readonly first?: number
-  /** The longest pause, also if a receiver asks for more. */
+  /** Maximum delay, which also caps `Retry-After`. Defaults to 5 minutes. */
   readonly longest?: number
 }
 
 export interface ConcurrencyOptions {
-  /** Requests at once. */
+  /** Maximum number of concurrent requests. Defaults to 64. */
   readonly total?: number
+  /** Maximum number of concurrent requests to one host. Defaults to 8. */
   readonly perHost?: number
-  /** Beyond those: requests that wait for a slow receiver. */
+  /** Maximum number of further requests that wait for slow receivers. Defaults to 512. */
   readonly slow?: number
-  /** How many webhooks this process sees to at once; others wait, or are left to other processes. */
+  /** Maximum number of webhooks that this process leases; others wait or go to other processes. Defaults to 10,000. */
   readonly webhooks?: number
 }
 
 export interface PushOptions {
   readonly fetch: PushFetch
-  /** Where webhooks are kept. In the log, if that can, or else in memory. */
+  /** Where webhooks are stored. Defaults to the task log if it can store them, otherwise to memory. */
   readonly store?: PushStore
-  /** What is told. By default all that a dialect can, and before 1.0 the statuses at which a task rests. */
+  /** Events to send. Defaults to all that the dialect supports; before 1.0, to final and interrupted statuses. */
   readonly events?: readonly PushedKind[]
-  /** Adds headers that prove who sends. */
+  /** Adds headers that authenticate the sender to the receiver. */
   readonly sign?: SignPush
-  /** How long a receiver may take to answer, in milliseconds. */
+  /** Timeout of one request, in milliseconds. Defaults to 15 seconds. */
   readonly timeout?: number
   readonly retry?: RetryOptions
-  /** After so many deliveries in a row that were given up, nothing more is sent until the webhook is resumed. */
+  /** Number of consecutive given-up deliveries after which a webhook is paused until it is resumed. Defaults to 3. */
   readonly pauseAfter?: number
-  /** How many webhooks one task may have. */
+  /** Maximum number of webhooks per task. Defaults to 20. */
   readonly perTask?: number
   readonly concurrency?: ConcurrencyOptions
-  /** Asks a receiver that is registered to repeat a random word, so that nobody can register another one's. */
+  /** Challenges a receiver at registration, so that callers can only register receivers they own. Defaults to false. */
   readonly proveOwnership?: boolean
-  /** How long a silent process keeps its webhooks from others, in milliseconds. At least twice the timeout. */
+  /** How long a webhook stays leased to a crashed process, in milliseconds. Defaults to 30 seconds; at least twice `timeout`. */
   readonly leaseTtl?: number
 }
 
-export interface PushSettings extends Required<Omit<PushOptions, Unset>>, Pick<PushOptions, 'events' | 'sign'> {
+export interface PushSettings
+  extends Required<Omit<PushOptions, OptionalSetting>>,
+    Pick<PushOptions, 'events' | 'sign'> {
   readonly retry: Required<RetryOptions>
   readonly concurrency: Required<ConcurrencyOptions>
 }
@@ -59,7 +62,7 @@ export interface PushSettings extends Required<Omit<PushOptions, Unset>>, Pick<P
 export function withPushDefaults({ store: _, ...options }: PushOptions): PushSettings {
   if (typeof options.fetch?.check !== 'function') {
     throw new TypeError(
-      'push.fetch: expected a guarded fetch, as createPushFetch() of parley-a2a/node makes, so that nobody can have this server call addresses of its own network',
+      'push.fetch: expected a guarded fetch such as createPushFetch() of parley-a2a/node, so that callers cannot make this server call addresses of its own network',
     )
   }
   const timeout = options.timeout ?? 15_000
@@ -75,4 +78,4 @@ export function withPushDefaults({ store: _, ...options }: PushOptions): PushSet
   }
 }
 
-type Unset = 'store' | 'events' | 'sign'
+type OptionalSetting = 'store' | 'events' | 'sign'

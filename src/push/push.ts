@@ -19,25 +19,25 @@ import { createMemoryPushStore } from './memory-store.ts'
 import { type PushOptions, type PushSettings, withPushDefaults } from './options.ts'
 import type { PushStore, StoredWebhook, Webhook, WebhookKey } from './store.ts'
 
-const page = 500
+const pageSize = 500
 
-const longest = { url: 2_048, secret: 8_192 }
+const maxLength = { url: 2_048, secret: 8_192 }
 
-/** A log may keep webhooks beside its tasks. */
-export type PushingLog = TaskLog & { readonly webhooks?: PushStore }
+/** A task log that can store webhooks next to its tasks. */
+export type LogWithWebhooks = TaskLog & { readonly webhooks?: PushStore }
 
-export interface PushNeeds {
-  readonly log: PushingLog
+export interface PushDependencies {
+  readonly log: LogWithWebhooks
   readonly options: PushOptions
   readonly logger: Logger
   readonly holder: string
   readonly clock: Clock
-  /** Whether there are turns at work, which come first. */
+  /** Whether turns are running. They take priority over deliveries. */
   readonly isBusy: () => boolean
   readonly telemetry?: Telemetry | undefined
 }
 
-/** Throws unless deliveries to this webhook may be made, and could be. */
+/** Rejects a config whose URL is forbidden or unreachable, or whose secrets do not fit into headers. */
 export type CheckConfig = (config: PushConfig, field?: string) => Promise<void>
 
 export interface Registration {
@@ -46,13 +46,13 @@ export interface Registration {
   readonly config: PushConfig
   readonly after: number
   readonly alias?: string
-  /** It came with a message: the same webhook again is the same, also if it has no id. */
+  /** The config came with a message. Without an id, it replaces the owner's webhook of the same URL. */
   readonly isInline?: boolean
-  /** The task has just begun, so that it has no other webhooks. */
+  /** The task is new, so it has no other webhooks. */
   readonly isFirst?: boolean
-  /** That of the task. */
+  /** The trace context of the task. */
   readonly trace?: Trace | undefined
-  /** Its owner has agreed on the extension for requests. */
+  /** Whether the owner has negotiated the extension for input requests. */
   readonly knowsRequests?: boolean | undefined
 }
 
@@ -61,47 +61,48 @@ export interface RegisteredConfig extends WebhookKey {
   readonly config: PushConfig
 }
 
-/** Whose webhooks go: those of tasks, and those that an owner has registered, for whichever task. */
-export interface ErasedOf {
+/** Selects webhooks to erase: all webhooks of some tasks, and all webhooks an owner registered on any task. */
+export interface WebhookErasure {
   readonly taskIds: readonly string[]
   readonly owner?: string | undefined
-  /** Those that the log has removed together with their tasks. */
-  readonly gone: readonly WebhookKey[]
+  /** Webhooks that the log removed together with their tasks. */
+  readonly alreadyRemoved: readonly WebhookKey[]
 }
 
-/** Webhooks: their registration, and the delivery that goes on by itself. */
+/** Registers webhooks and delivers events to them in the background. */
 export interface Push {
   readonly check: CheckConfig
-  /** Stores a webhook that was checked; everything beyond the generation is told to it. */
-  register(registered: Registration): Promise<PushConfig>
+  /** Stores a checked webhook, which then receives all events after generation `after`. */
+  register(registration: Registration): Promise<PushConfig>
   get(key: WebhookKey): Promise<PushConfig | undefined>
-  /** Those of a task, oldest first. */
+  /** Lists the webhooks of a task, oldest first. */
   list(taskId: string): Promise<readonly RegisteredConfig[]>
   remove(key: WebhookKey): Promise<void>
-  /** Removes webhooks for good; answers how many. */
-  erase(of: ErasedOf): Promise<number>
-  readonly control: PushAdmin
-  /** How many webhooks this process sees to. */
+  /** Removes webhooks permanently and returns how many. */
+  erase(erasure: WebhookErasure): Promise<number>
+  readonly admin: PushAdmin
+  /** The number of webhooks that this process delivers to. */
   size(): number
-  /** Removes the webhooks of tasks that ended before that moment. */
+  /** Removes the webhooks of tasks that ended before this time, in milliseconds since 1970. */
   expire(endedBefore: number): Promise<void>
+  /** Waits up to `deadline` milliseconds for requests in flight. */
   close(deadline: number): Promise<void>
 }
 
-export function createPush({ log, options, logger, holder, clock, isBusy, telemetry }: PushNeeds): Push {
+export function createPush({ log, options, logger, holder, clock, isBusy, telemetry }: PushDependencies): Push {
   const settings = withPushDefaults(options)
   const store = options.store ?? log.webhooks ?? createMemoryPushStore(clock)
-  const telling = createPayloadEncoder({
+  const encoder = createPayloadEncoder({
     log,
     dialects: serverDialects({}),
     ...(options.events && { events: options.events }),
   })
-  const deliverer = createDeliverer({ log, store, telling, settings, logger, holder, clock, isBusy, telemetry })
+  const deliverer = createDeliverer({ log, store, encoder, settings, logger, holder, clock, isBusy, telemetry })
 
-  async function idOf({ task, owner, config, isInline }: Registration, known: readonly StoredWebhook[]) {
+  async function idOf({ task, owner, config, isInline }: Registration, existing: readonly StoredWebhook[]) {
     if (config.id !== undefined && config.id !== '') return config.id
-    if (telling.formOf(config.dialect).replacesUnnamed) return task.taskId
-    const same = isInline && known.find((each) => each.owner === owner && each.webhook.config.url === config.url)
+    if (encoder.formOf(config.dialect).replacesUnnamed) return task.taskId
+    const same = isInline && existing.find((other) => other.owner === owner && other.webhook.config.url === config.url)
     return same ? same.id : crypto.randomUUID()
   }
 
@@ -109,19 +110,19 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
     const { task, owner, config, after, alias, trace, knowsRequests } = registration
     const { taskId, contextId, phase } = task
     const { url, token, authentication, tenant, carry, dialect } = config
-    const told = JSON.parse(JSON.stringify({ url, token, authentication, tenant, carry })) as Webhook['config']
+    const newConfig = JSON.parse(JSON.stringify({ url, token, authentication, tenant, carry })) as Webhook['config']
     const isOver = phase === 'expired' || (phase !== undefined && isEnded(phase))
     let isFirst = registration.isFirst === true
     for (;;) {
-      const known = isFirst ? [] : await store.list({ taskId, limit: settings.perTask + 1 })
-      const key = { taskId, owner, id: await idOf(registration, known) }
-      const isKnown = known.some((each) => each.owner === owner && each.id === key.id)
-      if (isKnown) await deliverer.flush()
-      const before = isKnown ? await store.get(key) : undefined
-      if (!before && known.length >= settings.perTask) {
+      const existing = isFirst ? [] : await store.list({ taskId, limit: settings.perTask + 1 })
+      const key = { taskId, owner, id: await idOf(registration, existing) }
+      const isReplaced = existing.some((other) => other.owner === owner && other.id === key.id)
+      if (isReplaced) await deliverer.flush()
+      const before = isReplaced ? await store.get(key) : undefined
+      if (!before && existing.length >= settings.perTask) {
         throw invalidParams(
           'id',
-          `task ${taskId} has ${known.length} webhooks already: delete one first, or reuse its id`,
+          `task ${taskId} has ${existing.length} webhooks already: delete one first, or reuse its id`,
         )
       }
       const fresh: Webhook = {
@@ -132,7 +133,7 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
         dead: [],
         redriven: [],
         ...before?.webhook,
-        config: told,
+        config: newConfig,
         contextId,
         ...(dialect !== undefined && { dialect }),
         ...(alias !== undefined && { alias }),
@@ -149,11 +150,11 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
         ? await store.edit({ ...before, ...next })
         : await store.add(next, isOver ? undefined : lease)
       if (!stored) {
-        isFirst = false // somebody else was faster: look again
+        isFirst = false // another request changed the webhooks of this task: read them again
         continue
       }
-      if (before) deliverer.reconsider(key)
-      else if (lease && !isOver) deliverer.adopt(stored)
+      if (before) deliverer.restart(key)
+      else if (lease && !isOver) deliverer.start(stored)
       return visible(stored)
     }
   }
@@ -166,19 +167,19 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
       return stored && visible(stored)
     },
     async list(taskId) {
-      const all = await store.list({ taskId, limit: settings.perTask + 1 })
-      return all.map((stored) => ({ ...stored, config: visible(stored) }))
+      const webhooks = await store.list({ taskId, limit: settings.perTask + 1 })
+      return webhooks.map((stored) => ({ ...stored, config: visible(stored) }))
     },
     async remove(key) {
       await store.remove(key)
-      deliverer.reconsider(key)
+      deliverer.restart(key)
     },
-    async erase(of) {
-      const removed = await eraseWebhooks(store, of)
-      for (const key of removed) deliverer.reconsider(key)
+    async erase(erasure) {
+      const removed = await eraseWebhooks(store, erasure)
+      for (const key of removed) deliverer.restart(key)
       return removed.length
     },
-    control: createPushAdmin(store, deliverer),
+    admin: createPushAdmin(store, deliverer),
     size: deliverer.size,
     async expire(endedBefore) {
       const batch = 100
@@ -188,26 +189,26 @@ export function createPush({ log, options, logger, holder, clock, isBusy, teleme
   }
 }
 
-/** Removes webhooks that are left; answers which have been removed. */
-export async function eraseWebhooks(store: PushStore, of: ErasedOf): Promise<readonly WebhookKey[]> {
-  const { taskIds, owner, gone } = of
-  const removed = [...gone]
+/** Removes the webhooks that the log left; returns the keys of all removed ones, including `alreadyRemoved`. */
+export async function eraseWebhooks(store: PushStore, erasure: WebhookErasure): Promise<readonly WebhookKey[]> {
+  const { taskIds, owner, alreadyRemoved } = erasure
+  const removed = [...alreadyRemoved]
 
-  async function remove(found: readonly StoredWebhook[]): Promise<void> {
-    for (const key of found) if (await store.remove(key)) removed.push(key)
+  async function remove(webhooks: readonly StoredWebhook[]): Promise<void> {
+    for (const key of webhooks) if (await store.remove(key)) removed.push(key)
   }
 
-  for (const taskId of taskIds) await remove(await store.list({ taskId, limit: page }))
+  for (const taskId of taskIds) await remove(await store.list({ taskId, limit: pageSize }))
   if (owner === undefined) return removed
   for (let after: number | undefined; ; ) {
-    const all = await store.list({ limit: page, ...(after !== undefined && { after }) })
-    await remove(all.filter((webhook) => webhook.owner === owner))
-    after = all.at(-1)?.place
-    if (all.length < page) return removed
+    const webhooks = await store.list({ limit: pageSize, ...(after !== undefined && { after }) })
+    await remove(webhooks.filter((webhook) => webhook.owner === owner))
+    after = webhooks.at(-1)?.place
+    if (webhooks.length < pageSize) return removed
   }
 }
 
-/** The config as its owner gets it back: without what only the receiver may know. */
+/** The config as its owner reads it: without the secrets that only the receiver may see. */
 function visible({ taskId, id, webhook }: StoredWebhook): PushConfig {
   const { url, authentication, tenant, carry } = webhook.config
   return {
@@ -220,32 +221,37 @@ function visible({ taskId, id, webhook }: StoredWebhook): PushConfig {
   }
 }
 
-/** A dialect may carry what it has no other place for, credentials included. */
-function withoutSecrets(carried: JsonObject): JsonObject {
-  const text = JSON.stringify(carried, (name, value) => (/^(credentials|token)$/i.test(name) ? undefined : value))
+/** A dialect carries unknown fields here, which can include credentials. */
+function withoutSecrets(carry: JsonObject): JsonObject {
+  const text = JSON.stringify(carry, (name, value) => (/^(credentials|token)$/i.test(name) ? undefined : value))
   return JSON.parse(text) as JsonObject
 }
 
 function createCheckConfig({ fetch, proveOwnership, timeout }: PushSettings): CheckConfig {
-  async function check(url: string, field: string): Promise<void> {
+  async function requireReachable(url: string, field: string): Promise<void> {
     try {
       await fetch.check(url)
     } catch (error) {
-      // Where a name leads is nobody's business who only knows the name.
-      if (isRefused(error)) throw invalidParams(field, `may not be called: ${why[error.reason]} (${error.reason})`)
-      throw invalidParams(field, 'its host cannot be found')
+      // The answer does not reveal which address a name resolves to.
+      if (isRefused(error))
+        throw invalidParams(field, `may not be called: ${refusalTexts[error.reason]} (${error.reason})`)
+      throw invalidParams(field, 'its host cannot be resolved')
     }
   }
 
-  /** A receiver that wants to be called repeats the word. */
-  async function prove(url: string, field: string): Promise<void> {
-    const word = randomHex(16)
-    const asked = new URL(url)
-    asked.searchParams.set('validationToken', word)
-    const answer = await fetch(asked.href, { method: 'GET', signal: AbortSignal.timeout(timeout), redirect: 'error' })
-      .then(async (response) => ({ ok: response.ok, bytes: await readLimited(response.body, 1_024) }))
+  /** A receiver proves that it wants deliveries by repeating the challenge. */
+  async function proveReceiver(url: string, field: string): Promise<void> {
+    const challenge = randomHex(16)
+    const challengeUrl = new URL(url)
+    challengeUrl.searchParams.set('validationToken', challenge)
+    const response = await fetch(challengeUrl.href, {
+      method: 'GET',
+      signal: AbortSignal.timeout(timeout),
+      redirect: 'error',
+    })
+      .then(async ({ ok, body }) => ({ ok, bytes: await readLimited(body, 1_024) }))
       .catch(() => undefined)
-    const isProven = answer?.ok === true && new TextDecoder().decode(answer.bytes).trim() === word
+    const isProven = response?.ok === true && new TextDecoder().decode(response.bytes).trim() === challenge
     if (!isProven) {
       throw invalidParams(field, 'its receiver must answer GET with the value of the query parameter validationToken')
     }
@@ -253,39 +259,39 @@ function createCheckConfig({ fetch, proveOwnership, timeout }: PushSettings): Ch
 
   return async (config, field = 'url') => {
     const { url, token, authentication } = config
-    if (url.length > longest.url) throw invalidParams(field, `expected at most ${longest.url} characters`)
-    const of = (name: string) => field.replace(/url$/, name)
-    requireHeaderValue(token, of('token'))
-    requireHeaderValue(authentication?.credentials, of('authentication.credentials'))
+    if (url.length > maxLength.url) throw invalidParams(field, `expected at most ${maxLength.url} characters`)
+    const sibling = (name: string) => field.replace(/url$/, name)
+    requireHeaderValue(token, sibling('token'))
+    requireHeaderValue(authentication?.credentials, sibling('authentication.credentials'))
     if (authentication?.credentials !== undefined && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(authentication.scheme)) {
-      throw invalidParams(of('authentication.scheme'), 'expected the name of an HTTP scheme such as Bearer')
+      throw invalidParams(sibling('authentication.scheme'), 'expected the name of an HTTP scheme such as Bearer')
     }
-    await check(url, field)
-    if (proveOwnership) await prove(url, field)
+    await requireReachable(url, field)
+    if (proveOwnership) await proveReceiver(url, field)
   }
 }
 
-const why: Readonly<Record<Refusal, string>> = {
-  'bad-url': 'it is no URL',
-  scheme: 'its scheme is not allowed here, use https',
-  userinfo: 'it has credentials in it, give them as authentication',
-  port: 'its port is one of another protocol than HTTP',
-  metadata: 'it leads to where the keys of cloud machines are',
-  loopback: 'it leads to this machine',
-  private: 'it leads into a private network',
-  'link-local': 'it leads into the local network',
-  shared: 'it leads into the network of a carrier',
-  multicast: 'it does not lead to one machine',
-  unspecified: 'it leads to no machine',
-  translated: 'its address hides another one',
-  reserved: 'it does not lead into the public internet',
+const refusalTexts: Readonly<Record<Refusal, string>> = {
+  'bad-url': 'it is not a URL',
+  scheme: 'its scheme is not allowed, use https',
+  userinfo: 'it contains credentials, pass them as authentication',
+  port: 'its port belongs to a protocol other than HTTP',
+  metadata: 'it resolves to a cloud metadata service',
+  loopback: 'it resolves to this machine',
+  private: 'it resolves to a private network',
+  'link-local': 'it resolves to the local network',
+  shared: 'it resolves to a carrier network',
+  multicast: 'it does not resolve to a single machine',
+  unspecified: 'it resolves to no machine',
+  translated: 'its address embeds another address',
+  reserved: 'it does not resolve to a public address',
   redirect: 'it redirects',
   downgrade: 'it redirects away from TLS',
 }
 
-/** The words of callers become headers of ours. */
+/** Tokens and credentials of callers are sent as header values. */
 function requireHeaderValue(text: string | undefined, field: string): void {
   if (text === undefined) return
-  const isFit = text.length <= longest.secret && /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
-  if (!isFit) throw invalidParams(field, `expected at most ${longest.secret} characters that may stand in a header`)
+  const isValid = text.length <= maxLength.secret && /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
+  if (!isValid) throw invalidParams(field, `expected at most ${maxLength.secret} characters that are valid in a header`)
 }

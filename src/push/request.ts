@@ -1,33 +1,33 @@
-/** What a delivery says in its head, by the names that sender and receiver share. HTTP takes them in any case. */
+/** The headers of a delivery, in lower case. */
 export const pushHeaders = {
-  /** By the scheme and the credentials of the config, or by a signature. */
+  /** Credentials of the config, or a signed token. */
   authorization: 'authorization',
-  /** The token of the config, word for word. */
+  /** The token of the config. */
   token: 'x-a2a-notification-token',
-  /** The same for every attempt of one delivery: who has seen it has seen the delivery. */
+  /** Identifies the delivery; the same for every attempt. */
   deliveryId: 'x-a2a-delivery-id',
-  /** Which event of the task it tells. They come in this order, and those that are not told leave holes. */
+  /** The generation of the event. Deliveries are sent in this order; events that are not sent leave gaps. */
   generation: 'x-a2a-generation',
-  /** The one that was told before it, or 0: so the holes are known that are none. */
+  /** The generation delivered before this one, or 0. It distinguishes lost deliveries from events that were not sent. */
   previous: 'x-a2a-previous-generation',
   taskId: 'x-a2a-task-id',
-  /** From 1. */
+  /** The number of the attempt, starting at 1. */
   attempt: 'x-a2a-attempt',
-  /** A token that signs the delivery, where `authorization` has something else. */
+  /** A signed token, if `authorization` carries the credentials of the config. */
   signature: 'x-a2a-signature',
-  /** At registration: a text that the owner of the address answers with. */
+  /** At registration: a text that the receiver must repeat to prove that it owns the URL. */
   challenge: 'x-a2a-challenge',
-  /** Of W3C Trace Context. */
+  /** W3C Trace Context. */
   traceparent: 'traceparent',
   tracestate: 'tracestate',
 } as const
 
-/** A delivery as it is about to be sent. */
+/** The HTTP request of one delivery attempt. */
 export interface PushRequest<Body = string> {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Body
 }
 
-/** Gives the headers by which the receiver knows who sent it. Every attempt is signed anew. */
+/** Returns headers that authenticate the sender. Called for every attempt. */
 export type SignPush<Body = string> = (request: PushRequest<Body>) => Promise<Readonly<Record<string, string>>>

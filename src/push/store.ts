@@ -3,74 +3,75 @@ import type { PushConfig } from '../protocol/service.ts'
 
 export interface WebhookKey {
   readonly taskId: string
-  /** Who registered it: see `ownerOf`. */
+  /** The owner who registered the webhook; see `ownerOf`. */
   readonly owner: string
   readonly id: string
 }
 
-/** How the telling of one event went. */
+/** The outcome so far of delivering one event. */
 export interface Delivery {
   readonly generation: number
   readonly attempts: number
-  /** When it was last attempted, in milliseconds since 1970, and how long the receiver took. */
+  /** Time of the last attempt, in milliseconds since 1970. */
   readonly at: number
+  /** How long the receiver took to respond, in milliseconds. */
   readonly latency: number
-  /** Of HTTP. */
+  /** The HTTP status of the response. */
   readonly status?: number
   /** Why the last attempt failed. */
   readonly problem?: string
-  /** When it is tried again. */
+  /** When the delivery is retried, in milliseconds since 1970. */
   readonly nextTry?: number
 }
 
-/** A webhook and how far it has been told. All of it is JSON. */
+/** A webhook and its delivery progress. Stored as JSON. */
 export interface Webhook {
-  /** Makes the ids of its deliveries, and stays the same when it is changed. */
+  /** Prefix of the delivery ids. Does not change when the config does. */
   readonly uid: string
   readonly config: Pick<PushConfig, 'url' | 'token' | 'authentication' | 'tenant' | 'carry'>
   readonly contextId: string
-  /** In which it was registered, and so is told. */
+  /** The dialect in which the webhook was registered; payloads use it. */
   readonly dialect?: string
-  /** Its owner has agreed on the extension for requests, which are spelled out otherwise. */
+  /** Whether the owner has negotiated the extension for input requests. Otherwise they are expanded into messages. */
   readonly knowsRequests?: boolean
-  /** By which id its caller knows the task, if not by its own. */
+  /** The id under which the caller knows the task, if it differs from the task id. */
   readonly alias?: string
-  /** Of the trace that its deliveries are part of, if the task is part of none. */
+  /** Trace id of the deliveries if the task has no trace context. */
   readonly traceId: string
-  /** The one in which the task began. */
+  /** The trace context in which the task began. */
   readonly trace?: Trace
   readonly state: 'active' | 'paused' | 'done'
-  /** The generation up to which everything was delivered or given up. */
+  /** The generation up to which every event was delivered or given up. */
   readonly cursor: number
-  /** The delivery at hand, if it has failed so far. */
+  /** The current delivery, if an attempt has failed. */
   readonly failing?: Delivery
-  /** How many deliveries were given up since the last that arrived. */
+  /** The number of deliveries given up since the last successful one. */
   readonly givenUp: number
-  /** Given up, oldest first. */
+  /** Deliveries that were given up, oldest first. */
   readonly dead: readonly Delivery[]
-  /** To be sent once more, before anything else. */
+  /** Deliveries to send again, before any other. */
   readonly redriven: readonly Delivery[]
-  /** The last that arrived, oldest first. */
+  /** The most recent successful deliveries, oldest first. */
   readonly recent: readonly Delivery[]
   readonly created: number
 }
 
 export interface NewWebhook extends WebhookKey {
-  /** From when on somebody has to see to it, in milliseconds since 1970. Without it there is nothing to do. */
+  /** When the next delivery is due, in milliseconds since 1970. Undefined if there is nothing to deliver. */
   readonly due: number | undefined
   readonly webhook: Webhook
 }
 
 export interface PushLease {
   readonly holder: string
-  /** Milliseconds. */
+  /** Duration in milliseconds. */
   readonly ttl: number
 }
 
 export interface StoredWebhook extends NewWebhook {
-  /** Grows with every change. */
+  /** Increases with every change. */
   readonly revision: number
-  /** Orders webhooks by when they were added. */
+  /** Position in the order of insertion. */
   readonly place: number
 }
 
@@ -80,36 +81,36 @@ export interface WebhookQuery {
   readonly limit: number
 }
 
-/** How far the work on a webhook has come. */
+/** The progress of a webhook, written by the holder of its lease. */
 export interface Settled extends StoredWebhook {
-  /** Gives the lease back, too. */
+  /** Whether to release the lease in the same write. */
   readonly isReleased?: boolean
 }
 
 /**
- * Where webhooks are kept: each is one document with a revision, and is worked on by the one process that leases it.
- * What is stored is durable when the promise resolves.
+ * Stores webhooks. Each is one document with a revision, and only the process that holds its lease delivers to it. A
+ * write is durable when its promise resolves.
  */
 export interface PushStore {
-  /** Adds a webhook if there is none of its key, leased at once if wanted; otherwise undefined. */
+  /** Adds a webhook, leased if `lease` is passed; returns undefined if the key exists. */
   add(webhook: NewWebhook, lease?: PushLease): Promise<StoredWebhook | undefined>
-  /** Changes one that is still at this revision, whoever leases it; undefined if it is not. */
+  /** Replaces a webhook if it still has this revision, regardless of its lease; returns undefined if it has not. */
   edit(webhook: StoredWebhook): Promise<StoredWebhook | undefined>
-  /** Removes it; whether it was there. */
+  /** Removes a webhook; returns false if it did not exist. */
   remove(key: WebhookKey): Promise<boolean>
   get(key: WebhookKey): Promise<StoredWebhook | undefined>
-  /** Those of a task, or all, in the order in which they were added, beyond a place. */
+  /** Lists the webhooks of a task, or all, whose `place` is greater than `after`, in the order of insertion. */
   list(query: WebhookQuery): Promise<readonly StoredWebhook[]>
 
-  /** Leases webhooks that are due and that nobody leases, those that have waited longest first. */
+  /** Leases due webhooks that have no lease, the longest overdue first. */
   claim(lease: PushLease, limit: number): Promise<readonly StoredWebhook[]>
-  /** Prolongs leases; answers which of them are not to be worked on any more, because they were edited or lost. */
+  /** Renews leases; returns the webhooks that the holder must stop working on, because they were edited or lost. */
   renew(lease: PushLease, held: readonly StoredWebhook[]): Promise<readonly WebhookKey[]>
-  /** Stores how far the holder has come; answers which of them are not stored, because they were edited or lost. */
+  /** Stores progress; returns the webhooks that were not stored, because they were edited or their lease was lost. */
   settle(holder: string, settled: readonly Settled[]): Promise<readonly WebhookKey[]>
-  /** Gives leases back as they are. */
+  /** Releases leases without changing the webhooks. */
   release(holder: string, keys: readonly WebhookKey[]): Promise<void>
 
-  /** Removes those that have had nothing to do since before that moment; answers how many. */
+  /** Removes webhooks that have had nothing to deliver since before `idleBefore`; returns how many. */
   expire(idleBefore: number, limit: number): Promise<number>
 }

@@ -7,7 +7,7 @@ import type { Call, Operation, SendRequest } from '../protocol/service.ts'
 import type { EndedPhase } from '../protocol/states.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { PushOptions } from '../push/options.ts'
-import type { PushingLog } from '../push/push.ts'
+import type { LogWithWebhooks } from '../push/push.ts'
 import type { VisibleOwners } from '../tasks/log.ts'
 import { type CallSettings, type CallsOptions, readCallSettings } from './calls/options.ts'
 import { createSecretStore, type SecretStore } from './secrets.ts'
@@ -45,7 +45,7 @@ export interface DelegationOptions {
 
 export interface RuntimeOptions {
   readonly agent: Agent
-  readonly log: PushingLog
+  readonly log: LogWithWebhooks
   readonly logger?: Logger
   /** A message for a task that is at work: run it next (default), refuse it, or stop the turn and run it now. */
   readonly whileBusy?: 'queue' | 'reject' | 'interrupt'

@@ -108,7 +108,7 @@ export function createRuntime(options: RuntimeOptions): Runtime {
 
   return {
     service,
-    push: push?.control,
+    push: push?.admin,
     gauges: { runs: () => runs.size, queued: () => runs.queued, webhooks: () => push?.size() ?? 0 },
     async lastDialect(address, principal) {
       const head = await logOf(principal, 'getTask').find(address)

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import type { Principal } from '../../src/protocol/model.ts'
-import type { PushingLog } from '../../src/push/push.ts'
+import type { LogWithWebhooks } from '../../src/push/push.ts'
 import type { EraseRequest } from '../../src/runtime/operations/erase.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { callOf, houseOf, messageOf, taskOf, until } from '../support/house.ts'
@@ -20,7 +20,7 @@ const alice: Principal = { id: 'alice', tenant: 'acme' }
 const bob: Principal = { id: 'bob', tenant: 'acme' }
 
 interface Place {
-  readonly log: PushingLog
+  readonly log: LogWithWebhooks
   /** All that is stored, as one text; closes the log. */
   dump(): Promise<string>
 }
@@ -64,7 +64,7 @@ it.each(places.slice(1))(
   'a process that dies while it erases leaves no webhook of a task that is gone: %s',
   async (_, open) => {
     const { log, dump } = await open()
-    const dying: PushingLog = {
+    const dying: LogWithWebhooks = {
       ...log,
       async erase(whose, limit) {
         await log.erase(whose, limit)

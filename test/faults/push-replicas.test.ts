@@ -4,7 +4,7 @@ import pg from 'pg'
 import { expect, it, onTestFailed, onTestFinished } from 'vitest'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import type { PushingLog } from '../../src/push/push.ts'
+import type { LogWithWebhooks } from '../../src/push/push.ts'
 import { expectAllTold, isAllDone } from '../support/all-told.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { eventually, type ProcessOptions, startProcess } from '../support/process.ts'
@@ -23,7 +23,7 @@ const options: ProcessOptions = {
 /** Where processes keep their tasks, and how to look at them from outside. */
 interface Place {
   readonly start: () => ReturnType<typeof startProcess>
-  readonly open: () => Promise<PushingLog>
+  readonly open: () => Promise<LogWithWebhooks>
 }
 
 async function onSqlite(): Promise<Place> {

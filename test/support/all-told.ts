@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
-import type { PushingLog } from '../../src/push/push.ts'
+import type { LogWithWebhooks } from '../../src/push/push.ts'
 import type { Receiver } from './webhook-receiver.ts'
 
 /** Every event of every task arrived, each for the first time in its turn, and no two of a task at once. */
-export async function expectAllTold(log: PushingLog, { got }: Pick<Receiver, 'got'>): Promise<number> {
+export async function expectAllTold(log: LogWithWebhooks, { got }: Pick<Receiver, 'got'>): Promise<number> {
   const webhooks = (await log.webhooks?.list({ limit: 10_000 })) ?? []
   for (const { taskId, webhook } of webhooks) {
     const stored = []
@@ -27,7 +27,7 @@ export async function expectAllTold(log: PushingLog, { got }: Pick<Receiver, 'go
   return webhooks.length
 }
 
-export async function isAllDone(log: PushingLog): Promise<boolean> {
+export async function isAllDone(log: LogWithWebhooks): Promise<boolean> {
   const webhooks = (await log.webhooks?.list({ limit: 10_000 })) ?? []
   return webhooks.every(({ webhook }) => webhook.state === 'done')
 }

@@ -9,10 +9,10 @@ import { pushSigner } from '../../src/push/signing/push-signer.ts'
 export const hookUrl = 'https://me.example.com/hooks/a2a'
 export const issuer = 'https://agent.example.com'
 
-export function receiver(options: Partial<ReceiveOptions> = {}): Receiver {
-  const made = receive({ url: hookUrl, ...options })
-  onTestFinished(() => made.close())
-  return made
+export function createReceiver(options: Partial<ReceiveOptions> = {}): Receiver {
+  const receiver = receive({ url: hookUrl, ...options })
+  onTestFinished(() => receiver.close())
+  return receiver
 }
 
 export interface Posting {
@@ -26,12 +26,12 @@ export interface Posting {
   readonly previous?: number
 }
 
-/** A status of 1.0, as Parley tells it. */
+/** A 1.0 status update, as Parley sends it. */
 export function statusBody(state = 'TASK_STATE_WORKING', taskId = 't-1'): object {
   return { statusUpdate: { taskId, contextId: 'c-1', status: { state, timestamp: '2026-01-01T00:00:00.000Z' } } }
 }
 
-/** A delivery as it is sent. */
+/** The request of a delivery. */
 export async function delivery(posting: Posting): Promise<Request> {
   const { token, body = statusBody(), sign, url = hookUrl, deliveryId, generation, previous } = posting
   const headers: Record<string, string> = {
@@ -47,12 +47,12 @@ export async function delivery(posting: Posting): Promise<Request> {
   return new Request(url, { method: 'POST', headers: signed, body: text })
 }
 
-export async function tokenOf(made: Receiver): Promise<string> {
-  const { token = '' } = await made.register()
+export async function tokenOf(receiver: Receiver): Promise<string> {
+  const { token = '' } = await receiver.register()
   return token
 }
 
-/** Somebody who signs, and what a receiver must know of it. */
+/** A sender with a signing key, and the signer to configure at the receiver. */
 export async function newSender(form: 'jwt' | 'http-signature' | 'both' = 'jwt', alg: SigningKey['alg'] = 'ES256') {
   const ring = keyRing(await newSigningKey(alg, 'first'))
   return {
@@ -62,18 +62,19 @@ export async function newSender(form: 'jwt' | 'http-signature' | 'both' = 'jwt',
   }
 }
 
-/** What a receiver says to a delivery. */
-export async function answerTo(made: Receiver, posting: Posting | Request): Promise<string> {
-  const response = await made.fetch(posting instanceof Request ? posting : await delivery(posting))
+/** The status and reason with which a receiver answers a delivery. */
+export async function answerTo(receiver: Receiver, posting: Posting | Request): Promise<string> {
+  const response = await receiver.fetch(posting instanceof Request ? posting : await delivery(posting))
   if (response.status === 204) return '204'
   const { error } = (await response.json()) as { error: { reason: string } }
   return `${response.status} ${error.reason}`
 }
 
-/** A receiver with a callback that only notes what it is told. */
-export async function noting(options: Partial<ReceiveOptions> = {}) {
-  const told: PushDelivery[] = []
-  const made = receiver({ onEvent: (each) => void told.push(each), ...options })
-  const token = await tokenOf(made)
-  return { made, told, token, post: (posting: Posting = {}) => answerTo(made, { token, ...posting }) }
+/** A receiver that records the deliveries it handles. */
+export async function recordingReceiver(options: Partial<ReceiveOptions> = {}) {
+  const deliveries: PushDelivery[] = []
+  const receiver = createReceiver({ onEvent: (delivery) => void deliveries.push(delivery), ...options })
+  const token = await tokenOf(receiver)
+  const post = (posting: Posting = {}) => answerTo(receiver, { token, ...posting })
+  return { receiver, deliveries, token, post }
 }

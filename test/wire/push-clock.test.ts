@@ -4,7 +4,7 @@ import { agent } from '../../src/agent/agent.ts'
 import type { Clock } from '../../src/base/clock.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { createPushFetch } from '../../src/node/guarded-fetch/push-fetch.ts'
-import type { PushingLog } from '../../src/push/push.ts'
+import type { LogWithWebhooks } from '../../src/push/push.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { createClock } from '../../src/testing/virtual-clock.ts'
@@ -18,7 +18,7 @@ const long = 120_000
 /** Of real time. */
 const patience = 30_000
 
-const logs: readonly (readonly [string, (clock: Clock) => Promise<PushingLog>])[] = [
+const logs: readonly (readonly [string, (clock: Clock) => Promise<LogWithWebhooks>])[] = [
   ['memory', async (clock) => createMemoryLog({ clock })],
   ['SQLite', async (clock) => createSqliteLog({ file: join(await temporaryDirectory(), 'tasks.db'), clock })],
 ]

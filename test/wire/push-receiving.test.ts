@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { toListener } from '../../src/node/listener.ts'
 import type { Receiver } from '../../src/push/receiver/receiver.ts'
 import { portOf } from '../support/http-server.ts'
-import { delivery, newSender, receiver, tokenOf } from '../support/push.ts'
+import { createReceiver, delivery, newSender, tokenOf } from '../support/push.ts'
 
 type Mount = (made: Receiver) => RequestListener
 
@@ -39,7 +39,7 @@ describe.each(mounts)('a receiver in %s', (_, mount) => {
     try {
       for (const form of ['jwt', 'http-signature'] as const) {
         const { sign, signer } = await newSender(form)
-        const made = receiver({ url, signers: [signer], takeWithin: 50 })
+        const made = createReceiver({ url, signers: [signer], takeWithin: 50 })
         listener = mount(made)
         const token = await tokenOf(made)
         const post = async (posting: object = {}) => {
@@ -70,7 +70,7 @@ describe.each(mounts)('a receiver in %s', (_, mount) => {
   })
 
   it('cuts off a body without an end', async () => {
-    const made = receiver({ bodyLimit: 100_000, onEvent() {} })
+    const made = createReceiver({ bodyLimit: 100_000, onEvent() {} })
     const server = createServer(mount(made))
     const url = `http://127.0.0.1:${await portOf(server)}/hooks/a2a`
     try {

@@ -3,12 +3,12 @@ import type { Logger } from '../../base/logger.ts'
 import type { PushLease, PushStore, StoredWebhook, Webhook, WebhookKey } from '../store.ts'
 import { dueOf } from './webhook-state.ts'
 
-/** How long notes are gathered, in milliseconds. */
-const gathering = 50
+/** How long progress is collected before it is written, in milliseconds. */
+const writeDelay = 50
 
-const batch = 500
+const batchSize = 500
 
-export interface LedgerOptions {
+export interface CheckpointsOptions {
   readonly store: PushStore
   readonly lease: PushLease
   readonly logger: Logger
@@ -16,135 +16,140 @@ export interface LedgerOptions {
 }
 
 /**
- * What this process has come to with the webhooks that it leases, written down for all of them together. Only the
- * newest of each counts, so a busy webhook costs no more than a few writes a second; what a crash takes away is sent
- * once more.
+ * The progress of the webhooks that this process leases, written to the store in batches. Only the newest state of each
+ * is written, so a busy webhook costs a few writes per second; after a crash, the events since the last write are sent
+ * again.
  */
 export interface Checkpoints {
-  open(stored: StoredWebhook, onLost: () => void): void
-  /** Notes how far it has come. */
+  /** Tracks a leased webhook. `onLost` is called when its lease is lost or it was edited. */
+  track(stored: StoredWebhook, onLost: () => void): void
+  /** Records the progress of a webhook, to be written soon. */
   record(key: WebhookKey, webhook: Webhook): void
-  /** Writes down all that is noted. */
+  /** Writes all recorded progress. */
   flush(): Promise<void>
-  /** Writes down what is noted of it and gives the lease back. */
-  close(key: WebhookKey): Promise<void>
-  /** Whether the lease lasts for so many milliseconds more. */
+  /** Writes the recorded progress of a webhook and releases its lease. */
+  release(key: WebhookKey): Promise<void>
+  /** Whether the lease lasts for at least this many milliseconds. */
   isHeld(key: WebhookKey, milliseconds: number): boolean
+  /** Renews all leases. */
   renew(): Promise<void>
+  /** The number of tracked webhooks. */
   readonly size: number
-  has(key: WebhookKey): boolean
 }
 
-export function createCheckpoints({ store, lease, logger, clock }: LedgerOptions): Checkpoints {
+export function createCheckpoints({ store, lease, logger, clock }: CheckpointsOptions): Checkpoints {
   const { holder, ttl } = lease
-  const pages = new Map<string, Checkpoint>()
-  let noted = new Set<Checkpoint>()
-  let isGathering = false
-  /** One thing after the other, so that revisions are known. */
-  let work: Promise<unknown> = Promise.resolve()
+  const checkpoints = new Map<string, Checkpoint>()
+  let unwritten = new Set<Checkpoint>()
+  let isScheduled = false
+  /** Serialises calls to the store, so that the revisions are known. */
+  let queue: Promise<unknown> = Promise.resolve()
 
-  function inTurn<T>(job: () => Promise<T>): Promise<T> {
-    const done = work.then(job)
-    work = done.catch(() => {})
+  function enqueue<T>(job: () => Promise<T>): Promise<T> {
+    const done = queue.then(job)
+    queue = done.catch(() => {})
     return done
   }
 
-  function lose(key: WebhookKey): void {
-    const page = pages.get(nameOf(key))
-    pages.delete(nameOf(key))
-    page?.onLost()
+  function drop(key: WebhookKey): void {
+    const name = serializeKey(key)
+    const checkpoint = checkpoints.get(name)
+    checkpoints.delete(name)
+    checkpoint?.onLost()
   }
 
-  async function write(): Promise<void> {
-    const all = [...noted]
-    noted = new Set()
-    for (let at = 0; at < all.length; at += batch) await writeSome(all.slice(at, at + batch))
+  async function writeAll(): Promise<void> {
+    const all = [...unwritten]
+    unwritten = new Set()
+    for (let at = 0; at < all.length; at += batchSize) await writeBatch(all.slice(at, at + batchSize))
   }
 
-  async function writeSome(some: readonly Checkpoint[]): Promise<void> {
-    const held = some.filter((page) => pages.get(nameOf(page.stored)) === page)
+  async function writeBatch(batch: readonly Checkpoint[]): Promise<void> {
+    const held = batch.filter((checkpoint) => checkpoints.get(serializeKey(checkpoint.stored)) === checkpoint)
     const settled = held.map(({ stored, webhook }) => ({ ...stored, webhook, due: dueOf(webhook) }))
     try {
       const refused = await store.settle(holder, settled)
-      for (const page of held) page.stored = { ...page.stored, revision: page.stored.revision + 1 }
-      for (const key of refused) lose(key)
+      for (const checkpoint of held) {
+        checkpoint.stored = { ...checkpoint.stored, revision: checkpoint.stored.revision + 1 }
+      }
+      for (const key of refused) drop(key)
     } catch (error) {
-      for (const page of held) noted.add(page)
+      for (const checkpoint of held) unwritten.add(checkpoint)
       throw error
     }
   }
 
-  function writeSoon(): void {
-    if (isGathering) return
-    isGathering = true
+  function scheduleWrite(): void {
+    if (isScheduled) return
+    isScheduled = true
     clock.setTimeout(async () => {
-      isGathering = false
+      isScheduled = false
       try {
-        await inTurn(write)
+        await enqueue(writeAll)
       } catch (error) {
-        logger.error({ error }, 'what was pushed could not be written down; it is tried again')
-        if (noted.size > 0) clock.setTimeout(writeSoon, 1_000)
+        logger.error({ error }, 'failed to save webhook progress; will retry')
+        if (unwritten.size > 0) clock.setTimeout(scheduleWrite, 1_000)
       }
-    }, gathering)
+    }, writeDelay)
   }
 
   async function renewAll(): Promise<void> {
-    const all = [...pages.values()]
-    for (let at = 0; at < all.length; at += batch) {
-      const some = all.slice(at, at + batch)
-      const since = performance.now()
+    const all = [...checkpoints.values()]
+    for (let at = 0; at < all.length; at += batchSize) {
+      const batch = all.slice(at, at + batchSize)
+      const renewedAt = performance.now()
       const lost = await store.renew(
         lease,
-        some.map(({ stored }) => stored),
+        batch.map(({ stored }) => stored),
       )
-      for (const page of some) page.since = since
-      for (const key of lost) lose(key)
+      for (const checkpoint of batch) checkpoint.renewedAt = renewedAt
+      for (const key of lost) drop(key)
     }
   }
 
   return {
     get size() {
-      return pages.size
+      return checkpoints.size
     },
-    has: (key) => pages.has(nameOf(key)),
-    open(stored, onLost) {
-      pages.set(nameOf(stored), { stored, webhook: stored.webhook, since: performance.now(), onLost })
+    track(stored, onLost) {
+      const { webhook } = stored
+      checkpoints.set(serializeKey(stored), { stored, webhook, renewedAt: performance.now(), onLost })
     },
     record(key, webhook) {
-      const page = pages.get(nameOf(key))
-      if (!page) return
-      page.webhook = webhook
-      noted.add(page)
-      writeSoon()
+      const checkpoint = checkpoints.get(serializeKey(key))
+      if (!checkpoint) return
+      checkpoint.webhook = webhook
+      unwritten.add(checkpoint)
+      scheduleWrite()
     },
     isHeld(key, milliseconds) {
-      const page = pages.get(nameOf(key))
-      return page !== undefined && performance.now() - page.since + milliseconds < ttl
+      const checkpoint = checkpoints.get(serializeKey(key))
+      return checkpoint !== undefined && performance.now() - checkpoint.renewedAt + milliseconds < ttl
     },
-    async close(key) {
-      await inTurn(async () => {
-        const page = pages.get(nameOf(key))
-        pages.delete(nameOf(key))
-        if (!page) return await store.release(holder, [key])
-        const { stored, webhook } = page
-        if (!noted.delete(page)) return await store.release(holder, [key])
+    async release(key) {
+      await enqueue(async () => {
+        const name = serializeKey(key)
+        const checkpoint = checkpoints.get(name)
+        checkpoints.delete(name)
+        if (!checkpoint || !unwritten.delete(checkpoint)) return await store.release(holder, [key])
+        const { stored, webhook } = checkpoint
         const refused = await store.settle(holder, [{ ...stored, webhook, due: dueOf(webhook), isReleased: true }])
         if (refused.length > 0) await store.release(holder, [key])
       })
     },
-    flush: () => (noted.size > 0 ? inTurn(write) : Promise.resolve()),
-    renew: () => inTurn(renewAll),
+    flush: () => (unwritten.size > 0 ? enqueue(writeAll) : Promise.resolve()),
+    renew: () => enqueue(renewAll),
   }
 }
 
-export function nameOf({ taskId, owner, id }: WebhookKey): string {
+export function serializeKey({ taskId, owner, id }: WebhookKey): string {
   return JSON.stringify([taskId, owner, id])
 }
 
 interface Checkpoint {
   stored: StoredWebhook
   webhook: Webhook
-  /** When the lease was last taken or prolonged, by a clock that nobody sets. */
-  since: number
+  /** When the lease was last acquired or renewed, by the monotonic clock. */
+  renewedAt: number
   readonly onLost: () => void
 }

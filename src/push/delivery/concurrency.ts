@@ -1,226 +1,226 @@
 import type { ConcurrencyOptions } from '../options.ts'
 
-/** Milliseconds from one look to the next. */
-const beat = 20
+/** Interval at which the event loop is measured and new starts are granted, in milliseconds. */
+const tick = 20
 
-/** Up to which share of its time the loop may be at work, or how late it may be where that is not told. */
-const spare = { share: 0.7, milliseconds: 4 }
+/** Below this share of busy time, or timer delay where utilization is unknown, the event loop counts as idle. */
+const idleLimit = { share: 0.7, milliseconds: 4 }
 
-/** So many set out even then, so that a process that is always busy tells at least a hundred a second. */
-const least = 2
+/** Starts per tick while the loop is busy, so that an always busy process still sends a hundred requests a second. */
+const minStarts = 2
 
-/** So many slow receivers are remembered. */
-const maxSuspects = 10_000
+/** Number of slow receivers that are remembered. */
+const maxSlowReceivers = 10_000
 
-export interface LanesOptions extends Pick<Required<ConcurrencyOptions>, 'total' | 'perHost' | 'slow'> {
-  /** How long a request may take before it is slow, in milliseconds. */
+export interface DeliverySlotsOptions extends Pick<Required<ConcurrencyOptions>, 'total' | 'perHost' | 'slow'> {
+  /** Duration after which a request counts as slow, in milliseconds. */
   readonly slowAfter?: number
-  /** Whether this process has something to do that comes first. */
+  /** Whether this process has work that takes priority. */
   readonly isBusy?: () => boolean
 }
 
 export interface Slot {
-  /** The request is over. */
-  leave(): void
+  /** Called when the request has ended. */
+  release(): void
 }
 
 /**
- * How many requests are on their way at once, in all and to each host. A request that waits long for its answer leaves
- * its place to others and goes on in the slow lane, which has places of its own: so receivers that hang are in the way
- * of nobody else. Who was slow last begins in the slow lane.
+ * Limits the number of concurrent requests, in total and per host. A request that waits long for its response moves to a
+ * second pool of slots for slow receivers, so that a hanging receiver does not delay others. A receiver whose last
+ * request was slow starts in that pool.
  */
 export interface DeliverySlots {
-  /** Resolves when there is a place for a request to this host; undefined if the signal aborts first. */
-  enter(host: string, receiver: string, signal: AbortSignal): Promise<Slot | undefined>
+  /** Resolves when a slot for a request to this host is free; undefined if the signal aborts first. */
+  acquire(host: string, receiver: string, signal: AbortSignal): Promise<Slot | undefined>
 }
 
-export function createDeliverySlots(options: LanesOptions): DeliverySlots {
+export function createDeliverySlots(options: DeliverySlotsOptions): DeliverySlots {
   const { total, perHost, slow, slowAfter = 500, isBusy = () => false } = options
-  const pace = createStartThrottle({ total, isBusy, onBeat: () => fast.admit() })
-  const fast: Lane = createLane(total, perHost, pace)
-  const slowLane = createLane(slow, Math.max(perHost, Math.ceil(slow / 8)))
-  const suspects = new Set<string>()
+  const throttle = createStartThrottle({ total, isBusy, onTick: () => fastPool.grantWaiting() })
+  const fastPool: SlotPool = createSlotPool(total, perHost, throttle)
+  const slowPool = createSlotPool(slow, Math.max(perHost, Math.ceil(slow / 8)))
+  const slowReceivers = new Set<string>()
 
-  function suspect(receiver: string): void {
-    suspects.delete(receiver)
-    suspects.add(receiver)
-    for (const oldest of suspects) {
-      if (suspects.size <= maxSuspects) break
-      suspects.delete(oldest)
+  function markSlow(receiver: string): void {
+    slowReceivers.delete(receiver)
+    slowReceivers.add(receiver)
+    for (const oldest of slowReceivers) {
+      if (slowReceivers.size <= maxSlowReceivers) break
+      slowReceivers.delete(oldest)
     }
   }
 
   return {
-    async enter(host, receiver, signal) {
-      pace.begin()
-      let lane = suspects.has(receiver) ? slowLane : fast
-      if (!(await lane.enter(host, signal))) return undefined
+    async acquire(host, receiver, signal) {
+      throttle.start()
+      let pool = slowReceivers.has(receiver) ? slowPool : fastPool
+      if (!(await pool.acquire(host, signal))) return undefined
       let isSlow = false
       const timer = setTimeout(() => {
         isSlow = true
-        suspect(receiver)
-        if (lane === slowLane || !slowLane.tryEnter(host)) return
-        lane.leave(host)
-        lane = slowLane
+        markSlow(receiver)
+        if (pool === slowPool || !slowPool.tryAcquire(host)) return
+        pool.release(host)
+        pool = slowPool
       }, slowAfter)
       return {
-        leave() {
+        release() {
           clearTimeout(timer)
-          if (!isSlow) suspects.delete(receiver)
-          lane.leave(host)
+          if (!isSlow) slowReceivers.delete(receiver)
+          pool.release(host)
         },
       }
     },
   }
 }
 
-export interface PaceOptions {
-  /** So many set out in one beat at the most while there are turns at work. */
+export interface StartThrottleOptions {
+  /** Maximum number of starts per tick while turns are running. */
   readonly total: number
-  /** Whether there are turns at work. */
+  /** Whether turns are running. */
   readonly isBusy: () => boolean
-  /** There are new starts; whether anything is waiting or on its way still. */
-  readonly onBeat: () => boolean
+  /** Called when new starts are available; returns whether requests are still waiting or in flight. */
+  readonly onTick: () => boolean
 }
 
 /**
- * How many requests may set out, given what else this process has to do. Turns come first: while they keep the event
- * loop busy, requests are held back until it breathes again, whether their receivers answer at once or never. Nothing
- * is lost by that, for what is to be told lies in the log.
+ * Limits how many requests start while the process has other work. Turns take priority: while they keep the event loop
+ * busy, only a few requests start per tick, however fast their receivers respond. No event is lost by that, because
+ * deliveries read from the log.
  */
 export interface StartThrottle {
-  /** Whether one more may set out in this beat. */
+  /** Whether another request may start in this tick. */
   readonly mayStart: boolean
-  /** Takes one of the starts of this beat. */
+  /** Uses one of the starts of this tick. */
   take(): void
-  /** Requests are waiting or on their way: the loop is watched from now on. */
-  begin(): void
+  /** Measures the event loop from now on, as requests are waiting or in flight. */
+  start(): void
 }
 
-export function createStartThrottle({ total, isBusy, onBeat }: PaceOptions): StartThrottle {
-  const lowest = Math.min(least, total)
-  let perBeat = lowest
+export function createStartThrottle({ total, isBusy, onTick }: StartThrottleOptions): StartThrottle {
+  const lowest = Math.min(minStarts, total)
+  let perTick = lowest
   let left = 0
-  /** Whether no turn was at work when it was last looked: a busy process may have none for a moment. */
-  let wasCalm = true
+  /** Whether no turn was running at the last tick: a busy process may have none for a moment. */
+  let wasIdle = true
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  function open(): void {
-    const isCalm = !isBusy()
-    left = isCalm && wasCalm ? Number.POSITIVE_INFINITY : perBeat
-    wasCalm = isCalm
+  function refill(): void {
+    const isIdle = !isBusy()
+    left = isIdle && wasIdle ? Number.POSITIVE_INFINITY : perTick
+    wasIdle = isIdle
   }
 
-  function look(): void {
-    const hasTime = watchLoop()
+  function scheduleTick(): void {
+    const hasTime = measureLoop()
     timer = setTimeout(() => {
       timer = undefined
-      perBeat = hasTime() ? Math.min(total, perBeat * 2) : Math.max(lowest, perBeat >> 1)
-      open()
-      if (onBeat()) look()
-    }, beat)
+      perTick = hasTime() ? Math.min(total, perTick * 2) : Math.max(lowest, perTick >> 1)
+      refill()
+      if (onTick()) scheduleTick()
+    }, tick)
   }
 
   return {
     get mayStart() {
-      if (left > perBeat && isBusy()) left = perBeat
+      if (left > perTick && isBusy()) left = perTick
       return left > 0
     },
     take() {
       left--
     },
-    begin() {
+    start() {
       if (timer !== undefined) return
-      perBeat = lowest
-      wasCalm = true
-      open()
-      look()
+      perTick = lowest
+      wasIdle = true
+      refill()
+      scheduleTick()
     },
   }
 }
 
-/** Whether the event loop has had time to spare since then. */
-function watchLoop(): () => boolean {
-  const loop: Utilized = performance
+/** Starts a measurement; the returned function says whether the event loop was idle enough since. */
+function measureLoop(): () => boolean {
+  const loop: LoopUtilization = performance
   const before = loop.eventLoopUtilization?.()
-  const asked = performance.now()
+  const startedAt = performance.now()
   return () => {
     const used = before && loop.eventLoopUtilization?.(before)
-    return used ? used.utilization < spare.share : performance.now() - asked - beat < spare.milliseconds
+    return used ? used.utilization < idleLimit.share : performance.now() - startedAt - tick < idleLimit.milliseconds
   }
 }
 
-/** As Node has it, which is more exact than to see how late a timer is. */
-interface Utilized extends Pick<Performance, 'now'> {
+/** Node's event loop utilization, which is more exact than the delay of a timer. */
+interface LoopUtilization extends Pick<Performance, 'now'> {
   eventLoopUtilization?(since?: object): { readonly utilization: number }
 }
 
-interface Lane {
-  /** Lets in who may; whether anybody is there or waits. */
-  admit(): boolean
-  tryEnter(host: string): boolean
-  enter(host: string, signal: AbortSignal): Promise<boolean>
-  leave(host: string): void
+interface SlotPool {
+  /** Grants free slots to waiting requests; returns whether any slot is used or waited for. */
+  grantWaiting(): boolean
+  tryAcquire(host: string): boolean
+  acquire(host: string, signal: AbortSignal): Promise<boolean>
+  release(host: string): void
 }
 
-function createLane(total: number, perHost: number, pace?: StartThrottle): Lane {
-  const inside = new Map<string, number>()
-  /** Those who wait, by host; the host that was served last is the last. */
+function createSlotPool(total: number, perHost: number, throttle?: StartThrottle): SlotPool {
+  const usedByHost = new Map<string, number>()
+  /** Waiting requests by host. The host that was served last comes last. */
   const waiting = new Map<string, (() => void)[]>()
-  let all = 0
+  let used = 0
 
-  const isFull = (): boolean => all >= total || pace?.mayStart === false
+  const isFull = (): boolean => used >= total || throttle?.mayStart === false
 
-  function tryEnter(host: string): boolean {
-    const here = inside.get(host) ?? 0
-    if (isFull() || here >= perHost) return false
-    pace?.take()
-    all++
-    inside.set(host, here + 1)
+  function tryAcquire(host: string): boolean {
+    const usedHere = usedByHost.get(host) ?? 0
+    if (isFull() || usedHere >= perHost) return false
+    throttle?.take()
+    used++
+    usedByHost.set(host, usedHere + 1)
     return true
   }
 
-  function admit(): boolean {
+  function grantWaiting(): boolean {
     for (const [host, queue] of waiting) {
       if (isFull()) break
-      if (!tryEnter(host)) continue
+      if (!tryAcquire(host)) continue
       const next = queue.shift()
       waiting.delete(host)
       if (queue.length > 0) waiting.set(host, queue)
       next?.()
     }
-    return all > 0 || waiting.size > 0
+    return used > 0 || waiting.size > 0
   }
 
   return {
-    admit,
-    tryEnter,
-    enter(host, signal) {
+    grantWaiting,
+    tryAcquire,
+    acquire(host, signal) {
       if (signal.aborted) return Promise.resolve(false)
-      if (!waiting.has(host) && tryEnter(host)) return Promise.resolve(true)
+      if (!waiting.has(host) && tryAcquire(host)) return Promise.resolve(true)
       return new Promise((resolve) => {
         const queue = waiting.get(host) ?? []
         waiting.set(host, queue)
-        const enter = () => {
-          signal.removeEventListener('abort', leave)
+        const grant = () => {
+          signal.removeEventListener('abort', cancel)
           resolve(true)
         }
-        const leave = () => {
-          const at = queue.indexOf(enter)
+        const cancel = () => {
+          const at = queue.indexOf(grant)
           if (at >= 0) queue.splice(at, 1)
           if (queue.length === 0 && waiting.get(host) === queue) waiting.delete(host)
           resolve(false)
         }
-        queue.push(enter)
-        signal.addEventListener('abort', leave, { once: true })
+        queue.push(grant)
+        signal.addEventListener('abort', cancel, { once: true })
       })
     },
-    leave(host) {
-      all--
-      const here = (inside.get(host) ?? 1) - 1
-      if (here > 0) inside.set(host, here)
-      else inside.delete(host)
-      admit()
+    release(host) {
+      used--
+      const usedHere = (usedByHost.get(host) ?? 1) - 1
+      if (usedHere > 0) usedByHost.set(host, usedHere)
+      else usedByHost.delete(host)
+      grantWaiting()
     },
   }
 }

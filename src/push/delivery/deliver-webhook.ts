@@ -9,150 +9,154 @@ import type { PushStore, StoredWebhook, Webhook } from '../store.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { DeliverySlots } from './concurrency.ts'
 import { isFinalEvent, type PayloadEncoder } from './payload.ts'
-import { type Attempted, attempt, composeRequest } from './send.ts'
-import { afterAttempt, moveOn, underWay } from './webhook-state.ts'
+import { type AttemptResult, encodeRequest, sendRequest } from './send.ts'
+import { advanceCursor, afterAttempt, pendingDelivery } from './webhook-state.ts'
 
-/** Pauses up to here are slept through; for longer ones the webhook is given back until it is due. */
-const longestNap = 10_000
+/** Longest delay to sleep through, in milliseconds; for longer ones the lease is released until the retry is due. */
+const maxSleep = 10_000
 
-/** So many events are held by those who wait for their turn. */
-const held = 8
+/** Number of events that a webhook holds in memory while it waits for a slot. */
+const pageSize = 8
 
-/** What those who carry events to webhooks share. */
+/** What all deliveries of this process share. */
 export interface DeliveryContext {
   readonly log: TaskLog
   readonly store: PushStore
-  readonly telling: PayloadEncoder
-  readonly lanes: DeliverySlots
-  readonly ledger: Checkpoints
+  readonly encoder: PayloadEncoder
+  readonly slots: DeliverySlots
+  readonly checkpoints: Checkpoints
   readonly settings: PushSettings
   readonly logger: Logger
   readonly clock: Clock
   readonly telemetry: Telemetry | undefined
-  /** Aborts when requests that are on their way are to be given up. */
-  readonly hurry: AbortSignal
+  /** Aborts the requests in flight. */
+  readonly requestSignal: AbortSignal
 }
 
-/** Tells one webhook what happens to its task, in order, until there is nothing left or the signal aborts. */
+/** Delivers the events of a task to one webhook, in order, until none is left to send or the signal aborts. */
 export async function deliverWebhook(
   leased: StoredWebhook,
-  office: DeliveryContext,
+  context: DeliveryContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { log, store, telling, ledger, settings, clock, telemetry } = office
+  const { log, store, encoder, checkpoints, settings, clock, telemetry } = context
   const { taskId } = leased
   let webhook = leased.webhook
-  const logger = new TaskLogger(office.logger, { taskId, contextId: webhook.contextId }, webhook.trace)
+  const logger = new TaskLogger(context.logger, { taskId, contextId: webhook.contextId }, webhook.trace)
 
-  function note(changed: Webhook): void {
+  function record(changed: Webhook): void {
     webhook = changed
-    ledger.record(leased, changed)
+    checkpoints.record(leased, changed)
   }
 
-  /** Whether the event is dealt with; otherwise the courier has to stop. */
+  /** Sends one event, with retries. Returns false if the delivery to this webhook must stop. */
   async function deliver(stored: StoredEvent): Promise<boolean> {
     const { generation } = stored
     for (;;) {
-      const before = underWay(webhook, generation)
-      const pause = (before?.nextTry ?? 0) - clock.now()
-      if (pause > longestNap) return false
-      if (pause > 0) await sleep(pause, signal, clock)
+      const previous = pendingDelivery(webhook, generation)
+      const delay = (previous?.nextTry ?? 0) - clock.now()
+      if (delay > maxSleep) return false
+      if (delay > 0) await sleep(delay, signal, clock)
       if (signal.aborted) return false
-      const attempted = await send(stored, (before?.attempts ?? 0) + 1)
-      if (!attempted) return false
-      if (attempted === 'untellable') {
-        note(moveOn(webhook, generation))
+      const result = await send(stored, (previous?.attempts ?? 0) + 1)
+      if (!result) return false
+      if (result === 'no-payload') {
+        record(advanceCursor(webhook, generation))
         return true
       }
-      if (attempted.isGone) {
+      if (result.isGone) {
         await store.remove(leased)
         telemetry?.note?.({ type: 'push', what: 'gone' })
-        logger.info({ webhook: leased.id }, 'a webhook was removed because its receiver is gone (410)')
+        logger.info({ webhook: leased.id }, 'removed a webhook because its receiver is gone (410)')
         return false
       }
       const { givenUp } = webhook
-      note(afterAttempt(webhook, generation, attempted, settings, clock.now()))
+      record(afterAttempt(webhook, generation, result, settings, clock.now()))
       if (webhook.givenUp > givenUp) telemetry?.note?.({ type: 'push', what: 'given-up' })
       if (webhook.state === 'paused') {
         telemetry?.note?.({ type: 'push', what: 'paused' })
-        const { problem } = attempted
-        logger.warn({ webhook: leased.id, problem }, 'a webhook is paused because its receiver keeps failing')
+        const { problem } = result
+        logger.warn({ webhook: leased.id, problem }, 'paused a webhook because its receiver keeps failing')
         return false
       }
-      if (!underWay(webhook, generation)) return true
+      if (!pendingDelivery(webhook, generation)) return true
     }
   }
 
-  /** Undefined if the courier has to stop. What is sent is made last, so that those who wait hold little. */
-  async function send(stored: StoredEvent, attemptNumber: number): Promise<Attempted | 'untellable' | undefined> {
+  /**
+   * Makes one attempt; undefined if the delivery must stop. The payload is encoded once there is a slot, so that waiting
+   * deliveries hold little memory.
+   */
+  async function send(stored: StoredEvent, attempt: number): Promise<AttemptResult | 'no-payload' | undefined> {
     const { timeout, fetch, sign } = settings
     const { url } = webhook.config
-    const pass = await office.lanes.enter(new URL(url).host, url, signal)
-    if (!pass) return undefined
+    const slot = await context.slots.acquire(new URL(url).host, url, signal)
+    if (!slot) return undefined
     try {
-      // Nobody else may take the webhook over while the request is on its way.
-      while (!ledger.isHeld(leased, timeout)) {
+      // No other process may take over the webhook while the request is in flight.
+      while (!checkpoints.isHeld(leased, timeout)) {
         if (signal.aborted) return undefined
         await sleep(100, signal, clock)
       }
-      const told = await telling.encode({ ...leased, webhook }, stored)
-      if (!told) return 'untellable'
+      const payload = await encoder.encode({ ...leased, webhook }, stored)
+      if (!payload) return 'no-payload'
       const { generation } = stored
       const { contextId, trace } = webhook
       const span = telemetry?.begin(
-        { type: 'delivery', taskId, contextId, host: new URL(url).host, generation, attempt: attemptNumber },
+        { type: 'delivery', taskId, contextId, host: new URL(url).host, generation, attempt },
         trace,
       )
-      const said = { generation, attempt: attemptNumber, trace: span?.trace ?? trace, ...told }
-      const request = composeRequest(leased, webhook, said)
-      const post = () => attempt(request, { fetch, timeout, signal: office.hurry, clock, ...(sign && { sign }) })
-      const attempted = await (span ? watchedAttempt(span, post) : post())
-      // What was broken off because we stop is no failure of the receiver's.
-      return attempted.problem !== undefined && office.hurry.aborted ? undefined : attempted
+      const content = { generation, attempt, trace: span?.trace ?? trace, ...payload }
+      const request = encodeRequest(leased, webhook, content)
+      const options = { fetch, timeout, signal: context.requestSignal, clock, ...(sign && { sign }) }
+      const post = () => sendRequest(request, options)
+      const result = await (span ? tracedAttempt(span, post) : post())
+      // A request aborted by the shutdown does not count as a failure of the receiver.
+      return result.problem !== undefined && context.requestSignal.aborted ? undefined : result
     } finally {
-      pass.leave()
+      slot.release()
     }
   }
 
   async function redrive(generation: number): Promise<boolean> {
     const [stored] = await log.read(taskId, generation - 1)
     if (stored?.generation === generation) return await deliver(stored)
-    note(moveOn(webhook, generation))
+    record(advanceCursor(webhook, generation))
     return true
   }
 
-  let isLooked = false
+  let isHeadRead = false
   while (!signal.aborted) {
-    const [again] = webhook.redriven
-    if (again) {
-      if (!(await redrive(again.generation))) return
+    const [redriven] = webhook.redriven
+    if (redriven) {
+      if (!(await redrive(redriven.generation))) return
       continue
     }
     if (webhook.state !== 'active') return
-    const page = (await log.read(taskId, webhook.cursor)).slice(0, held)
+    const page = (await log.read(taskId, webhook.cursor)).slice(0, pageSize)
     for (const stored of page) {
-      if (telling.isDelivered(webhook, stored.event)) {
+      if (encoder.isDelivered(webhook, stored.event)) {
         if (!(await deliver(stored))) return
-      } else webhook = moveOn(webhook, stored.generation)
-      if (isFinalEvent(stored)) note({ ...webhook, state: 'done' })
+      } else webhook = advanceCursor(webhook, stored.generation)
+      if (isFinalEvent(stored)) record({ ...webhook, state: 'done' })
       if (signal.aborted || webhook.state !== 'active') break
     }
     if (page.length > 0) continue
-    // Once: later on the events themselves tell that it has ended.
-    if (!isLooked) {
+    // Once is enough: if the task ends later, its final event says so.
+    if (!isHeadRead) {
       const head = await log.head(taskId)
       if (!head || head.phase === 'expired') return void (await store.remove(leased))
-      if (isEnded(head.phase) && head.generation <= webhook.cursor) return note({ ...webhook, state: 'done' })
-      isLooked = true
+      if (isEnded(head.phase) && head.generation <= webhook.cursor) return record({ ...webhook, state: 'done' })
+      isHeadRead = true
     }
     await log.wait(taskId, webhook.cursor, signal)
   }
 }
 
-async function watchedAttempt(span: Span, post: () => Promise<Attempted>): Promise<Attempted> {
-  const attempted = await span.run(post)
-  const { status, problem } = attempted
+async function tracedAttempt(span: Span, post: () => Promise<AttemptResult>): Promise<AttemptResult> {
+  const result = await span.run(post)
+  const { status, problem } = result
   if (status !== undefined) span.learn({ status })
   span.end(problem === undefined ? undefined : new Error(problem))
-  return attempted
+  return result
 }

@@ -4,20 +4,21 @@ import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import type { PushSettings } from '../options.ts'
 import type { PushLease, PushStore, StoredWebhook, WebhookKey } from '../store.ts'
-import { createCheckpoints, nameOf } from './checkpoints.ts'
+import { createCheckpoints, serializeKey } from './checkpoints.ts'
 import { createDeliverySlots } from './concurrency.ts'
 import { type DeliveryContext, deliverWebhook } from './deliver-webhook.ts'
 import type { PayloadEncoder } from './payload.ts'
 
-/** How often to look for webhooks that nobody sees to, in milliseconds. */
-const rhythm = 1_000
+/** Interval at which due webhooks are claimed, in milliseconds. */
+const claimInterval = 1_000
 
-const batch = 500
+/** Maximum number of webhooks claimed in one call to the store. */
+const claimLimit = 500
 
 export interface DelivererOptions {
   readonly log: TaskLog
   readonly store: PushStore
-  readonly telling: PayloadEncoder
+  readonly encoder: PayloadEncoder
   readonly settings: PushSettings
   readonly logger: Logger
   readonly holder: string
@@ -26,113 +27,114 @@ export interface DelivererOptions {
   readonly telemetry?: Telemetry | undefined
 }
 
-/** Sees to all webhooks that this process can get hold of. */
+/** Claims due webhooks and delivers to each until it has nothing left to send. */
 export interface Deliverer {
-  /** With which webhooks are to be added, so that nobody else takes them first; none if there are enough. */
+  /** The lease to add new webhooks with, so that no other process claims them; undefined at capacity. */
   lease(): PushLease | undefined
-  /** Sees to a webhook that was added with the lease. */
-  adopt(stored: StoredWebhook): void
-  /** How many it sees to. */
+  /** Delivers to a webhook that was added with the lease. */
+  start(stored: StoredWebhook): void
+  /** The number of webhooks it delivers to. */
   size(): number
-  /** Before a webhook is changed: what was delivered so far is written down, so as not to be sent once more. */
+  /** Stores the progress of all webhooks. Called before a webhook is changed, so that no event is sent twice. */
   flush(): Promise<void>
-  /** It was changed: whoever sees to it here begins anew. */
-  reconsider(key: WebhookKey): void
-  /** Lets requests that are on their way finish until the deadline (milliseconds), and gives all webhooks back. */
+  /** Restarts the delivery to a webhook that was changed. */
+  restart(key: WebhookKey): void
+  /** Waits up to `deadline` milliseconds for requests in flight, then aborts them, and releases all leases. */
   close(deadline: number): Promise<void>
 }
 
 export function createDeliverer(options: DelivererOptions): Deliverer {
-  const { log, store, telling, settings, logger, holder, clock, telemetry } = options
+  const { log, store, encoder, settings, logger, holder, clock, telemetry } = options
   const { leaseTtl, concurrency } = settings
   const lease = { holder, ttl: leaseTtl }
-  const ledger = createCheckpoints({ store, lease, logger, clock })
-  const hurry = new AbortController()
-  const lanes = createDeliverySlots({ ...concurrency, isBusy: options.isBusy })
-  const shared = { log, store, telling, lanes, ledger, settings, logger, clock, telemetry }
-  const office: DeliveryContext = { ...shared, hurry: hurry.signal }
-  const couriers = new Map<string, Courier>()
+  const checkpoints = createCheckpoints({ store, lease, logger, clock })
+  const requests = new AbortController()
+  const slots = createDeliverySlots({ ...concurrency, isBusy: options.isBusy })
+  const shared = { log, store, encoder, slots, checkpoints, settings, logger, clock, telemetry }
+  const context: DeliveryContext = { ...shared, requestSignal: requests.signal }
+  const active = new Map<string, ActiveWebhook>()
   let isClosed = false
-  let isLooking = false
-  let isNudged = false
+  let isClaiming = false
+  let mustClaimAgain = false
 
   function start(stored: StoredWebhook): void {
-    const name = nameOf(stored)
-    const leaving = new AbortController()
+    const name = serializeKey(stored)
+    const stopping = new AbortController()
     const { taskId, webhook } = stored
-    const told = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
-    ledger.open(stored, () => leaving.abort())
-    const done = deliverWebhook(stored, office, leaving.signal)
-      .catch((error) => told.error({ error }, 'a webhook could not be seen to; it is tried again'))
-      .then(() => ledger.close(stored))
-      .catch((error) => told.error({ error }, 'a webhook could not be given back'))
+    const taskLogger = new TaskLogger(logger, { taskId, contextId: webhook.contextId }, webhook.trace)
+    checkpoints.track(stored, () => stopping.abort())
+    const done = deliverWebhook(stored, context, stopping.signal)
+      .catch((error) => taskLogger.error({ error }, 'failed to deliver to a webhook; will retry'))
+      .then(() => checkpoints.release(stored))
+      .catch((error) => taskLogger.error({ error }, 'failed to release the lease of a webhook'))
       .finally(() => {
-        couriers.delete(name)
-        if (leaving.signal.aborted) void look()
+        active.delete(name)
+        if (stopping.signal.aborted) void claimDue()
       })
-    couriers.set(name, { done, leave: () => leaving.abort() })
+    active.set(name, { done, stop: () => stopping.abort() })
   }
 
-  const room = () => concurrency.webhooks - couriers.size
+  const freeCapacity = () => concurrency.webhooks - active.size
 
-  async function look(): Promise<void> {
-    if (isLooking || isClosed) {
-      isNudged = true
+  async function claimDue(): Promise<void> {
+    if (isClaiming || isClosed) {
+      mustClaimAgain = true
       return
     }
-    isLooking = true
+    isClaiming = true
     try {
       do {
-        isNudged = false
-        const limit = Math.min(batch, room())
+        mustClaimAgain = false
+        const limit = Math.min(claimLimit, freeCapacity())
         const claimed = limit > 0 ? await store.claim(lease, limit) : []
-        for (const stored of claimed) if (!couriers.has(nameOf(stored))) start(stored)
-        if (claimed.length === batch) isNudged = true
-      } while (isNudged && !isClosed)
+        for (const stored of claimed) if (!active.has(serializeKey(stored))) start(stored)
+        if (claimed.length === claimLimit) mustClaimAgain = true
+      } while (mustClaimAgain && !isClosed)
     } catch (error) {
-      logger.error({ error }, 'the search for webhooks that are due failed; it is tried again')
+      logger.error({ error }, 'failed to claim due webhooks; will retry')
     } finally {
-      isLooking = false
+      isClaiming = false
     }
   }
 
   async function renew(): Promise<void> {
     try {
-      if (ledger.size > 0) await ledger.renew()
+      if (checkpoints.size > 0) await checkpoints.renew()
     } catch (error) {
-      logger.error({ error }, 'the leases of webhooks could not be renewed; it is tried again')
+      logger.error({ error }, 'failed to renew the leases of webhooks; will retry')
     }
   }
 
-  const timers = [clock.setInterval(look, rhythm), clock.setInterval(renew, Math.min(leaseTtl / 6, 5_000))]
-  for (const timer of timers) if (typeof timer === 'object') timer.unref?.() // others keep the process alive
-  void look()
+  const timers = [clock.setInterval(claimDue, claimInterval), clock.setInterval(renew, Math.min(leaseTtl / 6, 5_000))]
+  // Deliveries alone do not keep the process alive.
+  for (const timer of timers) if (typeof timer === 'object') timer.unref?.()
+  void claimDue()
 
   return {
-    lease: () => (isClosed || room() <= 0 ? undefined : lease),
-    adopt(stored) {
+    lease: () => (isClosed || freeCapacity() <= 0 ? undefined : lease),
+    start(stored) {
       if (!isClosed) start(stored)
     },
-    size: () => couriers.size,
-    flush: ledger.flush,
-    reconsider(key) {
-      const courier = couriers.get(nameOf(key))
-      if (courier) courier.leave()
-      else void look()
+    size: () => active.size,
+    flush: checkpoints.flush,
+    restart(key) {
+      const running = active.get(serializeKey(key))
+      if (running) running.stop()
+      else void claimDue()
     },
     async close(deadline) {
       isClosed = true
       for (const timer of timers) clock.clearTimeout(timer)
-      const late = clock.setTimeout(() => hurry.abort(new Error('this process stops')), deadline)
-      const all = [...couriers.values()]
-      for (const { leave } of all) leave()
-      await Promise.all(all.map(({ done }) => done))
-      clock.clearTimeout(late)
+      const timer = clock.setTimeout(() => requests.abort(new Error('the process is shutting down')), deadline)
+      const running = [...active.values()]
+      for (const { stop } of running) stop()
+      await Promise.all(running.map(({ done }) => done))
+      clock.clearTimeout(timer)
     },
   }
 }
 
-interface Courier {
+interface ActiveWebhook {
   readonly done: Promise<void>
-  readonly leave: () => void
+  readonly stop: () => void
 }

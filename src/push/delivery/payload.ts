@@ -5,34 +5,39 @@ import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { type FoldedLog, foldUntil } from '../../tasks/fold.ts'
 import type { StoredWebhook, Webhook } from '../store.ts'
 
-export interface TellingOptions {
+export interface PayloadEncoderOptions {
   readonly log: FoldedLog
   readonly dialects: readonly [ServerDialect, ...ServerDialect[]]
-  /** What every dialect usually tells, unless it is said here. */
+  /** Events to send. Defaults to the usual ones of each dialect. */
   readonly events?: readonly PushedKind[]
 }
 
-/** An event in the words of a webhook's dialect. */
-export interface Told {
+/** An event, encoded in the dialect of a webhook. */
+export interface EncodedPayload {
   readonly contentType: string
   readonly body: string
 }
 
 export interface PayloadEncoder {
-  /** How webhooks of this dialect are told. */
+  /** The payload format of a dialect. */
   formOf(dialect: string | undefined): PushFormat
+  /** Whether this webhook receives the event. */
   isDelivered(webhook: Webhook, event: TaskEvent): boolean
-  /** Undefined if the event cannot be told any more. */
-  encode(to: StoredWebhook, stored: StoredEvent): Promise<Told | undefined>
+  /** Undefined if the event has no payload, for example because its task was erased. */
+  encode(target: StoredWebhook, stored: StoredEvent): Promise<EncodedPayload | undefined>
 }
 
-export function createPayloadEncoder({ log, dialects, events }: TellingOptions): PayloadEncoder {
-  const dialectOf = (name: string | undefined) => dialects.find((each) => each.name === name) ?? dialects[0]
+export function createPayloadEncoder({ log, dialects, events }: PayloadEncoderOptions): PayloadEncoder {
+  const dialectOf = (name: string | undefined) => dialects.find((dialect) => dialect.name === name) ?? dialects[0]
   const formOf = (name: string | undefined) => dialectOf(name).pushFormat
 
-  async function subjectOf(form: PushFormat, to: StoredWebhook, stored: StoredEvent): Promise<StreamEvent | undefined> {
-    if (!form.sendsTask) return streamEventOf(to, stored)
-    const fold = await foldUntil(log, { ...to, contextId: to.webhook.contextId }, stored.generation)
+  async function eventOf(
+    form: PushFormat,
+    target: StoredWebhook,
+    stored: StoredEvent,
+  ): Promise<StreamEvent | undefined> {
+    if (!form.sendsTask) return streamEventOf(target, stored)
+    const fold = await foldUntil(log, { ...target, contextId: target.webhook.contextId }, stored.generation)
     const task = fold.task()
     return task && { type: 'task', task }
   }
@@ -41,21 +46,21 @@ export function createPayloadEncoder({ log, dialects, events }: TellingOptions):
     formOf,
     isDelivered({ dialect }, event) {
       const { kinds, defaultKinds } = formOf(dialect)
-      const chosen = events ? events.filter((kind) => kinds.includes(kind)) : defaultKinds
-      return isOf(chosen, event)
+      const selected = events ? events.filter((kind) => kinds.includes(kind)) : defaultKinds
+      return isAmong(selected, event)
     },
-    async encode(to, stored) {
-      const { dialect, alias = to.taskId, knowsRequests } = to.webhook
+    async encode(target, stored) {
+      const { dialect, alias = target.taskId, knowsRequests } = target.webhook
       const { pushFormat: form, hasInputRequests } = dialectOf(dialect)
-      const subject = await subjectOf(form, to, stored)
-      if (!subject) return undefined
-      const told = knowsRequests || hasInputRequests ? subject : expandInputRequestsInEvent(subject)
-      return { contentType: form.contentType, body: JSON.stringify(form.encode(told, alias)) }
+      const event = await eventOf(form, target, stored)
+      if (!event) return undefined
+      const expanded = knowsRequests || hasInputRequests ? event : expandInputRequestsInEvent(event)
+      return { contentType: form.contentType, body: JSON.stringify(form.encode(expanded, alias)) }
     },
   }
 }
 
-/** Nothing is told after it. */
+/** Whether no further event is delivered after this one. */
 export function isFinalEvent({ event }: StoredEvent): boolean {
   return event.type === 'reply' || (event.type === 'status' && isEnded(event.status.state))
 }
@@ -81,7 +86,7 @@ function streamEventOf(
   }
 }
 
-function isOf(kinds: readonly PushedKind[], event: TaskEvent): boolean {
+function isAmong(kinds: readonly PushedKind[], event: TaskEvent): boolean {
   switch (event.type) {
     case 'status': {
       const { state } = event.status

@@ -1,4 +1,6 @@
+import { withDeadline } from '../../base/abort.ts'
 import type { Clock } from '../../base/clock.ts'
+import { toHex } from '../../base/hash.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { readLimited } from '../../http/read-limited.ts'
@@ -7,21 +9,21 @@ import type { PushFetch } from '../options.ts'
 import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
 import type { Webhook, WebhookKey } from '../store.ts'
 
-/** Of an answer, which nobody needs: so much is read that the connection can be used again. */
-const answerLimit = { bytes: 16 * 1024, milliseconds: 500 }
+/** Limits for reading a response body, which is discarded; reading it lets the connection be reused. */
+const bodyLimit = { bytes: 16 * 1024, milliseconds: 500 }
 
 export interface DeliveryContent {
   readonly generation: number
-  /** From 1. */
+  /** The number of the attempt, starting at 1. */
   readonly attempt: number
   readonly contentType: string
   readonly body: string
   readonly trace?: Trace | undefined
 }
 
-export function composeRequest(key: WebhookKey, webhook: Webhook, telling: DeliveryContent): PushRequest {
+export function encodeRequest(key: WebhookKey, webhook: Webhook, content: DeliveryContent): PushRequest {
   const { url, token, authentication } = webhook.config
-  const { generation, attempt, contentType, body, trace } = telling
+  const { generation, attempt, contentType, body, trace } = content
   const headers: Record<string, string> = {
     'content-type': contentType,
     [pushHeaders.deliveryId]: deliveryIdOf(webhook, generation),
@@ -43,44 +45,42 @@ export interface AttemptOptions {
   readonly fetch: PushFetch
   readonly sign?: SignPush
   readonly timeout: number
-  /** Gives up early, as when this process stops. */
+  /** Aborts the request, for example at shutdown. */
   readonly signal: AbortSignal
   readonly clock: Clock
 }
 
-/** How one request to a receiver went. */
-export interface Attempted {
-  /** When it was sent, in milliseconds since 1970, and how long the answer took. */
+/** The result of one request to a receiver. */
+export interface AttemptResult {
+  /** When the request was sent, in milliseconds since 1970. */
   readonly at: number
+  /** How long the response took, in milliseconds. */
   readonly latency: number
   readonly status?: number
-  /** Why it does not count as received; undefined if it does. */
+  /** Why the attempt failed; undefined if it succeeded. */
   readonly problem?: string
-  /** The receiver wants nothing any more (410). */
+  /** Whether the receiver answered with 410 Gone, which removes the webhook. */
   readonly isGone?: boolean
-  /** For how long the receiver wants to be left alone, in milliseconds. */
+  /** The `Retry-After` of the response, in milliseconds. */
   readonly retryAfter?: number
 }
 
-export async function attempt(request: PushRequest, options: AttemptOptions): Promise<Attempted> {
+export async function sendRequest(request: PushRequest, options: AttemptOptions): Promise<AttemptResult> {
   const { fetch, sign, timeout, signal, clock } = options
   const at = clock.now()
   const started = performance.now()
   const latency = () => Math.round((performance.now() - started) * 10) / 10
-  const given = new AbortController()
-  const giveUp = () => given.abort(signal.reason)
-  const timer = clock.setTimeout(() => given.abort(new Error(`no answer within ${timeout / 1000} seconds`)), timeout)
-  signal.addEventListener('abort', giveUp)
-  if (signal.aborted) giveUp()
+  const timedOut = () => new Error(`no answer within ${timeout / 1000} seconds`)
+  const deadline = withDeadline(signal, timeout, timedOut, clock)
   try {
-    const response = await post(request, fetch, sign, given.signal)
+    const response = await post(request, fetch, sign, deadline.signal)
     const { status, headers } = response
-    const answered = { at, latency: latency(), status }
-    await finish(response)
-    if (response.ok) return answered
+    const result = { at, latency: latency(), status }
+    await discardBody(response)
+    if (response.ok) return result
     const retryAfter = parseRetryAfter(headers.get('retry-after'), clock.now())
     return {
-      ...answered,
+      ...result,
       problem: `answered with ${status}`,
       ...(status === 410 && { isGone: true }),
       ...(retryAfter !== undefined && { retryAfter }),
@@ -88,45 +88,41 @@ export async function attempt(request: PushRequest, options: AttemptOptions): Pr
   } catch (error) {
     return { at, latency: latency(), problem: problemOf(error) }
   } finally {
-    clock.clearTimeout(timer)
-    signal.removeEventListener('abort', giveUp)
+    deadline.release()
   }
 }
 
-/** The id of a delivery: the same for every attempt of it, in whatever process. */
+/** The id of a delivery: the same for every attempt, in any process. */
 export function deliveryIdOf({ uid }: Pick<Webhook, 'uid'>, generation: number): string {
   return `${uid}.${generation}`
 }
 
 export function randomHex(bytes: number): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  )
+  return toHex(crypto.getRandomValues(new Uint8Array(bytes)))
 }
 
-/** The last event before this one that was delivered or given up, as far as that is remembered; 0 if there is none. */
+/** The last event before this one that was delivered or given up, as far as remembered; 0 if there is none. */
 function previousOf({ recent, dead }: Webhook, generation: number): number {
-  const told = [...recent, ...dead].map((delivery) => delivery.generation)
-  return Math.max(0, ...told.filter((each) => each < generation))
+  const generations = [...recent, ...dead].map((delivery) => delivery.generation)
+  return Math.max(0, ...generations.filter((earlier) => earlier < generation))
 }
 
-/** Posts it, signed if that is wanted. */
 async function post(request: PushRequest, send: Fetch, sign: SignPush | undefined, signal: AbortSignal) {
   const { url, headers, body } = request
   const signed = sign ? { ...headers, ...(await sign(request)) } : headers
   return await send(url, { method: 'POST', headers: signed, body, signal, redirect: 'follow' })
 }
 
-/** Whatever comes of it, the answer counts. */
-async function finish(response: Response): Promise<void> {
+/** Reads the body within limits. Failures are ignored, because the status has already decided the attempt. */
+async function discardBody(response: Response): Promise<void> {
   const { body } = response
   if (!body) return
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, answerLimit.milliseconds)
+    timer = setTimeout(resolve, bodyLimit.milliseconds)
   })
   const reader = body.getReader()
-  const read = readLimited(chunksOf(reader), answerLimit.bytes).then(
+  const read = readLimited(chunksOf(reader), bodyLimit.bytes).then(
     () => true,
     () => false,
   )
@@ -139,7 +135,7 @@ async function* chunksOf(reader: ReadableStreamDefaultReader<Uint8Array>): Async
   for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
 }
 
-/** For the operator: it names neither credentials nor tokens. */
+/** Describes an error for the operator, without credentials or tokens. */
 function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return `${error}`
   const cause = error.cause instanceof Error ? error.cause : error

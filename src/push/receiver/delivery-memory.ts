@@ -1,42 +1,43 @@
-import { Refusal } from './refusal.ts'
+import { DeliveryRefusal } from './refusal.ts'
 
-/** Of one delivery. Attempts beyond these are no replays to us, but are not told either. */
+/** Signatures remembered per delivery. A replay beyond these counts as another attempt, which is not handled again. */
 const maxProofs = 16
 
 export interface DeliveryMemoryOptions {
-  /** Deliveries that are remembered. The oldest are forgotten first, but none that could be played again. */
+  /** Number of deliveries to remember. The oldest are dropped first, except those that could be replayed. Defaults to 100,000. */
   readonly capacity?: number
-  /** Milliseconds. A day by default. */
+  /** How long to remember a delivery, in milliseconds. Defaults to one day. */
   readonly rememberFor?: number
   readonly now?: () => number
 }
 
-/** A delivery as it is remembered. */
-export interface Sighting {
-  /** Unique among all senders. */
+/** A delivery as the memory stores it. */
+export interface DeliveryRecord {
+  /** The delivery id, unique across senders. */
   readonly id: string
-  /** Of the body. */
+  /** The digest of the body. */
   readonly digest: string
-  /** The signature, if there is one: every attempt of an honest sender has its own. */
+  /** The signature, if the delivery has one. An honest sender signs every attempt anew. */
   readonly proof?: string
-  /** Until then (milliseconds since 1970) it must not be forgotten, for it could be played again. */
+  /** Until this time, in milliseconds since 1970, the delivery could be replayed and must be remembered. */
   readonly mustUntil: number
 }
 
 /**
- * - `new`: whoever gets it tells it, and nobody else does.
- * - `pending`: it is being told.
- * - `done`: it was told; this is a further attempt.
- * - `replayed`: this very attempt was seen before.
- * - `conflict`: another body came under the same id.
+ * - `new`: the claimant handles the delivery; no other one does.
+ * - `pending`: the delivery is being handled.
+ * - `done`: the delivery was handled; this is a further attempt.
+ * - `replayed`: this attempt was received before.
+ * - `conflict`: a different body was received under the same id.
  */
-export type Claim = 'new' | 'pending' | 'done' | 'replayed' | 'conflict'
+export type DeliveryClaim = 'new' | 'pending' | 'done' | 'replayed' | 'conflict'
 
-/** Knows what was told, so that nothing is told twice. Replicas behind one address share one. */
+/** Remembers handled deliveries, so that none is handled twice. Replicas behind one URL share a memory. */
 export interface DeliveryMemory {
-  claim(sighting: Sighting): Promise<Claim> | Claim
+  claim(record: DeliveryRecord): Promise<DeliveryClaim> | DeliveryClaim
+  /** Marks a claimed delivery as handled. */
   settle(id: string): Promise<void> | void
-  /** It was not told, and may come again. */
+  /** Gives up a claim: the delivery was not handled, and may be received again. */
   release(id: string): Promise<void> | void
 }
 
@@ -45,39 +46,39 @@ export function createDeliveryMemory({
   rememberFor = 86_400_000,
   now = Date.now,
 }: DeliveryMemoryOptions = {}): DeliveryMemory {
-  /** The oldest first. */
+  /** The oldest deliveries first. */
   const entries = new Map<string, Entry>()
 
-  function makeRoom(moment: number): void {
+  function makeRoom(time: number): void {
     for (const [id, { until, mustUntil, isDone }] of entries) {
-      if (until > moment && entries.size < capacity) return
-      const isNeeded = until > moment && (mustUntil > moment || !isDone)
-      if (isNeeded) throw full(Math.max(1, Math.ceil((mustUntil - moment) / 1000)))
+      if (until > time && entries.size < capacity) return
+      const isNeeded = until > time && (mustUntil > time || !isDone)
+      if (isNeeded) throw tooManyDeliveries(Math.max(1, Math.ceil((mustUntil - time) / 1000)))
       entries.delete(id)
     }
   }
 
   return {
     claim({ id, digest, proof, mustUntil }) {
-      const moment = now()
-      const known = entries.get(id)
-      if (!known || known.until <= moment) {
+      const time = now()
+      const entry = entries.get(id)
+      if (!entry || entry.until <= time) {
         entries.delete(id)
-        makeRoom(moment)
+        makeRoom(time)
         const proofs = new Set(proof === undefined ? [] : [proof])
-        entries.set(id, { digest, proofs, mustUntil, until: Math.max(mustUntil, moment + rememberFor), isDone: false })
+        entries.set(id, { digest, proofs, mustUntil, until: Math.max(mustUntil, time + rememberFor), isDone: false })
         return 'new'
       }
-      if (known.digest !== digest) return 'conflict'
-      if (!known.isDone) return 'pending'
+      if (entry.digest !== digest) return 'conflict'
+      if (!entry.isDone) return 'pending'
       if (proof === undefined) return 'done'
-      if (known.proofs.has(proof)) return 'replayed'
-      if (known.proofs.size < maxProofs) known.proofs.add(proof)
+      if (entry.proofs.has(proof)) return 'replayed'
+      if (entry.proofs.size < maxProofs) entry.proofs.add(proof)
       return 'done'
     },
     settle(id) {
-      const known = entries.get(id)
-      if (known) known.isDone = true
+      const entry = entries.get(id)
+      if (entry) entry.isDone = true
     },
     release(id) {
       entries.delete(id)
@@ -93,6 +94,6 @@ interface Entry {
   isDone: boolean
 }
 
-function full(retryAfter: number): Refusal {
-  return new Refusal('busy', 'Too many deliveries came lately: try again later.', { retryAfter })
+function tooManyDeliveries(retryAfter: number): DeliveryRefusal {
+  return new DeliveryRefusal('busy', 'Too many deliveries were received recently: try again later.', { retryAfter })
 }

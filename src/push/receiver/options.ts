@@ -14,55 +14,57 @@ export interface RefusedDelivery {
 }
 
 export interface ReceiveOptions extends RegistrationsOptions {
-  /** Where agents reach this receiver, such as `https://me.example.com/hooks/a2a`. */
+  /** The URL at which agents reach this receiver, such as `https://me.example.com/hooks/a2a`. */
   readonly url: string
-  /** Told every event. A delivery is acknowledged when it is done; if it throws, the agent tries again. */
+  /** Receives every event. A delivery is acknowledged when the callback has finished; if it throws, the agent retries. */
   readonly onEvent?: (delivery: PushDelivery) => void | Promise<void>
-  /** Whose signatures are believed. */
+  /** The agents whose signatures are accepted. */
   readonly signers?: readonly Signer[]
   /**
-   * What a delivery must bring: a token that was given out here (`token`, the default), a signature of a signer
-   * (`signature`), both (the default if there are signers), or one of them (`either`).
+   * What a delivery must carry: a token of this receiver (`token`), a signature of one of the signers (`signature`),
+   * `both`, or `either`. Defaults to `both` if there are signers, otherwise to `token`.
    */
   readonly requires?: 'token' | 'signature' | 'both' | 'either'
-  /** Gets the keys of signers. The global one by default. */
+  /** Fetches the keys of signers. Defaults to the global `fetch`. */
   readonly fetch?: Fetch
-  /** For how long those keys are kept. */
+  /** How long the keys of signers are cached. */
   readonly keyCache?: Pick<RemoteKeysOptions, 'cacheFor' | 'staleFor' | 'cooldown'>
-  /** Seconds after which what was signed is refused. 5 minutes by default. */
+  /** Maximum age of a signature, in seconds. Defaults to 5 minutes. */
   readonly maxAge?: number
-  /** Seconds by which clocks may differ. 30 by default. */
+  /** Tolerated clock difference, in seconds. Defaults to 30. */
   readonly clockSkew?: number
-  /** What was told. In memory by default; replicas share one. */
+  /** Remembers handled deliveries. Defaults to memory; replicas must share one. */
   readonly memory?: DeliveryMemory
-  /** How the order of events is restored. A second, 32 per task, 10,000 tasks by default. */
+  /** How the order of events is restored. Defaults to waiting 1 second, 32 deliveries per task and 10,000 tasks. */
   readonly order?: Partial<OrderOptions>
-  /** Deliveries that are here at once. Others are asked to come again. 256 by default. */
+  /** Maximum number of deliveries in progress; the receiver refuses others, and agents retry them. Defaults to 256. */
   readonly capacity?: number
-  /** Milliseconds in which an event must be taken, so that the sender gets an answer in time. 10 seconds by default. */
+  /** Time in which an event must be handled before the sender gets a response, in milliseconds. Defaults to 10 seconds. */
   readonly takeWithin?: number
-  /** Bytes of a body. 4 MiB by default. */
+  /** Maximum size of a body, in bytes. Defaults to 4 MiB. */
   readonly bodyLimit?: number
-  /** How deep the JSON of a body may be nested. 64 by default. */
+  /** Maximum nesting depth of the JSON in a body. Defaults to 64. */
   readonly jsonDepth?: number
-  /** Whether senders that ask for a proof of who owns the address get it. So by default. */
+  /** Whether to answer senders that verify the ownership of the URL. Defaults to true. */
   readonly answersChallenges?: boolean
-  /** Told what was refused, and why; and, as its `cause`, what `onEvent` threw. */
+  /** Called for every refused delivery. If `onEvent` threw, its error is the `cause`. */
   readonly onRefused?: (refusal: RefusedDelivery) => void
   readonly now?: () => number
 }
 
-export type Settings = Required<
+export type ReceiverSettings = Required<
   Omit<
     ReceiveOptions,
     'memory' | 'secret' | 'tokens' | 'onEvent' | 'fetch' | 'onRefused' | 'order' | 'url' | 'keyCache'
   >
 >
 
-export function settingsOf(options: ReceiveOptions): Settings {
+export function withReceiverDefaults(options: ReceiveOptions): ReceiverSettings {
   const { signers = [], requires = signers.length > 0 ? 'both' : 'token' } = options
   if (requires !== 'token' && signers.length === 0) {
-    throw new TypeError(`receive(): requires: '${requires}' needs signers: say whose signatures are believed`)
+    throw new TypeError(
+      `receive(): requires: '${requires}' needs signers: list the agents whose signatures are accepted`,
+    )
   }
   return {
     signers,
@@ -78,13 +80,13 @@ export function settingsOf(options: ReceiveOptions): Settings {
   }
 }
 
-/** Tokens go there, so nobody may read along. */
+/** Requires TLS, except on this machine: deliveries carry tokens. */
 export function requireAddress(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback(parsed.hostname))
-  if (!isSafe) throw new TypeError(`receive(): url: expected an address that begins with https://, got "${url}"`)
+  if (!isSafe) throw new TypeError(`receive(): url: expected a URL that begins with https://, got "${url}"`)
   if (parsed.username || parsed.password || parsed.hash || parsed.search) {
-    throw new TypeError('receive(): url: expected an address without credentials, query and fragment')
+    throw new TypeError('receive(): url: expected a URL without credentials, query and fragment')
   }
   return parsed.href
 }

@@ -1,183 +1,191 @@
 import type { DialectName } from '../../dialects/dialect.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import { Refusal } from './refusal.ts'
+import { DeliveryRefusal } from './refusal.ts'
 
 export interface OrderOptions {
-  /** Milliseconds for which a delivery waits for those before it. */
+  /** How long a delivery waits for earlier ones, in milliseconds. */
   readonly wait: number
-  /** Deliveries of one task that may wait. */
+  /** Maximum number of waiting deliveries per task. */
   readonly perTask: number
-  /** Tasks of which it is known what came last. */
+  /** Number of tasks whose last generation is remembered. */
   readonly tasks: number
 }
 
-/** Where a delivery stands among those of its task. */
-export interface Place {
-  readonly lane: string
-  /** Undefined if the sender numbers nothing: then they are told as they come. */
+/** The position of a delivery in the order of its task. */
+export interface DeliveryPosition {
+  /** Identifies the task and its sender. */
+  readonly queue: string
+  /** Undefined if the sender does not number its events: they are then handled in the order of arrival. */
   readonly generation?: number
-  /** The one before it that the sender tells. By default the number before. */
+  /** The generation that the sender delivered before this one. Defaults to the preceding number. */
   readonly previous?: number
 }
 
-/** What is between these two did not come; the second is the delivery that says so. */
+/** Events between these generations did not arrive; `before` is the delivery that revealed the gap. */
 export interface Missing {
   readonly after: number
   readonly before: number
 }
 
-/** Now it may be told. */
-export interface Turn {
+/** Permission to handle a delivery now. */
+export interface OrderGrant {
   readonly missing?: Missing
   readonly isLate?: boolean
-  /** Lets the next one go. */
-  done(isTold: boolean): void
+  /** Lets the next delivery of the task proceed. */
+  release(isHandled: boolean): void
 }
 
-export interface Order {
-  /** One at a time per lane, by their numbers. Those before it are waited for, but not for long. */
-  turn(place: Place, signal: AbortSignal): Promise<Turn>
+/** Restores the order of deliveries: per task one at a time, by generation. */
+export interface DeliveryOrder {
+  /** Waits for earlier deliveries of the task, but at most as long as the options allow. */
+  acquire(position: DeliveryPosition, signal: AbortSignal): Promise<OrderGrant>
   close(): void
 }
 
-export function createOrder({ wait, perTask, tasks }: OrderOptions): Order {
-  /** Those of which nothing was heard for longest first. */
-  const lanes = new Map<string, Lane>()
+export function createDeliveryOrder({ wait, perTask, tasks }: OrderOptions): DeliveryOrder {
+  /** The least recently used first. */
+  const queues = new Map<string, TaskQueue>()
 
-  function laneOf(name: string): Lane {
-    const lane = lanes.get(name) ?? { last: undefined, isBusy: false, waiting: new Set() }
-    lanes.delete(name)
-    lanes.set(name, lane)
-    for (const [each, { isBusy, waiting }] of lanes) {
-      if (lanes.size <= tasks) break
-      if (!isBusy && waiting.size === 0 && each !== name) lanes.delete(each)
+  function queueOf(name: string): TaskQueue {
+    const queue = queues.get(name) ?? { lastGeneration: undefined, isBusy: false, waiting: new Set() }
+    queues.delete(name)
+    queues.set(name, queue)
+    for (const [oldest, { isBusy, waiting }] of queues) {
+      if (queues.size <= tasks) break
+      if (!isBusy && waiting.size === 0 && oldest !== name) queues.delete(oldest)
     }
-    return lane
+    return queue
   }
 
-  function proceed(lane: Lane): void {
-    if (lane.isBusy) return
-    const next = nextOf(lane)
+  function grantNext(queue: TaskQueue): void {
+    if (queue.isBusy) return
+    const next = nextOf(queue)
     if (!next) return
-    lane.isBusy = true
-    lane.waiting.delete(next)
-    const { generation } = next.place
-    next.go({
-      ...standing(lane, next.place),
-      done(isTold) {
-        lane.isBusy = false
-        if (isTold && generation !== undefined) lane.last = Math.max(lane.last ?? 0, generation)
-        proceed(lane)
+    queue.isBusy = true
+    queue.waiting.delete(next)
+    const { generation } = next.position
+    next.grant({
+      ...gapBefore(queue, next.position),
+      release(isHandled) {
+        queue.isBusy = false
+        if (isHandled && generation !== undefined) {
+          queue.lastGeneration = Math.max(queue.lastGeneration ?? 0, generation)
+        }
+        grantNext(queue)
       },
     })
   }
 
-  function turn(place: Place, signal: AbortSignal): Promise<Turn> {
-    const lane = laneOf(place.lane)
-    if (lane.waiting.size >= perTask) {
-      return Promise.reject(new Refusal('busy', 'Too many deliveries of this task wait: try again later.'))
+  function acquire(position: DeliveryPosition, signal: AbortSignal): Promise<OrderGrant> {
+    const queue = queueOf(position.queue)
+    if (queue.waiting.size >= perTask) {
+      return Promise.reject(
+        new DeliveryRefusal('busy', 'Too many deliveries of this task are waiting: try again later.'),
+      )
     }
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
-        place,
+      const delivery: WaitingDelivery = {
+        position,
         hasWaited: false,
-        go(granted) {
-          release()
+        grant(granted) {
+          cleanUp()
           resolve(granted)
         },
         fail(refusal) {
-          release()
-          lane.waiting.delete(waiting)
+          cleanUp()
+          queue.waiting.delete(delivery)
           reject(refusal)
         },
       }
-      const leave = () => waiting.fail(new Refusal('not-taken', 'The sender has gone.'))
+      const cancel = () => delivery.fail(new DeliveryRefusal('not-taken', 'The sender closed the connection.'))
       const timer = setTimeout(() => {
-        const { generation = 0 } = place
-        // Whatever comes before it goes before it.
-        for (const each of lane.waiting) if ((each.place.generation ?? 0) <= generation) each.hasWaited = true
-        proceed(lane)
+        const { generation = 0 } = position
+        // Earlier deliveries that wait as well go first, so they have waited long enough, too.
+        for (const other of queue.waiting) if ((other.position.generation ?? 0) <= generation) other.hasWaited = true
+        grantNext(queue)
       }, wait)
-      function release(): void {
+      function cleanUp(): void {
         clearTimeout(timer)
-        signal.removeEventListener('abort', leave)
+        signal.removeEventListener('abort', cancel)
       }
-      signal.addEventListener('abort', leave)
-      lane.waiting.add(waiting)
-      if (signal.aborted) leave()
-      else proceed(lane)
+      signal.addEventListener('abort', cancel)
+      queue.waiting.add(delivery)
+      if (signal.aborted) cancel()
+      else grantNext(queue)
     })
   }
 
   return {
-    turn,
+    acquire,
     close() {
-      for (const { waiting } of lanes.values()) {
-        for (const each of waiting) each.fail(new Refusal('closed', 'This receiver is closing.'))
+      for (const { waiting } of queues.values()) {
+        for (const delivery of waiting) delivery.fail(new DeliveryRefusal('closed', 'This receiver is closing.'))
       }
-      lanes.clear()
+      queues.clear()
     },
   }
 }
 
-/** What an agent told this receiver. */
+/** An event that an agent delivered to this receiver. */
 export interface PushDelivery {
-  /** As a stream of the task would have it, whatever the agent speaks. */
+  /** The event as a stream of the task would yield it, in any protocol version. */
   readonly event: StreamEvent
-  /** Of the payload. */
+  /** The dialect of the payload. */
   readonly dialect: DialectName
   /** Undefined only for a message that belongs to no task. */
   readonly taskId?: string
-  /** The same for every attempt of one delivery. Agents that are not Parley's may tell none. */
+  /** The same for every attempt of one delivery. Agents other than Parley may send none. */
   readonly deliveryId?: string
   /** The number of the event in its task. */
   readonly generation?: number
   readonly attempt?: number
-  /** Of W3C Trace Context. */
+  /** W3C Trace Context. */
   readonly traceparent?: string
   readonly tracestate?: string
-  /** By which `register()` it came; undefined for tokens of your own and for deliveries that are only signed. */
+  /** Identifies the `register()` call whose token the delivery carries. Undefined for `tokens` and signed deliveries. */
   readonly registration?: string
-  /** Who signed it. */
+  /** The issuer of the signature. */
   readonly issuer?: string
-  /** Events between these numbers did not come in time: ask for the task, if they matter. */
+  /** Events between these generations did not arrive in time: fetch the task if they matter. */
   readonly missing?: Missing
-  /** Events that follow it were told before, since it was held up for too long. */
+  /** Later events were handled before this one, because it arrived too late. */
   readonly isLate?: boolean
 }
 
-interface Lane {
-  /** Undefined if nothing was told. */
-  last: number | undefined
+interface TaskQueue {
+  /** The highest generation handled so far; undefined if there is none. */
+  lastGeneration: number | undefined
   isBusy: boolean
-  readonly waiting: Set<Waiting>
+  readonly waiting: Set<WaitingDelivery>
 }
 
-interface Waiting {
-  readonly place: Place
+interface WaitingDelivery {
+  readonly position: DeliveryPosition
+  /** Whether the time to wait for earlier deliveries is over. */
   hasWaited: boolean
-  go(turn: Turn): void
-  fail(refusal: Refusal): void
+  grant(granted: OrderGrant): void
+  fail(refusal: DeliveryRefusal): void
 }
 
-/** The lowest number that has nothing to wait for. */
-function nextOf({ last = 0, waiting }: Lane): Waiting | undefined {
-  let next: Waiting | undefined
-  for (const each of waiting) {
-    const { generation = 0 } = each.place
-    const isReady = each.hasWaited || generation <= last || previousOf(each.place) <= last
-    if (isReady && (!next || generation < (next.place.generation ?? 0))) next = each
+/** The waiting delivery with the lowest generation that has nothing to wait for. */
+function nextOf({ lastGeneration = 0, waiting }: TaskQueue): WaitingDelivery | undefined {
+  let next: WaitingDelivery | undefined
+  for (const delivery of waiting) {
+    const { position, hasWaited } = delivery
+    const { generation = 0 } = position
+    const isReady = hasWaited || generation <= lastGeneration || previousOf(position) <= lastGeneration
+    if (isReady && (!next || generation < (next.position.generation ?? 0))) next = delivery
   }
   return next
 }
 
-function previousOf({ generation = 0, previous = generation - 1 }: Place): number {
+function previousOf({ generation = 0, previous = generation - 1 }: DeliveryPosition): number {
   return previous
 }
 
-function standing({ last }: Lane, place: Place): Omit<Turn, 'done'> {
-  const { generation } = place
-  if (generation === undefined || last === undefined) return {}
-  if (generation <= last) return { isLate: true }
-  return previousOf(place) > last ? { missing: { after: last, before: generation } } : {}
+function gapBefore({ lastGeneration }: TaskQueue, position: DeliveryPosition): Omit<OrderGrant, 'release'> {
+  const { generation } = position
+  if (generation === undefined || lastGeneration === undefined) return {}
+  if (generation <= lastGeneration) return { isLate: true }
+  return previousOf(position) > lastGeneration ? { missing: { after: lastGeneration, before: generation } } : {}
 }

@@ -1,5 +1,5 @@
 import { toHex } from '../../base/hash.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import { allClients } from '../../dialects/client-dialects.ts'
 import type { ClientDialect, DialectName } from '../../dialects/dialect.ts'
 import { orLeniently } from '../../dialects/read.ts'
@@ -11,58 +11,63 @@ import type { Task } from '../../protocol/model.ts'
 import { isEnded } from '../../protocol/states.ts'
 import { pushHeaders } from '../request.ts'
 import { digest } from '../signing/http-signature.ts'
-import type { Sighting } from './delivery-memory.ts'
-import type { Settings } from './options.ts'
-import type { Place, PushDelivery } from './ordering.ts'
-import { Refusal } from './refusal.ts'
+import type { DeliveryRecord } from './delivery-memory.ts'
+import type { ReceiverSettings } from './options.ts'
+import type { DeliveryPosition, PushDelivery } from './ordering.ts'
+import { DeliveryRefusal } from './refusal.ts'
 import type { Registrations } from './registration-tokens.ts'
-import { type ProofOptions, proofOf, registrationOf } from './signers.ts'
+import { findRegistration, type ProofOptions, verifyProof } from './signers.ts'
 
 const wrappers = ['task', 'message', 'statusUpdate', 'artifactUpdate', 'status_update', 'artifact_update', 'msg']
 
-/** Nobody asked. */
-const nothing = { taskId: '' }
+/** A delivery answers no request. */
+const noRequest = { taskId: '' }
 
-export interface Reading extends Pick<Settings, 'requires' | 'bodyLimit' | 'jsonDepth'>, ProofOptions {
+export interface ReadDeliveryOptions
+  extends Pick<ReceiverSettings, 'requires' | 'bodyLimit' | 'jsonDepth'>,
+    ProofOptions {
   readonly registrations: Registrations
 }
 
-/** A delivery that is genuine, and what is needed to tell it once and in its place. */
-export interface Received {
+/** A verified delivery, with what is needed to handle it once and in order. */
+export interface VerifiedDelivery {
   readonly delivery: PushDelivery
-  readonly place: Place
-  /** Undefined if the same may have been told twice with a reason. */
-  readonly sighting: Sighting | undefined
+  readonly position: DeliveryPosition
+  /** Undefined if an equal delivery may be a different one; see `isRepeatable`. */
+  readonly record: DeliveryRecord | undefined
 }
 
-/** What costs least is checked first, and nothing is read of those who show no token where one is needed. */
-export async function readDelivery(incoming: Incoming, options: Reading): Promise<Received> {
-  if (incoming.method !== 'POST') throw new Refusal('method', 'Agents POST their notifications here.')
+/** Runs the cheapest checks first. Without a required token, the body is not read. */
+export async function readDelivery(incoming: Incoming, options: ReadDeliveryOptions): Promise<VerifiedDelivery> {
+  if (incoming.method !== 'POST') throw new DeliveryRefusal('method', 'Deliveries must be sent with POST.')
   if (!isJson(incoming.header('content-type'))) {
-    throw new Refusal('content-type', 'The body must be JSON, with Content-Type: application/json.')
+    throw new DeliveryRefusal('content-type', 'The body must be JSON, with Content-Type: application/json.')
   }
   const { requires } = options
-  const registered = await registrationOf(incoming, options.registrations)
+  const registered = await findRegistration(incoming, options.registrations)
   if (!registered && (requires === 'token' || requires === 'both')) throw noToken()
   const body = await readBytes(incoming, options.bodyLimit)
-  const proof = options.signers.length === 0 ? undefined : await proofOf(incoming, body, options)
+  const proof = options.signers.length === 0 ? undefined : await verifyProof(incoming, body, options)
   if (!proof && (requires === 'signature' || requires === 'both')) {
-    throw new Refusal('signature', 'The delivery is not signed: a JSON Web Token or a signature by RFC 9421 is needed.')
+    throw new DeliveryRefusal(
+      'signature',
+      'The delivery is not signed: expected a JSON Web Token or an HTTP message signature (RFC 9421).',
+    )
   }
   if (!proof && !registered) throw noToken()
 
-  const { event: read, dialect } = await readPayload(parse(body, options.jsonDepth))
+  const { event: decoded, dialect } = await readPayload(parse(body, options.jsonDepth))
   const { registration } = registered ?? {}
   const { issuer } = proof ?? {}
-  const generation = numberIn(incoming, pushHeaders.generation)
-  const event = generation === undefined ? read : numbered(read, generation)
-  const taskId = taskIdIn(event, incoming)
+  const generation = readNumber(incoming, pushHeaders.generation)
+  const event = generation === undefined ? decoded : withGeneration(decoded, generation)
+  const taskId = readTaskId(event, incoming)
   const deliveryId = incoming.header(pushHeaders.deliveryId) ?? proof?.deliveryId
-  const previous = numberIn(incoming, pushHeaders.previous)
-  const attempt = numberIn(incoming, pushHeaders.attempt)
+  const previous = readNumber(incoming, pushHeaders.previous)
+  const attempt = readNumber(incoming, pushHeaders.attempt)
   const traceparent = incoming.header(pushHeaders.traceparent)
   const tracestate = incoming.header(pushHeaders.tracestate)
-  // Nobody can use up the names of others.
+  // Ids are scoped, so that a sender cannot use up the ids of another one.
   const scope = `${registration ?? ''} ${issuer ?? ''}`
   const hash = toHex(await digest('SHA-256', body))
   const id = deliveryId ?? (isRepeatable(event) ? undefined : hash)
@@ -79,12 +84,12 @@ export async function readDelivery(incoming: Incoming, options: Reading): Promis
       ...(registration !== undefined && { registration }),
       ...(issuer !== undefined && { issuer }),
     },
-    place: {
-      lane: `${scope} ${taskId ?? ''}`,
+    position: {
+      queue: `${scope} ${taskId ?? ''}`,
       ...(generation !== undefined && { generation }),
       ...(previous !== undefined && { previous }),
     },
-    sighting: id === undefined ? undefined : { id: `${scope} ${id}`, digest: hash, ...remembering(proof, options) },
+    record: id === undefined ? undefined : { id: `${scope} ${id}`, digest: hash, ...memoryOf(proof, options) },
   }
 }
 
@@ -93,65 +98,65 @@ export interface Payload {
   readonly dialect: DialectName
 }
 
-/** What a webhook is told, by the marks of the version that tells it: nothing else says which it is. */
+/** Decodes a payload. Its shape determines the protocol version, as no header does. */
 export async function readPayload(body: unknown): Promise<Payload> {
-  if (!isObject(body)) throw new Refusal('payload', `The payload must be a JSON object, not ${nameOf(body)}.`)
+  if (!isObject(body)) throw new DeliveryRefusal('payload', `The payload must be a JSON object, not ${describe(body)}.`)
   try {
     return await decode(body)
   } catch (error) {
     if (!(error instanceof A2AError)) throw error
-    throw new Refusal('payload', `The payload cannot be understood: ${error.message}`, { cause: error })
+    throw new DeliveryRefusal('payload', `The payload cannot be read: ${error.message}`, { cause: error })
   }
 }
 
-type Wire = Readonly<Record<string, unknown>>
-
-function nameOf(value: unknown): string {
+function describe(value: unknown): string {
   return Array.isArray(value) ? 'a list' : value === null ? 'null' : `a ${typeof value}`
 }
 
-async function decode(body: Wire): Promise<Payload> {
-  if (typeof body.kind === 'string') return await decodeBy('v0.3', (dialect) => dialect.decodeEvent(body, nothing))
+async function decode(body: JsonObject): Promise<Payload> {
+  if (typeof body.kind === 'string') return await decodeBy('v0.3', (dialect) => dialect.decodeEvent(body, noRequest))
   if (wrappers.some((name) => isObject(body[name]))) return await decodeWrapped(body)
   if (typeof body.contextId === 'string' && isObject(body.status)) {
-    return await decodeBy('v0.3', (dialect) => told(dialect.decodeResult.getTask({ kind: 'task', ...body }, nothing)))
+    return await decodeBy('v0.3', (dialect) =>
+      toTaskEvent(dialect.decodeResult.getTask({ kind: 'task', ...body }, noRequest)),
+    )
   }
   if (isObject(body.status) || isObject(body.artifact)) return await decodeDraft(body)
   const expected = 'a task, or one of task, message, statusUpdate, artifactUpdate'
-  throw new Refusal('payload', `The payload is none of A2A: expected ${expected}.`)
+  throw new DeliveryRefusal('payload', `The payload is not an A2A event: expected ${expected}.`)
 }
 
 async function decodeBy(name: DialectName, read: (dialect: ClientDialect) => StreamEvent): Promise<Payload> {
-  const known = allClients.find((each) => each.name === name)
-  if (!known) throw new Error(`There is no dialect ${name}.`)
-  return { event: await orLeniently(await known.load(), read), dialect: name }
+  const dialect = allClients.find((client) => client.name === name)
+  if (!dialect) throw new Error(`There is no dialect ${name}.`)
+  return { event: await orLeniently(await dialect.load(), read), dialect: name }
 }
 
-/** 1.0, or 0.3 as its protocol buffers have it. */
-async function decodeWrapped(body: Wire): Promise<Payload> {
+/** 1.0, or the ProtoJSON form of 0.3. */
+async function decodeWrapped(body: JsonObject): Promise<Payload> {
   try {
-    return await decodeBy('v1.0', (dialect) => dialect.decodeEvent(body, nothing))
+    return await decodeBy('v1.0', (dialect) => dialect.decodeEvent(body, noRequest))
   } catch (error) {
-    const older = decodeBy('v0.3-proto', (dialect) => dialect.decodeEvent(body, nothing))
+    const older = decodeBy('v0.3-proto', (dialect) => dialect.decodeEvent(body, noRequest))
     return await older.catch(() => Promise.reject(error))
   }
 }
 
-function told(task: Task): StreamEvent {
+function toTaskEvent(task: Task): StreamEvent {
   return { type: 'task', task, isLast: isEnded(task.status.state) }
 }
 
-/** 0.1 leaves the form to the agent. */
-async function decodeDraft({ eventType: _, taskId, ...body }: Wire): Promise<Payload> {
+/** 0.1 does not specify the form of payloads. */
+async function decodeDraft({ eventType: _, taskId, ...body }: JsonObject): Promise<Payload> {
   const wire = { ...(taskId !== undefined && { id: taskId }), ...body }
   const isTask = ['artifacts', 'history', 'sessionId'].some((name) => name in body)
   return await decodeBy('v0.1', (dialect) =>
-    isTask ? told(dialect.decodeResult.getTask(wire, nothing)) : dialect.decodeEvent(wire, nothing),
+    isTask ? toTaskEvent(dialect.decodeResult.getTask(wire, noRequest)) : dialect.decodeEvent(wire, noRequest),
   )
 }
 
-function noToken(): Refusal {
-  return new Refusal('token', `The delivery has no ${pushHeaders.token} that was given out here.`)
+function noToken(): DeliveryRefusal {
+  return new DeliveryRefusal('token', `The delivery has no ${pushHeaders.token} of this receiver.`)
 }
 
 async function readBytes(incoming: Incoming, limit: number): Promise<Uint8Array> {
@@ -159,7 +164,7 @@ async function readBytes(incoming: Incoming, limit: number): Promise<Uint8Array>
     return await incoming.bytes(limit)
   } catch (error) {
     if (!(error instanceof BodyTooLarge)) throw error
-    throw new Refusal('too-large', `The body is longer than ${limit} bytes.`)
+    throw new DeliveryRefusal('too-large', `The body is larger than ${limit} bytes.`)
   }
 }
 
@@ -168,28 +173,28 @@ function parse(body: Uint8Array, depth: number): unknown {
     return parseJson(body, { depth })
   } catch (error) {
     if (!(error instanceof JsonError)) throw error
-    throw new Refusal('payload', `The body is no JSON: ${error.message}.`)
+    throw new DeliveryRefusal('payload', `The body is not JSON: ${error.message}.`)
   }
 }
 
-function numberIn(incoming: Incoming, name: string): number | undefined {
+function readNumber(incoming: Incoming, name: string): number | undefined {
   const text = incoming.header(name)
   if (text === undefined) return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new Refusal('payload', `${name}: expected a whole number.`)
+  throw new DeliveryRefusal('payload', `${name}: expected a whole number.`)
 }
 
-function numbered(event: StreamEvent, generation: number): StreamEvent {
+function withGeneration(event: StreamEvent, generation: number): StreamEvent {
   if (event.type === 'message') return event
   return event.type === 'task' ? { ...event, task: { ...event.task, generation } } : { ...event, generation }
 }
 
-/** What the head says of it must be what the payload says. */
-function taskIdIn(event: StreamEvent, incoming: Incoming): string | undefined {
-  const told = incoming.header(pushHeaders.taskId)
+/** The task id of the payload, which the header must match. */
+function readTaskId(event: StreamEvent, incoming: Incoming): string | undefined {
+  const header = incoming.header(pushHeaders.taskId)
   const taskId = idOf(event)
-  if (told !== undefined && taskId !== undefined && told !== encodeURI(taskId)) {
-    throw new Refusal('payload', `${pushHeaders.taskId} names another task than the payload.`)
+  if (header !== undefined && taskId !== undefined && header !== encodeURI(taskId)) {
+    throw new DeliveryRefusal('payload', `${pushHeaders.taskId} differs from the task id of the payload.`)
   }
   return taskId
 }
@@ -206,15 +211,15 @@ function idOf(event: StreamEvent): string | undefined {
   }
 }
 
-/** Two equal chunks may both be meant; statuses have a moment, and messages an id. */
+/** Equal artifact chunks may be different events; statuses have a timestamp, and messages an id. */
 function isRepeatable(event: StreamEvent): boolean {
   return event.type === 'artifact'
 }
 
-function remembering(
+function memoryOf(
   proof: { readonly signature: string; readonly signedAt: number } | undefined,
-  { maxAge, clockSkew }: Reading,
-): Pick<Sighting, 'proof' | 'mustUntil'> {
+  { maxAge, clockSkew }: ReadDeliveryOptions,
+): Pick<DeliveryRecord, 'proof' | 'mustUntil'> {
   if (!proof) return { mustUntil: 0 }
   return { proof: proof.signature, mustUntil: proof.signedAt + (maxAge + 2 * clockSkew) * 1000 }
 }

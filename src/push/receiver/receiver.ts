@@ -2,112 +2,107 @@ import type { Exchange, Incoming, Outgoing } from '../../http/exchange.ts'
 import { toFetch } from '../../http/fetch.ts'
 import type { PushConfig } from '../../protocol/service.ts'
 import { pushHeaders } from '../request.ts'
-import { createDeliveryMemory } from './delivery-memory.ts'
-import { type ReceiveOptions, requireAddress, settingsOf } from './options.ts'
-import { createOrder, type PushDelivery } from './ordering.ts'
-import { type Received, readDelivery } from './read-delivery.ts'
-import { answerRefusal, Refusal } from './refusal.ts'
+import { createDeliveryMemory, type DeliveryClaim } from './delivery-memory.ts'
+import { type ReceiveOptions, requireAddress, withReceiverDefaults } from './options.ts'
+import { createDeliveryOrder, type PushDelivery } from './ordering.ts'
+import { readDelivery, type VerifiedDelivery } from './read-delivery.ts'
+import { answerRefusal, DeliveryRefusal } from './refusal.ts'
 import { createRegistrations } from './registration-tokens.ts'
-import { knownSigners } from './signers.ts'
+import { createSignerKeys } from './signers.ts'
 import { createSubscribers } from './subscribers.ts'
 
-/** What nobody could take for anything else than a random word. */
-const word = /^[\w.~+/=-]{1,512}$/
+/** Challenges of this form cannot be mistaken for markup when they are repeated in a response. */
+const challengeFormat = /^[\w.~+/=-]{1,512}$/
 
-const taken: Outgoing = { status: 204, headers: {} }
+const accepted: Outgoing = { status: 204, headers: {} }
 
-const never = new AbortController().signal
+const neverAborted = new AbortController().signal
 
-/** The other end of webhooks: takes what agents tell, once and in its order. */
+/** Receives webhook deliveries: verifies them, drops duplicates and restores their order. */
 export interface Receiver extends AsyncIterable<PushDelivery> {
-  /** Mount it wherever `fetch` is spoken. */
+  /** A handler for any server that works with `Request` and `Response`. */
   readonly fetch: (request: Request) => Promise<Response>
-  /** The same for rims: `toListener(receiver.exchange)` is for Express and `node:http`. */
+  /** The same for `toListener(receiver.exchange)`, which serves Express and `node:http`. */
   readonly exchange: Exchange
-  /** What an agent is asked to call: this address, with a token of its own. `client.send(…, { push: receiver })` does. */
+  /** Returns the config for an agent: this URL and a new token. `client.send(…, { push: receiver })` calls it. */
   register(): Promise<PushConfig>
-  /** Every event, if there is no `onEvent`. It is acknowledged when it is taken, and goes to one of those who iterate. */
+  /** Yields every event, unless `onEvent` is set. An event is acknowledged when an iterator takes it; one of them gets it. */
   events(): AsyncIterableIterator<PushDelivery>
-  /** Takes nothing more. What waits is refused, so that agents try again. */
+  /** Stops accepting deliveries. Waiting ones are refused, so that agents retry them. */
   close(): void
 }
 
 export function receive(options: ReceiveOptions): Receiver {
-  const settings = settingsOf(options)
+  const settings = withReceiverDefaults(options)
   const { onEvent, onRefused, memory = createDeliveryMemory({ now: settings.now }) } = options
   const { takeWithin, capacity } = settings
   const url = requireAddress(options.url)
   const registrations = createRegistrations(options)
-  const signers = knownSigners(settings.signers, {
+  const signers = createSignerKeys(settings.signers, {
     ...options.keyCache,
     ...(options.fetch && { fetch: options.fetch }),
   })
-  const reading = { ...settings, url, signers, registrations }
-  const order = createOrder({ wait: 1_000, perTask: 32, tasks: 10_000, ...options.order })
-  const handOver = createSubscribers(takeWithin)
-  let present = 0
+  const readOptions = { ...settings, url, signers, registrations }
+  const order = createDeliveryOrder({ wait: 1_000, perTask: 32, tasks: 10_000, ...options.order })
+  const subscribers = createSubscribers(takeWithin)
+  let inFlight = 0
   let isClosed = false
 
-  /** Settles or releases the delivery, whatever becomes of it. */
-  async function tell({ delivery, place, sighting }: Received, signal: AbortSignal): Promise<void> {
-    let isTold = false
+  /** Hands the delivery over in its order, and settles or releases its claim. */
+  async function handle({ delivery, position, record }: VerifiedDelivery, signal: AbortSignal): Promise<void> {
+    let isHandled = false
     try {
-      const { done, ...standing } = await order.turn(place, signal)
+      const { release, ...gap } = await order.acquire(position, signal)
       try {
-        await take({ ...delivery, ...standing }, signal)
-        isTold = true
-        if (sighting) await memory.settle(sighting.id)
+        await handOver({ ...delivery, ...gap }, signal)
+        isHandled = true
+        if (record) await memory.settle(record.id)
       } finally {
-        done(isTold)
+        release(isHandled)
       }
     } finally {
-      if (!isTold && sighting) await memory.release(sighting.id)
+      if (!isHandled && record) await memory.release(record.id)
     }
   }
 
-  async function take(delivery: PushDelivery, signal: AbortSignal): Promise<void> {
-    if (!onEvent) return await handOver.give(delivery, signal)
+  async function handOver(delivery: PushDelivery, signal: AbortSignal): Promise<void> {
+    if (!onEvent) return await subscribers.deliver(delivery, signal)
     try {
       await onEvent(delivery)
     } catch (cause) {
-      throw new Refusal('failed', 'The event could not be dealt with: try again later.', { cause })
+      throw new DeliveryRefusal('failed', 'The receiver failed to handle the event: try again later.', { cause })
     }
   }
 
-  async function admit(incoming: Incoming): Promise<void> {
-    if (present >= capacity) throw new Refusal('busy', 'Too many deliveries are here: try again later.')
-    present++
-    let isLeft = false
-    const leave = () => {
-      if (!isLeft) present--
-      isLeft = true
-    }
+  async function accept(incoming: Incoming): Promise<void> {
+    if (inFlight >= capacity) throw new DeliveryRefusal('busy', 'Too many deliveries are in progress: try again later.')
+    inFlight++
+    let handling: Promise<void> | undefined
     try {
-      const received = await readDelivery(incoming, reading)
-      const { sighting } = received
-      const claim = sighting ? await memory.claim(sighting) : 'new'
+      const verified = await readDelivery(incoming, readOptions)
+      const { record } = verified
+      const claim = record ? await memory.claim(record) : 'new'
       if (claim === 'done') return
-      if (claim !== 'new') throw claimed(claim)
-      // Who sends without ids does not send again either: what it has sent is told, whether it waits for that or not.
-      const telling = tell(received, received.delivery.deliveryId === undefined ? never : incoming.signal)
-      // A callback that takes longer goes on: its delivery still counts as here.
-      isLeft = true
-      telling.finally(() => present--).catch(() => {})
-      await inTime(telling, takeWithin + (options.order?.wait ?? 1_000))
+      if (claim !== 'new') throw claimRefusal(claim)
+      // A sender without delivery ids does not retry: its event is handled even if it disconnects.
+      handling = handle(verified, verified.delivery.deliveryId === undefined ? neverAborted : incoming.signal)
+      // A slow callback goes on after the response and still counts.
+      handling.finally(() => inFlight--).catch(() => {})
+      await withTimeout(handling, takeWithin + (options.order?.wait ?? 1_000))
     } finally {
-      leave()
+      if (!handling) inFlight--
     }
   }
 
   async function exchange(incoming: Incoming): Promise<Outgoing> {
     try {
-      const answer = settings.answersChallenges ? answerChallenge(incoming) : undefined
-      if (answer) return answer
-      if (isClosed) throw new Refusal('closed', 'This receiver is closing.')
-      await admit(incoming)
-      return taken
+      const challenged = settings.answersChallenges ? answerChallenge(incoming) : undefined
+      if (challenged) return challenged
+      if (isClosed) throw new DeliveryRefusal('closed', 'This receiver is closing.')
+      await accept(incoming)
+      return accepted
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
+      if (!(error instanceof DeliveryRefusal)) throw error
       const { reason, message, cause } = error
       onRefused?.({ reason, message, ...(cause !== undefined && { cause }) })
       return answerRefusal(error)
@@ -115,8 +110,8 @@ export function receive(options: ReceiveOptions): Receiver {
   }
 
   function events(): AsyncIterableIterator<PushDelivery> {
-    if (onEvent) throw new TypeError('receive(): with `onEvent`, events go there: nobody can iterate over them')
-    return handOver.events()
+    if (onEvent) throw new TypeError('receive(): events cannot be iterated, because `onEvent` receives them')
+    return subscribers.events()
   }
 
   return {
@@ -128,51 +123,52 @@ export function receive(options: ReceiveOptions): Receiver {
     close() {
       isClosed = true
       order.close()
-      handOver.close()
+      subscribers.close()
     },
   }
 }
 
-function claimed(claim: 'pending' | 'replayed' | 'conflict'): Refusal {
+function claimRefusal(claim: Exclude<DeliveryClaim, 'new' | 'done'>): DeliveryRefusal {
   switch (claim) {
     case 'pending':
-      return new Refusal('pending', 'This delivery is being dealt with: ask again later.')
+      return new DeliveryRefusal('pending', 'This delivery is being handled: try again later.')
     case 'replayed':
-      return new Refusal('replayed', 'This attempt was seen before: sign every attempt anew.')
+      return new DeliveryRefusal('replayed', 'This attempt was received before: sign every attempt anew.')
     case 'conflict':
-      return new Refusal('conflict', 'Another body came under this delivery id before.')
+      return new DeliveryRefusal('conflict', 'A different body was received under this delivery id.')
   }
 }
 
-/** The sender must not wait for ever; what it waits for goes on. */
-async function inTime(telling: Promise<void>, milliseconds: number): Promise<void> {
+/** Bounds how long the sender waits; the handling itself goes on. */
+async function withTimeout(handling: Promise<void>, milliseconds: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    const refusal = new Refusal('pending', 'The event is still being dealt with: ask again later.')
+    const refusal = new DeliveryRefusal('pending', 'The event is still being handled: try again later.')
     timer = setTimeout(() => reject(refusal), milliseconds)
   })
   try {
-    await Promise.race([telling, late])
+    await Promise.race([handling, late])
   } finally {
     clearTimeout(timer)
   }
 }
 
 /**
- * Answers a sender that asks, before it posts here, whether somebody here wants it to: by repeating its random word. It
- * comes in a header or, as older guides have it, in the query.
+ * Answers a sender that verifies the ownership of this URL before it sends deliveries, by repeating its challenge. The
+ * challenge comes in a header or, as older guides describe, in the query.
  */
 function answerChallenge(incoming: Incoming): Outgoing | undefined {
-  const asked = incoming.header(pushHeaders.challenge) ?? (incoming.method === 'GET' ? inQuery(incoming) : undefined)
-  if (asked === undefined || !word.test(asked)) return undefined
+  const fromQuery = () => (incoming.method === 'GET' ? challengeInQuery(incoming) : undefined)
+  const challenge = incoming.header(pushHeaders.challenge) ?? fromQuery()
+  if (challenge === undefined || !challengeFormat.test(challenge)) return undefined
   return {
     status: 200,
     headers: { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' },
-    body: asked,
+    body: challenge,
   }
 }
 
-function inQuery({ query }: Incoming): string | undefined {
-  const given = new URLSearchParams(query)
-  return given.get('challenge') ?? given.get('validationToken') ?? undefined
+function challengeInQuery({ query }: Incoming): string | undefined {
+  const parameters = new URLSearchParams(query)
+  return parameters.get('challenge') ?? parameters.get('validationToken') ?? undefined
 }

@@ -1,24 +1,24 @@
 import type { Outgoing } from '../../http/exchange.ts'
 
-/** In the form that A2A 1.0 gives to errors over HTTP (§11.6). */
-export function answerRefusal({ reason, message, retryAfter }: Refusal): Outgoing {
+/** The error response of A2A 1.0 over HTTP (§11.6). */
+export function answerRefusal({ reason, message, retryAfter }: DeliveryRefusal): Outgoing {
   const [code, status] = statuses[reason]
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (code === 405) headers.allow = 'POST'
   if (code === 401) headers['www-authenticate'] = 'Bearer'
-  const wait = retryAfter ?? (code === 429 || code === 503 ? 1 : undefined)
-  if (wait !== undefined) headers['retry-after'] = `${wait}`
+  const delay = retryAfter ?? (code === 429 || code === 503 ? 1 : undefined)
+  if (delay !== undefined) headers['retry-after'] = `${delay}`
   return { status: code, headers, body: JSON.stringify({ error: { code, status, reason, message } }) }
 }
 
-/** Why a delivery was not taken. */
+/** Why a delivery was refused. */
 export type RefusalReason = keyof typeof statuses
 
-/** Written for the sender: it names no secret, and nothing of what happens here. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal'
+/** Refuses a delivery. The message is for the sender: it contains no secrets and no internals. */
+export class DeliveryRefusal extends Error {
+  override readonly name = 'DeliveryRefusal'
   readonly reason: RefusalReason
-  /** Seconds. */
+  /** Delay before the next attempt, in seconds. */
   readonly retryAfter: number | undefined
 
   constructor(reason: RefusalReason, message: string, options: ErrorOptions & { readonly retryAfter?: number } = {}) {

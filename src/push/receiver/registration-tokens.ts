@@ -4,22 +4,22 @@ import { isEqual, sha256 } from '../../base/hash.ts'
 const encoder = new TextEncoder()
 
 export interface RegistrationsOptions {
-  /** Of all replicas, at least 32 bytes. By default a random one of this process: tokens end with it. */
+  /** Secret for tokens, at least 32 bytes, shared by all replicas. Defaults to a random one, whose tokens end with the process. */
   readonly secret?: string | Uint8Array
-  /** Further tokens to be taken. */
+  /** Further tokens to accept. */
   readonly tokens?: readonly string[]
 }
 
-export interface Recognised {
-  /** Undefined for tokens that were handed in. */
+export interface RecognisedToken {
+  /** Undefined for a token of `tokens`. */
   readonly registration?: string
 }
 
-/** Makes tokens and knows its own again without keeping any, so that a restart or another replica knows them, too. */
+/** Creates tokens and recognises them without storing any, so that they survive restarts and work on every replica. */
 export interface Registrations {
   newToken(): Promise<string>
-  /** Whose it is; undefined if it is none. Takes the same time wherever it is wrong. */
-  recognise(token: string): Promise<Recognised | undefined>
+  /** Undefined if the token is not valid. The comparison takes constant time. */
+  recognise(token: string): Promise<RecognisedToken | undefined>
 }
 
 export function createRegistrations({ secret, tokens = [] }: RegistrationsOptions): Registrations {
@@ -28,7 +28,7 @@ export function createRegistrations({ secret, tokens = [] }: RegistrationsOption
     throw new TypeError('receive(): tokens: expected at least 16 characters each: shorter ones can be guessed')
   }
   const key = crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-  const known = tokens.map((token) => sha256(token))
+  const tokenHashes = tokens.map((token) => sha256(token))
 
   async function tokenOf(id: string): Promise<string> {
     const mac = await crypto.subtle.sign('HMAC', await key, encoder.encode(`a2a-push ${id}`))
@@ -38,11 +38,11 @@ export function createRegistrations({ secret, tokens = [] }: RegistrationsOption
   return {
     newToken: () => tokenOf(toBase64Url(crypto.getRandomValues(new Uint8Array(16)))),
     async recognise(token) {
-      const shown = sha256(token)
+      const hash = sha256(token)
       const [, id] = /^([\w-]{22})\.[\w-]{43}$/.exec(token) ?? []
-      if (id !== undefined && isEqual(shown, sha256(await tokenOf(id)))) return { registration: id }
+      if (id !== undefined && isEqual(hash, sha256(await tokenOf(id)))) return { registration: id }
       let isKnown = false
-      for (const each of known) isKnown = isEqual(each, shown) || isKnown
+      for (const tokenHash of tokenHashes) isKnown = isEqual(tokenHash, hash) || isKnown
       return isKnown ? {} : undefined
     },
   }

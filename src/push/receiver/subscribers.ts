@@ -1,13 +1,13 @@
 import type { PushDelivery } from './ordering.ts'
-import { Refusal } from './refusal.ts'
+import { DeliveryRefusal } from './refusal.ts'
 
-const over = { done: true, value: undefined } as const
+const end = { done: true, value: undefined } as const
 
-/** Brings deliveries to those who iterate over them. */
+/** Hands deliveries to the iterators of a receiver. */
 export interface Subscribers {
-  /** Resolves when somebody has taken it; rejects if nobody has in time. */
-  give(delivery: PushDelivery, signal: AbortSignal): Promise<void>
-  /** Each delivery goes to one of those who iterate. */
+  /** Resolves when an iterator has taken the delivery; rejects if none does in time. */
+  deliver(delivery: PushDelivery, signal: AbortSignal): Promise<void>
+  /** Each delivery goes to one of the iterators. */
   events(): AsyncIterableIterator<PushDelivery>
   close(): void
 }
@@ -17,7 +17,7 @@ export function createSubscribers(takeWithin: number): Subscribers {
   const takers = new Set<Taker>()
   let isClosed = false
 
-  function give(delivery: PushDelivery, signal: AbortSignal): Promise<void> {
+  function deliver(delivery: PushDelivery, signal: AbortSignal): Promise<void> {
     const [taker] = takers
     if (taker) {
       takers.delete(taker)
@@ -25,29 +25,29 @@ export function createSubscribers(takeWithin: number): Subscribers {
       return Promise.resolve()
     }
     return new Promise((resolve, reject) => {
-      const end = (settle: () => void) => {
+      const finish = (settle: () => void) => {
         offers.delete(offer)
         clearTimeout(timer)
-        signal.removeEventListener('abort', leave)
+        signal.removeEventListener('abort', cancel)
         settle()
       }
-      const offer: Offer = { delivery, take: () => end(resolve), fail: (refusal) => end(() => reject(refusal)) }
-      const leave = () => offer.fail(new Refusal('not-taken', 'The sender has gone.'))
-      const expire = () => offer.fail(new Refusal('not-taken', 'Nobody has taken the event: try again later.'))
+      const offer: Offer = { delivery, take: () => finish(resolve), fail: (refusal) => finish(() => reject(refusal)) }
+      const cancel = () => offer.fail(new DeliveryRefusal('not-taken', 'The sender closed the connection.'))
+      const expire = () => offer.fail(new DeliveryRefusal('not-taken', 'No reader took the event: try again later.'))
       const timer = setTimeout(expire, takeWithin)
-      signal.addEventListener('abort', leave)
+      signal.addEventListener('abort', cancel)
       offers.add(offer)
       if (isClosed) offer.fail(closing())
-      else if (signal.aborted) leave()
+      else if (signal.aborted) cancel()
     })
   }
 
   function events(): AsyncIterableIterator<PushDelivery> {
-    const own = new Set<Taker>()
-    let isOver = false
+    const pendingTakers = new Set<Taker>()
+    let isEnded = false
     const iterator: AsyncIterableIterator<PushDelivery> = {
       next() {
-        if (isOver || isClosed) return Promise.resolve(over)
+        if (isEnded || isClosed) return Promise.resolve(end)
         const [offer] = offers
         if (offer) {
           offer.take()
@@ -55,21 +55,21 @@ export function createSubscribers(takeWithin: number): Subscribers {
         }
         return new Promise((resolve) => {
           const taker: Taker = (result) => {
-            own.delete(taker)
+            pendingTakers.delete(taker)
             resolve(result)
           }
-          own.add(taker)
+          pendingTakers.add(taker)
           takers.add(taker)
         })
       },
-      // Not of a generator: that would wait for an event before it ends.
+      // Not a generator, whose `return` would wait for a pending `next`.
       return() {
-        isOver = true
-        for (const taker of own) {
+        isEnded = true
+        for (const taker of pendingTakers) {
           takers.delete(taker)
-          taker(over)
+          taker(end)
         }
-        return Promise.resolve(over)
+        return Promise.resolve(end)
       },
       [Symbol.asyncIterator]: () => iterator,
     }
@@ -77,12 +77,12 @@ export function createSubscribers(takeWithin: number): Subscribers {
   }
 
   return {
-    give,
+    deliver: deliver,
     events,
     close() {
       isClosed = true
       for (const offer of offers) offer.fail(closing())
-      for (const taker of takers) taker(over)
+      for (const taker of takers) taker(end)
       takers.clear()
     },
   }
@@ -91,11 +91,11 @@ export function createSubscribers(takeWithin: number): Subscribers {
 interface Offer {
   readonly delivery: PushDelivery
   take(): void
-  fail(refusal: Refusal): void
+  fail(refusal: DeliveryRefusal): void
 }
 
 type Taker = (result: IteratorResult<PushDelivery, undefined>) => void
 
-function closing(): Refusal {
-  return new Refusal('closed', 'This receiver is closing.')
+function closing(): DeliveryRefusal {
+  return new DeliveryRefusal('closed', 'This receiver is closing.')
 }

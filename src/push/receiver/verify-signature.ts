@@ -1,6 +1,6 @@
 import { type CryptoKey, decodeJwt, errors, type JWTPayload } from 'jose'
 import { verifyJwt } from '../../auth/jwt.ts'
-import { fromBase64 } from '../../base/base64.ts'
+import { toBase64 } from '../../base/base64.ts'
 import { toHex } from '../../base/hash.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import { pushHeaders } from '../request.ts'
@@ -9,37 +9,37 @@ import {
   httpAlgorithms,
   isDigestOf,
   parametersOf,
+  readSignature,
   readSignatureInputs,
   type SignatureInput,
   signatureBase,
-  signatureOf,
 } from '../signing/http-signature.ts'
-import { contradiction } from '../signing/push-signer.ts'
-import { Refusal } from './refusal.ts'
-import { type KnownSigner, keyProblem, type Proof, type ProofOptions } from './signers.ts'
+import { mismatchedHeader } from '../signing/push-signer.ts'
+import { DeliveryRefusal } from './refusal.ts'
+import { keyRefusal, type Proof, type ProofOptions, type SignerKeys } from './signers.ts'
 
 const algorithms = ['ES256', 'ES384', 'EdDSA', 'Ed25519', 'RS256', 'PS256']
 
-/** Checks a signature by RFC 9421. It must cover the body, whom it is for, and what the delivery says of itself. */
+/** Verifies an HTTP signature (RFC 9421). It must cover the method, the URL, the body and all A2A headers. */
 export async function verifyHttpSignature(
   input: string,
   incoming: Incoming,
   body: Uint8Array,
   options: ProofOptions,
 ): Promise<Proof> {
-  let refusal = new Refusal('signature', 'Signature-Input has no signature that can be read.')
-  for (const each of readSignatureInputs(input)) {
+  let refusal = new DeliveryRefusal('signature', 'Signature-Input has no signature that can be read.')
+  for (const candidate of readSignatureInputs(input)) {
     try {
-      return await verify(each, incoming, body, options)
+      return await verify(candidate, incoming, body, options)
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
+      if (!(error instanceof DeliveryRefusal)) throw error
       refusal = error
     }
   }
   throw refusal
 }
 
-/** Checks a token that signs a delivery: who, for whom, when, and what. */
+/** Verifies a signed token: its issuer, audience, age, and that it matches the body and the A2A headers. */
 export async function verifyToken(
   token: string,
   incoming: Incoming,
@@ -48,7 +48,7 @@ export async function verifyToken(
 ): Promise<Proof> {
   const { iss } = readUnverified(token)
   const signer = signers.find(({ issuer }) => issuer === iss)
-  if (!signer) throw new Refusal('signature', 'The delivery is signed by somebody who is not known here.')
+  if (!signer) throw new DeliveryRefusal('signature', 'The issuer of the signature is not accepted here.')
   const claims = await verifyJwt(token, signer.keys, {
     issuer: signer.issuer,
     audience: audiencesOf(url, incoming.query),
@@ -57,17 +57,17 @@ export async function verifyToken(
     maxTokenAge: maxAge,
     currentDate: new Date(now()),
   }).catch((error: unknown) => {
-    throw explain(error)
+    throw refusalOf(error)
   })
   if (claims.request_body_sha256 !== toHex(await digest('SHA-256', body))) {
-    throw new Refusal('tampered', 'The body is not the one that was signed (request_body_sha256).')
+    throw new DeliveryRefusal('tampered', 'The body is not the signed one (request_body_sha256).')
   }
-  const changed = contradiction(claims, (name) => incoming.header(name))
-  if (changed !== undefined) throw new Refusal('tampered', `${changed} is not what was signed.`)
+  const changed = mismatchedHeader(claims, (name) => incoming.header(name))
+  if (changed !== undefined) throw new DeliveryRefusal('tampered', `${changed} is not the signed value.`)
   const { jti, iat = 0 } = claims
-  const told = incoming.header(pushHeaders.deliveryId)
-  if (told !== undefined && told !== jti) {
-    throw new Refusal('tampered', `${pushHeaders.deliveryId} is not what was signed (jti).`)
+  const deliveryId = incoming.header(pushHeaders.deliveryId)
+  if (deliveryId !== undefined && deliveryId !== jti) {
+    throw new DeliveryRefusal('tampered', `${pushHeaders.deliveryId} is not the signed value (jti).`)
   }
   const signature = token.slice(token.lastIndexOf('.') + 1)
   return { issuer: signer.issuer, signature, signedAt: iat * 1000, ...(jti !== undefined && { deliveryId: jti }) }
@@ -82,97 +82,104 @@ async function verify(
   const { url, now } = options
   requireCovered(input.components, incoming)
   requireFresh(input, options)
-  const signature = signatureOf(incoming.header('signature') ?? '', input.label)
-  const bytes = signature === undefined ? undefined : fromBase64(signature)
+  const signature = readSignature(incoming.header('signature') ?? '', input.label)
   const target = incoming.query === '' ? url : `${url}?${incoming.query}`
   const message = { method: incoming.method, url: target, header: (name: string) => incoming.header(name) }
-  const base = signatureBase(message, input.components, input.text)
-  if (!bytes || signature === undefined || base === undefined) {
-    throw new Refusal('signature', 'The signature of the delivery, or something that it covers, is not there.')
+  const base = signatureBase(message, input.components, input.signatureParams)
+  if (signature === undefined || base === undefined) {
+    throw new DeliveryRefusal('signature', 'The signature of the delivery, or a component that it covers, is missing.')
   }
-  const { issuer } = await signerOf(input, bytes, new TextEncoder().encode(base), options.signers)
+  const { issuer } = await signerOf(input, signature, new TextEncoder().encode(base), options.signers)
   if (!(await isDigestOf(incoming.header('content-digest') ?? '', body))) {
-    throw new Refusal('tampered', 'The body is not the one that was signed (Content-Digest).')
+    throw new DeliveryRefusal('tampered', 'The body is not the signed one (Content-Digest).')
   }
   const deliveryId = incoming.header(pushHeaders.deliveryId) ?? input.nonce
   const signedAt = (input.created ?? now() / 1000) * 1000
-  return { issuer, signature, signedAt, ...(deliveryId !== undefined && { deliveryId }) }
+  return { issuer, signature: toBase64(signature), signedAt, ...(deliveryId !== undefined && { deliveryId }) }
 }
 
 function requireCovered(components: readonly string[], incoming: Incoming): void {
-  const isFor = components.includes('@target-uri') || components.includes('@authority')
-  const own = Object.values(pushHeaders).filter(
-    (name) => name.startsWith('x-a2a-') && incoming.header(name) !== undefined,
+  // A token next to the signature is signed by itself.
+  const headers = Object.values(pushHeaders).filter(
+    (name) => name.startsWith('x-a2a-') && name !== pushHeaders.signature && incoming.header(name) !== undefined,
   )
-  const open = ['@method', 'content-digest', ...own].filter((name) => !components.includes(name))
-  if (!isFor) open.push('@target-uri')
-  // A token beside it is a signature of its own.
-  const left = open.filter((name) => name !== pushHeaders.signature)
-  if (left.length > 0) throw new Refusal('signature', `The signature does not cover ${left.join(', ')}.`)
+  const uncovered = ['@method', 'content-digest', ...headers].filter((name) => !components.includes(name))
+  if (!components.includes('@target-uri') && !components.includes('@authority')) uncovered.push('@target-uri')
+  if (uncovered.length > 0)
+    throw new DeliveryRefusal('signature', `The signature does not cover ${uncovered.join(', ')}.`)
 }
 
 function requireFresh({ created, expires }: SignatureInput, { maxAge, clockSkew, now }: ProofOptions): void {
-  const moment = now() / 1000
-  if (created === undefined) throw new Refusal('signature', 'The signature does not say when it was made (created).')
-  const isOld = moment - created > maxAge + clockSkew || (expires !== undefined && moment > expires + clockSkew)
-  if (isOld) throw new Refusal('stale', 'The delivery was signed too long ago: sign every attempt anew.')
-  if (created > moment + clockSkew) throw new Refusal('stale', 'The delivery was signed in the future (created).')
+  const seconds = now() / 1000
+  if (created === undefined) throw new DeliveryRefusal('signature', 'The signature has no creation time (created).')
+  const isOld = seconds - created > maxAge + clockSkew || (expires !== undefined && seconds > expires + clockSkew)
+  if (isOld) throw new DeliveryRefusal('stale', 'The delivery was signed too long ago: sign every attempt anew.')
+  if (created > seconds + clockSkew)
+    throw new DeliveryRefusal('stale', 'The delivery was signed in the future (created).')
 }
 
-/** A key may be of any signer: they are told apart by the names of their keys. */
+/** The signer whose key made the signature. HTTP signatures name a key, but no issuer. */
 async function signerOf(
   { keyid, alg = '' }: SignatureInput,
   signature: Uint8Array<ArrayBuffer>,
   base: Uint8Array<ArrayBuffer>,
-  signers: readonly KnownSigner[],
-): Promise<KnownSigner> {
-  if (keyid === undefined) throw new Refusal('signature', 'The signature does not name its key (keyid).')
+  signers: readonly SignerKeys[],
+): Promise<SignerKeys> {
+  if (keyid === undefined) throw new DeliveryRefusal('signature', 'The signature does not name its key (keyid).')
   const algorithm = Object.hasOwn(httpAlgorithms, alg) ? httpAlgorithms[alg as keyof typeof httpAlgorithms] : undefined
   if (!algorithm) {
-    throw new Refusal('signature', `The signature must be by one of ${Object.keys(httpAlgorithms).join(', ')} (alg).`)
+    throw new DeliveryRefusal(
+      'signature',
+      `The signature must use one of ${Object.keys(httpAlgorithms).join(', ')} (alg).`,
+    )
   }
-  let unknown: Refusal | undefined
-  let isKnown = false
+  let refusal: DeliveryRefusal | undefined
+  let hasKey = false
   for (const signer of signers) {
     try {
       const key = (await signer.keys({ alg: algorithm, kid: keyid }, { payload: '', signature: '' })) as CryptoKey
-      isKnown = true
+      hasKey = true
       if (await crypto.subtle.verify(parametersOf(algorithm), key, signature, base)) return signer
     } catch (error) {
-      const problem = keyProblem(error)
+      const problem = keyRefusal(error)
       if (!problem) throw error
-      // One whose keys cannot be had may be the one.
-      if (unknown?.reason !== 'keys-unavailable') unknown = problem
+      // The key may belong to a signer whose keys cannot be fetched.
+      if (refusal?.reason !== 'keys-unavailable') refusal = problem
     }
   }
-  throw isKnown || !unknown ? new Refusal('signature', 'The signature of the delivery is not valid.') : unknown
+  throw hasKey || !refusal ? new DeliveryRefusal('signature', 'The signature of the delivery is not valid.') : refusal
 }
 
 function readUnverified(token: string): JWTPayload {
   try {
     return decodeJwt(token)
   } catch {
-    throw new Refusal('signature', 'The token that signs the delivery cannot be read.')
+    throw new DeliveryRefusal('signature', 'The token that signs the delivery cannot be read.')
   }
 }
 
-/** Where the sender was told to post, or at least the origin of it. */
+/** The URL that the sender posts to, or its origin. */
 function audiencesOf(url: string, query: string): string[] {
   const { origin } = new URL(url)
   return [url, `${url}?${query}`, origin, `${origin}/`]
 }
 
-function explain(error: unknown): unknown {
-  const known = keyProblem(error)
-  if (known) return known
+function refusalOf(error: unknown): unknown {
+  const refusal = keyRefusal(error)
+  if (refusal) return refusal
   if (error instanceof errors.JWTExpired) {
-    return new Refusal('stale', 'The delivery was signed too long ago: sign every attempt anew.')
+    return new DeliveryRefusal('stale', 'The delivery was signed too long ago: sign every attempt anew.')
   }
   if (error instanceof errors.JWTClaimValidationFailed) {
-    if (error.claim === 'aud') return new Refusal('audience', 'The delivery was signed for somebody else (aud).')
+    if (error.claim === 'aud')
+      return new DeliveryRefusal('audience', 'The delivery was signed for another receiver (aud).')
     const isTime = ['iat', 'exp', 'nbf'].includes(error.claim)
-    return new Refusal(isTime ? 'stale' : 'signature', `The token that signs the delivery is wrong: ${error.message}.`)
+    return new DeliveryRefusal(
+      isTime ? 'stale' : 'signature',
+      `The token that signs the delivery is not valid: ${error.message}.`,
+    )
   }
-  if (error instanceof errors.JOSEError) return new Refusal('signature', 'The signature of the delivery is not valid.')
+  if (error instanceof errors.JOSEError)
+    return new DeliveryRefusal('signature', 'The signature of the delivery is not valid.')
   return error
 }

@@ -1,35 +1,31 @@
 import { type CryptoKey, importJWK, type JWK } from 'jose'
+import {
+  type BareItem,
+  type Dictionary,
+  type InnerList,
+  isInnerList,
+  type Parameters,
+  parseDictionary,
+  serializeDictionary,
+  serializeInnerList,
+} from 'structured-headers'
 import type { SigningKey } from '../../auth/key-ring.ts'
-import { fromBase64, toBase64 } from '../../base/base64.ts'
 import { isEqual } from '../../base/hash.ts'
 import type { PushRequest } from '../request.ts'
 
-const imported = new WeakMap<JWK, Promise<CryptoKey>>()
+/** Maximum number of signatures that are read from one request. */
+const maxSignatures = 4
 
-/** So many signatures are looked at. */
-const maxEntries = 4
+/** Visible ASCII without quotes and backslashes: no string in a signature of ours needs an escape. */
+const plainText = /^[ !#-[\]-~]*$/
 
-const list = /\((?<components>(?:"[!#-[\]-~]*"(?: +(?="))?)*)\)/
+/** A field name (RFC 9110 §5.1) or a derived component such as `@method` (RFC 9421 §2.2). */
+const componentName = /^@?[\w!#$%&'*+.^`|~-]+$/
 
-const parameter = /;\s*(?<name>[a-z]+)=(?:"(?<text>[ !#-[\]-~]*)"|(?<number>-?\d{1,15}))/
-
-/** Whether a header has the digest of this body. One by algorithms that are not known proves nothing. */
-export async function isDigestOf(header: string, body: Uint8Array): Promise<boolean> {
-  let matched = false
-  for (const [, name = '', value = ''] of header.matchAll(/([a-z\d-]+)=:([A-Za-z\d+/]*={0,2}):/g)) {
-    const algorithm = algorithms.get(name)
-    if (!algorithm) continue
-    const told = fromBase64(value)
-    if (!told || !isEqual(told, await digest(algorithm, body))) return false
-    matched = true
-  }
-  return matched
-}
-
-/** As RFC 9421 §6.2 names them. */
+/** The algorithm names of RFC 9421 §6.2. */
 export const httpAlgorithms = { 'ecdsa-p256-sha256': 'ES256', ed25519: 'EdDSA' } as const
 
-/** With what a delivery is signed, and for how long. */
+/** The key of a signature and the time for which it is valid. */
 export interface Signing {
   readonly key: SigningKey
   /** Seconds since 1970. */
@@ -38,34 +34,40 @@ export interface Signing {
   readonly deliveryId: string
 }
 
-/** Signs method, address, body and whatever the delivery says of itself (RFC 9421), but not its credentials. */
+/** Signs the method, URL, body and A2A headers of a delivery (RFC 9421), but not its credentials. */
 export async function httpSignature(
   { url, headers, body }: PushRequest<Uint8Array>,
   { key, created, expires, deliveryId }: Signing,
 ): Promise<Readonly<Record<string, string>>> {
-  const all = new Headers(headers)
-  all.set('content-digest', await contentDigest(body))
-  const named = [...all.keys()].filter((name) => name === 'content-type' || name.startsWith('x-a2a-'))
-  const components = ['@method', '@target-uri', 'content-digest', ...named]
-  const alg = key.alg === 'ES256' ? 'ecdsa-p256-sha256' : 'ed25519'
-  const parameters =
-    `(${components.map((name) => `"${name}"`).join(' ')});created=${created};expires=${expires}` +
-    `;keyid=${quoted(key.kid)};alg="${alg}";nonce=${quoted(deliveryId)};tag="a2a-push"`
-  const message = { method: 'POST', url, header: (name: string) => all.get(name) ?? undefined }
-  const base = signatureBase(message, components, parameters) ?? ''
+  const digestHeader = await contentDigest(body)
+  const signedHeaders = new Headers(headers)
+  signedHeaders.set('content-digest', digestHeader)
+  const names = [...signedHeaders.keys()].filter((name) => name === 'content-type' || name.startsWith('x-a2a-'))
+  const components = ['@method', '@target-uri', 'content-digest', ...names]
+  const parameters = new Map<string, BareItem>([
+    ['created', created],
+    ['expires', expires],
+    ['keyid', requirePlainText(key.kid)],
+    ['alg', key.alg === 'ES256' ? 'ecdsa-p256-sha256' : 'ed25519'],
+    ['nonce', requirePlainText(deliveryId)],
+    ['tag', 'a2a-push'],
+  ])
+  const input: InnerList = [components.map((name) => [name, new Map()]), parameters]
+  const message = { method: 'POST', url, header: (name: string) => signedHeaders.get(name) ?? undefined }
+  const base = signatureBase(message, components, serializeInnerList(input)) ?? ''
   const signature = await crypto.subtle.sign(
     parametersOf(key.alg),
     await privateKeyOf(key),
     new TextEncoder().encode(base),
   )
   return {
-    'content-digest': all.get('content-digest') ?? '',
-    'signature-input': `a2a=${parameters}`,
-    signature: `a2a=:${toBase64(new Uint8Array(signature))}:`,
+    'content-digest': digestHeader,
+    'signature-input': serializeDictionary(new Map([['a2a', input]])),
+    signature: serializeDictionary({ a2a: signature }),
   }
 }
 
-/** One entry of `Signature-Input` (RFC 9421 §4.1). */
+/** One member of `Signature-Input` (RFC 9421 §4.1). */
 export interface SignatureInput {
   readonly label: string
   readonly components: readonly string[]
@@ -75,56 +77,61 @@ export interface SignatureInput {
   readonly keyid?: string
   readonly alg?: string
   readonly nonce?: string
-  /** All of it behind the label, word for word, for that is signed, too. */
-  readonly text: string
+  /** The value of `@signature-params`: components and parameters, serialised (RFC 9421 §2.3). */
+  readonly signatureParams: string
 }
 
-/** The entries that can be read; those with parameters of components, which nobody here makes, are left out. */
+/** The members that can be verified. Those with component parameters, which no A2A sender uses, are left out. */
 export function readSignatureInputs(header: string): readonly SignatureInput[] {
   const inputs: SignatureInput[] = []
-  for (const { groups = {} } of header.matchAll(entry)) {
-    if (inputs.length === maxEntries) break
-    const { label = '', text = '' } = groups
-    const components = list.exec(text)?.groups?.components ?? ''
-    inputs.push({
-      label,
-      text,
-      components: [...components.matchAll(/"([^"]*)"/g)].map(([, name = '']) => name),
-      ...parametersIn(text),
-    })
+  for (const [label, member] of readDictionary(header)) {
+    if (inputs.length === maxSignatures) break
+    const input = isInnerList(member) ? decodeInput(label, member) : undefined
+    if (input) inputs.push(input)
   }
   return inputs
 }
 
-/** The bytes of the signature of that label, in base64. */
-export function signatureOf(header: string, label: string): string | undefined {
-  const all = header.matchAll(/(?:^|,)\s*([a-z*][a-z\d_.*-]*)=:([A-Za-z\d+/]*={0,2}):/g)
-  for (const [, name, value] of all) if (name === label) return value
-  return undefined
+/** The bytes of the signature with this label. */
+export function readSignature(header: string, label: string): Uint8Array<ArrayBuffer> | undefined {
+  return bytesOf(readDictionary(header), label)
 }
 
-export async function digest(algorithm: string, body: Uint8Array): Promise<Uint8Array> {
+/** Whether `Content-Digest` (RFC 9530) matches the body. Digests of unknown algorithms prove nothing. */
+export async function isDigestOf(header: string, body: Uint8Array): Promise<boolean> {
+  const digests = readDictionary(header)
+  let hasMatched = false
+  for (const [name, algorithm] of digestAlgorithms) {
+    if (!digests.has(name)) continue
+    const expected = bytesOf(digests, name)
+    if (!expected || !isEqual(expected, await digest(algorithm, body))) return false
+    hasMatched = true
+  }
+  return hasMatched
+}
+
+/** The value of `Content-Digest` (RFC 9530) for a body. */
+export async function contentDigest(body: Uint8Array): Promise<string> {
+  return serializeDictionary({ 'sha-256': await digest('SHA-256', body) })
+}
+
+export async function digest(algorithm: string, body: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await crypto.subtle.digest(algorithm, Uint8Array.from(body)))
 }
 
-/** RFC 9530: the digest of a body, as a header. */
-export async function contentDigest(body: Uint8Array): Promise<string> {
-  return `sha-256=:${toBase64(await digest('SHA-256', body))}:`
-}
-
-/** What of a request a signature is made of (RFC 9421 §2). */
+/** The parts of a request that a signature can cover (RFC 9421 §2). */
 export interface SignedMessage {
   readonly method: string
-  /** As the receiver is known to others, with the query. */
+  /** The public URL of the receiver, with the query. */
   readonly url: string
   header(name: string): string | undefined
 }
 
-/** The text that is signed. Undefined if something that is covered is not there, or is not known. */
+/** The text to sign. Undefined if a covered component is missing or unknown. */
 export function signatureBase(
   message: SignedMessage,
   components: readonly string[],
-  parameters: string,
+  signatureParams: string,
 ): string | undefined {
   const lines: string[] = []
   for (const name of components) {
@@ -132,18 +139,60 @@ export function signatureBase(
     if (value === undefined) return undefined
     lines.push(`"${name}": ${value}`)
   }
-  return [...lines, `"@signature-params": ${parameters}`].join('\n')
+  return [...lines, `"@signature-params": ${signatureParams}`].join('\n')
 }
 
-/** What WebCrypto calls them. */
+/** The WebCrypto parameters of an algorithm. */
 export function parametersOf(alg: SigningKey['alg']): EcdsaParams | Algorithm {
   return alg === 'ES256' ? { name: 'ECDSA', hash: 'SHA-256' } : { name: 'Ed25519' }
 }
 
-const algorithms: ReadonlyMap<string, string> = new Map([
+const digestAlgorithms = [
   ['sha-256', 'SHA-256'],
   ['sha-512', 'SHA-512'],
-])
+] as const
+
+/** A header that is not a dictionary (RFC 8941 §3.2) counts as empty. */
+function readDictionary(header: string): Dictionary {
+  try {
+    return parseDictionary(header)
+  } catch {
+    return new Map()
+  }
+}
+
+function bytesOf(dictionary: Dictionary, name: string): Uint8Array<ArrayBuffer> | undefined {
+  const value = dictionary.get(name)?.[0]
+  return value instanceof ArrayBuffer ? new Uint8Array(value) : undefined
+}
+
+function decodeInput(label: string, member: InnerList): SignatureInput | undefined {
+  const [items, parameters] = member
+  const components = items.flatMap(([name, { size }]) =>
+    typeof name === 'string' && componentName.test(name) && size === 0 ? [name] : [],
+  )
+  const isReadable = components.length === items.length && [...parameters].every(isDefined)
+  if (!isReadable) return undefined
+  return { label, components, signatureParams: serializeInnerList(member), ...decodeParameters(parameters) }
+}
+
+/** The parameters that RFC 9421 §2.3 defines are words with a string or an integer. */
+function isDefined([name, value]: readonly [string, BareItem]): boolean {
+  return /^[a-z]+$/.test(name) && (typeof value === 'string' ? plainText.test(value) : Number.isInteger(value))
+}
+
+function decodeParameters(
+  parameters: Parameters,
+): Pick<SignatureInput, 'created' | 'expires' | 'keyid' | 'alg' | 'nonce'> {
+  const { created, expires, keyid, alg, nonce } = Object.fromEntries(parameters)
+  return {
+    ...(typeof created === 'number' && { created }),
+    ...(typeof expires === 'number' && { expires }),
+    ...(typeof keyid === 'string' && { keyid }),
+    ...(typeof alg === 'string' && { alg }),
+    ...(typeof nonce === 'string' && { nonce }),
+  }
+}
 
 function componentOf({ method, url, header }: SignedMessage, name: string): string | undefined {
   if (!name.startsWith('@')) return header(name)?.trim()
@@ -166,43 +215,16 @@ function componentOf({ method, url, header }: SignedMessage, name: string): stri
   }
 }
 
-/** Names of keys and deliveries are visible ASCII; whatever else they had would not fit into a header. */
-function quoted(text: string): string {
-  if (!/^[ !#-[\]-~]*$/.test(text))
-    throw new TypeError('The names of keys and deliveries must be visible ASCII without quotes.')
-  return `"${text}"`
+function requirePlainText(text: string): string {
+  if (!plainText.test(text)) throw new TypeError('Key ids and delivery ids must be visible ASCII without quotes.')
+  return text
 }
+
+const importedKeys = new WeakMap<JWK, Promise<CryptoKey>>()
 
 function privateKeyOf({ key, alg }: SigningKey): CryptoKey | Promise<CryptoKey> {
   if (!('kty' in key)) return key as CryptoKey
-  const known = imported.get(key) ?? importJWK(key, alg).then((each) => each as CryptoKey)
-  imported.set(key, known)
-  return known
-}
-
-const entry = new RegExp(
-  `(?:^|,)\\s*(?<label>[a-z*][a-z\\d_.*-]*)=(?<text>${withoutNames(list)}(?:${withoutNames(parameter)})*)\\s*(?=,|$)`,
-  'g',
-)
-
-/** Groups of a part would stand twice in the whole. */
-function withoutNames({ source }: RegExp): string {
-  return source.replace(/\(\?<[a-z]+>/g, '(?:')
-}
-
-function parametersIn(text: string): Omit<SignatureInput, 'label' | 'components' | 'text'> {
-  const found: Record<string, string | number> = {}
-  const behind = text.slice(text.indexOf(')') + 1)
-  for (const { groups = {} } of behind.matchAll(new RegExp(parameter, 'g'))) {
-    const { name = '', text: word, number } = groups
-    found[name] = number === undefined ? (word ?? '') : Number(number)
-  }
-  const { created, expires, keyid, alg, nonce } = found
-  return {
-    ...(typeof created === 'number' && { created }),
-    ...(typeof expires === 'number' && { expires }),
-    ...(typeof keyid === 'string' && { keyid }),
-    ...(typeof alg === 'string' && { alg }),
-    ...(typeof nonce === 'string' && { nonce }),
-  }
+  const imported = importedKeys.get(key) ?? importJWK(key, alg).then((cryptoKey) => cryptoKey as CryptoKey)
+  importedKeys.set(key, imported)
+  return imported
 }

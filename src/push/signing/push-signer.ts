@@ -4,8 +4,8 @@ import { toHex } from '../../base/hash.ts'
 import { type PushRequest, pushHeaders, type SignPush } from '../request.ts'
 import { digest, httpSignature, type Signing } from './http-signature.ts'
 
-/** The first header that says something else than the token, if there is one. */
-export function contradiction(
+/** The name of the first header whose value differs from the claim in the token. */
+export function mismatchedHeader(
   claims: Readonly<Record<string, unknown>>,
   header: (name: string) => string | undefined,
 ): string | undefined {
@@ -17,41 +17,41 @@ export function contradiction(
 }
 
 export interface PushSignerOptions {
-  /** Those that are published at `/.well-known/jwks.json` below the issuer. */
+  /** The keys that are published at `/.well-known/jwks.json` of the issuer. */
   readonly keys: KeyRing | SigningKey
-  /** Who signs: the address of the agent, such as `https://agent.example.com`. */
+  /** The URL of the agent, such as `https://agent.example.com`. */
   readonly issuer: string
   /**
-   * A token (`jwt`, the default), which receivers of every A2A library can check; a signature of the whole message by
-   * RFC 9421 (`http-signature`); or both.
+   * A JSON Web Token (`jwt`), which receivers of every A2A library can verify; an HTTP message signature by RFC 9421
+   * (`http-signature`); or `both`. Defaults to `jwt`.
    */
   readonly form?: 'jwt' | 'http-signature' | 'both'
-  /** Seconds for which a signature is good. 5 minutes by default. */
+  /** How long a signature is valid, in seconds. Defaults to 5 minutes. */
   readonly lifetime?: number
   readonly now?: () => number
 }
 
-/** Signs deliveries. */
+/** Creates a function that signs deliveries; pass it as `push.sign`. */
 export function pushSigner(options: PushSignerOptions): SignPush<string | Uint8Array> {
   const { issuer, form = 'jwt', lifetime = 300, now = Date.now } = options
-  if (!URL.canParse(issuer)) throw new TypeError(`pushSigner(): issuer: expected an address, got "${issuer}"`)
+  if (!URL.canParse(issuer)) throw new TypeError(`pushSigner(): issuer: expected a URL, got "${issuer}"`)
   const ring = 'kid' in options.keys ? keyRing(options.keys) : options.keys
 
   return async ({ url, headers, body }) => {
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
     const request = { url: withoutFragment(url), headers, body: bytes }
     const created = Math.floor(now() / 1000)
-    const told = new Headers(headers)
-    const deliveryId = told.get(pushHeaders.deliveryId) ?? crypto.randomUUID()
+    const requestHeaders = new Headers(headers)
+    const deliveryId = requestHeaders.get(pushHeaders.deliveryId) ?? crypto.randomUUID()
     const signing = { key: ring.current(), created, expires: created + lifetime, deliveryId }
     const added: Record<string, string> = {}
     if (form !== 'jwt') Object.assign(added, await httpSignature(request, signing))
-    if (form !== 'http-signature') Object.assign(added, await jwt(request, told, issuer, signing))
+    if (form !== 'http-signature') Object.assign(added, await signToken(request, requestHeaders, issuer, signing))
     return added
   }
 }
 
-/** What of the head of a delivery a token says, too, so that nobody changes it on the way. */
+/** The headers that a token repeats as claims, so that they cannot be changed in transit. */
 const claimHeaders = {
   taskId: pushHeaders.taskId,
   generation: pushHeaders.generation,
@@ -65,15 +65,15 @@ function withoutFragment(url: string): string {
   return parsed.href
 }
 
-/** In `Authorization`, where A2A has it, unless the config has credentials of its own for that. */
-async function jwt(
+/** The token goes into `Authorization`, as A2A specifies, unless that carries the credentials of the config. */
+async function signToken(
   { url, body }: PushRequest<Uint8Array>,
-  told: Headers,
+  requestHeaders: Headers,
   issuer: string,
   { key, created, expires, deliveryId }: Signing,
 ): Promise<Readonly<Record<string, string>>> {
   const token = await new SignJWT({
-    ...signedClaims((name) => told.get(name) ?? undefined),
+    ...signedClaims((name) => requestHeaders.get(name) ?? undefined),
     request_body_sha256: toHex(await digest('SHA-256', body)),
   })
     .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'JWT' })
@@ -83,7 +83,7 @@ async function jwt(
     .setExpirationTime(expires)
     .setJti(deliveryId)
     .sign(key.key)
-  return told.has(pushHeaders.authorization)
+  return requestHeaders.has(pushHeaders.authorization)
     ? { [pushHeaders.signature]: token }
     : { [pushHeaders.authorization]: `Bearer ${token}` }
 }

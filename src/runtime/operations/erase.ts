@@ -1,6 +1,6 @@
 import type { Principal } from '../../protocol/model.ts'
 import { ownerOf } from '../../protocol/principal.ts'
-import { eraseWebhooks, type Push, type PushingLog } from '../../push/push.ts'
+import { eraseWebhooks, type LogWithWebhooks, type Push } from '../../push/push.ts'
 import type { WebhookKey } from '../../push/store.ts'
 import type { TaskSelection } from '../../tasks/log.ts'
 import type { Runs } from '../turns/runs.ts'
@@ -13,7 +13,7 @@ export type EraseRequest =
   | { readonly principal?: undefined; readonly contextId: string }
 
 export interface EraseContext {
-  readonly log: PushingLog
+  readonly log: LogWithWebhooks
   readonly runs: Pick<Runs, 'get'>
   readonly push: Pick<Push, 'erase'> | undefined
 }
@@ -40,7 +40,7 @@ export async function erase(request: EraseRequest, { log, runs, push }: EraseCon
   }
   const { owner, contextId } = whose
   const taskIds = tasks.map(({ taskId }) => taskId)
-  const of = { taskIds, owner: contextId === undefined ? owner : undefined, gone }
+  const of = { taskIds, owner: contextId === undefined ? owner : undefined, alreadyRemoved: gone }
   // Other processes may push although this one does not.
   const webhooks = push ? await push.erase(of) : log.webhooks && (await eraseWebhooks(log.webhooks, of)).length
   return { tasks, pushConfigs: webhooks ?? 0 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Webhook } from '../store.ts'
-import { composeRequest } from './send.ts'
+import { encodeRequest } from './send.ts'
 
 const key = { taskId: 'tâsk 1', owner: 'alice', id: 'c' }
 const webhook: Webhook = {
@@ -16,10 +16,10 @@ const webhook: Webhook = {
   recent: [],
   created: 0,
 }
-const telling = { generation: 7, attempt: 2, contentType: 'application/json', body: '{}' }
+const content = { generation: 7, attempt: 2, contentType: 'application/json', body: '{}' }
 
-it('a delivery says by its headers which it is, and who may send it', () => {
-  const { headers, ...rest } = composeRequest(key, webhook, telling)
+it('the headers of a request identify the delivery and carry its credentials', () => {
+  const { headers, ...rest } = encodeRequest(key, webhook, content)
   expect(rest).toEqual({ url: 'https://h/', body: '{}' })
   expect(headers).toMatchObject({
     authorization: 'Bearer key',
@@ -33,20 +33,20 @@ it('a delivery says by its headers which it is, and who may send it', () => {
   })
 })
 
-it('what the config does not have is not sent', () => {
-  const bare = composeRequest(
+it('a config without credentials sends no credentials', () => {
+  const bare = encodeRequest(
     key,
     { ...webhook, config: { url: 'https://h/', authentication: { scheme: 'Bearer' } } },
-    telling,
+    content,
   )
   expect(bare.headers).not.toHaveProperty('authorization')
   expect(bare.headers).not.toHaveProperty('x-a2a-notification-token')
 })
 
-it('a delivery names the one before it, be it delivered or given up, and no later one', () => {
+it('a delivery names the last generation before it that was delivered or given up', () => {
   const at = (generation: number) => ({ generation, attempts: 1, at: 0, latency: 0 })
   const previous = (more: Partial<Webhook>) =>
-    composeRequest(key, { ...webhook, ...more }, telling).headers['x-a2a-previous-generation']
+    encodeRequest(key, { ...webhook, ...more }, content).headers['x-a2a-previous-generation']
   expect(previous({})).toBe('0')
   expect(previous({ recent: [at(2), at(4)] })).toBe('4')
   expect(previous({ recent: [at(2)], dead: [at(5)] })).toBe('5')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { pushHeaders } from './request.ts'
 
-it('the names are such as every HTTP library gives them back', () => {
+it('the header names are in the form that HTTP libraries report', () => {
   for (const name of Object.values(pushHeaders)) {
     expect([...new Headers({ [name]: 'value' }).keys()]).toEqual([name])
   }

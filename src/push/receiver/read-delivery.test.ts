@@ -4,7 +4,7 @@ import { readPayload } from './read-delivery.ts'
 const timestamp = '2026-01-01T00:00:00.000Z'
 const part = { kind: 'text', text: 'hi' }
 
-/** Dialect, type, task, state or text, and whether it is the last. */
+/** Dialect, type, task id, state or parts, and whether the event is the last. */
 async function read(wire: unknown): Promise<unknown[]> {
   const { dialect, event } = await readPayload(wire)
   switch (event.type) {
@@ -19,8 +19,8 @@ async function read(wire: unknown): Promise<unknown[]> {
   }
 }
 
-describe('a payload', () => {
-  it('of 1.0 is a stream response', async () => {
+describe('readPayload', () => {
+  it('a 1.0 payload is a stream response', async () => {
     const status = { state: 'TASK_STATE_COMPLETED', timestamp }
     const ref = { taskId: 'T', contextId: 'C' }
     expect(await read({ statusUpdate: { ...ref, status } })).toEqual(['v1.0', 'status', 'T', 'completed', true])
@@ -31,7 +31,7 @@ describe('a payload', () => {
     expect(await read({ message })).toEqual(['v1.0', 'message', 'T', [{ text: 'hi' }]])
   })
 
-  it('of 0.2 and 0.3 is a bare task or event that says its kind', async () => {
+  it('a 0.2 or 0.3 payload is a bare task or event with a kind', async () => {
     const status = { state: 'working', timestamp }
     expect(await read({ kind: 'task', id: 'T', contextId: 'C', status })).toEqual([
       'v0.3',
@@ -55,13 +55,13 @@ describe('a payload', () => {
     expect(await read(message)).toEqual(['v0.3', 'message', 'T', [{ text: 'hi' }]])
   })
 
-  it('of 0.3 may be as its protocol buffers have it', async () => {
+  it('a 0.3 payload may be in ProtoJSON form', async () => {
     const status = { state: 'TASK_STATE_CANCELLED', timestamp }
     const update = { taskId: 'T', contextId: 'C', status, final: true }
     expect(await read({ statusUpdate: update })).toEqual(['v0.3-proto', 'status', 'T', 'canceled', true])
   })
 
-  it('of 0.1 is a status, an artifact or a task, in whatever form', async () => {
+  it('a 0.1 payload is a status, an artifact or a task, in any form', async () => {
     const status = { state: 'completed', timestamp }
     expect(await read({ id: 't', status, final: true })).toEqual(['v0.1', 'status', 't', 'completed', true])
     const update = { eventType: 'taskUpdate', taskId: 't', id: 't', status }
@@ -73,10 +73,10 @@ describe('a payload', () => {
     expect(await read(task)).toEqual(['v0.1', 'task', 't', 'completed', true])
   })
 
-  it('that is none of these is refused by what is wrong with it', async () => {
+  it('an invalid payload is refused with the reason', async () => {
     await expect(readPayload(null)).rejects.toThrow('must be a JSON object, not null')
     await expect(readPayload([])).rejects.toThrow('must be a JSON object, not a list')
-    await expect(readPayload({ hello: 1 })).rejects.toThrow('none of A2A: expected a task, or one of')
+    await expect(readPayload({ hello: 1 })).rejects.toThrow('not an A2A event: expected a task, or one of')
     await expect(readPayload({ kind: 'other' })).rejects.toThrow('kind')
     await expect(readPayload({ statusUpdate: { taskId: 'T', contextId: 'C' } })).rejects.toThrow('status')
     await expect(readPayload({ kind: 'task', id: 1 })).rejects.toThrow('id')

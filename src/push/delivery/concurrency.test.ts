@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest'
+import { until } from '../../../test/support/house.ts'
+import { createDeliverySlots, createStartThrottle, type DeliverySlots, type Slot } from './concurrency.ts'
+
+describe('createDeliverySlots', () => {
+  const { signal } = new AbortController()
+
+  /** Acquires a slot if one is free by the next turn of the event loop. */
+  async function tryAcquire(slots: DeliverySlots, host: string, receiver = host): Promise<Slot | 'waits'> {
+    const canceling = new AbortController()
+    const acquired = slots.acquire(host, receiver, canceling.signal)
+    const waits = new Promise<'waits'>((resolve) => setImmediate(resolve, 'waits'))
+    const first = await Promise.race([acquired, waits])
+    if (first === 'waits') canceling.abort()
+    return first ?? 'waits'
+  }
+
+  it('a host gets no more than its share of the slots', async () => {
+    const slots = createDeliverySlots({ total: 3, perHost: 2, slow: 0 })
+    const first = await slots.acquire('a', 'a', signal)
+    await slots.acquire('a', 'a', signal)
+    expect(await tryAcquire(slots, 'a')).toBe('waits')
+    await slots.acquire('b', 'b', signal)
+    expect(await tryAcquire(slots, 'c')).toBe('waits')
+    first?.release()
+    expect(await tryAcquire(slots, 'c')).not.toBe('waits')
+  })
+
+  it('waiting requests get slots round-robin by host', async () => {
+    const slots = createDeliverySlots({ total: 1, perHost: 1, slow: 0 })
+    let current = await slots.acquire('a', 'a', signal)
+    const order: string[] = []
+    const waiting = ['a', 'a', 'b', 'c', 'b'].map(async (host) => {
+      const slot = await slots.acquire(host, host, signal)
+      order.push(host)
+      current = slot
+    })
+    for (const _ of waiting) {
+      current?.release()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(order).toEqual(['a', 'b', 'c', 'a', 'b'])
+  })
+
+  it('a slow receiver frees its slot, and its next request starts in the slow pool', async () => {
+    const slots = createDeliverySlots({ total: 1, perHost: 1, slow: 1, slowAfter: 20 })
+    const slow = await slots.acquire('slow', 'slow', signal)
+    const quick = await slots.acquire('quick', 'quick', signal)
+    // The slow pool is full by now, so a request to the slow receiver waits without taking a slot of others.
+    expect(await tryAcquire(slots, 'slow')).toBe('waits')
+    quick?.release()
+    expect(await tryAcquire(slots, 'slow')).toBe('waits')
+    slow?.release()
+    const again = await tryAcquire(slots, 'slow')
+    expect(again).not.toBe('waits')
+    expect(await tryAcquire(slots, 'quick')).not.toBe('waits')
+  })
+})
+
+describe('createStartThrottle', () => {
+  /** A throttle and the number of starts in each tick, when every start is taken. */
+  function startThrottle(isBusy: () => boolean) {
+    let isWorking = true
+    const ticks: number[] = []
+    const takeAll = () => {
+      let taken = 0
+      for (; taken < 100 && throttle.mayStart; taken++) throttle.take()
+      return taken
+    }
+    const throttle = createStartThrottle({
+      total: 16,
+      isBusy,
+      onTick() {
+        ticks.push(takeAll())
+        return isWorking
+      },
+    })
+    const stop = () => {
+      isWorking = false
+    }
+    throttle.start()
+    return { ticks, first: takeAll(), stop }
+  }
+
+  /** Keeps the event loop busy until it is stopped. */
+  function keepBusy(): () => void {
+    let isStopped = false
+    const work = () => {
+      const end = performance.now() + 30
+      while (performance.now() < end);
+      if (!isStopped) setImmediate(work)
+    }
+    work()
+    return () => {
+      isStopped = true
+    }
+  }
+
+  it('requests are not throttled while no turn is running', () => {
+    const { first, stop } = startThrottle(() => false)
+    expect(first).toBe(100)
+    stop()
+  })
+
+  it('many requests start per tick while turns wait, and few while turns keep the event loop busy', async () => {
+    const { ticks, first, stop } = startThrottle(() => true)
+    expect(first).toBe(2)
+    await until(() => ticks.at(-1) === 16)
+    const rest = keepBusy()
+    await until(() => ticks.at(-1) === 2)
+    rest()
+    await until(() => ticks.at(-1) === 16)
+    stop()
+  })
+})
