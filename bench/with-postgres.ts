@@ -1,4 +1,4 @@
-import { startHostedPostgres } from '../test/support/postgres/hosted.ts'
+import { startPostgresProcess } from '../test/support/postgres/server-process.ts'
 import { unpin } from './server-process.ts'
 
 /** Gives the address of a new PostgreSQL, as it comes but for these settings, which is gone afterwards. */
@@ -7,7 +7,7 @@ export async function withPostgres<T>(
   settings?: Readonly<Record<string, string>>,
 ): Promise<T> {
   using _ = unpin()
-  const server = await startHostedPostgres(settings)
+  const server = await startPostgresProcess(settings)
   try {
     return await work(server.url)
   } finally {

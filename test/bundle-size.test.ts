@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type Bundle, bundle, publish } from './support/bundle.ts'
+import { type Bundle, bundle, publish } from './support/package/bundle.ts'
 
 /** kB (1000 bytes), minified and compressed. */
 interface Limits {

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { temporaryDirectory } from './support/temporary.ts'
-import type { WireAnswer, WireOutcome } from './support/wire.ts'
+import { temporaryDirectory } from './support/temporary-directory.ts'
+import type { WireOutcome, WireResponse } from './support/wire/wire-client.ts'
 
 const main = fileURLToPath(new URL('../demo/main.ts', import.meta.url))
 const isBuilt = existsSync(new URL('../dist/index.js', import.meta.url))
@@ -42,7 +42,7 @@ describe.skipIf(!isBuilt)('the demo', () => {
     const { directory, printed } = await startDemo()
     const [send = '', stream = ''] = printed.match(/curl .*/g) ?? []
 
-    const { result } = JSON.parse(await run(send)) as WireAnswer<WireOutcome>
+    const { result } = JSON.parse(await run(send)) as WireResponse<WireOutcome>
     expect(result?.task?.status).toMatchObject({
       state: 'TASK_STATE_COMPLETED',
       message: { parts: [{ text: 'You said: Hello Parley' }] },

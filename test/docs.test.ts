@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, it } from 'vitest'
-import { snippetsOf } from './support/snippets.ts'
-import { temporaryDirectory } from './support/temporary.ts'
+import { snippetsOf } from './support/package/snippets.ts'
+import { temporaryDirectory } from './support/temporary-directory.ts'
 
 describe.each([
   'testing.md',

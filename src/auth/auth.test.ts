@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { quiet } from '../../test/support/house.ts'
-import { presented } from '../../test/support/presented.ts'
+import { credentialsIn } from '../../test/support/auth/request-credentials.ts'
+import { silentLogger } from '../../test/support/logger.ts'
 import type { A2AError } from '../protocol/errors.ts'
 import type { AuthOptions } from './auth.ts'
 import { createAuth } from './auth.ts'
@@ -24,7 +24,7 @@ const one = believing('one')
 const two = believing('two')
 
 async function ask(options: AuthOptions, headers: Readonly<Record<string, string>>) {
-  return await createAuth(options, { realm: 'Ada', logger: quiet }).principalOf(presented({ headers }))
+  return await createAuth(options, { realm: 'Ada', logger: silentLogger }).principalOf(credentialsIn({ headers }))
 }
 
 async function refusalOf(options: AuthOptions, headers: Readonly<Record<string, string>>): Promise<A2AError> {
@@ -102,7 +102,7 @@ describe('callers without credentials', () => {
 
 it('refuses when a scheme throws, and tells the operator and nobody else', async () => {
   const told: object[] = []
-  const logger = { ...quiet, error: (fields: object) => told.push(fields) }
+  const logger = { ...silentLogger, error: (fields: object) => told.push(fields) }
   const scheme = custom({
     card: { type: 'http', scheme: 'x' },
     authenticate() {
@@ -110,7 +110,7 @@ it('refuses when a scheme throws, and tells the operator and nobody else', async
     },
   })
   const { principalOf } = createAuth({ schemes: { scheme } }, { realm: 'Ada', logger })
-  await expect(principalOf(presented())).rejects.toMatchObject({
+  await expect(principalOf(credentialsIn())).rejects.toMatchObject({
     code: 'unauthenticated',
     message: 'The credentials were not accepted.',
   })
@@ -118,14 +118,17 @@ it('refuses when a scheme throws, and tells the operator and nobody else', async
 })
 
 it('says on cards that nobody needs credentials where that is so', () => {
-  const { security, securitySchemes } = createAuth({ schemes: { one }, anonymous: true }, { realm: 'x', logger: quiet })
+  const { security, securitySchemes } = createAuth(
+    { schemes: { one }, anonymous: true },
+    { realm: 'x', logger: silentLogger },
+  )
   expect(security).toEqual([{ one: [] }, {}])
   expect(securitySchemes).toEqual({ one: { type: 'http', scheme: 'one' } })
 })
 
 it('quotes the realm so that it stays one', async () => {
-  const { principalOf } = createAuth({ schemes: { one } }, { realm: 'A "B"\\ é\r\nx: y', logger: quiet })
-  await expect(async () => await principalOf(presented())).rejects.toMatchObject({
+  const { principalOf } = createAuth({ schemes: { one } }, { realm: 'A "B"\\ é\r\nx: y', logger: silentLogger })
+  await expect(async () => await principalOf(credentialsIn())).rejects.toMatchObject({
     challenge: 'one realm="A \\"B\\"\\\\ ???x: y"',
   })
 })
@@ -139,5 +142,5 @@ it.each<[string, AuthOptions, string]>([
   ['no requirement', { schemes: { one }, require: [] }, 'at least one'],
   ['two issuers of ids', { schemes: { a: issuing('https://a'), b: issuing('https://b') } }, 'idPrefix'],
 ])('takes no declaration of %s', (_, options, problem) => {
-  expect(() => createAuth(options, { realm: 'x', logger: quiet })).toThrow(problem)
+  expect(() => createAuth(options, { realm: 'x', logger: silentLogger })).toThrow(problem)
 })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { presented } from '../../test/support/presented.ts'
+import { credentialsIn } from '../../test/support/auth/request-credentials.ts'
 import type { Json } from '../base/json.ts'
 import { confirmed } from './jwt.ts'
 
@@ -12,7 +12,7 @@ const shown = { isTrusted: true, subject: 'CN=x', names: {}, fingerprint }
 
 function ask(confirmation: Json | undefined, certificates: typeof shown | undefined) {
   const verdict = { principal: { id: 'alice' }, ...(confirmation !== undefined && { confirmation }) }
-  return confirmed(verdict, presented({ certificate: () => certificates }))
+  return confirmed(verdict, credentialsIn({ certificate: () => certificates }))
 }
 
 it('takes a token that is bound to nothing from everybody', () => {
@@ -34,6 +34,6 @@ it.each<[string, Json, typeof shown | undefined]>([
 })
 
 it('leaves other verdicts as they are', () => {
-  expect(confirmed(undefined, presented())).toBeUndefined()
-  expect(confirmed({ refused: 'x' }, presented())).toEqual({ refused: 'x' })
+  expect(confirmed(undefined, credentialsIn())).toBeUndefined()
+  expect(confirmed({ refused: 'x' }, credentialsIn())).toEqual({ refused: 'x' })
 })

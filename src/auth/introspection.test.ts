@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { bearing } from '../../test/support/presented.ts'
+import { bearerToken } from '../../test/support/auth/request-credentials.ts'
 import type { IntrospectionOptions } from './introspection.ts'
 import { oauth2 } from './schemes/tokens.ts'
 
@@ -35,8 +35,8 @@ async function startLookUp(tokens: Readonly<Record<string, object>>) {
 it('asks the issuer whom a token stands for, as itself, and once for a while', async () => {
   const { scheme, asked } = await startLookUp({ good: { active: true, sub: 'alice', scope: 'read', exp: now + 60 } })
   const one = scheme()
-  expect(await one.authenticate(bearing('good'))).toMatchObject({ principal: { id: 'alice', scopes: ['read'] } })
-  expect(await one.authenticate(bearing('good'))).toMatchObject({ principal: { id: 'alice' } })
+  expect(await one.authenticate(bearerToken('good'))).toMatchObject({ principal: { id: 'alice', scopes: ['read'] } })
+  expect(await one.authenticate(bearerToken('good'))).toMatchObject({ principal: { id: 'alice' } })
   // RFC 6749 §2.3.1: both are encoded as in a form before they are joined.
   expect(asked).toEqual([{ token: 'good', authorization: `Basic ${btoa('agent:p%3Aw%2Fd')}` }])
 })
@@ -51,12 +51,12 @@ it.each<[string, object, Partial<IntrospectionOptions>?]>([
   ['is of nobody', { active: true }],
 ])('refuses a token that %s', async (_, known, options) => {
   const { scheme } = await startLookUp({ token: known })
-  expect(await scheme(options).authenticate(bearing('token'))).toEqual({ refused: expect.any(String) })
+  expect(await scheme(options).authenticate(bearerToken('token'))).toEqual({ refused: expect.any(String) })
 })
 
 it('refuses while the issuer does not answer, and says so to the operator', async () => {
   const { scheme } = await startLookUp({})
-  expect(await scheme().authenticate(bearing('down'))).toMatchObject({
+  expect(await scheme().authenticate(bearerToken('down'))).toMatchObject({
     cause: { message: expect.stringContaining('500') },
   })
 })
@@ -64,13 +64,13 @@ it('refuses while the issuer does not answer, and says so to the operator', asyn
 it('does not let itself be made to ask without a bound, and asks once for those who come together', async () => {
   const { scheme, asked } = await startLookUp({ good: { active: true, sub: 'alice' } })
   const one = scheme()
-  const together = await Promise.all(Array.from({ length: 20 }, () => one.authenticate(bearing('good'))))
+  const together = await Promise.all(Array.from({ length: 20 }, () => one.authenticate(bearerToken('good'))))
   expect(together.every((verdict) => verdict && 'principal' in verdict)).toBe(true)
   expect(asked).toHaveLength(1)
   const settled = await Promise.allSettled(
-    Array.from({ length: 100 }, async (_, n) => one.authenticate(bearing(`t${n}`))),
+    Array.from({ length: 100 }, async (_, n) => one.authenticate(bearerToken(`t${n}`))),
   )
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(64)
   for (const each of settled) if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'unavailable' })
-  expect(await one.authenticate(bearing('later'))).toHaveProperty('refused')
+  expect(await one.authenticate(bearerToken('later'))).toHaveProperty('refused')
 })

@@ -1,7 +1,7 @@
 import { generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { audience, type Issuer, startIssuer } from '../../test/support/issuer.ts'
-import { bearing, presented } from '../../test/support/presented.ts'
+import { bearerToken, credentialsIn } from '../../test/support/auth/request-credentials.ts'
+import { audience, type Issuer, startIssuer } from '../../test/support/auth/token-issuer.ts'
 import type { Verdict } from './scheme.ts'
 import { type JwtOptions, jwt, openId } from './schemes/tokens.ts'
 
@@ -12,7 +12,7 @@ function schemeOf({ url, keysUrl }: Issuer, options: Partial<JwtOptions> = {}) {
 }
 
 async function verdict(issuer: Issuer, token: string, options?: Partial<JwtOptions>): Promise<Verdict> {
-  return await schemeOf(issuer, options).authenticate(bearing(token))
+  return await schemeOf(issuer, options).authenticate(bearerToken(token))
 }
 
 it.each(['ES256', 'RS256', 'EdDSA', 'PS256'])('takes a token signed by %s', async (alg) => {
@@ -71,7 +71,7 @@ describe('a token', () => {
   it('that is bound to a key is refused without it, also when it is remembered', async () => {
     const issuer = await startIssuer()
     const scheme = schemeOf(issuer)
-    const bound = bearing(await issuer.token({ cnf: { jkt: 'x' } }))
+    const bound = bearerToken(await issuer.token({ cnf: { jkt: 'x' } }))
     expect(await scheme.authenticate(bound)).toHaveProperty('refused')
     expect(await scheme.authenticate(bound)).toHaveProperty('refused')
   })
@@ -87,9 +87,9 @@ describe('a token', () => {
     const issuer = await startIssuer()
     const scheme = schemeOf(issuer, { clockSkew: 0 })
     const token = await issuer.token({ exp: now() + 2 })
-    expect(await scheme.authenticate(bearing(token))).toHaveProperty('principal')
+    expect(await scheme.authenticate(bearerToken(token))).toHaveProperty('principal')
     await expect
-      .poll(() => scheme.authenticate(bearing(token)), { timeout: 5_000, interval: 100 })
+      .poll(() => scheme.authenticate(bearerToken(token)), { timeout: 5_000, interval: 100 })
       .toHaveProperty('refused')
   })
 
@@ -112,11 +112,11 @@ describe('keys', () => {
     const issuer = await startIssuer()
     const scheme = schemeOf(issuer, { keys: { url: issuer.keysUrl, cooldown: 0 } })
     for (let n = 0; n < 5; n++) {
-      expect(await scheme.authenticate(bearing(await issuer.token({ n })))).toHaveProperty('principal')
+      expect(await scheme.authenticate(bearerToken(await issuer.token({ n })))).toHaveProperty('principal')
     }
     expect(issuer.fetches()).toBe(1)
     await issuer.rotate()
-    expect(await scheme.authenticate(bearing(await issuer.token()))).toHaveProperty('principal')
+    expect(await scheme.authenticate(bearerToken(await issuer.token()))).toHaveProperty('principal')
     expect(issuer.fetches()).toBe(2)
   })
 
@@ -124,7 +124,9 @@ describe('keys', () => {
     const issuer = await startIssuer()
     const scheme = schemeOf(issuer)
     for (let n = 0; n < 20; n++) {
-      expect(await scheme.authenticate(bearing(await issuer.token({}, { kid: `no-${n}` })))).toHaveProperty('refused')
+      expect(await scheme.authenticate(bearerToken(await issuer.token({}, { kid: `no-${n}` })))).toHaveProperty(
+        'refused',
+      )
     }
     expect(issuer.fetches()).toBe(1)
   })
@@ -133,10 +135,10 @@ describe('keys', () => {
     const issuer = await startIssuer()
     const keys = { url: issuer.keysUrl, cacheFor: 0, cooldown: 0, staleFor: 0.6 }
     const scheme = schemeOf(issuer, { keys })
-    expect(await scheme.authenticate(bearing(await issuer.token({ n: 1 })))).toHaveProperty('principal')
+    expect(await scheme.authenticate(bearerToken(await issuer.token({ n: 1 })))).toHaveProperty('principal')
     issuer.fail(500)
-    expect(await scheme.authenticate(bearing(await issuer.token({ n: 2 })))).toHaveProperty('principal')
-    const late = async () => scheme.authenticate(bearing(await issuer.token({ n: Math.random() })))
+    expect(await scheme.authenticate(bearerToken(await issuer.token({ n: 2 })))).toHaveProperty('principal')
+    const late = async () => scheme.authenticate(bearerToken(await issuer.token({ n: Math.random() })))
     await expect
       .poll(late, { timeout: 5_000, interval: 50 })
       .toMatchObject({ refused: 'the keys of the issuer cannot be fetched' })
@@ -164,10 +166,10 @@ describe('keys', () => {
       new SignJWT({ iss: 'https://i.test', aud: audience, client_id: 'robot', exp: now() + 60 })
         .setProtectedHeader({ alg: 'ES256' })
         .sign(key as CryptoKey)
-    expect(await scheme.authenticate(bearing(await sign(two?.privateKey)))).toMatchObject({
+    expect(await scheme.authenticate(bearerToken(await sign(two?.privateKey)))).toMatchObject({
       principal: { id: 'robot' },
     })
-    expect(await scheme.authenticate(bearing(await sign(three?.privateKey)))).toHaveProperty('refused')
+    expect(await scheme.authenticate(bearerToken(await sign(three?.privateKey)))).toHaveProperty('refused')
   })
 
   it('can be a secret, which takes nothing but HS256', async () => {
@@ -177,8 +179,8 @@ describe('keys', () => {
       new SignJWT({ iss: 'https://i.test', aud: audience, sub: 'a', exp: now() + 60 })
         .setProtectedHeader({ alg })
         .sign(secret)
-    expect(await scheme.authenticate(bearing(await sign('HS256')))).toHaveProperty('principal')
-    expect(await scheme.authenticate(bearing(await sign('HS512')))).toHaveProperty('refused')
+    expect(await scheme.authenticate(bearerToken(await sign('HS256')))).toHaveProperty('principal')
+    expect(await scheme.authenticate(bearerToken(await sign('HS512')))).toHaveProperty('refused')
   })
 })
 
@@ -186,22 +188,26 @@ describe('an issuer that describes itself', () => {
   it('is believed about its keys', async () => {
     const issuer = await startIssuer()
     const scheme = openId({ issuer: issuer.url, audience })
-    expect(await scheme.authenticate(bearing(await issuer.token()))).toMatchObject({ principal: { id: 'alice' } })
+    expect(await scheme.authenticate(bearerToken(await issuer.token()))).toMatchObject({ principal: { id: 'alice' } })
     expect(scheme.card).toEqual({ type: 'openid', url: `${issuer.url}/.well-known/openid-configuration` })
   })
 
   it('is not believed if it is another one than was asked for', async () => {
     const issuer = await startIssuer()
     const other = issuer.url.replace('127.0.0.1', 'localhost')
-    const verdict = await openId({ issuer: other, audience }).authenticate(bearing(await issuer.token({ iss: other })))
+    const verdict = await openId({ issuer: other, audience }).authenticate(
+      bearerToken(await issuer.token({ iss: other })),
+    )
     expect(verdict).toMatchObject({ cause: { message: expect.stringContaining('is the configuration of') } })
   })
 })
 
 it('leaves what is no bearer token to others', async () => {
   const issuer = await startIssuer()
-  expect(await schemeOf(issuer).authenticate(presented())).toBeUndefined()
-  expect(await schemeOf(issuer).authenticate(presented({ headers: { authorization: 'Basic YTpi' } }))).toBeUndefined()
+  expect(await schemeOf(issuer).authenticate(credentialsIn())).toBeUndefined()
+  expect(
+    await schemeOf(issuer).authenticate(credentialsIn({ headers: { authorization: 'Basic YTpi' } })),
+  ).toBeUndefined()
 })
 
 it.each<[string, Partial<JwtOptions>, string]>([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { tell, wordsOf } from '../../test/contracts/service/story.ts'
-import { collect } from '../../test/support/house.ts'
-import { local, peerOf } from '../../test/support/local.ts'
+import { collect } from '../../test/support/async.ts'
+import { createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
 import type { Turn } from '../agent/turn.ts'
 import { connect } from './connect.ts'
 import { data } from './send-request.ts'
@@ -14,7 +14,7 @@ async function inspect(turn: Turn): Promise<void> {
 
 describe('what is said', () => {
   it('is text, parts, files, bytes and data, alone or together', async () => {
-    const client = await connect(local(inspect))
+    const client = await connect(createLocalHandler(inspect))
     const stream = new Blob(['three']).stream()
     const { artifacts } = await client.send([
       'text',
@@ -41,7 +41,7 @@ describe('what is said', () => {
   })
 
   it('must be something', async () => {
-    const client = await connect(local(inspect))
+    const client = await connect(createLocalHandler(inspect))
     await expect(client.send([])).rejects.toMatchObject({ code: 'invalid-params' })
     const broken = new ReadableStream<Uint8Array>({
       pull() {
@@ -54,7 +54,7 @@ describe('what is said', () => {
   })
 
   it('may come with more', async () => {
-    const client = await connect(local(inspect))
+    const client = await connect(createLocalHandler(inspect))
     const { artifacts } = await client.send('x', {
       metadata: { a: 1 },
       acceptedOutputModes: ['text/plain'],
@@ -66,23 +66,23 @@ describe('what is said', () => {
 
 describe('what is answered', () => {
   it('is a message, and its text', async () => {
-    const reply = await (await connect(local(tell))).send('hello')
+    const reply = await (await connect(createLocalHandler(tell))).send('hello')
     expect(reply).toMatchObject({ type: 'message', text: 'hi', artifacts: [], message: { role: 'agent' } })
   })
 
   it('is a task, and the text of its artifacts', async () => {
-    const reply = await (await connect(local(tell))).send('count')
+    const reply = await (await connect(createLocalHandler(tell))).send('count')
     expect(reply).toMatchObject({ type: 'task', text: 'onetwothree', task: { status: { state: 'completed' } } })
     expect(reply.artifacts.map(({ name, text }) => [name, text])).toEqual([['numbers', 'onetwothree']])
   })
 
   it('is a task, and if it made nothing, the text of its status', async () => {
-    expect((await (await connect(local(tell))).send('fail')).text).toBe('Out of fingers')
+    expect((await (await connect(createLocalHandler(tell))).send('fail')).text).toBe('Out of fingers')
   })
 
   it('has its files and data at hand', async () => {
     const client = await connect(
-      local(async (turn) => {
+      createLocalHandler(async (turn) => {
         await turn.file({ name: 'a.bin', content: new Uint8Array([1, 2]), mediaType: 'application/x-a' })
         await turn.file({ name: 'b', content: new URL('https://example.com/b') })
         await turn.data([1, 2])
@@ -97,7 +97,7 @@ describe('what is answered', () => {
   })
 
   it('is waited for also if the agent does not wait', async () => {
-    const handler = local(async (turn) => {
+    const handler = createLocalHandler(async (turn) => {
       await turn.status('working')
       await new Promise((resolve) => setTimeout(resolve, 50))
       await turn.status('completed', 'Done')
@@ -110,14 +110,14 @@ describe('what is answered', () => {
       const body = JSON.stringify(call)
       return await handler.fetch(new Request(request.url, { method: 'POST', body, headers: request.headers }))
     }
-    const client = await connect(peerOf(hasty, handler.fetch))
+    const client = await connect(fakePeer(hasty, handler.fetch))
     expect((await client.send('go')).text).toBe('Done')
   })
 })
 
 describe('a task', () => {
   it('can be got, waited for, followed and canceled by its id', async () => {
-    const client = await connect(local(tell))
+    const client = await connect(createLocalHandler(tell))
     const { task: begun } = await client.send('wait', { returnImmediately: true })
     const task = client.task(begun?.id ?? '')
     expect((await task.get()).status.state).toMatch(/submitted|working/)
@@ -128,13 +128,13 @@ describe('a task', () => {
   })
 
   it('gives what it made', async () => {
-    const client = await connect(local(tell))
+    const client = await connect(createLocalHandler(tell))
     const { task } = await client.send('count')
     expect((await client.task(task?.id ?? '').artifacts()).map(({ text }) => text)).toEqual(['onetwothree'])
   })
 
   it('has push configs, if the agent pushes', async () => {
-    const client = await connect(local(tell))
+    const client = await connect(createLocalHandler(tell))
     const { task } = await client.send('count')
     const { push } = client.task(task?.id ?? '')
     const refusal = { code: 'push-not-supported' }
@@ -145,7 +145,7 @@ describe('a task', () => {
   })
 
   it('is one of all, the newest first, over as many pages as there are', async () => {
-    const client = await connect(local(tell))
+    const client = await connect(createLocalHandler(tell))
     const ids: string[] = []
     for (const _ of [1, 2, 3, 4, 5]) ids.unshift((await client.send('count')).task?.id ?? '')
     expect((await collect(client.listTasks({ pageSize: 2 }))).map(({ id }) => id)).toEqual(ids)
@@ -154,7 +154,7 @@ describe('a task', () => {
 
 describe('a conversation', () => {
   it('goes on with the task that asks, and with the context of all', async () => {
-    const client = await connect(local(tell))
+    const client = await connect(createLocalHandler(tell))
     const conversation = client.conversation()
     const asked = await conversation.send('ask')
     expect(conversation.taskId).toBe(asked.task?.id)
@@ -168,7 +168,7 @@ describe('a conversation', () => {
   })
 
   it('can be taken up again', async () => {
-    const client = await connect(local(tell))
+    const client = await connect(createLocalHandler(tell))
     const { contextId, task } = await client.send('ask')
     const start = { contextId: contextId ?? '', taskId: task?.id ?? '' }
     expect((await client.conversation(start).send('three')).task?.id).toBe(task?.id)
@@ -177,14 +177,14 @@ describe('a conversation', () => {
 
 describe('credentials', () => {
   it('are given with every request, and once more when they are refused', async () => {
-    const handler = local(tell)
+    const handler = createLocalHandler(tell)
     let valid = 'one'
     const guard = (request: Request) => {
       const isValid = request.headers.get('authorization') === `Bearer ${valid}`
       return isValid ? undefined : new Response('', { status: 401, headers: { 'www-authenticate': 'Bearer' } })
     }
     const asked: unknown[] = []
-    const client = await connect(peerOf(guard, handler.fetch), {
+    const client = await connect(fakePeer(guard, handler.fetch), {
       authorize({ card, challenge }) {
         asked.push([card?.name, challenge])
         return { headers: { authorization: `Bearer ${challenge === undefined ? 'one' : valid}` } }
@@ -202,12 +202,12 @@ describe('credentials', () => {
   })
 
   it('may be in the query, and are not told in errors', async () => {
-    const peer = peerOf(
+    const peer = fakePeer(
       (request) =>
         new URL(request.url).searchParams.get('key') === 's3cret' && request.method === 'POST'
           ? new Response('', { status: 500 })
           : undefined,
-      local(tell).fetch,
+      createLocalHandler(tell).fetch,
     )
     const client = await connect(peer, { authorize: () => ({ query: { key: 's3cret' } }) })
     const error = await client.send('hello').catch((thrown) => thrown)

@@ -3,9 +3,16 @@ import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { tell } from '../../test/contracts/service/story.ts'
-import { collect } from '../../test/support/house.ts'
-import { behind, card, cardPath, local, oldCardPath, peerOf } from '../../test/support/local.ts'
-import { temporaryDirectory } from '../../test/support/temporary.ts'
+import { collect } from '../../test/support/async.ts'
+import {
+  agentRoute,
+  cardPath,
+  cardRoute,
+  createLocalHandler,
+  fakePeer,
+  legacyCardPath,
+} from '../../test/support/servers/local-handler.ts'
+import { temporaryDirectory } from '../../test/support/temporary-directory.ts'
 import { agent } from '../local-agent.ts'
 import { createCardCache } from './card-cache.ts'
 import { connect } from './connect.ts'
@@ -35,7 +42,7 @@ const through =
 
 describe('connecting', () => {
   it('takes an agent in this process, and opens no socket', async () => {
-    const client = await connect(local(tell))
+    const client = await connect(createLocalHandler(tell))
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.card.name).toBe('Test')
   })
@@ -55,7 +62,7 @@ describe('connecting', () => {
   })
 
   it('takes a file with a card, by its path or URL', async () => {
-    const fetch = through(local(tell))
+    const fetch = through(createLocalHandler(tell))
     const path = join(await temporaryDirectory(), 'card.json')
     await writeFile(path, JSON.stringify(jsonRpc('1.0')))
     for (const target of [path, relative('.', path), pathToFileURL(path), pathToFileURL(path).href]) {
@@ -82,7 +89,7 @@ describe('connecting', () => {
   })
 
   it('takes the address of a card', async () => {
-    const peer = peerOf(card(jsonRpc('1.0'), '/cards/mine.json'), behind(local(tell)))
+    const peer = fakePeer(cardRoute(jsonRpc('1.0'), '/cards/mine.json'), agentRoute(createLocalHandler(tell)))
     const client = await connect('http://localhost/cards/mine.json', { fetch: through(peer) })
     expect((await client.send('hello')).text).toBe('hi')
     expect(peer.asked).toEqual(['GET /cards/mine.json', 'POST /'])
@@ -90,28 +97,31 @@ describe('connecting', () => {
 
   it('takes where an agent is mounted', async () => {
     const mounted = jsonRpc('1.0', 'http://localhost/agents/one')
-    const handler = local(tell, { path: '/agents/one' })
-    const peer = peerOf(card(mounted, `/agents/one${cardPath}`), behind(handler))
+    const handler = createLocalHandler(tell, { path: '/agents/one' })
+    const peer = fakePeer(cardRoute(mounted, `/agents/one${cardPath}`), agentRoute(handler))
     const client = await connect(new URL('http://localhost/agents/one/'), { fetch: through(peer) })
     expect((await client.send('hello')).text).toBe('hi')
   })
 
   it('takes a card, as it is written or as it was read', async () => {
-    const fetch = through(local(tell))
-    for (const target of [jsonRpc('1.0'), (await connect(local(tell))).card]) {
+    const fetch = through(createLocalHandler(tell))
+    for (const target of [jsonRpc('1.0'), (await connect(createLocalHandler(tell))).card]) {
       expect((await (await connect(target, { fetch })).send('hello')).text).toBe('hi')
     }
   })
 
   it('looks for the card also where it was before 0.3', async () => {
-    const peer = peerOf(card({ ...legacy, protocolVersion: '0.2.5' }, oldCardPath), behind(local(tell)))
+    const peer = fakePeer(
+      cardRoute({ ...legacy, protocolVersion: '0.2.5' }, legacyCardPath),
+      agentRoute(createLocalHandler(tell)),
+    )
     const client = await connect(peer)
     expect((await client.send('hello')).text).toBe('hi')
-    expect(peer.asked).toEqual([`GET ${cardPath}`, `GET ${oldCardPath}`, 'POST /'])
+    expect(peer.asked).toEqual([`GET ${cardPath}`, `GET ${legacyCardPath}`, 'POST /'])
   })
 
   it('does not fetch again a card that has not changed', async () => {
-    const peer = peerOf(local(tell).fetch)
+    const peer = fakePeer(createLocalHandler(tell).fetch)
     const cardCache = createCardCache()
     await connect(peer, { cardCache })
     const client = await connect(peer, { cardCache })
@@ -124,7 +134,7 @@ describe('connecting', () => {
     const verifyCard = () => {
       throw new Error('no signature')
     }
-    await expect(connect(local(tell), { verifyCard })).rejects.toMatchObject({
+    await expect(connect(createLocalHandler(tell), { verifyCard })).rejects.toMatchObject({
       reason: 'card-not-believed',
       message: expect.stringContaining('no signature'),
     })
@@ -137,7 +147,7 @@ describe('connecting', () => {
 
 describe('the dialect', () => {
   const dialectOf = async (wire: object) => {
-    const client = await connect(peerOf(card(wire), behind(local(tell))))
+    const client = await connect(fakePeer(cardRoute(wire), agentRoute(createLocalHandler(tell))))
     await client.send('hello')
     return client.explain().endpoint?.dialect
   }
@@ -159,7 +169,7 @@ describe('the dialect', () => {
   })
 
   it('is tried where the card cannot tell', async () => {
-    const peer = peerOf(card(legacy), behind(local(tell, { dialects: ['v0.1'] })))
+    const peer = fakePeer(cardRoute(legacy), agentRoute(createLocalHandler(tell, { dialects: ['v0.1'] })))
     const client = await connect(peer)
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint?.dialect).toBe('v0.1')
@@ -175,7 +185,7 @@ describe('the dialect', () => {
       ['0.1', 'v0.3'],
     ] as const) {
       const notices: Notice[] = []
-      const peer = peerOf(card(jsonRpc(claimed)), behind(local(tell, { dialects: [spoken] })))
+      const peer = fakePeer(cardRoute(jsonRpc(claimed)), agentRoute(createLocalHandler(tell, { dialects: [spoken] })))
       const client = await connect(peer, { onNotice: (notice) => notices.push(notice) })
       expect((await client.send('hello')).text).toBe('hi')
       expect(client.explain().endpoint?.dialect).toBe(spoken)
@@ -184,7 +194,7 @@ describe('the dialect', () => {
   })
 
   it('may be chosen by the caller', async () => {
-    const client = await connect(local(tell), { dialects: ['v0.3-proto'] })
+    const client = await connect(createLocalHandler(tell), { dialects: ['v0.3-proto'] })
     await client.send('hello')
     expect(client.explain().endpoint).toMatchObject({ dialect: 'v0.3-proto', binding: 'HTTP+JSON' })
   })
@@ -192,13 +202,16 @@ describe('the dialect', () => {
 
 describe('the explanation', () => {
   it('says what was tried and which way was taken', async () => {
-    const peer = peerOf(card(jsonRpc('1.0', 'http://localhost/wrong'), oldCardPath), behind(local(tell)))
+    const peer = fakePeer(
+      cardRoute(jsonRpc('1.0', 'http://localhost/wrong'), legacyCardPath),
+      agentRoute(createLocalHandler(tell)),
+    )
     const client = await connect(peer)
     expect(client.explain().lines.at(-1)).toBe('No call has found its way yet.')
     await client.send('hello')
     expect(client.explain().lines).toEqual([
       `There was no card at http://localhost${cardPath}: http://localhost${cardPath} answered with HTTP status 404: "Not Found"`,
-      `The card was found at http://localhost${oldCardPath}.`,
+      `The card was found at http://localhost${legacyCardPath}.`,
       'The card tells: supportedInterfaces names the versions.',
       expect.stringMatching(/^JSONRPC \(A2A 1\.0\) at http:\/\/localhost\/wrong did not work: .* status 404/),
       'JSONRPC (A2A 1.0) at http://localhost/ works: the card names another address, and this one is beside the card.',

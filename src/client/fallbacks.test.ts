@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { taskIdOf, tell, wordsOf } from '../../test/contracts/service/story.ts'
-import { collect, gate } from '../../test/support/house.ts'
-import { behind, card, local, peerOf } from '../../test/support/local.ts'
+import { collect, deferred } from '../../test/support/async.ts'
+import { agentRoute, cardRoute, createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { connect } from './connect.ts'
 import type { ConnectOptions, Local, Notice } from './options.ts'
@@ -33,14 +33,14 @@ describe('an agent that does not stream', () => {
     ['says its answer', {}, [rpc(-32004)]],
     ['does not know the method', {}, [rpc(-32601)]],
   ])('is polled: so %s', async (_, more, answers) => {
-    const go = gate()
-    const handler = local(async (turn) => {
+    const go = deferred()
+    const handler = createLocalHandler(async (turn) => {
       await turn.status('working')
       await go.promise
       await tell(turn)
     })
     const wire = cardAt('http://localhost/', 'JSONRPC', more)
-    const { client, typesOf } = await open(peerOf(card(wire), ...answers, behind(handler)))
+    const { client, typesOf } = await open(fakePeer(cardRoute(wire), ...answers, agentRoute(handler)))
     const told: string[] = []
     for await (const event of client.stream('count')) {
       told.push(wordsOf(event))
@@ -51,8 +51,8 @@ describe('an agent that does not stream', () => {
   })
 
   it('is also polled for a task that somebody follows', async () => {
-    const handler = local(tell)
-    const { client } = await open(peerOf(rpc(-32004), handler.fetch))
+    const handler = createLocalHandler(tell)
+    const { client } = await open(fakePeer(rpc(-32004), handler.fetch))
     const { task } = await client.send('count')
     const events = await collect(client.task(task?.id ?? '').subscribe())
     expect(events.map(wordsOf)).toEqual(['task completed'])
@@ -62,19 +62,19 @@ describe('an agent that does not stream', () => {
   it('may answer with a message', async () => {
     const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] }
     const answer = () => Response.json({ jsonrpc: '2.0', id: 1, result: { message } })
-    const { client } = await open(peerOf(card(cardAt('http://localhost/', 'JSONRPC')), rpc(-32004), answer))
+    const { client } = await open(fakePeer(cardRoute(cardAt('http://localhost/', 'JSONRPC')), rpc(-32004), answer))
     expect((await collect(client.stream('hello'))).map(wordsOf)).toEqual(['message: hi'])
   })
 
   it('still refuses what it cannot do', async () => {
-    const { client } = await open(peerOf(rpc(-32004), local(tell).fetch))
+    const { client } = await open(fakePeer(rpc(-32004), createLocalHandler(tell).fetch))
     await expect(collect(client.stream('more', { taskId: 'nobody-knows' }))).rejects.toMatchObject({
       code: 'task-not-found',
     })
   })
 
   it('is told from one that refuses this stream', async () => {
-    const { client, typesOf } = await open(local(tell))
+    const { client, typesOf } = await open(createLocalHandler(tell))
     const { task } = await client.send('count')
     await expect(collect(client.stream('more', { taskId: task?.id ?? '' }))).rejects.toMatchObject({
       code: 'unsupported-operation',
@@ -84,14 +84,14 @@ describe('an agent that does not stream', () => {
   })
 
   it('may answer a call for a stream with all there is', async () => {
-    const handler = local(tell)
+    const handler = createLocalHandler(tell)
     const unary = async (request: Request) => {
       const text = await request.text()
       if (!text.includes('SendStreamingMessage')) return undefined
       const body = text.replace('SendStreamingMessage', 'SendMessage')
       return await handler.fetch(new Request(request.url, { method: 'POST', body, headers: request.headers }))
     }
-    const { client } = await open(peerOf(unary, handler.fetch))
+    const { client } = await open(fakePeer(unary, handler.fetch))
     expect((await collect(client.stream('count'))).map(wordsOf)).toEqual(['task completed'])
   })
 })
@@ -100,7 +100,7 @@ describe('an agent over REST', () => {
   it('may want to be subscribed to by GET, which is remembered', async () => {
     const refusing = (request: Request) =>
       request.method === 'POST' && request.url.endsWith(':subscribe') ? new Response('', { status: 405 }) : undefined
-    const peer = peerOf(refusing, local(tell).fetch)
+    const peer = fakePeer(refusing, createLocalHandler(tell).fetch)
     const { client } = await open(peer, { bindings: ['HTTP+JSON'] })
     const first = client.stream('wait')
     const id = taskIdOf((await first.next()).value as StreamEvent)
@@ -123,28 +123,28 @@ describe('an agent over REST', () => {
     ['http://localhost/v1', '1.0', 'v1.0'],
     ['http://localhost/', '1.0', 'v1.0'],
   ] as const)('may be at %s or beside it (A2A %s)', async (url, version, spoken) => {
-    const handler = local(tell, { dialects: [spoken] })
-    const { client } = await open(peerOf(card(cardAt(url, 'HTTP+JSON', {}, version)), behind(handler)))
+    const handler = createLocalHandler(tell, { dialects: [spoken] })
+    const { client } = await open(fakePeer(cardRoute(cardAt(url, 'HTTP+JSON', {}, version)), agentRoute(handler)))
     expect((await client.send('hello')).text).toBe('hi')
     expect((await client.send('count')).text).toBe('onetwothree')
     expect(client.explain().endpoint).toMatchObject({ dialect: spoken })
   })
 
   it('is told from one that has no such task', async () => {
-    const { client } = await open(local(tell), { bindings: ['HTTP+JSON'] })
+    const { client } = await open(createLocalHandler(tell), { bindings: ['HTTP+JSON'] })
     await expect(client.task('nobody-knows').get()).rejects.toMatchObject({ code: 'task-not-found' })
   })
 })
 
 describe('an address that only its author can reach', () => {
   it('is looked for beside the card', async () => {
-    const handler = local(tell, { path: '/rpc' })
+    const handler = createLocalHandler(tell, { path: '/rpc' })
     const wire = cardAt('http://127.0.0.1:1234/rpc', 'JSONRPC')
     const unreachable = (request: Request) => {
       if (request.url.includes('localhost')) return undefined
       throw new TypeError('fetch failed', { cause: Object.assign(new Error(''), { code: 'ECONNREFUSED' }) })
     }
-    const { client, typesOf } = await open(peerOf(unreachable, card(wire), behind(handler)))
+    const { client, typesOf } = await open(fakePeer(unreachable, cardRoute(wire), agentRoute(handler)))
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint?.url).toBe('http://localhost/rpc')
     expect(typesOf()).toEqual(['detour'])
@@ -152,7 +152,7 @@ describe('an address that only its author can reach', () => {
 
   it('is given up if nobody is there either', async () => {
     const wire = cardAt('http://localhost/rpc', 'JSONRPC')
-    const { client } = await open(peerOf(card(wire)))
+    const { client } = await open(fakePeer(cardRoute(wire)))
     await expect(client.send('hello')).rejects.toMatchObject({
       code: 'method-not-found',
       reason: 'wrong-path',
@@ -173,13 +173,13 @@ describe('of several interfaces', () => {
         { url: 'http://localhost', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
       ],
     }
-    const { client } = await open(peerOf(card(wire), behind(local(tell))))
+    const { client } = await open(fakePeer(cardRoute(wire), agentRoute(createLocalHandler(tell))))
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint).toMatchObject({ binding: 'HTTP+JSON' })
   })
 
   it('none may be one that can be used', async () => {
     const wire = cardAt('localhost:50051', 'GRPC')
-    await expect(connect(peerOf(card(wire)))).rejects.toMatchObject({ reason: 'no-common-door' })
+    await expect(connect(fakePeer(cardRoute(wire)))).rejects.toMatchObject({ reason: 'no-common-door' })
   })
 })

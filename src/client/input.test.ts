@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { temporaryDirectory } from '../../test/support/temporary.ts'
+import { temporaryDirectory } from '../../test/support/temporary-directory.ts'
 import { data, type Input, toParts } from './send-request.ts'
 
 const raw = Buffer.from('a,b').toString('base64')

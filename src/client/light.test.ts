@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { tell, wordsOf } from '../../test/contracts/service/story.ts'
-import { collect } from '../../test/support/house.ts'
+import { collect } from '../../test/support/async.ts'
 import { connectLightly } from '../../test/support/light-connect.ts'
-import { card, local, peerOf } from '../../test/support/local.ts'
+import { cardRoute, createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
 import type { Binding, DialectName } from '../dialects/dialect.ts'
 import { createCardCache } from './card-cache.ts'
 import type { Target } from './options.ts'
@@ -21,7 +21,7 @@ const ways: readonly (readonly [DialectName, Binding])[] = [
 
 describe.each(ways)('what is loaded at first for %s over %s', (name, binding) => {
   it('is enough to connect, send, stream, get, ask and cancel', async () => {
-    const client = await open(local(tell), name, binding)
+    const client = await open(createLocalHandler(tell), name, binding)
     expect((await client.send('hello')).text).toBe('hi')
     const { task } = await client.send('count')
     expect(await client.task(task?.id ?? '').get()).toMatchObject({ status: { state: 'completed' } })
@@ -39,7 +39,7 @@ describe('a client that cannot load the whole reader', () => {
 
   it('says so where an answer is written in another way than usual', async () => {
     const task = { id: 't', context_id: 'c', status: { state: 3 } }
-    const odd = peerOf(card(wire), async (request) => {
+    const odd = fakePeer(cardRoute(wire), async (request) => {
       const { id } = (await request.json()) as { id: number }
       return Response.json({ jsonrpc: '2.0', id, result: task })
     })
@@ -55,7 +55,7 @@ describe('a client that cannot load the whole reader', () => {
 
   it('does not send again what was answered so', async () => {
     let sends = 0
-    const odd = peerOf(card(wire), async (request) => {
+    const odd = fakePeer(cardRoute(wire), async (request) => {
       sends++
       const { id } = (await request.json()) as { id: number }
       return Response.json({ jsonrpc: '2.0', id, result: { message: { message_id: 'm', role: 2, parts: [] } } })
@@ -66,7 +66,7 @@ describe('a client that cannot load the whole reader', () => {
   })
 
   it('needs none for a card that has not changed', async () => {
-    const peer = peerOf(local(tell).fetch)
+    const peer = fakePeer(createLocalHandler(tell).fetch)
     const cardCache = createCardCache()
     for (const outcome of ['found', 'unchanged']) {
       const client = await connectLightly(peer, { cardCache })
@@ -76,6 +76,6 @@ describe('a client that cannot load the whole reader', () => {
 
   it('says so where a card says who may call', async () => {
     const secured = { ...wire, securitySchemes: { key: { apiKeySecurityScheme: { location: 'header', name: 'k' } } } }
-    await expect(open(peerOf(card(secured)), 'v1.0')).rejects.toMatchObject({ reason: 'unread' })
+    await expect(open(fakePeer(cardRoute(secured)), 'v1.0')).rejects.toMatchObject({ reason: 'unread' })
   })
 })

@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { generationOf, wordsOf } from '../../test/contracts/service/story.ts'
-import { chunks, count, numbers } from '../../test/support/counting.ts'
-import { type Faults, faultyFetch } from '../../test/support/faulty-fetch.ts'
-import { collect, gate, quiet } from '../../test/support/house.ts'
+import { chunks, count, numbers } from '../../test/support/agents/counting-agent.ts'
+import { collect, deferred } from '../../test/support/async.ts'
+import { silentLogger } from '../../test/support/logger.ts'
+import { type Faults, faultyFetch } from '../../test/support/wire/faulty-fetch.ts'
 import { type AgentFunction, agent } from '../agent/agent.ts'
 import type { Binding, DialectName } from '../dialects/dialect.ts'
 import type { StreamEvent } from '../protocol/events.ts'
@@ -13,7 +14,7 @@ import type { ConnectOptions, Notice } from './options.ts'
 const quick = { minDelay: 1, maxDelay: 2 }
 
 async function open(run: AgentFunction, faults: Faults, options: ConnectOptions = {}) {
-  const handler = createHandler(agent({ name: 'Test' }, run), { auth: 'none', logger: quiet, cancelGrace: 50 })
+  const handler = createHandler(agent({ name: 'Test' }, run), { auth: 'none', logger: silentLogger, cancelGrace: 50 })
   onTestFinished(() => handler.drain(0))
   const notices: Notice[] = []
   const { fetch, asked } = faultyFetch(handler, faults)
@@ -67,7 +68,7 @@ describe('a stream that breaks', () => {
   })
 
   it('is given up after so many tries in a row without a word', async () => {
-    const never = gate()
+    const never = deferred()
     const { client } = await open(
       async (turn) => {
         await turn.status('working')
@@ -83,7 +84,7 @@ describe('a stream that breaks', () => {
 
 describe('a stream that falls silent', () => {
   it('is taken for broken, and goes on', async () => {
-    const go = gate()
+    const go = deferred()
     const { client, noticesOf } = await open(
       async (turn) => {
         await turn.status('working')
@@ -116,7 +117,7 @@ describe('a stream that breaks at an agent that numbers no events', () => {
   })
 
   it('tells what happened meanwhile as far as the task shows it', async () => {
-    const dropped = gate()
+    const dropped = deferred()
     const { client } = await open(
       async (turn) => {
         await turn.status('working', 'First')
@@ -167,7 +168,7 @@ describe.each(doors)('a stream of %s over %s that breaks', (dialect, binding) =>
 
 describe('a subscription that breaks', () => {
   it('goes on, too', async () => {
-    const go = gate()
+    const go = deferred()
     const { client } = await open(
       async (turn) => {
         await turn.status('working')

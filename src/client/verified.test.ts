@@ -1,6 +1,6 @@
 import { exportJWK, generateKeyPair } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { httpServer, rpcCard } from '../../test/support/http-server.ts'
+import { rpcCard, startHttpServer } from '../../test/support/servers/http-server.ts'
 import { signCard } from '../auth/card-signature/sign-card.ts'
 import { cardVerifier } from '../auth/card-signature/verify-card.ts'
 import type { JsonObject } from '../base/json.ts'
@@ -11,7 +11,7 @@ import { connect } from './connect.ts'
 async function signedAgent() {
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
   const state = { card: {} as JsonObject, answers: [] as number[] }
-  const origin = await httpServer((request, response) => {
+  const origin = await startHttpServer((request, response) => {
     const body = JSON.stringify(state.card)
     const etag = etagOf(body)
     response.statusCode = matches(request.headers['if-none-match'], etag) ? 304 : 200
@@ -62,7 +62,7 @@ describe('a client that verifies cards', () => {
       const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
       const verifyCard = cardVerifier({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one' }] })
       const state = { card: {} as JsonObject, extended: {} as JsonObject }
-      const origin = await httpServer((request, response) => {
+      const origin = await startHttpServer((request, response) => {
         response.setHeader('content-type', 'application/json')
         if (request.url?.startsWith('/.well-known/')) return void response.end(JSON.stringify(state.card))
         const answer = binding === 'JSONRPC' ? { jsonrpc: '2.0', id: 1, result: state.extended } : state.extended

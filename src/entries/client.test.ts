@@ -1,8 +1,13 @@
 import { createServer as createTlsServer } from 'node:https'
 import { TLSSocket } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { httpServer, portOf, rpcCard, strangePeer } from '../../test/support/http-server.ts'
-import { selfSigned } from '../../test/support/self-signed.ts'
+import { selfSigned } from '../../test/support/auth/certificates.ts'
+import {
+  listenOnFreePort,
+  rpcCard,
+  startHttpServer,
+  startScriptedPeer,
+} from '../../test/support/servers/http-server.ts'
 import { mutualTls } from '../client/credentials/static-credentials.ts'
 import { createGuardedFetch } from '../node/guarded-fetch/guarded-fetch.ts'
 import { connect } from './client.node.ts'
@@ -35,7 +40,7 @@ describe('the client of Node', () => {
       else response.writeHead(401).end('{}')
     })
     onTestFinished(() => void server.close())
-    const origin = `https://localhost:${await portOf(server)}`
+    const origin = `https://localhost:${await listenOnFreePort(server)}`
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
     const send = async (tls: { ca: string; cert?: string; key?: string }) => {
       const fetch = createGuardedFetch({ allow: ['localhost'], resolve, tls })
@@ -47,7 +52,7 @@ describe('the client of Node', () => {
   })
 
   it('does not ask what a card should not name, and says why and what to do', async () => {
-    const origin = await strangePeer({ card: () => rpcCard('http://169.254.169.254') })
+    const origin = await startScriptedPeer({ card: () => rpcCard('http://169.254.169.254') })
     const client = await connect(origin)
     const failure = await failureOf(client.send('Hello'))
     expect(failure).toMatchObject({ code: 'unavailable', reason: 'guarded', url: 'http://169.254.169.254/rpc' })
@@ -57,7 +62,7 @@ describe('the client of Node', () => {
   })
 
   it('does not follow a card to where it should not go', async () => {
-    const origin = await httpServer(
+    const origin = await startHttpServer(
       (_, response) => void response.writeHead(302, { location: 'http://10.0.0.1/' }).end(),
     )
     expect(await failureOf(connect(origin))).toMatchObject({ reason: 'guarded' })

@@ -3,7 +3,7 @@ import { MockLanguageModelV4 } from 'ai/test'
 import { map, of, tap } from 'rxjs'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { calls, finish, model, says, toldTo } from '../../test/support/scripted-model.ts'
+import { finish, scriptedModel, textReply, toldTo, toolCalls } from '../../test/support/models/scripted-model.ts'
 import { agent } from '../local-agent.ts'
 import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
 import { pair } from '../testing/pair.ts'
@@ -29,7 +29,7 @@ const call = { taskId: 'task', contextId: 'context' }
 
 describe('a loop', () => {
   it('streams what the model says as chunks of one artifact, and sums the usage on the final status', async () => {
-    const asked = model(calls(['add', '{"a":1,"b":2}']), says('It is ', 'three'))
+    const asked = scriptedModel(toolCalls(['add', '{"a":1,"b":2}']), textReply('It is ', 'three'))
     await using opened = await talkTo({ model: asked, tools: [add], instructions: 'Count.' })
     const events = []
     for await (const event of opened.client.stream('1 and 2?')) events.push(event)
@@ -51,7 +51,7 @@ describe('a loop', () => {
     ['arguments that are no JSON', ['add', '{"a":'], 'The arguments of "add" are no JSON'],
     ['arguments that are no object', ['add', '[1]'], 'must be a JSON object'],
   ] as const)('tells the model of %s', async (_, [name, input], problem) => {
-    const asked = model(calls([name, input]), says('Sorry'))
+    const asked = scriptedModel(toolCalls([name, input]), textReply('Sorry'))
     const { status } = await createAgentLoop({ model: asked, tools: [add] }).invokeSync([{ text: 'go' }], call)
     expect(status.state).toBe('completed')
     expect(toldTo(asked)).toEqual([{ type: 'error-text', value: expect.stringContaining(problem) }])
@@ -61,7 +61,7 @@ describe('a loop', () => {
     const input = z.object({})
     const fails = localTool({ name: 'fails', input, run: () => Promise.reject(new Error('no paper')) })
     const hangs = localTool({ name: 'hangs', input, timeout: 20, run: () => new Promise(() => {}) })
-    const asked = model(calls(['fails', '{}'], ['hangs', '{}']), says('Sorry'))
+    const asked = scriptedModel(toolCalls(['fails', '{}'], ['hangs', '{}']), textReply('Sorry'))
     await createAgentLoop({ model: asked, tools: [fails, hangs] }).invokeSync([{ text: 'go' }], call)
     expect(toldTo(asked)).toEqual([
       { type: 'error-text', value: 'The tool "fails" failed: no paper' },
@@ -76,7 +76,7 @@ describe('a loop', () => {
     })
     const run = () => 'never'
     const tools = [localTool({ name: 'slow', input: slow, run }), localTool({ name: 'broken', input: broken, run })]
-    const asked = model(calls(['slow', '{}'], ['broken', '{}']), says('Sorry'))
+    const asked = scriptedModel(toolCalls(['slow', '{}'], ['broken', '{}']), textReply('Sorry'))
     await createAgentLoop({ model: asked, tools }).invokeSync([{ text: 'go' }], call)
     expect(toldTo(asked)).toEqual([
       { type: 'error-text', value: 'The arguments of "slow" do not fit: is taken.' },
@@ -90,7 +90,7 @@ describe('a loop', () => {
     const input = {
       '~standard': { version: 1 as const, vendor: 'test', validate: (value: unknown) => ({ value }), jsonSchema },
     }
-    const asked = model(says('Hi'))
+    const asked = scriptedModel(textReply('Hi'))
     const loop = createAgentLoop({ model: asked, tools: [localTool({ name: 'idle', input, run: () => 1 })] })
     for (const text of ['one', 'two']) await loop.invokeSync([{ text }], call)
     const described = asked.doStreamCalls.map(({ tools }) => tools?.[0])
@@ -98,22 +98,27 @@ describe('a loop', () => {
   })
 
   it.each([
-    ['calls tools without end', { maxSteps: 3 }, [calls(['add', '{}'])], 'did not finish within 3 steps'],
-    ['calls too many tools', { maxToolCalls: 1 }, [calls(['add', '{}'], ['add', '{}'])], 'more than 1 times'],
+    ['calls tools without end', { maxSteps: 3 }, [toolCalls(['add', '{}'])], 'did not finish within 3 steps'],
+    ['calls too many tools', { maxToolCalls: 1 }, [toolCalls(['add', '{}'], ['add', '{}'])], 'more than 1 times'],
     ['says nothing', {}, [[finish('stop')]], 'empty answer'],
-    ['ends its stream before its end', {}, [says('Well').slice(0, 1)], 'broke off'],
+    ['ends its stream before its end', {}, [textReply('Well').slice(0, 1)], 'broke off'],
     ['says nothing any more', { modelTimeout: 20 }, [], 'said nothing for 0.02 seconds'],
-    ['talks without end', { maxTextLength: 9 }, [says('la la la', 'la la la')], 'did not stop'],
+    ['talks without end', { maxTextLength: 9 }, [textReply('la la la', 'la la la')], 'did not stop'],
     [
       'reports an error',
       {},
       [[{ ...finish('stop'), finishReason: { unified: 'error', raw: undefined } } as Part]],
       'error',
     ],
-    ['breaks in the middle', {}, [[...says('Well').slice(0, 1), { type: 'error', error: 'key 123' }]], 'broke off'],
+    [
+      'breaks in the middle',
+      {},
+      [[...textReply('Well').slice(0, 1), { type: 'error', error: 'key 123' }]],
+      'broke off',
+    ],
   ] as [string, object, Part[][], string][])('fails the task of a model that %s', async (_, limits, steps, reason) => {
     const asked =
-      steps.length > 0 ? model(...steps) : new MockLanguageModelV4({ doStream: () => new Promise(() => {}) })
+      steps.length > 0 ? scriptedModel(...steps) : new MockLanguageModelV4({ doStream: () => new Promise(() => {}) })
     await using opened = await talkTo({ model: asked, tools: [add], ...limits })
     const { task } = await opened.client.send('go')
     expect(task?.status.state).toBe('failed')
@@ -122,10 +127,10 @@ describe('a loop', () => {
   })
 
   it('tells calls apart to which the model gave the same id, or none', async () => {
-    const twice = calls(['add', '{"a":1,"b":1}'], ['add', '{"a":2,"b":2}'], ['add', '{"a":3,"b":3}'])
+    const twice = toolCalls(['add', '{"a":1,"b":1}'], ['add', '{"a":2,"b":2}'], ['add', '{"a":3,"b":3}'])
     const ids = ['same', 'same', '']
     const step = twice.map((part, at) => (part.type === 'tool-call' ? { ...part, toolCallId: ids[at] ?? '' } : part))
-    const asked = model(step, says('Well'))
+    const asked = scriptedModel(step, textReply('Well'))
     await createAgentLoop({ model: asked, tools: [add] }).invokeSync([{ text: 'go' }], call)
     const told = asked.doStreamCalls[1]?.prompt.at(-1)
     expect(told?.role === 'tool' && told.content.map((part) => 'toolCallId' in part && part.toolCallId)).toEqual([
@@ -142,7 +147,7 @@ describe('a loop', () => {
       { type: 'reasoning-delta', id: 'r', delta: 'adding' },
       { type: 'reasoning-end', id: 'r', providerMetadata: noted },
     ]
-    const asked = model([...thought, ...calls(['add', '{"a":1,"b":2}'])], says('3'))
+    const asked = scriptedModel([...thought, ...toolCalls(['add', '{"a":1,"b":2}'])], textReply('3'))
     await using opened = await talkTo({ model: asked, tools: [add] })
     const told = []
     for await (const event of opened.client.stream('go')) if (event.type === 'status') told.push(event.status.message)
@@ -158,14 +163,14 @@ describe('a loop', () => {
   })
 
   it('refuses limits that make no sense', () => {
-    expect(() => createAgentLoop({ model: model(), maxSteps: -1 })).toThrow(
+    expect(() => createAgentLoop({ model: scriptedModel(), maxSteps: -1 })).toThrow(
       'createAgentLoop(): expected maxSteps to be a number from 0 on, got -1',
     )
   })
 
   it('has the caller run a tool, and goes on with its result', async () => {
     const locate = clientTool({ name: 'locate', input: z.object({ precise: z.boolean() }) })
-    const asked = model(calls(['locate', '{"precise":true}']), says('You are in Bern'))
+    const asked = scriptedModel(toolCalls(['locate', '{"precise":true}']), textReply('You are in Bern'))
     await using opened = await talkTo({ model: asked, tools: [locate] })
     const talk = opened.client.conversation()
     const { task } = await talk.send('Where am I?')
@@ -180,7 +185,10 @@ describe('a loop', () => {
     let ran = 0
     const pay = localTool({ name: 'pay', input: z.object({}), needsApproval: true, run: () => ++ran })
     for (const word of ['no', 'yes']) {
-      await using opened = await talkTo({ model: model(calls(['pay', '{}']), says('Well')), tools: [pay] })
+      await using opened = await talkTo({
+        model: scriptedModel(toolCalls(['pay', '{}']), textReply('Well')),
+        tools: [pay],
+      })
       const talk = opened.client.conversation()
       expect((await talk.send('Pay')).task?.status.state).toBe('input-required')
       expect((await talk.send(word)).task?.status.state).toBe('completed')
@@ -200,7 +208,7 @@ describe('a loop', () => {
         return both.promise
       },
     })
-    const asked = model(calls(['meet', '{}'], ['meet', '{}']), says('Met'))
+    const asked = scriptedModel(toolCalls(['meet', '{}'], ['meet', '{}']), textReply('Met'))
     await createAgentLoop({ model: asked, tools: [meet] }).invokeSync([{ text: 'go' }], call)
     expect(toldTo(asked)).toEqual([
       { type: 'json', value: null },
@@ -212,7 +220,7 @@ describe('a loop', () => {
     const seen: string[] = []
     const marked = map((event: LoopEvent) => ({ ...event, metadata: { marked: true } }))
     const operators = [tap((event: LoopEvent) => seen.push(event.type)), marked]
-    await using opened = await talkTo({ model: model(says('Hi')), operators })
+    await using opened = await talkTo({ model: scriptedModel(textReply('Hi')), operators })
     const events = []
     for await (const event of opened.client.stream('hello')) events.push(event)
     expect(seen).toEqual(['artifact', 'artifact', 'status'])
@@ -221,7 +229,7 @@ describe('a loop', () => {
 
   it('is canceled by the id of its task', async () => {
     const hangs = localTool({ name: 'hangs', input: z.object({}), run: () => new Promise(() => {}) })
-    const loop = createAgentLoop({ model: model(calls(['hangs', '{}'])), tools: [hangs] })
+    const loop = createAgentLoop({ model: scriptedModel(toolCalls(['hangs', '{}'])), tools: [hangs] })
     const ended = loop.invokeSync([{ text: 'go' }], call)
     await expect.poll(() => loop.cancel('task')).toBe(true)
     expect((await ended).status.state).toBe('canceled')
@@ -229,7 +237,7 @@ describe('a loop', () => {
   })
 
   it('gives the model as much of the history as its budget allows, the newest first', async () => {
-    const asked = model(says('Hi'))
+    const asked = scriptedModel(textReply('Hi'))
     const said = (text: string) => ({ messageId: text, role: 'user' as const, parts: [{ text }] })
     const history = [said('old'.repeat(400)), said('new')]
     await createAgentLoop({ model: asked, historyTokens: 100 }).invokeSync([{ text: 'now' }], { ...call, history })

@@ -2,9 +2,10 @@ import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import { MockLanguageModelV4 } from 'ai/test'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { callOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
-import { begin, hang, processes } from '../../test/support/mortal-processes.ts'
-import { calls, model, says, toldTo } from '../../test/support/scripted-model.ts'
+import { callOf, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { until } from '../../test/support/async.ts'
+import { scriptedModel, textReply, toldTo, toolCalls } from '../../test/support/models/scripted-model.ts'
+import { never, simulateProcesses, startTask } from '../../test/support/processes/simulated-processes.ts'
 import { connect } from '../entries/client.ts'
 import { agent } from '../local-agent.ts'
 import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
@@ -37,21 +38,21 @@ function stuck(...deltas: string[]) {
 }
 
 it('goes on in another process where it was: tools are not run again, and what was half said is said anew', async () => {
-  const { log, start, ended } = processes()
+  const { log, start, ended } = simulateProcesses()
   let ran = 0
   const count = localTool({ name: 'count', input, run: () => ({ ran: ++ran }) })
   const { asked: second, reached } = stuck('It is ', 'half')
-  const first = model([{ type: 'text-delta', id: '1', delta: 'Let me see. ' }, ...calls(['count', '{}'])])
+  const first = scriptedModel([{ type: 'text-delta', id: '1', delta: 'Let me see. ' }, ...toolCalls(['count', '{}'])])
   let asks = 0
   const dying = new MockLanguageModelV4({
     doStream: (options) => (++asks === 1 ? first.doStream(options) : second.doStream(options)),
   })
   const one = start(createAgentLoop({ model: dying, tools: [count] }))
-  const id = await begin(one)
+  const id = await startTask(one)
   await reached
   await until(async () => JSON.stringify(await log.read(id, 0)).includes('half'))
   one.kill()
-  const asked = model(says('It is ', 'one'))
+  const asked = scriptedModel(textReply('It is ', 'one'))
   start(createAgentLoop({ model: asked, tools: [count] }))
   const task = await ended(id)
   expect(task.status.state).toBe('completed')
@@ -61,16 +62,16 @@ it('goes on in another process where it was: tools are not run again, and what w
 })
 
 it('waits for the result of a tool of the caller across restarts, while no process does', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   let ran = 0
   const count = localTool({ name: 'count', input, run: () => ++ran })
   const locate = clientTool({ name: 'locate', input })
   const tools = [count, locate]
-  const one = start(createAgentLoop({ model: model(calls(['count', '{}'], ['locate', '{}'])), tools }))
-  const id = await begin(one)
+  const one = start(createAgentLoop({ model: scriptedModel(toolCalls(['count', '{}'], ['locate', '{}'])), tools }))
+  const id = await startTask(one)
   await isAsking(one.service, id)
   one.kill()
-  const asked = model(says('In Bern'))
+  const asked = scriptedModel(textReply('In Bern'))
   const two = start(createAgentLoop({ model: asked, tools }))
   const part = { data: { toolUseId: 'call-1', result: 'Bern' }, mediaType: toolResult }
   void two.service.sendMessage({ message: messageOf('', { taskId: id, parts: [part] }) }, callOf())
@@ -83,7 +84,7 @@ it('waits for the result of a tool of the caller across restarts, while no proce
 })
 
 it('does not run a tool with arguments that were secret and are gone, and tells the model', async () => {
-  const { log, start, ended } = processes()
+  const { log, start, ended } = simulateProcesses()
   const secret = 'sesame-open-wide'
   const seen: string[] = []
   const reached = Promise.withResolvers<void>()
@@ -100,11 +101,11 @@ it('does not run a tool with arguments that were secret and are gone, and tells 
     })
   const dying = loginWith(() => {
     reached.resolve()
-    return hang()
+    return never()
   })
-  const asked = model(calls(['password', '{}']), calls(['login', `{"key":"${secret}"}`]))
+  const asked = scriptedModel(toolCalls(['password', '{}']), toolCalls(['login', `{"key":"${secret}"}`]))
   const one = start(createAgentLoop({ model: asked, tools: [password, dying] }))
-  const id = await begin(one)
+  const id = await startTask(one)
   await isAsking(one.service, id)
   const { status } = await one.service.getTask({ taskId: id }, callOf())
   expect(inputRequestIn(status.message)).toMatchObject({ sensitive: true, tool: 'password' })
@@ -112,7 +113,7 @@ it('does not run a tool with arguments that were secret and are gone, and tells 
   await reached.promise
   expect([seen, toldTo(asked)]).toEqual([[secret], [{ type: 'text', value: secret }]])
   one.kill()
-  const other = model(says('Sorry'))
+  const other = scriptedModel(textReply('Sorry'))
   start(createAgentLoop({ model: other, tools: [password, loginWith(async () => 1)] }))
   const task = await ended(id)
   expect([task.status.state, seen]).toEqual(['completed', [secret]])
@@ -121,10 +122,10 @@ it('does not run a tool with arguments that were secret and are gone, and tells 
 })
 
 it('refuses to a tool that is stored as a whole what only whole turns can do', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const asks = localTool({ name: 'asks', input, run: async (_, { turn }) => (await turn?.ask('Sure?'))?.text })
   const may = { ...asks, name: 'may', usesTurn: true }
-  const asked = model(calls(['asks', '{}'], ['may', '{}']), says('Well'))
+  const asked = scriptedModel(toolCalls(['asks', '{}'], ['may', '{}']), textReply('Well'))
   const { service } = start(createAgentLoop({ model: asked, tools: [asks, may] }))
   const { id } = taskOf(await send(service, 'go'))
   void send(service, 'yes', { taskId: id })
@@ -136,17 +137,19 @@ it('refuses to a tool that is stored as a whole what only whole turns can do', a
 })
 
 it('goes on with the task of another agent that has asked, in the same process as in another one', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const writer = agent(
     { name: 'Writer' },
     async (turn) => `${(await turn.ask('Style?')).text}, ${(await turn.ask('Length?')).text}`,
   )
   const tools = [remoteAgent(await connect(writer), { timeout: 60_000 })]
-  const first = start(createAgentLoop({ model: model(calls(['Writer', '{"text":"rain"}']), says('Here')), tools }))
+  const first = start(
+    createAgentLoop({ model: scriptedModel(toolCalls(['Writer', '{"text":"rain"}']), textReply('Here')), tools }),
+  )
   const { id } = taskOf(await send(first.service, 'go'))
   expect(taskOf(await send(first.service, 'plain', { taskId: id })).status.state).toBe('input-required')
   first.kill()
-  const asked = model(says('Here'))
+  const asked = scriptedModel(textReply('Here'))
   const second = start(createAgentLoop({ model: asked, tools }))
   void send(second.service, 'short', { taskId: id })
   expect((await ended(id)).status.state).toBe('completed')
@@ -154,7 +157,7 @@ it('goes on with the task of another agent that has asked, in the same process a
 })
 
 it('asks everything that the tools of one step ask, each once, and each gets its answer across restarts', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const ran: string[] = []
   const tools = [
     clientTool({ name: 'locate', input }),
@@ -163,10 +166,10 @@ it('asks everything that the tools of one step ask, each once, and each gets its
     localTool({ name: 'talk', input, usesTurn: true, run: async (_, { turn }) => (await turn?.ask('Name?'))?.text }),
     localTool({ name: 'chat', input, usesTurn: true, run: async (_, { turn }) => (await turn?.ask('Age?'))?.text }),
   ]
-  const asked = model(calls(...tools.map(({ name }): [string, string] => [name, '{}'])))
+  const asked = scriptedModel(toolCalls(...tools.map(({ name }): [string, string] => [name, '{}'])))
   const first = start(createAgentLoop({ model: asked, tools }))
-  const id = await begin(first)
-  const other = model(says('Done'))
+  const id = await startTask(first)
+  const other = scriptedModel(textReply('Done'))
   let { service, kill } = first
   const seen: string[] = []
   for (let round = 0; round < 6; round++) {
@@ -201,13 +204,13 @@ it.each([
 ] as const)(
   'a tool of the caller that nobody runs in time expires across restarts, policy %s',
   async (onTimeout, state) => {
-    const { start, ended } = processes()
+    const { start, ended } = simulateProcesses()
     const tools = [clientTool({ name: 'locate', input, timeout: 150, onTimeout })]
-    const one = start(createAgentLoop({ model: model(calls(['locate', '{}'])), tools }))
-    const id = await begin(one)
+    const one = start(createAgentLoop({ model: scriptedModel(toolCalls(['locate', '{}'])), tools }))
+    const id = await startTask(one)
     await isAsking(one.service, id)
     one.kill()
-    const asked = model(says('Somewhere'))
+    const asked = scriptedModel(textReply('Somewhere'))
     start(createAgentLoop({ model: asked, tools }))
     const task = await ended(id)
     expect(task.status.state).toBe(state)

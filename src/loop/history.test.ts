@@ -1,7 +1,7 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { calls, model, says } from '../../test/support/scripted-model.ts'
+import { scriptedModel, textReply, toolCalls } from '../../test/support/models/scripted-model.ts'
 import { agent } from '../local-agent.ts'
 import { pair } from '../testing/pair.ts'
 import { createAgentLoop } from './agent-loop.ts'
@@ -15,7 +15,7 @@ const texts = (prompt: LanguageModelV4Prompt | undefined) =>
   ])
 
 it('gives the model what was said in the context, in earlier tasks of the caller too, but not how far it was', async () => {
-  const asked = model(calls(['add', '{}']), says('It is ', 'three'), says('Four'))
+  const asked = scriptedModel(toolCalls(['add', '{}']), textReply('It is ', 'three'), textReply('Four'))
   await using opened = await pair(agent({ name: 'Looping' }, createAgentLoop({ model: asked, tools: [add] })))
   const talk = opened.client.conversation()
   const first = await talk.send('1 and 2?')
@@ -31,7 +31,7 @@ it('gives the model what was said in the context, in earlier tasks of the caller
 })
 
 it('leaves the context out if there is no room for it', async () => {
-  const asked = model(says('Hi'), says('Hi'))
+  const asked = scriptedModel(textReply('Hi'), textReply('Hi'))
   await using opened = await pair(agent({ name: 'Looping' }, createAgentLoop({ model: asked, historyTokens: 0 })))
   const talk = opened.client.conversation()
   await talk.send('One')

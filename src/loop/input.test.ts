@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { calls, model, says, toldTo } from '../../test/support/scripted-model.ts'
+import { scriptedModel, textReply, toldTo, toolCalls } from '../../test/support/models/scripted-model.ts'
 import { agent } from '../local-agent.ts'
 import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
 import { pair } from '../testing/pair.ts'
@@ -12,7 +12,7 @@ const open = (options: AgentLoopOptions) => pair(agent({ name: 'Looping' }, crea
 
 it('tells the model of a caller who does not answer in time, if that is the policy', async () => {
   const locate = clientTool({ name: 'locate', input, timeout: 50, onTimeout: 'continue' })
-  const asked = model(calls(['locate', '{}']), says('Somewhere'))
+  const asked = scriptedModel(toolCalls(['locate', '{}']), textReply('Somewhere'))
   await using opened = await open({ model: asked, tools: [locate] })
   const { task } = await opened.client.send('Where am I?')
   expect(task?.status.state).toBe('input-required')
@@ -24,7 +24,7 @@ it.each([
   ['run a tool', [clientTool({ name: 'locate', input })]],
   ['approve a call', [localTool({ name: 'locate', input, needsApproval: true, run: () => 'never' })]],
 ])('fails the task otherwise, when nobody comes to %s', async (_, tools) => {
-  await using opened = await open({ model: model(calls(['locate', '{}'])), tools, inputTimeout: 50 })
+  await using opened = await open({ model: scriptedModel(toolCalls(['locate', '{}'])), tools, inputTimeout: 50 })
   const { task } = await opened.client.send('Where am I?')
   const handle = opened.client.task(task?.id ?? '')
   await expect.poll(async () => (await handle.get()).status.state).toBe('failed')
@@ -34,7 +34,10 @@ it.each([
 it('gives a sensitive result to the model, and to nobody else', async () => {
   const secret = 'sesame-open-wide'
   const password = clientTool({ name: 'password', input, sensitive: true })
-  const asked = model(calls(['password', '{}']), says('It is ', secret.slice(0, 8), secret.slice(8), ', thanks'))
+  const asked = scriptedModel(
+    toolCalls(['password', '{}']),
+    textReply('It is ', secret.slice(0, 8), secret.slice(8), ', thanks'),
+  )
   await using opened = await open({ model: asked, tools: [password] })
   const talk = opened.client.conversation()
   await talk.send('Log in')
@@ -49,7 +52,7 @@ it('gives a sensitive result to the model, and to nobody else', async () => {
 
 it('asks by an id of its own, also when the model calls by the same id again', async () => {
   const locate = clientTool({ name: 'locate', input })
-  const asked = model(calls(['locate', '{}']), calls(['locate', '{}']), says('Moved'))
+  const asked = scriptedModel(toolCalls(['locate', '{}']), toolCalls(['locate', '{}']), textReply('Moved'))
   await using opened = await open({ model: asked, tools: [locate] })
   const talk = opened.client.conversation()
   const ids = [(await talk.send('go')).task, (await talk.send('Bern')).task].map(

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, collect, forAll, messageOf, quiet, taskOf } from '../../test/support/house.ts'
+import { callOf, messageOf, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect } from '../../test/support/async.ts'
+import { silentLogger } from '../../test/support/logger.ts'
+import { anonymousListsAll } from '../../test/support/servers/local-handler.ts'
 import { agent } from '../agent/agent.ts'
 import type { Call, Service } from '../protocol/service.ts'
 import { createHandler } from '../server/handler.ts'
@@ -14,7 +17,7 @@ function shared(capacity?: number) {
       await turn.requireInput('More?')
       return undefined
     }),
-    { auth: forAll, logger: quiet },
+    { auth: anonymousListsAll, logger: silentLogger },
   )
   const blind = Object.fromEntries(
     Object.entries(service).map(([name, operation]) => [

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, gate, houseOf, messageOf, taskOf } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, deferred } from '../../test/support/async.ts'
 
 it('begins a task under the id that its caller chose, and goes on with it under the same', async () => {
-  const { service } = houseOf((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
+  const { service } = createTestRuntime((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
   const begun = taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'mine' }, callOf()))
   expect(begun).toMatchObject({ status: { state: 'input-required' } })
   expect(begun.id).not.toBe('mine')
@@ -14,7 +15,7 @@ it('begins a task under the id that its caller chose, and goes on with it under 
 })
 
 it('keeps the names of two callers apart', async () => {
-  const { service } = houseOf((turn) => `for ${turn.principal.id}`)
+  const { service } = createTestRuntime((turn) => `for ${turn.principal.id}`)
   const ids = ['ann', 'bob'].map(async (id) => {
     const call = callOf({ principal: { id } })
     return taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'same' }, call)).id
@@ -24,7 +25,7 @@ it('keeps the names of two callers apart', async () => {
 })
 
 it('begins one task when two messages come under a new name at the same time', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     await turn.artifact(turn.text).close(turn.text)
   })
   const sends = ['a', 'b'].map((text) => service.sendMessage({ message: messageOf(text), alias: 'one' }, callOf()))
@@ -34,8 +35,8 @@ it('begins one task when two messages come under a new name at the same time', a
 })
 
 it('answers with the task as it is when the caller wants to wait no longer', async () => {
-  const go = gate()
-  const { service } = houseOf(async (turn) => {
+  const go = deferred()
+  const { service } = createTestRuntime(async (turn) => {
     await turn.status('working', 'Still at it')
     await go.promise
   })
@@ -45,14 +46,14 @@ it('answers with the task as it is when the caller wants to wait no longer', asy
 })
 
 it('tells an ended task once more to a subscriber who asks for it', async () => {
-  const { service } = houseOf((turn) => turn.status('completed'))
+  const { service } = createTestRuntime((turn) => turn.status('completed'))
   const { id } = taskOf(await service.sendMessage({ message: messageOf('x') }, callOf()))
   const events = await collect(service.subscribeToTask({ taskId: id, includeEnded: true }, callOf()))
   expect(events).toMatchObject([{ type: 'task', isLast: true, task: { status: { state: 'completed' } } }])
 })
 
 it('marks the last event of a stream, and only that', async () => {
-  const { service } = houseOf(async function* () {
+  const { service } = createTestRuntime(async function* () {
     yield 'a'
     return 'b'
   })
@@ -61,7 +62,7 @@ it('marks the last event of a stream, and only that', async () => {
 })
 
 it('remembers the dialect in which a task was last written to, for its owner', async () => {
-  const { service, lastDialect } = houseOf((turn) => turn.requireInput('?'))
+  const { service, lastDialect } = createTestRuntime((turn) => turn.requireInput('?'))
   const send = (dialect: string, taskId?: string) =>
     service.sendMessage({ message: messageOf('x', { taskId }), dialect }, callOf())
   const { id: taskId } = taskOf(await send('v0.3'))
@@ -72,14 +73,14 @@ it('remembers the dialect in which a task was last written to, for its owner', a
 })
 
 it('goes on with a task that was begun without a name, by the id that it has', async () => {
-  const { service } = houseOf((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
+  const { service } = createTestRuntime((turn) => (turn.task ? 'thanks' : turn.requireInput('?')))
   const { id } = taskOf(await service.sendMessage({ message: messageOf('x') }, callOf()))
   const ended = taskOf(await service.sendMessage({ message: messageOf('y'), alias: id }, callOf()))
   expect(ended).toMatchObject({ id, status: { state: 'completed' } })
 })
 
 it('speaks of a task by the name that its caller knows', async () => {
-  const { service } = houseOf((turn) => turn.status('completed'))
+  const { service } = createTestRuntime((turn) => turn.status('completed'))
   const { id } = taskOf(await service.sendMessage({ message: messageOf('x'), alias: 'mine' }, callOf()))
   const again = service.sendMessage({ message: messageOf('y'), alias: 'mine' }, callOf())
   const canceled = service.cancelTask({ taskId: 'mine', isAlias: true }, callOf())

@@ -5,7 +5,8 @@ import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { callOf, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { until } from '../../test/support/async.ts'
 import type { AgentFunction } from '../agent/agent.ts'
 import type { Part, Task } from '../protocol/model.ts'
 
@@ -17,7 +18,7 @@ const textsIn = ({ status }: Task) => status.message?.parts.map((part) => ('text
 
 describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) => {
   function house(run: AgentFunction) {
-    const opened = houseOf(run, { recovery, leaseTtl: 200, cancelGrace: 20 })
+    const opened = createTestRuntime(run, { recovery, leaseTtl: 200, cancelGrace: 20 })
     onTestFinished(() => opened.drain(0))
     const answer = async (taskId: string, ...parts: Part[]) =>
       taskOf(await opened.service.sendMessage({ message: messageOf('', { taskId, parts }) }, callOf()))
@@ -102,7 +103,7 @@ describe.each(['fail', 'resume'] as const)('a question, policy %s', (recovery) =
 })
 
 it('a step without a policy is just done, and gives what JSON can hold', async () => {
-  const { service } = houseOf(async (turn) =>
+  const { service } = createTestRuntime(async (turn) =>
     JSON.stringify(await turn.step('add', () => ({ sum: 3, gone: undefined }))),
   )
   const outcome = await send(service, 'go')
@@ -114,7 +115,7 @@ it.each([
   ['turn.step(pay): expected a function, got number', 'pay', 1],
 ])('refuses a step with %s', async (message, name, work) => {
   let problem: unknown
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     await turn.step(name, work as () => number).catch((error) => {
       problem = error
     })

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, gate, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../../test/support/async.ts'
 
 it('cancels a running task: its signal aborts and every stream ends with the canceled state', async () => {
   let reason: unknown
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     await turn.status('working')
     await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
     reason = turn.signal.reason
@@ -24,8 +25,8 @@ it('cancels a running task: its signal aborts and every stream ends with the can
 })
 
 it('leaves behind an agent that ignores its signal, and stores nothing that it emits later', async () => {
-  const late = gate<unknown>()
-  const { service, log } = houseOf(
+  const late = deferred<unknown>()
+  const { service, log } = createTestRuntime(
     async (turn) => {
       await turn.status('working')
       await new Promise((resolve) => setTimeout(resolve, 120))
@@ -41,20 +42,20 @@ it('leaves behind an agent that ignores its signal, and stores nothing that it e
 })
 
 it('cancels a task that waits for input', async () => {
-  const { service } = houseOf((turn) => turn.requireInput('?'))
+  const { service } = createTestRuntime((turn) => turn.requireInput('?'))
   const { id } = taskOf(await send(service, 'x'))
   expect((await service.cancelTask({ taskId: id }, callOf())).status.state).toBe('canceled')
 })
 
 it('cannot cancel what has ended, nor what is not there', async () => {
-  const { service } = houseOf((turn) => turn.status('completed'))
+  const { service } = createTestRuntime((turn) => turn.status('completed'))
   const { id } = taskOf(await send(service, 'x'))
   await expect(service.cancelTask({ taskId: id }, callOf())).rejects.toMatchObject({ code: 'task-not-cancelable' })
   await expect(service.cancelTask({ taskId: 'no' }, callOf())).rejects.toMatchObject({ code: 'task-not-found' })
 })
 
 it('takes the end that the agent reaches by itself before it stops', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     await turn.status('working')
     await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
     await turn.status('canceled', 'Stopped at page 3')
@@ -67,8 +68,8 @@ it('takes the end that the agent reaches by itself before it stops', async () =>
 
 it('ends once when it is canceled and completed at the same time, a hundred times over', async () => {
   for (let n = 0; n < 100; n++) {
-    const go = gate()
-    const { service, log } = houseOf(async (turn) => {
+    const go = deferred()
+    const { service, log } = createTestRuntime(async (turn) => {
       await turn.status('working')
       await go.promise
       await turn.artifact('x').close('y')
@@ -87,8 +88,8 @@ it('ends once when it is canceled and completed at the same time, a hundred time
 })
 
 it('goes on with a task whose callers have all left, and stores all of its events', async () => {
-  const go = gate()
-  const { service, log } = houseOf(async (turn) => {
+  const go = deferred()
+  const { service, log } = createTestRuntime(async (turn) => {
     const out = turn.artifact('x')
     await out.write('first')
     await go.promise

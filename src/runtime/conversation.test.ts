@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, gate, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../../test/support/async.ts'
 import type { Task } from '../protocol/model.ts'
 
 const said = (task: Task) =>
@@ -9,7 +10,7 @@ const said = (task: Task) =>
 
 it('continues a task that required input, with its history in the order of time', async () => {
   const histories: number[] = []
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     histories.push(turn.history.length)
     if (!turn.task) return await turn.requireInput('Which city?')
     await turn.status('working', `Looking up ${turn.text}`)
@@ -30,7 +31,7 @@ it('continues a task that required input, with its history in the order of time'
 })
 
 it('asks within a turn and goes on with the answer', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     const answer = await turn.ask('Sure?')
     return `You are ${answer.text}`
   })
@@ -41,8 +42,8 @@ it('asks within a turn and goes on with the answer', async () => {
 })
 
 it('runs a message that comes while a turn runs as the next turn, and loses nobody', async () => {
-  const go = gate()
-  const { service } = houseOf(async (turn) => {
+  const go = deferred()
+  const { service } = createTestRuntime(async (turn) => {
     await turn.status('working', `Begin ${turn.text}`)
     if (turn.text === 'one') await go.promise
     await turn.artifact(turn.text).close(turn.text)
@@ -73,9 +74,9 @@ it('runs a message that comes while a turn runs as the next turn, and loses nobo
 })
 
 it('runs many messages that come at once, each of them once and in the order they were stored', async () => {
-  const go = gate()
+  const go = deferred()
   const seen: string[] = []
-  const { service, log } = houseOf(async (turn) => {
+  const { service, log } = createTestRuntime(async (turn) => {
     await turn.status('working')
     if (turn.text === 'first') await go.promise
     seen.push(turn.text)
@@ -95,8 +96,8 @@ it('runs many messages that come at once, each of them once and in the order the
 })
 
 it('refuses a message for a busy task when told to', async () => {
-  const go = gate()
-  const { service } = houseOf(
+  const go = deferred()
+  const { service } = createTestRuntime(
     async (turn) => {
       await turn.status('working')
       await go.promise
@@ -110,8 +111,8 @@ it('refuses a message for a busy task when told to', async () => {
 })
 
 it('interrupts a busy turn when told to, and stores nothing more of it', async () => {
-  const late = gate<unknown>()
-  const { service } = houseOf(
+  const late = deferred<unknown>()
+  const { service } = createTestRuntime(
     async (turn) => {
       await turn.status('working', `Begin ${turn.text}`)
       if (turn.text === 'two') return 'Two it is'
@@ -129,8 +130,8 @@ it('interrupts a busy turn when told to, and stores nothing more of it', async (
 })
 
 it('refuses more messages than may wait', async () => {
-  const go = gate()
-  const { service } = houseOf(() => go.promise, { queueLimit: 2 })
+  const go = deferred()
+  const { service } = createTestRuntime(() => go.promise, { queueLimit: 2 })
   const { id } = taskOf(await send(service, 'one', { returnImmediately: true }))
   for (const text of ['a', 'b']) await send(service, text, { taskId: id, returnImmediately: true })
   await until(async () => (await service.getTask({ taskId: id }, callOf())).history.length === 3)
@@ -139,7 +140,7 @@ it('refuses more messages than may wait', async () => {
 })
 
 it('refuses a message for an ended task, and one for the wrong context', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     if (turn.text === 'ask') await turn.requireInput('?')
     else await turn.status('completed')
   })
@@ -152,7 +153,7 @@ it('refuses a message for an ended task, and one for the wrong context', async (
 })
 
 it('shows a task to its owner only, in the same words as if there were none', async () => {
-  const { service } = houseOf((turn) => turn.requireInput('?'))
+  const { service } = createTestRuntime((turn) => turn.requireInput('?'))
   const ann = callOf({ principal: { id: 'ann' } })
   const bob = callOf({ principal: { id: 'bob' } })
   const { id } = taskOf(await service.sendMessage({ message: messageOf('x') }, ann))

@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, gate, houseOf, send, taskOf, until } from '../../test/support/house.ts'
-import { begin, hang, processes, textIn } from '../../test/support/mortal-processes.ts'
+import { callOf, createTestRuntime, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../../test/support/async.ts'
+import { never, simulateProcesses, startTask, statusTextOf } from '../../test/support/processes/simulated-processes.ts'
 import type { AgentFunction } from '../agent/agent.ts'
 import { A2AError } from '../protocol/errors.ts'
 
 it('never does a step again that was stored, and gives what it returned', async () => {
-  const { log, start, ended } = processes()
+  const { log, start, ended } = simulateProcesses()
   const done: string[] = []
-  const reached = gate()
+  const reached = deferred()
   const code =
     (after: () => unknown): AgentFunction =>
     async (turn) => {
@@ -23,22 +24,22 @@ it('never does a step again that was stored, and gives what it returned', async 
   const first = start(
     code(() => {
       reached.resolve()
-      return hang()
+      return never()
     }),
   )
-  const id = await begin(first)
+  const id = await startTask(first)
   await reached.promise
   first.kill()
   start(code(() => done.push('slow')))
   const task = await ended(id)
-  expect(textIn(task)).toBe('{"id":7} in attempt 2')
+  expect(statusTextOf(task)).toBe('{"id":7} in attempt 2')
   expect(done).toEqual(['pay', 'mail', 'slow'])
   const said = (await log.read(id, 0)).filter(({ event }) => JSON.stringify(event).includes('paid 7'))
   expect(said).toHaveLength(1)
 })
 
 it('emits nothing again that is stored, whatever it is', async () => {
-  const { log, start, ended } = processes()
+  const { log, start, ended } = simulateProcesses()
   const code = (end: () => unknown): AgentFunction =>
     async function* (turn) {
       await turn.status('working', 'Reading')
@@ -53,19 +54,19 @@ it('emits nothing again that is stored, whatever it is', async () => {
       yield ' more'
       return 'done'
     }
-  const reached = gate()
+  const reached = deferred()
   const first = start(
     code(() => {
       reached.resolve()
-      return hang()
+      return never()
     }),
   )
-  const id = await begin(first)
+  const id = await startTask(first)
   await reached.promise
   first.kill()
   start(code(() => 1))
   const task = await ended(id)
-  expect(textIn(task)).toBe('done')
+  expect(statusTextOf(task)).toBe('done')
   expect(task.artifacts.map(({ name, parts }) => [name, parts.map((part) => Object.values(part)[0])])).toEqual([
     ['report.md', ['# Report', 'text', 'the end']],
     ['data', [{ n: 1 }]],
@@ -78,9 +79,9 @@ it('emits nothing again that is stored, whatever it is', async () => {
 })
 
 it('stores what a step says as one with the step: done again it takes the place of the half, and done it stays', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const texts = [['a', 'b'], ['c', 'd', 'e'], ['never']]
-  const reached = [gate(), gate()]
+  const reached = [deferred(), deferred()]
   let runs = 0
   const code: AgentFunction = async (turn) => {
     const words = await turn.step('write', async (within) => {
@@ -88,7 +89,7 @@ it('stores what a step says as one with the step: done again it takes the place 
       const out = within.artifact('poem')
       for (const text of texts[run] ?? []) await out.write(text)
       reached[run]?.resolve()
-      if (run === 0) await hang()
+      if (run === 0) await never()
       await out.close()
       return texts[run]?.length
     })
@@ -97,7 +98,7 @@ it('stores what a step says as one with the step: done again it takes the place 
     return text
   }
   const first = start(code)
-  const id = await begin(first)
+  const id = await startTask(first)
   await reached[0]?.promise
   first.kill()
   const second = start(code)
@@ -105,7 +106,7 @@ it('stores what a step says as one with the step: done again it takes the place 
   await until(isAsked)
   void send(second.service, 'yes', { taskId: id })
   const task = await ended(id)
-  expect(textIn(task)).toBe('yes')
+  expect(statusTextOf(task)).toBe('yes')
   expect(task.artifacts.map(({ name, parts }) => [name, parts.map((part) => Object.values(part)[0])])).toEqual([
     ['poem', ['c', 'd', 'e']],
     ['data', [{ words: 3 }]],
@@ -114,7 +115,7 @@ it('stores what a step says as one with the step: done again it takes the place 
 })
 
 it('holds nothing while it asks, and goes on in another process with the answer', async () => {
-  const { log, start } = processes({ leaseTtl: 60_000 })
+  const { log, start } = simulateProcesses({ leaseTtl: 60_000 })
   /** The lease of that fence is given back. */
   const released = (taskId: string, fence: number) =>
     until(async () => (await log.renew([{ taskId, fence }], 60_000)).length > 0)
@@ -128,17 +129,17 @@ it('holds nothing while it asks, and goes on in another process with the answer'
   }
   const first = start(code)
   const asked = taskOf(await send(first.service, 'buy'))
-  expect([asked.status.state, textIn(asked)]).toEqual(['input-required', '5 for which colour?'])
+  expect([asked.status.state, statusTextOf(asked)]).toEqual(['input-required', '5 for which colour?'])
   await released(asked.id, 1)
   first.kill()
 
   const second = start(code)
   const again = taskOf(await send(second.service, 'red', { taskId: asked.id }))
-  expect([again.status.state, textIn(again)]).toEqual(['input-required', 'Which size?'])
+  expect([again.status.state, statusTextOf(again)]).toEqual(['input-required', 'Which size?'])
   await released(asked.id, 2)
   second.kill()
   const done = taskOf(await send(start(code).service, 'large', { taskId: asked.id }))
-  expect([done.status.state, textIn(done)]).toEqual(['completed', 'red large 1'])
+  expect([done.status.state, statusTextOf(done)]).toEqual(['completed', 'red large 1'])
   expect(runs).toBe(3)
   expect(done.history.map(({ parts }) => Object.values(parts[0] ?? {})[0])).toEqual([
     'buy',
@@ -150,8 +151,8 @@ it('holds nothing while it asks, and goes on in another process with the answer'
 })
 
 it('gives an answer to a turn whose process dies with it', async () => {
-  const { start, ended } = processes()
-  const reached = gate()
+  const { start, ended } = simulateProcesses()
+  const reached = deferred()
   const code =
     (work: () => unknown): AgentFunction =>
     async (turn) => {
@@ -162,7 +163,7 @@ it('gives an answer to a turn whose process dies with it', async () => {
   const first = start(
     code(() => {
       reached.resolve()
-      return hang()
+      return never()
     }),
   )
   const { id } = taskOf(await send(first.service, 'go'))
@@ -170,11 +171,11 @@ it('gives an answer to a turn whose process dies with it', async () => {
   await reached.promise
   first.kill()
   start(code(() => 1))
-  expect(textIn(await ended(id))).toBe('yes')
+  expect(statusTextOf(await ended(id))).toBe('yes')
 })
 
 it('ends a task whose question nobody answers in time, whoever is alive then', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const expiresAt = new Date(Date.now() + 150)
   const code: AgentFunction = async (turn) => {
     await turn.ask('Sure?', { expiresAt })
@@ -186,27 +187,27 @@ it('ends a task whose question nobody answers in time, whoever is alive then', a
   first.kill()
   start(code)
   const task = await ended(id)
-  expect([task.status.state, textIn(task)]).toEqual([
+  expect([task.status.state, statusTextOf(task)]).toEqual([
     'failed',
     `The question was not answered by ${expiresAt.toISOString()}, so the task ends here.`,
   ])
 })
 
 it('takes an answer in time, and the question does not expire then', async () => {
-  const { start } = processes()
+  const { start } = simulateProcesses()
   const first = start(async (turn) => {
     const { text } = await turn.ask('Sure?', { expiresAt: Date.now() + 300 })
     await turn.step('wait', () => new Promise((resolve) => setTimeout(resolve, 500, 1)))
     return text
   })
   const { id } = taskOf(await send(first.service, 'go'))
-  expect(textIn(taskOf(await send(first.service, 'yes', { taskId: id })))).toBe('yes')
+  expect(statusTextOf(taskOf(await send(first.service, 'yes', { taskId: id })))).toBe('yes')
 })
 
 it('waits for steps that are under way before it pauses', async () => {
-  const { start } = processes()
+  const { start } = simulateProcesses()
   let runs = 0
-  const slow = gate<number>()
+  const slow = deferred<number>()
   const code: AgentFunction = async (turn) => {
     const [answer, found] = await Promise.all([
       turn.ask('Which?'),
@@ -221,21 +222,21 @@ it('waits for steps that are under way before it pauses', async () => {
   const { id } = taskOf(await send(first.service, 'go'))
   const answered = send(first.service, 'this', { taskId: id })
   setTimeout(slow.resolve, 50, 3)
-  expect(textIn(taskOf(await answered))).toBe('this 3')
+  expect(statusTextOf(taskOf(await answered))).toBe('this 3')
   expect(runs).toBe(1)
 })
 
 it('replays steps that ran side by side, in whatever order they were done', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const ran: string[] = []
-  const stuck = gate()
+  const stuck = deferred()
   const code = (isFirst: boolean): AgentFunction =>
     async function run(turn) {
       const step = (name: string, milliseconds: number) =>
         turn.step(name, async () => {
           if (isFirst && name === 'b2') {
             stuck.resolve()
-            return await hang()
+            return await never()
           }
           await new Promise((resolve) => setTimeout(resolve, isFirst ? milliseconds : 0))
           ran.push(name)
@@ -248,20 +249,20 @@ it('replays steps that ran side by side, in whatever order they were done', asyn
       return [...a, ...b].join()
     }
   const first = start(code(true))
-  const id = await begin(first)
+  const id = await startTask(first)
   await stuck.promise
   await until(() => ran.includes('a2'))
   await new Promise((resolve) => setTimeout(resolve, 20))
   first.kill()
   start(code(false))
-  expect(textIn(await ended(id))).toBe('a1,a2,b1,b2')
+  expect(statusTextOf(await ended(id))).toBe('a1,a2,b1,b2')
   expect(ran).toEqual(['b1', 'a1', 'a2', 'b2'])
 })
 
 it('gives a failed step the same failure again', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   let tries = 0
-  const reached = gate()
+  const reached = deferred()
   const code =
     (end: () => unknown): AgentFunction =>
     async (turn) => {
@@ -279,30 +280,30 @@ it('gives a failed step the same failure again', async () => {
   const first = start(
     code(() => {
       reached.resolve()
-      return hang()
+      return never()
     }),
   )
-  const id = await begin(first)
+  const id = await startTask(first)
   await reached.promise
   first.kill()
   start(code(() => 1))
-  expect(textIn(await ended(id))).toBe('StepFailed: too far,A2AError: No such place.')
+  expect(statusTextOf(await ended(id))).toBe('StepFailed: too far,A2AError: No such place.')
   expect(tries).toBe(2)
 })
 
 it('makes no more attempts once they bring nothing new', async () => {
-  const { start, ended } = processes({ recovery: { policy: 'resume', attempts: 2 } })
+  const { start, ended } = simulateProcesses({ recovery: { policy: 'resume', attempts: 2 } })
   let attempts = 0
-  const reached = [gate(), gate()]
+  const reached = [deferred(), deferred()]
   const code: AgentFunction = async (turn) => {
     await turn.step('fine', () => 1)
     await turn.step('deadly', () => {
       reached[attempts++]?.resolve()
-      return hang()
+      return never()
     })
   }
   const first = start(code)
-  const id = await begin(first)
+  const id = await startTask(first)
   await reached[0]?.promise
   first.kill()
   const second = start(code)
@@ -311,12 +312,12 @@ it('makes no more attempts once they bring nothing new', async () => {
   start(code)
   const task = await ended(id)
   expect(task.status.state).toBe('failed')
-  expect(textIn(task)).toContain('stopped 2 times')
+  expect(statusTextOf(task)).toContain('stopped 2 times')
   expect(attempts).toBe(2)
 })
 
 it('refuses to store what JSON cannot hold, and says where it is', async () => {
-  const { start } = processes()
+  const { start } = simulateProcesses()
   let problem: unknown
   const { service } = start(async (turn) => {
     await turn
@@ -335,7 +336,7 @@ it('refuses to store what JSON cannot hold, and says where it is', async () => {
 })
 
 it('tells nobody of its journal', async () => {
-  const { start } = processes()
+  const { start } = simulateProcesses()
   const { service } = start(async (turn) => {
     await turn.step('secret', () => 'hunter2')
     await turn.status('working', 'half')
@@ -349,7 +350,7 @@ it('tells nobody of its journal', async () => {
 })
 
 it('can be canceled while it waits for an answer', async () => {
-  const { start } = processes()
+  const { start } = simulateProcesses()
   const { service } = start(async (turn) => `${(await turn.ask('Sure?')).text}`)
   const { id } = taskOf(await send(service, 'go'))
   const canceled = await service.cancelTask({ taskId: id }, callOf())
@@ -357,8 +358,8 @@ it('can be canceled while it waits for an answer', async () => {
 })
 
 it('keeps what it left to its caller, although its process died before the turn was over', async () => {
-  const { log, start } = processes()
-  const reached = gate()
+  const { log, start } = simulateProcesses()
+  const reached = deferred()
   const code =
     (end: () => unknown): AgentFunction =>
     async (turn) => {
@@ -368,10 +369,10 @@ it('keeps what it left to its caller, although its process died before the turn 
   const first = start(
     code(() => {
       reached.resolve()
-      return hang()
+      return never()
     }),
   )
-  const id = await begin(first)
+  const id = await startTask(first)
   await reached.promise
   first.kill()
   const second = start(code(() => 1))
@@ -380,18 +381,18 @@ it('keeps what it left to its caller, although its process died before the turn 
 })
 
 it('rests where it was left although its process died before it had given the task back', async () => {
-  const { log, start } = processes()
+  const { log, start } = simulateProcesses()
   const code: AgentFunction = async (turn) => `${(await turn.ask('One?')).text} ${(await turn.ask('Two?')).text}`
   const release: typeof log.release = async (taskId, ...at) =>
-    JSON.stringify(await log.read(taskId, 0)).includes('Two?') ? await hang() : await log.release(taskId, ...at)
+    JSON.stringify(await log.read(taskId, 0)).includes('Two?') ? await never() : await log.release(taskId, ...at)
   const dying = { ...log, release, renew: async () => [], orphans: async () => [] }
-  const first = houseOf(code, { log: dying, leaseTtl: 60, recovery: 'resume', cancelGrace: 20 })
+  const first = createTestRuntime(code, { log: dying, leaseTtl: 60, recovery: 'resume', cancelGrace: 20 })
   const { id } = taskOf(await send(first.service, 'go'))
   const second = taskOf(await send(first.service, 'a', { taskId: id }))
-  expect([second.status.state, textIn(second)]).toEqual(['input-required', 'Two?'])
+  expect([second.status.state, statusTextOf(second)]).toEqual(['input-required', 'Two?'])
   // Its lease runs out, and is taken and given back.
   await until(async () => (await log.orphans(1)).length > 0)
   const { service } = start(code)
   await until(async () => (await log.orphans(1)).length === 0)
-  expect(textIn(taskOf(await send(service, 'b', { taskId: id })))).toBe('a b')
+  expect(statusTextOf(taskOf(await send(service, 'b', { taskId: id })))).toBe('a b')
 })

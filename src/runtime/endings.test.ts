@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, gate, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../../test/support/async.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 
 it('fails the tasks of a process that is gone, and says why', async () => {
@@ -8,14 +9,14 @@ it('fails the tasks of a process that is gone, and says why', async () => {
   const received = { type: 'message', message: messageOf('x'), principal: { id: 'anonymous' } } as const
   const lease = { holder: 'dead', ttl: 30 }
   await log.create(task, [received], { lease })
-  const { service } = houseOf(() => 'never', { log, leaseTtl: 40 })
+  const { service } = createTestRuntime(() => 'never', { log, leaseTtl: 40 })
   await until(async () => (await log.head('t'))?.phase === 'failed')
   const { status } = await service.getTask({ taskId: 't' }, callOf())
   expect(JSON.stringify(status.message)).toContain('stopped before it had finished')
 })
 
 it('keeps the lease of a long turn', async () => {
-  const { service } = houseOf(
+  const { service } = createTestRuntime(
     async (turn) => {
       await turn.status('working')
       await new Promise((resolve) => setTimeout(resolve, 200))
@@ -28,8 +29,8 @@ it('keeps the lease of a long turn', async () => {
 
 it('stores nothing more when another process has taken the lease', async () => {
   const log = createMemoryLog()
-  const stopped = gate<unknown>()
-  const { service } = houseOf(
+  const stopped = deferred<unknown>()
+  const { service } = createTestRuntime(
     async (turn) => {
       await turn.status('working')
       await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
@@ -50,8 +51,8 @@ it('stores nothing more when another process has taken the lease', async () => {
 })
 
 it('drains: takes no new work, lets turns finish, and ends streams', async () => {
-  const go = gate()
-  const { service, drain } = houseOf(async (turn) => {
+  const go = deferred()
+  const { service, drain } = createTestRuntime(async (turn) => {
     if (turn.text === 'ask') return await turn.requireInput('?')
     await turn.status('working')
     await go.promise
@@ -70,7 +71,7 @@ it('drains: takes no new work, lets turns finish, and ends streams', async () =>
 })
 
 it('fails what has not finished by the deadline of the drain', async () => {
-  const { service, drain, log } = houseOf(
+  const { service, drain, log } = createTestRuntime(
     async (turn) => {
       await turn.status('working')
       await new Promise(() => {})
@@ -84,9 +85,9 @@ it('fails what has not finished by the deadline of the drain', async () => {
 })
 
 it('removes what has ended long ago, and says so for a while', async () => {
-  const { service, log } = houseOf((turn) => turn.status('completed'))
+  const { service, log } = createTestRuntime((turn) => turn.status('completed'))
   const { id } = taskOf(await send(service, 'x'))
-  houseOf(() => 'x', { log, retention: { ended: -1_000, tombstones: 60_000 } })
+  createTestRuntime(() => 'x', { log, retention: { ended: -1_000, tombstones: 60_000 } })
   await until(async () => (await log.head(id))?.phase === 'expired')
   const error = await service.getTask({ taskId: id }, callOf()).catch((thrown) => thrown)
   expect(error).toMatchObject({ code: 'task-expired', message: expect.stringContaining('is removed') })

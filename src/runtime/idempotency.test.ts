@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, gate, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../../test/support/async.ts'
 
 function counting(options = {}) {
-  const runs = { count: 0, go: gate() }
-  const house = houseOf(async (turn) => {
+  const runs = { count: 0, go: deferred() }
+  const house = createTestRuntime(async (turn) => {
     runs.count++
     if (turn.text === 'message') return 'answer'
     await turn.status('working')

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
-import { callOf, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
-import { begin, processes, textIn } from '../../test/support/mortal-processes.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { until } from '../../test/support/async.ts'
+import { simulateProcesses, startTask, statusTextOf } from '../../test/support/processes/simulated-processes.ts'
 import type { AgentFunction } from '../agent/agent.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { clientTools, inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
@@ -20,7 +21,7 @@ const patient: AgentFunction = async (turn) => {
 
 describe.each(['fail', 'resume'] as const)('a request for input, policy %s', (recovery) => {
   function house(run: AgentFunction) {
-    const opened = houseOf(run, { recovery, leaseTtl: 200, cancelGrace: 20 })
+    const opened = createTestRuntime(run, { recovery, leaseTtl: 200, cancelGrace: 20 })
     onTestFinished(() => opened.drain(0))
     const read = (taskId: string) => opened.service.getTask({ taskId }, callOf())
     const answer = async (taskId: string, ...parts: Part[]) =>
@@ -112,19 +113,19 @@ describe.each(['fail', 'resume'] as const)('a request for input, policy %s', (re
 })
 
 it('an expiry outlives the process that asked: the turn goes on without an answer in the next one', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const first = start(patient)
-  const id = await begin(first)
+  const id = await startTask(first)
   await until(async () => (await first.service.getTask({ taskId: id }, callOf())).status.state === 'input-required')
   first.kill()
   start(patient)
   const task = await ended(id)
-  expect(textIn(task)).toBe('input-timeout')
+  expect(statusTextOf(task)).toBe('input-timeout')
   expect(JSON.stringify(task.history)).toContain('"timeoutSeconds":0.06')
 })
 
 it('an expiry that was told once is told the same way to a turn that is resumed after it', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const hung = Promise.withResolvers<void>()
   const code =
     (wait: () => unknown): AgentFunction =>
@@ -140,17 +141,17 @@ it('an expiry that was told once is told the same way to a turn that is resumed 
       return new Promise(() => {})
     }),
   )
-  const id = await begin(first)
+  const id = await startTask(first)
   await hung.promise
   first.kill()
   const second = start(code(() => 1))
   await until(async () => (await second.service.getTask({ taskId: id }, callOf())).status.state === 'input-required')
   void send(second.service, 'fine', { taskId: id })
-  expect(textIn(await ended(id))).toBe('input-timeout, fine')
+  expect(statusTextOf(await ended(id))).toBe('input-timeout, fine')
 })
 
 it('a sensitive answer that is gone with its process is asked for again if it was not used', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const hung = Promise.withResolvers<void>()
   const heard: string[] = []
   const code =
@@ -169,22 +170,22 @@ it('a sensitive answer that is gone with its process is asked for again if it wa
       return new Promise(() => {})
     }),
   )
-  const id = await begin(first)
+  const id = await startTask(first)
   const state = async () => (await first.service.getTask({ taskId: id }, callOf())).status.state
   await until(async () => (await state()) === 'input-required')
   void send(first.service, secret, { taskId: id, returnImmediately: true })
   await hung.promise
   first.kill()
   const second = start(code(() => 1))
-  const asked = async () => textIn(await second.service.getTask({ taskId: id }, callOf()))
+  const asked = async () => statusTextOf(await second.service.getTask({ taskId: id }, callOf()))
   await until(async () => (await asked())?.includes('please give it again') ?? false)
   void send(second.service, secret, { taskId: id })
-  expect(textIn(await ended(id))).toBe('in')
+  expect(statusTextOf(await ended(id))).toBe('in')
   expect(heard).toEqual([secret])
 })
 
 it('a turn that needs an answer which is gone, after it has gone on with it, is told so', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const hung = Promise.withResolvers<void>()
   const code =
     (wait: () => unknown): AgentFunction =>
@@ -200,7 +201,7 @@ it('a turn that needs an answer which is gone, after it has gone on with it, is 
       return new Promise(() => {})
     }),
   )
-  const id = await begin(first)
+  const id = await startTask(first)
   const state = async () => (await first.service.getTask({ taskId: id }, callOf())).status.state
   await until(async () => (await state()) === 'input-required')
   void send(first.service, secret, { taskId: id, returnImmediately: true })
@@ -208,7 +209,7 @@ it('a turn that needs an answer which is gone, after it has gone on with it, is 
   first.kill()
   start(code(() => 1))
   const task = await ended(id)
-  expect([task.status.state, textIn(task)]).toEqual([
+  expect([task.status.state, statusTextOf(task)]).toEqual([
     'failed',
     'The answer was given to a process that is gone, and is never stored: ask for it again.',
   ])

@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { callOf, collect, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, until } from '../../test/support/async.ts'
 import type { Principal } from '../protocol/model.ts'
 import { ownerOf } from '../protocol/principal.ts'
 import type { Call, Service } from '../protocol/service.ts'
@@ -15,9 +16,12 @@ const eve: Principal = { id: 'alice', tenant: 'evil' }
 
 /** An agent that asks something first, so that there is a task to go on with. */
 function asking(policy?: Policy) {
-  return houseOf(async (turn) => (turn.task ? `done for ${turn.principal.id}` : await turn.requireInput('?')), {
-    ...(policy && { policy }),
-  })
+  return createTestRuntime(
+    async (turn) => (turn.task ? `done for ${turn.principal.id}` : await turn.requireInput('?')),
+    {
+      ...(policy && { policy }),
+    },
+  )
 }
 
 it('compiles only if an operation is given the log of a caller', () => {
@@ -76,7 +80,7 @@ it('lets a policy widen what a caller sees, for the operations it names', async 
 
 it('keeps the idempotency keys of two callers apart, also in a task that both may write to', async () => {
   let turns = 0
-  const { service } = houseOf(
+  const { service } = createTestRuntime(
     async (turn) => {
       turns++
       await turn.requireInput('?')
@@ -151,7 +155,7 @@ it.each(Object.keys(operations))(
         },
     })
     const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
-    const { service, drain } = houseOf(async (turn) => await turn.requireInput('?'), { log, push: { fetch } })
+    const { service, drain } = createTestRuntime(async (turn) => await turn.requireInput('?'), { log, push: { fetch } })
     onTestFinished(() => drain(0))
     const { id } = taskOf(await send(service, 'x', {}, { principal: alice }))
     await until(() => asked.includes('release')) // The turn is over, and asks nothing more.

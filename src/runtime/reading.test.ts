@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, gate, houseOf, messageOf, send, taskOf } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, deferred } from '../../test/support/async.ts'
 
 it('gives a subscriber the task as of now and then what comes, without gap or repeat', async () => {
-  const go = gate()
-  const { service } = houseOf(async (turn) => {
+  const go = deferred()
+  const { service } = createTestRuntime(async (turn) => {
     const out = turn.artifact('x')
     for (let n = 0; n < 50; n++) await out.write(`${n},`)
     await go.promise
@@ -23,7 +24,7 @@ it('gives a subscriber the task as of now and then what comes, without gap or re
 })
 
 it('continues exactly after any generation, also when the task has ended since', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     const out = turn.artifact('x')
     for (let n = 0; n < 20; n++) await out.write(`${n}`)
   })
@@ -43,7 +44,7 @@ it('continues exactly after any generation, also when the task has ended since',
 })
 
 it('stays open for a subscriber of a task that waits for input, and tells what comes of the answer', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     if (!turn.task) return await turn.requireInput('?')
     return 'thanks'
   })
@@ -56,7 +57,7 @@ it('stays open for a subscriber of a task that waits for input, and tells what c
 })
 
 it('limits the history to what the caller asks for', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     await turn.status('working', 'a')
     await turn.status('working', 'b')
     return 'c'
@@ -70,7 +71,9 @@ it('limits the history to what the caller asks for', async () => {
 })
 
 it('lists tasks by state and context, page by page, newest first', async () => {
-  const { service } = houseOf((turn) => (turn.text === 'ask' ? turn.requireInput('?') : turn.status('completed')))
+  const { service } = createTestRuntime((turn) =>
+    turn.text === 'ask' ? turn.requireInput('?') : turn.status('completed'),
+  )
   for (let n = 0; n < 7; n++) {
     const message = messageOf(n % 2 ? 'ask' : 'do', { contextId: n < 4 ? 'one' : 'two' })
     await service.sendMessage({ message }, callOf())
@@ -93,7 +96,7 @@ it('lists tasks by state and context, page by page, newest first', async () => {
 })
 
 it('lists artifacts and history only when asked to', async () => {
-  const { service } = houseOf((turn) => turn.artifact('x').close('y'))
+  const { service } = createTestRuntime((turn) => turn.artifact('x').close('y'))
   await send(service, 'x')
   const brief = await service.listTasks({}, callOf())
   expect(brief.tasks[0]).toMatchObject({ artifacts: [], history: [], status: { state: 'completed' } })
@@ -103,8 +106,8 @@ it('lists artifacts and history only when asked to', async () => {
 })
 
 it('leaves nothing behind of a thousand subscribers that went away', async () => {
-  const go = gate()
-  const { service, drain } = houseOf(() => go.promise)
+  const go = deferred()
+  const { service, drain } = createTestRuntime(() => go.promise)
   const { id } = taskOf(await send(service, 'x', { returnImmediately: true }))
   const caller = new AbortController()
   const streams = Array.from({ length: 1_000 }, () =>
@@ -118,8 +121,8 @@ it('leaves nothing behind of a thousand subscribers that went away', async () =>
 })
 
 it('says which events a stream leaves out, so that a reader knows whether one is missing', async () => {
-  const go = gate()
-  const { service } = houseOf(
+  const go = deferred()
+  const { service } = createTestRuntime(
     async (turn) => {
       await turn.status('working')
       await go.promise

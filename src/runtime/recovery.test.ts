@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { callOf, gate, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { deferred, until } from '../../test/support/async.ts'
 import type { AgentFunction } from '../agent/agent.ts'
 import { createAgentEvents } from '../agent/turn-output.ts'
 import type { JournalEntry, TaskEvent } from '../protocol/events.ts'
@@ -26,7 +27,7 @@ async function abandoned(...events: TaskEvent[]): Promise<TaskLog> {
 }
 
 function house(log: TaskLog, run: AgentFunction, options: Partial<RuntimeOptions>) {
-  const opened = houseOf(run, { log, cancelGrace: 20, leaseTtl: 100, ...options })
+  const opened = createTestRuntime(run, { log, cancelGrace: 20, leaseTtl: 100, ...options })
   onTestFinished(() => opened.drain(0))
   return opened
 }
@@ -147,7 +148,7 @@ it('goes on with a task that was begun before its agent had a policy', async () 
 
 it('hands a turn that is still at work when the server goes to whoever is there', async () => {
   const log = createMemoryLog()
-  const begun = gate()
+  const begun = deferred()
   const leaving = house(
     log,
     async (turn) => {
@@ -168,7 +169,7 @@ it('hands a turn that is still at work when the server goes to whoever is there'
 
 it.each([['again'], [{ policy: 'retry', attempts: 0 }]])('refuses the policy %j', (recovery) => {
   const wrong = recovery as unknown as 'retry'
-  expect(() => houseOf(() => 'x', { recovery: wrong })).toThrow(/^recovery/)
+  expect(() => createTestRuntime(() => 'x', { recovery: wrong })).toThrow(/^recovery/)
 })
 
 it.each(['fail', 'retry'] as const)('finds all orphans in one go, however many: policy %s', async (recovery) => {

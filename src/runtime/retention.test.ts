@@ -1,5 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { callOf, collect, gate, houseOf, messageOf, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../../test/support/async.ts'
 import type { AgentFunction } from '../agent/agent.ts'
 import type { Principal } from '../protocol/model.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
@@ -7,7 +8,7 @@ import type { RuntimeOptions } from './options.ts'
 import { readRetention } from './options.ts'
 
 function house(run: AgentFunction, options: Partial<RuntimeOptions> = {}) {
-  const opened = houseOf(run, { cancelGrace: 20, ...options })
+  const opened = createTestRuntime(run, { cancelGrace: 20, ...options })
   onTestFinished(() => opened.drain(0))
   return opened
 }
@@ -84,7 +85,7 @@ it('erases what a principal owns, and tells what it was', async () => {
 })
 
 it('erases a context, also a turn that is at work in it: it is stopped, and those who wait are told', async () => {
-  const aborted = gate()
+  const aborted = deferred()
   const { service, erase, log } = house(async (turn) => {
     await turn.status('working', 'at work')
     await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))

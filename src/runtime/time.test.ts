@@ -1,11 +1,12 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { callOf, gate, houseOf, send, taskOf, until } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { deferred, until } from '../../test/support/async.ts'
 import type { AgentFunction } from '../agent/agent.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import type { RuntimeOptions } from './options.ts'
 
 function house(run: AgentFunction, options: Partial<RuntimeOptions>) {
-  const opened = houseOf(run, { cancelGrace: 20, ...options })
+  const opened = createTestRuntime(run, { cancelGrace: 20, ...options })
   onTestFinished(() => opened.drain(0))
   return opened
 }
@@ -62,7 +63,7 @@ it('ends a turn at its deadline, however lively it is', async () => {
 })
 
 it('answers a blocking send with the working task before a limit, also of a turn that has said nothing', async () => {
-  const go = gate()
+  const go = deferred()
   const { service } = house(() => go.promise.then(() => 'done'), { blockFor: 60 })
   const { id, status } = taskOf(await send(service, 'go'))
   expect(status.state).toBe('working')
@@ -88,7 +89,7 @@ it('waits no longer than a caller wants, nor than the server does', async () => 
 
 it('refuses a message when too many wait, also for a turn that is at work in another process', async () => {
   const log = createMemoryLog()
-  const go = gate()
+  const go = deferred()
   const here = house(() => go.promise.then(() => 'done'), { log, queueLimit: 3 })
   const there = house(() => 'never', { log, queueLimit: 3 })
   const { id } = taskOf(await send(here.service, 'go', { returnImmediately: true }))

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, gate, houseOf, messageOf, send, taskOf } from '../../test/support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
+import { collect, deferred } from '../../test/support/async.ts'
 import { A2AError } from '../protocol/errors.ts'
 
 it('answers with a message when the agent returns a string', async () => {
-  const { service } = houseOf(async (turn) => `You said: ${turn.text}`)
+  const { service } = createTestRuntime(async (turn) => `You said: ${turn.text}`)
   const outcome = await send(service, 'hi')
   expect(outcome).toMatchObject({ type: 'message', message: { role: 'agent', parts: [{ text: 'You said: hi' }] } })
   expect(outcome.type === 'message' && outcome.message.taskId).toBeUndefined()
@@ -11,7 +12,7 @@ it('answers with a message when the agent returns a string', async () => {
 })
 
 it('makes a task, once, when the agent touches it', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     const out = turn.artifact('a.txt')
     await out.write('one ')
     await out.close('two')
@@ -27,7 +28,7 @@ it('makes a task, once, when the agent touches it', async () => {
 })
 
 it('can be copied and taken apart', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     const { data, ...copy } = { ...turn, text: 'another text' }
     await data({ aborted: copy.signal.aborted, text: copy.text, said: copy.history.length })
   })
@@ -37,7 +38,7 @@ it('can be copied and taken apart', async () => {
 })
 
 it('streams what a generator yields as an artifact and ends the task with what it returns', async () => {
-  const { service } = houseOf(async function* () {
+  const { service } = createTestRuntime(async function* () {
     yield 'a'
     yield 'b'
     return 'done'
@@ -57,19 +58,19 @@ it('streams what a generator yields as an artifact and ends the task with what i
 })
 
 it('completes a task whose agent returns without a terminal state', async () => {
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     await turn.status('working')
   })
   expect(taskOf(await send(service, 'hi')).status.state).toBe('completed')
 })
 
 it('completes as a task when the agent says nothing at all', async () => {
-  const { service } = houseOf(() => undefined)
+  const { service } = createTestRuntime(() => undefined)
   expect(taskOf(await send(service, 'hi')).status.state).toBe('completed')
 })
 
 it('fails the task of an agent that throws, and tells the caller nothing that may be secret', async () => {
-  const { service } = houseOf(async () => {
+  const { service } = createTestRuntime(async () => {
     throw new Error('password=hunter2 at /home/me')
   })
   const { status } = taskOf(await send(service, 'hi'))
@@ -79,21 +80,21 @@ it('fails the task of an agent that throws, and tells the caller nothing that ma
 })
 
 it('tells the caller what an agent says in an A2AError', async () => {
-  const { service } = houseOf(() => {
+  const { service } = createTestRuntime(() => {
     throw new A2AError('invalid-params', 'I only know English.')
   })
   expect(taskOf(await send(service, 'hi')).status.message?.parts).toEqual([{ text: 'I only know English.' }])
 })
 
 it.each(['fail', 'reject'] as const)('ends the task with turn.%s', async (how) => {
-  const { service } = houseOf((turn) => turn[how]('no'))
+  const { service } = createTestRuntime((turn) => turn[how]('no'))
   const { status } = taskOf(await send(service, 'hi'))
   expect(status).toMatchObject({ state: how === 'fail' ? 'failed' : 'rejected', message: { parts: [{ text: 'no' }] } })
 })
 
 it('stores nothing after the terminal event, and only one of those', async () => {
   let refused: unknown
-  const { service, log } = houseOf(async (turn) => {
+  const { service, log } = createTestRuntime(async (turn) => {
     await turn.status('completed', 'first')
     await turn.status('failed', 'second').catch((error) => {
       refused = error
@@ -112,7 +113,7 @@ it('stores nothing after the terminal event, and only one of those', async () =>
 
 it('resolves a write only when it is stored', async () => {
   const seen: number[] = []
-  const { service, log } = houseOf(async (turn) => {
+  const { service, log } = createTestRuntime(async (turn) => {
     const out = turn.artifact('x')
     for (let n = 0; n < 3; n++) {
       await out.write('x')
@@ -124,7 +125,7 @@ it('resolves a write only when it is stored', async () => {
 })
 
 it('stores what was emitted without waiting, in order, before the end', async () => {
-  const { service } = houseOf((turn) => {
+  const { service } = createTestRuntime((turn) => {
     const out = turn.artifact('x')
     for (let n = 0; n < 500; n++) void out.write(`${n},`)
   })
@@ -135,7 +136,7 @@ it('stores what was emitted without waiting, in order, before the end', async ()
 })
 
 it('stops an agent that emits without end and without waiting, instead of running out of memory', async () => {
-  const { service } = houseOf((turn) => {
+  const { service } = createTestRuntime((turn) => {
     const out = turn.artifact('x')
     for (let n = 0; n < 100_002; n++) void out.write('x')
   })
@@ -145,8 +146,8 @@ it('stops an agent that emits without end and without waiting, instead of runnin
 })
 
 it('makes a task of a turn that takes long to answer', async () => {
-  const answer = gate<string>()
-  const { service } = houseOf(() => answer.promise, { taskAfter: 20 })
+  const answer = deferred<string>()
+  const { service } = createTestRuntime(() => answer.promise, { taskAfter: 20 })
   const stream = service.streamMessage({ message: messageOf('hi') }, callOf())
   const first = await stream.next()
   expect(first.value).toMatchObject({ type: 'task', task: { status: { state: 'working' } } })
@@ -158,7 +159,7 @@ it('makes a task of a turn that takes long to answer', async () => {
 it('fails a turn that passes its deadline, and aborts its signal', async () => {
   let aborted = false
   const options = { turnDeadline: 30, cancelGrace: 30 }
-  const { service } = houseOf(async (turn) => {
+  const { service } = createTestRuntime(async (turn) => {
     turn.signal.addEventListener('abort', () => {
       aborted = true
     })
@@ -172,8 +173,8 @@ it('fails a turn that passes its deadline, and aborts its signal', async () => {
 })
 
 it('returns the task at once when asked to', async () => {
-  const answer = gate<string>()
-  const { service } = houseOf(() => answer.promise)
+  const answer = deferred<string>()
+  const { service } = createTestRuntime(() => answer.promise)
   const task = taskOf(await send(service, 'hi', { returnImmediately: true }))
   expect(task.status.state).toBe('working')
   const subscribed = service.subscribeToTask({ taskId: task.id }, callOf())
@@ -186,7 +187,7 @@ it('returns the task at once when asked to', async () => {
 
 it('gives the turn the text, the principal, the metadata and the accepted modes', async () => {
   let seen: unknown
-  const { service } = houseOf((turn) => {
+  const { service } = createTestRuntime((turn) => {
     const { text, principal, metadata, acceptedOutputModes, history, task } = turn
     seen = { text, principal, metadata, acceptedOutputModes, history, task }
     return 'ok'

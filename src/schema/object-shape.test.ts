@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { problemOf } from '../../test/support/problem-of.ts'
-import { schemaOf } from '../../test/support/schema-of.ts'
+import { schemaOf } from '../../test/support/schema/schema-of.ts'
+import { violationOf } from '../../test/support/schema/violation-of.ts'
 import { implicit, object, optional } from './object.ts'
 import { int32 } from './proto.ts'
 import { boolean, type Infer, json, list, string } from './schema.ts'
@@ -26,25 +26,27 @@ describe('an object', () => {
   })
 
   it('may not have a member in both spellings', () => {
-    const problem = problemOf(object({ person: Person }), { person: { fullName: 'Ada', full_name: null } })
+    const problem = violationOf(object({ person: Person }), { person: { fullName: 'Ada', full_name: null } })
     expect(problem).toBe('person: expected one spelling of a member, got fullName and full_name')
   })
 
   it('names the required member that is missing', () => {
-    expect(problemOf(Person, {})).toBe('fullName: expected a string of 1 or more characters, got nothing')
-    expect(problemOf(Person, { fullName: null })).toBe('fullName: expected a string of 1 or more characters, got null')
+    expect(violationOf(Person, {})).toBe('fullName: expected a string of 1 or more characters, got nothing')
+    expect(violationOf(Person, { fullName: null })).toBe(
+      'fullName: expected a string of 1 or more characters, got null',
+    )
   })
 
   it('names the whole path to what is wrong', () => {
     const Group = object({ members: list(Person) })
-    const problem = problemOf(object({ group: Group }), {
+    const problem = violationOf(object({ group: Group }), {
       group: { members: [{ fullName: 'Ada', friends: ['B', 1] }] },
     })
     expect(problem).toBe('group.members[0].friends[1]: expected a string, got a number')
   })
 
   it('is not a list, a text or null', () => {
-    for (const value of [[], 'text', null]) expect(problemOf(Person, value)).toMatch(/^expected an object, got /)
+    for (const value of [[], 'text', null]) expect(violationOf(Person, value)).toMatch(/^expected an object, got /)
   })
 })
 
@@ -57,7 +59,7 @@ describe('an optional member', () => {
   it('that is implicit is unset also by the default of its type', () => {
     const defaults = { nickName: '', isGuest: false, luckyNumber: 0, friends: [] }
     expect(Person.read({ fullName: 'Ada', ...defaults })).toStrictEqual({ fullName: 'Ada' })
-    expect(problemOf(Person, { fullName: 'Ada', nickName: 0 })).toBe('nickName: expected a string, got a number')
+    expect(violationOf(Person, { fullName: 'Ada', nickName: 0 })).toBe('nickName: expected a string, got a number')
   })
 })
 
@@ -65,20 +67,20 @@ describe('a choice', () => {
   it('is exactly one of its members', () => {
     expect(Content.read({ text: '', title: 'T' })).toStrictEqual({ title: 'T', text: '' })
     expect(Content.read({ raw_data: [1] })).toStrictEqual({ rawData: [1] })
-    expect(problemOf(Content, {})).toBe('expected exactly one of text, rawData, got none of them')
-    expect(problemOf(Content, { text: 'a', rawData: 1 })).toBe(
+    expect(violationOf(Content, {})).toBe('expected exactly one of text, rawData, got none of them')
+    expect(violationOf(Content, { text: 'a', rawData: 1 })).toBe(
       'expected exactly one of text, rawData, got text and rawData',
     )
   })
 
   it('is not made by null, unless null is a value of the member', () => {
-    expect(problemOf(Content, { text: null })).toBe('expected exactly one of text, rawData, got none of them')
+    expect(violationOf(Content, { text: null })).toBe('expected exactly one of text, rawData, got none of them')
     expect(Content.read({ rawData: null })).toStrictEqual({ rawData: null })
     expect(Content.read({ text: 'a', rawData: undefined })).toStrictEqual({ text: 'a' })
   })
 
   it('names the member that is wrong', () => {
-    expect(problemOf(Content, { text: 5 })).toBe('text: expected a string, got a number')
+    expect(violationOf(Content, { text: 5 })).toBe('text: expected a string, got a number')
   })
 })
 

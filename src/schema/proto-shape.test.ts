@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { problemOf } from '../../test/support/problem-of.ts'
+import { violationOf } from '../../test/support/schema/violation-of.ts'
 import { bytes, int32, protoEnum, timestamp, withUnspecified } from './proto.ts'
 
 describe('int32', () => {
@@ -13,17 +13,17 @@ describe('int32', () => {
 
   it('is whole and in its range', () => {
     const size = int32({ min: 1, max: 100 })
-    expect(problemOf(size, 150)).toBe('expected an integer from 1 to 100, got 150')
-    expect(problemOf(size, 1.5)).toBe('expected an integer from 1 to 100, got 1.5')
-    expect(problemOf(size, '1.5')).toBe('expected an integer from 1 to 100, got "1.5"')
-    expect(problemOf(size, true)).toBe('expected an integer from 1 to 100, got a boolean')
+    expect(violationOf(size, 150)).toBe('expected an integer from 1 to 100, got 150')
+    expect(violationOf(size, 1.5)).toBe('expected an integer from 1 to 100, got 1.5')
+    expect(violationOf(size, '1.5')).toBe('expected an integer from 1 to 100, got "1.5"')
+    expect(violationOf(size, true)).toBe('expected an integer from 1 to 100, got a boolean')
     for (const value of ['', ' 5', '5 ', '1e1', '0x5', '99999999999', 2 ** 31, -(2 ** 31) - 1, Number.NaN, null]) {
-      expect(problemOf(int32(), value)).toMatch(/^expected an integer from -2147483648 to 2147483647, got /)
+      expect(violationOf(int32(), value)).toMatch(/^expected an integer from -2147483648 to 2147483647, got /)
     }
   })
 
   it('shows at most 40 characters of a wrong text', () => {
-    expect(problemOf(int32(), 'x'.repeat(5000))).toContain(`got "${'x'.repeat(39)}…"`)
+    expect(violationOf(int32(), 'x'.repeat(5000))).toContain(`got "${'x'.repeat(39)}…"`)
   })
 })
 
@@ -40,9 +40,9 @@ describe('an enum', () => {
   })
 
   it('has no other spelling and no unspecified value', () => {
-    expect(problemOf(Color, 'red')).toBe('expected one of COLOR_RED, COLOR_GREEN, got "red"')
-    expect(problemOf(Color, 3)).toBe('expected one of COLOR_RED, COLOR_GREEN, got 3')
-    for (const value of ['COLOR_UNSPECIFIED', 0, '1', 'color_red', null, [], 'toString']) problemOf(Color, value)
+    expect(violationOf(Color, 'red')).toBe('expected one of COLOR_RED, COLOR_GREEN, got "red"')
+    expect(violationOf(Color, 3)).toBe('expected one of COLOR_RED, COLOR_GREEN, got 3')
+    for (const value of ['COLOR_UNSPECIFIED', 0, '1', 'color_red', null, [], 'toString']) violationOf(Color, value)
     expect(Color.isDefault?.('COLOR_UNSPECIFIED')).toBe(true)
     expect(Color.isDefault?.(0)).toBe(true)
   })
@@ -51,7 +51,7 @@ describe('an enum', () => {
     const AnyColor = withUnspecified(Color, 'none')
     expect(['COLOR_UNSPECIFIED', 0, 'COLOR_RED'].map((value) => AnyColor.read(value))).toEqual(['none', 'none', 'red'])
     expect(AnyColor.names).toEqual({ red: 'COLOR_RED', green: 'COLOR_GREEN', none: 'COLOR_UNSPECIFIED' })
-    expect(problemOf(AnyColor, 'none')).toBe('expected one of COLOR_RED, COLOR_GREEN, got "none"')
+    expect(violationOf(AnyColor, 'none')).toBe('expected one of COLOR_RED, COLOR_GREEN, got "none"')
   })
 })
 
@@ -67,11 +67,11 @@ describe('bytes', () => {
   })
 
   it('are nothing else than base64, and the message tells where', () => {
-    expect(problemOf(bytes(), 7)).toBe('expected base64, got a number')
-    expect(problemOf(bytes(), 'QU JD')).toBe('expected base64, got something else at character 3')
-    expect(problemOf(bytes(), 'QUJDR')).toBe('expected base64, got a character too few or too many')
+    expect(violationOf(bytes(), 7)).toBe('expected base64, got a number')
+    expect(violationOf(bytes(), 'QU JD')).toBe('expected base64, got something else at character 3')
+    expect(violationOf(bytes(), 'QUJDR')).toBe('expected base64, got a character too few or too many')
     for (const value of ['Q', 'QQ=', 'QUI==', 'QQ===', '====', '=', 'QQ==QQ==', 'ä', 'QQ\n', '"s3cret"']) {
-      expect(problemOf(bytes(), value)).not.toContain('s3cret')
+      expect(violationOf(bytes(), value)).not.toContain('s3cret')
     }
   })
 
@@ -115,15 +115,15 @@ describe('a timestamp', () => {
       'Fri, 01 May 2026 08:00:00 GMT',
       '',
     ]
-    for (const value of wrong) expect(problemOf(timestamp(), value)).toMatch(/^expected a time such as 2026-05-01T/)
-    expect(problemOf(timestamp(), 1777622400)).toMatch(/got a number$/)
+    for (const value of wrong) expect(violationOf(timestamp(), value)).toMatch(/^expected a time such as 2026-05-01T/)
+    expect(violationOf(timestamp(), 1777622400)).toMatch(/got a number$/)
   })
 
   it('names its zone, unless the reader knows which is meant', () => {
     const pythonic = '2025-04-02T16:59:25.331844'
-    expect(problemOf(timestamp(), pythonic)).toContain(`got "${pythonic}"`)
+    expect(violationOf(timestamp(), pythonic)).toContain(`got "${pythonic}"`)
     expect(timestamp({ zone: 'Z' }).read(pythonic)).toBe('2025-04-02T16:59:25.331Z')
     expect(timestamp({ zone: 'Z' }).read('2025-04-02T16:59:25+02:00')).toBe('2025-04-02T14:59:25.000Z')
-    expect(problemOf(timestamp({ zone: 'Z' }), 'yesterday')).toContain('got "yesterday"')
+    expect(violationOf(timestamp({ zone: 'Z' }), 'yesterday')).toContain('got "yesterday"')
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { problemOf } from '../../test/support/problem-of.ts'
-import { schemaOf } from '../../test/support/schema-of.ts'
+import { schemaOf } from '../../test/support/schema/schema-of.ts'
+import { violationOf } from '../../test/support/schema/violation-of.ts'
 import { object, optional } from './object.ts'
 import { type Infer, list, string } from './schema.ts'
 import { marked, tagged, word } from './tagged.ts'
@@ -10,8 +10,8 @@ const Figure = tagged('kind', { circle: Circle, label: object({ text: optional(s
 
 it('a word is one of those that are known', () => {
   expect(word('user', 'agent').read('agent')).toBe('agent')
-  expect(problemOf(word('user', 'agent'), 'USER')).toBe('expected one of user, agent, got "USER"')
-  expect(problemOf(word('user'), undefined)).toBe('expected "user", got nothing')
+  expect(violationOf(word('user', 'agent'), 'USER')).toBe('expected one of user, agent, got "USER"')
+  expect(violationOf(word('user'), undefined)).toBe('expected "user", got nothing')
   expect(schemaOf(word('user', 'agent'))).toEqual({ enum: ['user', 'agent'] })
 })
 
@@ -23,10 +23,10 @@ describe('a marked object', () => {
   })
 
   it('must have its mark', () => {
-    expect(problemOf(Marked, { radius: '7' })).toBe('expected "kind" to be "circle", got nothing')
-    expect(problemOf(Marked, { kind: 'square' })).toBe('expected "kind" to be "circle", got "square"')
-    expect(problemOf(Marked, [])).toBe('expected an object, got a list')
-    expect(problemOf(Marked, { kind: 'circle' })).toBe('radius: expected a string, got nothing')
+    expect(violationOf(Marked, { radius: '7' })).toBe('expected "kind" to be "circle", got nothing')
+    expect(violationOf(Marked, { kind: 'square' })).toBe('expected "kind" to be "circle", got "square"')
+    expect(violationOf(Marked, [])).toBe('expected an object, got a list')
+    expect(violationOf(Marked, { kind: 'circle' })).toBe('radius: expected a string, got nothing')
   })
 
   it('has its mark in the JSON Schema', () => {
@@ -46,9 +46,9 @@ describe('a tagged object', () => {
   })
 
   it('is of a kind that is known', () => {
-    expect(problemOf(list(Figure), [{}])).toBe('[0]: expected "kind" to be one of circle, label, got nothing')
-    expect(problemOf(Figure, { kind: 'toString' })).toBe('expected "kind" to be one of circle, label, got "toString"')
-    expect(problemOf(Figure, { kind: 'circle' })).toBe('radius: expected a string, got nothing')
+    expect(violationOf(list(Figure), [{}])).toBe('[0]: expected "kind" to be one of circle, label, got nothing')
+    expect(violationOf(Figure, { kind: 'toString' })).toBe('expected "kind" to be one of circle, label, got "toString"')
+    expect(violationOf(Figure, { kind: 'circle' })).toBe('radius: expected a string, got nothing')
   })
 
   it('has one JSON Schema for each kind', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { quiet } from '../../test/support/house.ts'
+import { silentLogger } from '../../test/support/logger.ts'
 import { agent } from '../agent/agent.ts'
 import { keyRing, newSigningKey } from '../auth/key-ring.ts'
 import { createHandler } from './handler.ts'
@@ -9,7 +9,7 @@ const url = 'https://agent.example.com/.well-known/jwks.json'
 
 it('an agent that signs publishes its keys, also those of before', async () => {
   const ring = keyRing(await newSigningKey('ES256', 'old'))
-  const { fetch } = createHandler(echo, { auth: 'none', keys: ring, logger: quiet })
+  const { fetch } = createHandler(echo, { auth: 'none', keys: ring, logger: silentLogger })
   const first = await fetch(new Request(url))
   expect(first.headers.get('content-type')).toBe('application/jwk-set+json')
   expect(first.headers.get('cache-control')).toBe('public, max-age=300')
@@ -27,6 +27,6 @@ it('an agent that signs publishes its keys, also those of before', async () => {
 })
 
 it('an agent that does not sign has no such page', async () => {
-  const { fetch } = createHandler(echo, { auth: 'none', logger: quiet })
+  const { fetch } = createHandler(echo, { auth: 'none', logger: silentLogger })
   expect((await fetch(new Request(url))).status).toBe(404)
 })

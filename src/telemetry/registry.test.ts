@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readExposition } from '../../test/support/exposition.ts'
+import { readExposition } from '../../test/support/telemetry/exposition.ts'
 import { createRegistry } from './prometheus.ts'
 
 describe('the page', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { wordsOf } from '../../test/contracts/service/story.ts'
-import { collect } from '../../test/support/house.ts'
+import { collect } from '../../test/support/async.ts'
 import { pair } from './pair.ts'
 import { type Step, scripted } from './scripted.ts'
 import { createClock } from './virtual-clock.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { buildInto } from '../support/published.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { buildInto } from '../support/package/published.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const rooms = new Set(['client', 'dialects', 'http', 'protocol', 'transports'])
 

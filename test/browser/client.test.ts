@@ -5,15 +5,14 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type * as ClientModule from '../../src/entries/client.ts'
 import type { ServeOptions } from '../../src/serve-options.ts'
 import { tell } from '../contracts/service/story.ts'
-import { launchChromium } from '../support/chromium.ts'
-import { chunks, count, numbers } from '../support/counting.ts'
-import { cuttingServer } from '../support/cutting-server.ts'
-import { forAll } from '../support/house.ts'
-import { httpServer } from '../support/http-server.ts'
-import { local } from '../support/local.ts'
-import { buildInto } from '../support/published.ts'
-import { served } from '../support/served.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { chunks, count, numbers } from '../support/agents/counting-agent.ts'
+import { buildInto } from '../support/package/published.ts'
+import { launchChromium } from '../support/processes/chromium.ts'
+import { startCuttingServer } from '../support/servers/cutting-server.ts'
+import { startHttpServer } from '../support/servers/http-server.ts'
+import { anonymousListsAll, createLocalHandler } from '../support/servers/local-handler.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 let browser: Browser
 
@@ -36,7 +35,7 @@ declare const parley: typeof ClientModule
 async function open(): Promise<{ readonly page: Page; readonly origin: string }> {
   const folder = await temporaryDirectory()
   await buildInto(folder)
-  const origin = await httpServer(async (request, response) => {
+  const origin = await startHttpServer(async (request, response) => {
     const path = request.url ?? '/'
     const content = path === '/' ? html : await readFile(join(folder, path)).catch(() => undefined)
     response.writeHead(content === undefined ? 404 : 200, { 'content-type': types[extname(path)] ?? 'text/html' })
@@ -71,7 +70,7 @@ const quick = { resume: { minDelay: 1, maxDelay: 20 }, retry: { minDelay: 1, max
 describe('a page in Chromium', () => {
   it.each(['JSONRPC', 'HTTP+JSON'])('sends and streams over %s to an agent of another origin', async (binding) => {
     const { page, origin } = await open()
-    const { server } = await served(tell, { ...cors(origin), auth: forAll })
+    const { server } = await startTestServer(tell, { ...cors(origin), auth: anonymousListsAll })
     const sent = await page.evaluate(
       async ({ url, options }: Play) => {
         const { connect, data } = parley
@@ -93,7 +92,7 @@ describe('a page in Chromium', () => {
 
   it('goes on with a stream that is cut, and sees every event once and in order', async () => {
     const { page, origin } = await open()
-    const { url, asked } = await cuttingServer(local(count, cors(origin)), [3, 1, 7, 10])
+    const { url, asked } = await startCuttingServer(createLocalHandler(count, cors(origin)), [3, 1, 7, 10])
     // A browser may drop what came right before a cut: then also the beginning must be asked for again.
     const { told, generations, notices } = await stream(page, { url, options: { ...quick, peerDeduplicates: true } })
     expect(told).toEqual(numbers)
@@ -105,7 +104,7 @@ describe('a page in Chromium', () => {
 
   it('goes on with a stream also if nothing more of the page itself can be had after the first event', async () => {
     const { page, origin } = await open()
-    const { url } = await cuttingServer(local(count, cors(origin)), [5, 4])
+    const { url } = await startCuttingServer(createLocalHandler(count, cors(origin)), [5, 4])
     await page.exposeFunction('leave', async () => {
       await page.route(`${origin}/**`, (route) => route.abort())
     })
@@ -129,7 +128,7 @@ describe('a page in Chromium', () => {
 
   it('streams also if what would heal the stream cannot be loaded', async () => {
     const { page, origin } = await open()
-    const { server } = await served(tell, cors(origin))
+    const { server } = await startTestServer(tell, cors(origin))
     await page.route(`${origin}/**`, (route) => route.abort())
     expect(await stream(page, { url: server.url })).toMatchObject({ told: ['one', 'two', 'three'], notices: [] })
   })
@@ -147,7 +146,7 @@ describe('a page in Chromium', () => {
 
   it('is told why an agent cannot be reached that does not allow it', async () => {
     const { page } = await open()
-    const { server } = await served(tell)
+    const { server } = await startTestServer(tell)
     const failure = await page.evaluate(async (url) => {
       const { connect, A2AError } = parley
       const error = await connect(url, { retry: { tries: 1 } }).catch((thrown: unknown) => thrown)
@@ -158,7 +157,7 @@ describe('a page in Chromium', () => {
 
   it('is told of a failure without its reason if that cannot be loaded, and with it if it was before', async () => {
     const { page, origin } = await open()
-    const { server } = await served(tell, cors(origin))
+    const { server } = await startTestServer(tell, cors(origin))
     // From here on the page has no more of its own origin than it has already.
     const ask = async (isPreloaded: boolean) => {
       await page.reload()

@@ -7,10 +7,11 @@ import type { Principal } from '../../src/protocol/model.ts'
 import type { LogWithWebhooks } from '../../src/push/push.ts'
 import type { EraseRequest } from '../../src/runtime/operations/erase.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { callOf, houseOf, messageOf, taskOf, until } from '../support/house.ts'
+import { callOf, createTestRuntime, messageOf, taskOf } from '../support/agents/test-runtime.ts'
+import { until } from '../support/async.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool } from '../support/postgres/place.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { openPool } from '../support/postgres/pools.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 startServerFirst()
 
@@ -71,7 +72,7 @@ it.each(places.slice(1))(
         throw new Error('the process is gone')
       },
     }
-    const { service, erase, drain } = houseOf(async (turn) => turn.requireInput('more?'), {
+    const { service, erase, drain } = createTestRuntime(async (turn) => turn.requireInput('more?'), {
       log: dying,
       push: { fetch },
     })
@@ -97,7 +98,7 @@ describe.each(places)('what is erased from %s', (_, open) => {
     '%s is told, and nothing of it is left: words, artifacts, journal, snapshots, keys, webhooks',
     async (_how, whose) => {
       const { log, dump } = await open()
-      const { service, erase, drain } = houseOf(
+      const { service, erase, drain } = createTestRuntime(
         async (turn) => {
           await turn.step(`step of ${turn.text}`, () => turn.text)
           await turn.artifact('told').close(`about ${turn.text}`)

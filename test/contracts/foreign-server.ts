@@ -4,9 +4,9 @@ import { connect } from '../../src/client/connect.ts'
 import type { ConnectOptions, Notice } from '../../src/client/options.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
 import { textOf } from '../../src/protocol/model.ts'
-import { faultyFetch } from '../support/faulty-fetch.ts'
-import { collect, until } from '../support/house.ts'
+import { collect, until } from '../support/async.ts'
 import { connectLightly } from '../support/light-connect.ts'
+import { faultyFetch } from '../support/wire/faulty-fetch.ts'
 import { codeOf, stateOf, taskIdOf, textsOf, wordsOf } from './service/story.ts'
 
 /** A server of another SDK with the agent of `interop-agent.ts`, and what it can do. */

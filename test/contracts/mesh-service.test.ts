@@ -4,8 +4,11 @@ import { MeshError, type MeshLink } from '../../src/entries/mesh.ts'
 import { meshService } from '../../src/entries/mesh-bridge.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { bridged } from '../support/bridged.ts'
-import { callOf, collect, forAll, gate, messageOf, quiet, send, taskOf } from '../support/house.ts'
+import { callOf, messageOf, send, taskOf } from '../support/agents/test-runtime.ts'
+import { collect, deferred } from '../support/async.ts'
+import { silentLogger } from '../support/logger.ts'
+import { startBridgedService } from '../support/mesh/bridged-service.ts'
+import { anonymousListsAll } from '../support/servers/local-handler.ts'
 import { errorContract } from './service/errors.ts'
 import { sendContract } from './service/sending.ts'
 import { tell, wordsOf } from './service/story.ts'
@@ -17,9 +20,13 @@ const fast = { minDelay: 5, maxDelay: 20 }
 const contract: ServiceContract = {
   ended: 'unsupported-operation',
   async open(run: AgentFunction) {
-    const handler = createHandler(agent({ name: 'Test' }, run), { auth: forAll, logger: quiet, cancelGrace: 50 })
+    const handler = createHandler(agent({ name: 'Test' }, run), {
+      auth: anonymousListsAll,
+      logger: silentLogger,
+      cancelGrace: 50,
+    })
     onTestFinished(() => handler.drain(0))
-    const { link } = await bridged({ service: handler.service })
+    const { link } = await startBridgedService({ service: handler.service })
     return meshService({ link, ...fast })
   },
 }
@@ -30,7 +37,7 @@ describe('the service of a peer of the mesh', () => {
   describe('errors', () => errorContract(contract))
 
   it('streams a long task as the task at first and then what changes, though the mesh has no streams', async () => {
-    const [half, whole] = [gate(), gate()]
+    const [half, whole] = [deferred(), deferred()]
     const service = await contract.open(async (turn) => {
       await turn.status('working', 'Counting')
       const numbers = turn.artifact('numbers')
@@ -66,16 +73,16 @@ describe('the service of a peer of the mesh', () => {
   })
 
   it('goes on with a stream although a look fails for a while, and ends it with the error of one that keeps failing', async () => {
-    const done = gate()
+    const done = deferred()
     const handler = createHandler(
       agent({ name: 'Test' }, async (turn) => {
         await turn.status('working')
         await done.promise
       }),
-      { auth: forAll, logger: quiet, cancelGrace: 50 },
+      { auth: anonymousListsAll, logger: silentLogger, cancelGrace: 50 },
     )
     onTestFinished(() => handler.drain(0))
-    const { link } = await bridged({ service: handler.service })
+    const { link } = await startBridgedService({ service: handler.service })
     let failures = 3
     const flaky: MeshLink = {
       ...link,

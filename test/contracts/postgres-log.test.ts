@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { migrate, migrations } from '../../src/stores/postgres/schema.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool } from '../support/postgres/place.ts'
+import { openPool } from '../support/postgres/pools.ts'
 import { begin, chunk, lease, message, newTask, readGenerations, status, upTo } from './task-log/samples.ts'
 
 startServerFirst()

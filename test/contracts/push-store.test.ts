@@ -5,8 +5,8 @@ import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { createMemoryPushStore } from '../../src/push/memory-store.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool } from '../support/postgres/place.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { openPool } from '../support/postgres/pools.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { type PushPlace, pushStoreContract, sharedPushStoreContract } from './push-store.ts'
 
 startServerFirst()

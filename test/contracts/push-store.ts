@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { NewWebhook, PushStore, StoredWebhook, Webhook } from '../../src/push/store.ts'
-import { until } from '../support/house.ts'
+import { until } from '../support/async.ts'
 
 /** A store in which nothing is yet. Opened twice, it is the same as in two processes, if it can be. */
 export interface PushPlace {

@@ -4,8 +4,8 @@ import { createPostgresEntries, type PostgresEntriesOptions } from '../../src/en
 import { createMemoryEntries } from '../../src/entries/registry.ts'
 import { createSqliteEntries } from '../../src/entries/sqlite.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool, secondPool } from '../support/postgres/place.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { openPool, secondPool } from '../support/postgres/pools.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { entryOf, latestOf, put, registryEntriesContract } from './registry-entries.ts'
 
 startServerFirst()

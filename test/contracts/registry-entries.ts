@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest'
 import type { A2AEntry, EntryStore, MeshEntry, RegistryEntry } from '../../src/entries/registry.ts'
-import { meshCard } from '../support/mesh.ts'
+import { meshCard } from '../support/mesh/mesh-peers.ts'
 
 export interface OpenOptions {
   readonly capacity?: number

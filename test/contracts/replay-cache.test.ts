@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createReplayCache } from '../../src/entries/mesh.ts'
 import { createPostgresReplayCache, type PostgresReplayCacheOptions } from '../../src/entries/postgres.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool, secondPool } from '../support/postgres/place.ts'
+import { openPool, secondPool } from '../support/postgres/pools.ts'
 import { replayCacheContract, sighting } from './replay-cache.ts'
 
 startServerFirst()

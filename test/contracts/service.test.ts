@@ -4,15 +4,21 @@ import { connect } from '../../src/client/connect.ts'
 import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
 import { grpc } from '../../src/node/grpc-client.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { forAll, houseOf, quiet } from '../support/house.ts'
-import { served } from '../support/served.ts'
+import { createTestRuntime } from '../support/agents/test-runtime.ts'
+import { silentLogger } from '../support/logger.ts'
+import { anonymousListsAll } from '../support/servers/local-handler.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 import type { ServiceContract } from './service/traits.ts'
 import { serviceContract } from './service.ts'
 
 /** A client of one dialect and one binding, without a socket between it and the agent. */
 function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
   return async (run: AgentFunction) => {
-    const handler = createHandler(agent({ name: 'Test' }, run), { auth: forAll, logger: quiet, cancelGrace: 50 })
+    const handler = createHandler(agent({ name: 'Test' }, run), {
+      auth: anonymousListsAll,
+      logger: silentLogger,
+      cancelGrace: 50,
+    })
     onTestFinished(() => handler.drain(0))
     const { service } = await connect(handler, { dialects: [dialect], bindings: [binding] })
     return service
@@ -22,7 +28,7 @@ function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
 /** The same over gRPC, which needs a port. */
 function overGrpc(dialect: DialectName): ServiceContract['open'] {
   return async (run: AgentFunction) => {
-    const { server } = await served(run, { grpc: true })
+    const { server } = await startTestServer(run, { grpc: true })
     const transport = grpc({ loopback: 'allow' })
     onTestFinished(() => transport.close())
     const { service } = await connect(server.url, { dialects: [dialect], bindings: [transport] })
@@ -48,7 +54,7 @@ const services: readonly (readonly [string, ServiceContract])[] = [
     'the runtime',
     {
       async open(run) {
-        const house = houseOf(run, { cancelGrace: 50 })
+        const house = createTestRuntime(run, { cancelGrace: 50 })
         onTestFinished(() => house.drain(0))
         return house.service
       },

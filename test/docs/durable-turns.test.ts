@@ -3,7 +3,8 @@ import { expect, it, onTestFinished } from 'vitest'
 import { createHandler } from '../../src/entries/index.ts'
 import { textOf } from '../../src/protocol/model.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { callOf, messageOf, quiet, send, taskOf } from '../support/house.ts'
+import { callOf, messageOf, send, taskOf } from '../support/agents/test-runtime.ts'
+import { silentLogger } from '../support/logger.ts'
 import { orders } from './durable-turns/order.ts'
 import { poems } from './durable-turns/poem.ts'
 import { reports } from './durable-turns/retry.ts'
@@ -26,7 +27,7 @@ it('every snippet of the guide is code that is tested here', async () => {
 it('the agent of the guide reserves once, asks until the answer fits, and charges once, across a restart', async () => {
   const log = createMemoryLog()
   const start = () => {
-    const handler = createHandler(orders, { auth: 'none', log, logger: quiet })
+    const handler = createHandler(orders, { auth: 'none', log, logger: silentLogger })
     onTestFinished(() => handler.drain(0))
     return handler
   }
@@ -44,14 +45,14 @@ it('the agent of the guide reserves once, asks until the answer fits, and charge
 })
 
 it('the agent of the guide that retries writes its report', async () => {
-  const handler = createHandler(reports, { auth: 'none', logger: quiet })
+  const handler = createHandler(reports, { auth: 'none', logger: silentLogger })
   onTestFinished(() => handler.drain(0))
   const outcome = await handler.service.sendMessage({ message: messageOf('Sales') }, callOf())
   expect(taskOf(outcome).artifacts).toMatchObject([{ name: 'report.md', parts: [{ text: '# Sales' }] }])
 })
 
 it('the agent of the guide that streams from a model stores its poem once', async () => {
-  const handler = createHandler(poems, { auth: 'none', logger: quiet })
+  const handler = createHandler(poems, { auth: 'none', logger: silentLogger })
   onTestFinished(() => handler.drain(0))
   const task = taskOf(await send(handler.service, 'rain'))
   expect(task.artifacts.map(({ parts }) => textOf({ parts }))).toEqual(['a\npoem\nabout\nrain'])

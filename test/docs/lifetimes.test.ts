@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it, onTestFinished } from 'vitest'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { connect } from '../support/wire.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { createWireClient } from '../support/wire/wire-client.ts'
 import { forgetAlice } from './lifetimes/erase.ts'
 import { start } from './lifetimes/limits.ts'
 
@@ -21,7 +21,7 @@ it('every snippet of the guide is code that is tested here', async () => {
 it('the server of the guide answers, and erases what it is told to', async () => {
   const server = await start(await temporaryDirectory())
   onTestFinished(() => server.close())
-  expect((await connect(server.url).send('hi')).message?.parts).toEqual([{ text: 'hi' }])
+  expect((await createWireClient(server.url).send('hi')).message?.parts).toEqual([{ text: 'hi' }])
   expect(await forgetAlice(server)).toBe('removed 0 tasks and 0 webhooks')
   expect(await server.erase({ principal: { id: 'anonymous' } })).toMatchObject({ tasks: [{ events: 2 }] })
 })

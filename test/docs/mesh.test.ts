@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { toListener } from '../../src/node/listener.ts'
-import { closedPort, portOf } from '../support/http-server.ts'
-import { meshPair } from '../support/mesh.ts'
-import { snippetsOf } from '../support/snippets.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { meshPair } from '../support/mesh/mesh-peers.ts'
+import { snippetsOf } from '../support/package/snippets.ts'
+import { closedPort, listenOnFreePort } from '../support/servers/http-server.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { acceptSockets, connectTo } from './mesh/sockets.ts'
 import { linkToStranger } from './mesh/strangers.ts'
 
@@ -36,7 +36,7 @@ it('the sockets of the guide carry requests beside those that are posted', async
   const { shop, price } = await meshPair()
   const server = createServer(toListener(price.exchange))
   acceptSockets(server, price)
-  const port = await portOf(server)
+  const port = await listenOnFreePort(server)
   const link = connectTo(shop, `ws://127.0.0.1:${port}/mesh`)
   onTestFinished(async () => {
     link.close()

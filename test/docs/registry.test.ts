@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { configuredKeys, generateSigningKey } from '../../src/entries/mesh.ts'
-import { openPool, secondPool } from '../support/postgres/place.ts'
-import { snippetsOf } from '../support/snippets.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { snippetsOf } from '../support/package/snippets.ts'
+import { openPool, secondPool } from '../support/postgres/pools.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { startReplica } from './registry/replicas.ts'
 
 const snippets = await snippetsOf('registry.md')

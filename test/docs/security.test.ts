@@ -4,9 +4,14 @@ import { Agent, request } from 'node:https'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
 import { apiKey, basic, clientCredentials } from '../../src/entries/client-auth.ts'
-import { confidential, lookingUp, type OidcServer, oidcServer } from '../support/oidc.ts'
-import { certify } from '../support/self-signed.ts'
-import { type ServedOptions, served } from '../support/served.ts'
+import { certify } from '../support/auth/certificates.ts'
+import {
+  confidentialClient,
+  introspectionClient,
+  type OidcServer,
+  startOidcServer,
+} from '../support/auth/oidc-server.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 import { byKey, issueKey } from './security/api-key.ts'
 import { byPassword } from './security/basic.ts'
 import { byOneOrBoth } from './security/combined.ts'
@@ -31,14 +36,14 @@ it('every recipe of the page is code that is tested here', async () => {
 
 const audience = 'https://reports.example.com/'
 
-async function open(options: ServedOptions): Promise<string> {
-  const { server } = await served(async (turn) => `${turn.principal.id}: ${turn.principal.scopes}`, options)
+async function open(options: TestServerOptions): Promise<string> {
+  const { server } = await startTestServer(async (turn) => `${turn.principal.id}: ${turn.principal.scopes}`, options)
   return server.url
 }
 
 /** A token as any client gets it. */
 async function tokenOf({ origin }: OidcServer, parameters: Readonly<Record<string, string>> = {}): Promise<string> {
-  const { clientId, clientSecret } = confidential
+  const { clientId, clientSecret } = confidentialClient
   const response = await fetch(`${origin}/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
@@ -54,7 +59,7 @@ const withToken = (url: string, token: string) => ask(url, { authorization: `Bea
 
 describe('a recipe against a real provider', () => {
   it('by the address of its keys', async () => {
-    const provider = await oidcServer()
+    const provider = await startOidcServer()
     const url = await open({ auth: byToken(provider.origin, audience) })
     expect(await withToken(url, await tokenOf(provider, { resource: audience, scope: 'read' }))).toBe(200)
     expect(await withToken(url, await tokenOf(provider, { resource: audience }))).toBe(403)
@@ -63,25 +68,25 @@ describe('a recipe against a real provider', () => {
   })
 
   it('by OpenID Connect, also with our client', async () => {
-    const provider = await oidcServer()
+    const provider = await startOidcServer()
     const url = await open({ auth: byOpenId(provider.origin, audience) })
     const parameters = { resource: audience }
-    const program = clientCredentials({ ...confidential, issuer: provider.origin, scopes: ['read'], parameters })
+    const program = clientCredentials({ ...confidentialClient, issuer: provider.origin, scopes: ['read'], parameters })
     expect((await (await connect(url, { auth: [program] })).send('who?')).text).toBe('program: read')
     expect(await withToken(url, await tokenOf(provider))).toBe(401)
   })
 
   it('by introspection, also with our client', async () => {
-    const provider = await oidcServer()
-    const { clientId, clientSecret } = lookingUp
+    const provider = await startOidcServer()
+    const { clientId, clientSecret } = introspectionClient
     const url = await open({ auth: byIntrospection(provider.origin, clientId, clientSecret) })
-    const program = clientCredentials({ ...confidential, tokenUrl: `${provider.origin}/token` })
+    const program = clientCredentials({ ...confidentialClient, tokenUrl: `${provider.origin}/token` })
     expect((await (await connect(url, { auth: [program] })).send('who?')).text).toBe('program: read')
     expect(await withToken(url, 'made-up')).toBe(401)
   })
 
   it('by a token, or by a token and a key', async () => {
-    const provider = await oidcServer()
+    const provider = await startOidcServer()
     const { key, stored } = await issueKey('ci')
     const url = await open({ auth: byOneOrBoth(provider.origin, audience, [stored]) })
     const reading = await tokenOf(provider, { resource: audience, scope: 'read' })

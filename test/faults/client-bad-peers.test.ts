@@ -4,14 +4,14 @@ import type { Client } from '../../src/client/client.ts'
 import { connect } from '../../src/client/connect.ts'
 import type { ConnectOptions } from '../../src/client/options.ts'
 import { wordsOf } from '../contracts/service/story.ts'
-import { collect } from '../support/house.ts'
-import { answering, httpServer, type PeerRoutes, strangePeer } from '../support/http-server.ts'
+import { collect } from '../support/async.ts'
+import { type PeerRoutes, respondWith, startHttpServer, startScriptedPeer } from '../support/servers/http-server.ts'
 
 const quick = { tries: 2, minDelay: 1, maxDelay: 2 }
 const timestamp = '2026-05-01T08:00:00.000Z'
 
 async function open(answer: NonNullable<PeerRoutes['answer']>, options: ConnectOptions = {}): Promise<Client> {
-  return await connect(await strangePeer({ answer }), { retry: quick, resume: quick, polling: quick, ...options })
+  return await connect(await startScriptedPeer({ answer }), { retry: quick, resume: quick, polling: quick, ...options })
 }
 
 const status = (state: string) => ({ state: `TASK_STATE_${state}`, timestamp })
@@ -56,12 +56,12 @@ describe('an answer', () => {
     ['nothing', '', 'not-json'],
     ['JSON that is too deep', '['.repeat(100_000), 'not-json'],
   ])('of %s is refused', async (_, body, reason) => {
-    const client = await open(answering(200, body))
+    const client = await open(respondWith(200, body))
     await expect(client.send('x')).rejects.toMatchObject({ name: 'A2AError', code: 'invalid-agent-response', reason })
   })
 
   it('that lacks what it must have is refused, and the field is named', async () => {
-    const client = await open(answering(200, { jsonrpc: '2.0', id: 1, result: { task: { id: 't' } } }))
+    const client = await open(respondWith(200, { jsonrpc: '2.0', id: 1, result: { task: { id: 't' } } }))
     await expect(client.send('x')).rejects.toMatchObject({
       code: 'invalid-agent-response',
       message: expect.stringContaining('task.status'),
@@ -115,7 +115,7 @@ describe('a list', () => {
     let pages = 0
     const client = await open((request, response) => {
       const result = { tasks: [], configs: [], pageSize: 0, totalSize: 0, nextPageToken: `${++pages}` }
-      answering(200, { jsonrpc: '2.0', id: 1, result })(request, response)
+      respondWith(200, { jsonrpc: '2.0', id: 1, result })(request, response)
     })
     await expect(collect(list(client))).rejects.toMatchObject({
       code: 'invalid-agent-response',
@@ -126,24 +126,24 @@ describe('a list', () => {
 
   it.each(lists)('of %s whose next page is the same page has ended', async (_, list) => {
     const result = { tasks: [], configs: [], pageSize: 0, totalSize: 0, nextPageToken: 'again' }
-    const client = await open(answering(200, { jsonrpc: '2.0', id: 1, result }))
+    const client = await open(respondWith(200, { jsonrpc: '2.0', id: 1, result }))
     expect(await collect(list(client))).toEqual([])
   })
 })
 
 describe('a card', () => {
   it('that never ends is not read beyond its limit', async () => {
-    const origin = await httpServer((_, response) => pour(response, () => ' '.repeat(65_536)))
+    const origin = await startHttpServer((_, response) => pour(response, () => ' '.repeat(65_536)))
     await expect(connect(origin)).rejects.toMatchObject(tooMuch)
   })
 
   it('that never comes is not waited for', async () => {
-    const origin = await httpServer(() => {})
+    const origin = await startHttpServer(() => {})
     await expect(connect(origin, { timeout: 50 })).rejects.toMatchObject({ code: 'timeout' })
   })
 
   it('that redirects in a circle is given up', async () => {
-    const origin = await httpServer(
+    const origin = await startHttpServer(
       (request, response) => void response.writeHead(302, { location: request.url }).end(),
     )
     await expect(connect(origin, { retry: quick })).rejects.toMatchObject({ reason: 'redirect-loop' })
@@ -262,7 +262,7 @@ describe('a stream', () => {
   it('whose agent wants to be left alone for an hour is given up, and says so', async () => {
     let calls = 0
     const client = await open((request, response) => {
-      if (calls++ > 0) return answering(503, '', { 'retry-after': '3600' })(request, response)
+      if (calls++ > 0) return respondWith(503, '', { 'retry-after': '3600' })(request, response)
       streaming(event(task()))(request, response)
     })
     await expect(collect(client.stream('x'))).rejects.toMatchObject({ code: 'unavailable', retryAfter: 3600 })
@@ -306,7 +306,7 @@ describe('over REST', () => {
     capabilities: { streaming: true },
   })
   const openRest = async (answer: NonNullable<PeerRoutes['answer']>) =>
-    await connect(await strangePeer({ card: restCard, answer }), { retry: quick, resume: quick, polling: quick })
+    await connect(await startScriptedPeer({ card: restCard, answer }), { retry: quick, resume: quick, polling: quick })
   const told = (result: object, id?: number) =>
     `${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(result)}\n\n`
 
@@ -317,7 +317,7 @@ describe('over REST', () => {
     ['a list', '[]', undefined],
     ['nothing', '', undefined],
   ])('an answer of %s is refused', async (_, body, reason) => {
-    const client = await openRest(answering(200, body))
+    const client = await openRest(respondWith(200, body))
     await expect(client.send('x')).rejects.toMatchObject({
       name: 'A2AError',
       code: 'invalid-agent-response',

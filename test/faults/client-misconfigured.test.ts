@@ -6,10 +6,17 @@ import type { Misconfiguration } from '../../src/client/diagnostics/hints.ts'
 import type { ConnectOptions, Notice } from '../../src/client/options.ts'
 import type { A2AError } from '../../src/protocol/errors.ts'
 import { tell, wordsOf } from '../contracts/service/story.ts'
-import { collect } from '../support/house.ts'
-import { answering, closedPort, portOf, refusing, rpcCard, strangePeer } from '../support/http-server.ts'
-import { selfSigned } from '../support/self-signed.ts'
-import { served } from '../support/served.ts'
+import { collect } from '../support/async.ts'
+import { selfSigned } from '../support/auth/certificates.ts'
+import {
+  closedPort,
+  listenOnFreePort,
+  respondWith,
+  respondWithRpcError,
+  rpcCard,
+  startScriptedPeer,
+} from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const quick = { tries: 2, minDelay: 1, maxDelay: 2 }
 const bearer = { authorize: () => ({ headers: { authorization: 'Bearer x' } }) }
@@ -34,12 +41,12 @@ interface Case {
 
 /** A TLS server with a certificate that nobody trusts. */
 async function untrusted(): Promise<string> {
-  const server = createTlsServer(selfSigned(), answering(200, rpcCard('')))
+  const server = createTlsServer(selfSigned(), respondWith(200, rpcCard('')))
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
-  return `https://localhost:${await portOf(server)}`
+  return `https://localhost:${await listenOnFreePort(server)}`
 }
 
 async function noHttp(): Promise<string> {
@@ -47,10 +54,11 @@ async function noHttp(): Promise<string> {
     (socket) => void socket.once('data', () => socket.end('220 smtp.example.com ESMTP\r\n')),
   )
   onTestFinished(() => void server.close())
-  return `http://127.0.0.1:${await portOf(server)}`
+  return `http://127.0.0.1:${await listenOnFreePort(server)}`
 }
 
-const behind = (answer: NonNullable<Parameters<typeof strangePeer>[0]['answer']>) => () => strangePeer({ answer })
+const behind = (answer: NonNullable<Parameters<typeof startScriptedPeer>[0]['answer']>) => () =>
+  startScriptedPeer({ answer })
 const challenge = (text: string) => ({ 'www-authenticate': text })
 
 const cases: readonly Case[] = [
@@ -68,19 +76,19 @@ const cases: readonly Case[] = [
     reason: 'local-address',
     async start() {
       const port = await closedPort()
-      return await strangePeer({ card: () => rpcCard(`http://localhost:${port}`) })
+      return await startScriptedPeer({ card: () => rpcCard(`http://localhost:${port}`) })
     },
     expected: { code: 'unavailable', hint: /names http:\/\/localhost:\d+\/rpc, which only its own machine can reach/ },
   },
   { reason: 'certificate', start: untrusted, expected: { code: 'unavailable', hint: /certificate that is trusted/ } },
   {
     reason: 'not-tls',
-    start: async () => (await strangePeer({})).replace('http:', 'https:'),
+    start: async () => (await startScriptedPeer({})).replace('http:', 'https:'),
     expected: { code: 'unavailable', hint: /speaks plain HTTP/ },
   },
   {
     reason: 'needs-https',
-    start: behind(answering(400, '<h1>400</h1> The plain HTTP request was sent to HTTPS port')),
+    start: behind(respondWith(400, '<h1>400</h1> The plain HTTP request was sent to HTTPS port')),
     expected: { code: 'invalid-params', status: 400, hint: /https:\/\// },
   },
   { reason: 'not-http', start: noHttp, expected: { code: 'unavailable', hint: /check the port/ } },
@@ -100,28 +108,28 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'wrong-path',
-    start: () => strangePeer({}),
+    start: () => startScriptedPeer({}),
     expected: { code: 'method-not-found', status: 404, hint: /correct the path in the card/ },
   },
   {
     reason: 'html',
-    start: behind(answering(200, '<!doctype html><title>Welcome</title>', { 'content-type': 'text/html' })),
+    start: behind(respondWith(200, '<!doctype html><title>Welcome</title>', { 'content-type': 'text/html' })),
     expected: { code: 'invalid-agent-response', hint: /is a web page/ },
   },
   {
     reason: 'not-json',
-    start: behind(answering(200, 'OK', { 'content-type': 'text/plain' })),
+    start: behind(respondWith(200, 'OK', { 'content-type': 'text/plain' })),
     expected: { code: 'invalid-agent-response', hint: /is no agent/ },
   },
   {
     reason: 'not-a2a',
-    start: behind(answering(200, { ok: true })),
+    start: behind(respondWith(200, { ok: true })),
     expected: { code: 'invalid-agent-response', hint: /another JSON service/ },
   },
   {
     reason: 'mixed-versions',
     start: behind(
-      answering(200, {
+      respondWith(200, {
         jsonrpc: '2.0',
         id: 1,
         result: { message: { messageId: 'm', role: 'agent', parts: [{ kind: 'text', text: 'Hello.' }] } },
@@ -131,77 +139,77 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'gateway',
-    start: behind(answering(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' })),
+    start: behind(respondWith(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' })),
     expected: { code: 'unavailable', status: 502, hint: /the agent behind it does not/ },
   },
   {
     reason: 'card-not-found',
-    start: async () => `${await strangePeer({})}/somewhere.json`,
+    start: async () => `${await startScriptedPeer({})}/somewhere.json`,
     expected: { code: 'invalid-agent-response', hint: /Serve the card at \/\.well-known\/agent-card\.json/ },
   },
   {
     reason: 'not-a-card',
-    start: () => strangePeer({ card: () => ({ name: 'Strange', supportedInterfaces: [{ nothing: 1 }] }) }),
+    start: () => startScriptedPeer({ card: () => ({ name: 'Strange', supportedInterfaces: [{ nothing: 1 }] }) }),
     expected: { code: 'invalid-agent-response', hint: /must have a name, and supportedInterfaces/ },
   },
   {
     reason: 'card-protected',
-    start: async () => `${await strangePeer({ answer: answering(401, '', challenge('Bearer')) })}/card.json`,
+    start: async () => `${await startScriptedPeer({ answer: respondWith(401, '', challenge('Bearer')) })}/card.json`,
     expected: { code: 'unauthenticated', status: 401, hint: /Even the card asks for credentials/ },
   },
   {
     reason: 'credentials-missing',
     start: () =>
-      strangePeer({
+      startScriptedPeer({
         card: (origin) =>
           rpcCard(origin, { securitySchemes: { jwt: { httpAuthSecurityScheme: { scheme: 'bearer' } } } }),
-        answer: answering(401, '', challenge('Bearer')),
+        answer: respondWith(401, '', challenge('Bearer')),
       }),
     expected: { code: 'unauthenticated', status: 401, hint: /auth option for jwt/ },
   },
   {
     reason: 'credentials-refused',
-    start: behind(answering(401, '', challenge('Bearer error="invalid_token", error_description="expired"'))),
+    start: behind(respondWith(401, '', challenge('Bearer error="invalid_token", error_description="expired"'))),
     options: bearer,
     expected: { code: 'unauthenticated', hint: /wrong, expired or of the wrong kind/ },
   },
   {
     reason: 'wrong-audience',
-    start: behind(answering(401, '', challenge('Bearer error="invalid_token", error_description="wrong audience"'))),
+    start: behind(respondWith(401, '', challenge('Bearer error="invalid_token", error_description="wrong audience"'))),
     options: bearer,
     expected: { code: 'unauthenticated', hint: /whose audience is 127\.0\.0\.1:\d+/ },
   },
   {
     reason: 'scope-missing',
-    start: behind(answering(403, '', challenge('Bearer error="insufficient_scope", scope="tasks:write"'))),
+    start: behind(respondWith(403, '', challenge('Bearer error="insufficient_scope", scope="tasks:write"'))),
     options: bearer,
     expected: { code: 'forbidden', hint: /scope="tasks:write"/ },
   },
   {
     reason: 'not-allowed',
-    start: behind(answering(403, { error: 'no' })),
+    start: behind(respondWith(403, { error: 'no' })),
     options: bearer,
     expected: { code: 'forbidden', hint: /may not do this/ },
   },
   {
     reason: 'version-skew',
-    start: behind(refusing({ code: -32601, message: 'Method not found' })),
+    start: behind(respondWithRpcError({ code: -32601, message: 'Method not found' })),
     expected: { code: 'method-not-found', hint: /names A2A 1\.0, but who answers does not speak 1\.0/ },
   },
   {
     reason: 'extension-missing',
     start: () =>
-      strangePeer({
+      startScriptedPeer({
         card: (origin) =>
           rpcCard(origin, { capabilities: { extensions: [{ uri: 'https://example.com/ext', required: true }] } }),
-        answer: refusing({ code: -32008, message: 'Extension required' }),
+        answer: respondWithRpcError({ code: -32008, message: 'Extension required' }),
       }),
     expected: { code: 'extension-required', hint: /extensions: \["https:\/\/example\.com\/ext"\]/ },
   },
   {
     reason: 'tenant-missing',
     start: behind(
-      refusing({
+      respondWithRpcError({
         code: -32602,
         message: 'tenant: missing',
         data: [
@@ -216,23 +224,25 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'too-many-calls',
-    start: behind(answering(429, '', { 'retry-after': '3600' })),
+    start: behind(respondWith(429, '', { 'retry-after': '3600' })),
     expected: { code: 'rate-limited', status: 429, hint: /Wait 3600 seconds/ },
   },
   {
     reason: 'request-too-large',
-    start: behind(answering(413, '<html>Too large</html>')),
+    start: behind(respondWith(413, '<html>Too large</html>')),
     expected: { code: 'payload-too-large', status: 413, hint: /by url instead of raw/ },
   },
   {
     reason: 'content-type-lost',
-    start: behind(answering(415, '')),
+    start: behind(respondWith(415, '')),
     expected: { code: 'content-type-not-supported', status: 415, hint: /application\/json/ },
   },
   {
     reason: 'no-common-door',
     start: () =>
-      strangePeer({ card: () => ({ name: 'x', supportedInterfaces: [{ url: 'h:1', protocolBinding: 'GRPC' }] }) }),
+      startScriptedPeer({
+        card: () => ({ name: 'x', supportedInterfaces: [{ url: 'h:1', protocolBinding: 'GRPC' }] }),
+      }),
     expected: { code: 'unsupported-operation', hint: /offers GRPC 1\.0 at h:1/ },
   },
 ]
@@ -263,7 +273,7 @@ describe('a caller is helped, and told what is wrong', () => {
       contextId: 'c',
       status: { state: 'TASK_STATE_COMPLETED', timestamp: '2026-05-01T08:00:00.000Z' },
     }
-    const origin = await strangePeer({
+    const origin = await startScriptedPeer({
       async answer(request, response) {
         const { id, method } = JSON.parse(Buffer.concat(await request.toArray()).toString())
         const refusal = { error: { code: -32004, message: 'Streaming is not supported' } }
@@ -288,13 +298,13 @@ describe('a caller is helped, and told what is wrong', () => {
     })
     const events = [told(0, 'WORKING'), told(4, 'WORKING'), told(8, 'COMPLETED')]
     const body = events.map((result) => `data: ${JSON.stringify({ jsonrpc: '2.0', id: 1, result })}\n\n`).join('')
-    const answer = answering(200, body, { 'content-type': 'text/event-stream' })
-    const { notices } = await noticesOf(await strangePeer({ answer }), 'x')
+    const answer = respondWith(200, body, { 'content-type': 'text/event-stream' })
+    const { notices } = await noticesOf(await startScriptedPeer({ answer }), 'x')
     expect(notices).toMatchObject([{ type: 'buffered', hint: expect.stringMatching(/switch off buffering/) }])
   })
 
   it('when the card has the wrong path, or an address of its own machine', async () => {
-    const { server } = await served(tell)
+    const { server } = await startTestServer(tell)
     const port = await closedPort()
     for (const wrong of [`${server.url}/wrong`, `http://localhost:${port}/`]) {
       const notices: Notice[] = []

@@ -4,13 +4,13 @@ import { connect } from '../../src/client/connect.ts'
 import type { Notice } from '../../src/client/options.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
 import { generationOf, wordsOf } from '../contracts/service/story.ts'
-import { chunks, count, numbers } from '../support/counting.ts'
-import { collect } from '../support/house.ts'
-import { portOf } from '../support/http-server.ts'
-import { startProcess } from '../support/process.ts'
+import { chunks, count, numbers } from '../support/agents/counting-agent.ts'
+import { collect } from '../support/async.ts'
+import { startServerProcess } from '../support/processes/server-process.ts'
 import { createRandom } from '../support/random.ts'
-import { served } from '../support/served.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { listenOnFreePort } from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const quick = { minDelay: 5, maxDelay: 50 }
 
@@ -25,7 +25,7 @@ function chunksIn(events: readonly StreamEvent[]): string[] {
 describe('a client of a server that is killed and started again', () => {
   it('sees every event once, in order, up to the failure that says why', async () => {
     const directory = await temporaryDirectory()
-    const first = await startProcess(directory, { leaseTtl: 1_000 })
+    const first = await startServerProcess(directory, { leaseTtl: 1_000 })
     const port = Number(new URL(first.url).port)
     const client = await connect(first.url, { resume: { ...quick, tries: 500 } })
     const seen: StreamEvent[] = []
@@ -34,7 +34,7 @@ describe('a client of a server that is killed and started again', () => {
       seen.push(event)
       if (seen.length !== 20) continue
       first.signal('SIGKILL')
-      restarted = first.ended.then(() => startProcess(directory, { leaseTtl: 1_000, port }))
+      restarted = first.ended.then(() => startServerProcess(directory, { leaseTtl: 1_000, port }))
     }
     await restarted
     expect(seen.map(generationOf)).toEqual(seen.map((_, index) => index + 2))
@@ -68,13 +68,13 @@ async function breakingProxy(port: number, limits: readonly number[]): Promise<s
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return `http://127.0.0.1:${await portOf(server)}`
+  return `http://127.0.0.1:${await listenOnFreePort(server)}`
 }
 
 describe('a client behind a proxy that breaks connections anywhere', () => {
   it('sees every event once, in order', async () => {
     const random = createRandom(4)
-    const { server } = await served(count)
+    const { server } = await startTestServer(count)
     const notices: Notice[] = []
     for (let round = 0; round < 25; round++) {
       const limits = Array.from({ length: 4 }, () => 400 + random.below(8_000))

@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { gate, houseOf, send, taskOf } from '../support/house.ts'
+import { createTestRuntime, send, taskOf } from '../support/agents/test-runtime.ts'
+import { deferred } from '../support/async.ts'
 
 /** A log in which a new task is stored only when it is let. */
 function createHeldLog() {
   const log = createMemoryLog()
-  const reached = gate()
-  const open = gate()
+  const reached = deferred()
+  const open = deferred()
   const held: TaskLog = {
     ...log,
     async create(...task) {
@@ -21,9 +22,9 @@ function createHeldLog() {
 
 it('draining waits for a message that was being stored when it began', async () => {
   const { held, reached, open } = createHeldLog()
-  const begun = gate()
-  const finish = gate()
-  const house = houseOf(
+  const begun = deferred()
+  const finish = deferred()
+  const house = createTestRuntime(
     async (turn) => {
       begun.resolve()
       await finish.promise
@@ -47,7 +48,7 @@ it('draining waits for a message that was being stored when it began', async () 
 
 it('a message that was stored only after the deadline is failed at once', async () => {
   const { held, reached, open } = createHeldLog()
-  const house = houseOf((turn) => untilAborted(turn.signal), { log: held })
+  const house = createTestRuntime((turn) => untilAborted(turn.signal), { log: held })
   const sent = send(house.service, 'go')
   await reached
   const drained = house.drain(0)

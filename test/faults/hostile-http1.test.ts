@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { converse, dialPort } from '../support/raw.ts'
-import { selfSigned } from '../support/self-signed.ts'
-import { type ServedOptions, served } from '../support/served.ts'
+import { selfSigned } from '../support/auth/certificates.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { connectToPort, exchangeBytes } from '../support/wire/raw-http1.ts'
 
 const tls = selfSigned()
 
 /** All kinds of port: that of HTTP/1.1, and the one that first looks at what is spoken, each plain and in TLS. */
-const ports: readonly (readonly [string, Pick<ServedOptions, 'grpc' | 'tls'>])[] = [
+const ports: readonly (readonly [string, Pick<TestServerOptions, 'grpc' | 'tls'>])[] = [
   ['HTTP/1.1', {}],
   ['HTTP/1.1, HTTP/2 and gRPC', { grpc: true }],
   ['HTTP/1.1 in TLS', { tls }],
@@ -27,10 +27,10 @@ const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nA2
 const hidden = `${head}Content-Length: ${call('hidden').length}\r\n\r\n${call('hidden')}`
 const chunked = `${size}\r\n${body}\r\n0\r\n\r\n`
 
-async function open(options: ServedOptions) {
+async function open(options: TestServerOptions) {
   const heard: string[] = []
   const errors: unknown[] = []
-  const { server } = await served(
+  const { server } = await startTestServer(
     async ({ text }) => {
       heard.push(text)
       return 'hi'
@@ -38,7 +38,7 @@ async function open(options: ServedOptions) {
     { onError: (error) => errors.push(error), ...options },
   )
   const isTls = options.tls !== undefined
-  const say = (...pieces: readonly (string | Uint8Array)[]) => converse(server.port, pieces, { tls: isTls })
+  const say = (...pieces: readonly (string | Uint8Array)[]) => exchangeBytes(server.port, pieces, { tls: isTls })
   return {
     port: server.port,
     say,
@@ -56,7 +56,7 @@ async function open(options: ServedOptions) {
 
 /** A connection on which is written and nothing read, unless said. */
 function dial(port: number, isTls: boolean, bytes: string): Socket {
-  const socket = dialPort(port, isTls)
+  const socket = connectToPort(port, isTls)
   onTestFinished(() => void socket.destroy())
   socket.on('error', () => {})
   socket.write(bytes)
@@ -236,7 +236,7 @@ describe.each(ports.slice(2))('a port of %s', (_name, kind) => {
   ])('lets nobody wait who says %s where TLS is spoken', async (_what, bytes) => {
     const { port, heard, stands } = await open({ ...kind, requestTimeout: 300 })
     const begun = performance.now()
-    const { head: answered } = await converse(port, [Buffer.from(bytes, 'latin1')])
+    const { head: answered } = await exchangeBytes(port, [Buffer.from(bytes, 'latin1')])
     expect(answered).not.toContain('200 ok')
     expect(performance.now() - begun).toBeLessThan(5_000)
     await stands()

@@ -4,13 +4,13 @@ import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { status } from '@grpc/grpc-js'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { frame, literal } from '../support/raw-http2.ts'
-import { type ServedOptions, served } from '../support/served.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { frame, literal } from '../support/wire/raw-http2.ts'
 
-async function open(options: ServedOptions = {}, run: (text: string) => Promise<string> = async () => 'hi') {
+async function open(options: TestServerOptions = {}, run: (text: string) => Promise<string> = async () => 'hi') {
   const heard: string[] = []
   const errors: unknown[] = []
-  const { server, wire } = await served(
+  const { server, wire } = await startTestServer(
     async ({ text }) => {
       heard.push(text)
       return await run(text)

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { collect } from '../support/house.ts'
-import { eventually, ledgerOf, startProcess } from '../support/process.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import type { Wire, WireEvent, WirePage } from '../support/wire.ts'
+import { collect } from '../support/async.ts'
+import { eventually, recordedTurns, startServerProcess } from '../support/processes/server-process.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import type { WireClient, WireEvent, WirePage } from '../support/wire/wire-client.ts'
 
 /** The dead are found after this time, in milliseconds. */
 const leaseTtl = 1_000
@@ -14,7 +14,7 @@ interface Reader {
 }
 
 /** Reads a task that counts until the server is gone. */
-function readUntilBroken(wire: Wire): Reader {
+function readUntilBroken(wire: WireClient): Reader {
   const seen: WireEvent[] = []
   const read = async () => {
     for await (const event of wire.sendStream('count')) seen.push(event)
@@ -33,14 +33,14 @@ const upTo = (length: number) => Array.from({ length }, (_, index) => `${index +
 describe('after kill -9 and a restart on the same directory', () => {
   it('every reader goes on where it was cut and sees every event once, up to the failure that says why', async () => {
     const directory = await temporaryDirectory()
-    const first = await startProcess(directory, { leaseTtl })
+    const first = await startServerProcess(directory, { leaseTtl })
     const readers = Array.from({ length: 5 }, () => readUntilBroken(first.wire))
     await eventually(() => readers.every(({ seen }) => seen.length > 20))
     first.signal('SIGKILL')
     expect(await first.ended).toBe('SIGKILL')
     await Promise.all(readers.map(({ broken }) => broken))
 
-    const { wire } = await startProcess(directory, { leaseTtl })
+    const { wire } = await startServerProcess(directory, { leaseTtl })
     for (const reader of readers) {
       const { seen } = reader
       const id = taskIdOf(reader)
@@ -66,13 +66,13 @@ describe('after kill -9 and a restart on the same directory', () => {
 
   it('what had ended is as it was, and what was paused can go on', async () => {
     const directory = await temporaryDirectory()
-    const first = await startProcess(directory, { leaseTtl })
+    const first = await startServerProcess(directory, { leaseTtl })
     const ended = await first.wire.sendTask('work')
     const paused = await first.wire.sendTask('ask')
     first.signal('SIGKILL')
     await first.ended
 
-    const { wire } = await startProcess(directory, { leaseTtl })
+    const { wire } = await startServerProcess(directory, { leaseTtl })
     expect(await wire.getTask(ended.id)).toEqual(ended)
     expect(await wire.getTask(paused.id)).toEqual(paused)
     const answered = await wire.sendTask('this one', { taskId: paused.id })
@@ -82,35 +82,35 @@ describe('after kill -9 and a restart on the same directory', () => {
 
   it('a send that is repeated under its key gets the same answer, and nothing runs again', async () => {
     const directory = await temporaryDirectory()
-    const first = await startProcess(directory, { leaseTtl })
-    const send = (wire: Wire, text: string) =>
+    const first = await startServerProcess(directory, { leaseTtl })
+    const send = (wire: WireClient, text: string) =>
       wire.send(text, { messageId: text, contextId: 'c' }, { 'idempotency-key': text })
     const task = await send(first.wire, 'work')
     const message = await send(first.wire, 'say hello')
     const interrupted = send(first.wire, 'hold forever').catch(() => 'broken')
-    await eventually(async () => (await ledgerOf(directory)).length === 3)
+    await eventually(async () => (await recordedTurns(directory)).length === 3)
     first.signal('SIGKILL')
     await first.ended
     expect(await interrupted).toBe('broken')
 
-    const { wire } = await startProcess(directory, { leaseTtl })
+    const { wire } = await startServerProcess(directory, { leaseTtl })
     expect(await send(wire, 'work')).toEqual(task)
     expect(await send(wire, 'say hello')).toEqual(message)
     expect(await send(wire, 'hold forever')).toMatchObject({ task: { status: { state: 'TASK_STATE_FAILED' } } })
-    expect((await ledgerOf(directory)).map(({ text }) => text)).toEqual(['work', 'say hello', 'hold forever'])
+    expect((await recordedTurns(directory)).map(({ text }) => text)).toEqual(['work', 'say hello', 'hold forever'])
   })
 
   it('a message that was stored but had no task yet is answered with the failure, too', async () => {
     const directory = await temporaryDirectory()
-    const first = await startProcess(directory, { leaseTtl })
+    const first = await startServerProcess(directory, { leaseTtl })
     const headers = { 'idempotency-key': 'k' }
     const mute = first.wire.send('mute', { messageId: 'm' }, headers).catch(() => 'broken')
-    await eventually(async () => (await ledgerOf(directory)).length === 1)
+    await eventually(async () => (await recordedTurns(directory)).length === 1)
     first.signal('SIGKILL')
     expect(await mute).toBe('broken')
 
-    const { wire } = await startProcess(directory, { leaseTtl })
+    const { wire } = await startServerProcess(directory, { leaseTtl })
     expect((await wire.sendTask('mute', { messageId: 'm' }, headers)).status.state).toBe('TASK_STATE_FAILED')
-    expect(await ledgerOf(directory)).toHaveLength(1)
+    expect(await recordedTurns(directory)).toHaveLength(1)
   })
 })

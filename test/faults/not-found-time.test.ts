@@ -9,9 +9,10 @@ import type { Principal } from '../../src/protocol/model.ts'
 import type { Call, Service } from '../../src/protocol/service.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { callOf, collect, houseOf, messageOf, send, taskOf } from '../support/house.ts'
+import { callOf, createTestRuntime, messageOf, send, taskOf } from '../support/agents/test-runtime.ts'
+import { collect } from '../support/async.ts'
 import { createDatabase } from '../support/postgres/database.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const alice: Principal = { id: 'alice', tenant: 'acme' }
 const bob: Principal = { id: 'bob', tenant: 'acme' }
@@ -100,7 +101,7 @@ describe.each(Object.keys(logs))('in %s', (name) => {
   it('a task of somebody else takes as long as none, for every operation', { timeout: 120_000 }, async () => {
     const log = (await logs[name]?.()) ?? expect.fail('there is no such log')
     const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
-    const { service, drain } = houseOf(talk, { log, push: { fetch } })
+    const { service, drain } = createTestRuntime(talk, { log, push: { fetch } })
     onTestFinished(async () => {
       await drain(0)
       await log.close()

@@ -1,19 +1,19 @@
 import { type ServiceError, status } from '@grpc/grpc-js'
 import { expect, it } from 'vitest'
-import { grpcClient } from '../support/grpc.ts'
-import { readDetails } from '../support/grpc-details.ts'
-import { eventually, release, startProcess } from '../support/process.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { sendParams } from '../support/wire.ts'
+import { grpcClient } from '../support/grpc/grpc-client.ts'
+import { readDetails } from '../support/grpc/status-details.ts'
+import { eventually, release, startServerProcess } from '../support/processes/server-process.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { sendParams } from '../support/wire/wire-client.ts'
 
 const background = { configuration: { returnImmediately: true } }
 const json = { 'content-type': 'application/json' }
 const messageOf = (text: string) => sendParams(text).message
 
 /** A server with so little memory that it can really run out of it. */
-async function startSmall(options: Parameters<typeof startProcess>[1] = {}) {
+async function startSmall(options: Parameters<typeof startServerProcess>[1] = {}) {
   const directory = await temporaryDirectory()
-  const server = await startProcess(directory, { grpc: true, ...options }, ['--max-old-space-size=96'])
+  const server = await startServerProcess(directory, { grpc: true, ...options }, ['--max-old-space-size=96'])
   const post = (body: object, version = '1.0') =>
     fetch(server.url, { method: 'POST', headers: { ...json, 'a2a-version': version }, body: JSON.stringify(body) })
   const send = (text: string, more: object = {}) =>

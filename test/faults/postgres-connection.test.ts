@@ -16,9 +16,9 @@ import {
   upTo,
 } from '../contracts/task-log/samples.ts'
 import { createDatabase } from '../support/postgres/database.ts'
-import { openPool } from '../support/postgres/place.ts'
-import { eventually } from '../support/process.ts'
-import { createTcpProxy } from '../support/tcp-proxy.ts'
+import { openPool } from '../support/postgres/pools.ts'
+import { eventually } from '../support/processes/server-process.ts'
+import { createTcpProxy } from '../support/servers/tcp-proxy.ts'
 
 const never = new AbortController().signal
 

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import type { AgentFunction } from '../../src/agent/agent.ts'
 import type { ServePushOptions } from '../../src/serve-options.ts'
-import { collect, until } from '../support/house.ts'
-import { served } from '../support/served.ts'
-import { type Answer, type Receiver, receiver } from '../support/webhook-receiver.ts'
+import { collect, until } from '../support/async.ts'
+import { startWebhookReceiver, type WebhookReceiver, type WebhookResponder } from '../support/push/webhook-receiver.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const retry = { attempts: 5, first: 20, longest: 100 }
-const ok: Answer = (_, response) => response.writeHead(204).end()
+const ok: WebhookResponder = (_, response) => response.writeHead(204).end()
 
 /** A task of four events that are told: of the generations 2 to 5. */
 const work: AgentFunction = async (turn) => {
@@ -17,26 +17,26 @@ const work: AgentFunction = async (turn) => {
 const told = [2, 3, 4, 5]
 
 async function pushing(push: ServePushOptions = {}, run: AgentFunction = work) {
-  const { wire, server } = await served(run, { push: { retry, timeout: 300, ...push } })
+  const { wire, server } = await startTestServer(run, { push: { retry, timeout: 300, ...push } })
   const { push: control } = server
   if (!control) throw new Error('it should push')
-  const send = ({ url }: Pick<Receiver, 'url'>) =>
+  const send = ({ url }: Pick<WebhookReceiver, 'url'>) =>
     wire.sendTask('go', { configuration: { taskPushNotificationConfig: { url } } })
   return { wire, server, control, send }
 }
 
 /** Answers the first requests as it is told, and the others as receivers should. */
-function failingFirst(times: number, fail: Answer): Answer {
+function failingFirst(times: number, fail: WebhookResponder): WebhookResponder {
   let failed = 0
   return (got, response, request) => (failed++ < times ? fail(got, response, request) : ok(got, response, request))
 }
 
 /** Of the requests that were answered well: which events arrived, in the order in which they did. */
-function generationsOf({ got }: Receiver): readonly number[] {
+function generationsOf({ got }: WebhookReceiver): readonly number[] {
   return [...new Set(got.map(({ generation }) => generation))]
 }
 
-const faults: readonly (readonly [string, Answer, RegExp])[] = [
+const faults: readonly (readonly [string, WebhookResponder, RegExp])[] = [
   ['answers with 500', (_, response) => response.writeHead(500).end('no'), /answered with 500/],
   ['hangs', () => {}, /no answer within|was not complete|there was no answer/],
   ['closes the connection', (_, __, request) => request.socket.destroy(), /./],
@@ -50,7 +50,7 @@ const faults: readonly (readonly [string, Answer, RegExp])[] = [
 
 for (const [what, fail, problem] of faults) {
   it(`a receiver that ${what} gets every event in order as soon as it is well`, async () => {
-    const ill = await receiver(failingFirst(2, fail))
+    const ill = await startWebhookReceiver(failingFirst(2, fail))
     const { send, control } = await pushing()
     const { id: taskId } = await send(ill)
     let failing: string | undefined
@@ -77,7 +77,7 @@ for (const [what, fail, problem] of faults) {
 
 it('an answer without end counts by its head, and little of it is read', async () => {
   let written = 0
-  const endless = await receiver((_, response) => {
+  const endless = await startWebhookReceiver((_, response) => {
     response.writeHead(200)
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(16 * 1024))) written += 16 * 1024
@@ -93,7 +93,7 @@ it('an answer without end counts by its head, and little of it is read', async (
 })
 
 it('an answer that drips for ever counts by its head, and holds up the next event for a moment only', async () => {
-  const dripping = await receiver((_, response) => {
+  const dripping = await startWebhookReceiver((_, response) => {
     response.writeHead(200).write('.')
     const drip = setInterval(() => response.write('.'), 20)
     response.on('close', () => clearInterval(drip))
@@ -108,7 +108,9 @@ it('an answer that drips for ever counts by its head, and holds up the next even
 })
 
 it('what a receiver asks for by Retry-After it gets', async () => {
-  const busy = await receiver(failingFirst(1, (_, response) => response.writeHead(429, { 'retry-after': '1' }).end()))
+  const busy = await startWebhookReceiver(
+    failingFirst(1, (_, response) => response.writeHead(429, { 'retry-after': '1' }).end()),
+  )
   const { send } = await pushing({ retry: { ...retry, longest: 5_000 } })
   await send(busy)
   await until(() => busy.got.length > 1)
@@ -117,7 +119,7 @@ it('what a receiver asks for by Retry-After it gets', async () => {
 })
 
 it('a receiver that is gone is asked once, and its webhook is removed', async () => {
-  const gone = await receiver((_, response) => response.writeHead(410).end())
+  const gone = await startWebhookReceiver((_, response) => response.writeHead(410).end())
   const { send, wire, control } = await pushing()
   const { id: taskId } = await send(gone)
   await until(async () => (await collect(control.webhooks({ taskId }))).length === 0)
@@ -127,7 +129,7 @@ it('a receiver that is gone is asked once, and its webhook is removed', async ()
 
 it('after the last attempt a delivery is dead, after several the webhook pauses, and both can be undone', async () => {
   let isWell = false
-  const ill = await receiver((got, response, request) =>
+  const ill = await startWebhookReceiver((got, response, request) =>
     isWell ? ok(got, response, request) : response.writeHead(503).end(),
   )
   const { send, control } = await pushing({ retry: { ...retry, attempts: 2 }, pauseAfter: 2 })
@@ -161,7 +163,7 @@ it('after the last attempt a delivery is dead, after several the webhook pauses,
 })
 
 it('receivers that hang are in the way of nobody else, whether of the same host or not', async () => {
-  const { got, url } = await receiver((one, response, request) =>
+  const { got, url } = await startWebhookReceiver((one, response, request) =>
     one.path.includes('hang') ? undefined : ok(one, response, request),
   )
   const { send } = await pushing({ timeout: 30_000, concurrency: { total: 4, perHost: 4 } })
@@ -173,7 +175,7 @@ it('receivers that hang are in the way of nobody else, whether of the same host 
 })
 
 it('a task ends as fast as ever while its receiver hangs', async () => {
-  const hanging = await receiver(() => {})
+  const hanging = await startWebhookReceiver(() => {})
   const { send } = await pushing({ timeout: 30_000 })
   const started = performance.now()
   expect((await send(hanging)).status.state).toBe('TASK_STATE_COMPLETED')
@@ -181,7 +183,7 @@ it('a task ends as fast as ever while its receiver hangs', async () => {
 })
 
 it('a webhook that is deleted or replaced is told nothing more, or elsewhere', async () => {
-  const [first, second] = [await receiver(), await receiver()]
+  const [first, second] = [await startWebhookReceiver(), await startWebhookReceiver()]
   const { wire } = await pushing({}, async (turn) => {
     if (turn.text !== 'end') await turn.requireInput('More?')
     return turn.text === 'end' ? 'done' : undefined

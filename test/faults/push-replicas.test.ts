@@ -5,13 +5,13 @@ import { expect, it, onTestFailed, onTestFinished } from 'vitest'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import type { LogWithWebhooks } from '../../src/push/push.ts'
-import { expectAllTold, isAllDone } from '../support/all-told.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
-import { eventually, type ProcessOptions, startProcess } from '../support/process.ts'
+import { eventually, type ProcessOptions, startServerProcess } from '../support/processes/server-process.ts'
+import { expectAllDelivered, isAllDone } from '../support/push/expect-all-delivered.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '../support/push/webhook-receiver.ts'
 import { createRandom, type Random } from '../support/random.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { type Receiver, receiver } from '../support/webhook-receiver.ts'
-import type { Wire } from '../support/wire.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import type { WireClient } from '../support/wire/wire-client.ts'
 
 startServerFirst()
 
@@ -22,14 +22,14 @@ const options: ProcessOptions = {
 
 /** Where processes keep their tasks, and how to look at them from outside. */
 interface Place {
-  readonly start: () => ReturnType<typeof startProcess>
+  readonly start: () => ReturnType<typeof startServerProcess>
   readonly open: () => Promise<LogWithWebhooks>
 }
 
 async function onSqlite(): Promise<Place> {
   const directory = await temporaryDirectory()
   return {
-    start: () => startProcess(directory, options),
+    start: () => startServerProcess(directory, options),
     open: async () => createSqliteLog({ file: join(directory, 'scripted.db') }),
   }
 }
@@ -38,7 +38,7 @@ async function onPostgres(): Promise<Place> {
   const [directory, { url, drop }] = [await temporaryDirectory(), await createDatabase()]
   onTestFinished(drop)
   return {
-    start: () => startProcess(directory, { ...options, postgres: { url } }),
+    start: () => startServerProcess(directory, { ...options, postgres: { url } }),
     async open() {
       const pool = new pg.Pool({ connectionString: url })
       onTestFinished(() => pool.end())
@@ -55,15 +55,15 @@ function chance(): Random {
 }
 
 /** Now and then slow, and now and then wrong. */
-function moody(random: Random): Promise<Receiver> {
-  return receiver(async (_, response) => {
+function moody(random: Random): Promise<WebhookReceiver> {
+  return startWebhookReceiver(async (_, response) => {
     await sleep(random.below(20))
     response.writeHead(random.below(20) === 0 ? 500 : 204).end()
   })
 }
 
 /** Begins a task that its process may not live to see; whether it was heard is all the same. */
-async function begin(wire: Wire, { url }: Receiver, events: number): Promise<void> {
+async function begin(wire: WireClient, { url }: WebhookReceiver, events: number): Promise<void> {
   const configuration = { returnImmediately: true, taskPushNotificationConfig: { url } }
   await wire.send(`count ${events}`, { configuration }).catch(() => {})
 }
@@ -83,7 +83,7 @@ it('a sender that is killed at any moment loses no event and keeps their order',
   onTestFinished(() => log.close())
   await place.start()
   await eventually(() => isAllDone(log))
-  expect(await expectAllTold(log, hook)).toBeGreaterThan(4)
+  expect(await expectAllDelivered(log, hook)).toBeGreaterThan(4)
 })
 
 for (const [name, makePlace] of [
@@ -108,6 +108,6 @@ for (const [name, makePlace] of [
     const log = await place.open()
     onTestFinished(() => log.close())
     await eventually(() => isAllDone(log))
-    expect(await expectAllTold(log, hook)).toBeGreaterThan(8)
+    expect(await expectAllDelivered(log, hook)).toBeGreaterThan(8)
   })
 }

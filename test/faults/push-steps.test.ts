@@ -2,12 +2,17 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { expectAllTold, isAllDone } from '../support/all-told.ts'
-import type { Death } from '../support/dying-push.ts'
-import { until } from '../support/house.ts'
-import { eventually, type ProcessOptions, type ServerProcess, startProcess } from '../support/process.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { type Answer, type Got, receiver } from '../support/webhook-receiver.ts'
+import { until } from '../support/async.ts'
+import {
+  eventually,
+  type ProcessOptions,
+  type ServerProcess,
+  startServerProcess,
+} from '../support/processes/server-process.ts'
+import type { CrashPoint } from '../support/push/crashing-push.ts'
+import { expectAllDelivered, isAllDone } from '../support/push/expect-all-delivered.ts'
+import { type ReceivedWebhook, startWebhookReceiver, type WebhookResponder } from '../support/push/webhook-receiver.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const options: ProcessOptions = {
   leaseTtl: 500,
@@ -15,32 +20,32 @@ const options: ProcessOptions = {
 }
 
 /** One task in a process that dies at some moment of a delivery, and another process that goes on. */
-async function story(death?: Death, answer?: (kill: () => Promise<void>) => Answer) {
+async function story(death?: CrashPoint, answer?: (kill: () => Promise<void>) => WebhookResponder) {
   const directory = await temporaryDirectory()
   let first: ServerProcess | undefined
-  const hook = await receiver(
+  const hook = await startWebhookReceiver(
     answer?.(async () => {
       first?.signal('SIGKILL')
       await first?.ended
     }),
   )
-  first = await startProcess(directory, { ...options, ...(death && { death }) })
+  first = await startServerProcess(directory, { ...options, ...(death && { crashPoint: death }) })
   const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: hook.url } }
   await first.wire.send('count 8', { configuration }).catch(() => {})
   expect(await first.ended).toBe('SIGKILL')
   const before = [...hook.got]
   const log = createSqliteLog({ file: join(directory, 'scripted.db') })
   onTestFinished(() => log.close())
-  await startProcess(directory, options)
+  await startServerProcess(directory, options)
   await eventually(async () => (await isAllDone(log)) && hook.got.length > 0)
   await until(() => hook.got.every(({ to }) => Number.isFinite(to)))
-  expect(await expectAllTold(log, hook)).toBe(1)
+  expect(await expectAllDelivered(log, hook)).toBe(1)
   return { before, after: hook.got.slice(before.length) }
 }
 
-const deliveryOf = ({ headers }: Got) => headers['x-a2a-delivery-id']
+const deliveryOf = ({ headers }: ReceivedWebhook) => headers['x-a2a-delivery-id']
 
-interface Dying extends Death {
+interface Dying extends CrashPoint {
   /** How much was received by then. */
   readonly got: number
   /** What of it must be sent again, since nobody has written down that it was sent. */
@@ -73,7 +78,7 @@ it.each(deaths)(
 )
 
 /** So that cursors are written in between. */
-const slowly: Answer = async (_, response) => {
+const slowly: WebhookResponder = async (_, response) => {
   await sleep(30)
   response.writeHead(204).end()
 }

@@ -5,18 +5,18 @@ import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import type { StoredEvent } from '../../src/protocol/events.ts'
 import { readAll } from '../contracts/task-log/samples.ts'
-import { collect } from '../support/house.ts'
+import { collect } from '../support/async.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 import {
   eventually,
-  ledgerOf,
   type ProcessOptions,
+  recordedTurns,
   release,
   type ServerProcess,
-  startProcess,
-} from '../support/process.ts'
-import { createTcpProxy } from '../support/tcp-proxy.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+  startServerProcess,
+} from '../support/processes/server-process.ts'
+import { createTcpProxy } from '../support/servers/tcp-proxy.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const leaseTtl = 1_000
 const immediately = { configuration: { returnImmediately: true } }
@@ -37,7 +37,7 @@ async function openSqlite(): Promise<Place> {
   const directory = await temporaryDirectory()
   return {
     directory,
-    start: (options) => startProcess(directory, { leaseTtl, ...options }),
+    start: (options) => startServerProcess(directory, { leaseTtl, ...options }),
     async eventsOf(taskId) {
       const log = createSqliteLog({ file: join(directory, 'scripted.db') })
       const events = await readAll(log, taskId)
@@ -58,7 +58,7 @@ async function openPostgres(): Promise<Place & { readonly url: string }> {
   return {
     directory,
     url: database.url,
-    start: (options) => startProcess(directory, { leaseTtl, ...options, postgres: { url: database.url } }),
+    start: (options) => startServerProcess(directory, { leaseTtl, ...options, postgres: { url: database.url } }),
     async eventsOf(taskId) {
       const log = await createPostgresLog({ pool })
       const events = await readAll(log, taskId)
@@ -93,7 +93,10 @@ it.each(['cut', 'freeze'] as const)(
     url.port = `${proxy.port}`
     const recovery = 'retry'
     const postgres = { url: url.href, statementTimeout: 1_000, patience: 4_000 }
-    const [a, b] = await Promise.all([startProcess(directory, { leaseTtl, recovery, postgres }), start({ recovery })])
+    const [a, b] = await Promise.all([
+      startServerProcess(directory, { leaseTtl, recovery, postgres }),
+      start({ recovery }),
+    ])
     const id = await tickingIn(a)
     proxy[disturb]()
     await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_COMPLETED')
@@ -168,7 +171,7 @@ describe.each(places)('on %s', (_, openPlace) => {
       const { directory, start: startWith, eventsOf } = await openPlace()
       const start = () => startWith({ recovery })
       const notes = async () =>
-        (await ledgerOf(directory)).map(({ text }) => text).filter((text) => !/^order/.test(text))
+        (await recordedTurns(directory)).map(({ text }) => text).filter((text) => !/^order/.test(text))
       const first = await start()
       const { id } = await first.wire.sendTask('order gate', immediately)
       await eventually(async () => (await notes()).includes('confirm begins'))
@@ -198,9 +201,9 @@ describe.each(places)('on %s', (_, openPlace) => {
     it('is gone on with by another process when its own was stopped, which stores nothing more then', async () => {
       const { directory, a, b, eventsOf } = await startPair({ recovery })
       const { id } = await a.wire.sendTask('order gate', immediately)
-      await eventually(async () => (await ledgerOf(directory)).some(({ text }) => text === 'confirm begins'))
+      await eventually(async () => (await recordedTurns(directory)).some(({ text }) => text === 'confirm begins'))
       a.signal('SIGSTOP')
-      await eventually(async () => (await ledgerOf(directory)).some(({ pid }) => pid === b.pid))
+      await eventually(async () => (await recordedTurns(directory)).some(({ pid }) => pid === b.pid))
       await release(directory, 'gate')
       await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
       const before = await eventsOf(id)
@@ -215,13 +218,13 @@ describe.each(places)('on %s', (_, openPlace) => {
     it('is handed over at once when its server goes', async () => {
       const { directory, a, b } = await startPair({ recovery, leaseTtl: 60_000, drainDeadline: 50 })
       const { id } = await a.wire.sendTask('order gate', immediately)
-      await eventually(async () => (await ledgerOf(directory)).some(({ text }) => text === 'confirm begins'))
+      await eventually(async () => (await recordedTurns(directory)).some(({ text }) => text === 'confirm begins'))
       a.signal('SIGTERM')
-      await eventually(async () => (await ledgerOf(directory)).some(({ pid }) => pid === b.pid))
+      await eventually(async () => (await recordedTurns(directory)).some(({ pid }) => pid === b.pid))
       expect(await a.ended).toBe(0)
       await release(directory, 'gate')
       await eventually(async () => (await b.wire.getTask(id)).status.state === 'TASK_STATE_INPUT_REQUIRED')
-      expect((await ledgerOf(directory)).filter(({ text }) => text === 'reserve')).toHaveLength(1)
+      expect((await recordedTurns(directory)).filter(({ text }) => text === 'reserve')).toHaveLength(1)
     })
 
     it('whose question nobody answers in time is ended by whoever is alive then', async () => {

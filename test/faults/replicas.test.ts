@@ -5,12 +5,12 @@ import { expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
 import { generationOf } from '../contracts/service/story.ts'
-import { disturb, type FaultName, type Fleet, startFleet } from '../support/fleet.ts'
 import { createDatabase } from '../support/postgres/database.ts'
-import { eventually, startProcess } from '../support/process.ts'
+import { type FaultName, injectFaults, type ReplicaSet, startReplicas } from '../support/processes/replicas.ts'
+import { eventually, startServerProcess } from '../support/processes/server-process.ts'
 import { createRandom, type Random } from '../support/random.ts'
-import { createTcpProxy } from '../support/tcp-proxy.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { createTcpProxy } from '../support/servers/tcp-proxy.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const seconds = Number(process.env.PARLEY_CHAOS_SECONDS ?? 15)
 const leaseTtl = 1_500
@@ -29,10 +29,10 @@ it('three replicas on one PostgreSQL are killed, stopped and cut off: every clie
       const proxy = await createTcpProxy(() => port)
       url.port = `${proxy.port}`
       const postgres = { url: url.href, statementTimeout: 1_000, patience: 4_000 }
-      return { database: proxy, start: () => startProcess(directory, { leaseTtl, postgres }) }
+      return { database: proxy, start: () => startServerProcess(directory, { leaseTtl, postgres }) }
     }),
   )
-  const fleet = await startFleet(starts, random)
+  const fleet = await startReplicas(starts, random)
   const streams = await underFaults(fleet, random, ['killed', 'stopped', 'cutFromDatabase', 'frozenOutOfDatabase'])
 
   const pool = new pg.Pool({ connectionString: database.url })
@@ -54,8 +54,8 @@ it('three replicas on one PostgreSQL are killed, stopped and cut off: every clie
 it('two processes on one SQLite file are killed and stopped: every client sees every event once', async () => {
   const random = chance()
   const directory = await temporaryDirectory()
-  const start = () => startProcess(directory, { leaseTtl })
-  const fleet = await startFleet([{ start }, { start }], random)
+  const start = () => startServerProcess(directory, { leaseTtl })
+  const fleet = await startReplicas([{ start }, { start }], random)
   const streams = await underFaults(fleet, random, ['killed', 'stopped'])
 
   const db = new DatabaseSync(join(directory, 'scripted.db'), { readOnly: true })
@@ -99,13 +99,13 @@ function chance(): Random {
 }
 
 /** What the clients of the fleet saw, one stream after the other, while it was disturbed. */
-async function underFaults(fleet: Fleet, random: Random, names: readonly FaultName[]) {
+async function underFaults(fleet: ReplicaSet, random: Random, names: readonly FaultName[]) {
   const streams: StreamEvent[][] = []
   let isOver = false
   const working = Array.from({ length: clients }, async () => {
     while (!isOver) streams.push(await readTask(fleet.url))
   })
-  const happened = await disturb(fleet, random, { names, milliseconds: seconds * 1_000 })
+  const happened = await injectFaults(fleet, random, { names, milliseconds: seconds * 1_000 })
   isOver = true
   await Promise.all(working)
   const ends = Map.groupBy(streams, (stream) => endOf(stream))

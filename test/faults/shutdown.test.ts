@@ -1,11 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { collect } from '../support/house.ts'
-import { eventually, ledgerOf, release, type ServerProcess, startProcess } from '../support/process.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import type { Wire, WireEvent, WirePage } from '../support/wire.ts'
+import { collect } from '../support/async.ts'
+import {
+  eventually,
+  recordedTurns,
+  release,
+  type ServerProcess,
+  startServerProcess,
+} from '../support/processes/server-process.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import type { WireClient, WireEvent, WirePage } from '../support/wire/wire-client.ts'
 
-const turnsOf = async (directory: string) => (await ledgerOf(directory)).length
+const turnsOf = async (directory: string) => (await recordedTurns(directory)).length
 
 /** Whoever calls now is told to come back, or finds the door closed. */
 async function isClosed({ url, wire }: ServerProcess): Promise<boolean> {
@@ -25,14 +31,14 @@ async function firstOf(events: AsyncGenerator<WireEvent>): Promise<WireEvent> {
   return value
 }
 
-async function workingTasks(wire: Wire): Promise<number> {
+async function workingTasks(wire: WireClient): Promise<number> {
   return (await wire.result<WirePage>('ListTasks', { status: 'TASK_STATE_WORKING' })).totalSize
 }
 
 describe('SIGTERM', () => {
   it('lets a running turn finish: its caller gets the answer, newcomers are sent away, the exit is clean', async () => {
     const directory = await temporaryDirectory()
-    const server = await startProcess(directory)
+    const server = await startServerProcess(directory)
     const sent = server.wire.sendTask('hold gate')
     const streamed = collect(server.wire.sendStream('hold gate'))
     await eventually(async () => (await turnsOf(directory)) === 2)
@@ -50,7 +56,7 @@ describe('SIGTERM', () => {
 
   it('ends the streams of paused tasks cleanly, so that they go on after a restart', async () => {
     const directory = await temporaryDirectory()
-    const first = await startProcess(directory)
+    const first = await startServerProcess(directory)
     const { id } = await first.wire.sendTask('ask')
     const events = first.wire.subscribe(id)
     const { generation, result } = await firstOf(events)
@@ -60,7 +66,7 @@ describe('SIGTERM', () => {
     expect(await collect(events)).toEqual([])
     expect(await first.ended).toBe(0)
 
-    const { wire } = await startProcess(directory)
+    const { wire } = await startServerProcess(directory)
     const resumed = collect(wire.subscribe(id, { after: generation ?? 0 }))
     await wire.send('this one', { taskId: id })
     const states = (await resumed).map(({ result }) => result?.statusUpdate?.status.state)
@@ -69,7 +75,7 @@ describe('SIGTERM', () => {
 
   it('fails a turn that does not finish in time, and everybody who waits for it learns why', async () => {
     const directory = await temporaryDirectory()
-    const first = await startProcess(directory, { drainDeadline: 300, cancelGrace: 300 })
+    const first = await startServerProcess(directory, { drainDeadline: 300, cancelGrace: 300 })
     const paused = await first.wire.sendTask('ask')
     const subscribed = first.wire.subscribe(paused.id)
     await firstOf(subscribed)
@@ -91,13 +97,13 @@ describe('SIGTERM', () => {
     expect(rest).toEqual([])
     expect(await first.ended).toBe(0)
 
-    const { wire } = await startProcess(directory)
+    const { wire } = await startServerProcess(directory)
     expect(await wire.getTask(deaf.id)).toEqual(deaf)
   })
 
   it('leaves no task behind that was sent at the very moment', async () => {
     const directory = await temporaryDirectory()
-    const first = await startProcess(directory)
+    const first = await startServerProcess(directory)
     const send = () =>
       first.wire.sendTask('work').then(
         ({ status }) => status.state,
@@ -113,13 +119,13 @@ describe('SIGTERM', () => {
     expect(await first.ended).toBe(0)
     expect(first.complaints()).toBe('')
     // Their leases would hold for long, so nobody has cleaned up after the first process.
-    const { wire } = await startProcess(directory)
+    const { wire } = await startServerProcess(directory)
     expect(await workingTasks(wire)).toBe(0)
   })
 
   it('twice ends it at once, and the next process says what became of its tasks', async () => {
     const directory = await temporaryDirectory()
-    const first = await startProcess(directory, { leaseTtl: 1_000 })
+    const first = await startServerProcess(directory, { leaseTtl: 1_000 })
     const { id } = await first.wire.sendTask('hold forever', { configuration: { returnImmediately: true } })
     first.signal('SIGTERM')
     await eventually(() => isClosed(first))
@@ -127,7 +133,7 @@ describe('SIGTERM', () => {
     first.signal('SIGTERM')
     expect(await first.ended).toBe('SIGTERM')
 
-    const { wire } = await startProcess(directory, { leaseTtl: 1_000 })
+    const { wire } = await startServerProcess(directory, { leaseTtl: 1_000 })
     await eventually(async () => (await wire.getTask(id)).status.state === 'TASK_STATE_FAILED')
   })
 })

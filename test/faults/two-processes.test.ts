@@ -1,16 +1,16 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { collect } from '../support/house.ts'
+import { collect } from '../support/async.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 import {
   eventually,
-  ledgerOf,
   type ProcessOptions,
+  recordedTurns,
   release,
   type ServerProcess,
-  startProcess,
-} from '../support/process.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { sendParams, type WireEvent, type WirePage, type WireTask } from '../support/wire.ts'
+  startServerProcess,
+} from '../support/processes/server-process.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { sendParams, type WireEvent, type WirePage, type WireTask } from '../support/wire/wire-client.ts'
 
 interface Pair {
   readonly directory: string
@@ -35,7 +35,7 @@ async function openPostgres(): Promise<ProcessOptions> {
 async function startPair(openPlace: OpenPlace, more: ProcessOptions = {}): Promise<Pair> {
   const directory = await temporaryDirectory()
   const options = { ...(await openPlace()), ...more }
-  const [a, b] = await Promise.all([startProcess(directory, options), startProcess(directory, options)])
+  const [a, b] = await Promise.all([startServerProcess(directory, options), startServerProcess(directory, options)])
   return { directory, a, b }
 }
 
@@ -70,7 +70,7 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
   it('cancel tasks of each other: the turn is aborted where it runs', async () => {
     const { directory, a, b } = await startPair(openPlace)
     const { id } = await a.wire.sendTask('hold forever', immediately)
-    await eventually(async () => (await ledgerOf(directory)).length === 1)
+    await eventually(async () => (await recordedTurns(directory)).length === 1)
     const followed = collect(a.wire.subscribe(id))
     // The turn ends by itself when its signal aborts, so nobody has to wait for the grace period.
     const canceled: WireTask = await b.wire.result('CancelTask', { id })
@@ -88,7 +88,7 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
 
     const answered = await followed
     expect(answered.status.state).toBe('TASK_STATE_COMPLETED')
-    expect(await ledgerOf(directory)).toEqual([
+    expect(await recordedTurns(directory)).toEqual([
       { pid: a.pid, text: 'hold gate' },
       { pid: a.pid, text: 'more' },
     ])
@@ -100,7 +100,7 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
     const { directory, a, b } = await startPair(openPlace)
     const { id } = await a.wire.sendTask('ask')
     expect((await b.wire.sendTask('this one', { taskId: id })).status.state).toBe('TASK_STATE_COMPLETED')
-    expect((await ledgerOf(directory)).map(({ pid }) => pid)).toEqual([a.pid, b.pid])
+    expect((await recordedTurns(directory)).map(({ pid }) => pid)).toEqual([a.pid, b.pid])
   })
 
   it('run a send once that comes to both under one key', async () => {
@@ -110,7 +110,7 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
       [a, b, a, b].map(({ wire }) => wire.sendTask('work', sending, { 'idempotency-key': 'k' })),
     )
     expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
-    expect(await ledgerOf(directory)).toHaveLength(1)
+    expect(await recordedTurns(directory)).toHaveLength(1)
   })
 
   it('store every message of many callers, and every task ends', async () => {
@@ -122,7 +122,7 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
     await release(directory, 'gate')
     for (const { status } of await Promise.all(sends)) expect(status.state).toBe('TASK_STATE_COMPLETED')
 
-    const ran = (await ledgerOf(directory)).map(({ text }) => text)
+    const ran = (await recordedTurns(directory)).map(({ text }) => text)
     expect(ran).toHaveLength(41)
     expect(ran.toSorted()).toEqual(['hold gate', ...texts].toSorted())
     const { history = [] } = await b.wire.getTask(id)
@@ -133,7 +133,7 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
   it('let go of those who wait for a task that the other erases, and stop its turn', async () => {
     const { directory, a, b } = await startPair(openPlace, { leaseTtl: 1_000 })
     const { id } = await a.wire.sendTask('hold forever', { contextId: 'gone', ...immediately })
-    await eventually(async () => (await ledgerOf(directory)).length === 1)
+    await eventually(async () => (await recordedTurns(directory)).length === 1)
     const followed = [a, b, b].map(({ wire }) => collect(wire.subscribe(id)))
     const blocked = b.wire.call('SendMessage', sendParams('more', { taskId: id }))
     await eventually(async () => (await a.wire.getTask(id)).history?.at(-1)?.parts[0]?.text === 'more')
@@ -146,7 +146,7 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
     // Nobody goes on with it, and nothing was run that waited for it.
     a.signal('SIGTERM')
     expect(await a.ended).toBe(0)
-    expect((await ledgerOf(directory)).map(({ text }) => text)).toEqual(['hold forever', 'erase gone'])
+    expect((await recordedTurns(directory)).map(({ text }) => text)).toEqual(['hold forever', 'erase gone'])
   })
 
   it('take over from each other: when one is killed, the other fails its tasks', async () => {

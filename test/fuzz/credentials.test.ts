@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { createAuth } from '../../src/auth/auth.ts'
 import { apiKey, basic, hashApiKey, jwt, mutualTls, newApiKey } from '../../src/entries/auth.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
-import { quiet } from '../support/house.ts'
-import { presented } from '../support/presented.ts'
+import { credentialsIn } from '../support/auth/request-credentials.ts'
+import { silentLogger } from '../support/logger.ts'
 
 const hash = await hashApiKey(newApiKey())
 const password = `pbkdf2-sha256$1000$00$${pbkdf2Sync('x', Buffer.of(0), 1000, 32, 'sha256').toString('hex')}`
@@ -20,7 +20,7 @@ const auth = createAuth(
       mtls: mutualTls(),
     },
   },
-  { realm: 'Test', logger: quiet },
+  { realm: 'Test', logger: silentLogger },
 )
 
 const text = fc.string({ unit: 'binary', maxLength: 60 })
@@ -48,7 +48,7 @@ const query = fc.oneof(
 it('answers whatever credentials come with 401 and a challenge, and nothing else', async () => {
   const property = fc.asyncProperty(headers, query, async (sent, asked) => {
     try {
-      await auth.principalOf(presented({ headers: sent, query: asked }))
+      await auth.principalOf(credentialsIn({ headers: sent, query: asked }))
       expect.unreachable('nobody guesses a key')
     } catch (error) {
       if (!(error instanceof A2AError)) throw error

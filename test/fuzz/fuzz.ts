@@ -1,6 +1,6 @@
 import { createRandom } from '../support/random.ts'
-import { indecency, type RawOutcome } from './decent.ts'
 import { malformed, type RawRequest } from './malformed.ts'
+import { faultOfResponse, type RawOutcome } from './response-faults.ts'
 
 /** `FUZZ_SEED=7 FUZZ_ROUNDS=1000000 npx vitest run test/fuzz` looks elsewhere, and for longer. */
 export const seed = Number(process.env.FUZZ_SEED ?? 1)
@@ -25,7 +25,7 @@ export async function fuzz({ from, to, exchange }: Fuzzing): Promise<void> {
       const outcome = await inTime(exchange(request)).catch((cause) => {
         throw new Error(`Request ${number} got no answer: ${tell(request)}`, { cause })
       })
-      const fault = indecency(outcome)
+      const fault = faultOfResponse(outcome)
       if (fault !== undefined) throw new Error(`Request ${number} got ${fault}: ${tell(request)} → ${tell(outcome)}`)
       taskIds.notice(outcome.body)
     }

@@ -4,11 +4,11 @@ import { describe, expect, it } from 'vitest'
 import { BodyTooLarge, type Incoming } from '../../src/http/exchange.ts'
 import { createHandler, type Handler } from '../../src/server/handler.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { echo } from '../support/echo.ts'
-import { until } from '../support/house.ts'
-import type { RawOutcome } from './decent.ts'
+import { echo } from '../support/agents/echo-agent.ts'
+import { until } from '../support/async.ts'
 import { fuzz, rounds, seed } from './fuzz.ts'
 import type { RawRequest } from './malformed.ts'
+import type { RawOutcome } from './response-faults.ts'
 
 /** The demo's agent on a log that forgets soon, so that what is kept on purpose does not look like a leak. */
 function open() {

@@ -1,5 +1,5 @@
 import type { Random } from '../support/random.ts'
-import * as strange from './strange.ts'
+import * as strange from './awkward-values.ts'
 
 export interface RawRequest {
   readonly method: string

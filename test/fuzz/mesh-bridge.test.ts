@@ -4,8 +4,8 @@ import { type MeshCall, MeshError, MeshRefusal } from '../../src/entries/mesh.ts
 import { a2aMethods } from '../../src/entries/mesh-bridge.ts'
 import { cardOf } from '../../src/server/card.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { quiet } from '../support/house.ts'
-import { meshRequest } from '../support/mesh.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshRequest } from '../support/mesh/mesh-peers.ts'
 import { createRandom } from '../support/random.ts'
 import { seed } from './fuzz.ts'
 import { mutate } from './mesh-mutations.ts'
@@ -32,7 +32,7 @@ it('mutated parameters are answered or refused, and break nothing', { timeout: 1
   const profile = { name: 'Echo', skills: [{ id: 'echo', name: 'Echo' }] }
   const handler = createHandler(
     agent(profile, ({ text }) => text),
-    { auth: 'none', logger: quiet },
+    { auth: 'none', logger: silentLogger },
   )
   onTestFinished(() => handler.drain(0))
   const methods = a2aMethods({ service: handler.service, card: cardOf(profile) })

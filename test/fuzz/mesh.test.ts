@@ -3,9 +3,9 @@ import { createSchemaValidator } from '../../schemas/typescript/index.ts'
 import { createMeshPeer, type MeshPeer } from '../../src/entries/mesh.ts'
 import { createReader } from '../../src/mesh/envelope-codec.ts'
 import { readExamples } from '../schemas/examples.ts'
-import { quiet } from '../support/house.ts'
-import { meshCard, meshPlace, post } from '../support/mesh.ts'
-import { findPython, pythonVerdicts } from '../support/python.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshCard, post, startMeshServer } from '../support/mesh/mesh-peers.ts'
+import { findPython, pythonVerdicts } from '../support/processes/python.ts'
 import { createRandom } from '../support/random.ts'
 import { seed } from './fuzz.ts'
 import { mutate, mutateBytes } from './mesh-mutations.ts'
@@ -44,7 +44,7 @@ describe('a hundred thousand mutated envelopes', () => {
       methods: { get_price: () => ({}) },
       directory: { discover: () => ({ agents: [], total_count: 0 }) },
       onMessage: ({ envelope }) => void taken.push(envelope),
-      logger: quiet,
+      logger: silentLogger,
     })
   })
 
@@ -72,7 +72,7 @@ describe('a hundred thousand mutated envelopes', () => {
   })
 
   it('are answered decently over a real connection', { timeout: 120_000 }, async () => {
-    const { endpoint } = await meshPlace(peer)
+    const { endpoint } = await startMeshServer(peer)
     const sample = Array.from({ length: 2_000 }, (_, at) => mutated(rounds + at))
     const work = async () => {
       for (let bytes = sample.pop(); bytes !== undefined; bytes = sample.pop()) {

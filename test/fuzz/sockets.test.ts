@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { echo } from '../support/echo.ts'
+import { echo } from '../support/agents/echo-agent.ts'
 import { createRandom } from '../support/random.ts'
-import { converse, type RawAnswer } from '../support/raw.ts'
-import { served } from '../support/served.ts'
-import { indecency, type RawOutcome } from './decent.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { exchangeBytes, type RawResponse } from '../support/wire/raw-http1.ts'
 import { fuzz, seed } from './fuzz.ts'
 import { garbage } from './garbage.ts'
 import type { RawRequest } from './malformed.ts'
+import { faultOfResponse, type RawOutcome } from './response-faults.ts'
 
 const requests = 4_000
 const conversations = 2_000
@@ -15,14 +15,14 @@ async function open() {
   const complaints: unknown[] = []
   const complain = (fields: unknown) => complaints.push(fields)
   const logger = { debug() {}, info() {}, warn: complain, error: complain }
-  return { ...(await served(echo.run, { logger, onError: complain })), complaints }
+  return { ...(await startTestServer(echo.run, { logger, onError: complain })), complaints }
 }
 
 describe(`garbage on a socket (seed ${seed})`, () => {
   it(`is answered decently when it is HTTP: ${requests} malformed requests`, async () => {
     const { server, wire, complaints } = await open()
     const exchange = async (request: RawRequest) =>
-      outcomeOf(await converse(server.port, [head(request), request.body]))
+      outcomeOf(await exchangeBytes(server.port, [head(request), request.body]))
     await fuzz({ from: 1_000_000, to: 1_000_000 + requests, exchange })
     expect(complaints).toEqual([])
     expect((await wire.sendTask('still there?')).status.state).toBe('TASK_STATE_COMPLETED')
@@ -35,9 +35,9 @@ describe(`garbage on a socket (seed ${seed})`, () => {
       while (next < conversations) {
         const number = next++
         const bytes = garbage(createRandom(seed * 1_000_003 + number))
-        const answer = await converse(server.port, [bytes], { end: true })
+        const answer = await exchangeBytes(server.port, [bytes], { end: true })
         // A connection may also be closed without a word.
-        const fault = answer.head === '' ? undefined : indecency(outcomeOf(answer))
+        const fault = answer.head === '' ? undefined : faultOfResponse(outcomeOf(answer))
         if (fault) throw new Error(`Conversation ${number} got ${fault}: ${Buffer.from(bytes).toString('latin1')}`)
       }
     }
@@ -54,7 +54,7 @@ function head({ method, path, query, headers, body }: RawRequest): Uint8Array {
   return Buffer.from(`${method} ${path}${query && `?${query}`} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1')
 }
 
-function outcomeOf({ status, head, body }: RawAnswer): RawOutcome {
+function outcomeOf({ status, head, body }: RawResponse): RawOutcome {
   const type = /^content-type: (.*?)\r?$/m.exec(head)?.[1]
   const isChunked = /^transfer-encoding: chunked\r?$/m.test(head)
   // The lines that tell the size of a chunk are no part of the body.

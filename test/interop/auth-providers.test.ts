@@ -5,13 +5,18 @@ import type { AuthOptions, Scheme } from '../../src/entries/auth.ts'
 import { jwt, oauth2, openId } from '../../src/entries/auth.ts'
 import { clientCredentials } from '../../src/entries/client-auth.ts'
 import { grpc } from '../../src/node/grpc-client.ts'
-import { confidential, lookingUp, type OidcServer, oidcServer } from '../support/oidc.ts'
-import { served } from '../support/served.ts'
+import {
+  confidentialClient,
+  introspectionClient,
+  type OidcServer,
+  startOidcServer,
+} from '../support/auth/oidc-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const resource = 'https://agent.test/'
 
 function open(scheme: Scheme, more: AuthOptions = {}) {
-  return served(async (turn) => `${turn.principal.id}: ${turn.principal.scopes?.join(' ')}`, {
+  return startTestServer(async (turn) => `${turn.principal.id}: ${turn.principal.scopes?.join(' ')}`, {
     auth: { schemes: { corp: scheme }, ...more },
     grpc: true,
   })
@@ -19,13 +24,18 @@ function open(scheme: Scheme, more: AuthOptions = {}) {
 
 /** Our own client, which reads on the card where to get a token. */
 async function call(url: string, { origin }: OidcServer, options: ConnectOptions = {}): Promise<string> {
-  const program = clientCredentials({ ...confidential, issuer: origin, scopes: ['read'], parameters: { resource } })
+  const program = clientCredentials({
+    ...confidentialClient,
+    issuer: origin,
+    scopes: ['read'],
+    parameters: { resource },
+  })
   return (await (await connect(url, { auth: [program], ...options })).send('who am I?')).text
 }
 
 /** A token as any other client would get it. */
 async function tokenOf({ origin }: OidcServer, parameters: Readonly<Record<string, string>> = {}): Promise<string> {
-  const { clientId, clientSecret } = confidential
+  const { clientId, clientSecret } = confidentialClient
   const response = await fetch(`${origin}/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
@@ -40,7 +50,7 @@ async function statusFor(url: string, token: string): Promise<number> {
 
 describe('with a real provider', () => {
   it('OpenID Connect needs its issuer and an audience', async () => {
-    const provider = await oidcServer()
+    const provider = await startOidcServer()
     const { server } = await open(openId({ issuer: provider.origin, audience: resource }), {
       require: [{ corp: ['read'] }],
     })
@@ -54,26 +64,26 @@ describe('with a real provider', () => {
   })
 
   it('a JWT needs the address of the keys', async () => {
-    const provider = await oidcServer()
+    const provider = await startOidcServer()
     const keys = { url: `${provider.origin}/jwks` }
     const { server } = await open(jwt({ issuer: provider.origin, audience: resource, keys, typ: 'at+jwt' }))
     expect(await statusFor(server.url, await tokenOf(provider, { resource }))).toBe(200)
   })
 
   it('OAuth2 with introspection takes tokens that only the provider can read', async () => {
-    const provider = await oidcServer()
+    const provider = await startOidcServer()
     const flow = {
       type: 'client-credentials',
       tokenUrl: `${provider.origin}/token`,
       scopes: { read: 'Reads reports' },
     } as const
-    const introspection = { url: `${provider.origin}/token/introspection`, ...lookingUp }
+    const introspection = { url: `${provider.origin}/token/introspection`, ...introspectionClient }
     const { server } = await open(oauth2({ flow, introspection }), { require: [{ corp: ['read'] }] })
     const opaque = await tokenOf(provider)
     expect(opaque).not.toContain('.')
     expect(await statusFor(server.url, opaque)).toBe(200)
     expect(await statusFor(server.url, `${opaque.slice(0, -1)}x`)).toBe(401)
-    const program = clientCredentials({ ...confidential, tokenUrl: flow.tokenUrl })
+    const program = clientCredentials({ ...confidentialClient, tokenUrl: flow.tokenUrl })
     expect((await (await connect(server.url, { auth: [program] })).send('who?')).text).toBe('program: read')
   })
 })

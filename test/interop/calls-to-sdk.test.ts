@@ -8,25 +8,25 @@ import {
 import { describe, expect, it } from 'vitest'
 import { connect } from '../../src/entries/client.ts'
 import { agent } from '../../src/entries/index.ts'
-import { expressServer } from '../support/express-server.ts'
-import { collect, until } from '../support/house.ts'
-import { kindAgent, kindCard } from '../support/kind-agent.ts'
-import { protoAgent, protoCard } from '../support/proto-agent.ts'
+import { collect, until } from '../support/async.ts'
+import { startExpressServer } from '../support/sdk/express-server.ts'
+import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
+import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 
 const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })
 
 function startNew() {
-  return expressServer((app, origin) => {
-    const requestHandler = new DefaultRequestHandler(protoCard(origin), new InMemoryTaskStore(), protoAgent())
+  return startExpressServer((app, origin) => {
+    const requestHandler = new DefaultRequestHandler(sdkCard(origin), new InMemoryTaskStore(), sdkAgent())
     app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
     app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder }))
   })
 }
 
 function startOlder() {
-  return expressServer((app, origin) => {
-    const card = kindCard(origin, { url: `${origin}/rpc` })
-    const requestHandler = new OlderHandler(card, new OlderStore(), kindAgent())
+  return startExpressServer((app, origin) => {
+    const card = legacySdkCard(origin, { url: `${origin}/rpc` })
+    const requestHandler = new OlderHandler(card, new OlderStore(), legacySdkAgent())
     app.use('/.well-known/agent-card.json', olderCardHandler({ agentCardProvider: requestHandler }))
     app.use('/rpc', olderRpcHandler({ requestHandler, userBuilder }))
   })

@@ -1,13 +1,13 @@
 import { A2AExpressApp, DefaultRequestHandler, InMemoryTaskStore } from 'a2a-sdk-0-2/server'
 import { describe } from 'vitest'
 import { foreignServerContract } from '../contracts/foreign-server.ts'
-import { expressServer } from '../support/express-server.ts'
-import { kindAgent, kindCard } from '../support/kind-agent.ts'
+import { startExpressServer } from '../support/sdk/express-server.ts'
+import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 
 function start() {
-  return expressServer((app, origin) => {
-    const { securitySchemes: _, ...card } = kindCard(origin, { protocolVersion: '0.2.5' })
-    const handler = new DefaultRequestHandler(card, new InMemoryTaskStore(), kindAgent())
+  return startExpressServer((app, origin) => {
+    const { securitySchemes: _, ...card } = legacySdkCard(origin, { protocolVersion: '0.2.5' })
+    const handler = new DefaultRequestHandler(card, new InMemoryTaskStore(), legacySdkAgent())
     // It has types of an older Express.
     new A2AExpressApp(handler).setupRoutes(app as never)
   })

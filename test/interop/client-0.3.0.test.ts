@@ -2,16 +2,16 @@ import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } fro
 import express from 'express'
 import { describe } from 'vitest'
 import { foreignServerContract } from '../contracts/foreign-server.ts'
-import { expressServer } from '../support/express-server.ts'
-import { kindAgent, kindCard } from '../support/kind-agent.ts'
+import { startExpressServer } from '../support/sdk/express-server.ts'
+import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 
 /** The package forgot to publish its Express app: this is what that app did with its handler. */
 function start() {
-  return expressServer((app, origin) => {
+  return startExpressServer((app, origin) => {
     const more = { supportsAuthenticatedExtendedCard: true }
-    const card = kindCard(origin, more)
-    const extended = kindCard(origin, { ...more, name: 'Ada, extended' })
-    const handler = new DefaultRequestHandler(card, new InMemoryTaskStore(), kindAgent(), undefined, extended)
+    const card = legacySdkCard(origin, more)
+    const extended = legacySdkCard(origin, { ...more, name: 'Ada, extended' })
+    const handler = new DefaultRequestHandler(card, new InMemoryTaskStore(), legacySdkAgent(), undefined, extended)
     const rpc = new JsonRpcTransportHandler(handler)
     app.use(express.json())
     app.get('/.well-known/agent-card.json', (_, response) => void response.json(card))

@@ -3,28 +3,28 @@ import { agentCardHandler } from 'a2a-sdk-0-3-last/server/express'
 import { A2AService, grpcService } from 'a2a-sdk-0-3-last/server/grpc'
 import { describe } from 'vitest'
 import { foreignServerContract } from '../contracts/foreign-server.ts'
-import { expressServer } from '../support/express-server.ts'
-import { breakingGrpc, grpcTransport } from '../support/grpc-transport.ts'
-import { kindAgent, kindCard } from '../support/kind-agent.ts'
-import { sdkGrpcServer } from '../support/sdk-grpc-server.ts'
+import { breakingGrpc, grpcTransport } from '../support/grpc/grpc-transport.ts'
+import { startExpressServer } from '../support/sdk/express-server.ts'
+import { startSdkGrpcServer } from '../support/sdk/grpc-server.ts'
+import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 
 async function start(): Promise<string> {
   let requestHandler: DefaultRequestHandler | undefined
-  await sdkGrpcServer(A2AService, (address) => {
+  await startSdkGrpcServer(A2AService, (address) => {
     const more = { url: address, preferredTransport: 'GRPC', supportsAuthenticatedExtendedCard: true }
     requestHandler = new DefaultRequestHandler(
-      kindCard('', more),
+      legacySdkCard('', more),
       new InMemoryTaskStore(),
-      kindAgent(),
+      legacySdkAgent(),
       undefined,
       new InMemoryPushNotificationStore(),
       undefined,
-      kindCard('', { ...more, name: 'Ada, extended' }),
+      legacySdkCard('', { ...more, name: 'Ada, extended' }),
     )
     const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })
     return grpcService({ requestHandler, userBuilder })
   })
-  return await expressServer((app) => {
+  return await startExpressServer((app) => {
     if (requestHandler) app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
   })
 }

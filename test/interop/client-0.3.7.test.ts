@@ -2,24 +2,24 @@ import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore
 import { agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-sdk-0-3-rest/server/express'
 import { describe } from 'vitest'
 import { foreignServerContract } from '../contracts/foreign-server.ts'
-import { expressServer } from '../support/express-server.ts'
-import { kindAgent, kindCard } from '../support/kind-agent.ts'
+import { startExpressServer } from '../support/sdk/express-server.ts'
+import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 
 function start() {
-  return expressServer((app, origin) => {
+  return startExpressServer((app, origin) => {
     const more = {
       url: `${origin}/rpc`,
       additionalInterfaces: [{ url: `${origin}/rest`, transport: 'HTTP+JSON' }],
       supportsAuthenticatedExtendedCard: true,
     }
     const requestHandler = new DefaultRequestHandler(
-      kindCard(origin, more),
+      legacySdkCard(origin, more),
       new InMemoryTaskStore(),
-      kindAgent(),
+      legacySdkAgent(),
       undefined,
       new InMemoryPushNotificationStore(),
       undefined,
-      kindCard(origin, { ...more, name: 'Ada, extended' }),
+      legacySdkCard(origin, { ...more, name: 'Ada, extended' }),
     )
     const options = { requestHandler, userBuilder: async () => ({ isAuthenticated: true, userName: 'somebody' }) }
     app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))

@@ -3,28 +3,28 @@ import { agentCardHandler } from '@a2a-js/sdk/server/express'
 import { A2AService, grpcService } from '@a2a-js/sdk/server/grpc'
 import { describe } from 'vitest'
 import { foreignServerContract } from '../contracts/foreign-server.ts'
-import { expressServer } from '../support/express-server.ts'
-import { breakingGrpc, grpcTransport } from '../support/grpc-transport.ts'
-import { protoAgent, protoCard } from '../support/proto-agent.ts'
-import { sdkGrpcServer } from '../support/sdk-grpc-server.ts'
+import { breakingGrpc, grpcTransport } from '../support/grpc/grpc-transport.ts'
+import { startExpressServer } from '../support/sdk/express-server.ts'
+import { startSdkGrpcServer } from '../support/sdk/grpc-server.ts'
+import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 
 async function start(): Promise<string> {
   let requestHandler: DefaultRequestHandler | undefined
-  await sdkGrpcServer(A2AService, (address) => {
+  await startSdkGrpcServer(A2AService, (address) => {
     const supportedInterfaces = [{ url: address, protocolBinding: 'GRPC', protocolVersion: '1.0' }]
     requestHandler = new DefaultRequestHandler(
-      protoCard('', { supportedInterfaces }),
+      sdkCard('', { supportedInterfaces }),
       new InMemoryTaskStore(),
-      protoAgent(),
+      sdkAgent(),
       undefined,
       new InMemoryPushNotificationStore(),
       undefined,
-      protoCard('', { supportedInterfaces, name: 'Ada, extended' }),
+      sdkCard('', { supportedInterfaces, name: 'Ada, extended' }),
     )
     const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })
     return grpcService({ requestHandler, userBuilder })
   })
-  return await expressServer((app) => {
+  return await startExpressServer((app) => {
     if (requestHandler) app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
   })
 }

@@ -2,19 +2,19 @@ import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore
 import { agentCardHandler, jsonRpcHandler, restHandler } from '@a2a-js/sdk/server/express'
 import { describe } from 'vitest'
 import { foreignServerContract } from '../contracts/foreign-server.ts'
-import { expressServer } from '../support/express-server.ts'
-import { protoAgent, protoCard } from '../support/proto-agent.ts'
+import { startExpressServer } from '../support/sdk/express-server.ts'
+import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 
 function start() {
-  return expressServer((app, origin) => {
+  return startExpressServer((app, origin) => {
     const requestHandler = new DefaultRequestHandler(
-      protoCard(origin),
+      sdkCard(origin),
       new InMemoryTaskStore(),
-      protoAgent(),
+      sdkAgent(),
       undefined,
       new InMemoryPushNotificationStore(),
       undefined,
-      protoCard(origin, { name: 'Ada, extended' }),
+      sdkCard(origin, { name: 'Ada, extended' }),
     )
     // The extended card is for those who are known.
     const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })

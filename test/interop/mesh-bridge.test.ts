@@ -9,21 +9,21 @@ import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import type { MeshMethod } from '../../src/entries/mesh.ts'
 import { meshAgent } from '../../src/entries/mesh-bridge.ts'
 import { serve } from '../../src/serve.ts'
-import { bridged } from '../support/bridged.ts'
-import { expressServer } from '../support/express-server.ts'
-import { quiet } from '../support/house.ts'
-import { count, profile } from '../support/interop-agent.ts'
-import { meshPair, meshPlace, meshRequest, post } from '../support/mesh.ts'
-import { protoAgent, protoCard } from '../support/proto-agent.ts'
-import { served } from '../support/served.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { count, profile } from '../support/agents/interop-agent.ts'
+import { silentLogger } from '../support/logger.ts'
+import { startBridgedService } from '../support/mesh/bridged-service.ts'
+import { meshPair, meshRequest, post, startMeshServer } from '../support/mesh/mesh-peers.ts'
+import { startExpressServer } from '../support/sdk/express-server.ts'
+import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 // From its sources, the code of the first stream may be loaded more slowly than a bridge has patience here.
 beforeAll(preload)
 
 async function sdkServer(): Promise<string> {
-  return await expressServer((app, origin) => {
-    const requestHandler = new DefaultRequestHandler(protoCard(origin), new InMemoryTaskStore(), protoAgent())
+  return await startExpressServer((app, origin) => {
+    const requestHandler = new DefaultRequestHandler(sdkCard(origin), new InMemoryTaskStore(), sdkAgent())
     const userBuilder = async () => ({ isAuthenticated: true, userName: 'somebody' })
     app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: requestHandler }))
     app.use('/rpc', jsonRpcHandler({ requestHandler, userBuilder }))
@@ -31,7 +31,7 @@ async function sdkServer(): Promise<string> {
 }
 
 async function parleyServer(): Promise<string> {
-  const { server } = await served(count, { profile, auth: { anonymous: { listAll: true } } })
+  const { server } = await startTestServer(count, { profile, auth: { anonymous: { listAll: true } } })
   return server.url
 }
 
@@ -45,7 +45,7 @@ describe.each([
 ])('a peer of the mesh and an agent of %s', (_, start) => {
   it('talk through a bridge, signed all along', async () => {
     const client = await connect(await start(), { dialects: ['v1.0'] })
-    const { link } = await bridged({ client, patience: 300 })
+    const { link } = await startBridgedService({ client, patience: 300 })
 
     expect(await link.request('a2a.send', saying('hello'))).toMatchObject({ message: { parts: [{ text: 'hi' }] } })
     expect(await link.request('a2a.send', saying('count'))).toMatchObject({
@@ -76,7 +76,7 @@ describe.each([
 
   it('keep apart who began what, although they are all one to the agent', async () => {
     const client = await connect(await start(), { dialects: ['v1.0'] })
-    const { link, other } = await bridged({ client, patience: 300 })
+    const { link, other } = await startBridgedService({ client, patience: 300 })
     const { task } = (await link.request('a2a.send', saying('ask'))) as { task: { id: string; contextId: string } }
     const { id, contextId } = task
     for (const method of ['a2a.get', 'a2a.cancel']) {
@@ -91,7 +91,7 @@ describe.each([
 
   it('do not talk where the message is not signed', async () => {
     const client = await connect(await start(), { dialects: ['v1.0'] })
-    const { endpoint } = await bridged({ client })
+    const { endpoint } = await startBridgedService({ client })
     const payload = { method: 'a2a.send', parameters: saying('hello') }
     expect((await post(endpoint, JSON.stringify(meshRequest({ payload })))).status).toBe(401)
   })
@@ -106,7 +106,7 @@ describe('the client of @a2a-js/sdk 1.3.0', () => {
 
   async function open() {
     const { shop, price } = await meshPair({ methods })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     const skills = Object.keys(methods).map((id) => ({ id, name: id }))
     const hashed = await Promise.all(
@@ -116,7 +116,7 @@ describe('the client of @a2a-js/sdk 1.3.0', () => {
       auth: { schemes: { key: apiKey({ keys: hashed }) } },
       directory: await temporaryDirectory(),
       signals: false,
-      logger: quiet,
+      logger: silentLogger,
       drainDeadline: 0,
       cancelGrace: 10,
       taskAfter: 50,

@@ -6,11 +6,18 @@ import {
   type DevicePrompt,
   deviceCode,
 } from '../../src/client/credentials/oauth-flows.ts'
-import { gatedAgent } from '../support/gated-agent.ts'
-import { browse, confidential, inBrowser, type OidcServer, oidcServer, onDevice } from '../support/oidc.ts'
+import {
+  browse,
+  browserClient,
+  confidentialClient,
+  deviceClient,
+  type OidcServer,
+  startOidcServer,
+} from '../support/auth/oidc-server.ts'
+import { startAuthenticatingAgent } from '../support/servers/authenticating-agent.ts'
 
 async function agentBehind(oidc: OidcServer, scopes: readonly string[]) {
-  return await gatedAgent({
+  return await startAuthenticatingAgent({
     card: () => ({
       securitySchemes: { oidc: { openIdConnectSecurityScheme: { openIdConnectUrl: oidc.discovery } } },
       securityRequirements: [{ schemes: { oidc: { list: scopes } } }],
@@ -21,18 +28,18 @@ async function agentBehind(oidc: OidcServer, scopes: readonly string[]) {
 
 describe('tokens of a real provider of OpenID Connect', () => {
   it('are given to a program for its secret, and again when they have ended', async () => {
-    const oidc = await oidcServer()
+    const oidc = await startOidcServer()
     const { origin } = await agentBehind(oidc, ['read'])
-    const client = await connect(origin, { auth: [clientCredentials({ ...confidential, issuer: oidc.origin })] })
+    const client = await connect(origin, { auth: [clientCredentials({ ...confidentialClient, issuer: oidc.origin })] })
     expect((await client.send('Hello')).text).toBe('Welcome')
     oidc.forget()
     expect((await client.send('Hello')).text).toBe('Welcome')
   })
 
   it('are not given for a wrong secret', async () => {
-    const oidc = await oidcServer()
+    const oidc = await startOidcServer()
     const { origin } = await agentBehind(oidc, ['read'])
-    const wrong = { ...confidential, clientSecret: 'planted-secret', issuer: oidc.origin }
+    const wrong = { ...confidentialClient, clientSecret: 'planted-secret', issuer: oidc.origin }
     const client = await connect(origin, { auth: [clientCredentials(wrong)] })
     const failure = await client.send('Hello').catch((error) => error)
     expect(failure).toMatchObject({ code: 'unauthenticated', reason: 'credentials-refused' })
@@ -41,14 +48,14 @@ describe('tokens of a real provider of OpenID Connect', () => {
   })
 
   it('are given to a user who agrees in a browser, and refreshed without asking again', async () => {
-    const oidc = await oidcServer()
+    const oidc = await startOidcServer()
     const { origin } = await agentBehind(oidc, ['openid', 'read'])
     let visits = 0
     const authorize = (url: string) => {
       visits++
-      return browse(url, inBrowser.redirectUri)
+      return browse(url, browserClient.redirectUri)
     }
-    const client = await connect(origin, { auth: [authorizationCode({ ...inBrowser, authorize })] })
+    const client = await connect(origin, { auth: [authorizationCode({ ...browserClient, authorize })] })
     expect((await client.send('Hello')).text).toBe('Welcome')
     oidc.forget()
     expect((await Array.fromAsync(client.stream('Hello'))).at(-1)).toMatchObject({ type: 'message' })
@@ -56,12 +63,12 @@ describe('tokens of a real provider of OpenID Connect', () => {
   })
 
   it('are given to a user who agrees on another device', async () => {
-    const oidc = await oidcServer()
+    const oidc = await startOidcServer()
     const { origin } = await agentBehind(oidc, ['openid', 'read'])
     const pages: Promise<string>[] = []
     const onPrompt = ({ verificationUriComplete = '' }: DevicePrompt) =>
       void pages.push(browse(verificationUriComplete, 'nowhere'))
-    const client = await connect(origin, { auth: [deviceCode({ ...onDevice, onPrompt })] })
+    const client = await connect(origin, { auth: [deviceCode({ ...deviceClient, onPrompt })] })
     expect((await client.send('Hello')).text).toBe('Welcome')
     expect(await pages[0]).toContain('Sign-in Success')
   })

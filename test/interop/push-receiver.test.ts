@@ -9,16 +9,16 @@ import { connect } from '../../src/entries/client.node.ts'
 import { toListener } from '../../src/node/listener.ts'
 import type { PushDelivery } from '../../src/push/receiver/ordering.ts'
 import { type Receiver, receive } from '../../src/push/receiver/receiver.ts'
-import { expressServer } from '../support/express-server.ts'
-import { portOf } from '../support/http-server.ts'
-import { kindAgent, kindCard } from '../support/kind-agent.ts'
-import { protoAgent, protoCard } from '../support/proto-agent.ts'
+import { startExpressServer } from '../support/sdk/express-server.ts'
+import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
+import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
+import { listenOnFreePort } from '../support/servers/http-server.ts'
 
 /** On a port of this machine, with what it was told. */
 async function listeningReceiver(): Promise<{ receiver: Receiver; told: PushDelivery[] }> {
   const told: PushDelivery[] = []
   const server = createServer((request, response) => toListener(receiver.exchange)(request, response))
-  const url = `http://127.0.0.1:${await portOf(server)}/hook`
+  const url = `http://127.0.0.1:${await listenOnFreePort(server)}/hook`
   const receiver = receive({ url, onEvent: (delivery) => void told.push(delivery) })
   onTestFinished(() => {
     receiver.close()
@@ -29,12 +29,12 @@ async function listeningReceiver(): Promise<{ receiver: Receiver; told: PushDeli
 }
 
 function start10(): Promise<string> {
-  return expressServer((app, origin) => {
+  return startExpressServer((app, origin) => {
     const store = new sdk1.InMemoryPushNotificationStore()
     const requestHandler = new sdk1.DefaultRequestHandler(
-      protoCard(origin),
+      sdkCard(origin),
       new sdk1.InMemoryTaskStore(),
-      protoAgent(),
+      sdkAgent(),
       undefined,
       store,
     )
@@ -50,12 +50,12 @@ function start10(): Promise<string> {
 }
 
 function start03(): Promise<string> {
-  return expressServer((app, origin) => {
+  return startExpressServer((app, origin) => {
     const store = new sdk03.InMemoryPushNotificationStore()
     const requestHandler = new sdk03.DefaultRequestHandler(
-      kindCard(origin),
+      legacySdkCard(origin),
       new sdk03.InMemoryTaskStore(),
-      kindAgent(),
+      legacySdkAgent(),
       undefined,
       store,
     )

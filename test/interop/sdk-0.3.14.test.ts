@@ -2,7 +2,7 @@ import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from 'a2
 import { GrpcTransportFactory } from 'a2a-sdk-0-3-last/client/grpc'
 import { describe } from 'vitest'
 import { peerContract } from '../contracts/peer.ts'
-import { factoryPeer } from '../support/factory-peer.ts'
+import { legacyFactoryClient } from '../support/sdk/legacy-factory-client.ts'
 
 /** What this SDK does not tell its user, depending on the binding. */
 const gaps = {
@@ -18,7 +18,8 @@ const bindings = [
 
 describe.each(bindings)('the client of @a2a-js/sdk 0.3.14 over %s', (_, transport, gap) => {
   peerContract({
-    connect: (origin, cardPath) => factoryPeer(new ClientFactory({ transports: [transport()] }), origin, cardPath),
+    connect: (origin, cardPath) =>
+      legacyFactoryClient(new ClientFactory({ transports: [transport()] }), origin, cardPath),
     hasFinal: true,
     ...gap,
     followedTooLate: 'the task',

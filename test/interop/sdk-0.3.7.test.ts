@@ -1,7 +1,7 @@
 import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from 'a2a-sdk-0-3-rest/client'
 import { describe } from 'vitest'
 import { peerContract } from '../contracts/peer.ts'
-import { factoryPeer } from '../support/factory-peer.ts'
+import { legacyFactoryClient } from '../support/sdk/legacy-factory-client.ts'
 
 const bindings = [
   ['JSON-RPC', () => new JsonRpcTransportFactory()],
@@ -10,7 +10,8 @@ const bindings = [
 
 describe.each(bindings)('the client of @a2a-js/sdk 0.3.7 over %s', (_, transport) => {
   peerContract({
-    connect: (origin, cardPath) => factoryPeer(new ClientFactory({ transports: [transport()] }), origin, cardPath),
+    connect: (origin, cardPath) =>
+      legacyFactoryClient(new ClientFactory({ transports: [transport()] }), origin, cardPath),
     hasFinal: true,
     followedTooLate: 'the task',
   })

@@ -7,7 +7,7 @@ import {
 import { GrpcTransportFactory } from 'a2a-sdk-1-0/client/grpc'
 import { describe } from 'vitest'
 import { peerContract } from '../contracts/peer.ts'
-import { protoPeer } from '../support/proto-peer.ts'
+import { sdkFactoryClient } from '../support/sdk/factory-client.ts'
 
 const bindings = [
   ['JSON-RPC', () => new JsonRpcTransportFactory()],
@@ -17,7 +17,7 @@ const bindings = [
 
 describe.each(bindings)('the client of @a2a-js/sdk 1.0.1 over %s', (_, transport) => {
   peerContract({
-    connect: (origin, cardPath) => protoPeer(new ClientFactory({ transports: [transport()] }), origin, cardPath),
+    connect: (origin, cardPath) => sdkFactoryClient(new ClientFactory({ transports: [transport()] }), origin, cardPath),
     hasFinal: false,
     followedTooLate: 'UnsupportedOperationError',
     hasList: true,
@@ -44,7 +44,7 @@ describe.each(legacyBindings)(
     const cardResolver = new DefaultAgentCardResolver({ legacyCompat })
     peerContract({
       connect: (origin, cardPath) =>
-        protoPeer(new ClientFactory({ transports: [transport()], cardResolver }), origin, cardPath),
+        sdkFactoryClient(new ClientFactory({ transports: [transport()], cardResolver }), origin, cardPath),
       hasFinal: false,
       ...gap,
       followedTooLate: 'the task',

@@ -9,9 +9,9 @@ import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
 import { isJsonRpcError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors'
 import { describe, expect, it } from 'vitest'
 import { peerContract } from '../contracts/peer.ts'
-import { count } from '../support/interop-agent.ts'
-import { protoPeer } from '../support/proto-peer.ts'
-import { served } from '../support/served.ts'
+import { count } from '../support/agents/interop-agent.ts'
+import { sdkFactoryClient } from '../support/sdk/factory-client.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const bindings = [
   ['JSON-RPC', () => new JsonRpcTransportFactory()],
@@ -21,7 +21,7 @@ const bindings = [
 
 describe.each(bindings)('the client of @a2a-js/sdk 1.3.0 over %s', (_, transport) => {
   peerContract({
-    connect: (origin, cardPath) => protoPeer(new ClientFactory({ transports: [transport()] }), origin, cardPath),
+    connect: (origin, cardPath) => sdkFactoryClient(new ClientFactory({ transports: [transport()] }), origin, cardPath),
     hasFinal: false,
     followedTooLate: 'UnsupportedOperationError',
     hasList: true,
@@ -33,7 +33,7 @@ describe('the client of @a2a-js/sdk 1.3.0 that is left to choose', () => {
   const transports = [new JsonRpcTransportFactory(), new RestTransportFactory(), new GrpcTransportFactory()]
 
   async function connect() {
-    const { server } = await served(count, { grpc: true })
+    const { server } = await startTestServer(count, { grpc: true })
     return await new ClientFactory({ transports }).createFromUrl(server.url)
   }
 
@@ -89,7 +89,7 @@ describe.each(legacyBindings)(
     const cardResolver = new DefaultAgentCardResolver({ legacyCompat })
     peerContract({
       connect: (origin, cardPath) =>
-        protoPeer(new ClientFactory({ transports: [transport()], cardResolver }), origin, cardPath),
+        sdkFactoryClient(new ClientFactory({ transports: [transport()], cardResolver }), origin, cardPath),
       hasFinal: false,
       ...gap,
       followedTooLate: 'the task',

@@ -4,8 +4,8 @@ import type { Json, JsonObject } from '../../src/base/json.ts'
 import { createCardCache } from '../../src/client/card-cache.ts'
 import { connect } from '../../src/client/connect.ts'
 import { cardVerifier, keyRing, newSigningKey } from '../../src/entries/auth.ts'
-import { grpcTransport } from '../support/grpc-transport.ts'
-import { type ServedOptions, served } from '../support/served.ts'
+import { grpcTransport } from '../support/grpc/grpc-transport.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 
 const profile = {
   name: 'Signer',
@@ -15,8 +15,8 @@ const profile = {
 }
 const paths = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 
-async function open(options: ServedOptions = {}) {
-  const { server } = await served(async ({ text }) => text, { profile, ...options })
+async function open(options: TestServerOptions = {}) {
+  const { server } = await startTestServer(async ({ text }) => text, { profile, ...options })
   return server.url
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { collect } from '../support/house.ts'
-import { count, profile } from '../support/interop-agent.ts'
-import { type JsonRpc, jsonRpc, type RpcAnswer } from '../support/json-rpc.ts'
-import { served } from '../support/served.ts'
+import { count, profile } from '../support/agents/interop-agent.ts'
+import { collect } from '../support/async.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { type JsonRpc, jsonRpc, type RpcAnswer } from '../support/wire/json-rpc.ts'
 
 /** No SDK of 0.1 is left on npm: these are the requests that its text prescribes. */
 async function open(): Promise<JsonRpc> {
-  const { server } = await served(count, { profile })
+  const { server } = await startTestServer(count, { profile })
   const card = await (await fetch(new URL('/.well-known/agent.json', server.url))).json()
   return jsonRpc(card.url)
 }
@@ -28,7 +28,7 @@ const saying = (text: string) => ({ role: 'agent', parts: [{ type: 'text', text 
 
 describe('a client of A2A 0.1', () => {
   it('finds at the old place a card with all that 0.1 requires', async () => {
-    const { server } = await served(count, { profile })
+    const { server } = await startTestServer(count, { profile })
     const card = await (await fetch(new URL('/.well-known/agent.json', server.url))).json()
     expect(card).toMatchObject({ ...profile, url: `${server.url}/`, capabilities: { streaming: true } })
   })
@@ -168,7 +168,7 @@ describe('an error of A2A 0.1', () => {
     ['tasks/send', { message: messageOf('count') }, -32602, 'Invalid parameters'],
     ['tasks/list', {}, -32601, 'Method not found'],
   ])('of %s with %j is %i, in words that never change', async (method, params, code, message) => {
-    const { server } = await served(count, { profile })
+    const { server } = await startTestServer(count, { profile })
     const rpc = jsonRpc(server.url, { 'a2a-version': '0.1' })
     await rpc.call('tasks/send', { id: 't-1', message: messageOf('count') })
     const { result, error } = await rpc.call(method, params)

@@ -5,7 +5,7 @@ import { type AgentLoopOptions, createAgentLoop } from '../../src/loop/agent-loo
 import { localTool } from '../../src/loop/tools/tool.ts'
 import { textOf } from '../../src/protocol/model.ts'
 import { pair } from '../../src/testing/pair.ts'
-import { type Act, begins, chunk, refuses, scriptedOpenAI, streams } from '../support/scripted-openai.ts'
+import { type Act, begins, chunk, refuses, scriptedOpenAI, streams } from '../support/models/scripted-openai.ts'
 
 const add = localTool({
   name: 'add',

@@ -8,9 +8,9 @@ import { agent } from '../../src/entries/index.ts'
 import { type McpServerOptions, mcpServer } from '../../src/entries/mcp.ts'
 import type { McpAgents } from '../../src/mcp/agents.ts'
 import { typedSkills } from '../../src/protocol/extensions/typed-skills.ts'
-import { httpServer } from '../support/http-server.ts'
 import { askingAgent, testAgent } from '../support/mcp/test-agent.ts'
-import { served } from '../support/served.ts'
+import { startHttpServer } from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const script = fileURLToPath(new URL('../support/mcp/agent-server.ts', import.meta.url))
 
@@ -35,7 +35,7 @@ function clientOf(options: ClientOptions, answer?: Answer, content: object = { a
 async function exposed(agents: McpAgents, options: McpServerOptions = {}): Promise<string> {
   const server = await mcpServer(agents, { maxResult: 100_000, ...options })
   onTestFinished(() => server.close())
-  return await httpServer(getRequestListener((request) => server.fetch(request)))
+  return await startHttpServer(getRequestListener((request) => server.fetch(request)))
 }
 
 async function overHttp(url: string, mode: 'auto' | 'legacy', answer?: Answer, content?: object) {
@@ -203,7 +203,7 @@ describe.each(ways)('skills as tools of MCP over %s', (_, open) => {
 
 describe('an MCP server of agents', () => {
   it('has the tools of several, by the names of the agents or by prefixes', async () => {
-    const { server } = await served((turn) => `Far: ${turn.text}`, { profile: { name: 'Far away' } })
+    const { server } = await startTestServer((turn) => `Far: ${turn.text}`, { profile: { name: 'Far away' } })
     const near = await connect(agent({ name: 'Near' }, (turn) => `Near: ${turn.text}`))
     const listed = await overHttp(await exposed([server.url, near]), 'auto')
     const names = (await listed.client.listTools()).tools.map(({ name }) => name)

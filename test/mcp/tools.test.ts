@@ -15,9 +15,9 @@ import {
 } from '../../src/entries/loop.ts'
 import type { McpAddress, McpProblem } from '../../src/loop/mcp/options.ts'
 import { textOf } from '../../src/protocol/model.ts'
-import { closedPort, httpServer } from '../support/http-server.ts'
 import { type Events, testServer } from '../support/mcp/test-server.ts'
-import { calls, model, says, toldTo } from '../support/scripted-model.ts'
+import { scriptedModel, textReply, toldTo, toolCalls } from '../support/models/scripted-model.ts'
+import { closedPort, startHttpServer } from '../support/servers/http-server.ts'
 
 const goodServer = fileURLToPath(new URL('../support/mcp/stdio-server.ts', import.meta.url))
 const badServer = fileURLToPath(new URL('../support/mcp/bad-server.ts', import.meta.url))
@@ -39,7 +39,7 @@ async function namesOf(tools: McpTools): Promise<readonly string[]> {
 
 /** Has a model call a tool, and gives what the model was told. */
 async function call(tools: McpTools, name: string, input = '{}', options: Partial<AgentLoopOptions> = {}) {
-  const asked = model(calls([name, input]), says('Done'))
+  const asked = scriptedModel(toolCalls([name, input]), textReply('Done'))
   const loop = createAgentLoop({ model: asked, tools: [tools], ...options })
   const outcome = await loop.invokeSync([{ text: 'go' }], { taskId: crypto.randomUUID(), contextId: 'c' })
   const told = toldTo(asked)
@@ -58,7 +58,7 @@ function isAlive(pid: number): boolean {
 async function modern(events?: Events): Promise<string> {
   const handler = createMcpHandler(() => testServer(events))
   onTestFinished(() => handler.close())
-  return await httpServer(getRequestListener((request) => handler.fetch(request)))
+  return await startHttpServer(getRequestListener((request) => handler.fetch(request)))
 }
 
 /** A server with sessions, as the versions before had it. */
@@ -83,12 +83,12 @@ function sessions() {
 const places: readonly (readonly [string, () => McpAddress | Promise<McpAddress>])[] = [
   ['stdio', () => stdio],
   ['HTTP without sessions', async () => ({ url: await modern() })],
-  ['HTTP with sessions', async () => ({ url: await httpServer(sessions().listener) })],
+  ['HTTP with sessions', async () => ({ url: await startHttpServer(sessions().listener) })],
   [
     'a client that is handed in',
     async () => {
       const client = new Client({ name: 'own', version: '1' })
-      await client.connect(new StreamableHTTPClientTransport(new URL(await httpServer(sessions().listener))))
+      await client.connect(new StreamableHTTPClientTransport(new URL(await startHttpServer(sessions().listener))))
       onTestFinished(() => client.close())
       return client
     },
@@ -151,7 +151,7 @@ describe.each(places)('tools of MCP over %s', (_, open) => {
   it('are told the trace of whoever calls them', async () => {
     const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1' }
     const tools = toolsOf(await open())
-    const asked = model(calls(['trace', '{}']), says('Done'))
+    const asked = scriptedModel(toolCalls(['trace', '{}']), textReply('Done'))
     const loop = createAgentLoop({ model: asked, tools: [tools] })
     await loop.invokeSync([{ text: 'go' }], { taskId: 't', contextId: 'c', trace })
     expect(toldTo(asked)).toEqual([{ type: 'text', value: `${trace.traceparent} a=1` }])
@@ -166,7 +166,7 @@ describe.each(places)('tools of MCP over %s', (_, open) => {
 describe.each(places.filter(([name]) => name !== 'HTTP without sessions'))('tools of MCP over %s', (_, open) => {
   it('are canceled with the task, and tell their progress before', async () => {
     const tools = toolsOf(await open())
-    const asked = model(calls(['wait', '{}']), says('Done'))
+    const asked = scriptedModel(toolCalls(['wait', '{}']), textReply('Done'))
     const client = await connect(agent({ name: 'Waiting' }, createAgentLoop({ model: asked, tools: [tools] })))
     const seen: string[] = []
     for await (const event of client.stream('go')) {
@@ -206,7 +206,7 @@ describe('tools of MCP', () => {
 
   it('are there again after their server was restarted, and has forgotten its sessions', async () => {
     const { listener, forget } = sessions()
-    const tools = toolsOf({ url: await httpServer(listener) })
+    const tools = toolsOf({ url: await startHttpServer(listener) })
     await call(tools, 'add', '{"a":2,"b":2}')
     forget()
     expect((await call(tools, 'add', '{"a":2,"b":3}')).told).toEqual({ type: 'text', value: '{"sum":5}' })
@@ -285,7 +285,7 @@ describe('tools of MCP', () => {
       include: ({ name }) => name.startsWith('a'),
       needsApproval: ({ name }) => name === 'add',
     })
-    const asked = model(calls(['add', '{"a":1,"b":1}']), says('Two'))
+    const asked = scriptedModel(toolCalls(['add', '{"a":1,"b":1}']), textReply('Two'))
     const client = await connect(agent({ name: 'Careful' }, createAgentLoop({ model: asked, tools: [tools] })))
     const talk = client.conversation()
     expect((await talk.send('1 + 1?')).task?.status.state).toBe('input-required')

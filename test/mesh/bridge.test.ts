@@ -9,9 +9,9 @@ import { a2aMethods } from '../../src/entries/mesh-bridge.ts'
 import type { BridgeOptions } from '../../src/mesh-bridge/methods.ts'
 import { cardOf } from '../../src/server/card.ts'
 import { createHandler, type HandlerOptions } from '../../src/server/handler.ts'
-import { type Bridged, bridged } from '../support/bridged.ts'
-import { quiet } from '../support/house.ts'
-import { meshCard, meshPair, meshPlace, post, signedRequest } from '../support/mesh.ts'
+import { silentLogger } from '../support/logger.ts'
+import { type BridgedService, startBridgedService } from '../support/mesh/bridged-service.ts'
+import { meshCard, meshPair, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
 type Options = Partial<HandlerOptions> & { readonly skills?: readonly SkillProfile[] }
 
@@ -20,11 +20,11 @@ async function bridge(
   work: AgentImplementation | undefined,
   { skills = [], ...options }: Options = {},
   more: BridgeOptions = {},
-): Promise<Bridged> {
+): Promise<BridgedService> {
   const served = agent({ name: 'Prices', skills }, work)
-  const { service, drain } = createHandler(served, { auth: 'none', logger: quiet, cancelGrace: 10, ...options })
+  const { service, drain } = createHandler(served, { auth: 'none', logger: silentLogger, cancelGrace: 10, ...options })
   onTestFinished(() => drain(0))
-  return await bridged({ service, card: cardOf(served.profile), ...more })
+  return await startBridgedService({ service, card: cardOf(served.profile), ...more })
 }
 
 function saying(text: string, more: JsonObject = {}) {
@@ -143,12 +143,12 @@ describe('a peer of the mesh that asks an agent of A2A', () => {
   it('is answered once to one envelope, also by a replica that has not seen it', async () => {
     let runs = 0
     const served = agent({ name: 'Prices', skills: [price] }, async (turn) => void (await turn.data({ run: ++runs })))
-    const { service, drain } = createHandler(served, { auth: 'none', logger: quiet })
+    const { service, drain } = createHandler(served, { auth: 'none', logger: silentLogger })
     onTestFinished(() => drain(0))
     const methods = a2aMethods({ service })
     const [one, two] = [await meshPair({ methods }), await meshPair({ methods })]
     const envelope = await signedRequest(one.shopKey, { payload: { method: 'a2a.send', parameters: saying('tea') } })
-    const answers = [one, two].map(async (pair) => await post((await meshPlace(pair.price)).endpoint, envelope))
+    const answers = [one, two].map(async (pair) => await post((await startMeshServer(pair.price)).endpoint, envelope))
     const tasks = (await Promise.all(answers)).map(({ body }) => Object(body.payload).data.task.id)
     expect(tasks[0]).toBe(tasks[1])
     expect(runs).toBe(1)
@@ -238,7 +238,7 @@ describe('the skills of an agent', () => {
   })
 
   it('must not be called as the methods of A2A are', () => {
-    const { service } = createHandler(agent({ name: 'Odd' }, echo), { auth: 'none', logger: quiet })
+    const { service } = createHandler(agent({ name: 'Odd' }, echo), { auth: 'none', logger: silentLogger })
     const card = cardOf({ name: 'Odd', skills: [{ id: 'a2a.send', name: 'Mine' }] })
     expect(() => a2aMethods({ service, card })).toThrow('a skill has the id a2a.send')
   })
@@ -251,16 +251,16 @@ describe('a message that nobody has signed', () => {
   ])('is taken only where that is enough (%s)', async (allowsAnonymous, expected) => {
     const { service } = createHandler(
       agent({ name: 'Who' }, ({ principal }) => principal.id),
-      { auth: 'none', logger: quiet },
+      { auth: 'none', logger: silentLogger },
     )
     const peer = createMeshPeer({
       card: meshCard('price-agent'),
       requireAuth: false,
       methods: a2aMethods({ service, allowsAnonymous }),
-      logger: quiet,
+      logger: silentLogger,
     })
-    const { endpoint } = await meshPlace(peer)
-    const shop = createMeshPeer({ card: meshCard('shop-agent'), requireAuth: false, logger: quiet })
+    const { endpoint } = await startMeshServer(peer)
+    const shop = createMeshPeer({ card: meshCard('shop-agent'), requireAuth: false, logger: silentLogger })
     const asked = shop.link({ agentId: 'price-agent', endpoint }).request('a2a.send', saying('who?'))
     expect(await asked.catch(({ code }) => ({ status: code }))).toMatchObject(expected)
   })

@@ -6,8 +6,8 @@ import {
   type MeshPeerOptions,
   sign,
 } from '../../src/entries/mesh.ts'
-import { quiet } from '../support/house.ts'
-import { meshCard, meshPair, meshPlace, meshRequest, post, signedRequest } from '../support/mesh.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshCard, meshPair, meshRequest, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
 describe('two agents that shake hands', () => {
   it('know each other afterwards, with the highest versions that both speak, until one says goodbye', async () => {
@@ -16,7 +16,7 @@ describe('two agents that shake hands', () => {
       { card: meshCard('price-agent', protocols) },
       { card: meshCard('shop-agent', protocols) },
     )
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     expect(link.session.state).toBe('none')
     const shaking = link.handshake()
@@ -35,7 +35,7 @@ describe('two agents that shake hands', () => {
 
   it('who have no protocol in common are told what would do, and stay strangers', async () => {
     const { shop, price } = await meshPair({}, { card: meshCard('shop-agent', { supported_protocols: ['A2A/2.0'] }) })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     await expect(link.handshake()).rejects.toMatchObject({
       code: 'VALIDATION_FAILED',
@@ -47,7 +47,7 @@ describe('two agents that shake hands', () => {
 
   it('may be refused with a reason', async () => {
     const { shop, price } = await meshPair({ refuseHandshake: ({ name }) => `We do not serve ${name}.` })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     await expect(shop.link({ agentId: 'price-agent', endpoint }).handshake()).rejects.toMatchObject({
       code: 'FORBIDDEN',
       message: 'We do not serve shop-agent.',
@@ -56,7 +56,7 @@ describe('two agents that shake hands', () => {
 
   it('cannot do so under the name of another', async () => {
     const { price, shopKey } = await meshPair()
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const payload = { agent_card: meshCard('admin-agent') }
     const { status } = await post(endpoint, await signedRequest(shopKey, { message_type: 'handshake', payload }))
     expect(status).toBe(400)
@@ -64,7 +64,7 @@ describe('two agents that shake hands', () => {
 
   it('must do so before requests if that is demanded', async () => {
     const { shop, price } = await meshPair({ requireHandshake: true })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     await expect(link.request('get_price')).rejects.toMatchObject({
       code: 'FORBIDDEN',
@@ -76,7 +76,7 @@ describe('two agents that shake hands', () => {
 
   it('are read by peers of schema 1.0.0 too: their versions lie in the metadata', async () => {
     const { price, shopKey } = await meshPair()
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const payload = { agent_card: meshCard('shop-agent') }
     const { body } = await post(endpoint, await signedRequest(shopKey, { message_type: 'handshake', payload }))
     expect(body.payload).toMatchObject({
@@ -93,7 +93,7 @@ describe('a key that is shown in the first handshake', () => {
   it('is trusted from then on, by both sides, and no other one under that name', async () => {
     const price = await newcomer('price-agent', { methods: { get_price: () => ({ price: 1 }) } })
     const shop = await newcomer('shop-agent')
-    const { endpoint } = await meshPlace(price.peer)
+    const { endpoint } = await startMeshServer(price.peer)
     const link = shop.peer.link({ agentId: 'price-agent', endpoint })
     await expect(link.request('get_price')).rejects.toMatchObject({ code: 'AUTHENTICATION_FAILED' })
     await link.handshake()
@@ -110,7 +110,7 @@ describe('a key that is shown in the first handshake', () => {
     const [shown, used] = [await generateSigningKey(), await generateSigningKey()]
     const card = meshCard('shop-agent', { metadata: { public_key: shown.jwk as never } })
     const handshake = meshRequest({ message_type: 'handshake', payload: { agent_card: card } })
-    const { endpoint } = await meshPlace(price.peer)
+    const { endpoint } = await startMeshServer(price.peer)
     expect((await post(endpoint, JSON.stringify(await sign(handshake, used)))).status).toBe(401)
     expect(await price.keys.keysOf('shop-agent')).toEqual([])
   })
@@ -144,11 +144,11 @@ describe('a peer', () => {
     const price = createMeshPeer({
       card,
       requireAuth: false,
-      logger: quiet,
+      logger: silentLogger,
       methods: { get_price: (_, { from, identity }) => ({ seen: who.push({ from, identity }) }) },
     })
     const shop = createMeshPeer({ card: meshCard('shop-agent'), requireAuth: false })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     await shop.link({ agentId: 'price-agent', endpoint }).request('get_price')
     expect(who).toEqual([{ from: 'shop-agent', identity: undefined }])
   })
@@ -162,7 +162,7 @@ describe('a peer', () => {
       endpoint: 'https://tea.example.com/mesh',
     } as const
     const { shop, price } = await meshPair({ directory: { discover: () => ({ agents: [agent], total_count: 1 }) } })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const registry = shop.link({ agentId: 'registry', endpoint })
     expect(await registry.discover({ capabilities: ['prices'] })).toEqual({ agents: [agent], total_count: 1 })
   })
@@ -170,6 +170,11 @@ describe('a peer', () => {
 
 async function newcomer(agentId: string, more: Partial<MeshPeerOptions> = {}) {
   const keys = firstHandshakeKeys()
-  const options = { card: meshCard(agentId), key: await generateSigningKey(), firstHandshake: keys, logger: quiet }
+  const options = {
+    card: meshCard(agentId),
+    key: await generateSigningKey(),
+    firstHandshake: keys,
+    logger: silentLogger,
+  }
   return { peer: createMeshPeer({ ...options, ...more }), keys }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { generateSigningKey, MeshError, MeshRefusal, sign } from '../../src/entries/mesh.ts'
-import { closedPort, httpServer } from '../support/http-server.ts'
-import { meshPair, meshPlace, meshRequest } from '../support/mesh.ts'
+import { meshPair, meshRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
+import { closedPort, startHttpServer } from '../support/servers/http-server.ts'
 
 describe('a link by HTTP', () => {
   it('gives what a method returns, and throws what it refuses', async () => {
@@ -13,7 +13,7 @@ describe('a link by HTTP', () => {
         },
       },
     })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     expect(await link.request('get_price', { symbol: 'TEA' })).toEqual({ symbol: 'TEA' })
     const refusal = await link.request('refuse').catch((error) => error)
@@ -41,7 +41,7 @@ describe('a link by HTTP', () => {
       [{ message_type: 'handshake_ack', payload: { accepted: false } }, priceKey, 'it is a handshake_ack'],
     ]
     for (const [more, key, problem] of cases) {
-      const origin = await httpServer(async (request, response) => {
+      const origin = await startHttpServer(async (request, response) => {
         const asked = JSON.parse(await new Response(request as never).text())
         const answer = await sign(meshRequest({ ...good, correlation_id: asked.message_id, ...more }), key)
         response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
@@ -66,7 +66,7 @@ describe('a link by HTTP', () => {
     const endpoint =
       body === undefined
         ? `http://127.0.0.1:${await closedPort()}/`
-        : await httpServer((__, response) => response.writeHead(502).end(body))
+        : await startHttpServer((__, response) => response.writeHead(502).end(body))
     const failure = await shop
       .link({ agentId: 'price-agent', endpoint })
       .request('get_price')
@@ -77,21 +77,21 @@ describe('a link by HTTP', () => {
 
   it('keeps what a third agent said from the caller', async () => {
     const { shop, price } = await meshPair({ methods: {} })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const failure = await shop
       .link({ agentId: 'price-agent', endpoint })
       .request('secret')
       .catch((error) => error)
     expect(failure).toMatchObject({ code: 'NOT_FOUND', asked: 'price-agent' })
     const between = await meshPair({ methods: { forward: () => Promise.reject(failure) } })
-    const place = await meshPlace(between.price)
+    const place = await startMeshServer(between.price)
     const link = between.shop.link({ agentId: 'price-agent', endpoint: place.endpoint })
     await expect(link.request('forward')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
   })
 
   it('does not get an answer that is too long for an envelope', async () => {
     const { shop, price } = await meshPair({ maxBytes: 2_000, methods: { much: () => ({ text: 'x'.repeat(2_000) }) } })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     await expect(link.request('much')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
   })
@@ -99,7 +99,7 @@ describe('a link by HTTP', () => {
   it('does not get an answer that is too long in bytes, although it has few characters', async () => {
     const methods = { much: () => ({ text: '茶'.repeat(600) }), less: () => ({ text: 'x'.repeat(600) }) }
     const { shop, price } = await meshPair({ maxBytes: 2_000, methods })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const link = shop.link({ agentId: 'price-agent', endpoint })
     await expect(link.request('much')).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
     expect(await link.request('less')).toEqual({ text: 'x'.repeat(600) })
@@ -107,7 +107,7 @@ describe('a link by HTTP', () => {
 
   it('gives up in time, and when its caller leaves', async () => {
     const { shop } = await meshPair()
-    const endpoint = await httpServer(() => {})
+    const endpoint = await startHttpServer(() => {})
     const link = shop.link({ agentId: 'price-agent', endpoint, timeout: 30 })
     await expect(link.request('get_price')).rejects.toMatchObject({ code: 'TIMEOUT' })
     const leaving = AbortSignal.abort(new Error('changed my mind'))

@@ -5,8 +5,9 @@ import { MeshError, type MeshMethod, MeshRefusal } from '../../src/entries/mesh.
 import { type MeshAgentOptions, meshAgent } from '../../src/entries/mesh-bridge.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { forAll, quiet } from '../support/house.ts'
-import { meshPair, meshPlace } from '../support/mesh.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshPair, startMeshServer } from '../support/mesh/mesh-peers.ts'
+import { anonymousListsAll } from '../support/servers/local-handler.ts'
 
 // Its code is loaded in the process of the agent, which would be late with its answer for it.
 beforeAll(preload)
@@ -22,11 +23,11 @@ const profile = {
 /** A peer as an agent, and a client that talks to it. */
 async function peerAsAgent(methods: Readonly<Record<string, MeshMethod>>, more: Partial<MeshAgentOptions> = {}) {
   const { shop, price } = await meshPair({ methods })
-  const { endpoint } = await meshPlace(price)
+  const { endpoint } = await startMeshServer(price)
   const link = shop.link({ agentId: 'price-agent', endpoint })
   const handler = createHandler(meshAgent({ link, profile, ...more }), {
-    auth: forAll,
-    logger: quiet,
+    auth: anonymousListsAll,
+    logger: silentLogger,
     cancelGrace: 10,
     taskAfter: 500,
   })
@@ -103,7 +104,7 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
   it('tells nothing of how it is reached when it is not', async () => {
     const { shop } = await meshPair()
     const link = shop.link({ agentId: 'price-agent', endpoint: 'http://127.0.0.1:1/secret' })
-    const handler = createHandler(meshAgent({ link, profile }), { auth: forAll, logger: quiet })
+    const handler = createHandler(meshAgent({ link, profile }), { auth: anonymousListsAll, logger: silentLogger })
     onTestFinished(() => handler.drain(0))
     const { task } = await (await connect(handler)).send({ data: {} }, { skill: 'get_price' })
     expect(task?.status.message?.parts).toMatchObject([
@@ -157,12 +158,12 @@ describe('a peer of the mesh that is asked by callers of A2A', () => {
   it('is asked in the name of each caller, where each has a link', async () => {
     const asked: string[] = []
     const { shop, price } = await meshPair()
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const link: MeshAgentOptions['link'] = ({ id }) => {
       asked.push(id)
       return shop.link({ agentId: 'price-agent', endpoint })
     }
-    const handler = createHandler(meshAgent({ link, profile }), { auth: forAll, logger: quiet })
+    const handler = createHandler(meshAgent({ link, profile }), { auth: anonymousListsAll, logger: silentLogger })
     onTestFinished(() => handler.drain(0))
     await (await connect(handler)).skill('get_price', { symbol: 'TEA' })
     expect(asked).toEqual(['anonymous'])

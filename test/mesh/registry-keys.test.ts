@@ -10,20 +10,20 @@ import {
 } from '../../src/entries/mesh.ts'
 import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry } from '../../src/entries/registry.ts'
-import { quiet } from '../support/house.ts'
-import { meshCard, meshPlace } from '../support/mesh.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshCard, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
 /** A registry, and a price agent that knows the key of nobody else. */
 async function place() {
   const [registryKey, priceKey] = [await generateSigningKey(), await generateSigningKey()]
   const fetch = createGuardedFetch({ loopback: 'allow' })
-  const learning = { firstHandshake: firstHandshakeKeys(), logger: quiet }
+  const learning = { firstHandshake: firstHandshakeKeys(), logger: silentLogger }
   const registry = createRegistry({ key: registryKey, fetch, upkeep: false, ...learning })
   onTestFinished(async () => {
     await registry.close()
     fetch.close()
   })
-  const { endpoint } = await meshPlace(registry.peer)
+  const { endpoint } = await startMeshServer(registry.peer)
   const known = await configuredKeys({ registry: registryKey.jwk, 'price-agent': priceKey.jwk })
   let registryEndpoint = endpoint
   const price = createMeshPeer({
@@ -34,7 +34,7 @@ async function place() {
       registryKeys((): MeshLink => toRegistry(registryEndpoint)),
     ),
     methods: { get_price: () => ({ price: 4.25 }) },
-    logger: quiet,
+    logger: silentLogger,
   })
   const toRegistry = (address: string) => price.link({ agentId: 'registry', endpoint: address })
   await createMeshPeer({
@@ -45,7 +45,7 @@ async function place() {
   })
     .link({ agentId: 'registry', endpoint })
     .handshake()
-  const { endpoint: at } = await meshPlace(price)
+  const { endpoint: at } = await startMeshServer(price)
 
   async function shop({ registers }: { readonly registers: boolean }): Promise<MeshLink> {
     const peer = createMeshPeer({
@@ -53,7 +53,7 @@ async function place() {
       key: await generateSigningKey(),
       keys: known,
       firstHandshake: firstHandshakeKeys(),
-      logger: quiet,
+      logger: silentLogger,
     })
     if (registers) await peer.link({ agentId: 'registry', endpoint }).handshake()
     return peer.link({ agentId: 'price-agent', endpoint: at })

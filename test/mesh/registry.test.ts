@@ -10,9 +10,9 @@ import {
 } from '../../src/entries/mesh.ts'
 import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry, type RegistryOptions } from '../../src/entries/registry.ts'
-import { quiet } from '../support/house.ts'
-import { portOf } from '../support/http-server.ts'
-import { meshCard, meshPlace, meshRequest, post } from '../support/mesh.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshCard, meshRequest, post, startMeshServer } from '../support/mesh/mesh-peers.ts'
+import { listenOnFreePort } from '../support/servers/http-server.ts'
 
 describe('the registry of the mesh', () => {
   it('knows who shook hands with an endpoint, and finds them by what they can do', async () => {
@@ -205,7 +205,7 @@ function guarded(options: Parameters<typeof createGuardedFetch>[0]) {
 /** An address at which nobody listens. */
 async function nowhere(): Promise<string> {
   const server = createServer()
-  const port = await portOf(server)
+  const port = await listenOnFreePort(server)
   server.close()
   return `http://127.0.0.1:${port}/mesh`
 }
@@ -214,9 +214,9 @@ async function nowhere(): Promise<string> {
 async function place(more: Partial<RegistryOptions> = {}) {
   const key = await generateSigningKey()
   const fetch = guarded({ loopback: 'allow' })
-  const registry = createRegistry({ key, firstHandshake: firstHandshakeKeys(), fetch, logger: quiet, ...more })
+  const registry = createRegistry({ key, firstHandshake: firstHandshakeKeys(), fetch, logger: silentLogger, ...more })
   onTestFinished(() => registry.close())
-  const { endpoint } = await meshPlace(registry.peer)
+  const { endpoint } = await startMeshServer(registry.peer)
 
   async function agent(
     id: string,
@@ -226,14 +226,14 @@ async function place(more: Partial<RegistryOptions> = {}) {
   ) {
     const own = await generateSigningKey()
     let peer = createMeshPeer({ card: meshCard(id), requireAuth: false })
-    const { endpoint: mine } = await meshPlace({ ...peer, exchange: (incoming) => peer.exchange(incoming) })
+    const { endpoint: mine } = await startMeshServer({ ...peer, exchange: (incoming) => peer.exchange(incoming) })
     const shown = JSON.parse(JSON.stringify({ endpoint: mine, ...metadata }))
     peer = createMeshPeer({
       card: meshCard(id, { capabilities: [...capabilities], metadata: shown }),
       key: own,
       keys: await configuredKeys({ registry: key.jwk }),
       firstHandshake: firstHandshakeKeys(),
-      logger: quiet,
+      logger: silentLogger,
       ...options,
     })
     const link = peer.link({ agentId: 'registry', endpoint })

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { configuredKeys, createMeshPeer, generateSigningKey } from '../../src/entries/mesh.ts'
 import { createPostgresReplayCache } from '../../src/entries/postgres.ts'
-import { quiet } from '../support/house.ts'
-import { meshCard, meshPlace, post, signedRequest } from '../support/mesh.ts'
-import { openPool, secondPool } from '../support/postgres/place.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshCard, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
+import { openPool, secondPool } from '../support/postgres/pools.ts'
 
 it('what one replica of a peer has seen is a replay for the other one, and the same message gets the same answer', async () => {
   const pool = await openPool()
@@ -14,8 +14,15 @@ it('what one replica of a peer has seen is a replay for the other one, and the s
     const replayCache = await createPostgresReplayCache({ pool: own })
     onTestFinished(() => replayCache.close())
     const methods = { get_price: () => ({ price: ++asked }) }
-    const peer = createMeshPeer({ card: meshCard('price-agent'), key, keys, methods, replayCache, logger: quiet })
-    return (await meshPlace(peer)).endpoint
+    const peer = createMeshPeer({
+      card: meshCard('price-agent'),
+      key,
+      keys,
+      methods,
+      replayCache,
+      logger: silentLogger,
+    })
+    return (await startMeshServer(peer)).endpoint
   }
   const [one, two] = [await replica(pool), await replica(secondPool(pool))]
   const text = await signedRequest(shopKey)

@@ -17,11 +17,11 @@ import { createRegistry } from '../../src/entries/registry.ts'
 import { toListener } from '../../src/node/listener.ts'
 import { serve } from '../../src/serve.ts'
 import type { ServeMeshOptions, ServeOptions } from '../../src/serve-options.ts'
-import { quiet } from '../support/house.ts'
-import { portOf } from '../support/http-server.ts'
-import { meshCard, meshRequest, post } from '../support/mesh.ts'
-import { selfSigned } from '../support/self-signed.ts'
-import { type Served, served } from '../support/served.ts'
+import { selfSigned } from '../support/auth/certificates.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshCard, meshRequest, post } from '../support/mesh/mesh-peers.ts'
+import { listenOnFreePort } from '../support/servers/http-server.ts'
+import { startTestServer, type TestServer } from '../support/servers/test-server.ts'
 
 const [agentKey, shopKey, registryKey] = await Promise.all([0, 1, 2].map(() => generateSigningKey()))
 if (!agentKey || !shopKey || !registryKey) throw new Error('a key is missing')
@@ -32,14 +32,14 @@ const keys = await configuredKeys({
 })
 
 const profile: AgentProfile = { name: 'Tea Prices', skills: [{ id: 'price', name: 'Price', tags: ['tea'] }] }
-const shop = createMeshPeer({ card: meshCard('shop-agent'), key: shopKey, keys, logger: quiet })
+const shop = createMeshPeer({ card: meshCard('shop-agent'), key: shopKey, keys, logger: silentLogger })
 
-function start(mesh: Partial<ServeMeshOptions> = {}, options: Partial<ServeOptions> = {}): Promise<Served> {
+function start(mesh: Partial<ServeMeshOptions> = {}, options: Partial<ServeOptions> = {}): Promise<TestServer> {
   const said = ({ text, principal }: { text: string; principal: { id: string } }) => `${principal.id} said ${text}`
-  return served(said, { profile, mesh: { key: agentKey, keys, ...mesh }, ...options })
+  return startTestServer(said, { profile, mesh: { key: agentKey, keys, ...mesh }, ...options })
 }
 
-function linkTo({ server }: Served, path = '/mesh'): MeshLink {
+function linkTo({ server }: TestServer, path = '/mesh'): MeshLink {
   return shop.link({ agentId: 'tea-prices', endpoint: `${server.url}${path}` })
 }
 
@@ -169,7 +169,7 @@ describe('an agent that is served with mesh', () => {
   it('is one agent, and has a key, or does not start at all', async () => {
     const { agent } = await import('../../src/agent/agent.ts')
     const echo = agent({ name: 'Echo' }, ({ text }) => text)
-    const options = { signals: false, logger: quiet }
+    const options = { signals: false, logger: silentLogger }
     await expect(serve({ '/a': echo, '/b': echo }, { ...options, mesh: { key: agentKey, keys } })).rejects.toThrow(
       'only one agent',
     )
@@ -181,12 +181,12 @@ describe('an agent that is served with mesh and a registry', () => {
   /** A registry at an address at which it is not always. */
   async function registryPlace() {
     const fetch = createGuardedFetch({ loopback: 'allow' })
-    const make = () => createRegistry({ key: registryKey, keys, fetch, logger: quiet, upkeep: false })
+    const make = () => createRegistry({ key: registryKey, keys, fetch, logger: silentLogger, upkeep: false })
     let registry: ReturnType<typeof make> | undefined
     const server = createServer(
       toListener(async (incoming) => (await registry?.peer.exchange(incoming)) ?? { status: 503, headers: {} }),
     )
-    const port = await portOf(server)
+    const port = await listenOnFreePort(server)
     onTestFinished(async () => {
       server.closeAllConnections()
       server.close()
@@ -232,7 +232,7 @@ describe('an agent that is served with mesh and a registry', () => {
     const { endpoint, begin, end } = await registryPlace()
     const registry = await begin()
     const warnings: string[] = []
-    const logger = { ...quiet, warn: (_: object, text: string) => void warnings.push(text) }
+    const logger = { ...silentLogger, warn: (_: object, text: string) => void warnings.push(text) }
     const { server } = await start({ registry: { endpoint } }, { logger })
     expect((await registry.discover()).total_count).toBe(1)
     await end()

@@ -10,8 +10,8 @@ import {
   sign,
 } from '../../src/entries/mesh.ts'
 import type { KeyKind } from '../../src/mesh/keys.ts'
-import { quiet } from '../support/house.ts'
-import { meshCard, meshRequest } from '../support/mesh.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshCard, meshRequest } from '../support/mesh/mesh-peers.ts'
 import { createRandom } from '../support/random.ts'
 
 /** Without the backslash, which JSON allows before some characters that mean the same without it. */
@@ -90,7 +90,7 @@ async function server(key: MeshSigningKey): Promise<{ readonly peer: MeshPeer; r
     keys: await configuredKeys({ 'shop-agent': key.jwk }),
     rateLimit: { take: () => 0 },
     methods: { get_price: (_, { envelope }) => ({ count: done.push(envelope.message_id) }) },
-    logger: quiet,
+    logger: silentLogger,
   })
   return { peer, done }
 }

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { WebSocket } from 'ws'
 import type { MeshLink, MeshPeer, MeshSocket } from '../../src/entries/mesh.ts'
 import type { SocketLinkTo } from '../../src/mesh/peer.ts'
-import { meshPair, meshPlace, meshRequest, signedRequest } from '../support/mesh.ts'
+import { meshPair, meshRequest, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
 function connect(shop: MeshPeer, url: string, more: Partial<SocketLinkTo> = {}): MeshLink {
   const link = shop.connect({ agentId: 'price-agent', url, ...more })
@@ -22,7 +22,7 @@ describe.each([
 ])('over one connection of %s', (_, open) => {
   it('go many requests at once, and each gets its own answer', async () => {
     const { shop, price } = await meshPair()
-    const { socketUrl, sockets } = await meshPlace(price, { maxInFlight: 8 })
+    const { socketUrl, sockets } = await startMeshServer(price, { maxInFlight: 8 })
     const link = connect(shop, socketUrl, open && { open })
     await link.handshake()
     const symbols = Array.from({ length: 300 }, (__, at) => `S${at}`)
@@ -37,7 +37,7 @@ describe.each([
     const { shop, price } = await meshPair({
       methods: { where: (_, { trace }) => ({ ...trace }) },
     })
-    const { socketUrl } = await meshPlace(price)
+    const { socketUrl } = await startMeshServer(price)
     const link = connect(shop, socketUrl, open && { open })
     const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1,b=2' }
     expect(await link.request('where', {}, { trace })).toEqual({})
@@ -53,7 +53,7 @@ describe.each([
     const { shop, price } = await meshPair({
       methods: { slow: () => promise.then(() => ({ calls: ++calls })), fast: () => ({}) },
     })
-    const { socketUrl, sockets } = await meshPlace(price)
+    const { socketUrl, sockets } = await startMeshServer(price)
     const link = connect(shop, socketUrl, open && { open })
     await link.request('fast')
     const slow = link.request('slow')
@@ -81,7 +81,7 @@ describe('a peer that accepts connections', () => {
         },
       },
     })
-    const { socketUrl, sockets } = await meshPlace(price, { maxInFlight: 4 })
+    const { socketUrl, sockets } = await startMeshServer(price, { maxInFlight: 4 })
     const socket = await opened(socketUrl)
     const texts = await Promise.all(Array.from({ length: 40 }, () => signedRequest(shopKey)))
     for (const text of texts) socket.send(text)
@@ -96,7 +96,7 @@ describe('a peer that accepts connections', () => {
 
   it('waits with answers for a side that does not read', async () => {
     const { price, shopKey } = await meshPair({ methods: { get_price: () => ({ much: 'x'.repeat(2 ** 20) }) } })
-    const { socketUrl, sockets } = await meshPlace(price, { maxInFlight: 2, maxBuffered: 2 ** 20 })
+    const { socketUrl, sockets } = await startMeshServer(price, { maxInFlight: 2, maxBuffered: 2 ** 20 })
     const socket = await opened(socketUrl)
     socket.pause()
     for (let count = 0; count < 40; count++) socket.send(await signedRequest(shopKey))
@@ -111,7 +111,7 @@ describe('a peer that accepts connections', () => {
 
   it('cuts off who does not answer its pings', async () => {
     const { price } = await meshPair()
-    const { socketUrl, sockets } = await meshPlace(price, { pingInterval: 250 })
+    const { socketUrl, sockets } = await startMeshServer(price, { pingInterval: 250 })
     const dead = new WebSocket(socketUrl, { autoPong: false })
     onTestFinished(() => dead.terminate())
     await once(dead, 'open')
@@ -123,7 +123,7 @@ describe('a peer that accepts connections', () => {
 
   it('answers garbage plainly and stays, and closes on bytes and on what is too long', async () => {
     const { price } = await meshPair({ maxBytes: 1000 })
-    const { socketUrl } = await meshPlace(price)
+    const { socketUrl } = await startMeshServer(price)
     const socket = await opened(socketUrl)
     socket.send('nonsense')
     expect(JSON.parse(await nextText(socket))).toMatchObject({ error: { code: 'INVALID_MESSAGE' } })
@@ -138,7 +138,7 @@ describe('a peer that accepts connections', () => {
 
   it('does not answer answers', async () => {
     const { price, shopKey } = await meshPair()
-    const { socketUrl } = await meshPlace(price)
+    const { socketUrl } = await startMeshServer(price)
     const socket = await opened(socketUrl)
     const payload = { status: 'success', data: {} }
     const response = { message_type: 'response', correlation_id: crypto.randomUUID(), payload }
@@ -153,7 +153,7 @@ describe('a peer that accepts connections', () => {
 describe('a link by WebSocket', () => {
   it('is asked by the other side, too', async () => {
     const { shop, price, priceKey } = await meshPair({}, { methods: { how_many: () => ({ count: 3 }) } })
-    const { socketUrl, sockets } = await meshPlace(price)
+    const { socketUrl, sockets } = await startMeshServer(price)
     const link = connect(shop, socketUrl)
     await link.request('get_price')
     const [served] = sockets
@@ -171,7 +171,7 @@ describe('a link by WebSocket', () => {
 
   it('ends what waits when it is closed', async () => {
     const { shop, price } = await meshPair({ methods: { get_price: () => new Promise(() => {}) } })
-    const { socketUrl } = await meshPlace(price)
+    const { socketUrl } = await startMeshServer(price)
     const link = connect(shop, socketUrl)
     const asking = link.request('get_price')
     setTimeout(() => link.close(), 50)

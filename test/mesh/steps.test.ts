@@ -1,14 +1,14 @@
 import canonicalize from 'canonicalize'
 import { describe, expect, it } from 'vitest'
 import { createRateLimit, generateSigningKey, MeshRefusal, sign } from '../../src/entries/mesh.ts'
-import { meshPair, meshPlace, meshRequest, post, signedRequest } from '../support/mesh.ts'
+import { meshPair, meshRequest, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
 
 const minutes = (count: number) => new Date(Date.now() + count * 60_000).toISOString()
 
 describe('a message that is posted', () => {
   it('is answered by a signed response that names it', async () => {
     const { price, shopKey } = await meshPair()
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const { status, body } = await post(endpoint, await signedRequest(shopKey))
     expect(status).toBe(200)
     expect(body).toMatchObject({
@@ -27,7 +27,7 @@ describe('a message that is posted', () => {
       allows: (method) => method !== 'secret',
       methods: { secret: () => ({}), broken: () => Promise.reject(new Error('a secret')) },
     })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const stranger = await generateSigningKey()
     const signed = (more: object = {}) => signedRequest(shopKey, more as Record<string, unknown>)
     const tampered = (await signed()).replace('get_price', 'get_prize')
@@ -74,7 +74,7 @@ describe('a message that is posted', () => {
 
   it('is refused for its earliest fault if it has several', async () => {
     const { price } = await meshPair({ rateLimit: { take: () => 1 } })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const stale = { timestamp: minutes(-60) }
     const steps = [
       { ...meshRequest({ ...stale, recipient_id: 'x-y', extra: 1 }) },
@@ -98,7 +98,7 @@ describe('a message that is posted', () => {
       allows: (method) => method !== 'secret',
       methods: { secret: () => ({}), get_price: () => ({}) },
     })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const stranger = await generateSigningKey()
     const said = async (text: string) => {
       const { status, body } = await post(endpoint, text)
@@ -137,7 +137,7 @@ describe('a message that is posted', () => {
 
   it('must be signed by its sender, for its own time, and by the key that it names', async () => {
     const { price, shopKey } = await meshPair()
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const withAuth = async (more: object) => {
       const { auth, ...rest } = await sign(meshRequest(), shopKey)
       const { signature: _, ...tag } = { ...Object(auth), ...more }
@@ -158,7 +158,7 @@ describe('a message that is posted', () => {
   it('takes the ends of the window as still fresh', async () => {
     const now = Date.parse('2026-03-01T12:00:00.000Z')
     const { price, shopKey } = await meshPair({ now: () => now })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const at = async (offset: number) =>
       (await post(endpoint, await signedRequest(shopKey, { timestamp: new Date(now + offset).toISOString() }))).status
     expect([await at(-300_000), await at(60_000), await at(-300_001), await at(60_001)]).toEqual([200, 200, 400, 400])
@@ -168,7 +168,7 @@ describe('a message that is posted', () => {
     let now = Date.parse('2026-03-01T12:00:00.000Z')
     let calls = 0
     const { price, shopKey } = await meshPair({ now: () => now, methods: { get_price: () => ({ calls: ++calls }) } })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const request = await signedRequest(shopKey, { timestamp: new Date(now + 60_000).toISOString() })
     const first = await post(endpoint, request)
     now += 360_000
@@ -178,7 +178,7 @@ describe('a message that is posted', () => {
 
   it('gets an error envelope if its id and its sender can be read, else a plain one', async () => {
     const { price } = await meshPair()
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const readable = meshRequest({ payload: {} })
     expect((await post(endpoint, JSON.stringify(readable))).body).toMatchObject({
       message_type: 'error',
@@ -195,7 +195,7 @@ describe('a message that is posted', () => {
     'is never answered by an error if it is of type %s',
     async (message_type) => {
       const { price } = await meshPair()
-      const { endpoint } = await meshPlace(price)
+      const { endpoint } = await startMeshServer(price)
       const answer = await post(endpoint, JSON.stringify(meshRequest({ message_type })))
       expect({ status: answer.status, text: answer.text }).toEqual({ status: 400, text: '' })
     },
@@ -204,7 +204,7 @@ describe('a message that is posted', () => {
   it('is done once, however often it comes: the same bytes get the same answer, others are a replay', async () => {
     let calls = 0
     const { price, shopKey } = await meshPair({ methods: { count: async () => ({ calls: ++calls }) } })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const envelope = await sign(meshRequest({ payload: { method: 'count' } }), shopKey)
     const together = await Promise.all([1, 2, 3].map(() => post(endpoint, JSON.stringify(envelope))))
     const again = await post(endpoint, JSON.stringify(envelope))
@@ -223,7 +223,7 @@ describe('a message that is posted', () => {
       rateLimit: createRateLimit({ perSecond: 0.5, burst: 1, now: () => now }),
       documentationUrl: (code) => `https://example.com/errors#${code}`,
     })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     await post(endpoint, await signedRequest(shopKey))
     const late = await signedRequest(shopKey)
     const refused = await post(endpoint, late)
@@ -243,7 +243,7 @@ describe('a message that is posted', () => {
       throw new MeshRefusal('INVALID_CURRENCY', 'There is no currency XXY.', { known: ['EUR'] })
     }
     const { price, shopKey } = await meshPair({ methods: { get_price: refuse } })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const { status, body } = await post(endpoint, await signedRequest(shopKey))
     expect(status).toBe(200)
     expect(body).toMatchObject({
@@ -266,7 +266,7 @@ describe('a message that is posted', () => {
         },
       },
     })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const { status, body } = await post(endpoint, await signedRequest(shopKey))
     expect([status, body.payload?.error?.code]).toEqual([504, 'TIMEOUT'])
     await told.promise
@@ -278,7 +278,7 @@ describe('a message that is posted', () => {
       maxInFlight: 1,
       methods: { get_price: () => promise.then(() => ({})) },
     })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const first = post(endpoint, await signedRequest(shopKey))
     await expect
       .poll(async () => (await post(endpoint, await signedRequest(shopKey))).status, { timeout: 10_000 })
@@ -289,7 +289,7 @@ describe('a message that is posted', () => {
 
   it('must be JSON by its type, and a POST', async () => {
     const { price } = await meshPair()
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const text = await fetch(endpoint, { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } })
     expect(text.status).toBe(400)
     const get = await fetch(endpoint)
@@ -298,7 +298,7 @@ describe('a message that is posted', () => {
 
   it('may have ids that are no UUIDs if the peer is lenient', async () => {
     const { price, shopKey } = await meshPair({ lenientIds: true })
-    const { endpoint } = await meshPlace(price)
+    const { endpoint } = await startMeshServer(price)
     const old = await signedRequest(shopKey, { message_id: 'c9h0f1g4-i5j6-7k8l-9m0n-o1p2q3r4s5t6' })
     expect((await post(endpoint, old)).status).toBe(200)
   })

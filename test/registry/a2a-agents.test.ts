@@ -3,8 +3,8 @@ import { cardVerifier } from '../../src/auth/card-signature/verify-card.ts'
 import { apiKey as apiKeys, hashApiKey, keyRing, newSigningKey } from '../../src/entries/auth.ts'
 import { apiKey } from '../../src/entries/client-auth.ts'
 import { createClock } from '../../src/entries/testing.ts'
-import { closedPort, httpServer } from '../support/http-server.ts'
-import { served } from '../support/served.ts'
+import { closedPort, startHttpServer } from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 import { cardAt, createTestRegistry, teaProfile } from './registry-fixtures.ts'
 
 const errorOf = (work: Promise<unknown>) =>
@@ -15,7 +15,7 @@ const errorOf = (work: Promise<unknown>) =>
 
 describe('A2A agents in a registry', () => {
   it('an agent is added by its URL and listed with the results of its checks', async () => {
-    const { server } = await served(() => 'hot', { profile: teaProfile })
+    const { server } = await startTestServer(() => 'hot', { profile: teaProfile })
     const registry = createTestRegistry()
     const listed = await registry.add(server.url)
     expect(listed).toMatchObject({
@@ -39,7 +39,7 @@ describe('A2A agents in a registry', () => {
     const names = ['Anna', 'Berta', 'Clara']
     for (const name of names) {
       const skills = [...teaProfile.skills, { id: `of-${name}`, name, description: '', tags: [] }]
-      const { server } = await served(() => 'hot', { profile: { ...teaProfile, name, skills } })
+      const { server } = await startTestServer(() => 'hot', { profile: { ...teaProfile, name, skills } })
       await registry.add(server.url)
     }
     const namesOf = async (query: Parameters<typeof registry.search>[0]) =>
@@ -71,7 +71,7 @@ describe('A2A agents in a registry', () => {
     const registry = createTestRegistry({ probe: { message: 'Are you there?' } })
     const agents = await Promise.all(
       ['Fails', 'Works', 'Gone'].map((name) =>
-        served((turn) => (name === 'Fails' ? turn.status('failed', 'No.') : `${name}: ${turn.text}`), {
+        startTestServer((turn) => (name === 'Fails' ? turn.status('failed', 'No.') : `${name}: ${turn.text}`), {
           profile: { ...teaProfile, name },
         }),
       ),
@@ -98,11 +98,11 @@ describe('A2A agents in a registry', () => {
   it('a probe sends an agent only the credentials configured for it', async () => {
     const hash = await hashApiKey('key-of-the-registry')
     const keyed = { schemes: { key: apiKeys({ keys: [{ id: 'registry', hash }] }) } }
-    const protectedAgent = await served(({ principal }) => principal.id, {
+    const protectedAgent = await startTestServer(({ principal }) => principal.id, {
       profile: { ...teaProfile, name: 'Closed' },
       auth: keyed,
     })
-    const other = await served(() => 'hi', { profile: { ...teaProfile, name: 'Other' }, auth: keyed })
+    const other = await startTestServer(() => 'hi', { profile: { ...teaProfile, name: 'Other' }, auth: keyed })
     const requested: string[] = []
     const registry = createTestRegistry({
       probe: {
@@ -123,7 +123,7 @@ describe('A2A agents in a registry', () => {
   })
 
   it('an agent with invalid responses does not conform', async () => {
-    const origin = await httpServer(({ method }, response) => {
+    const origin = await startHttpServer(({ method }, response) => {
       response.setHeader('content-type', 'application/json')
       response.end(JSON.stringify(method === 'GET' ? cardAt(origin) : { jsonrpc: '2.0', id: 1, result: { odd: true } }))
     })
@@ -136,7 +136,7 @@ describe('A2A agents in a registry', () => {
   })
 
   it('card signatures are verified with keys from the origin of the card or with trusted keys', async () => {
-    const { server } = await served(() => 'hot', { profile: teaProfile, keys: keyRing(await newSigningKey()) })
+    const { server } = await startTestServer(() => 'hot', { profile: teaProfile, keys: keyRing(await newSigningKey()) })
     expect((await createTestRegistry().add(server.url)).seen).toMatchObject({ signature: { ok: true } })
     const trusting = (keys: object[]) =>
       createTestRegistry({ a2a: { requireSignature: true, verifyCard: cardVerifier({ keys }) } })
@@ -146,13 +146,13 @@ describe('A2A agents in a registry', () => {
       code: 'invalid-agent-response',
       reason: 'card-not-believed',
     })
-    const { server: plain } = await served(() => 'hot', { profile: teaProfile })
+    const { server: plain } = await startTestServer(() => 'hot', { profile: teaProfile })
     await expect(trusting(jwks.keys).add(plain.url)).rejects.toThrow(/not signed/)
   })
 
   it('an agent with an invalid signature is listed with the failure if signatures are optional', async () => {
     const signatures = [{ protected: 'eyJhbGciOiJFUzI1NiIsImtpZCI6IngifQ', signature: 'AAAA' }]
-    const origin = await httpServer((_, response) => response.end(JSON.stringify(cardAt(origin, { signatures }))))
+    const origin = await startHttpServer((_, response) => response.end(JSON.stringify(cardAt(origin, { signatures }))))
     expect((await createTestRegistry().add(`${origin}/card.json`)).seen).toMatchObject({
       conforms: { ok: true },
       signature: { ok: false, problem: expect.stringContaining('none of its signatures is valid') },
@@ -161,7 +161,7 @@ describe('A2A agents in a registry', () => {
 
   it('an agent with an incomplete card is listed with the violation', async () => {
     const { description: _, ...card } = cardAt('http://127.0.0.1:8081') as Record<string, unknown>
-    const url = await httpServer((_, response) => response.end(JSON.stringify(card)))
+    const url = await startHttpServer((_, response) => response.end(JSON.stringify(card)))
     expect(await createTestRegistry().add(`${url}/card.json`)).toMatchObject({
       status: 'unhealthy',
       seen: { reachable: { ok: true }, conforms: { ok: false, problem: expect.stringContaining('description') } },
@@ -183,7 +183,7 @@ describe('A2A agents in a registry', () => {
       '/mesh.json': { agent_id: 'tea-agent', supported_protocols: ['A2A/1.0'] },
       '/deep.json': { name: 'x', url: 'http://127.0.0.1:8081', a: JSON.parse('['.repeat(100) + ']'.repeat(100)) },
     }
-    const origin = await httpServer(({ url = '' }, response) => {
+    const origin = await startHttpServer(({ url = '' }, response) => {
       const route = routes[url]
       if (typeof route === 'string') response.writeHead(302, { location: route }).end()
       else response.writeHead(route ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(route))
@@ -211,7 +211,7 @@ describe('A2A agents in a registry', () => {
   })
 
   it('only the owner of an entry can replace it', async () => {
-    const { server } = await served(() => 'hot', { profile: teaProfile })
+    const { server } = await startTestServer(() => 'hot', { profile: teaProfile })
     const registry = createTestRegistry()
     await registry.add(server.url, { owner: 'alice' })
     await expect(registry.add(server.url, { owner: 'bob' })).rejects.toMatchObject({ code: 'conflict' })
@@ -227,7 +227,7 @@ describe('maintenance of A2A agents', () => {
     const clock = createClock()
     const etags: (string | undefined)[] = []
     let [name, failing] = ['One', false]
-    const origin = await httpServer((request, response) => {
+    const origin = await startHttpServer((request, response) => {
       etags.push(request.headers['if-none-match'])
       if (failing) return void response.writeHead(500).end()
       const headers = { etag: `"${name}"`, 'cache-control': 'max-age=600', 'content-type': 'application/json' }
@@ -264,7 +264,7 @@ describe('maintenance of A2A agents', () => {
 
   it('maintenance removes an agent whose card cannot be read for longer than removeAfter', async () => {
     const clock = createClock()
-    const { server } = await served(() => 'hot', { profile: teaProfile })
+    const { server } = await startTestServer(() => 'hot', { profile: teaProfile })
     const registry = createTestRegistry({ clock, a2a: { removeAfter: 3_600_000 } })
     await registry.add(server.url)
     await server.close()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createMemoryEntries } from '../../src/entries/registry.ts'
-import { httpServer } from '../support/http-server.ts'
-import { served } from '../support/served.ts'
+import { startHttpServer } from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 import {
   cardAt,
   cardType,
@@ -17,7 +17,7 @@ import {
 
 /** Serves documents by path; each one is created with the server's own origin. */
 async function serveDocuments(routes: Readonly<Record<string, (origin: string) => unknown>>): Promise<string> {
-  const origin = await httpServer(({ url = '' }, response) => {
+  const origin = await startHttpServer(({ url = '' }, response) => {
     const route = routes[url.split('?', 1)[0] ?? '']
     response.writeHead(route ? 200 : 404, { 'content-type': 'application/json' })
     response.end(route ? JSON.stringify(route(origin)) : '')
@@ -142,7 +142,7 @@ describe('adding a catalog', () => {
   })
 
   it('a catalog can take neither an entry of another owner nor its name', async () => {
-    const { server } = await served(() => 'hot', { profile: teaProfile })
+    const { server } = await startTestServer(() => 'hot', { profile: teaProfile })
     const origin = await serveDocuments({
       '/catalog.json': (origin) =>
         catalogOf(catalogEntry('a', { url: server.cardUrl }), {

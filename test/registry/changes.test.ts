@@ -5,8 +5,8 @@ import { createMemoryEntries, type EntryStore } from '../../src/entries/registry
 import { createSqliteEntries } from '../../src/entries/sqlite.ts'
 import { readEvents } from '../../src/http/sse-reader.ts'
 import { entryOf, put } from '../contracts/registry-entries.ts'
-import { openPool, secondPool } from '../support/postgres/place.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { openPool, secondPool } from '../support/postgres/pools.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { createTestRegistry, startRegistryServer } from './registry-fixtures.ts'
 
 /** Stores of two replicas that share one registry. */

@@ -7,9 +7,9 @@ import { createSqliteEntries } from '../../src/entries/sqlite.ts'
 import { migrations } from '../../src/stores/sqlite/schema.ts'
 import { entryOf } from '../contracts/registry-entries.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
-import { openPool } from '../support/postgres/place.ts'
+import { openPool } from '../support/postgres/pools.ts'
 import { createRandom } from '../support/random.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { compareWithMemory } from './compare-with-memory.ts'
 
 startServerFirst()

@@ -1,13 +1,13 @@
 import { request as httpRequest } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
-import { httpServer } from '../support/http-server.ts'
-import { served } from '../support/served.ts'
+import { startHttpServer } from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 import { cardAt, post, request, startRegistryServer, teaProfile } from './registry-fixtures.ts'
 
 describe('the registry over HTTP', () => {
   it('an agent is added by its URL, shown and removed', async () => {
-    const { server } = await served(() => 'hot', { profile: teaProfile })
+    const { server } = await startTestServer(() => 'hot', { profile: teaProfile })
     const { url } = await startRegistryServer()
     const added = await post(`${url}/agents`, { url: server.url })
     expect(added).toMatchObject({ status: 201, body: { id: server.cardUrl, status: 'healthy' } })
@@ -26,7 +26,7 @@ describe('the registry over HTTP', () => {
   })
 
   it('lists are paged by a cursor and revalidated by ETag', async () => {
-    const origin = await httpServer(({ url = '' }, response) =>
+    const origin = await startHttpServer(({ url = '' }, response) =>
       response.end(JSON.stringify(cardAt(origin, { name: `Shop ${url.slice(1, 2)}` }))),
     )
     const { url, registry } = await startRegistryServer()
@@ -86,7 +86,7 @@ describe('the registry over HTTP', () => {
     const stored = await Promise.all(
       Object.entries(keys).map(async ([id, key]) => ({ id, hash: await hashApiKey(key) })),
     )
-    const { server } = await served(() => 'hot', { profile: teaProfile })
+    const { server } = await startTestServer(() => 'hot', { profile: teaProfile })
     const { url, registry } = await startRegistryServer({
       auth: { schemes: { key: apiKey({ keys: stored }) } },
       mayChange: (owner) => owner === 'root',
@@ -134,7 +134,7 @@ describe('the registry over HTTP', () => {
   it('the number of agents that are read concurrently is limited', async () => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>()
     const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>()
-    const origin = await httpServer(async (_, response) => {
+    const origin = await startHttpServer(async (_, response) => {
       onRequest()
       await opened
       response.end(JSON.stringify(cardAt(origin)))

@@ -4,9 +4,10 @@ import { createMemoryEntries, createRegistry, type EntryStore } from '../../src/
 import { createClock } from '../../src/entries/testing.ts'
 import { createMaintenance } from '../../src/registry/maintenance.ts'
 import { entryOf } from '../contracts/registry-entries.ts'
-import { gate, quiet } from '../support/house.ts'
-import { httpServer } from '../support/http-server.ts'
-import { openPool, secondPool } from '../support/postgres/place.ts'
+import { deferred } from '../support/async.ts'
+import { silentLogger } from '../support/logger.ts'
+import { openPool, secondPool } from '../support/postgres/pools.ts'
+import { startHttpServer } from '../support/servers/http-server.ts'
 import { cardAt, createTestRegistry } from './registry-fixtures.ts'
 
 async function fillWithDue(entries: EntryStore, count: number): Promise<EntryStore> {
@@ -21,7 +22,7 @@ describe('maintenance', () => {
   it('maintenance runs at its interval until the registry is closed', async () => {
     const clock = createClock()
     const requestTimes: number[] = []
-    const origin = await httpServer((_, response) => {
+    const origin = await startHttpServer((_, response) => {
       requestTimes.push(clock.now())
       response.setHeader('cache-control', 'max-age=60').end(JSON.stringify(cardAt(origin)))
     })
@@ -51,7 +52,7 @@ describe('maintenance', () => {
     const maintenance = createMaintenance({
       entries,
       clock: createClock(),
-      logger: quiet,
+      logger: silentLogger,
       removeAfter: never,
       concurrency: 4,
       async check({ id }) {
@@ -70,13 +71,13 @@ describe('maintenance', () => {
   })
 
   it('stop waits for running checks and starts no others', async () => {
-    const { promise: opened, resolve: open } = gate()
+    const { promise: opened, resolve: open } = deferred()
     const checked: string[] = []
     const entries = await fillWithDue(createMemoryEntries(), 10)
     const maintenance = createMaintenance({
       entries,
       clock: createClock(),
-      logger: quiet,
+      logger: silentLogger,
       removeAfter: never,
       concurrency: 2,
       async check({ id }) {
@@ -107,7 +108,7 @@ describe('maintenance', () => {
       createMaintenance({
         entries,
         clock: createClock(),
-        logger: quiet,
+        logger: silentLogger,
         removeAfter: never,
         async check({ id }) {
           checked.push(`${replica} ${id}`)

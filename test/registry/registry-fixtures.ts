@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest'
 import { createGuardedFetch } from '../../src/entries/node.ts'
 import { createRegistry, type Registry, type RegistryOptions } from '../../src/entries/registry.ts'
 import { type ServeRegistryOptions, serveRegistry } from '../../src/node/serve-registry.ts'
-import { quiet } from '../support/house.ts'
+import { silentLogger } from '../support/logger.ts'
 
 /** Calls loopback addresses; every host name resolves to a private address and is refused. */
 function loopbackFetch() {
@@ -12,13 +12,13 @@ function loopbackFetch() {
 }
 
 export function createTestRegistry(options: Partial<RegistryOptions> = {}): Registry {
-  const registry = createRegistry({ fetch: loopbackFetch(), logger: quiet, upkeep: false, ...options })
+  const registry = createRegistry({ fetch: loopbackFetch(), logger: silentLogger, upkeep: false, ...options })
   onTestFinished(() => registry.close())
   return registry
 }
 
 export async function startRegistryServer(options: ServeRegistryOptions = {}) {
-  const server = await serveRegistry({ fetch: loopbackFetch(), logger: quiet, upkeep: false, ...options })
+  const server = await serveRegistry({ fetch: loopbackFetch(), logger: silentLogger, upkeep: false, ...options })
   onTestFinished(() => server.close())
   return server
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createClock } from '../../src/testing/virtual-clock.ts'
-import { httpServer } from '../support/http-server.ts'
+import { startHttpServer } from '../support/servers/http-server.ts'
 import {
   cardAt,
   catalogEntry,
@@ -27,7 +27,7 @@ async function serveDocuments(): Promise<DocumentServer> {
   const documents = new Map<string, unknown>()
   const headers: Record<string, string> = {}
   const requests: string[] = []
-  const origin = await httpServer((incoming, response) => {
+  const origin = await startHttpServer((incoming, response) => {
     const document = documents.get(incoming.url ?? '')
     const isUnchanged = headers.etag !== undefined && incoming.headers['if-none-match'] === headers.etag
     const status = document === undefined ? 404 : isUnchanged ? 304 : 200

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { findPython } from '../support/python.ts'
+import { findPython } from '../support/processes/python.ts'
 
 const schemas = new URL('../../schemas/', import.meta.url)
 const python = await findPython()

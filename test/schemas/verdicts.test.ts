@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createSchemaValidator, validate } from '../../schemas/typescript/index.ts'
 import { envelopeForms } from '../../src/mesh/envelope.ts'
-import { findPython, pythonVerdicts } from '../support/python.ts'
+import { findPython, pythonVerdicts } from '../support/processes/python.ts'
 import { readExamples } from './examples.ts'
 
 const examples = readExamples()

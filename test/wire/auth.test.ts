@@ -4,11 +4,11 @@ import { agent } from '../../src/agent/agent.ts'
 import { type AuthOptions, apiKey, custom, hashApiKey } from '../../src/entries/auth.ts'
 import { serve } from '../../src/serve.ts'
 import { createHost } from '../../src/server/host.ts'
-import { grpcClient, readAll } from '../support/grpc.ts'
-import { quiet } from '../support/house.ts'
-import { jsonRpc } from '../support/json-rpc.ts'
-import { type ServedOptions, served } from '../support/served.ts'
-import { connect } from '../support/wire.ts'
+import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
+import { silentLogger } from '../support/logger.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { jsonRpc } from '../support/wire/json-rpc.ts'
+import { createWireClient } from '../support/wire/wire-client.ts'
 
 const keys = [
   { id: 'ada', tenant: 'acme', scopes: ['call', 'pay'], hash: await hashApiKey('ada-key') },
@@ -19,8 +19,8 @@ const ada = { 'x-api-key': 'ada-key' }
 const bob = { 'x-api-key': 'bob-key' }
 const challenge = 'ApiKey realm="Test", in="header", name="X-API-Key"'
 
-function open(options: ServedOptions = {}) {
-  return served(async (turn) => JSON.stringify(turn.principal), { auth, grpc: true, ...options })
+function open(options: TestServerOptions = {}) {
+  return startTestServer(async (turn) => JSON.stringify(turn.principal), { auth, grpc: true, ...options })
 }
 
 /** A message as each dialect has it. */
@@ -234,8 +234,8 @@ describe('a skill that asks for scopes', () => {
 
 describe('callers who need no credentials', () => {
   it('list what is in a context they name, and everything only where that is said', async () => {
-    const list = async (options: ServedOptions, params: object) => {
-      const { wire } = await served(async (turn) => await turn.requireInput('?'), options)
+    const list = async (options: TestServerOptions, params: object) => {
+      const { wire } = await startTestServer(async (turn) => await turn.requireInput('?'), options)
       await wire.sendTask('x', { contextId: 'c' })
       return await wire.call<{ totalSize: number }>('ListTasks', params)
     }
@@ -269,8 +269,8 @@ describe('serve', () => {
   const echo = agent({ name: 'Echo' }, (turn) => turn.text)
 
   it.each(['localhost', '127.0.0.2', '::1'])('listens on %s, which only this machine reaches', async (host) => {
-    const { server } = await served(async () => 'hi', { host })
-    expect((await connect(server.url).send('x')).message).toBeDefined()
+    const { server } = await startTestServer(async () => 'hi', { host })
+    expect((await createWireClient(server.url).send('x')).message).toBeDefined()
   })
 
   const reachable = [
@@ -293,19 +293,19 @@ describe('serve', () => {
 
   it('asks the callers of an agent that is added without a word about it for what it asks all others', async () => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
-    const { server } = await served(async () => 'hi', { auth: { schemes: { key } } })
+    const { server } = await startTestServer(async () => 'hi', { auth: { schemes: { key } } })
     const unsaid = { auth: undefined } as object
     for (const [at, options] of Object.entries({ '/one': {}, '/two': unsaid })) server.add(echo, { at, ...options })
     for (const path of ['/', '/one', '/two']) {
-      const wire = connect(`${server.url}${path}`)
+      const wire = createWireClient(`${server.url}${path}`)
       expect((await wire.call('ListTasks')).status).toBe(401)
       expect((await wire.call('ListTasks', {}, { 'x-api-key': 'k' })).status).toBe(200)
     }
   })
 
   it('listens there when it is told that everybody may', async () => {
-    const { server } = await served(async () => 'hi', { host: '0.0.0.0', auth: 'none' })
-    expect((await connect(server.url).send('x')).message).toBeDefined()
+    const { server } = await startTestServer(async () => 'hi', { host: '0.0.0.0', auth: 'none' })
+    expect((await createWireClient(server.url).send('x')).message).toBeDefined()
   })
 })
 
@@ -313,10 +313,10 @@ it('lets callers of one tenant in only there, although they share an address', a
   const host = createHost()
   const key = async (id: string) => ({ key: apiKey({ keys: [{ id, hash: await hashApiKey(`${id}-key`) }] }) })
   const says = (name: string) => agent({ name }, () => name)
-  host.add(says('one'), { tenant: 'one', auth: { schemes: await key('ada') }, logger: quiet })
-  host.add(says('two'), { tenant: 'two', auth: { schemes: await key('bob') }, logger: quiet })
+  host.add(says('one'), { tenant: 'one', auth: { schemes: await key('ada') }, logger: silentLogger })
+  host.add(says('two'), { tenant: 'two', auth: { schemes: await key('bob') }, logger: silentLogger })
   const call = async (path: string, tenant: string, headers: Readonly<Record<string, string>>) => {
-    const wire = connect(`http://h.test/${path}`, (url, init) => host.fetch(new Request(url, init)))
+    const wire = createWireClient(`http://h.test/${path}`, (url, init) => host.fetch(new Request(url, init)))
     const { status, result } = await wire.call('SendMessage', { ...sends['1.0'][1], tenant }, headers)
     return result ? 'answered' : status
   }

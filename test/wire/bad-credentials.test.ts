@@ -1,19 +1,23 @@
 import { SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { apiKey, hashApiKey, jwt } from '../../src/entries/auth.ts'
-import { quiet } from '../support/house.ts'
-import { audience, type Issuer, startIssuer } from '../support/issuer.ts'
-import { converse } from '../support/raw.ts'
-import { getOverHttp2 } from '../support/raw-http2.ts'
-import { served } from '../support/served.ts'
+import { audience, type Issuer, startIssuer } from '../support/auth/token-issuer.ts'
+import { silentLogger } from '../support/logger.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { exchangeBytes } from '../support/wire/raw-http1.ts'
+import { getOverHttp2 } from '../support/wire/raw-http2.ts'
 
 describe('bad credentials on the wire', () => {
   async function openJwt() {
     const issuer = await startIssuer()
     const scheme = jwt({ issuer: issuer.url, audience, keys: { url: issuer.keysUrl } })
     const errors: unknown[] = []
-    const logger = { ...quiet, error: (fields: object) => errors.push(fields) }
-    const { server, wire } = await served(async () => 'hi', { auth: { schemes: { corp: scheme } }, grpc: true, logger })
+    const logger = { ...silentLogger, error: (fields: object) => errors.push(fields) }
+    const { server, wire } = await startTestServer(async () => 'hi', {
+      auth: { schemes: { corp: scheme } },
+      grpc: true,
+      logger,
+    })
     return { issuer, server, wire, errors }
   }
 
@@ -54,7 +58,7 @@ describe('bad credentials on the wire', () => {
     const token = await issuer.token()
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} })
     const post = (...authorizations: string[]) =>
-      converse(server.port, [
+      exchangeBytes(server.port, [
         [
           'POST / HTTP/1.1',
           'host: x',
@@ -97,7 +101,7 @@ describe('bad credentials on the wire', () => {
     const issuer = await startIssuer()
     const keys = { url: issuer.keysUrl, cacheFor: 0, staleFor: 1.5, cooldown: 0 }
     const auth = { schemes: { corp: jwt({ issuer: issuer.url, audience, keys }) } }
-    const { server } = await served(async () => 'hi', { auth })
+    const { server } = await startTestServer(async () => 'hi', { auth })
     const ask = async (claims: object) => {
       const authorization = `Bearer ${await issuer.token({ jti: crypto.randomUUID(), ...claims })}`
       const response = await fetch(`${server.url}/tasks`, { headers: { 'a2a-version': '1.0', authorization } })
@@ -118,7 +122,7 @@ describe('bad credentials on the wire', () => {
     const note = (fields: object, message: string) => logged.push(fields, message)
     const logger = { debug: note, info: note, warn: note, error: note }
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('ada-key') }] })
-    const { wire } = await served(async () => 'hi', { auth: { schemes: { key } }, logger })
+    const { wire } = await startTestServer(async () => 'hi', { auth: { schemes: { key } }, logger })
     const response = await wire.post({ jsonrpc: '2.0', id: 1, method: 'ListTasks' }, { 'x-api-key': 'planted-secret' })
     expect(await response.text()).not.toContain('planted-secret')
     expect([...response.headers.values()].join()).not.toContain('planted-secret')

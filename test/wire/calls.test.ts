@@ -6,12 +6,13 @@ import { apiKey as ownKey } from '../../src/entries/client-auth.ts'
 import { agent, createHandler, type LocalAgent, type ServeOptions, serve } from '../../src/entries/index.ts'
 import { lineageExtension } from '../../src/protocol/extensions/lineage.ts'
 import type { Message, Task } from '../../src/protocol/model.ts'
-import { collect, gate, quiet, until } from '../support/house.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
+import { collect, deferred, until } from '../support/async.ts'
+import { silentLogger } from '../support/logger.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 async function served(made: LocalAgent, options: ServeOptions = {}): Promise<string> {
   const directory = await temporaryDirectory()
-  const common = { port: 0, signals: false, directory, logger: quiet, drainDeadline: 0, cancelGrace: 50 }
+  const common = { port: 0, signals: false, directory, logger: silentLogger, drainDeadline: 0, cancelGrace: 50 }
   const server = await serve(made, { ...common, ...options })
   onTestFinished(() => server.close())
   return server.url
@@ -131,7 +132,7 @@ it('passes a question up through several agents, and the answer down', async () 
 
 it('cancels what it has asked for when it is canceled itself, through several agents', async () => {
   const stopped: string[] = []
-  const reached = gate()
+  const reached = deferred()
   const waiting = (name: string, next?: string) =>
     agent({ name }, async (turn) => {
       turn.signal.addEventListener('abort', () => stopped.push(name))
@@ -179,7 +180,7 @@ describe('several calls at once', () => {
   function crew(names: readonly string[]) {
     const atWork = new Set<string>()
     const canceled: string[] = []
-    const gates = new Map(names.map((name) => [name, gate<string>()]))
+    const gates = new Map(names.map((name) => [name, deferred<string>()]))
     let most = 0
     const agents = names.map((name) =>
       agent({ name }, async (turn) => {
@@ -252,8 +253,8 @@ describe('several calls at once', () => {
 })
 
 it('gives up what it has not waited for when it ends', async () => {
-  const canceled = gate()
-  const reached = gate()
+  const canceled = deferred()
+  const reached = deferred()
   const slow = agent({ name: 'Slow' }, async (turn) => {
     turn.signal.addEventListener('abort', () => canceled.resolve())
     await turn.status('working', 'Slowly')
@@ -285,7 +286,7 @@ it('takes the headers of a call along, such as those of a trace', async () => {
     {
       auth: 'none',
       calls: { headers: ({ agent: name }) => (name === 'Echo' ? { traceparent } : undefined) },
-      logger: quiet,
+      logger: silentLogger,
     },
   )
   expect((await (await connect(planner)).send('go')).text).toBe('hi')

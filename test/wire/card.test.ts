@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { served } from '../support/served.ts'
-import { connect } from '../support/wire.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { createWireClient } from '../support/wire/wire-client.ts'
 
 const say = async () => 'hello'
 const cardPath = '/.well-known/agent-card.json'
@@ -20,7 +20,7 @@ async function interfaceOf(response: Response): Promise<string | undefined> {
 
 describe('the card', () => {
   it('says what its author said and what is really mounted', async () => {
-    const { server } = await served(say, {
+    const { server } = await startTestServer(say, {
       profile: { name: 'Ada', description: 'Counts', version: '2.1.0', skills: [{ id: 'count', name: 'Counting' }] },
     })
     const response = await fetch(server.cardUrl)
@@ -44,20 +44,20 @@ describe('the card', () => {
   })
 
   it('names an address that answers', async () => {
-    const { server } = await served(say)
+    const { server } = await startTestServer(say)
     const url = await interfaceOf(await fetch(server.cardUrl))
-    expect((await connect(`${url}`).send('hi')).message?.parts).toEqual([{ text: 'hello' }])
+    expect((await createWireClient(`${url}`).send('hi')).message?.parts).toEqual([{ text: 'hello' }])
   })
 
   it('names an address that answers, also when JSON-RPC is served at a path', async () => {
-    const { server } = await served(say, { path: '/rpc' })
+    const { server } = await startTestServer(say, { path: '/rpc' })
     const url = await interfaceOf(await fetch(server.cardUrl))
     expect(url).toBe(`${server.url}/rpc`)
-    expect((await connect(`${url}`).send('hi')).message?.parts).toEqual([{ text: 'hello' }])
+    expect((await createWireClient(`${url}`).send('hi')).message?.parts).toEqual([{ text: 'hello' }])
   })
 
   it('can be cached, and is not sent again to whoever has it', async () => {
-    const { server } = await served(say)
+    const { server } = await startTestServer(say)
     const first = await fetch(server.cardUrl)
     const etag = first.headers.get('etag') ?? ''
     expect(etag).toMatch(/^"\w+"$/)
@@ -73,7 +73,7 @@ describe('the card', () => {
   })
 
   it('has the same headers for HEAD as for GET, and no body', async () => {
-    const { server } = await served(say)
+    const { server } = await startTestServer(say)
     const get = await fetch(server.cardUrl)
     const head = await fetch(server.cardUrl, { method: 'HEAD' })
     expect(head.status).toBe(200)
@@ -88,13 +88,13 @@ describe('the address in the card', () => {
   const forwarded = { forwarded: 'for=192.0.2.1;host=agents.example.com;proto=https' }
 
   it('is the public URL if the operator states one', async () => {
-    const { server } = await served(say, { publicUrl: 'https://agents.example.com/echo/', trustProxy: true })
+    const { server } = await startTestServer(say, { publicUrl: 'https://agents.example.com/echo/', trustProxy: true })
     const headers = { forwarded: 'host=evil.example;proto=http' }
     expect(await interfaceOf(await fetch(server.cardUrl, { headers }))).toBe('https://agents.example.com/echo/')
   })
 
   it('comes from the headers of a proxy if it is trusted', async () => {
-    const { server } = await served(say, { trustProxy: true })
+    const { server } = await startTestServer(say, { trustProxy: true })
     expect(await interfaceOf(await fetch(server.cardUrl, { headers: forwarded }))).toBe('https://agents.example.com/')
     const older = {
       'x-forwarded-host': 'agents.example.com',
@@ -105,12 +105,12 @@ describe('the address in the card', () => {
   })
 
   it('does not come from the headers of just anybody', async () => {
-    const { server } = await served(say)
+    const { server } = await startTestServer(say)
     expect(await interfaceOf(await fetch(server.cardUrl, { headers: forwarded }))).toBe(`${server.url}/`)
   })
 
   it('never repeats a host that is none', async () => {
-    const { server } = await served(say, { trustProxy: true })
+    const { server } = await startTestServer(say, { trustProxy: true })
     const headers = { forwarded: 'host="evil.example/path?<script>"' }
     expect(await interfaceOf(await fetch(server.cardUrl, { headers }))).toBe(`${server.url}/`)
   })
@@ -118,14 +118,14 @@ describe('the address in the card', () => {
 
 describe('other paths', () => {
   it('healthz answers that all is well', async () => {
-    const { server } = await served(say)
+    const { server } = await startTestServer(say)
     const response = await fetch(`${server.url}/healthz`)
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ status: 'ok' })
   })
 
   it('whoever reads where JSON-RPC is posted learns what to do', async () => {
-    const { server } = await served(say)
+    const { server } = await startTestServer(say)
     const response = await fetch(server.url)
     expect(response.status).toBe(405)
     expect(response.headers.get('allow')).toBe('POST')
@@ -136,14 +136,14 @@ describe('other paths', () => {
   })
 
   it('whoever does to a task what cannot be done learns what can', async () => {
-    const { server } = await served(say)
+    const { server } = await startTestServer(say)
     const response = await fetch(`${server.url}/tasks`, { method: 'DELETE' })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET'])
     expect(await response.json()).toMatchObject({ error: { code: 405, message: 'This path takes GET, not DELETE.' } })
   })
 
   it('the card and the health can only be read', async () => {
-    const { server } = await served(say)
+    const { server } = await startTestServer(say)
     for (const path of [cardPath, '/healthz']) {
       const response = await fetch(`${server.url}${path}`, { method: 'POST', body: '{}' })
       expect(response.status).toBe(405)
@@ -153,7 +153,7 @@ describe('other paths', () => {
   })
 
   it('whoever comes to another path learns where to go', async () => {
-    const { server } = await served(say, { path: '/rpc' })
+    const { server } = await startTestServer(say, { path: '/rpc' })
     const response = await fetch(`${server.url}/somewhere`)
     expect(response.status).toBe(404)
     const { error } = (await response.json()) as Problem

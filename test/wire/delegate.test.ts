@@ -4,15 +4,17 @@ import { connect } from '../../src/entries/client.ts'
 import { bearer } from '../../src/entries/client-auth.ts'
 import { agent, createMemoryLog } from '../../src/entries/index.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { agentClient, exchangeServer } from '../support/exchange-server.ts'
-import { callOf, quiet, until } from '../support/house.ts'
-import { audience, startIssuer } from '../support/issuer.ts'
+import { callOf } from '../support/agents/test-runtime.ts'
+import { until } from '../support/async.ts'
+import { agentClient, startTokenExchangeServer } from '../support/auth/token-exchange-server.ts'
+import { audience, startIssuer } from '../support/auth/token-issuer.ts'
+import { silentLogger } from '../support/logger.ts'
 
 const filesAudience = 'https://files.test'
 
 async function setUp(options: Partial<Parameters<typeof tokenExchange>[0]> = {}) {
   const issuer = await startIssuer()
-  const server = await exchangeServer(issuer)
+  const server = await startTokenExchangeServer(issuer)
   const exchange = tokenExchange({ tokenUrl: server.tokenUrl, ...agentClient, ...options })
   const schemeFor = (aud: string) => jwt({ issuer: issuer.url, audience: aud, keys: { url: issuer.keysUrl } })
   return { issuer, server, exchange, schemeFor, auth: { schemes: { corp: schemeFor(audience) }, exchange } }
@@ -24,7 +26,7 @@ it('asks another agent in the name of its caller, by a token that is only for th
     agent({ name: 'Files' }, async ({ principal }) => {
       return `${principal.id} may ${principal.scopes?.join()}, by ${JSON.stringify(principal.claims?.act)}`
     }),
-    { auth: { schemes: { corp: schemeFor(filesAudience) } }, logger: quiet },
+    { auth: { schemes: { corp: schemeFor(filesAudience) } }, logger: silentLogger },
   )
   const planner = createHandler(
     agent({ name: 'Planner' }, async (turn) => {
@@ -35,7 +37,7 @@ it('asks another agent in the name of its caller, by a token that is only for th
       ]
       return answers.map(({ text }) => text).join(' / ')
     }),
-    { auth, logger: quiet },
+    { auth, logger: silentLogger },
   )
   const client = await connect(planner, { auth: [bearer(await issuer.token({ sub: 'alice' }))] })
   const { text } = await client.send('go')
@@ -48,7 +50,7 @@ it('asks another agent in the name of its caller, by a token that is only for th
 it('shows its secret in the form if it is to, and names a resource', async () => {
   const { issuer, server, auth } = await setUp({ clientAuthentication: 'post', target: 'resource' })
   const made = agent({ name: 'Planner' }, async (turn) => `${(await turn.delegate(filesAudience)).split('.').length}`)
-  const handler = createHandler(made, { auth, logger: quiet })
+  const handler = createHandler(made, { auth, logger: silentLogger })
   const client = await connect(handler, { auth: [bearer(await issuer.token())] })
   expect((await client.send('go')).text).toBe('3')
   expect(server.asked).toMatchObject([{ resource: filesAudience, client_id: 'agent' }])
@@ -65,7 +67,7 @@ it('gets a new token when the old one is about to end, and another one for anoth
       await until(() => Date.now() > end)
       tokens.add(await turn.delegate('a'))
     }),
-    { auth, logger: quiet },
+    { auth, logger: silentLogger },
   )
   for (const sub of ['alice', 'bob']) {
     await (await connect(handler, { auth: [bearer(await issuer.token({ sub }))] })).send('go')
@@ -82,7 +84,7 @@ it.each([
   const { issuer, server, auth } = await setUp()
   if (answer) server.answers.push(answer)
   const made = agent({ name: 'Planner' }, async (turn) => await turn.delegate(filesAudience, ['everything']))
-  const handler = createHandler(made, { auth, logger: quiet })
+  const handler = createHandler(made, { auth, logger: silentLogger })
   const { text, task } = await (await connect(handler, { auth: [bearer(await issuer.token())] })).send('go')
   expect(task?.status.state).toBe('failed')
   expect(text).toContain(words)
@@ -100,7 +102,7 @@ it('says clearly that there is no token, after a restart and for callers who hav
     )
   })
   const start = () => {
-    const handler = createHandler(made, { auth, log, logger: quiet })
+    const handler = createHandler(made, { auth, log, logger: silentLogger })
     onTestFinished(() => handler.drain(0))
     return handler
   }
@@ -134,7 +136,7 @@ it('does not exchange a token that was not accepted, whatever else was', async (
   const keys = [{ id: 'alice', scopes: [], hash: await hashApiKey(key) }]
   const handler = createHandler(
     agent({ name: 'Planner' }, async (turn) => turn.delegate(filesAudience).catch((error) => error.message)),
-    { auth: { ...auth, schemes: { ...auth.schemes, key: apiKey({ keys }) } }, logger: quiet },
+    { auth: { ...auth, schemes: { ...auth.schemes, key: apiKey({ keys }) } }, logger: silentLogger },
   )
   const other = await issuer.token({ aud: 'https://other.test' })
   const credentials = { headers: { 'x-api-key': key, authorization: `Bearer ${other}` } }

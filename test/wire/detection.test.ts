@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { grpcClient } from '../support/grpc.ts'
-import { forAll, quiet } from '../support/house.ts'
-import { count } from '../support/interop-agent.ts'
-import { served } from '../support/served.ts'
-import { isStream, readEvents } from '../support/wire.ts'
+import { count } from '../support/agents/interop-agent.ts'
+import { grpcClient } from '../support/grpc/grpc-client.ts'
+import { silentLogger } from '../support/logger.ts'
+import { anonymousListsAll } from '../support/servers/local-handler.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { isStream, readEvents } from '../support/wire/wire-client.ts'
 
 type Version = string | undefined
 /** Its number, what is asked in which version, what comes, and what else if versions must be named. */
@@ -121,7 +122,7 @@ describe.each(['infer', 'strict'] as const)('with missingVersion: %s', (missingV
     [27, 'a2a.v1.A2AService', { request: camel.message }, {}, task03p],
     [28, 'lf.a2a.v1.A2AService', sent10, { 'a2a-version': '1.0' }, task10],
   ] as const)('vector %i: over gRPC %s is told by its path', async (_, service, request, metadata, expected) => {
-    const { server } = await served(count, { missingVersion, grpc: true })
+    const { server } = await startTestServer(count, { missingVersion, grpc: true })
     const { task } = await grpcClient(server.port).unary(`${service}/SendMessage`, request, { metadata })
     // In gRPC empty members are told, too.
     expect(task.status).toMatchObject({ state: expected.task.status.state })
@@ -162,8 +163,8 @@ function callerOf(missingVersion: 'infer' | 'strict', more: Record<string, strin
   const { fetch } = createHandler(agent({ name: 'Ada' }, count), {
     missingVersion,
     tenant: 'acme',
-    auth: forAll,
-    logger: quiet,
+    auth: anonymousListsAll,
+    logger: silentLogger,
   })
 
   const rest: Caller['rest'] = async (line, body, version) => {

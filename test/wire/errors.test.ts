@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { served } from '../support/served.ts'
-import { sendParams, type WireAnswer, type WireOutcome } from '../support/wire.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { sendParams, type WireOutcome, type WireResponse } from '../support/wire/wire-client.ts'
 
 const say = async () => 'hello'
 
@@ -13,7 +13,7 @@ const info = (reason: string, more = {}) => ({
 
 describe('an error', () => {
   it('of A2A carries its reason', async () => {
-    const { wire } = await served(say)
+    const { wire } = await startTestServer(say)
     for (const method of ['GetTask', 'CancelTask', 'SubscribeToTask']) {
       expect(await wire.call(method, { id: 'nobody-knows' })).toEqual({
         status: 200,
@@ -29,7 +29,7 @@ describe('an error', () => {
   })
 
   it('of validation names the field, what was expected and what came', async () => {
-    const { wire } = await served(say)
+    const { wire } = await startTestServer(say)
     const { message } = sendParams('hi')
     const { error } = await wire.call('SendMessage', { message: { ...message, parts: [{ text: 'a' }, { text: 7 }] } })
     expect(error).toEqual({
@@ -45,7 +45,7 @@ describe('an error', () => {
   })
 
   it('of an agent that throws tells the caller nothing of the inside', async () => {
-    const { wire } = await served(async (turn) => {
+    const { wire } = await startTestServer(async (turn) => {
       await turn.status('working')
       throw new Error(`cannot open /etc/secret with the key s3cret`)
     })
@@ -57,7 +57,7 @@ describe('an error', () => {
   })
 
   it('answers with the id of its request, of whichever type', async () => {
-    const { wire } = await served(say)
+    const { wire } = await startTestServer(say)
     for (const id of [7, 0, -1, 'seven', '', null]) {
       const response = await wire.post({ jsonrpc: '2.0', id, method: 'GetTask', params: { id: 'nobody-knows' } })
       expect(await response.json()).toMatchObject({ id, error: { code: -32001 } })
@@ -67,7 +67,7 @@ describe('an error', () => {
 
 describe('what this agent does not offer', () => {
   it('is push notifications', async () => {
-    const { wire } = await served(say)
+    const { wire } = await startTestServer(say)
     const config = { taskId: 't', id: 'p', url: 'https://example.com/hook' }
     const methods = [
       'CreateTaskPushNotificationConfig',
@@ -84,13 +84,13 @@ describe('what this agent does not offer', () => {
   })
 
   it('is an extended card', async () => {
-    const { wire } = await served(say)
+    const { wire } = await startTestServer(say)
     const { error } = await wire.call('GetExtendedAgentCard')
     expect(error).toMatchObject({ code: -32004, data: [info('UNSUPPORTED_OPERATION')] })
   })
 
   it('is a method that does not exist, and whoever misspells one learns the right name', async () => {
-    const { wire } = await served(say)
+    const { wire } = await startTestServer(say)
     const { status, error } = await wire.call('SendMesage', sendParams('hi'))
     expect(status).toBe(200)
     expect(error).toEqual({
@@ -105,7 +105,7 @@ describe('A2A-Version', () => {
   const plain = { 'content-type': 'application/json' }
 
   it.each(['1.0', '1', '1.0.1', ' 1.0 '])('%s is spoken here', async (version) => {
-    const { server, wire } = await served(say)
+    const { server, wire } = await startTestServer(say)
     expect((await wire.send('hi', {}, { 'a2a-version': version })).message).toBeDefined()
     const url = `${server.url}/?A2A-Version=${encodeURIComponent(version)}`
     const response = await fetch(url, { method: 'POST', headers: plain, body: JSON.stringify(hello) })
@@ -113,7 +113,7 @@ describe('A2A-Version', () => {
   })
 
   it.each(['9.9', '1.1', 'one', '1.0, 0.3'])('%s is not, and the caller learns what is', async (version) => {
-    const { server, wire } = await served(say)
+    const { server, wire } = await startTestServer(say)
     const refusal = {
       code: -32009,
       message: expect.stringMatching(/ Supported: .*\b1\.0\b.*, named in the header A2A-Version\.$/),
@@ -126,16 +126,16 @@ describe('A2A-Version', () => {
   })
 
   it('0.3 has no method of 1.0, whether it is spoken here or not', async () => {
-    const { wire } = await served(say)
+    const { wire } = await startTestServer(say)
     const { error } = await wire.call('SendMessage', sendParams('hi'), { 'a2a-version': '0.3' })
     expect([-32009, -32601]).toContain(error?.code)
   })
 
   it('may be left out where the method tells it, unless the operator is strict', async () => {
     const answer = async (missingVersion: 'infer' | 'strict') => {
-      const { server } = await served(say, { missingVersion })
+      const { server } = await startTestServer(say, { missingVersion })
       const response = await fetch(server.url, { method: 'POST', headers: plain, body: JSON.stringify(hello) })
-      return (await response.json()) as WireAnswer<WireOutcome>
+      return (await response.json()) as WireResponse<WireOutcome>
     }
     expect((await answer('infer')).result?.message).toBeDefined()
     // A request without a version is one of 0.3 (A2A 1.0 §3.6.2), and that has no SendMessage.

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { connect } from '../../src/entries/client.node.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { jsonRpc } from '../support/json-rpc.ts'
-import { served } from '../support/served.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { jsonRpc } from '../support/wire/json-rpc.ts'
 
 /** A task of which a tombstone is left. */
 async function expiredTask() {
   const log = createMemoryLog()
-  const { server, wire } = await served((turn) => turn.status('completed', 'secret'), { log })
+  const { server, wire } = await startTestServer((turn) => turn.status('completed', 'secret'), { log })
   const { id } = await wire.sendTask('go')
   await log.expire(Date.now() + 10_000, 10)
   return { url: server.url, wire, id }

@@ -3,10 +3,10 @@ import type { Turn } from '../../src/agent/turn.ts'
 import { jwt } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
 import { bearer } from '../../src/entries/client-auth.ts'
-import { grpcClient, readAll } from '../support/grpc.ts'
-import { audience, startIssuer } from '../support/issuer.ts'
-import { served } from '../support/served.ts'
-import { readEvents, type WireEvent } from '../support/wire.ts'
+import { audience, startIssuer } from '../support/auth/token-issuer.ts'
+import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { readEvents, type WireEvent } from '../support/wire/wire-client.ts'
 
 /** An agent that writes words until it is told to stop, for those who have a token. */
 async function open() {
@@ -21,7 +21,7 @@ async function open() {
     }
     return 'done'
   }
-  const { server, wire } = await served(run, { auth: { schemes: { corp } }, grpc: true })
+  const { server, wire } = await startTestServer(run, { auth: { schemes: { corp } }, grpc: true })
   const token = (seconds: number) => issuer.token({ exp: Math.ceil(Date.now() / 1000) + seconds })
   return {
     server,

@@ -2,8 +2,8 @@ import { type Metadata, type ServiceError, status } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../src/agent/turn.ts'
 import { connect } from '../../src/entries/client.ts'
-import { grpcClient, readAll } from '../support/grpc.ts'
-import { served } from '../support/served.ts'
+import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const stars = 'https://example.com/stars/v1'
 const moons = 'https://example.com/moons/v1'
@@ -15,7 +15,7 @@ async function tell(turn: Turn): Promise<string> {
 
 async function open(required: boolean) {
   const profile = { name: 'Sky', extensions: [{ uri: stars, required }, { uri: moons }] }
-  const { server } = await served(tell, { profile, grpc: true })
+  const { server } = await startTestServer(tell, { profile, grpc: true })
   return server
 }
 

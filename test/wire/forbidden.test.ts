@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { skill } from '../../src/agent/skill.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
-import { grpcClient, readAll } from '../support/grpc.ts'
-import { type ServedOptions, served } from '../support/served.ts'
-import { sendParams } from '../support/wire.ts'
+import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { sendParams } from '../support/wire/wire-client.ts'
 
 const keys = [
   { id: 'ada', scopes: ['pay', 'sign'], hash: await hashApiKey('ada') },
@@ -16,9 +16,9 @@ const skills = [
 const metadata = { skillId: 'pay' }
 const text = "Insufficient permissions for skill 'pay': missing the scope sign."
 
-function open(options: ServedOptions = {}) {
+function open(options: TestServerOptions = {}) {
   const auth = { schemes: { key: apiKey({ keys }) } }
-  return served(async () => 'paid', { auth, profile: { name: 'Test', skills }, grpc: true, ...options })
+  return startTestServer(async () => 'paid', { auth, profile: { name: 'Test', skills }, grpc: true, ...options })
 }
 
 const newest = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }, metadata }
@@ -142,7 +142,7 @@ describe('a skill that only some may use', async () => {
     ['by the older name', (skillId: string) => ({ message: { metadata: { skill: skillId } } })],
   ])('cannot be named past an operator who takes messages for another one: %s', async (_, naming) => {
     const auth = { schemes, skillOf: () => 'talk' }
-    const { wire } = await served(undefined, { auth, profile: { name: 'Test', skills: [talk, pay] } })
+    const { wire } = await startTestServer(undefined, { auth, profile: { name: 'Test', skills: [talk, pay] } })
     const sendAs = async (key: string, skillId: string) => {
       const { message = {}, ...rest } = naming(skillId) as { message?: object }
       const params = { message: { ...newest.message, messageId: crypto.randomUUID(), ...message }, ...rest }
@@ -154,7 +154,10 @@ describe('a skill that only some may use', async () => {
   })
 
   it('is needed for every message of a task that was begun for it, also if those do not name it', async () => {
-    const { wire } = await served(undefined, { auth: { schemes }, profile: { name: 'Test', skills: [talk, pay] } })
+    const { wire } = await startTestServer(undefined, {
+      auth: { schemes },
+      profile: { name: 'Test', skills: [talk, pay] },
+    })
     const strong = { 'x-api-key': 'ada' }
     const opening = { message: { ...newest.message, metadata: { skillId: 'pay' } } }
     const begun = await wire.result<{ task: { id: string } }>('SendMessage', opening, strong)

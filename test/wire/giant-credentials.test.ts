@@ -2,21 +2,21 @@ import { connect as connectHttp2 } from 'node:http2'
 import { expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
 import { apiKey, hashApiKey, jwt } from '../../src/entries/auth.ts'
-import { grpcClient } from '../support/grpc.ts'
-import { audience, startIssuer } from '../support/issuer.ts'
-import { converse, converseSlowly, type RawAnswer } from '../support/raw.ts'
-import { getOverHttp2, outcomeOverHttp2 } from '../support/raw-http2.ts'
-import { selfSigned } from '../support/self-signed.ts'
-import { type ServedOptions, served } from '../support/served.ts'
+import { selfSigned } from '../support/auth/certificates.ts'
+import { audience, startIssuer } from '../support/auth/token-issuer.ts'
+import { grpcClient } from '../support/grpc/grpc-client.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { exchangeBytes, exchangeBytesSlowly, type RawResponse } from '../support/wire/raw-http1.ts'
+import { getOverHttp2, outcomeOverHttp2 } from '../support/wire/raw-http2.ts'
 
 const megabyte = 'x'.repeat(2 ** 20)
 const head = 'GET /tasks HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\n'
 const challenge = 'Bearer realm="Test", error="invalid_token"'
 
-async function open(options: ServedOptions = {}) {
+async function open(options: TestServerOptions = {}) {
   const issuer = await startIssuer()
   const corp = jwt({ issuer: issuer.url, audience, keys: { url: issuer.keysUrl } })
-  const opened = await served(async () => 'hi', { auth: { schemes: { corp } }, ...options })
+  const opened = await startTestServer(async () => 'hi', { auth: { schemes: { corp } }, ...options })
   return { ...opened, issuer }
 }
 
@@ -26,7 +26,7 @@ function* packets(request: string, size: number) {
 }
 
 /** What is told in both cases: nothing of the token, of the agent or of its keys. */
-function expectRefusal({ status, head: told, body }: RawAnswer): void {
+function expectRefusal({ status, head: told, body }: RawResponse): void {
   expect({ status, body: JSON.parse(body) }).toEqual({
     status: 401,
     body: {
@@ -47,9 +47,9 @@ it.each([
   ['a name', `${megabyte}: 1`],
 ])('%s of a megabyte gets a 401 with a challenge', async (_, line) => {
   const { server } = await open()
-  expectRefusal(await converse(server.port, [`${head}${line}\r\n\r\n`]))
-  expectRefusal(await converse(server.port, [`POST / HTTP/1.1\r\nhost: x\r\n${line}\r\n\r\n`]))
-  expectRefusal(await converse(server.port, [`GET /${megabyte} HTTP/1.1\r\nhost: x\r\n${line}\r\n\r\n`]))
+  expectRefusal(await exchangeBytes(server.port, [`${head}${line}\r\n\r\n`]))
+  expectRefusal(await exchangeBytes(server.port, [`POST / HTTP/1.1\r\nhost: x\r\n${line}\r\n\r\n`]))
+  expectRefusal(await exchangeBytes(server.port, [`GET /${megabyte} HTTP/1.1\r\nhost: x\r\n${line}\r\n\r\n`]))
 })
 
 it.each([1, 7, 1_000, 16_383])(
@@ -58,7 +58,7 @@ it.each([1, 7, 1_000, 16_383])(
   async (size) => {
     const { server, issuer } = await open()
     const request = `${head}authorization: Bearer ${megabyte}\r\n\r\n`
-    expectRefusal(await converseSlowly(server.port, packets(request, size)))
+    expectRefusal(await exchangeBytesSlowly(server.port, packets(request, size)))
     // Others are answered as before.
     const authorization = `Bearer ${await issuer.token()}`
     const headers = { 'a2a-version': '1.0', authorization }
@@ -71,19 +71,19 @@ it('a token of a megabyte gets the same where HTTP/2 shares the port, and in TLS
   for (const grpc of [true, false]) {
     for (const tls of [true, false]) {
       const { server } = await open({ grpc, ...(tls && { tls: selfSigned() }) })
-      expectRefusal(await converse(server.port, [request], { tls }))
-      expectRefusal(await converseSlowly(server.port, packets(request, 500), { tls }))
+      expectRefusal(await exchangeBytes(server.port, [request], { tls }))
+      expectRefusal(await exchangeBytesSlowly(server.port, packets(request, 500), { tls }))
     }
   }
 })
 
 it('a token of a megabyte gets 431 where nobody is asked for credentials, whatever its packets are', async () => {
-  const { server } = await served(async () => 'hi', { auth: 'none' })
+  const { server } = await startTestServer(async () => 'hi', { auth: 'none' })
   const request = `${head}authorization: Bearer ${megabyte}\r\n\r\n`
   const error = { code: 431, message: 'The headers are longer than 16384 bytes.' }
   for (const answer of [
-    await converse(server.port, [request]),
-    await converseSlowly(server.port, packets(request, 500)),
+    await exchangeBytes(server.port, [request]),
+    await exchangeBytesSlowly(server.port, packets(request, 500)),
   ]) {
     expect(answer).toMatchObject({ status: 431, body: JSON.stringify({ error }) })
     expect(answer.head).not.toContain('www-authenticate')
@@ -91,7 +91,7 @@ it('a token of a megabyte gets 431 where nobody is asked for credentials, whatev
 })
 
 it('a request with one is never taken for a call, also where everybody may call', async () => {
-  const { server, wire } = await served(async (turn) => turn.requireInput('?'), {
+  const { server, wire } = await startTestServer(async (turn) => turn.requireInput('?'), {
     auth: 'none',
     push: { loopback: 'allow', schemes: ['http'] },
   })
@@ -99,7 +99,7 @@ it('a request with one is never taken for a call, also where everybody may call'
   const hook = { taskId: id, id: 'hook', url: 'http://127.0.0.1:9999/' }
   await wire.result('CreateTaskPushNotificationConfig', hook)
   const line = `DELETE /tasks/${id}/pushNotificationConfigs/hook HTTP/1.1\r\nhost: x\r\na2a-version: 1.0\r\n`
-  const { status } = await converse(server.port, [`${line}authorization: Bearer ${megabyte}\r\n\r\n`])
+  const { status } = await exchangeBytes(server.port, [`${line}authorization: Bearer ${megabyte}\r\n\r\n`])
   expect(status).toBe(431)
   expect(await wire.result('GetTaskPushNotificationConfig', { taskId: id, id: 'hook' })).toMatchObject({ id: 'hook' })
 })
@@ -108,7 +108,7 @@ it('trailers that do not fit are no matter of who is calling', async () => {
   const { server, issuer } = await open()
   const authorization = `authorization: Bearer ${await issuer.token()}`
   const chunked = 'content-type: application/json\r\na2a-version: 1.0\r\ntransfer-encoding: chunked'
-  const { status } = await converse(server.port, [
+  const { status } = await exchangeBytes(server.port, [
     `POST / HTTP/1.1\r\nhost: x\r\n${authorization}\r\n${chunked}\r\n\r\n1\r\n{\r\n0\r\n`,
     `x: ${megabyte}\r\n\r\n`,
   ])
@@ -126,7 +126,7 @@ it('several agents at one port each say what they ask for', async () => {
     agent({ name: 'Open' }, () => 'hi'),
     { at: '/open', auth: 'none' },
   )
-  const { status, head: told } = await converse(server.port, [`${head}authorization: Bearer ${megabyte}\r\n\r\n`])
+  const { status, head: told } = await exchangeBytes(server.port, [`${head}authorization: Bearer ${megabyte}\r\n\r\n`])
   expect(status).toBe(401)
   const other = 'ApiKey realm="Other", in="header", name="X-API-Key"'
   expect(told).toContain(`www-authenticate: ${other}, ${challenge}\r\n`.toLowerCase())

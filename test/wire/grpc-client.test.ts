@@ -10,12 +10,12 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
 import type { ConnectOptions, Notice } from '../../src/client/options.ts'
 import { generationOf, tell } from '../contracts/service/story.ts'
-import { chunks, count } from '../support/counting.ts'
-import { breakingGrpc, grpcTransport } from '../support/grpc-transport.ts'
-import { collect, until } from '../support/house.ts'
-import { closedPort, httpServer, portOf } from '../support/http-server.ts'
-import { selfSigned } from '../support/self-signed.ts'
-import { served } from '../support/served.ts'
+import { chunks, count } from '../support/agents/counting-agent.ts'
+import { collect, until } from '../support/async.ts'
+import { selfSigned } from '../support/auth/certificates.ts'
+import { breakingGrpc, grpcTransport } from '../support/grpc/grpc-transport.ts'
+import { closedPort, listenOnFreePort, startHttpServer } from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const quick = { minDelay: 1, maxDelay: 10 }
 
@@ -38,7 +38,7 @@ async function http2Server(answer: (stream: ServerHttp2Stream, headers: Incoming
   onTestFinished(() => {
     server.close()
   })
-  return `127.0.0.1:${await portOf(server)}`
+  return `127.0.0.1:${await listenOnFreePort(server)}`
 }
 
 /** A way to a port through which bytes go until it is closed, without a word, or only ended. */
@@ -60,12 +60,12 @@ async function proxyTo(port: number, isHeld: () => boolean): Promise<string> {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return `127.0.0.1:${await portOf(server)}`
+  return `127.0.0.1:${await listenOnFreePort(server)}`
 }
 
 describe('a client over gRPC', () => {
   it('finds its way by the card, and says so', async () => {
-    const { server } = await served(tell, { grpc: true })
+    const { server } = await startTestServer(tell, { grpc: true })
     const client = await connect(server.url, { bindings: [grpcTransport()] })
     expect((await client.send('hello')).text).toBe('hi')
     const door = { binding: 'GRPC', dialect: 'v1.0', url: `http://127.0.0.1:${server.port}` }
@@ -73,28 +73,28 @@ describe('a client over gRPC', () => {
   })
 
   it('takes the older service where there is no newer one', async () => {
-    const { server } = await served(tell, { grpc: true, dialects: ['v0.3-proto'] })
+    const { server } = await startTestServer(tell, { grpc: true, dialects: ['v0.3-proto'] })
     const client = await at(`127.0.0.1:${server.port}`)
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint?.dialect).toBe('v0.3-proto')
   })
 
   it('is one of several ways', async () => {
-    const { server } = await served(tell, { grpc: true })
+    const { server } = await startTestServer(tell, { grpc: true })
     const client = await connect(server.url, { bindings: ['HTTP+JSON', grpcTransport()], dialects: ['v1.0'] })
     await client.send('hello')
     expect(client.explain().endpoint?.binding).toBe('HTTP+JSON')
   })
 
   it('speaks TLS, and trusts whom it is told to', async () => {
-    const { server } = await served(tell, { grpc: true })
+    const { server } = await startTestServer(tell, { grpc: true })
     const { key, cert } = selfSigned()
     const proxy = createTlsServer({ key, cert, ALPNProtocols: ['h2'] }, (near) => {
       const far = connectTcp(server.port, '127.0.0.1')
       for (const socket of [near, far]) socket.on('error', () => {})
       near.pipe(far).pipe(near)
     })
-    const port = await portOf(proxy)
+    const port = await listenOnFreePort(proxy)
     onTestFinished(() => {
       proxy.close()
     })
@@ -105,7 +105,7 @@ describe('a client over gRPC', () => {
   })
 
   it('goes on exactly after the last event, wherever its streams break', async () => {
-    const { server } = await served(count, { grpc: true })
+    const { server } = await startTestServer(count, { grpc: true })
     const notices: Notice[] = []
     const client = await connect(server.url, {
       ...breakingGrpc([1, 5, 2, 9]),
@@ -138,7 +138,7 @@ describe('a client over gRPC', () => {
   })
 
   it('has the same errors as over any other binding', async () => {
-    const { server } = await served(tell, { grpc: true })
+    const { server } = await startTestServer(tell, { grpc: true })
     const client = await at(`127.0.0.1:${server.port}`)
     await expect(client.task('none').get()).rejects.toMatchObject({
       code: 'task-not-found',
@@ -177,7 +177,7 @@ describe('a client over gRPC of somebody', () => {
   })
 
   it('who speaks HTTP/1.1 says so', async () => {
-    const origin = await httpServer((_, response) => response.end('hello'))
+    const origin = await startHttpServer((_, response) => response.end('hello'))
     const client = await at(new URL(origin).host)
     await expect(client.task('x').get()).rejects.toMatchObject({ code: 'unavailable', reason: 'not-http' })
   })
@@ -199,7 +199,7 @@ describe('a client over gRPC of somebody', () => {
   })
 
   it('who falls silent notices it, and goes on elsewhere', async () => {
-    const { server } = await served(tell, { grpc: true })
+    const { server } = await startTestServer(tell, { grpc: true })
     let isHeld = false
     const address = await proxyTo(server.port, () => isHeld)
     const client = await at(address, { bindings: [grpcTransport({ keepAlive: 50 })] })
@@ -217,19 +217,19 @@ describe('a client over gRPC of somebody', () => {
   })
 
   it('who is on a network that may not be asked refuses to', async () => {
-    const { server } = await served(tell, { grpc: true })
+    const { server } = await startTestServer(tell, { grpc: true })
     const client = await at(`127.0.0.1:${server.port}`, { bindings: [grpcTransport({ loopback: 'refuse' })] })
     await expect(client.send('hello')).rejects.toThrow('this machine')
   })
 
   it('who goes away is found again when it is back', async () => {
-    const { server } = await served(tell, { grpc: true })
+    const { server } = await startTestServer(tell, { grpc: true })
     const { port } = server
     const client = await at(`127.0.0.1:${port}`, { retry: { ...quick, tries: 200 } })
     await client.send('hello')
     await server.close()
     const again = client.listTasks().next()
-    await served(tell, { grpc: true, port })
+    await startTestServer(tell, { grpc: true, port })
     expect((await again).done).toBe(true)
     await until(async () => (await client.send('hello')).text === 'hi')
   })

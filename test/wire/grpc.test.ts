@@ -5,14 +5,14 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Turn } from '../../src/agent/turn.ts'
 import { decodeMessage } from '../../src/transports/grpc/codec.ts'
 import { messageNamed } from '../../src/transports/grpc/proto-registry.ts'
-import { grpcClient, readAll, type Wire } from '../support/grpc.ts'
-import { gate, until } from '../support/house.ts'
-import { type ServedOptions, served } from '../support/served.ts'
+import { deferred, until } from '../support/async.ts'
+import { type GrpcMessage, grpcClient, readAll } from '../support/grpc/grpc-client.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 
 const lf = 'lf.a2a.v1.A2AService'
 
-async function open(run: (turn: Turn) => Promise<string | undefined>, options: ServedOptions = {}) {
-  const { server, wire } = await served(run, { grpc: true, ...options })
+async function open(run: (turn: Turn) => Promise<string | undefined>, options: TestServerOptions = {}) {
+  const { server, wire } = await startTestServer(run, { grpc: true, ...options })
   return { server, wire, client: grpcClient(server.port) }
 }
 
@@ -35,7 +35,7 @@ function failed(promise: Promise<unknown>): Promise<ServiceError> {
   )
 }
 
-function detailsOf(metadata: Metadata): Wire {
+function detailsOf(metadata: Metadata): GrpcMessage {
   const [bytes] = metadata.get('grpc-status-details-bin')
   return decodeMessage(messageNamed('google.rpc.Status'), bytes as Buffer)
 }
@@ -105,7 +105,7 @@ describe('over gRPC', () => {
     const { server, client } = await open(echo)
     const error = await failed(client.unary('a2a.v1.A2AService/GetTask', { name: 'tasks/x' }))
     expect(error.code).toBe(status.NOT_FOUND)
-    const picky = await served(echo, { grpc: true, dialects: ['v1.0'] })
+    const picky = await startTestServer(echo, { grpc: true, dialects: ['v1.0'] })
     const other = grpcClient(picky.server.port)
     expect(server.port).not.toBe(picky.server.port)
     expect(await failed(other.unary('a2a.v1.A2AService/GetTask', { name: 'tasks/x' }))).toMatchObject({
@@ -114,7 +114,7 @@ describe('over gRPC', () => {
   })
 
   test('a deadline that passes ends the call and not the task', async () => {
-    const stop = gate()
+    const stop = deferred()
     const { client, wire } = await open(async (turn) => {
       await turn.status('working')
       await stop.promise
@@ -124,19 +124,19 @@ describe('over gRPC', () => {
     const error = await failed(client.unary(`${lf}/SendMessage`, sending('wait'), { deadline }))
     expect(error.code).toBe(status.DEADLINE_EXCEEDED)
     stop.resolve()
-    const page = await wire.result<Wire>('ListTasks', {})
+    const page = await wire.result<GrpcMessage>('ListTasks', {})
     await until(async () => (await wire.getTask(page.tasks[0].id)).status.state === 'TASK_STATE_COMPLETED')
   })
 
   test('a reader that cancels its stream leaves the task at work', async () => {
-    const stop = gate()
+    const stop = deferred()
     const { client, wire } = await open(async (turn) => {
       await turn.status('working')
       await stop.promise
       return undefined
     })
     const stream = client.stream(`${lf}/SendStreamingMessage`, sending('wait'))
-    const [{ task }] = (await once(stream, 'data')) as Wire[]
+    const [{ task }] = (await once(stream, 'data')) as GrpcMessage[]
     const ended = readAll(stream)
     stream.cancel()
     expect((await ended).status.code).toBe(status.CANCELLED)
@@ -271,9 +271,9 @@ describe('health', () => {
     const { client, server } = await open(echo)
     const watch = client.stream('grpc.health.v1.Health/Watch', { service: '' })
     const unknown = client.stream('grpc.health.v1.Health/Watch', { service: 'other' })
-    const [first] = (await once(watch, 'data')) as Wire[]
+    const [first] = (await once(watch, 'data')) as GrpcMessage[]
     expect(first.status).toBe('SERVING')
-    const [other] = (await once(unknown, 'data')) as Wire[]
+    const [other] = (await once(unknown, 'data')) as GrpcMessage[]
     expect(other.status).toBe('SERVICE_UNKNOWN')
     const ended = Promise.all([readAll(watch), readAll(unknown)])
     const begin = performance.now()
@@ -291,13 +291,13 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   test('lists the services, and gives files by name and by symbol, question by question', async () => {
     const { client } = await open(echo)
     const conversation = client.converse(method)
-    const ask = async (question: object): Promise<Wire> => {
+    const ask = async (question: object): Promise<GrpcMessage> => {
       conversation.write(question)
-      const [answer] = (await once(conversation, 'data')) as Wire[]
+      const [answer] = (await once(conversation, 'data')) as GrpcMessage[]
       return answer
     }
     const { listServicesResponse } = await ask({ listServices: '*' })
-    expect(listServicesResponse.service.map(({ name }: Wire) => name)).toEqual([
+    expect(listServicesResponse.service.map(({ name }: GrpcMessage) => name)).toEqual([
       lf,
       'a2a.v1.A2AService',
       'grpc.health.v1.Health',

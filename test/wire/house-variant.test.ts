@@ -10,9 +10,10 @@ import { toolResult, toolUse } from '../../src/protocol/extensions/client-tools.
 import { anonymous } from '../../src/protocol/model.ts'
 import { createJsonRpc } from '../../src/transports/jsonrpc/server.ts'
 import { createRest } from '../../src/transports/rest/server.ts'
-import { collect, gate, houseOf, until } from '../support/house.ts'
-import { jsonRpc } from '../support/json-rpc.ts'
-import { served as serveReal } from '../support/served.ts'
+import { createTestRuntime } from '../support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../support/async.ts'
+import { startTestServer as serveReal } from '../support/servers/test-server.ts'
+import { jsonRpc } from '../support/wire/json-rpc.ts'
 
 /** Has its caller search, and tells what was found. */
 async function search(turn: Turn): Promise<void> {
@@ -24,7 +25,7 @@ async function search(turn: Turn): Promise<void> {
 
 /** JSON-RPC at /api/a2a and REST below /v1, as an agent of the house has them. */
 function served(house: ServerDialect = v0_3House) {
-  const { service, lastDialect, drain } = houseOf(search)
+  const { service, lastDialect, drain } = createTestRuntime(search)
   onTestFinished(() => drain(0))
   const wire = { service, recall: lastDialect, principalOf: () => anonymous, onError: console.error }
   const answerRpc = createJsonRpc({ ...wire, dialects: [house, v0_3] })
@@ -221,7 +222,7 @@ describe('options of the house', () => {
   })
 
   it('cancel also before the agent has said anything', async () => {
-    const stopped = gate()
+    const stopped = deferred()
     const { server } = await serveReal(
       async (turn) => {
         turn.signal.addEventListener('abort', () => stopped.resolve())

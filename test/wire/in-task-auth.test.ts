@@ -6,9 +6,10 @@ import { apiKey as ownKey } from '../../src/entries/client-auth.ts'
 import { agent } from '../../src/entries/index.ts'
 import { lineageExtension } from '../../src/protocol/extensions/lineage.ts'
 import type { Task } from '../../src/protocol/model.ts'
-import { callOf, collect, gate, send, taskOf, until } from '../support/house.ts'
-import { local } from '../support/local.ts'
-import { begin, processes, textIn } from '../support/mortal-processes.ts'
+import { callOf, send, taskOf } from '../support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../support/async.ts'
+import { simulateProcesses, startTask, statusTextOf } from '../support/processes/simulated-processes.ts'
+import { createLocalHandler } from '../support/servers/local-handler.ts'
 
 const secret = 'ghp-0123456789abcdef'
 
@@ -26,7 +27,7 @@ const needing: AgentFunction = async (turn) => {
 }
 
 it('pauses with what is needed, and goes on with credentials that a message brings', async () => {
-  const client = await connect(local(needing))
+  const client = await connect(createLocalHandler(needing))
   const talk = client.conversation()
   const paused = await talk.send('push it')
   expect(paused.task?.status.state).toBe('auth-required')
@@ -44,23 +45,23 @@ it.each([
 ])(
   'takes credentials in the form of %s, and stores none',
   async (_, { metadata, part }: { metadata?: object; part?: object }) => {
-    const { service } = local(needing)
+    const { service } = createLocalHandler(needing)
     const { id: taskId } = taskOf(await send(service, 'push it'))
     const parts = part ? [part] : [{ text: 'here' }]
     const message = { messageId: 'm', role: 'user', taskId, parts, ...(metadata && { metadata }) }
     const request = { message } as Parameters<typeof service.sendMessage>[0]
     const task = taskOf(await service.sendMessage(request, callOf()))
-    expect(textIn(task)).toBe('github by message, 20 characters')
+    expect(statusTextOf(task)).toBe('github by message, 20 characters')
     expect(JSON.stringify(task)).not.toContain(secret)
   },
 )
 
 it('asks again when a message brings none, and says how to send them', async () => {
-  const { service } = local(needing)
+  const { service } = createLocalHandler(needing)
   const { id: taskId } = taskOf(await send(service, 'push it'))
   const again = taskOf(await send(service, 'which ones?', { taskId }))
   expect(again.status.state).toBe('auth-required')
-  expect(textIn(again)).toContain('The last message brought none. Send them in a data part of the type')
+  expect(statusTextOf(again)).toContain('The last message brought none. Send them in a data part of the type')
 })
 
 it('goes on when a request comes with more than before', async () => {
@@ -69,7 +70,7 @@ it('goes on when a request comes with more than before', async () => {
     { id: 'alice', scopes: ['read'], hash: await hashApiKey(little) },
     { id: 'alice', scopes: ['read', 'publish'], hash: await hashApiKey(much) },
   ]
-  const handler = local(
+  const handler = createLocalHandler(
     async (turn) => {
       const { by, principal } = await turn.requireAuth({ scheme: 'key', scopes: ['publish'] })
       return `by ${by} of ${principal.id}`
@@ -86,9 +87,9 @@ it('goes on when a request comes with more than before', async () => {
 })
 
 it('goes on by itself, in the stream that is open, when credentials come another way', async () => {
-  const arrived = gate<string>()
+  const arrived = deferred<string>()
   const client = await connect(
-    local(async (turn) => {
+    createLocalHandler(async (turn) => {
       const given = await turn.requireAuth('github', { outOfBand: () => arrived.promise })
       return `${given.by}, ${given.secret().length} characters`
     }),
@@ -106,9 +107,9 @@ it('goes on by itself, in the stream that is open, when credentials come another
 })
 
 it('waits across a restart, and has nothing of what was given before it', async () => {
-  const { start, ended, log } = processes({ leaseTtl: 300 })
+  const { start, ended, log } = simulateProcesses({ leaseTtl: 300 })
   const seen: string[] = []
-  const reached = gate()
+  const reached = deferred()
   const code =
     (after: () => unknown): AgentFunction =>
     async (turn) => {
@@ -136,12 +137,12 @@ it('waits across a restart, and has nothing of what was given before it', async 
   // What was done with it is done; what is gone is said to be gone.
   expect(seen).toEqual([secret])
   expect(task.status.state).toBe('failed')
-  expect(textIn(task)).toContain('were given to a process that is gone, and are never stored')
+  expect(statusTextOf(task)).toContain('were given to a process that is gone, and are never stored')
   expect(JSON.stringify(await log.read(taskId, 0))).not.toContain(secret)
 })
 
 it('keeps a secret out of what is stored, whatever the agent does with it', async () => {
-  const { service } = local(async (turn) => {
+  const { service } = createLocalHandler(async (turn) => {
     const given = await turn.requireAuth('github')
     await turn.status('working', `Using ${given.secret()}`)
     await turn.data({ key: given.secret() })
@@ -152,7 +153,7 @@ it('keeps a secret out of what is stored, whatever the agent does with it', asyn
   const part = credentialsPart({ credentials: secret })
   const message = { messageId: 'm', role: 'user', taskId, parts: [part] } as const
   const task = taskOf(await service.sendMessage({ message }, callOf()))
-  expect(textIn(task)).toBe('It was [redacted]')
+  expect(statusTextOf(task)).toBe('It was [redacted]')
   const told = JSON.stringify(task)
   expect(told).not.toContain(secret)
   expect(told).toContain('has a secret in it, and would be stored')
@@ -186,12 +187,12 @@ it('passes a need for credentials up through several agents, and the credentials
 })
 
 it('goes on when the agent that it asked has got its credentials another way', async () => {
-  const arrived = gate<string>()
+  const arrived = deferred<string>()
   const bottom = agent({ name: 'Bottom' }, async (turn) => {
     await turn.requireAuth('github', { outOfBand: () => arrived.promise })
     return 'Pushed'
   })
-  const { service } = local(async (turn) => (await turn.call(await connect(bottom), 'push')).text)
+  const { service } = createLocalHandler(async (turn) => (await turn.call(await connect(bottom), 'push')).text)
   const paused = taskOf(await send(service, 'go'))
   expect(paused.status.state).toBe('auth-required')
   arrived.resolve(secret)
@@ -200,7 +201,7 @@ it('goes on when the agent that it asked has got its credentials another way', a
 })
 
 it('passes credentials down also in a durable turn that was resumed', async () => {
-  const { start, ended } = processes({ leaseTtl: 300 })
+  const { start, ended } = simulateProcesses({ leaseTtl: 300 })
   const bottom = await connect(
     agent({ name: 'Bottom' }, async (turn) => {
       const given = await turn.requireAuth('github')
@@ -209,7 +210,7 @@ it('passes credentials down also in a durable turn that was resumed', async () =
   )
   const code: AgentFunction = async (turn) => (await turn.call(bottom, 'push')).text
   const first = start(code)
-  const taskId = await begin(first)
+  const taskId = await startTask(first)
   const isPaused = async () => (await first.service.getTask({ taskId }, callOf())).status.state === 'auth-required'
   await until(isPaused)
   first.kill()
@@ -219,13 +220,13 @@ it('passes credentials down also in a durable turn that was resumed', async () =
   // Whoever is at work on it takes the message; if that is the one that is gone, the next one does.
   await second.service.sendMessage({ message, configuration: { returnImmediately: true } }, callOf())
   const task = await ended(taskId)
-  expect(textIn(task)).toBe('Pushed with 20 characters')
+  expect(statusTextOf(task)).toBe('Pushed with 20 characters')
   onTestFinished(second.kill)
 })
 
 it('may wait for credentials for longer than a turn may be silent', async () => {
-  const arrived = gate<string>()
-  const { service } = local(
+  const arrived = deferred<string>()
+  const { service } = createLocalHandler(
     async (turn) => (await turn.requireAuth('github', { outOfBand: () => arrived.promise })).by,
     { inactivityTimeout: 30 },
   )
@@ -238,7 +239,9 @@ it('may wait for credentials for longer than a turn may be silent', async () => 
 })
 
 it('ends the task when credentials do not come in time', async () => {
-  const { service } = local(async (turn) => (await turn.requireAuth('github', { expiresAt: Date.now() + 50 })).by)
+  const { service } = createLocalHandler(
+    async (turn) => (await turn.requireAuth('github', { expiresAt: Date.now() + 50 })).by,
+  )
   const { id: taskId } = taskOf(await send(service, 'go'))
   await until(async () => (await service.getTask({ taskId }, callOf())).status.state === 'failed')
 })

@@ -11,21 +11,22 @@ import { clientTools, toolUse } from '../../src/protocol/extensions/client-tools
 import type { Message, Part } from '../../src/protocol/model.ts'
 import type { Service } from '../../src/protocol/service.ts'
 import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
-import { doors } from '../support/doors.ts'
-import { callOf, collect, messageOf, taskOf, until } from '../support/house.ts'
-import { calls, model } from '../support/scripted-model.ts'
-import { served } from '../support/served.ts'
-import { receiver } from '../support/webhook-receiver.ts'
+import { callOf, messageOf, taskOf } from '../support/agents/test-runtime.ts'
+import { collect, until } from '../support/async.ts'
+import { scriptedModel, toolCalls } from '../support/models/scripted-model.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { dialectBindings } from '../support/wire/dialect-bindings.ts'
 
 const schema = { type: 'object', properties: {}, additionalProperties: false }
 const search = clientTool({ name: 'search', prompt: 'Please search.', input: z.object({}), inputJsonSchema: schema })
 const use: Part = { data: { toolUseId: 'call-0', name: 'search', arguments: {} }, mediaType: toolUse }
 const request = { requestId: 'call-0', prompt: 'Please search.', sensitive: false, tool: 'search', schema }
 const plain = [{ text: 'Please search.' }, use, { data: { inputRequest: request } }]
-const loop = () => createAgentLoop({ model: model(calls(['search', '{}'])), tools: [search] })
+const loop = () => createAgentLoop({ model: scriptedModel(toolCalls(['search', '{}'])), tools: [search] })
 
 async function open(dialect: DialectName, binding: Binding, extensions: readonly string[]) {
-  const { server } = await served(loop(), { grpc: true })
+  const { server } = await startTestServer(loop(), { grpc: true })
   async function serviceOf(): Promise<Service> {
     if (dialect === 'v0.3-house') {
       return createJsonRpcClient({ url: `${server.url}/api/a2a`, dialect: v0_3HouseClient, fetch, extensions })
@@ -58,7 +59,7 @@ function essence(message: Message | undefined) {
   }
 }
 
-describe.each(doors)('in %s over %s', (dialect, binding) => {
+describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
   it('callers who have agreed on the extension get a request in its form, and others one that is spelled out', async () => {
     // In 0.1 messages name no extensions.
     const active = { parts: [{ text: 'Please search.' }, use], request, names: dialect !== 'v0.1' }
@@ -74,7 +75,7 @@ describe('over JSON-RPC', () => {
   const named = { 'a2a-extensions': clientTools }
 
   it('a request is text and data where the extension is not active, and an answer names no extension', async () => {
-    const { wire } = await served(loop())
+    const { wire } = await startTestServer(loop())
     const answered = await wire.post({
       jsonrpc: '2.0',
       id: 1,
@@ -96,7 +97,7 @@ describe('over JSON-RPC', () => {
   })
 
   it('an answer names the extension where it is active, and so does the card of a loop', async () => {
-    const { wire, server } = await served(loop())
+    const { wire, server } = await startTestServer(loop())
     const params = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] } }
     const answered = await wire.post({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }, named)
     expect(answered.headers.get('a2a-extensions')).toBe(clientTools)
@@ -111,7 +112,7 @@ describe('over JSON-RPC', () => {
 
   it('what was asked before stands in the history in the same form', async () => {
     const ask = async (turn: Turn) => `${(await turn.ask('Which?')).text}, ${(await turn.ask('Why?')).text}`
-    const { wire } = await served(ask)
+    const { wire } = await startTestServer(ask)
     const { id: taskId } = await wire.sendTask('go')
     await wire.sendTask('that', { taskId })
     const data = { inputRequest: { requestId: expect.any(String), prompt: 'Which?', sensitive: false } }
@@ -133,9 +134,9 @@ it.each([
     { metadata: { [clientTools]: request } },
   ],
 ])('a request is told %s', async (_, headers, told) => {
-  const { url, got } = await receiver()
+  const { url, got } = await startWebhookReceiver()
   const push = { fetch: createPushFetch({ loopback: 'allow' }) }
-  const { wire } = await served(loop(), { push })
+  const { wire } = await startTestServer(loop(), { push })
   await wire.send('go', { configuration: { taskPushNotificationConfig: { url } } }, headers)
   await until(() => got.some(({ body }) => body.includes('INPUT_REQUIRED')))
   const body = JSON.parse(got.find((each) => each.body.includes('INPUT_REQUIRED'))?.body ?? '{}')

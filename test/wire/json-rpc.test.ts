@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Turn } from '../../src/agent/turn.ts'
-import { gate, until } from '../support/house.ts'
-import { served } from '../support/served.ts'
-import { sendParams, type WireOutcome, type WirePage, type WireTask } from '../support/wire.ts'
+import { deferred, until } from '../support/async.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { sendParams, type WireOutcome, type WirePage, type WireTask } from '../support/wire/wire-client.ts'
 
 /** Says "hi" to a greeting and makes a task of everything else. */
 async function greet(turn: Turn): Promise<string | undefined> {
@@ -15,7 +15,7 @@ async function greet(turn: Turn): Promise<string | undefined> {
 
 describe('SendMessage', () => {
   it('is answered with a message if the agent answers with one', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     const { status, jsonrpc, id, result } = await wire.call<WireOutcome>('SendMessage', sendParams('hello'))
     expect({ status, jsonrpc, id }).toEqual({ status: 200, jsonrpc: '2.0', id: 1 })
     expect(result).toEqual({
@@ -29,7 +29,7 @@ describe('SendMessage', () => {
   })
 
   it('is answered with the task when it rests, with all of its artifacts', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     const task = await wire.sendTask('loud', { messageId: 'm', contextId: 'c' })
     expect(task).toEqual({
       id: expect.any(String),
@@ -50,8 +50,8 @@ describe('SendMessage', () => {
   })
 
   it('with returnImmediately does not wait for the agent', async () => {
-    const done = gate()
-    const { wire } = await served(async (turn) => {
+    const done = deferred()
+    const { wire } = await startTestServer(async (turn) => {
       await done.promise
       await turn.status('completed')
     })
@@ -62,7 +62,7 @@ describe('SendMessage', () => {
   })
 
   it('gives as much history as was asked for', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     const lengths: (number | undefined)[] = []
     for (const historyLength of [0, 1, 5]) {
       const { history } = await wire.sendTask('loud', { configuration: { historyLength } })
@@ -72,7 +72,7 @@ describe('SendMessage', () => {
   })
 
   it('goes on with a task that asked', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     const asking = await wire.sendTask('ask')
     expect(asking.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
     const { id, contextId, status } = await wire.sendTask('that one', { taskId: asking.id })
@@ -81,7 +81,7 @@ describe('SendMessage', () => {
   })
 
   it('refuses a task of another context, an unknown task and an ended one', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     const asking = await wire.sendTask('ask')
     const ended = await wire.sendTask('loud')
     const codeOf = async (place: object) => (await wire.call('SendMessage', sendParams('more', place))).error?.code
@@ -94,7 +94,7 @@ describe('SendMessage', () => {
 describe('an Idempotency-Key', () => {
   it('makes two sends one, also when they come together', async () => {
     let turns = 0
-    const { wire } = await served(async (turn) => {
+    const { wire } = await startTestServer(async (turn) => {
       turns++
       await turn.status('working')
     })
@@ -105,14 +105,14 @@ describe('an Idempotency-Key', () => {
   })
 
   it('with another body is a conflict', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     await wire.send('one', { messageId: 'm' }, { 'idempotency-key': 'k' })
     const { error } = await wire.call('SendMessage', sendParams('two', { messageId: 'm' }), { 'idempotency-key': 'k' })
     expect(error).toMatchObject({ code: -32602, data: [{ reason: expect.stringMatching(/CONFLICT$/) }] })
   })
 
   it('is not needed: without one the same messageId makes two tasks', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     const [one, two] = [
       await wire.sendTask('same', { messageId: 'm' }),
       await wire.sendTask('same', { messageId: 'm' }),
@@ -123,7 +123,7 @@ describe('an Idempotency-Key', () => {
 
 describe('reading', () => {
   it('GetTask gives the task as the send gave it', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     const task = await wire.sendTask('loud')
     expect(await wire.getTask(task.id)).toEqual(task)
     expect((await wire.getTask(task.id, 1)).history).toEqual(task.history?.slice(-1))
@@ -131,7 +131,7 @@ describe('reading', () => {
   })
 
   it('ListTasks pages through all tasks, newest first, and each comes once', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     const sent: string[] = []
     for (let n = 0; n < 7; n++) sent.push((await wire.sendTask(`task ${n}`)).id)
 
@@ -150,7 +150,7 @@ describe('reading', () => {
   })
 
   it('ListTasks filters, and leaves out artifacts unless it is asked for them', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     await wire.sendTask('loud', { contextId: 'c' })
     const asking = await wire.sendTask('ask', { contextId: 'c' })
     await wire.sendTask('ask')
@@ -166,7 +166,7 @@ describe('reading', () => {
   })
 
   it('a page token is good only for the filters it was made for', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     for (let n = 0; n < 2; n++) await wire.sendTask('loud')
     const { nextPageToken } = await wire.result<WirePage>('ListTasks', { pageSize: 1 })
     for (const params of [{ contextId: 'c', pageToken: nextPageToken }, { pageToken: 'made up' }]) {
@@ -177,8 +177,8 @@ describe('reading', () => {
 
 describe('CancelTask', () => {
   it('aborts the turn and answers with the canceled task', async () => {
-    const aborted = gate<unknown>()
-    const { wire } = await served(async (turn) => {
+    const aborted = deferred<unknown>()
+    const { wire } = await startTestServer(async (turn) => {
       await turn.status('working')
       turn.signal.addEventListener('abort', () => aborted.resolve(turn.signal.reason))
       await aborted.promise
@@ -191,7 +191,7 @@ describe('CancelTask', () => {
   })
 
   it('ends a paused task', async () => {
-    const { wire } = await served(greet)
+    const { wire } = await startTestServer(greet)
     const { id } = await wire.sendTask('ask')
     expect(await wire.result('CancelTask', { id })).toMatchObject({ status: { state: 'TASK_STATE_CANCELED' } })
   })

@@ -4,9 +4,9 @@ import type { AgentImplementation } from '../../src/agent/agent-function.ts'
 import { custom } from '../../src/entries/auth.ts'
 import { createPostgresLimits, createPostgresLog } from '../../src/entries/postgres.ts'
 import type { Allowance, LimitOptions } from '../../src/limits/limits.ts'
-import { gate } from '../support/house.ts'
+import { deferred } from '../support/async.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
-import { type ServedOptions, served } from '../support/served.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 
 startServerFirst()
 
@@ -49,9 +49,9 @@ const places: Readonly<
   'two replicas on PostgreSQL': openReplicas,
 }
 
-async function replica(run: AgentImplementation, options: ServedOptions): Promise<string> {
+async function replica(run: AgentImplementation, options: TestServerOptions): Promise<string> {
   const profile = { name: 'Test', skills: ['dear', 'cheap'].map((id) => ({ id, name: id })) }
-  return (await served(run, { auth, profile, taskAfter: 0, ...options })).server.url
+  return (await startTestServer(run, { auth, profile, taskAfter: 0, ...options })).server.url
 }
 
 async function openReplicas(limits: LimitOptions, run: () => Promise<string>): Promise<readonly string[]> {
@@ -96,7 +96,7 @@ describe.each(Object.keys(places))('in %s', (place) => {
   describe.each(Object.keys(payers))('a %s has so many', (payer) => {
     it.each(Object.keys(allowances))('%s', async (kind) => {
       const { [payer]: [other, outsider, limitsOf] = expect.fail('is declared') } = payers
-      const done = gate<string>()
+      const done = deferred<string>()
       const open = places[place] ?? expect.fail('is declared')
       const urls = await open(limitsOf(allowances[kind] ?? {}), () =>
         kind === 'requests' ? Promise.resolve('hi') : done.promise,

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { converse } from '../support/raw.ts'
-import { type Served, type ServedOptions, served } from '../support/served.ts'
-import { sendParams, type WireAnswer } from '../support/wire.ts'
+import { startTestServer, type TestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { exchangeBytes } from '../support/wire/raw-http1.ts'
+import { sendParams, type WireResponse } from '../support/wire/wire-client.ts'
 
-let current: Served | undefined
+let current: TestServer | undefined
 
-async function open(options: ServedOptions = {}): Promise<Served> {
-  current = await served(async () => 'hello', options)
+async function open(options: TestServerOptions = {}): Promise<TestServer> {
+  current = await startTestServer(async () => 'hello', options)
   return current
 }
 
@@ -20,7 +20,7 @@ const request = (params: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'SendMess
 
 async function refusalOf(response: Response) {
   expect(response.headers.get('content-type')).toBe('application/json')
-  const { id, error } = (await response.json()) as WireAnswer<never>
+  const { id, error } = (await response.json()) as WireResponse<never>
   return { status: response.status, id, code: error?.code, message: error?.message }
 }
 
@@ -31,7 +31,7 @@ describe('the size of a body', () => {
     const { server } = await open({ bodyLimit: 2000 })
     // Nothing of the body is ever sent: the answer comes from the header alone.
     const head = ['POST / HTTP/1.1', 'Host: h', 'Content-Type: application/json', 'Content-Length: 2001', '', '']
-    const { status, body } = await converse(server.port, [head.join('\r\n')])
+    const { status, body } = await exchangeBytes(server.port, [head.join('\r\n')])
     expect(status).toBe(413)
     expect(JSON.parse(body)).toMatchObject({ error: { code: -32600, message: tooLarge.message } })
   })
@@ -166,7 +166,7 @@ describe('a body that is not declared as JSON', () => {
       const { server } = await open()
       // Ten bytes are announced and never come, so whoever answers has not waited for them.
       const head = ['POST / HTTP/1.1', 'Host: h', ...declared(type), 'Content-Length: 10', '', '']
-      const { status, body } = await converse(server.port, [head.join('\r\n')])
+      const { status, body } = await exchangeBytes(server.port, [head.join('\r\n')])
       expect(status).toBe(415)
       const message = 'The body must be JSON, with Content-Type: application/json.'
       expect(JSON.parse(body)).toMatchObject({ id: null, error: { code: -32005, message } })
@@ -186,7 +186,7 @@ describe('headers', () => {
   it('that are too large are refused', async () => {
     const { server } = await open()
     const head = ['POST / HTTP/1.1', 'Host: h', `A2A-Version: ${'1'.repeat(100_000)}`, '', '']
-    const { status, head: answered, body } = await converse(server.port, [head.join('\r\n')])
+    const { status, head: answered, body } = await exchangeBytes(server.port, [head.join('\r\n')])
     expect(status).toBe(431)
     expect(answered).toContain('content-type: application/json')
     expect(JSON.parse(body)).toEqual({ error: { code: 431, message: 'The headers are longer than 16384 bytes.' } })

@@ -4,11 +4,12 @@ import { connect } from '../../src/entries/client.ts'
 import { agent, type LocalAgent } from '../../src/entries/index.ts'
 import { lineageExtension } from '../../src/protocol/extensions/lineage.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { callOf, messageOf, quiet } from '../support/house.ts'
+import { callOf, messageOf } from '../support/agents/test-runtime.ts'
+import { silentLogger } from '../support/logger.ts'
 
 /** What comes of a message with this lineage. */
 async function answerTo(made: LocalAgent, lineage: JsonObject, options = {}) {
-  const { service } = createHandler(made, { auth: 'none', logger: quiet, ...options })
+  const { service } = createHandler(made, { auth: 'none', logger: silentLogger, ...options })
   const message = messageOf('go', { metadata: { [lineageExtension]: lineage } })
   return await service.sendMessage({ message }, callOf())
 }

@@ -3,9 +3,9 @@ import type { Logger } from '../../src/base/logger.ts'
 import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { until } from '../support/house.ts'
-import { served } from '../support/served.ts'
-import { receiver } from '../support/webhook-receiver.ts'
+import { until } from '../support/async.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 interface Line {
   readonly level: string
@@ -27,7 +27,7 @@ const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01`, 'x-request-i
 
 it('what an author logs, and why an agent failed, says which task, context and trace it was', async () => {
   const { lines, logger } = capture()
-  const { server } = await served(
+  const { server } = await startTestServer(
     async (turn) => {
       turn.log.info({ step: 1 }, 'looking')
       await turn.status('working', 'Looking')
@@ -49,7 +49,7 @@ it('a request that fails unexpectedly, or is refused, says which request and tra
   const broken = { ...log, head: () => Promise.reject(new Error('The disk is gone')) }
   const key = newApiKey()
   const schemes = { key: apiKey({ keys: [{ id: 'me', scopes: [], hash: await hashApiKey(key) }] }) }
-  const { wire } = await served(() => 'hi', { logger, log: broken, auth: { schemes } })
+  const { wire } = await startTestServer(() => 'hi', { logger, log: broken, auth: { schemes } })
   const ask = (more: Record<string, string>) => wire.call('GetTask', { id: 'x' }, { ...headers, ...more })
   await ask({ 'x-api-key': key })
   await ask({ 'x-api-key': 'wrong' })
@@ -65,9 +65,9 @@ it('a request that fails unexpectedly, or is refused, says which request and tra
 
 it('a webhook that is paused says which task it was of, and no line has a secret in it', async () => {
   const { lines, logger } = capture()
-  const hook = await receiver((_, response) => response.writeHead(500).end())
+  const hook = await startWebhookReceiver((_, response) => response.writeHead(500).end())
   const push = { loopback: 'allow', schemes: ['http'], retry: { attempts: 1 }, pauseAfter: 1 } as const
-  const { server } = await served((turn) => turn.status('completed', 'Done'), { logger, push })
+  const { server } = await startTestServer((turn) => turn.status('completed', 'Done'), { logger, push })
   const config = { url: hook.url, token: 'hunter2', authentication: { scheme: 'Bearer', credentials: 'hunter3' } }
   const { task } = await (await connect(server.url)).send('go', { headers, push: config })
   const paused = () => lines.find(({ message }) => message.startsWith('a webhook is paused'))

@@ -4,11 +4,11 @@ import { apiKey, hashApiKey, newApiKey } from '../../src/entries/auth.ts'
 import { connect } from '../../src/entries/client.ts'
 import { createAgentLoop, localTool } from '../../src/entries/loop.ts'
 import { grpc } from '../../src/node/grpc-client.ts'
-import { readExposition } from '../support/exposition.ts'
-import { collect, gate, until } from '../support/house.ts'
-import { calls, model, says } from '../support/scripted-model.ts'
-import { served } from '../support/served.ts'
-import { receiver } from '../support/webhook-receiver.ts'
+import { collect, deferred, until } from '../support/async.ts'
+import { scriptedModel, textReply, toolCalls } from '../support/models/scripted-model.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { readExposition } from '../support/telemetry/exposition.ts'
 
 type Labels = Readonly<Record<string, string>>
 
@@ -27,8 +27,8 @@ async function figures(url: string) {
 }
 
 it('requests, streams, turns and tasks at work are counted', async () => {
-  const go = gate()
-  const { server } = await served(
+  const go = deferred()
+  const { server } = await startTestServer(
     async (turn) => {
       if (turn.text !== 'slow') return 'done'
       await turn.status('working', 'Slowly')
@@ -72,9 +72,9 @@ it('requests, streams, turns and tasks at work are counted', async () => {
 })
 
 it('deliveries, retries and what is given up are counted', async () => {
-  const hook = await receiver((got, response) => response.writeHead(got.path === '/hook' ? 204 : 500).end())
+  const hook = await startWebhookReceiver((got, response) => response.writeHead(got.path === '/hook' ? 204 : 500).end())
   const push = { loopback: 'allow', schemes: ['http'], retry: { attempts: 2, first: 1, longest: 2 } } as const
-  const { server } = await served((turn) => turn.status('completed', 'Done'), { metrics: true, push })
+  const { server } = await startTestServer((turn) => turn.status('completed', 'Done'), { metrics: true, push })
   const client = await connect(server.url)
   await client.send('a', { push: { url: hook.url } })
   await client.send('b', { push: { url: `${hook.url}/broken` } })
@@ -87,8 +87,8 @@ it('deliveries, retries and what is given up are counted', async () => {
 
 it('models, their tokens and tools are counted', async () => {
   const add = localTool({ name: 'add', input: z.object({ a: z.number() }), run: ({ a }) => a })
-  const made = createAgentLoop({ model: model(calls(['add', '{"a":1}']), says('Done')), tools: [add] })
-  const { server } = await served(made, { metrics: true })
+  const made = createAgentLoop({ model: scriptedModel(toolCalls(['add', '{"a":1}']), textReply('Done')), tools: [add] })
+  const { server } = await startTestServer(made, { metrics: true })
   await (await connect(server.url)).send('go')
   const now = await figures(server.url)
   expect(now('parley_model_calls_total', { model: 'mock-model-id', outcome: 'ok' })).toBe(2)
@@ -98,9 +98,9 @@ it('models, their tokens and tools are counted', async () => {
 })
 
 it('the page is not there unless it is wanted, and can only be read', async () => {
-  const without = await served(() => 'hi')
+  const without = await startTestServer(() => 'hi')
   expect((await fetch(`${without.server.url}/metrics`)).status).toBe(404)
-  const { server } = await served(() => 'hi', { metrics: true })
+  const { server } = await startTestServer(() => 'hi', { metrics: true })
   expect((await fetch(`${server.url}/metrics`, { method: 'POST' })).status).toBe(405)
 })
 
@@ -110,17 +110,20 @@ it('who has no credentials does not see it where others need some, and nobody wh
   const schemes = { key: apiKey({ keys }) }
   const ask = (url: string, headers: Record<string, string> = {}) =>
     fetch(`${url}/metrics`, { headers }).then(({ status }) => status)
-  const closed = await served(() => 'hi', { metrics: true, auth: { schemes } })
+  const closed = await startTestServer(() => 'hi', { metrics: true, auth: { schemes } })
   expect([await ask(closed.server.url), await ask(closed.server.url, { 'x-api-key': key })]).toEqual([401, 200])
   expect(await ask(closed.server.url, { 'x-api-key': newApiKey() })).toBe(401)
-  const half = await served(() => 'hi', { metrics: true, auth: { schemes, anonymous: true } })
+  const half = await startTestServer(() => 'hi', { metrics: true, auth: { schemes, anonymous: true } })
   expect([await ask(half.server.url), await ask(half.server.url, { 'x-api-key': key })]).toEqual([401, 200])
-  const choosy = await served(() => 'hi', { metrics: { allow: ({ id }) => id !== 'prometheus' }, auth: { schemes } })
+  const choosy = await startTestServer(() => 'hi', {
+    metrics: { allow: ({ id }) => id !== 'prometheus' },
+    auth: { schemes },
+  })
   expect(await ask(choosy.server.url, { 'x-api-key': key })).toBe(403)
 })
 
 it('calls of gRPC are counted by their methods and statuses, streams at their end', async () => {
-  const { server } = await served((turn) => turn.status('working', 'Soon').then(() => 'done'), {
+  const { server } = await startTestServer((turn) => turn.status('working', 'Soon').then(() => 'done'), {
     metrics: true,
     grpc: true,
   })

@@ -1,10 +1,10 @@
 import { type ServiceError, status } from '@grpc/grpc-js'
 import { describe, expect, it } from 'vitest'
-import { grpcClient } from '../support/grpc.ts'
-import { served } from '../support/served.ts'
+import { grpcClient } from '../support/grpc/grpc-client.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 async function open() {
-  const { server } = await served(async (turn) => turn.text, { grpc: true })
+  const { server } = await startTestServer(async (turn) => turn.text, { grpc: true })
   return server
 }
 

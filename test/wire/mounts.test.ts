@@ -9,12 +9,13 @@ import type { Turn } from '../../src/agent/turn.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { toListener } from '../../src/node/listener.ts'
 import { createHandler, type Handler, type HandlerOptions } from '../../src/server/handler.ts'
-import { collect, gate, quiet, until } from '../support/house.ts'
-import { connect, type Wire } from '../support/wire.ts'
+import { collect, deferred, until } from '../support/async.ts'
+import { silentLogger } from '../support/logger.ts'
+import { createWireClient, type WireClient } from '../support/wire/wire-client.ts'
 
 /** Says "hello", or counts to three in a task: after the first number it waits for the gate. */
 function counting(options: Partial<HandlerOptions> = {}) {
-  const go = gate()
+  const go = deferred()
   const run = async (turn: Turn) => {
     if (turn.text === 'hello') return 'hello'
     const numbers = turn.artifact('numbers')
@@ -24,7 +25,7 @@ function counting(options: Partial<HandlerOptions> = {}) {
     await numbers.close('three')
     return undefined
   }
-  const handler = createHandler(agent({ name: 'Counting' }, run), { auth: 'none', logger: quiet, ...options })
+  const handler = createHandler(agent({ name: 'Counting' }, run), { auth: 'none', logger: silentLogger, ...options })
   onTestFinished(() => handler.drain(0))
   return { handler, go }
 }
@@ -40,7 +41,7 @@ async function listening(listener: RequestListener): Promise<string> {
 }
 
 /** What must be true wherever a handler is mounted. */
-async function expectAnswers(wire: Wire, go: PromiseWithResolvers<void>): Promise<void> {
+async function expectAnswers(wire: WireClient, go: PromiseWithResolvers<void>): Promise<void> {
   expect((await wire.send('hello')).message?.parts).toEqual([{ text: 'hello' }])
 
   const events = wire.sendStream('count')
@@ -71,7 +72,7 @@ async function interfaceOf(card: Response): Promise<string | undefined> {
 describe('a handler', () => {
   it('answers without a socket', async () => {
     const { handler, go } = counting()
-    const wire = connect('http://in.process/', (url, init) => handler.fetch(new Request(url, init)))
+    const wire = createWireClient('http://in.process/', (url, init) => handler.fetch(new Request(url, init)))
     await expectAnswers(wire, go)
     const card = await handler.fetch(new Request('http://in.process/.well-known/agent-card.json'))
     expect(await interfaceOf(card)).toBe('http://in.process/')
@@ -79,7 +80,7 @@ describe('a handler', () => {
 
   it('goes on with a task although its reader left', async () => {
     const { handler, go } = counting()
-    const wire = connect('http://in.process/', (url, init) => handler.fetch(new Request(url, init)))
+    const wire = createWireClient('http://in.process/', (url, init) => handler.fetch(new Request(url, init)))
     let id = ''
     for await (const { result } of wire.sendStream('count')) {
       id = result?.task?.id ?? id
@@ -112,7 +113,7 @@ describe('wherever it is mounted, a handler asks for the credentials that were d
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
     const { handler } = counting({ auth: { schemes: { key } } })
     const base = await mounts[name]?.(handler)
-    const wire = connect(`${base}/agent`)
+    const wire = createWireClient(`${base}/agent`)
     const body = { jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }
     const refused = await wire.post(body)
     expect(refused.status).toBe(401)
@@ -128,7 +129,7 @@ describe('in Express a handler is mounted in one line', () => {
     const app = express()
     app.use(toListener(handler.exchange))
     const base = await listening(app)
-    await expectAnswers(connect(base), go)
+    await expectAnswers(createWireClient(base), go)
     await expectCardLeadsTo(base)
   })
 
@@ -138,7 +139,7 @@ describe('in Express a handler is mounted in one line', () => {
     app.use('/agents/echo', toListener(handler.exchange))
     app.get('/', (_request, response) => void response.send('the rest of the app'))
     const base = await listening(app)
-    await expectAnswers(connect(`${base}/agents/echo`), go)
+    await expectAnswers(createWireClient(`${base}/agents/echo`), go)
     await expectCardLeadsTo(`${base}/agents/echo`)
     expect(await (await fetch(base)).text()).toBe('the rest of the app')
     expect(await (await fetch(`${base}/agents/echo/nowhere`)).json()).toMatchObject({
@@ -152,7 +153,7 @@ describe('in Express a handler is mounted in one line', () => {
     app.use(express.json())
     app.use('/agents/echo', toListener(handler.exchange))
     const base = await listening(app)
-    const wire = connect(`${base}/agents/echo`)
+    const wire = createWireClient(`${base}/agents/echo`)
     await expectAnswers(wire, go)
     expect((await wire.call('SendMesage')).error?.code).toBe(-32601)
     expect((await wire.call('GetTask', { id: 'x'.repeat(1000) })).status).toBe(413)
@@ -165,7 +166,7 @@ describe('in Hono a handler is mounted in one line', () => {
     const app = new Hono()
     app.mount('/', handler.fetch)
     const base = await listening(getRequestListener(app.fetch))
-    await expectAnswers(connect(base), go)
+    await expectAnswers(createWireClient(base), go)
     await expectCardLeadsTo(base)
   })
 
@@ -174,7 +175,7 @@ describe('in Hono a handler is mounted in one line', () => {
     const app = new Hono()
     app.all('*', (context) => handler.fetch(context.req.raw))
     const base = await listening(getRequestListener(app.fetch))
-    await expectAnswers(connect(base), go)
+    await expectAnswers(createWireClient(base), go)
     await expectCardLeadsTo(base)
   })
 
@@ -183,7 +184,7 @@ describe('in Hono a handler is mounted in one line', () => {
     const app = new Hono()
     app.mount('/echo', handler.fetch)
     const base = await listening(getRequestListener(app.fetch))
-    await expectAnswers(connect(`${base}/echo`), go)
+    await expectAnswers(createWireClient(`${base}/echo`), go)
     const card = await fetch(`${base}/echo/.well-known/agent-card.json`)
     expect(await interfaceOf(card)).toBe('https://agents.example.com/echo/')
   })

@@ -3,9 +3,9 @@ import type { TLSSocket } from 'node:tls'
 import { credentials } from '@grpc/grpc-js'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type AuthOptions, apiKey, hashApiKey, type MutualTlsOptions, mutualTls } from '../../src/entries/auth.ts'
-import { grpcClient } from '../support/grpc.ts'
-import { certify, type Pair } from '../support/self-signed.ts'
-import { served } from '../support/served.ts'
+import { type CertificateAndKey, certify } from '../support/auth/certificates.ts'
+import { grpcClient } from '../support/grpc/grpc-client.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const authority = certify({ commonName: 'Acme CA' })
 const serverPair = certify({ commonName: 'localhost', dns: ['localhost'], issuer: authority })
@@ -25,7 +25,7 @@ const expired = certify({
 })
 
 function open(options: MutualTlsOptions = {}, more: AuthOptions = {}) {
-  return served(async (turn) => turn.principal.id, {
+  return startTestServer(async (turn) => turn.principal.id, {
     auth: { ...more, schemes: { mtls: mutualTls(options), ...more.schemes } },
     tls: { key: serverPair.key, cert: serverPair.cert, ca: authority.cert },
     grpc: true,
@@ -45,7 +45,7 @@ interface Answer {
 /** Asks over HTTP/1.1, with a certificate or without. */
 function ask(
   port: number,
-  pair?: Pair,
+  pair?: CertificateAndKey,
   headers: Readonly<Record<string, string>> = {},
   more: RequestOptions = {},
 ): Promise<Answer> {
@@ -103,7 +103,7 @@ describe('a certificate', () => {
     await expect(without.unary('lf.a2a.v1.A2AService/SendMessage', { message })).rejects.toMatchObject({ code: 16 })
   })
 
-  it.each<[string, Pair | undefined]>([
+  it.each<[string, CertificateAndKey | undefined]>([
     ['that is missing', undefined],
     ['of another authority', stranger],
     ['that has expired', expired],
@@ -118,7 +118,7 @@ describe('a certificate', () => {
     const end = Math.ceil(Date.now() / 1000 + 2) * 1000
     const until = new Date(end).toISOString().replace(/^..|[-T:]|\..*$/g, '')
     const brief = certify({ commonName: 'brief', dns: ['brief.acme.test'], until, issuer: authority })
-    const { server } = await served(
+    const { server } = await startTestServer(
       async (turn) => {
         await turn.status('working')
         await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
@@ -154,5 +154,7 @@ describe('a certificate', () => {
 })
 
 it('needs TLS, and says so before it listens', async () => {
-  await expect(served(async () => 'x', { auth: { schemes: { mtls: mutualTls() } } })).rejects.toThrow('give `tls`')
+  await expect(startTestServer(async () => 'x', { auth: { schemes: { mtls: mutualTls() } } })).rejects.toThrow(
+    'give `tls`',
+  )
 })

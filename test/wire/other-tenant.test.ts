@@ -5,8 +5,8 @@ import { custom } from '../../src/entries/auth.ts'
 import { serve } from '../../src/serve.ts'
 import type { AuthSettings } from '../../src/server/authentication.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { grpcClient } from '../support/grpc.ts'
-import { quiet } from '../support/house.ts'
+import { grpcClient } from '../support/grpc/grpc-client.ts'
+import { silentLogger } from '../support/logger.ts'
 
 /** `ada@acme` is Ada of Acme; `ada` is of no tenant. */
 const name = custom({
@@ -25,7 +25,13 @@ async function open(auth: Partial<AuthSettings> = {}) {
     agent({ name: called }, async (turn) => {
       await turn.status('completed', 'done')
     })
-  const shared = { auth: { schemes: { name }, ...auth }, logger: quiet, grpc: true, signals: false, drainDeadline: 0 }
+  const shared = {
+    auth: { schemes: { name }, ...auth },
+    logger: silentLogger,
+    grpc: true,
+    signals: false,
+    drainDeadline: 0,
+  }
   const options = { ...shared, extendedCard: {}, push: {} }
   const server = await serve(works('Acme'), { ...options, port: 0, tenant: 'acme', log: createMemoryLog() })
   onTestFinished(() => server.close())

@@ -7,9 +7,10 @@ import { grpc } from '../../src/node/grpc-client.ts'
 import type { A2AError } from '../../src/protocol/errors.ts'
 import type { Operation, Service } from '../../src/protocol/service.ts'
 import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
-import { doors } from '../support/doors.ts'
-import { callOf, collect, messageOf, taskOf } from '../support/house.ts'
-import { served } from '../support/served.ts'
+import { callOf, messageOf, taskOf } from '../support/agents/test-runtime.ts'
+import { collect } from '../support/async.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { dialectBindings } from '../support/wire/dialect-bindings.ts'
 
 /** What nobody but alice may ever read. */
 const planted = 'planted-secret'
@@ -26,7 +27,7 @@ async function open(
   binding: Binding,
   anonymous: boolean,
 ): Promise<Speak & { readonly url: string }> {
-  const { server } = await served(
+  const { server } = await startTestServer(
     async (turn) => {
       await turn.artifact('answer').close(`about ${turn.text}`)
       await turn.requireInput('more?')
@@ -99,7 +100,7 @@ async function beginIn(dialect: DialectName, speak: Speak) {
   return { alice, task, address }
 }
 
-describe.each(doors)('in %s over %s', (dialect, binding) => {
+describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
   const begin = (speak: Speak) => beginIn(dialect, speak)
 
   it.each(Object.keys(operations) as Operation[])('%s gives nobody what is alice’s', async (operation) => {
@@ -179,36 +180,39 @@ describe.each(doors)('in %s over %s', (dialect, binding) => {
 /** Ids and times, which are never the same twice. */
 const variable = /"(?:messageId|artifactId|timestamp)":"[^"]*",?/g
 
-describe.each(doors.filter(([, binding]) => binding === 'JSONRPC'))('what is remembered of a task of %s', (dialect) => {
-  /** Methods that several dialects have, asked without a version: only what is remembered tells which is meant. */
-  const methods = ['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelTask', 'SubscribeToTask']
+describe.each(dialectBindings.filter(([, binding]) => binding === 'JSONRPC'))(
+  'what is remembered of a task of %s',
+  (dialect) => {
+    /** Methods that several dialects have, asked without a version: only what is remembered tells which is meant. */
+    const methods = ['tasks/get', 'tasks/cancel', 'tasks/resubscribe', 'GetTask', 'CancelTask', 'SubscribeToTask']
 
-  it('is told to nobody but alice, by no method and at no door', async () => {
-    const speak = await open(dialect, 'JSONRPC', true)
-    const { url } = speak
-    const { task } = await beginIn(dialect, speak)
-    const ids = new Set([task.id, await idOf(url)])
-    for (const door of ['/', '/api/a2a']) {
-      for (const method of methods) {
-        const ask = async (who: Who, id: string) => {
-          const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id } })
-          const headers = { 'content-type': 'application/json', ...headersOf(who) }
-          const response = await fetch(`${url}${door}`, { method: 'POST', headers, body })
-          const type = response.headers.get('content-type')
-          return `${response.status} ${type} ${await response.text()}`.replaceAll(id, unknown)
+    it('is told to nobody but alice, by no method and at no door', async () => {
+      const speak = await open(dialect, 'JSONRPC', true)
+      const { url } = speak
+      const { task } = await beginIn(dialect, speak)
+      const ids = new Set([task.id, await idOf(url)])
+      for (const door of ['/', '/api/a2a']) {
+        for (const method of methods) {
+          const ask = async (who: Who, id: string) => {
+            const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { id } })
+            const headers = { 'content-type': 'application/json', ...headersOf(who) }
+            const response = await fetch(`${url}${door}`, { method: 'POST', headers, body })
+            const type = response.headers.get('content-type')
+            return `${response.status} ${type} ${await response.text()}`.replaceAll(id, unknown)
+          }
+          for (const id of ids) {
+            for (const who of ['bob', 'nobody'] as const) expect(await ask(who, id)).toBe(await ask(who, unknown))
+          }
+          if (door === '/' && method === 'tasks/get') expect(await ask('alice', task.id)).toContain(planted)
         }
-        for (const id of ids) {
-          for (const who of ['bob', 'nobody'] as const) expect(await ask(who, id)).toBe(await ask(who, unknown))
-        }
-        if (door === '/' && method === 'tasks/get') expect(await ask('alice', task.id)).toContain(planted)
       }
-    }
-  })
+    })
 
-  /** Of the only task, by the name that the house has for it. */
-  async function idOf(url: string): Promise<string> {
-    const client = await connect(url, { dialects: ['v1.0'], authorize: () => ({ headers: headersOf('alice') }) })
-    const { tasks } = await client.service.listTasks({}, callOf())
-    return tasks[0]?.id ?? expect.fail('alice has no task')
-  }
-})
+    /** Of the only task, by the name that the house has for it. */
+    async function idOf(url: string): Promise<string> {
+      const client = await connect(url, { dialects: ['v1.0'], authorize: () => ({ headers: headersOf('alice') }) })
+      const { tasks } = await client.service.listTasks({}, callOf())
+      return tasks[0]?.id ?? expect.fail('alice has no task')
+    }
+  },
+)

@@ -9,9 +9,9 @@ import type { ReceiveOptions } from '../../src/push/receiver/options.ts'
 import type { PushDelivery } from '../../src/push/receiver/ordering.ts'
 import { type Receiver, receive } from '../../src/push/receiver/receiver.ts'
 import { pushSigner } from '../../src/push/signing/push-signer.ts'
-import { until } from '../support/house.ts'
-import { portOf } from '../support/http-server.ts'
-import { served } from '../support/served.ts'
+import { until } from '../support/async.ts'
+import { listenOnFreePort } from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const work: AgentFunction = async (turn) => {
   await turn.status('working', 'on it')
@@ -23,7 +23,7 @@ const work: AgentFunction = async (turn) => {
 async function listening(options: Partial<ReceiveOptions> = {}): Promise<{ receiver: Receiver; told: PushDelivery[] }> {
   const told: PushDelivery[] = []
   const server = createServer((request, response) => toListener(receiver.exchange)(request, response))
-  const url = `http://127.0.0.1:${await portOf(server)}/hook`
+  const url = `http://127.0.0.1:${await listenOnFreePort(server)}/hook`
   const onEvent = (delivery: PushDelivery) => void told.push(delivery)
   const receiver = receive({ url, onEvent, order: { wait: 120_000 }, ...options })
   onTestFinished(() => {
@@ -49,7 +49,7 @@ const clients: readonly (readonly [string, ConnectOptions, string])[] = [
 
 describe.each(clients)('a client of %s', (_, options, dialect) => {
   it.each(['send', 'stream'] as const)('has the agent tell its receiver all that happens: %s', async (how) => {
-    const { server } = await served(work, { push: { proveOwnership: true } })
+    const { server } = await startTestServer(work, { push: { proveOwnership: true } })
     const { receiver, told } = await listening()
     const client = await connect(server.url, options)
     if (how === 'send') await client.send('go', { push: receiver })
@@ -67,7 +67,7 @@ describe.each(['jwt', 'http-signature', 'both'] as const)('an agent that signs w
   it('is believed by its published keys, also after they were changed', async () => {
     const keys = keyRing(await newSigningKey('ES256', 'old'))
     const issuer = 'https://agent.example.com'
-    const { server } = await served(work, { keys, push: { sign: pushSigner({ keys, issuer, form }) } })
+    const { server } = await startTestServer(work, { keys, push: { sign: pushSigner({ keys, issuer, form }) } })
     const signers = [{ issuer, jwks: `${server.url}/.well-known/jwks.json` }]
     const { receiver, told } = await listening({ signers, keyCache: { cooldown: 0 } })
     const client = await connect(server.url)
@@ -89,7 +89,7 @@ it('a receiver that is full and fails at first gets everything once and in order
     told.push(delivery)
   }
   const retry = { attempts: 10, first: 10, longest: 50 }
-  const { server } = await served(work, { push: { retry } })
+  const { server } = await startTestServer(work, { push: { retry } })
   const { receiver } = await listening({ onEvent })
   await (await connect(server.url)).send('go', { push: receiver })
   await until(() => isOver(told))
@@ -97,7 +97,7 @@ it('a receiver that is full and fails at first gets everything once and in order
 })
 
 it('a task that exists is told to a receiver from then on', async () => {
-  const { server } = await served(
+  const { server } = await startTestServer(
     async (turn) => {
       if (turn.text !== 'go on') return await turn.ask('What?').then(() => 'done')
       return 'done'

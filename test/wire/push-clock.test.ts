@@ -8,10 +8,11 @@ import type { LogWithWebhooks } from '../../src/push/push.ts'
 import { createHandler } from '../../src/server/handler.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { createClock } from '../../src/testing/virtual-clock.ts'
-import { collect, quiet, until } from '../support/house.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { receiver } from '../support/webhook-receiver.ts'
-import { connect } from '../support/wire.ts'
+import { collect, until } from '../support/async.ts'
+import { silentLogger } from '../support/logger.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { createWireClient } from '../support/wire/wire-client.ts'
 
 /** Longer than anybody would wait for a test, in milliseconds. */
 const long = 120_000
@@ -29,7 +30,7 @@ it.each(logs)(
     timeout: 60_000,
   },
   async (_, openLog) => {
-    const hook = await receiver((_, response) => {
+    const hook = await startWebhookReceiver((_, response) => {
       const { length } = hook.got
       if (length === 1) response.writeHead(503).end()
       else if (length === 2) response.writeHead(503, { 'retry-after': `${(5 * long) / 1000}` }).end()
@@ -44,7 +45,7 @@ it.each(logs)(
         auth: 'none',
         clock,
         log,
-        logger: quiet,
+        logger: silentLogger,
         push: {
           fetch: createPushFetch({ loopback: 'allow', timeout: 600_000 }),
           timeout: 60_000,
@@ -53,7 +54,7 @@ it.each(logs)(
       },
     )
     onTestFinished(() => clock.run(handler.drain(0)))
-    const wire = connect('http://agent.test/', (at, init) => handler.fetch(new Request(at, init)))
+    const wire = createWireClient('http://agent.test/', (at, init) => handler.fetch(new Request(at, init)))
     const push = { taskPushNotificationConfig: { url: hook.url } }
     const { id: taskId } = await clock.run(wire.sendTask('go', { configuration: push }))
     const { push: control } = handler

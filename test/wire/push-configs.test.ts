@@ -7,10 +7,11 @@ import { grpc } from '../../src/node/grpc-client.ts'
 import type { A2AError } from '../../src/protocol/errors.ts'
 import type { Service } from '../../src/protocol/service.ts'
 import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
-import { doors } from '../support/doors.ts'
-import { callOf, collect, messageOf, taskOf, until } from '../support/house.ts'
-import { type ServedOptions, served } from '../support/served.ts'
-import { receiver } from '../support/webhook-receiver.ts'
+import { callOf, messageOf, taskOf } from '../support/agents/test-runtime.ts'
+import { collect, until } from '../support/async.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { dialectBindings } from '../support/wire/dialect-bindings.ts'
 
 const keys = await Promise.all(['alice', 'bob'].map(async (id) => ({ id, hash: await hashApiKey(id) })))
 const schemes = { key: apiKey({ keys }) }
@@ -27,13 +28,13 @@ const payloads: Readonly<Record<DialectName, object>> = {
   'v0.1': { eventType: 'taskUpdate', taskId: 'mine', status: { state: 'input-required' } },
 }
 
-describe.each(doors)('in %s over %s', (dialect, binding) => {
+describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
   const isOldest = dialect === 'v0.1'
   const alias = isOldest ? { alias: 'mine' } : {}
   const isAlias = isOldest ? { isAlias: true } : {}
 
-  async function open(options: ServedOptions = {}) {
-    const { server } = await served(
+  async function open(options: TestServerOptions = {}) {
+    const { server } = await startTestServer(
       async (turn) => {
         if (turn.text === 'end') return 'done'
         await turn.requireInput('more?')
@@ -93,7 +94,7 @@ describe.each(doors)('in %s over %s', (dialect, binding) => {
   })
 
   it.each(['sendMessage', 'streamMessage'] as const)('a config comes with %s, and its webhook is told', async (how) => {
-    const hook = await receiver()
+    const hook = await startWebhookReceiver()
     const alice = await (await open())('alice')
     const request = {
       message: messageOf('go'),
@@ -116,7 +117,7 @@ describe.each(doors)('in %s over %s', (dialect, binding) => {
   })
 
   it('a config may be registered when all is over, and is told nothing then', async () => {
-    const hook = await receiver()
+    const hook = await startWebhookReceiver()
     const alice = await (await open())('alice')
     const message = messageOf('end')
     const outcome = await alice.sendMessage({ message, ...alias, configuration: { returnImmediately: true } }, callOf())
@@ -146,7 +147,7 @@ describe.each(doors)('in %s over %s', (dialect, binding) => {
   if (isOldest) return
 
   it('who may see the task of somebody else has configs of its own there', async () => {
-    const hooks = { alice: await receiver(), bob: await receiver() }
+    const hooks = { alice: await startWebhookReceiver(), bob: await startWebhookReceiver() }
     const speak = await open({ auth: { schemes, policy: () => 'everyone' } })
     const [alice, bob] = [await speak('alice'), await speak('bob')]
     const { taskId } = await begin(alice)

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest'
 import type { AgentFunction } from '../../src/agent/agent.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import type { ServePushOptions } from '../../src/serve-options.ts'
-import { collect, until } from '../support/house.ts'
-import { served } from '../support/served.ts'
-import { receiver } from '../support/webhook-receiver.ts'
+import { collect, until } from '../support/async.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const outside = { address: '93.184.215.14', family: 4 }
 const inside = { address: '10.0.0.7', family: 4 }
@@ -14,7 +14,7 @@ async function pushing(push: ServePushOptions) {
     await turn.status('working')
     return 'done'
   }
-  const { wire, server } = await served(work, {
+  const { wire, server } = await startTestServer(work, {
     push: { retry: { attempts: 2, first: 10, longest: 20 }, timeout: 500, ...push },
   })
   const { push: control } = server
@@ -35,7 +35,7 @@ it('nobody has a name looked up before it is known who asks, and whether the tas
     return [outside]
   }
   const keys = [{ id: 'alice', hash: await hashApiKey('alice') }]
-  const { wire } = await served((turn) => turn.requireInput('Which?').then(() => undefined), {
+  const { wire } = await startTestServer((turn) => turn.requireInput('Which?').then(() => undefined), {
     auth: { schemes: { key: apiKey({ keys }) } },
     push: { resolve },
   })
@@ -52,7 +52,7 @@ it('nobody has a name looked up before it is known who asks, and whether the tas
 })
 
 it('a name that leads into a private network when it is told is not called', async () => {
-  const hook = await receiver()
+  const hook = await startWebhookReceiver()
   const { port } = new URL(hook.url)
   let lookups = 0
   // Outside when it is registered, and inside ever after.
@@ -66,7 +66,7 @@ it('a name that leads into a private network when it is told is not called', asy
 })
 
 it('an allow-list opens a private network on purpose', async () => {
-  const hook = await receiver()
+  const hook = await startWebhookReceiver()
   const url = hook.url.replace('127.0.0.1', 'hooks.internal')
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
   const closed = await pushing({ loopback: 'refuse', resolve })
@@ -77,10 +77,10 @@ it('an allow-list opens a private network on purpose', async () => {
 })
 
 it('a redirect is followed only if that is allowed, without the secrets of another origin, and not into a private network', async () => {
-  const target = await receiver()
+  const target = await startWebhookReceiver()
   let location = target.url
   let status = 307
-  const hook = await receiver((_, response) => response.writeHead(status, { location }).end())
+  const hook = await startWebhookReceiver((_, response) => response.writeHead(status, { location }).end())
   const none = await pushing({})
   const { id: taskId } = await none.send(hook.url)
   await until(async () => (await collect(none.control.deliveries({ taskId, outcome: 'dead' }))).length > 0)

@@ -5,8 +5,8 @@ import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { toListener } from '../../src/node/listener.ts'
 import type { Receiver } from '../../src/push/receiver/receiver.ts'
-import { portOf } from '../support/http-server.ts'
-import { createReceiver, delivery, newSender, tokenOf } from '../support/push.ts'
+import { createReceiver, delivery, newSender, tokenOf } from '../support/push/test-receiver.ts'
+import { listenOnFreePort } from '../support/servers/http-server.ts'
 
 type Mount = (made: Receiver) => RequestListener
 
@@ -34,7 +34,7 @@ describe.each(mounts)('a receiver in %s', (_, mount) => {
   it('takes signed deliveries at the address that it is known by, and pushes back', async () => {
     let listener: RequestListener = () => {}
     const server = createServer((request, response) => listener(request, response))
-    const port = await portOf(server)
+    const port = await listenOnFreePort(server)
     const url = `http://127.0.0.1:${port}/hooks/a2a`
     try {
       for (const form of ['jwt', 'http-signature'] as const) {
@@ -72,7 +72,7 @@ describe.each(mounts)('a receiver in %s', (_, mount) => {
   it('cuts off a body without an end', async () => {
     const made = createReceiver({ bodyLimit: 100_000, onEvent() {} })
     const server = createServer(mount(made))
-    const url = `http://127.0.0.1:${await portOf(server)}/hooks/a2a`
+    const url = `http://127.0.0.1:${await listenOnFreePort(server)}/hooks/a2a`
     try {
       let sent = 0
       const body = new ReadableStream<Uint8Array>({

@@ -3,11 +3,12 @@ import { agent } from '../../src/agent/agent.ts'
 import { createPushFetch } from '../../src/node/guarded-fetch/push-fetch.ts'
 import type { ServePushOptions } from '../../src/serve-options.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { hostileUrls } from '../support/hostile-urls.ts'
-import { quiet, until } from '../support/house.ts'
-import { served } from '../support/served.ts'
-import { type Got, receiver } from '../support/webhook-receiver.ts'
-import { connect, type Wire } from '../support/wire.ts'
+import { until } from '../support/async.ts'
+import { silentLogger } from '../support/logger.ts'
+import { type ReceivedWebhook, startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { hostileUrls } from '../support/wire/hostile-urls.ts'
+import { createWireClient, type WireClient } from '../support/wire/wire-client.ts'
 
 const url = 'https://example.com/hook'
 const secrets = { token: 's3cret', authentication: { scheme: 'Bearer', credentials: 's3cret' } }
@@ -15,7 +16,9 @@ const nowhere = { resolve: async () => [{ address: '93.184.215.14', family: 4 }]
 
 /** An agent that tells webhooks, and keeps its tasks waiting for input. */
 async function waiting(push: ServePushOptions = nowhere) {
-  const { wire, server } = await served((turn) => turn.requireInput('Which one?').then(() => undefined), { push })
+  const { wire, server } = await startTestServer((turn) => turn.requireInput('Which one?').then(() => undefined), {
+    push,
+  })
   const { id: taskId } = await wire.sendTask('go')
   return { wire, server, taskId }
 }
@@ -144,7 +147,7 @@ it('the card says whether the agent pushes, and without it every operation is re
   const card = await (await fetch(server.cardUrl)).json()
   expect(card.capabilities.pushNotifications).toBe(true)
 
-  const { wire, server: without } = await served(async () => 'done')
+  const { wire, server: without } = await startTestServer(async () => 'done')
   expect((await (await fetch(without.cardUrl)).json()).capabilities.pushNotifications).toBe(false)
   expect(without.push).toBeUndefined()
   const configuration = { taskPushNotificationConfig: { url } }
@@ -168,17 +171,17 @@ it('each hostile URL is refused when it is registered, with the reason, and noth
     const known = hostileUrls.find((each) => each.leadsTo && new URL(each.url).hostname === host)
     return (known?.leadsTo ?? ['93.184.215.14']).map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
   }
-  const guarded = createPushFetch({ resolve, loopback: 'refuse', schemes: ['https', 'http'], logger: quiet })
+  const guarded = createPushFetch({ resolve, loopback: 'refuse', schemes: ['https', 'http'], logger: silentLogger })
   let turns = 0
   const handler = createHandler(
     agent({ name: 'Test' }, (turn) => {
       turns++
       return turn.requireInput('Which?').then(() => undefined)
     }),
-    { auth: 'none', push: { fetch: guarded }, logger: quiet },
+    { auth: 'none', push: { fetch: guarded }, logger: silentLogger },
   )
   onTestFinished(() => handler.drain(0))
-  const wire = connect('http://agent.test/', (at, init) => handler.fetch(new Request(at, init)))
+  const wire = createWireClient('http://agent.test/', (at, init) => handler.fetch(new Request(at, init)))
   const { id: taskId } = await wire.sendTask('go')
   expect(hostileUrls.length).toBeGreaterThan(60)
   for (const hostile of hostileUrls) {
@@ -194,10 +197,10 @@ it('each hostile URL is refused when it is registered, with the reason, and noth
 })
 
 it('a receiver that must prove itself is registered only if it repeats the word', async () => {
-  const echo = await receiver((got, response) =>
+  const echo = await startWebhookReceiver((got, response) =>
     response.end(got.method === 'GET' ? new URL(got.path, 'http://h').searchParams.get('validationToken') : ''),
   )
-  const other = await receiver((_, response) => response.end('hello'))
+  const other = await startWebhookReceiver((_, response) => response.end('hello'))
   const { wire, taskId } = await waiting({ proveOwnership: true })
   const create = (at: string) => wire.call('CreateTaskPushNotificationConfig', { taskId, url: at, token: 's3cret' })
   expect(await create(`${echo.url}?a=1`)).toMatchObject({ result: { url: `${echo.url}?a=1` } })
@@ -206,9 +209,9 @@ it('a receiver that must prove itself is registered only if it repeats the word'
 })
 
 /** What a webhook is told, by the dialect in which it was registered. */
-async function toldIn(register: (wire: Wire, at: string) => Promise<unknown>, push: ServePushOptions = {}) {
-  const { url: at, got } = await receiver()
-  const { wire } = await served(
+async function toldIn(register: (wire: WireClient, at: string) => Promise<unknown>, push: ServePushOptions = {}) {
+  const { url: at, got } = await startWebhookReceiver()
+  const { wire } = await startTestServer(
     async (turn) => {
       await turn.status('working', 'on it')
       await turn.artifact('a').write('x')
@@ -221,7 +224,7 @@ async function toldIn(register: (wire: Wire, at: string) => Promise<unknown>, pu
   return got.map((each) => ({ type: each.headers['content-type'], body: JSON.parse(each.body), ...pick(each) }))
 }
 
-function pick({ generation, attempt, headers }: Got) {
+function pick({ generation, attempt, headers }: ReceivedWebhook) {
   return { generation, attempt, token: headers['x-a2a-notification-token'], authorization: headers.authorization }
 }
 
@@ -236,8 +239,8 @@ it('in 1.0 a webhook is told every event, as a stream would tell it', async () =
 })
 
 it('in 1.0 an answer without a task is told as the message that it is', async () => {
-  const { url: at, got } = await receiver()
-  const { wire } = await served(async () => 'hello', { push: {} })
+  const { url: at, got } = await startWebhookReceiver()
+  const { wire } = await startTestServer(async () => 'hello', { push: {} })
   await wire.send('go', { configuration: { taskPushNotificationConfig: { url: at } } })
   await until(() => got.length > 0)
   expect(JSON.parse(got[0]?.body ?? '')).toMatchObject({ message: { parts: [{ text: 'hello' }] } })
@@ -246,7 +249,7 @@ it('in 1.0 an answer without a task is told as the message that it is', async ()
 const message = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'go' }] }
 
 it('in 0.3 a webhook is told the bare task where it rests, or at every status', async () => {
-  const register = (wire: Wire, at: string) =>
+  const register = (wire: WireClient, at: string) =>
     wire.result('message/send', { message, configuration: { pushNotificationConfig: { url: at } } }, old)
   const [rested] = await toldIn(register)
   expect(rested?.type).toBe('application/json')
@@ -286,8 +289,8 @@ it('only the chosen kinds of events are told', async () => {
 })
 
 it('a webhook that is registered while the task works is told what comes then', async () => {
-  const { url: at, got } = await receiver()
-  const { wire } = await served(
+  const { url: at, got } = await startWebhookReceiver()
+  const { wire } = await startTestServer(
     async (turn) => (turn.text === 'go' ? turn.requireInput('Which?').then(() => undefined) : 'done'),
     { push: {} },
   )

@@ -4,11 +4,11 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { custom } from '../../src/entries/auth.ts'
 import { createPostgresLimits } from '../../src/entries/postgres.ts'
 import type { LimitOptions } from '../../src/limits/limits.ts'
-import { grpcClient, readAll } from '../support/grpc.ts'
-import { readDetails } from '../support/grpc-details.ts'
+import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
+import { readDetails } from '../support/grpc/status-details.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
-import { type ServedOptions, served } from '../support/served.ts'
-import { sendParams } from '../support/wire.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { sendParams } from '../support/wire/wire-client.ts'
 
 startServerFirst()
 
@@ -22,8 +22,8 @@ const auth = {
   },
 }
 
-async function open(limits: LimitOptions, options: ServedOptions = {}, run = async () => 'hi' as string) {
-  const { server } = await served(run, { auth, limits, ...options })
+async function open(limits: LimitOptions, options: TestServerOptions = {}, run = async () => 'hi' as string) {
+  const { server } = await startTestServer(run, { auth, limits, ...options })
   return (
     name: string,
     version = '1.0',
@@ -113,7 +113,7 @@ describe('a limit', () => {
   it.each(told)(
     'is told to callers of %s by its number, with 429 and all headers',
     async (_, path, version, call, error) => {
-      const { server } = await served(async () => 'hi', { auth, limits: once })
+      const { server } = await startTestServer(async () => 'hi', { auth, limits: once })
       const isRpc = !path.includes('message')
       const body = JSON.stringify(isRpc ? { jsonrpc: '2.0', id: 7, ...call } : call)
       const headers = {
@@ -134,7 +134,7 @@ describe('a limit', () => {
   )
 
   it('is told over gRPC as RESOURCE_EXHAUSTED, with when to try again, in both services', async () => {
-    const { server } = await served(async () => 'hi', { auth, limits: once, grpc: true })
+    const { server } = await startTestServer(async () => 'hi', { auth, limits: once, grpc: true })
     const client = grpcClient(server.port)
     const asking = (name: string) => ({ metadata: { 'x-name': name } })
     const older = { request: { messageId: 'm', role: 'ROLE_USER', content: [{ text: 'x' }] } }
@@ -156,7 +156,7 @@ describe('a limit', () => {
 
 it('over gRPC every answer says in its metadata how its caller stands, also with a deadline and in streams', async () => {
   const limits = { perPrincipal: { requests: { limit: 10, window: 600 } } }
-  const { server } = await served(async () => 'hi', { auth, limits, grpc: true })
+  const { server } = await startTestServer(async () => 'hi', { auth, limits, grpc: true })
   const client = grpcClient(server.port)
   const metadata = { 'x-name': 'ann' }
   const request = { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] } }
@@ -185,7 +185,7 @@ describe('places', () => {
       gates.set(text, gate)
       return gate
     }
-    const { wire } = await served(
+    const { wire } = await startTestServer(
       async (turn) => {
         await turn.status('working', `at ${turn.text}`)
         await gateOf(turn.text).promise

@@ -2,7 +2,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
 import type { Turn } from '../../src/agent/turn.ts'
 import { createHandler, type HandlerOptions } from '../../src/server/handler.ts'
-import { forAll, quiet } from '../support/house.ts'
+import { silentLogger } from '../support/logger.ts'
+import { anonymousListsAll } from '../support/servers/local-handler.ts'
 
 /** Says it back, as an artifact; asked a question, it asks back. */
 async function run(turn: Turn): Promise<void> {
@@ -15,7 +16,11 @@ async function run(turn: Turn): Promise<void> {
 type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>
 
 function served(options: Partial<HandlerOptions> = {}): Ask {
-  const handler = createHandler(agent({ name: 'Echo' }, run), { auth: forAll, logger: quiet, ...options })
+  const handler = createHandler(agent({ name: 'Echo' }, run), {
+    auth: anonymousListsAll,
+    logger: silentLogger,
+    ...options,
+  })
   onTestFinished(() => handler.drain(0))
   return (method, path, body, more) => {
     const headers = new Headers(more)

@@ -9,14 +9,14 @@ import {
   numbers,
   resultsOf,
   taskIdOf,
-} from '../support/counting.ts'
-import { collect, gate, until } from '../support/house.ts'
-import { served } from '../support/served.ts'
-import { isStream, readEvents, type WireEvent } from '../support/wire.ts'
+} from '../support/agents/counting-agent.ts'
+import { collect, deferred, until } from '../support/async.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { isStream, readEvents, type WireEvent } from '../support/wire/wire-client.ts'
 
 describe('a stream that was cut', () => {
   it('goes on exactly after the event that was seen last, wherever that was', async () => {
-    const { wire } = await served(count)
+    const { wire } = await startTestServer(count)
     const events = await collect(wire.sendStream('go'))
     for (const [index, { generation = 0 }] of events.slice(0, -1).entries()) {
       const rest = await collect(wire.subscribe(taskIdOf(events), { after: generation }))
@@ -26,7 +26,7 @@ describe('a stream that was cut', () => {
   })
 
   it('goes on also over what callers said meanwhile, of which streams do not tell', async () => {
-    const { wire } = await served(ask)
+    const { wire } = await startTestServer(ask)
     const events = await collect(wire.sendStream('begin'))
     const id = taskIdOf(events)
     const reader = wire.subscribe(id)
@@ -42,7 +42,7 @@ describe('a stream that was cut', () => {
   })
 
   it('is there before there is something to tell: nobody knows how long that takes', async () => {
-    const { server, wire } = await served(ask)
+    const { server, wire } = await startTestServer(ask)
     const events = await collect(wire.sendStream('begin'))
     const id = taskIdOf(events)
     const headers = { 'content-type': 'application/json', 'last-event-id': `${events.at(-1)?.generation}` }
@@ -60,7 +60,7 @@ describe('a stream that was cut', () => {
   })
 
   it('can also be told in the query where to go on', async () => {
-    const { server, wire } = await served(count)
+    const { server, wire } = await startTestServer(count)
     const id = taskIdOf(await collect(wire.sendStream('go')))
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } })
     const headers = { 'content-type': 'application/json' }
@@ -69,8 +69,8 @@ describe('a stream that was cut', () => {
   })
 
   it('is seen whole by a client that drops the connection in the middle and comes back', async () => {
-    const dropped = gate()
-    const { wire } = await served(async (turn) => {
+    const dropped = deferred()
+    const { wire } = await startTestServer(async (turn) => {
       const written = turn.artifact('numbers')
       for (const number of numbers) {
         if (number === '10') await dropped.promise
@@ -92,7 +92,7 @@ describe('a stream that is sent again under its key', () => {
   const sending = { messageId: 'm', headers: { 'idempotency-key': 'k' } }
 
   it('is the same stream twice, or the rest of it', async () => {
-    const { wire } = await served(count)
+    const { wire } = await startTestServer(count)
     const [one = [], two = []] = await Promise.all(
       Array.from({ length: 2 }, () => collect(wire.sendStream('go', sending))),
     )
@@ -103,7 +103,7 @@ describe('a stream that is sent again under its key', () => {
   })
 
   it('is refused to whoever has seen its end, or more than there is', async () => {
-    const { wire } = await served(count)
+    const { wire } = await startTestServer(count)
     const end = (await collect(wire.sendStream('go', sending))).at(-1)?.generation ?? 0
     const again = (after: number) => collect(wire.sendStream('go', { ...sending, after }))
     await expect(again(end)).rejects.toThrow('"code":-32004')
@@ -111,7 +111,7 @@ describe('a stream that is sent again under its key', () => {
   })
 
   it('is told from its beginning if it is new after all', async () => {
-    const { wire } = await served(count)
+    const { wire } = await startTestServer(count)
     // A client that sends the number of the last event it has seen, in whichever stream, loses nothing.
     const events = await collect(wire.sendStream('go', { ...sending, after: 1_000 }))
     expect(linesOf(events)).toEqual(['TASK_STATE_WORKING', ...numbers, '', 'TASK_STATE_COMPLETED'])
@@ -120,8 +120,8 @@ describe('a stream that is sent again under its key', () => {
 
 describe('a caller that leaves', () => {
   it('while it waits for its answer stops nothing', async () => {
-    const left = gate()
-    const { wire, server } = await served(async (turn) => {
+    const left = deferred()
+    const { wire, server } = await startTestServer(async (turn) => {
       await turn.status('working')
       await left.promise
     })

@@ -20,10 +20,10 @@ import {
 } from '../../src/entries/auth.ts'
 import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../src/protocol/card.ts'
 import { cardOf } from '../../src/server/card.ts'
-import { grpcClient, readAll } from '../support/grpc.ts'
-import { httpServer } from '../support/http-server.ts'
-import { audience, startIssuer } from '../support/issuer.ts'
-import { served } from '../support/served.ts'
+import { audience, startIssuer } from '../support/auth/token-issuer.ts'
+import { grpcClient, readAll } from '../support/grpc/grpc-client.ts'
+import { startHttpServer } from '../support/servers/http-server.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 /** What a caller brings. */
 interface Shown {
@@ -63,7 +63,7 @@ async function tokens(schemeOf: (issuer: Awaited<ReturnType<typeof startIssuer>>
 
 /** An endpoint that knows one token (RFC 7662). */
 async function introspected(): Promise<Declared> {
-  const url = await httpServer(async (request, response) => {
+  const url = await startHttpServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
     const isKnown = new URLSearchParams(body).get('token') === 'opaque'
@@ -200,7 +200,7 @@ const ways: Readonly<Record<string, Way>> = {
 describe.each(Object.keys(schemes))('%s', (name) => {
   it('lets in who has it and asks all others for it, over HTTP, SSE and gRPC alike', async () => {
     const { auth, good, bad, challenge, isOnlyOfHttp } = (await schemes[name]?.()) ?? expect.fail('is declared')
-    const { server } = await served(async (turn) => `I know ${turn.principal.id}`, { auth, grpc: true })
+    const { server } = await startTestServer(async (turn) => `I know ${turn.principal.id}`, { auth, grpc: true })
     for (const [way, ask] of Object.entries(ways)) {
       const letIn = isOnlyOfHttp && way.includes('gRPC') ? undefined : await ask(server.port, good)
       if (letIn)

@@ -11,13 +11,14 @@ import { agent, type Logger, serve, type TaskLog, type Turn } from '../../src/en
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { echoingPeer } from '../support/echoing-peer.ts'
-import { agentClient, exchangeServer } from '../support/exchange-server.ts'
-import { collect, quiet, until } from '../support/house.ts'
-import { audience, startIssuer } from '../support/issuer.ts'
+import { collect, until } from '../support/async.ts'
+import { agentClient, startTokenExchangeServer } from '../support/auth/token-exchange-server.ts'
+import { audience, startIssuer } from '../support/auth/token-issuer.ts'
+import { silentLogger } from '../support/logger.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { receiver } from '../support/webhook-receiver.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { startEchoingPeer } from '../support/servers/echoing-peer.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /** Where tasks are, and all that is there, as bytes. */
 interface Place {
@@ -78,9 +79,9 @@ describe.each([
   it('are nowhere but where they belong', { timeout: 60_000 }, async () => {
     const { log, dump } = await open()
     const issuer = await startIssuer()
-    const exchange = await exchangeServer(issuer)
-    const peer = await echoingPeer()
-    const hook = await receiver()
+    const exchange = await startTokenExchangeServer(issuer)
+    const peer = await startEchoingPeer()
+    const hook = await startWebhookReceiver()
     const scheme = (aud: string) => jwt({ issuer: issuer.url, audience: aud, keys: { url: issuer.keysUrl } })
 
     // Everything that must not be found.
@@ -96,7 +97,7 @@ describe.each([
 
     const files = createHandler(
       agent({ name: 'Files' }, async (turn) => turn.fail(`${canary}: nothing here for ${turn.principal.id}`)),
-      { auth: { schemes: { corp: scheme(filesAudience) } }, logger: quiet },
+      { auth: { schemes: { corp: scheme(filesAudience) } }, logger: silentLogger },
     )
 
     /** As careless with secrets as an agent can be. */

@@ -4,9 +4,9 @@ import { keyRing, newSigningKey } from '../../src/auth/key-ring.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { securityHeaders } from '../../src/http/response-headers.ts'
 import { tell } from '../contracts/service/story.ts'
-import { local } from '../support/local.ts'
-import { converse } from '../support/raw.ts'
-import { type ServedOptions, served } from '../support/served.ts'
+import { createLocalHandler } from '../support/servers/local-handler.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
+import { exchangeBytes } from '../support/wire/raw-http1.ts'
 
 const json = { 'content-type': 'application/json', 'a2a-version': '1.0' }
 const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'count' }] }
@@ -43,8 +43,8 @@ function expectSafe(header: (name: string) => string | null | undefined, kept: s
   expect(header('cache-control')).toBe(kept)
 }
 
-async function open(options: ServedOptions = {}) {
-  return await served(tell, { keys: keyRing(await newSigningKey()), grpc: true, ...options })
+async function open(options: TestServerOptions = {}) {
+  return await startTestServer(tell, { keys: keyRing(await newSigningKey()), grpc: true, ...options })
 }
 
 it('the policy lets nothing be loaded, framed, submitted or sniffed', () => {
@@ -104,7 +104,7 @@ describe('security headers are on', () => {
   it('what is no request at all, or has too many hosts', async () => {
     const { server } = await open()
     for (const text of ['garbage\r\n\r\n', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n']) {
-      const { status, head } = await converse(server.port, [text])
+      const { status, head } = await exchangeBytes(server.port, [text])
       expect(status).toBe(400)
       expectSafe((name) => new RegExp(`^${name}: (.*?)\\r?$`, 'm').exec(head)?.[1], 'no-store')
     }
@@ -126,7 +126,7 @@ describe('security headers are on', () => {
   })
 
   it('answers of a handler without a port', async () => {
-    const { fetch: ask } = local(async () => 'hi')
+    const { fetch: ask } = createLocalHandler(async () => 'hi')
     const response = await ask(new Request('http://agent.test/healthz'))
     expectSafe((name) => response.headers.get(name), 'no-store')
   })

@@ -15,11 +15,12 @@ import { createPushFetch } from '../../src/node/guarded-fetch/push-fetch.ts'
 import { inputRequestIn, toolResult } from '../../src/protocol/extensions/client-tools.ts'
 import { serve } from '../../src/serve.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import { collect, quiet, until } from '../support/house.ts'
-import { calls, model, says } from '../support/scripted-model.ts'
-import { spans } from '../support/spans.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { receiver } from '../support/webhook-receiver.ts'
+import { collect, until } from '../support/async.ts'
+import { silentLogger } from '../support/logger.ts'
+import { scriptedModel, textReply, toolCalls } from '../support/models/scripted-model.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { recordSpans } from '../support/telemetry/spans.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const canary = 'harmless-canary'
 const password = 'correct horse battery staple'
@@ -52,10 +53,10 @@ const login = clientTool({ name: 'login', input, sensitive: true })
 function indiscreet() {
   const seen: string[] = []
   const use = localTool({ name: 'use', input: z.object({ key: z.string() }), run: ({ key }) => seen.push(key) })
-  const repeating = model(
-    calls(['login', '{}']),
-    calls(['use', JSON.stringify({ key: password })]),
-    says(`${canary}: it was `, password.slice(0, 9), password.slice(9), '.'),
+  const repeating = scriptedModel(
+    toolCalls(['login', '{}']),
+    toolCalls(['use', JSON.stringify({ key: password })]),
+    textReply(`${canary}: it was `, password.slice(0, 9), password.slice(9), '.'),
   )
   return { loop: createAgentLoop({ model: repeating, tools: [login, use] }), seen }
 }
@@ -68,7 +69,7 @@ interface Case {
   readonly state: string
 }
 
-const asking = createHandler(agent({ name: 'Asking' }, careless), { auth: 'none', logger: quiet })
+const asking = createHandler(agent({ name: 'Asking' }, careless), { auth: 'none', logger: silentLogger })
 
 it.each<[string, () => Case]>([
   ['a turn that asks', () => ({ work: careless, answers: ['password', 'pin'], state: 'failed' })],
@@ -97,7 +98,7 @@ it.each<[string, () => Case]>([
     'another agent that is a tool of a loop',
     () => ({
       work: createAgentLoop({
-        model: model(calls(['Asking', '{"text":"go"}']), says(canary)),
+        model: scriptedModel(toolCalls(['Asking', '{"text":"go"}']), textReply(canary)),
         tools: [remoteAgent(asking)],
       }),
       recovery: 'resume',
@@ -107,9 +108,9 @@ it.each<[string, () => Case]>([
   ],
 ])('what is asked for as a secret by %s is stored, told, pushed, traced and logged nowhere', async (_, caseOf) => {
   const { work, recovery, answers, state } = caseOf()
-  const { all } = spans()
+  const { all } = recordSpans()
   const directory = await temporaryDirectory()
-  const hook = await receiver()
+  const hook = await startWebhookReceiver()
   const logged: string[] = []
   const note = (fields: object, message: string) =>
     void logged.push(`${message} ${inspect(fields, { depth: 20 })} ${JSON.stringify(fields)}`)

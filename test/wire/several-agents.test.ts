@@ -6,11 +6,11 @@ import { type Agent, agent } from '../../src/agent/agent.ts'
 import { serve } from '../../src/serve.ts'
 import type { Agents, ServeOptions } from '../../src/serve-options.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
-import { grpcClient } from '../support/grpc.ts'
-import { quiet } from '../support/house.ts'
-import { jsonRpc } from '../support/json-rpc.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { connect } from '../support/wire.ts'
+import { grpcClient } from '../support/grpc/grpc-client.ts'
+import { silentLogger } from '../support/logger.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { jsonRpc } from '../support/wire/json-rpc.ts'
+import { createWireClient } from '../support/wire/wire-client.ts'
 
 const lf = 'lf.a2a.v1.A2AService'
 const says = (name: string) =>
@@ -22,7 +22,7 @@ const kind = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 't
 
 async function open(agents: Agent | Agents, options: ServeOptions = {}) {
   const directory = await temporaryDirectory()
-  const settings = { port: 0, signals: false, directory, logger: quiet, drainDeadline: 0, grpc: true }
+  const settings = { port: 0, signals: false, directory, logger: silentLogger, drainDeadline: 0, grpc: true }
   const server = await serve(agents, { ...settings, ...options })
   onTestFinished(() => server.close())
   return { server, directory, client: grpcClient(server.port) }
@@ -41,8 +41,8 @@ describe('several agents on one port', () => {
     const { server, client, directory } = await open({ '/echo': says('Echo'), '/agents/ada': says('Ada') })
     const { url } = server
     expect(server.cardUrl).toBe(`${url}/echo/.well-known/agent-card.json`)
-    expect(told(await connect(`${url}/echo`).send('hi'))).toContain('Echo: hi')
-    expect(told(await connect(`${url}/agents/ada`).send('hi'))).toContain('Ada: hi')
+    expect(told(await createWireClient(`${url}/echo`).send('hi'))).toContain('Echo: hi')
+    expect(told(await createWireClient(`${url}/agents/ada`).send('hi'))).toContain('Ada: hi')
 
     const card = await cardAt(`${url}/agents/ada`)
     const dial = card.supportedInterfaces.filter((each: { protocolBinding: string }) => each.protocolBinding === 'GRPC')
@@ -104,7 +104,7 @@ describe('several agents on one port', () => {
     const { server } = await open(says('Root'))
     server.add(says('Acme'), { tenant: 'acme' })
     const { url } = server
-    expect(told(await connect(url).result('SendMessage', { message, tenant: 'acme' }))).toContain('Acme: hi')
+    expect(told(await createWireClient(url).result('SendMessage', { message, tenant: 'acme' }))).toContain('Acme: hi')
     const { supportedInterfaces } = await cardAt(`${url}/acme`)
     const older = supportedInterfaces.filter((each: { protocolVersion: string }) => each.protocolVersion === '0.3')
     expect(older).toEqual([
@@ -123,7 +123,7 @@ describe('several agents on one port', () => {
     const { server, client } = await open(says('Root'), { bodyLimit: 2_000 })
     server.add(says('Small'), { tenant: 'small', bodyLimit: 400, dialects: ['v1.0'] })
     const long = { ...message, parts: [{ text: 'x'.repeat(1_000) }] }
-    const wire = connect(server.url)
+    const wire = createWireClient(server.url)
     expect((await wire.call('SendMessage', { message: long, tenant: 'small' })).status).toBe(413)
     expect((await wire.call('SendMessage', { message: long })).status).toBe(200)
     await expect(client.unary(`${lf}/SendMessage`, { message: long, tenant: 'small' })).rejects.toMatchObject({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type ServedOptions, served } from '../support/served.ts'
+import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 
 const part = { kind: 'text', text: 'hi' }
 const message = { kind: 'message', messageId: 'm', role: 'user', parts: [part] }
@@ -44,8 +44,8 @@ const proper: readonly (readonly [string, object])[] = [
   ],
 ]
 
-async function post(body: object | string, options: ServedOptions = {}) {
-  const { server } = await served(async (turn) => `heard ${turn.text}`, options)
+async function post(body: object | string, options: TestServerOptions = {}) {
+  const { server } = await startTestServer(async (turn) => `heard ${turn.text}`, options)
   const headers = { 'content-type': 'application/json' }
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const response = await fetch(server.url, { method: 'POST', headers, body: text })

@@ -1,12 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { ask, chunks, count, generationsOf, linesOf, nextOf, numbers, resultsOf } from '../support/counting.ts'
-import { collect } from '../support/house.ts'
-import { served } from '../support/served.ts'
-import { isStream, sendParams, textsOf } from '../support/wire.ts'
+import {
+  ask,
+  chunks,
+  count,
+  generationsOf,
+  linesOf,
+  nextOf,
+  numbers,
+  resultsOf,
+} from '../support/agents/counting-agent.ts'
+import { collect } from '../support/async.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { isStream, sendParams, textsOf } from '../support/wire/wire-client.ts'
 
 describe('a stream', () => {
   it('tells the task first, then every change, each with its generation as id', async () => {
-    const { wire } = await served(count)
+    const { wire } = await startTestServer(count)
     const events = await collect(wire.sendStream('go'))
     expect(linesOf(events)).toEqual(['TASK_STATE_WORKING', ...numbers, '', 'TASK_STATE_COMPLETED'])
     // Generation 1 is the message itself, of which a stream does not tell.
@@ -14,7 +23,7 @@ describe('a stream', () => {
   })
 
   it('owns the flags of its artifacts', async () => {
-    const { wire } = await served(count)
+    const { wire } = await startTestServer(count)
     const updates = (await collect(wire.sendStream('go'))).flatMap(({ result }) => result?.artifactUpdate ?? [])
     expect(updates.map(({ append, lastChunk }) => [append, lastChunk])).toEqual([
       [undefined, undefined],
@@ -25,7 +34,7 @@ describe('a stream', () => {
   })
 
   it('is the same for everybody who reads it', async () => {
-    const { wire } = await served(ask)
+    const { wire } = await startTestServer(ask)
     const { id } = await wire.sendTask('begin')
     const readers = [wire.subscribe(id), wire.subscribe(id)]
     const seen = await Promise.all(readers.map(async (reader) => [await nextOf(reader)]))
@@ -38,7 +47,7 @@ describe('a stream', () => {
   })
 
   it('of an answer that is a message is that one event', async () => {
-    const { wire } = await served(async () => 'hello')
+    const { wire } = await startTestServer(async () => 'hello')
     const events = await collect(wire.sendStream('go'))
     expect(events).toMatchObject([{ result: { message: { parts: [{ text: 'hello' }] } } }])
     expect(generationsOf(events)).toEqual([undefined])
@@ -47,7 +56,7 @@ describe('a stream', () => {
 
 describe('the way of a stream over HTTP', () => {
   it('is kept open and free of buffers by its headers', async () => {
-    const { wire } = await served(count)
+    const { wire } = await startTestServer(count)
     const response = await wire.post({
       jsonrpc: '2.0',
       id: 1,
@@ -63,7 +72,7 @@ describe('the way of a stream over HTTP', () => {
   })
 
   it('shows signs of life while nothing happens', async () => {
-    const { wire } = await served(ask, { heartbeat: 10 })
+    const { wire } = await startTestServer(ask, { heartbeat: 10 })
     const { id } = await wire.sendTask('begin')
     const response = await wire.post({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } })
     let text = ''
@@ -75,7 +84,7 @@ describe('the way of a stream over HTTP', () => {
   })
 
   it('begins only when there is something to tell: an early failure is an error, not a stream', async () => {
-    const { wire } = await served(count)
+    const { wire } = await startTestServer(count)
     const ended = await wire.sendTask('go')
     const failures = [
       [{ id: 'nobody-knows' }, {}, -32001],
@@ -92,7 +101,7 @@ describe('the way of a stream over HTTP', () => {
   })
 
   it('takes fewer writes than there are events that are ready together', async () => {
-    const { wire } = await served(count)
+    const { wire } = await startTestServer(count)
     const { id } = await wire.sendTask('go')
     const response = await wire.post(
       { jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } },

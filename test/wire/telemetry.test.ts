@@ -10,20 +10,21 @@ import { reach } from '../../src/local-agent.ts'
 import { A2AError } from '../../src/protocol/errors.ts'
 import { serve } from '../../src/serve.ts'
 import type { ServeOptions, Server } from '../../src/serve-options.ts'
-import { collect, quiet, until } from '../support/house.ts'
-import { meshPair, meshPlace } from '../support/mesh.ts'
-import { calls, model, says, toldTo } from '../support/scripted-model.ts'
-import { served as serveOne } from '../support/served.ts'
-import { spans } from '../support/spans.ts'
-import { temporaryDirectory } from '../support/temporary.ts'
-import { receiver } from '../support/webhook-receiver.ts'
+import { collect, until } from '../support/async.ts'
+import { silentLogger } from '../support/logger.ts'
+import { meshPair, startMeshServer } from '../support/mesh/mesh-peers.ts'
+import { scriptedModel, textReply, toldTo, toolCalls } from '../support/models/scripted-model.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { startTestServer as serveOne } from '../support/servers/test-server.ts'
+import { recordSpans } from '../support/telemetry/spans.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const telemetry = openTelemetry()
 const watch = watchClient(telemetry)
 const push = { loopback: 'allow', schemes: ['http'] } as const
 
 async function start(made: Agent, options: ServeOptions): Promise<Server> {
-  const common = { port: 0, signals: false, logger: quiet, drainDeadline: 0, cancelGrace: 50, telemetry }
+  const common = { port: 0, signals: false, logger: silentLogger, drainDeadline: 0, cancelGrace: 50, telemetry }
   const server = await serve({ ...made, reach }, { ...common, ...options })
   onTestFinished(() => server.close())
   return server
@@ -34,8 +35,8 @@ async function served(profile: AgentProfile, work: AgentImplementation, options:
 }
 
 it('one trace leads from a client through an agent, another agent that it asks, and a webhook', async () => {
-  const { all, one, pathOf } = spans()
-  const hook = await receiver()
+  const { all, one, pathOf } = recordSpans()
+  const hook = await startWebhookReceiver()
   const writer = await served({ name: 'Writer' }, async (turn) => {
     // What an author's own instruments see is below the turn.
     trace.getTracer('author').startSpan('sharpen').end()
@@ -86,8 +87,8 @@ it('one trace leads from a client through an agent, another agent that it asks, 
 })
 
 it('a turn that another process goes on with stays in its trace, and so does what is pushed', async () => {
-  const { all, one } = spans()
-  const hook = await receiver()
+  const { all, one } = recordSpans()
+  const hook = await startWebhookReceiver()
   const directory = await temporaryDirectory()
   const patient = agent({ name: 'Patient', recovery: 'resume' }, async (turn) => {
     await turn.step('look', () => 1)
@@ -120,8 +121,8 @@ it('a turn that another process goes on with stays in its trace, and so does wha
 })
 
 it('tells what failed: turns and deliveries, and, without blaming the server, calls', async () => {
-  const { all, one } = spans()
-  const hook = await receiver((_, response) => response.writeHead(500).end())
+  const { all, one } = recordSpans()
+  const hook = await startWebhookReceiver((_, response) => response.writeHead(500).end())
   const options = { push: { ...push, retry: { attempts: 1 } } }
   const server = await served({ name: 'Broken' }, () => Promise.reject(new RangeError('No more paper')), options)
   const client = await connect(server.url)
@@ -148,7 +149,7 @@ it('tells what failed: turns and deliveries, and, without blaming the server, ca
 })
 
 it('a call of another agent that fails is a span that failed', async () => {
-  const { all } = spans()
+  const { all } = recordSpans()
   const sad = await served({ name: 'Sad' }, (turn) => turn.fail('The cellar is flooded'))
   const asker = await served({ name: 'Asker' }, async (turn) => {
     await turn.call(sad.url, 'go').catch(() => {})
@@ -160,7 +161,7 @@ it('a call of another agent that fails is a span that failed', async () => {
 })
 
 it('has a span for every event, if that is wanted, and tells where each is', async () => {
-  const { all, one } = spans()
+  const { all, one } = recordSpans()
   const events = { telemetry: openTelemetry({ events: true }), traceMetadata: true }
   const server = await served(
     { name: 'Chatty' },
@@ -186,7 +187,7 @@ it('has a span for every event, if that is wanted, and tells where each is', asy
 })
 
 it('sees what a loop does: the model, its tools, and agents behind them', async () => {
-  const { all, one, pathOf } = spans()
+  const { all, one, pathOf } = recordSpans()
   const writer = await served({ name: 'Writer' }, () => 'A text')
   const add = localTool({
     name: 'add',
@@ -197,7 +198,11 @@ it('sees what a loop does: the model, its tools, and agents behind them', async 
     },
   })
   const made = createAgentLoop({
-    model: model(calls(['add', '{"a":1}'], ['Writer', '{"text":"go"}']), calls(['add', '{"a":2}']), says('Done')),
+    model: scriptedModel(
+      toolCalls(['add', '{"a":1}'], ['Writer', '{"text":"go"}']),
+      toolCalls(['add', '{"a":2}']),
+      textReply('Done'),
+    ),
     tools: [add, remoteAgent(writer.url)],
   })
   const looping = await served({ name: 'Looping' }, made)
@@ -235,10 +240,13 @@ it('sees what a loop does: the model, its tools, and agents behind them', async 
 })
 
 it.each([undefined, 'resume'] as const)('sees tools that the caller runs, each once, policy %s', async (recovery) => {
-  const { all, one, pathOf } = spans()
+  const { all, one, pathOf } = recordSpans()
   const input = z.object({})
   const tools = [clientTool({ name: 'locate', input }), clientTool({ name: 'look', input })]
-  const loop = createAgentLoop({ model: model(calls(['locate', '{}'], ['look', '{}']), says('Done')), tools })
+  const loop = createAgentLoop({
+    model: scriptedModel(toolCalls(['locate', '{}'], ['look', '{}']), textReply('Done')),
+    tools,
+  })
   const server = await served({ name: 'Looping', ...(recovery && { recovery }) }, loop)
   const talk = (await connect(server.url)).conversation()
   await talk.send('go')
@@ -251,9 +259,9 @@ it.each([undefined, 'resume'] as const)('sees tools that the caller runs, each o
 })
 
 it('sees a loop that is invoked without an agent, if it is told who watches', async () => {
-  const { one, pathOf } = spans()
+  const { one, pathOf } = recordSpans()
   const add = localTool({ name: 'add', input: z.object({}), run: (_, { trace: given }) => given?.traceparent })
-  const asked = model(calls(['add', '{}']), says('Done'))
+  const asked = scriptedModel(toolCalls(['add', '{}']), textReply('Done'))
   const loop = createAgentLoop({ model: asked, tools: [add], telemetry, name: 'Alone' })
   const under = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
   await loop.invokeSync([{ text: 'go' }], { taskId: 't', contextId: 'c', trace: under })
@@ -266,7 +274,7 @@ it('sees a loop that is invoked without an agent, if it is told who watches', as
 })
 
 it('a stream is a span until it ends, or its reader leaves', async () => {
-  const { all, one } = spans()
+  const { all, one } = recordSpans()
   const server = await served({ name: 'Slow' }, async (turn) => {
     await turn.status('working', 'Coming')
     await new Promise<void>((resolve) => turn.signal.addEventListener('abort', () => resolve()))
@@ -284,7 +292,7 @@ it('a stream is a span until it ends, or its reader leaves', async () => {
 })
 
 it('a secret that a turn was told is in no span, also if the turn fails with it', async () => {
-  const { all, one } = spans()
+  const { all, one } = recordSpans()
   const events = { telemetry: openTelemetry({ events: true }) }
   const work: AgentImplementation = async (turn) => {
     const { text } = await turn.ask('Your password?', { sensitive: true })
@@ -303,10 +311,10 @@ it('a secret that a turn was told is in no span, also if the turn fails with it'
 })
 
 it('watches the mesh, too', async () => {
-  const { all, one, pathOf } = spans()
+  const { all, one, pathOf } = recordSpans()
   const methods = { price: () => ({ price: 1 }), none: () => Promise.reject(new A2AError('internal', 'x')) }
   const { shop, price } = await meshPair({ methods, telemetry }, { telemetry })
-  const { endpoint } = await meshPlace(price)
+  const { endpoint } = await startMeshServer(price)
   const link = shop.link({ agentId: 'price-agent', endpoint })
   await link.request('price')
   const served = all().find(({ kind }) => kind === SpanKind.SERVER)

@@ -9,9 +9,9 @@ import { toolResult, toolUse } from '../../src/protocol/extensions/client-tools.
 import type { Message, Part } from '../../src/protocol/model.ts'
 import type { Service } from '../../src/protocol/service.ts'
 import { createJsonRpcClient } from '../../src/transports/jsonrpc/client.ts'
-import { doors } from '../support/doors.ts'
-import { callOf, messageOf, taskOf } from '../support/house.ts'
-import { served } from '../support/served.ts'
+import { callOf, messageOf, taskOf } from '../support/agents/test-runtime.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
+import { dialectBindings } from '../support/wire/dialect-bindings.ts'
 
 const use = (toolUseId: string): Part => ({ data: { toolUseId, name: 'search', arguments: {} }, mediaType: toolUse })
 const result = (toolUseId: string): Part => ({ data: { toolUseId, result: ['Tom'] }, mediaType: toolResult })
@@ -34,7 +34,7 @@ async function problemOf(work: Promise<unknown>): Promise<A2AError> {
 }
 
 async function open(dialect: DialectName, binding: Binding) {
-  const { server } = await served(asking, { grpc: true })
+  const { server } = await startTestServer(asking, { grpc: true })
   async function serviceOf(): Promise<Service> {
     if (dialect === 'v0.3-house') {
       return createJsonRpcClient({ url: `${server.url}/api/a2a`, dialect: v0_3HouseClient, fetch })
@@ -54,7 +54,7 @@ async function open(dialect: DialectName, binding: Binding) {
   return { send, answer }
 }
 
-describe.each(doors)('in %s over %s', (dialect, binding) => {
+describe.each(dialectBindings)('in %s over %s', (dialect, binding) => {
   it('a result is taken once, for a request that waits for it, and refused otherwise', async () => {
     const { send, answer } = await open(dialect, binding)
     const { id } = taskOf(await send(messageOf('u-1')))
@@ -76,7 +76,7 @@ describe('over JSON-RPC', () => {
   const part = (toolUseId: string) => ({ data: { toolUseId, result: 1 }, mediaType: toolResult })
 
   async function rpc() {
-    const { wire } = await served(asking)
+    const { wire } = await startTestServer(asking)
     const answer = (taskId: string, ...parts: readonly object[]) =>
       wire.call('SendMessage', { message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts, taskId } })
     return { wire, answer }
@@ -107,7 +107,7 @@ describe('over JSON-RPC', () => {
   })
 
   it('a task that has asked for nothing takes no results', async () => {
-    const { wire } = await served((turn) => turn.requireInput('Which?').then(() => undefined))
+    const { wire } = await startTestServer((turn) => turn.requireInput('Which?').then(() => undefined))
     const { id } = await wire.sendTask('go')
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [part('u-1')], taskId: id }
     expect((await wire.call('SendMessage', { message })).error?.message).toBe(
@@ -150,7 +150,7 @@ describe('the house variant', () => {
   })
 
   it('finds among the tasks that a result refers to the one that waits for it', async () => {
-    const { wire } = await served(asking)
+    const { wire } = await startTestServer(asking)
     const [one, two] = [await wire.sendTask('u-1'), await wire.sendTask('u-2')]
     const both = [one.id, 'gone', two.id]
     const ask = (params: object) => wire.call<{ id: string }>('message/send', params, { 'a2a-version': '0.3' })

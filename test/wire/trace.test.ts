@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { Trace } from '../../src/base/trace-context.ts'
 import { connect } from '../../src/entries/client.ts'
 import { grpc } from '../../src/node/grpc-client.ts'
-import { collect, until } from '../support/house.ts'
-import { meshPair, meshPlace } from '../support/mesh.ts'
-import { served } from '../support/served.ts'
-import { receiver } from '../support/webhook-receiver.ts'
+import { collect, until } from '../support/async.ts'
+import { meshPair, startMeshServer } from '../support/mesh/mesh-peers.ts'
+import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
+import { startTestServer } from '../support/servers/test-server.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const spanId = 'b7ad6b7169203331'
@@ -15,7 +15,7 @@ const headers = { ...trace }
 describe.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('over %s', (binding) => {
   it('a turn knows the trace of its caller, and one that is malformed is ignored', async () => {
     const seen: (Trace | undefined)[] = []
-    const { server } = await served((turn) => void seen.push(turn.trace), { grpc: true })
+    const { server } = await startTestServer((turn) => void seen.push(turn.trace), { grpc: true })
     const client = await connect(server.url, { bindings: [binding === 'GRPC' ? grpc({ loopback: 'allow' }) : binding] })
     const malformed = { traceparent: trace.traceparent.replace('00-', 'zz-'), tracestate: 'rojo=1' }
     const given = [headers, { traceparent: trace.traceparent, tracestate: 'not=a=list' }, malformed, {}]
@@ -27,7 +27,7 @@ describe.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('over %s', (binding) =>
 
 it('header names in capitals are the same, and two traceparents are none', async () => {
   const seen: (Trace | undefined)[] = []
-  const { wire, server } = await served((turn) => void seen.push(turn.trace))
+  const { wire, server } = await startTestServer((turn) => void seen.push(turn.trace))
   await wire.call('SendMessage', { message: messageOf('a') }, { Traceparent: trace.traceparent, TRACESTATE: 'a=1' })
   const twice = [
     ['content-type', 'application/json'],
@@ -47,10 +47,10 @@ function messageOf(messageId: string) {
 
 it('goes along to the agents that a turn asks, unless the author says otherwise', async () => {
   const seen: (Trace | undefined)[] = []
-  const writer = await served((turn) => void seen.push(turn.trace), { profile: { name: 'Writer' } })
+  const writer = await startTestServer((turn) => void seen.push(turn.trace), { profile: { name: 'Writer' } })
   const client = await connect(writer.server.url)
   const own = { traceparent: trace.traceparent.replace('b7', 'c7') }
-  const planner = await served(async (turn) => {
+  const planner = await startTestServer(async (turn) => {
     await turn.call(client, 'write')
     await turn.call(client, 'write', { headers: { ...own, tracestate: 'own=1' } })
   })
@@ -59,8 +59,8 @@ it('goes along to the agents that a turn asks, unless the author says otherwise'
 })
 
 it('is told to webhooks as the one in which the task began, whenever they come and whoever goes on with it', async () => {
-  const [hook, later] = [await receiver(), await receiver()]
-  const { server } = await served(
+  const [hook, later] = [await startWebhookReceiver(), await startWebhookReceiver()]
+  const { server } = await startTestServer(
     async (turn) => {
       await turn.ask('What?')
       return 'done'
@@ -101,7 +101,7 @@ describe('events', () => {
   }
 
   it('say where they are in the trace in the dialect that has it so, and in no other', async () => {
-    const { server } = await served(work)
+    const { server } = await startTestServer(work)
     const told = await metadataOf(server.url, '/api/a2a', '0.3')
     expect(told.length).toBeGreaterThan(1)
     expect(told).toEqual(told.map(() => expect.objectContaining(stamp)))
@@ -111,10 +111,10 @@ describe('events', () => {
   })
 
   it('say it to everybody, or to nobody, if that is wanted', async () => {
-    const every = await served(work, { traceMetadata: true })
+    const every = await startTestServer(work, { traceMetadata: true })
     const told = await metadataOf(every.server.url, '/', '0.3')
     expect(told).toEqual(told.map(() => stamp))
-    const none = await served(work, { traceMetadata: false })
+    const none = await startTestServer(work, { traceMetadata: false })
     for (const metadata of await metadataOf(none.server.url, '/api/a2a', '0.3')) {
       expect(metadata ?? {}).not.toHaveProperty('traceId')
     }
@@ -131,7 +131,7 @@ it('goes along in the mesh over HTTP, beside the envelope', async () => {
       },
     },
   })
-  const { endpoint } = await meshPlace(price)
+  const { endpoint } = await startMeshServer(price)
   const link = shop.link({ agentId: 'price-agent', endpoint })
   await link.request('price', {}, { trace })
   await link.request('price', {}, { trace: { traceparent: 'nonsense' } })

@@ -2,7 +2,7 @@ import { assert as assertProperty, asyncProperty, constantFrom, context, nat } f
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { fullCard } from '../../../test/contracts/dialects/full-objects.ts'
-import { httpServer } from '../../../test/support/http-server.ts'
+import { startHttpServer } from '../../../test/support/servers/http-server.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { encodeCardAs } from '../../dialects/served-card.ts'
 import { pythonForm, specifiedForm } from './canonical-card.ts'
@@ -174,7 +174,7 @@ describe('keys that are somewhere else', () => {
   async function keyServer() {
     const keys: JWK[] = []
     const asked: string[] = []
-    const origin = await httpServer((request, response) => {
+    const origin = await startHttpServer((request, response) => {
       asked.push(request.url ?? '')
       if (request.url === '/huge') response.end(`{"keys":["${'x'.repeat(300_000)}"]}`)
       else response.end(JSON.stringify({ keys }))

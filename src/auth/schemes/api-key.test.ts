@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { presented } from '../../../test/support/presented.ts'
+import { credentialsIn } from '../../../test/support/auth/request-credentials.ts'
 import { apiKey, hashApiKey, newApiKey } from './api-key.ts'
 
 const key = newApiKey()
@@ -13,8 +13,8 @@ it.each([
   ['a cookie', { in: 'cookie', name: 'key' }, { headers: { cookie: `a=b; key=${key}; c` } }],
 ] as const)('takes the key from %s', async (_, options, request) => {
   const scheme = apiKey({ ...options, keys: [stored] })
-  expect(await scheme.authenticate(presented(request))).toEqual(ci)
-  expect(await scheme.authenticate(presented())).toBeUndefined()
+  expect(await scheme.authenticate(credentialsIn(request))).toEqual(ci)
+  expect(await scheme.authenticate(credentialsIn())).toBeUndefined()
 })
 
 it.each([
@@ -27,7 +27,7 @@ it.each([
   ['a megabyte', {}, { headers: { 'x-api-key': 'x'.repeat(2 ** 20) } }],
 ] as const)('refuses %s', async (_, options, request) => {
   const scheme = apiKey({ ...options, keys: [stored] })
-  expect(await scheme.authenticate(presented(request))).toHaveProperty('refused')
+  expect(await scheme.authenticate(credentialsIn(request))).toHaveProperty('refused')
 })
 
 it('looks keys up by their hash, and believes only the hash that it asked for', async () => {
@@ -39,7 +39,7 @@ it('looks keys up by their hash, and believes only the hash that it asked for', 
         return answer
       },
     })
-  const request = presented({ headers: { 'x-api-key': key } })
+  const request = credentialsIn({ headers: { 'x-api-key': key } })
   expect(await lookUp(stored).authenticate(request)).toEqual(ci)
   expect(await lookUp(undefined).authenticate(request)).toHaveProperty('refused')
   const wrong = { ...stored, hash: await hashApiKey('another') }

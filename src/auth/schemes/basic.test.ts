@@ -1,6 +1,6 @@
 import { pbkdf2Sync } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { presented } from '../../../test/support/presented.ts'
+import { credentialsIn } from '../../../test/support/auth/request-credentials.ts'
 import { hashPassword } from '../password.ts'
 import { basic } from './basic.ts'
 
@@ -14,7 +14,7 @@ function encoded(text: string): string {
 }
 
 function ask(credentials: string) {
-  return scheme.authenticate(presented({ headers: { authorization: `Basic ${credentials}` } }))
+  return scheme.authenticate(credentialsIn({ headers: { authorization: `Basic ${credentials}` } }))
 }
 
 it('knows a user by name and password, and at once the second time', async () => {
@@ -29,7 +29,7 @@ it('stores of a password what takes long to guess', async () => {
   expect(hash).toMatch(/^pbkdf2-sha256\$600000\$[\da-f]{32}\$[\da-f]{64}$/)
   const strong = basic({ users: { ada: { password: hash } } })
   const headers = { authorization: `Basic ${encoded('ada:secret')}` }
-  expect(await strong.authenticate(presented({ headers }))).toEqual({ principal: { id: 'ada' } })
+  expect(await strong.authenticate(credentialsIn({ headers }))).toEqual({ principal: { id: 'ada' } })
 }, 30_000)
 
 it.each([
@@ -50,7 +50,7 @@ it('takes as long for a name that nobody has as for one that somebody has', asyn
   const time = async (name: string, n: number) => {
     const begin = performance.now()
     const headers = { authorization: `Basic ${encoded(`${name}:${n}`)}` }
-    expect(await asked.authenticate(presented({ headers }))).toHaveProperty('refused')
+    expect(await asked.authenticate(credentialsIn({ headers }))).toHaveProperty('refused')
     return performance.now() - begin
   }
   const times: Record<string, number[]> = { eve: [], nobody: [] }
@@ -69,8 +69,8 @@ it('does not let itself be kept busy without a bound', async () => {
 })
 
 it('leaves other schemes of HTTP to others', async () => {
-  expect(await scheme.authenticate(presented({ headers: { authorization: 'Bearer x' } }))).toBeUndefined()
-  expect(await scheme.authenticate(presented())).toBeUndefined()
+  expect(await scheme.authenticate(credentialsIn({ headers: { authorization: 'Bearer x' } }))).toBeUndefined()
+  expect(await scheme.authenticate(credentialsIn())).toBeUndefined()
 })
 
 it('takes no password that is not hashed', () => {

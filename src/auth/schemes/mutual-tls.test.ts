@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { presented } from '../../../test/support/presented.ts'
+import { credentialsIn } from '../../../test/support/auth/request-credentials.ts'
 import type { PeerCertificate } from '../../http/exchange.ts'
 import { type MutualTlsOptions, mutualTls } from './mutual-tls.ts'
 
@@ -11,7 +11,7 @@ const certificate: PeerCertificate = {
 }
 
 function ask(options: MutualTlsOptions, shown: Partial<PeerCertificate> = {}) {
-  return mutualTls(options).authenticate(presented({ certificate: () => ({ ...certificate, ...shown }) }))
+  return mutualTls(options).authenticate(credentialsIn({ certificate: () => ({ ...certificate, ...shown }) }))
 }
 
 it.each([
@@ -52,6 +52,6 @@ it('knows more of who it is, if told', async () => {
 })
 
 it('finds nothing where there is no certificate', async () => {
-  expect(await mutualTls().authenticate(presented())).toBeUndefined()
-  expect(await mutualTls().authenticate(presented({ certificate: () => undefined }))).toBeUndefined()
+  expect(await mutualTls().authenticate(credentialsIn())).toBeUndefined()
+  expect(await mutualTls().authenticate(credentialsIn({ certificate: () => undefined }))).toBeUndefined()
 })

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type Gate, gatedAgent } from '../../../test/support/gated-agent.ts'
-import { local } from '../../../test/support/local.ts'
+import {
+  type AuthenticatingAgentOptions,
+  startAuthenticatingAgent,
+} from '../../../test/support/servers/authenticating-agent.ts'
+import { createLocalHandler } from '../../../test/support/servers/local-handler.ts'
 import { connect } from '../connect.ts'
 import type { ConnectOptions } from '../options.ts'
 import { apiKey, basic, bearer, mutualTls } from './static-credentials.ts'
@@ -25,7 +28,7 @@ function asking(...alternatives: readonly (readonly (keyof typeof schemes)[])[])
 
 const secret = 'planted-secret-5f2c'
 
-const cases: readonly (readonly [string, Gate, NonNullable<ConnectOptions['auth']>])[] = [
+const cases: readonly (readonly [string, AuthenticatingAgentOptions, NonNullable<ConnectOptions['auth']>])[] = [
   [
     'an API key in a header',
     { card: asking(['key']), admits: ({ headers }) => headers['x-key'] === secret },
@@ -112,7 +115,7 @@ const cases: readonly (readonly [string, Gate, NonNullable<ConnectOptions['auth'
 for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
   describe(`credentials by card over ${binding}`, () => {
     it.each(cases)('are %s', async (_, gate, auth) => {
-      const { origin } = await gatedAgent({ binding, ...gate })
+      const { origin } = await startAuthenticatingAgent({ binding, ...gate })
       const client = await connect(origin, { auth })
       expect((await client.send('Hello')).text).toBe('Welcome')
       const events = await Array.fromAsync(client.stream('Hello'))
@@ -125,15 +128,15 @@ for (const binding of ['JSONRPC', 'HTTP+JSON'] as const) {
 describe('credentials', () => {
   it('are not sent unasked', async () => {
     const seen: (string | undefined)[] = []
-    const admits: Gate['admits'] = ({ headers }) => seen.push(headers.authorization) > 0
-    const { origin } = await gatedAgent({ admits })
+    const admits: AuthenticatingAgentOptions['admits'] = ({ headers }) => seen.push(headers.authorization) > 0
+    const { origin } = await startAuthenticatingAgent({ admits })
     await (await connect(origin, { auth: [bearer(secret)] })).send('Hello')
     expect(seen).toEqual([undefined])
   })
 
   it('are tried once more when they are refused, if they have changed', async () => {
     let token = 'old'
-    const { origin, asked } = await gatedAgent({
+    const { origin, asked } = await startAuthenticatingAgent({
       card: asking(['jwt']),
       admits: ({ headers }) => headers.authorization === 'Bearer new',
     })
@@ -155,17 +158,17 @@ describe('credentials', () => {
   })
 
   it('that do not fit are told, with what the agent asks for', async () => {
-    const { origin } = await gatedAgent({ card: asking(['user'], ['key', 'tls']), admits: () => false })
+    const { origin } = await startAuthenticatingAgent({ card: asking(['user'], ['key', 'tls']), admits: () => false })
     const failure = await (await connect(origin, { auth: [bearer(secret)] })).send('Hello').catch((error) => error)
     expect(failure).toMatchObject({ code: 'unauthenticated', reason: 'credentials-unfit' })
     expect(failure.message).toContain('user (HTTP Basic), or key (API key in the header X-Key) and tls (mutual TLS)')
-    const gated = await gatedAgent({ isCardGated: true, admits: () => false })
+    const gated = await startAuthenticatingAgent({ isCardGated: true, admits: () => false })
     const early = await connect(gated.origin, { auth: [apiKey(secret)] }).catch((error) => error)
     expect(early).toMatchObject({ code: 'unauthenticated', reason: 'credentials-unfit' })
   })
 
   it('that fail or are malformed are told without what they are', async () => {
-    const { origin } = await gatedAgent({ card: asking(['jwt'], ['key']), admits: () => false })
+    const { origin } = await startAuthenticatingAgent({ card: asking(['jwt'], ['key']), admits: () => false })
     const failing = () => {
       throw new Error(`no ${secret}`)
     }
@@ -186,7 +189,7 @@ describe('credentials', () => {
   })
 
   it('do not keep a caller who leaves', async () => {
-    const { origin } = await gatedAgent({ card: asking(['jwt']), admits: () => true })
+    const { origin } = await startAuthenticatingAgent({ card: asking(['jwt']), admits: () => true })
     const client = await connect(origin, { auth: [bearer(() => new Promise<string>(() => {}))] })
     await expect(client.send('Hello', { timeout: 50 })).rejects.toMatchObject({ code: 'timeout', reason: 'deadline' })
   })
@@ -194,7 +197,7 @@ describe('credentials', () => {
 
 describe('a task that needs credentials', () => {
   const handler = () =>
-    local(async (turn) => {
+    createLocalHandler(async (turn) => {
       await turn.status('auth-required', [
         { text: 'Sign in first' },
         { data: { schemes: ['Bearer'], login: { href: 'https://login.example/start' } } },

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it, vi } from 'vitest'
-import { type Gate, gatedAgent } from '../../../test/support/gated-agent.ts'
-import { answering, closedPort, httpServer } from '../../../test/support/http-server.ts'
-import { type OAuthServer, oauthServer, shows } from '../../../test/support/oauth-server.ts'
+import { type OAuthServer, presentsToken, startOAuthServer } from '../../../test/support/auth/oauth-server.ts'
+import {
+  type AuthenticatingAgentOptions,
+  startAuthenticatingAgent,
+} from '../../../test/support/servers/authenticating-agent.ts'
+import { closedPort, respondWith, startHttpServer } from '../../../test/support/servers/http-server.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { CredentialProvider } from '../../protocol/principal.ts'
 import { connect } from '../connect.ts'
@@ -27,18 +30,22 @@ const flows = {
 }
 
 /** An agent that takes the tokens of a server, by one flow. */
-async function protectedBy(server: OAuthServer, flow: keyof typeof flows | 'openid', more: Partial<Gate> = {}) {
+async function protectedBy(
+  server: OAuthServer,
+  flow: keyof typeof flows | 'openid',
+  more: Partial<AuthenticatingAgentOptions> = {},
+) {
   const openIdConnectUrl = `${server.origin}/.well-known/openid-configuration`
   const scheme: JsonObject =
     flow === 'openid'
       ? { openIdConnectSecurityScheme: { openIdConnectUrl } }
       : { oauth2SecurityScheme: { flows: { [flow]: flows[flow](server) } } }
-  return await gatedAgent({
+  return await startAuthenticatingAgent({
     card: () => ({
       securitySchemes: { oauth: scheme },
       securityRequirements: [{ schemes: { oauth: { list: ['read', 'write'] } } }],
     }),
-    admits: ({ headers }) => shows(server, headers),
+    admits: ({ headers }) => presentsToken(server, headers),
     ...more,
   })
 }
@@ -54,7 +61,7 @@ async function failureOf(origin: string, provider: CredentialProvider) {
 
 describe('client credentials', () => {
   it('are exchanged for a token with the scopes of the card, once for all calls', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     const { origin, asked } = await protectedBy(server, 'clientCredentials')
     const { tokenUrl } = server
     const auth = [clientCredentials({ ...program, tokenUrl, scopes: ['more', 'read'], parameters: { audience: 'a' } })]
@@ -69,7 +76,7 @@ describe('client credentials', () => {
   })
 
   it('may be sent in the form', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     const { origin } = await protectedBy(server, 'clientCredentials')
     const options = { ...program, tokenUrl: server.tokenUrl, clientAuthentication: 'post' } as const
     await (await connect(origin, { auth: [clientCredentials(options)] })).send('Hello')
@@ -77,7 +84,7 @@ describe('client credentials', () => {
   })
 
   it('get a new token when the old one ends, and when it is refused: one for all who wait', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     const { origin, asked } = await protectedBy(server, 'clientCredentials')
     const client = await connect(origin, { auth: [clientCredentials({ ...program, tokenUrl: server.tokenUrl })] })
     await client.send('Hello')
@@ -99,7 +106,7 @@ describe('client credentials', () => {
   })
 
   it('are enough to see a protected card, and to find their way by discovery', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     const gated = await protectedBy(server, 'openid', { isCardGated: true })
     for (const place of [{ issuer: server.origin }, { tokenUrl: server.tokenUrl }]) {
       const client = await connect(gated.origin, { auth: [clientCredentials({ ...program, ...place })] })
@@ -108,8 +115,8 @@ describe('client credentials', () => {
   })
 
   it('are sent to nobody whom only the card names', async () => {
-    const server = await oauthServer()
-    const thief = await oauthServer()
+    const server = await startOAuthServer()
+    const thief = await startOAuthServer()
     expect(() => clientCredentials(program)).toThrow(
       'clientCredentials: say by tokenUrl or issuer who may get the secret',
     )
@@ -127,7 +134,7 @@ describe('client credentials', () => {
   })
 
   it('that do not do are told by the words of OAuth, and never with what was said about them', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     const { origin } = await protectedBy(server, 'clientCredentials')
     const provider = (client: Partial<OAuthClient> = {}) =>
       clientCredentials({ ...program, tokenUrl: server.tokenUrl, ...client })
@@ -145,14 +152,14 @@ describe('client credentials', () => {
     expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-unfit' })
     server.answers.push({ status: 200, body: { pad: 'x'.repeat(70_000) } })
     expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-unreachable' })
-    const elsewhere = await oauthServer()
+    const elsewhere = await startOAuthServer()
     server.answers.push({ status: 307, body: {}, headers: { location: elsewhere.tokenUrl } })
     expect(await failureOf(origin, provider())).toMatchObject({ reason: 'credentials-unreachable' })
     expect(elsewhere.asked).toEqual([])
   })
 
   it('are not sent where nobody is, nor in the open', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     const gone = { ...server, tokenUrl: `http://127.0.0.1:${await closedPort()}/token` }
     const open = { ...server, tokenUrl: 'http://tokens.example/token' }
     for (const [at, reason] of [
@@ -167,8 +174,8 @@ describe('client credentials', () => {
   })
 
   it('do not believe an issuer that speaks for another', async () => {
-    const server = await oauthServer()
-    const liar = await httpServer(answering(200, { issuer: server.origin, token_endpoint: server.tokenUrl }))
+    const server = await startOAuthServer()
+    const liar = await startHttpServer(respondWith(200, { issuer: server.origin, token_endpoint: server.tokenUrl }))
     const { origin } = await protectedBy({ ...server, origin: liar }, 'openid')
     const failure = await failureOf(origin, clientCredentials({ ...program, trustCard: true }))
     expect(failure).toMatchObject({ reason: 'credentials-not-trusted' })
@@ -177,7 +184,7 @@ describe('client credentials', () => {
 
 describe('a code for another device', () => {
   it('is shown, and waited for until the user has agreed', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     const { origin } = await protectedBy(server, 'deviceCode')
     const prompts: string[] = []
     const pending = { status: 400, body: { error: 'authorization_pending' } }
@@ -192,7 +199,7 @@ describe('a code for another device', () => {
   })
 
   it('is told of if the user says no', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     const { origin } = await protectedBy(server, 'deviceCode')
     server.answers.push({ status: 400, body: { error: 'access_denied' } })
     const failure = await failureOf(origin, deviceCode({ clientId: 'me', onPrompt: () => {} }))
@@ -204,7 +211,7 @@ describe('a code that a user brings back', () => {
   const redirectUri = 'http://127.0.0.1/callback'
 
   it('is exchanged with the proof of who asked for it, and the token is refreshed without the user', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     server.hasRefreshTokens = true
     const { origin } = await protectedBy(server, 'authorizationCode')
     const visits: URL[] = []
@@ -239,7 +246,7 @@ describe('a code that a user brings back', () => {
   })
 
   it('is not taken from somebody else', async () => {
-    const server = await oauthServer()
+    const server = await startOAuthServer()
     const { origin } = await protectedBy(server, 'authorizationCode')
     for (const [back, reason] of [
       ['?code=abc&state=another', 'credentials-not-trusted'],

@@ -1,6 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { tell, wordsOf } from '../../../test/contracts/service/story.ts'
-import { collect, forAll, quiet } from '../../../test/support/house.ts'
+import { collect } from '../../../test/support/async.ts'
+import { silentLogger } from '../../../test/support/logger.ts'
+import { anonymousListsAll } from '../../../test/support/servers/local-handler.ts'
 import { agent } from '../../agent/agent.ts'
 import { createHandler } from '../../server/handler.ts'
 import { connect } from '../connect.ts'
@@ -26,7 +28,11 @@ const quick = { minDelay: 1, maxDelay: 2 }
 
 /** An agent of whose answers to POST the first go wrong in these ways. */
 async function open(faults: readonly Fault[], options: ConnectOptions = {}) {
-  const handler = createHandler(agent({ name: 'Test' }, tell), { logger: quiet, auth: forAll, cancelGrace: 50 })
+  const handler = createHandler(agent({ name: 'Test' }, tell), {
+    logger: silentLogger,
+    auth: anonymousListsAll,
+    cancelGrace: 50,
+  })
   onTestFinished(() => handler.drain(0))
   const left = [...faults]
   const calls: { readonly key: string | null; readonly body: string }[] = []

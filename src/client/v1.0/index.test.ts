@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { local } from '../../../test/support/local.ts'
+import { createLocalHandler } from '../../../test/support/servers/local-handler.ts'
 import { connect } from './index.ts'
 
 it('the client of 1.0 talks to an agent that speaks it, among others', async () => {
-  const client = await connect(local(async () => 'Hello.'))
+  const client = await connect(createLocalHandler(async () => 'Hello.'))
   expect((await client.send('Hello?')).text).toBe('Hello.')
   expect(client.explain().endpoint).toMatchObject({ dialect: 'v1.0' })
 })

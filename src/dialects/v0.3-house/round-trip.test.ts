@@ -1,9 +1,9 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { wireValuesOf } from '../../../test/contracts/dialects/wire-values-of.ts'
-import { arbitraryObjectOf } from '../../../test/support/arbitrary-of.ts'
-import { expectIdentity } from '../../../test/support/expect-identity.ts'
-import { schemaOf } from '../../../test/support/schema-of.ts'
+import { arbitraryObjectOf } from '../../../test/support/schema/arbitrary-of.ts'
+import { expectRoundTrip } from '../../../test/support/schema/expect-round-trip.ts'
+import { schemaOf } from '../../../test/support/schema/schema-of.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import { clientTools, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
@@ -73,28 +73,28 @@ describe('what comes back as it went', () => {
   it('is every message, also one that answers a task by reference', () => {
     const sends = houseValuesOf(request.SendParams)
     for (const { decodeRequest } of [v0_3House, v0_3HouseStrict]) {
-      expectIdentity(sends, (params) => encodeRequest.sendMessage(decodeRequest.sendMessage(params)))
-      expectIdentity(sends, (params) => encodeRequest.streamMessage(decodeRequest.streamMessage(params)))
+      expectRoundTrip(sends, (params) => encodeRequest.sendMessage(decodeRequest.sendMessage(params)))
+      expectRoundTrip(sends, (params) => encodeRequest.streamMessage(decodeRequest.streamMessage(params)))
     }
   })
 
   it('is every call that follows a task', () => {
     const calls = wireValuesOf(request.TaskParams).map(({ id, ...params }) => ({ taskId: id ?? '', ...params }))
-    expectIdentity(calls, (params) => encodeRequest.subscribeToTask(decodeRequest.subscribeToTask(params)))
+    expectRoundTrip(calls, (params) => encodeRequest.subscribeToTask(decodeRequest.subscribeToTask(params)))
   })
 
   it('is every answer', () => {
     const outcomes = houseValuesOf(wire.Outcome)
     const tasks = houseValuesOf(wire.Task)
     const pages = houseValuesOf(TaskPage)
-    expectIdentity(outcomes, (result) => encodeResult.sendMessage(decodeResult.sendMessage(result, sent), sent))
-    expectIdentity(tasks, (result) => encodeResult.getTask(decodeResult.getTask(result, address), address))
-    expectIdentity(tasks, (result) => encodeResult.cancelTask(decodeResult.cancelTask(result, address), address))
-    expectIdentity(pages, (result) => encodeResult.listTasks(decodeResult.listTasks(result, {}), {}))
+    expectRoundTrip(outcomes, (result) => encodeResult.sendMessage(decodeResult.sendMessage(result, sent), sent))
+    expectRoundTrip(tasks, (result) => encodeResult.getTask(decodeResult.getTask(result, address), address))
+    expectRoundTrip(tasks, (result) => encodeResult.cancelTask(decodeResult.cancelTask(result, address), address))
+    expectRoundTrip(pages, (result) => encodeResult.listTasks(decodeResult.listTasks(result, {}), {}))
   })
 
   it('is every event of a stream', () => {
-    expectIdentity(houseValuesOf(wire.StreamEvent), (event) => {
+    expectRoundTrip(houseValuesOf(wire.StreamEvent), (event) => {
       const [told, ...more] = encodeEvent(decodeEvent(event, sent), sent)
       expect(more).toEqual([])
       return told
@@ -109,7 +109,7 @@ it('calls of tools, their results and requests for input survive the way through
     const status = { state: 'input-required', message }
     return { kind: 'status-update', taskId: 't', contextId: 'c', status, final: false }
   })
-  expectIdentity(events, (event) => {
+  expectRoundTrip(events, (event) => {
     const [newer] = v1_0.encodeEvent(decodeEvent(event, sent), sent)
     return encodeEvent(v1_0Client.decodeEvent(newer, sent), sent)[0]
   })

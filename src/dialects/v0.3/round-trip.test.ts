@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { arbitraryObjectOf, arbitraryOf } from '../../../test/support/arbitrary-of.ts'
-import { expectIdentity } from '../../../test/support/expect-identity.ts'
+import { arbitraryObjectOf, arbitraryOf } from '../../../test/support/schema/arbitrary-of.ts'
+import { expectRoundTrip } from '../../../test/support/schema/expect-round-trip.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { decodeCard, encodeCard } from './card.ts'
 import { AgentCard, SecurityScheme } from './schemas.ts'
@@ -13,7 +13,7 @@ it('a card comes back as it went although names of its schemes can be taken for 
   const cards = fc
     .tuple(arbitraryObjectOf(AgentCard), fc.dictionary(names, arbitraryOf(SecurityScheme)), requirements)
     .map(([card, securitySchemes, security]): JsonObject => ({ ...card, securitySchemes, security }))
-  expectIdentity(cards, (card) => encodeCard(decodeCard(card)))
+  expectRoundTrip(cards, (card) => encodeCard(decodeCard(card)))
 })
 
 it('a card that 0.3 never carried says the same after it was written in 0.3', () => {

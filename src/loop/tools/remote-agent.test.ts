@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { calls, model, says, toldTo } from '../../../test/support/scripted-model.ts'
+import { scriptedModel, textReply, toldTo, toolCalls } from '../../../test/support/models/scripted-model.ts'
 import { skill } from '../../agent/skill.ts'
 import { connect } from '../../entries/client.ts'
 import { agent, type LocalAgent } from '../../local-agent.ts'
@@ -9,14 +9,14 @@ import { createAgentLoop } from '../agent-loop.ts'
 import { remoteAgent } from './remote-agent.ts'
 import { clientTool } from './tool.ts'
 
-const offered = (asked: ReturnType<typeof model>) => asked.doStreamCalls[0]?.tools ?? []
+const offered = (asked: ReturnType<typeof scriptedModel>) => asked.doStreamCalls[0]?.tools ?? []
 
 it('is described by the card, and gives the model what the agent answers', async () => {
   const writer = agent({ name: 'The Writer', description: 'Writes well.' }, async (turn) => {
     await turn.artifact('text').close(`About ${turn.text}`)
     return 'Enjoy'
   })
-  const asked = model(calls(['The_Writer', '{"text":"rain"}']), says('Here it is'))
+  const asked = scriptedModel(toolCalls(['The_Writer', '{"text":"rain"}']), textReply('Here it is'))
   const planner = agent({ name: 'Planner' }, createAgentLoop({ model: asked, tools: [remoteAgent(writer)] }))
   const { text } = await (await connect(planner)).send('Write about rain')
   expect(text).toContain('Here it is')
@@ -37,9 +37,9 @@ it('is one tool for each skill if it is to be, with what the skill takes', async
   })
   const shout = skill({ id: 'shout', name: 'Shout', run: (text) => `${text}`.toUpperCase() })
   const tools = agent({ name: 'Tools', skills: [add, shout] })
-  const asked = model(
-    calls(['t_add', '{"a":1,"b":2}'], ['t_shout', '{"text":"hi"}'], ['t_add', '{"a":"x"}']),
-    says('Done'),
+  const asked = scriptedModel(
+    toolCalls(['t_add', '{"a":1,"b":2}'], ['t_shout', '{"text":"hi"}'], ['t_add', '{"a":"x"}']),
+    textReply('Done'),
   )
   const loop = createAgentLoop({ model: asked, tools: [remoteAgent(tools, { skills: true, name: 't' })] })
   await (await connect(agent({ name: 'Planner' }, loop))).send('go')
@@ -56,7 +56,7 @@ it('is one tool for each skill if it is to be, with what the skill takes', async
 
 it('tells the model in words what went wrong, also that it goes in a circle', async () => {
   const broken = agent({ name: 'Broken' }, async (turn) => turn.fail('The cellar is flooded'))
-  const asked = model(calls(['Broken', '{"text":"go"}'], ['Planner', '{"text":"go"}']), says('Sorry'))
+  const asked = scriptedModel(toolCalls(['Broken', '{"text":"go"}'], ['Planner', '{"text":"go"}']), textReply('Sorry'))
   const self: { fetch: LocalAgent['fetch'] } = { fetch: (request) => planner.fetch(request) }
   const loop = createAgentLoop({ model: asked, tools: [remoteAgent(broken), remoteAgent(self)] })
   const planner = agent({ name: 'Planner' }, loop)
@@ -69,7 +69,7 @@ it('tells the model in words what went wrong, also that it goes in a circle', as
 
 it('asks the caller what the agent asks, and takes the answer to it', async () => {
   const shop = agent({ name: 'Shop' }, async (turn) => `Bought in ${(await turn.ask('Which colour?')).text}`)
-  const asked = model(calls(['Shop', '{"text":"a chair"}']), says('Bought'))
+  const asked = scriptedModel(toolCalls(['Shop', '{"text":"a chair"}']), textReply('Bought'))
   const loop = createAgentLoop({ model: asked, tools: [remoteAgent(shop)] })
   const talk = (await connect(agent({ name: 'Planner' }, loop))).conversation()
   const question = await talk.send('Buy a chair')
@@ -82,7 +82,7 @@ it('asks the caller what the agent asks, and takes the answer to it', async () =
 
 it('works without an agent behind the loop', async () => {
   const echo = agent({ name: 'Echo' }, async (turn) => `You said: ${turn.text}`)
-  const asked = model(calls(['Echo', '{"text":"hi"}']), says('Done'))
+  const asked = scriptedModel(toolCalls(['Echo', '{"text":"hi"}']), textReply('Done'))
   const loop = createAgentLoop({ model: asked, tools: [remoteAgent(await connect(echo))] })
   const { status } = await loop.invokeSync([{ text: 'go' }], { taskId: 't', contextId: 'c' })
   expect(status.state).toBe('completed')
@@ -90,10 +90,10 @@ it('works without an agent behind the loop', async () => {
 })
 
 it('has the caller run the tools that the agent wants its own caller to run', async () => {
-  const inner = model(calls(['location', '{"precise":true}']), says('It is sunny'))
+  const inner = scriptedModel(toolCalls(['location', '{"precise":true}']), textReply('It is sunny'))
   const location = clientTool({ name: 'location', input: z.object({ precise: z.boolean() }) })
   const weather = agent({ name: 'Weather' }, createAgentLoop({ model: inner, tools: [location] }))
-  const asked = model(calls(['Weather', '{"text":"here?"}']), says('Sunny'))
+  const asked = scriptedModel(toolCalls(['Weather', '{"text":"here?"}']), textReply('Sunny'))
   const planner = agent({ name: 'Planner' }, createAgentLoop({ model: asked, tools: [remoteAgent(weather)] }))
   const talk = (await connect(planner)).conversation()
   const { task } = await talk.send('How is the weather here?')

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { calls, model, says, toldTo } from '../../../test/support/scripted-model.ts'
+import { scriptedModel, textReply, toldTo, toolCalls } from '../../../test/support/models/scripted-model.ts'
 import { skill } from '../../agent/skill.ts'
 import { connect } from '../../entries/client.ts'
 import { agent } from '../../local-agent.ts'
@@ -23,7 +23,10 @@ const forecast = skill({
 const greet = skill({ id: 'greet', name: 'Greet', run: (text, turn) => `Hello ${text}, ${turn.principal.id}` })
 
 it('lets the model choose the skill for a message that names none', async () => {
-  const asked = model(calls(['forecast', '{"city":"Graz"}'], ['greet', '{"text":"you"}']), says('21 degrees'))
+  const asked = scriptedModel(
+    toolCalls(['forecast', '{"city":"Graz"}'], ['greet', '{"text":"you"}']),
+    textReply('21 degrees'),
+  )
   const loop = createAgentLoop({ model: asked, tools: [skillTool(forecast), skillTool(greet)] })
   const client = await connect(agent({ name: 'Weather', skills: [forecast, greet] }, loop))
 
@@ -40,7 +43,10 @@ it('lets the model choose the skill for a message that names none', async () => 
 
 it('tells the model what is wrong with what it gives to a skill, or gets of one', async () => {
   const broken = skill({ id: 'broken', name: 'B', output: z.number(), run: () => 'x' as unknown as number })
-  const asked = model(calls(['forecast', '{}'], ['greet', '{}'], ['broken', '{"text":""}']), says('Sorry'))
+  const asked = scriptedModel(
+    toolCalls(['forecast', '{}'], ['greet', '{}'], ['broken', '{"text":""}']),
+    textReply('Sorry'),
+  )
   const loop = createAgentLoop({ model: asked, tools: [forecast, greet, broken].map(skillTool) })
   const client = await connect(agent({ name: 'Weather' }, loop))
   await client.send('go')
@@ -66,7 +72,7 @@ it('shows the model the files that a tool gives, and what it says of its failure
     run: () => partsResult([{ text: 'Here' }, { raw: 'AAAA', mediaType: 'image/png' }, { url: 'https://a.example/b' }]),
   })
   const fail = localTool({ name: 'fail', input, run: () => partsResult([{ text: 'No ink' }], { isError: true }) })
-  const asked = model(calls(['draw', '{}'], ['fail', '{}']), says('Done'))
+  const asked = scriptedModel(toolCalls(['draw', '{}'], ['fail', '{}']), textReply('Done'))
   await createAgentLoop({ model: asked, tools: [draw, fail] }).invokeSync([{ text: 'go' }], {
     taskId: 't',
     contextId: 'c',
@@ -92,7 +98,7 @@ it('sees the tools of a source as they are at each step, and takes the first of 
   const tool = (name: string) => localTool({ name, input: z.object({}), run: () => 'Done' })
   const steps = [[tool('one'), tool('own')], [tool('two')]]
   const source: ToolSource = { type: 'source', tools: async () => steps.shift() ?? [] }
-  const asked = model(calls(['one', '{}']), says('Done'))
+  const asked = scriptedModel(toolCalls(['one', '{}']), textReply('Done'))
   const problems: string[] = []
   const onError = (error: unknown) => problems.push(`${error}`)
   const loop = createAgentLoop({ model: asked, tools: [tool('own'), source], onError })

@@ -5,7 +5,7 @@ import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { calls, model, says, toldTo } from '../../../test/support/scripted-model.ts'
+import { scriptedModel, textReply, toldTo, toolCalls } from '../../../test/support/models/scripted-model.ts'
 import { skill } from '../../agent/skill.ts'
 import { typeBoxSchema } from '../../agent/standard-schema.ts'
 import { createAgentLoop } from '../agent-loop.ts'
@@ -22,7 +22,7 @@ it.each<[string, StandardSchemaV1<{ n: number }>, object]>([
   ['typebox', ofTypeBox, {}],
 ])('takes a schema of %s: arguments are checked by it, and the model is told of it', async (_, input, more) => {
   const half = localTool({ name: 'half', input, ...more, run: ({ n }) => ({ half: n / 2 }) })
-  const asked = model(calls(['half', '{"n":4}'], ['half', '{"n":"four"}']), says('Done'))
+  const asked = scriptedModel(toolCalls(['half', '{"n":4}'], ['half', '{"n":"four"}']), textReply('Done'))
   await createAgentLoop({ model: asked, tools: [half] }).invokeSync([{ text: 'go' }], call)
   expect(asked.doStreamCalls[0]?.tools).toMatchObject([{ name: 'half', inputSchema: told }])
   expect(toldTo(asked)).toEqual([

@@ -2,9 +2,9 @@ import { createServer as createTlsServer } from 'node:https'
 import { createServer as createNetServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { hostileUrls } from '../../../test/support/hostile-urls.ts'
-import { closedPort, httpServer, portOf } from '../../../test/support/http-server.ts'
-import { selfSigned } from '../../../test/support/self-signed.ts'
+import { selfSigned } from '../../../test/support/auth/certificates.ts'
+import { closedPort, listenOnFreePort, startHttpServer } from '../../../test/support/servers/http-server.ts'
+import { hostileUrls } from '../../../test/support/wire/hostile-urls.ts'
 import { RequestRefused } from '../../http/address-guard.ts'
 import { BodyTooLarge } from '../../http/exchange.ts'
 import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
@@ -41,7 +41,7 @@ describe('what is hostile is refused, for its reason', () => {
 
 describe('what is allowed', () => {
   it('is an address, a range, a host, and all hosts below one', async () => {
-    const origin = await httpServer((_, response) => void response.end('here'))
+    const origin = await startHttpServer((_, response) => void response.end('here'))
     const named = origin.replace('127.0.0.1', 'one.agents.example')
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
     for (const entry of ['127.0.0.1', '127.0.0.0/8']) {
@@ -66,7 +66,7 @@ describe('what is allowed', () => {
   })
 
   it('is this machine in development, with one warning', async () => {
-    const origin = await httpServer((_, response) => void response.end())
+    const origin = await startHttpServer((_, response) => void response.end())
     const warnings: string[] = []
     const logger = { warn: (_: object, message: string) => void warnings.push(message) }
     const fetch = guarded({ loopback: 'warn', logger })
@@ -82,7 +82,7 @@ describe('what is allowed', () => {
 
 describe('names', () => {
   it('are looked up once for each connection, so that a second answer leads nowhere', async () => {
-    const origin = await httpServer((_, response) => void response.setHeader('connection', 'close').end('here'))
+    const origin = await startHttpServer((_, response) => void response.setHeader('connection', 'close').end('here'))
     const answers = ['127.0.0.1', '127.0.0.2']
     let lookups = 0
     const resolve = async () => [{ address: answers[lookups++] ?? '', family: 4 }]
@@ -103,7 +103,7 @@ describe('names', () => {
 
 describe('requests', () => {
   it('arrive as they are, with text, bytes and forms', async () => {
-    const origin = await httpServer((request, response) => {
+    const origin = await startHttpServer((request, response) => {
       response.setHeader('content-type', `${request.headers['content-type']}`)
       response.writeHead(201, { 'x-asked': `${request.method} ${request.url} ${request.headers.host}` })
       request.pipe(response)
@@ -125,7 +125,7 @@ describe('requests', () => {
 
   it('share connections', async () => {
     const sockets = new Set()
-    const origin = await httpServer((request, response) => {
+    const origin = await startHttpServer((request, response) => {
       sockets.add(request.socket)
       response.end('x')
     })
@@ -135,7 +135,7 @@ describe('requests', () => {
   })
 
   it('are given up with the reason of their signal, before and while the answer comes', async () => {
-    const origin = await httpServer((_, response) => void response.write('begun'))
+    const origin = await startHttpServer((_, response) => void response.write('begun'))
     const fetch = guarded(local)
     const gone = AbortSignal.abort(new Error('gone'))
     await expect(fetch(origin, { signal: gone })).rejects.toThrow('gone')
@@ -154,7 +154,7 @@ describe('requests', () => {
 describe('redirects', () => {
   async function redirecting(status: number, location: string) {
     const seen: { method: string; url: string; headers: Record<string, unknown>; body: string }[] = []
-    const origin = await httpServer(async (request, response) => {
+    const origin = await startHttpServer(async (request, response) => {
       const { method = '', url = '', headers } = request
       seen.push({ method, url, headers, body: Buffer.concat(await request.toArray()).toString() })
       if (url === '/end') response.end('end')
@@ -228,7 +228,7 @@ describe('redirects', () => {
       response.writeHead(302, { location: 'http://127.0.0.1/' }).end()
     })
     onTestFinished(() => void server.close())
-    const port = await portOf(server)
+    const port = await listenOnFreePort(server)
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
     const fetch = guarded({ allow: ['localhost'], resolve, tls: { ca: pair.cert } })
     expect(await refusalOf(fetch(`https://localhost:${port}/`))).toBe('downgrade')
@@ -237,7 +237,7 @@ describe('redirects', () => {
 
 describe('limits', () => {
   it('end a body that is too long, also if it is packed', async () => {
-    const origin = await httpServer((request, response) => {
+    const origin = await startHttpServer((request, response) => {
       if (request.url === '/packed')
         response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(1_000_000)))
       else response.end(Buffer.alloc(2_000))
@@ -250,7 +250,7 @@ describe('limits', () => {
   })
 
   it('end a body that is too slow, and one that never ends', async () => {
-    const origin = await httpServer((request, response) => {
+    const origin = await startHttpServer((request, response) => {
       response.write('x')
       if (request.url !== '/drip') return
       const drip = setInterval(() => response.write('x'), 5)
@@ -263,7 +263,7 @@ describe('limits', () => {
   })
 
   it('do not end a stream of events that was asked for', async () => {
-    const origin = await httpServer((_, response) => {
+    const origin = await startHttpServer((_, response) => {
       response.write('data: 1\n\n')
       setTimeout(() => response.end('data: 2\n\n'), 150)
     })
@@ -273,14 +273,14 @@ describe('limits', () => {
   })
 
   it('end a wait for the head, and for the connection', async () => {
-    const origin = await httpServer(() => {})
+    const origin = await startHttpServer(() => {})
     await expect(guarded({ ...local, headersTimeout: 50 })(origin)).rejects.toMatchObject({
       code: 'ERR_HEADERS_TIMEOUT',
     })
     // Nothing speaks TLS here, so that the connection never comes about.
     const silent = createNetServer()
     onTestFinished(() => void silent.close())
-    const port = await portOf(silent)
+    const port = await listenOnFreePort(silent)
     const asked = guarded({ ...local, connectTimeout: 50 })(`https://127.0.0.1:${port}/`)
     await expect(asked).rejects.toMatchObject({ code: 'ERR_CONNECT_TIMEOUT' })
   })
@@ -291,7 +291,7 @@ describe('limits', () => {
       socket.once('data', () => socket.end('HTTP/1.1 999 What\r\ncontent-length: 0\r\n\r\n'))
     })
     onTestFinished(() => void server.close())
-    const port = await portOf(server)
+    const port = await listenOnFreePort(server)
     await expect(guarded(local)(`http://127.0.0.1:${port}/`)).rejects.toMatchObject({ code: 'HPE_HEAD' })
   })
 })
@@ -305,7 +305,7 @@ describe('mutual TLS', () => {
       response.end(subject?.CN ?? 'nobody')
     })
     onTestFinished(() => void server.close())
-    const port = await portOf(server)
+    const port = await listenOnFreePort(server)
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
     const trusting = { allow: ['localhost'], resolve }
     const ask = async (tls: GuardedFetchOptions['tls']) =>

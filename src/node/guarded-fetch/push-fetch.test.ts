@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest'
-import { quiet } from '../../../test/support/house.ts'
+import { silentLogger } from '../../../test/support/logger.ts'
 import { createPushFetch } from './push-fetch.ts'
 
 afterEach(() => {
@@ -8,7 +8,7 @@ afterEach(() => {
 
 const resolve = async () => [{ address: '93.184.215.14', family: 4 }]
 const check = (url: string) =>
-  createPushFetch({ resolve, logger: quiet })
+  createPushFetch({ resolve, logger: silentLogger })
     .check(url)
     .then(
       () => 'fine',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { until } from '../../../test/support/house.ts'
+import { until } from '../../../test/support/async.ts'
 import { createDeliverySlots, createStartThrottle, type DeliverySlots, type Slot } from './concurrency.ts'
 
 describe('createDeliverySlots', () => {

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
-  answerTo,
   createReceiver,
+  type DeliveryOptions,
   delivery,
   hookUrl,
   newSender,
-  type Posting,
   recordingReceiver,
+  responseTo,
   statusBody,
   tokenOf,
-} from '../../../test/support/push.ts'
+} from '../../../test/support/push/test-receiver.ts'
 import type { RefusedDelivery } from './options.ts'
 import { receive } from './receiver.ts'
 
@@ -183,7 +183,7 @@ describe('iteration', () => {
     const receiver = createReceiver()
     const token = await tokenOf(receiver)
     const events = receiver.events()
-    const first = answerTo(receiver, { token, deliveryId: '1', generation: 1 })
+    const first = responseTo(receiver, { token, deliveryId: '1', generation: 1 })
     let isAnswered = false
     void first.then(() => {
       isAnswered = true
@@ -193,7 +193,7 @@ describe('iteration', () => {
     expect((await events.next()).value).toMatchObject({ deliveryId: '1' })
     expect(await first).toBe('204')
     const waiting = events.next()
-    expect(await answerTo(receiver, { token, deliveryId: '2', generation: 2 })).toBe('204')
+    expect(await responseTo(receiver, { token, deliveryId: '2', generation: 2 })).toBe('204')
     expect((await waiting).value).toMatchObject({ deliveryId: '2' })
   })
 
@@ -204,7 +204,7 @@ describe('iteration', () => {
     expect(response.status).toBe(503)
     expect(response.headers.get('retry-after')).toBe('1')
     const taken = receiver.events().next()
-    expect(await answerTo(receiver, { token, deliveryId: '1' })).toBe('204')
+    expect(await responseTo(receiver, { token, deliveryId: '1' })).toBe('204')
     expect((await taken).value).toMatchObject({ deliveryId: '1' })
   })
 
@@ -217,7 +217,7 @@ describe('iteration', () => {
     const read = Array.fromAsync(receiver)
     receiver.close()
     expect(await read).toEqual([])
-    expect(await answerTo(receiver, { token: await tokenOf(receiver) })).toBe('503 closed')
+    expect(await responseTo(receiver, { token: await tokenOf(receiver) })).toBe('503 closed')
   })
 
   it('a delivery whose sender disconnected is left for the next attempt', async () => {
@@ -225,12 +225,12 @@ describe('iteration', () => {
     const token = await tokenOf(receiver)
     const gone = new AbortController()
     const request = new Request(await delivery({ token, deliveryId: '1' }), { signal: gone.signal })
-    const answer = answerTo(receiver, request)
+    const answer = responseTo(receiver, request)
     for (let n = 0; n < 20; n++) await nextTurn()
     gone.abort()
     expect(await answer).toBe('503 not-taken')
     const taken = receiver.events().next()
-    expect(await answerTo(receiver, { token, deliveryId: '1' })).toBe('204')
+    expect(await responseTo(receiver, { token, deliveryId: '1' })).toBe('204')
     expect((await taken).done).toBe(false)
   })
 
@@ -238,7 +238,7 @@ describe('iteration', () => {
     const receiver = createReceiver()
     const gone = new AbortController()
     const request = new Request(await delivery({ token: await tokenOf(receiver) }), { signal: gone.signal })
-    const answer = answerTo(receiver, request)
+    const answer = responseTo(receiver, request)
     for (let n = 0; n < 20; n++) await nextTurn()
     gone.abort()
     for (let n = 0; n < 20; n++) await nextTurn()
@@ -283,7 +283,7 @@ describe('invalid requests', () => {
     )
     const headers = { 'content-type': 'application/json' }
     const request = new Request(hookUrl, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
-    expect(await answerTo(receiver, request)).toBe('401 token')
+    expect(await responseTo(receiver, request)).toBe('401 token')
     expect(isRead).toBe(false)
   })
 
@@ -296,7 +296,7 @@ describe('invalid requests', () => {
       onRefused: (refusal) => refused.push(refusal),
     })
     const answers: string[] = []
-    const postings: readonly Posting[] = [
+    const postings: readonly DeliveryOptions[] = [
       { token: secret },
       { token, headers: { authorization: `Bearer ${secret}.${secret}.${secret}` } },
       { token, headers: { 'signature-input': `a=("@method");keyid="${secret}"`, signature: secret } },

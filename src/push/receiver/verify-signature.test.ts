@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import {
-  answerTo,
+  type DeliveryOptions,
   delivery,
   hookUrl,
   issuer,
   newSender,
-  type Posting,
   recordingReceiver,
+  responseTo,
   statusBody,
-} from '../../../test/support/push.ts'
+} from '../../../test/support/push/test-receiver.ts'
 import { newSigningKey } from '../../auth/key-ring.ts'
 import { pushSigner } from '../signing/push-signer.ts'
 import type { ReceiveOptions } from './options.ts'
@@ -23,7 +23,7 @@ describe.each([
   async function signedReceiver(options: Partial<ReceiveOptions> = {}) {
     const sender = await newSender(form, alg)
     const recording = await recordingReceiver({ signers: [sender.signer], ...options })
-    const post = (posting: Posting = {}) =>
+    const post = (posting: DeliveryOptions = {}) =>
       recording.post({ sign: sender.sign, deliveryId: 'd-1', generation: 1, ...posting })
     return { ...sender, ...recording, post }
   }
@@ -50,7 +50,7 @@ describe.each([
     const { receiver, token, sign, deliveries } = await signedReceiver()
     const request = await delivery({ token, sign, deliveryId: 'd-1' })
     const changed = new Request(request, { body: JSON.stringify(statusBody('TASK_STATE_COMPLETED')) })
-    expect(await answerTo(receiver, changed)).toBe('401 tampered')
+    expect(await responseTo(receiver, changed)).toBe('401 tampered')
     expect(deliveries).toEqual([])
   })
 
@@ -64,7 +64,7 @@ describe.each([
     ] as const) {
       const request = await delivery({ token, sign, deliveryId: 'd-1', generation: 1 })
       request.headers.set(name, value)
-      expect(await answerTo(receiver, request)).toMatch(/^401 (tampered|signature)$/)
+      expect(await responseTo(receiver, request)).toMatch(/^401 (tampered|signature)$/)
     }
   })
 
@@ -72,7 +72,7 @@ describe.each([
     const { receiver, token, sign } = await signedReceiver()
     const request = await delivery({ token, sign, url: 'https://other.example.com/hook' })
     const redirected = new Request(hookUrl, { method: 'POST', headers: request.headers, body: await request.text() })
-    expect(await answerTo(receiver, redirected)).toMatch(/^401 (audience|signature)$/)
+    expect(await responseTo(receiver, redirected)).toMatch(/^401 (audience|signature)$/)
   })
 
   it('a delivery signed by an unknown key, or by another key with a known id, is refused', async () => {
@@ -96,8 +96,8 @@ describe.each([
   it('a replayed attempt is refused, and a further attempt is acknowledged', async () => {
     const { receiver, post, token, sign, deliveries } = await signedReceiver()
     const request = await delivery({ token, sign, deliveryId: 'd-1', generation: 1 })
-    expect(await answerTo(receiver, request.clone())).toBe('204')
-    expect(await answerTo(receiver, request.clone())).toBe('409 replayed')
+    expect(await responseTo(receiver, request.clone())).toBe('204')
+    expect(await responseTo(receiver, request.clone())).toBe('409 replayed')
     // A further attempt is signed anew.
     const later = pushSigner({ keys: (await signedReceiver()).ring, issuer, form })
     expect(await post({ sign: later })).toBe('401 signature')
@@ -107,7 +107,7 @@ describe.each([
 
   it('a delivery without a readable signature is refused', async () => {
     const { receiver, token } = await signedReceiver()
-    const post = (headers: Record<string, string>) => answerTo(receiver, { token, headers })
+    const post = (headers: Record<string, string>) => responseTo(receiver, { token, headers })
     expect(await post({})).toBe('401 signature')
     expect(await post({ authorization: 'Bearer a.b.c' })).toBe('401 signature')
     expect(await post({ 'x-a2a-signature': 'garbage' })).toBe('401 signature')

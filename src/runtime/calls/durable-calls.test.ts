@@ -1,6 +1,13 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { callOf, gate, quiet, send, taskOf, until } from '../../../test/support/house.ts'
-import { begin, hang, processes, textIn } from '../../../test/support/mortal-processes.ts'
+import { callOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
+import { deferred, until } from '../../../test/support/async.ts'
+import { silentLogger } from '../../../test/support/logger.ts'
+import {
+  never,
+  simulateProcesses,
+  startTask,
+  statusTextOf,
+} from '../../../test/support/processes/simulated-processes.ts'
 import { type Agent, type AgentFunction, agent } from '../../agent/agent.ts'
 import { type Client, connect } from '../../entries/client.ts'
 import { createHandler } from '../../server/handler.ts'
@@ -8,15 +15,15 @@ import { createHandler } from '../../server/handler.ts'
 /** Another agent, which outlives the process that asks it. */
 async function other(name: string, run: AgentFunction): Promise<Client> {
   const made: Agent = agent({ name }, run)
-  const handler = createHandler(made, { logger: quiet, cancelGrace: 20, auth: { anonymous: { listAll: true } } })
+  const handler = createHandler(made, { logger: silentLogger, cancelGrace: 20, auth: { anonymous: { listAll: true } } })
   onTestFinished(() => handler.drain(0))
   return await connect(handler)
 }
 
 it('goes on with the same task of the other agent after a restart', async () => {
-  const { start, ended } = processes()
-  const working = gate()
-  const finish = gate()
+  const { start, ended } = simulateProcesses()
+  const working = deferred()
+  const finish = deferred()
   let runs = 0
   const writer = await other('Writer', async (turn) => {
     runs++
@@ -30,19 +37,19 @@ it('goes on with the same task of the other agent after a restart', async () => 
     return `${text} in attempt ${turn.attempt}`
   }
   const first = start(code)
-  const id = await begin(first)
+  const id = await startTask(first)
   await working.promise
   await until(async () => JSON.stringify(await first.service.getTask({ taskId: id }, callOf())).includes('Writing'))
   first.kill()
   start(code)
   finish.resolve()
   const task = await ended(id)
-  expect(textIn(task)).toBe('A text in attempt 2')
+  expect(statusTextOf(task)).toBe('A text in attempt 2')
   expect(runs).toBe(1)
 })
 
 it('begins no second task when it dies before it knows the first one', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   let runs = 0
   let kill = () => {}
   const writer = await other('Writer', async (turn) => {
@@ -54,15 +61,15 @@ it('begins no second task when it dies before it knows the first one', async () 
   const code: AgentFunction = async (turn) => (await turn.call(writer, 'write')).text
   const first = start(code)
   kill = first.kill
-  const id = await begin(first)
+  const id = await startTask(first)
   await until(() => runs === 1)
   start(code)
-  expect(textIn(await ended(id))).toBe('A text')
+  expect(statusTextOf(await ended(id))).toBe('A text')
   expect(runs).toBe(1)
 })
 
 it('waits for answers to two agents across restarts, and gives each its own', async () => {
-  const { start, ended } = processes({ leaseTtl: 500 })
+  const { start, ended } = simulateProcesses({ leaseTtl: 500 })
   let runs = 0
   const asking = (name: string) =>
     other(name, async (turn) => {
@@ -79,7 +86,7 @@ it('waits for answers to two agents across restarts, and gives each its own', as
   let task = taskOf(await send(start(code).service, 'go'))
   for (let round = 0; round < 4; round++) {
     expect(task.status.state).toBe('input-required')
-    const question = textIn(task) ?? ''
+    const question = statusTextOf(task) ?? ''
     const process = start(code)
     const answer = question.replace(/\W+/g, '-').toLowerCase()
     await send(process.service, answer, { taskId: task.id, returnImmediately: round === 3 })
@@ -87,15 +94,15 @@ it('waits for answers to two agents across restarts, and gives each its own', as
     process.kill()
   }
   start(code)
-  const text = textIn(await ended(task.id))
+  const text = statusTextOf(await ended(task.id))
   expect(text).toBe('Ann has ann-first- and ann-second-, Bob has bob-first- and bob-second-')
   expect(runs).toBe(2)
 })
 
 it('has the same winner again after a restart, and the losers are canceled', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const won: string[] = []
-  const reached = gate()
+  const reached = deferred()
   const canceled: string[] = []
   const fast = await other('Fast', async () => 'fast')
   const slow = await other('Slow', async (turn) => {
@@ -117,20 +124,20 @@ it('has the same winner again after a restart, and the losers are canceled', asy
   const first = start(
     code(() => {
       reached.resolve()
-      return hang()
+      return never()
     }),
   )
-  const id = await begin(first)
+  const id = await startTask(first)
   await reached.promise
   await until(() => canceled.length === 1)
   first.kill()
   start(code(() => 1))
-  expect(textIn(await ended(id))).toBe('fast')
+  expect(statusTextOf(await ended(id))).toBe('fast')
   expect(won).toEqual(['fast', 'fast'])
 })
 
 it('cancels what it has asked for also when it is canceled while nobody is at work on it', async () => {
-  const { start, ended } = processes()
+  const { start, ended } = simulateProcesses()
   const states: string[] = []
   const asking = await other('Asking', async (turn) => {
     turn.signal.addEventListener('abort', () => states.push('aborted'))
@@ -149,9 +156,9 @@ it('cancels what it has asked for also when it is canceled while nobody is at wo
 })
 
 it('cancels it, too, when its process dies before it could', async () => {
-  const { log, start, ended } = processes()
-  const working = gate()
-  const aborted = gate()
+  const { log, start, ended } = simulateProcesses()
+  const working = deferred()
+  const aborted = deferred()
   const busy = await other('Busy', async (turn) => {
     await turn.status('working', 'Busy')
     working.resolve()
@@ -160,7 +167,7 @@ it('cancels it, too, when its process dies before it could', async () => {
   })
   const code: AgentFunction = async (turn) => (await turn.call(busy, 'go')).text
   const first = start(code)
-  const id = await begin(first)
+  const id = await startTask(first)
   await working.promise
   await until(async () => JSON.stringify(await log.read(id, 0)).includes('Busy: send'))
   first.kill()

@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest'
-import { callOf, gate, send, taskOf } from '../../../test/support/house.ts'
-import { processes, textIn } from '../../../test/support/mortal-processes.ts'
+import { callOf, send, taskOf } from '../../../test/support/agents/test-runtime.ts'
+import { deferred } from '../../../test/support/async.ts'
+import { simulateProcesses, statusTextOf } from '../../../test/support/processes/simulated-processes.ts'
 import type { AgentFunction } from '../../agent/agent.ts'
 import type { Task } from '../../protocol/model.ts'
 
 /** A turn that asks, and whose code is another one when the answer comes. */
 async function changed(before: AgentFunction, after: AgentFunction): Promise<Task> {
-  const { start } = processes()
+  const { start } = simulateProcesses()
   const first = start(before)
   const { id } = taskOf(await send(first.service, 'go'))
   first.kill()
@@ -66,7 +67,7 @@ it.each<[string, string, AgentFunction]>([
   async (_, difference, code) => {
     const task = await changed(original, code)
     expect(task.status.state).toBe('failed')
-    expect(textIn(task)).toBe(
+    expect(statusTextOf(task)).toBe(
       `The code of this turn does not fit its journal any more. First difference: ${difference}.`,
     )
   },
@@ -78,15 +79,15 @@ it('lets code grow beyond its journal', async () => {
     await turn.step('receipt', () => 2)
     return 'done, with a receipt'
   })
-  expect(textIn(task)).toBe('done, with a receipt')
+  expect(statusTextOf(task)).toBe('done, with a receipt')
 })
 
 it('can be canceled while it is replayed, whatever of its journal is left', async () => {
-  const { start } = processes()
+  const { start } = simulateProcesses()
   const first = start(original)
   const { id } = taskOf(await send(first.service, 'go'))
   first.kill()
-  const begun = gate()
+  const begun = deferred()
   const second = start(async (turn) => {
     begun.resolve()
     await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
@@ -108,5 +109,5 @@ it('takes what is said side by side in whichever order it comes again', async ()
       await Promise.all([say('one'), say('two')])
       return `done, ${(await turn.ask('Sure?')).text}`
     }
-  expect(textIn(await changed(code('two'), code('one')))).toBe('done, yes')
+  expect(statusTextOf(await changed(code('two'), code('one')))).toBe('done, yes')
 })

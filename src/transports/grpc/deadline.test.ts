@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { grpcIncoming } from '../../../test/support/grpc-incoming.ts'
+import { grpcIncoming } from '../../../test/support/grpc/grpc-incoming.ts'
 import { startDeadline } from './answer-call.ts'
 
 beforeEach(() => void vi.useFakeTimers())

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { frame, grpcIncoming } from '../../../test/support/grpc-incoming.ts'
-import { collect } from '../../../test/support/house.ts'
+import { collect } from '../../../test/support/async.ts'
+import { frame, grpcIncoming } from '../../../test/support/grpc/grpc-incoming.ts'
 import { encodeFrame, readMessage, readMessages } from './frames.ts'
 import { messageNamed } from './proto-registry.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
-import { frame, grpcIncoming, readOutgoing } from '../../../test/support/grpc-incoming.ts'
-import { callOf, gate, houseOf } from '../../../test/support/house.ts'
+import { callOf, createTestRuntime } from '../../../test/support/agents/test-runtime.ts'
+import { deferred } from '../../../test/support/async.ts'
+import { frame, grpcIncoming, readOutgoing } from '../../../test/support/grpc/grpc-incoming.ts'
 import { createRandom } from '../../../test/support/random.ts'
 import type { Turn } from '../../agent/turn.ts'
 import type { JsonObject } from '../../base/json.ts'
@@ -62,28 +63,28 @@ const sendingOlder = (text: string) => ({
 
 describe('a call', () => {
   test('is answered by the service', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const { answers, status } = await call(`${lf}/SendMessage`, sending('hello'))
     expect(status).toBe(0)
     expect(answers).toMatchObject([{ message: { role: 'ROLE_AGENT', parts: [{ text: 'hi' }] } }])
   })
 
   test('may be a stream', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const { answers, status } = await call(`${lf}/SendStreamingMessage`, sending('one'))
     expect(status).toBe(0)
     expect(answers.map((answer) => Object.keys(answer)[0])).toEqual(['task', 'artifactUpdate', 'statusUpdate'])
   })
 
   test('of an unknown method says what there is', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const { status, message } = await call(`${lf}/GetTask`, {}, { path: `/${lf}/GetTusk` })
     expect(status).toBe(12)
     expect(message).toContain(`There is no /${lf}/GetTusk here, but ${lf}, ${older}, grpc.health.v1.Health`)
   })
 
   test('with messages that are not protobuf is refused', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const headers = { 'content-type': 'application/grpc+json' }
     expect(await call(`${lf}/GetTask`, { id: 'x' }, { headers })).toMatchObject({ status: 12 })
     const named = { 'content-type': 'application/grpc+proto; charset=utf-8' }
@@ -91,13 +92,13 @@ describe('a call', () => {
   })
 
   test('with a message over the limit is refused', async () => {
-    const { call } = open(houseOf(echo).service, { bodyLimit: 100 })
+    const { call } = open(createTestRuntime(echo).service, { bodyLimit: 100 })
     expect(await call(`${lf}/SendMessage`, sending('x'.repeat(200)))).toMatchObject({ status: 8 })
   })
 
   test('that fails unexpectedly tells the caller nothing, and the operator all', async () => {
     const failure = new Error('the secret')
-    const service = { ...houseOf(echo).service, getTask: async () => Promise.reject(failure) }
+    const service = { ...createTestRuntime(echo).service, getTask: async () => Promise.reject(failure) }
     const { call, onError } = open(service)
     const { status, message, trailers } = await call(`${lf}/GetTask`, { id: 'x' })
     expect({ status, message }).toEqual({ status: 13, message: 'Internal error' })
@@ -106,7 +107,7 @@ describe('a call', () => {
   })
 
   test('is the one of its principal, who may be refused', async () => {
-    const { service } = houseOf(echo)
+    const { service } = createTestRuntime(echo)
     const { call } = open(service, {
       async principalOf(incoming) {
         const id = incoming.header('authorization')
@@ -122,7 +123,7 @@ describe('a call', () => {
   })
 
   test('of somebody who is refused is not even read', async () => {
-    const { exchange } = open(houseOf(echo).service, {
+    const { exchange } = open(createTestRuntime(echo).service, {
       principalOf() {
         throw new A2AError('unauthenticated', 'Who are you?')
       },
@@ -134,7 +135,7 @@ describe('a call', () => {
   })
 
   test('is one of 1.0 unless it says otherwise, and another version is refused', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     for (const version of ['', '1.0', '1', '1.0.1']) {
       expect(await call(`${lf}/GetTask`, { id: 'x' }, { headers: { 'a2a-version': version } })).toMatchObject({
         status: 5,
@@ -149,7 +150,7 @@ describe('a call', () => {
   })
 
   test('with the same idempotency key is the same call', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const headers = { 'idempotency-key': 'once' }
     const request = sending('task')
     const first = await call(`${lf}/SendMessage`, request, { headers })
@@ -159,7 +160,7 @@ describe('a call', () => {
 })
 
 test('whatever bytes come, the caller is told what is wrong with them', async () => {
-  const { exchange, onError } = open(houseOf(echo).service)
+  const { exchange, onError } = open(createTestRuntime(echo).service)
   const random = createRandom(7)
   const valid = encodeMessage(methodNamed(serviceNamed(lf), 'SendMessage').input, {
     ...sending('hello'),
@@ -180,7 +181,7 @@ test('whatever bytes come, the caller is told what is wrong with them', async ()
 
 describe('a stream', () => {
   test('that fails before its first message is a refusal without messages', async () => {
-    const { exchange } = open(houseOf(echo).service)
+    const { exchange } = open(createTestRuntime(echo).service)
     const { input } = methodNamed(serviceNamed(lf), 'SubscribeToTask')
     const body = [frame(encodeMessage(input, { id: 'none' }))]
     const outgoing = await exchange(grpcIncoming({ path: `/${lf}/SubscribeToTask`, body }))
@@ -189,7 +190,7 @@ describe('a stream', () => {
   })
 
   test('that fails later tells it in its trailers', async () => {
-    const house = houseOf(echo)
+    const house = createTestRuntime(echo)
     const service: Service = {
       ...house.service,
       async *streamMessage(request, call) {
@@ -205,7 +206,7 @@ describe('a stream', () => {
   })
 
   test('goes on after the generation that its reader has seen', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const { answers } = await call(`${lf}/SendMessage`, sending('task'))
     const name = `tasks/${answers[0].task.id}`
     const whole = await call(`${older}/TaskSubscription`, { name })
@@ -215,7 +216,7 @@ describe('a stream', () => {
   })
 
   test('ends, and lets its source go, when its reader leaves', async () => {
-    const { service } = houseOf(async (turn) => {
+    const { service } = createTestRuntime(async (turn) => {
       await turn.status('working')
       await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
       return undefined
@@ -234,12 +235,12 @@ describe('a stream', () => {
 describe('a deadline', () => {
   const wait = async (turn: Turn) => {
     await turn.status('working')
-    await gate().promise
+    await deferred().promise
     return undefined
   }
 
   test('that passes ends a call, and not its task', async () => {
-    const { service } = houseOf(wait)
+    const { service } = createTestRuntime(wait)
     const { call } = open(service)
     const headers = { 'grpc-timeout': '50m' }
     expect(await call(`${lf}/SendMessage`, sending('wait'), { headers })).toMatchObject({ status: 4 })
@@ -248,7 +249,7 @@ describe('a deadline', () => {
   })
 
   test('that passes ends a stream', async () => {
-    const { call } = open(houseOf(wait).service)
+    const { call } = open(createTestRuntime(wait).service)
     const headers = { 'grpc-timeout': '50m' }
     const { answers, status } = await call(`${lf}/SendStreamingMessage`, sending('wait'), { headers })
     expect(answers).toHaveLength(1)
@@ -258,7 +259,7 @@ describe('a deadline', () => {
 
 describe('A2A 0.3', () => {
   test('has a service of its own', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const { answers } = await call(`${older}/SendMessage`, sendingOlder('one'))
     expect(answers).toMatchObject([{ task: { status: { state: 'TASK_STATE_COMPLETED' } } }])
     const { id } = answers[0].task
@@ -267,7 +268,7 @@ describe('A2A 0.3', () => {
   })
 
   test('waits without a configuration, and with one only if it says so', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const stateOf = async (configuration: JsonObject | null = null) => {
       const { answers } = await call(`${older}/SendMessage`, { ...sendingOlder('one'), configuration })
       return answers[0].task.status.state
@@ -278,7 +279,7 @@ describe('A2A 0.3', () => {
   })
 
   test('asks for all of the history with a length of 0', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const { answers } = await call(`${older}/SendMessage`, sendingOlder('one'))
     const name = `tasks/${answers[0].task.id}`
     const got = await call(`${older}/GetTask`, { name, historyLength: 0 })
@@ -286,7 +287,7 @@ describe('A2A 0.3', () => {
   })
 
   test('is understood by the names that methods had before', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     const request = { parent: 'tasks/x' }
     const path = `/${older}/ListTaskPushNotification`
     const named = await call(`${older}/ListTaskPushNotificationConfig`, request)
@@ -295,14 +296,14 @@ describe('A2A 0.3', () => {
   })
 
   test('is told of what is not supported by the status that its SDKs know', async () => {
-    const { call } = open(houseOf(echo).service)
+    const { call } = open(createTestRuntime(echo).service)
     expect(await call(`${older}/GetAgentCard`, {})).toMatchObject({ status: 12 })
     expect(await call(`${lf}/GetExtendedAgentCard`, {})).toMatchObject({ status: 9 })
   })
 
   test('is not served where it is not spoken', async () => {
     const [newest] = serverDialects({})
-    const { call } = open(houseOf(echo).service, { dialects: [newest] })
+    const { call } = open(createTestRuntime(echo).service, { dialects: [newest] })
     expect(await call(`${older}/GetTask`, { name: 'tasks/x' })).toMatchObject({ status: 12 })
     expect(await call('grpc.health.v1.Health/Check', { service: older })).toMatchObject({ status: 5 })
   })

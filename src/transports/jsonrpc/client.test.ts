@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, collect, messageOf } from '../../../test/support/house.ts'
+import { callOf, messageOf } from '../../../test/support/agents/test-runtime.ts'
+import { collect } from '../../../test/support/async.ts'
 import { v0_3Client } from '../../dialects/v0.3/client.ts'
 import { v1_0Client } from '../../dialects/v1.0/client.ts'
 import type { WireClientOptions } from '../client/options.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { callOf, collect, messageOf } from '../../../test/support/house.ts'
+import { callOf, messageOf } from '../../../test/support/agents/test-runtime.ts'
+import { collect } from '../../../test/support/async.ts'
 import { v0_1Client } from '../../dialects/v0.1/client.ts'
 import { v0_3ProtoClient } from '../../dialects/v0.3-proto/client.ts'
 import { v1_0Client } from '../../dialects/v1.0/client.ts'

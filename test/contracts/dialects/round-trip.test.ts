@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../../src/base/json.ts'
 import type { ClientDialect, ServerDialect } from '../../../src/dialects/dialect.ts'
 import { lenientOf } from '../../../src/dialects/read.ts'
 import type { Operation, RequestOf, UnaryOperation } from '../../../src/protocol/service.ts'
-import { expectIdentity } from '../../support/expect-identity.ts'
+import { expectRoundTrip } from '../../support/schema/expect-round-trip.ts'
 import { wireObjects } from './wire-objects/all.ts'
 import { requestFor } from './wire-objects/wire-objects.ts'
 
@@ -20,16 +20,16 @@ for (const { servers, client: strict, requests, results, events, cards } of wire
   describe(`in ${server.name}`, () => {
     it.each(entriesOf(requests))('every request to %s comes back as it went', (operation, values) => {
       for (const server of servers) {
-        expectIdentity(values, (wire) => throughRequest({ server, client }, operation, wire))
+        expectRoundTrip(values, (wire) => throughRequest({ server, client }, operation, wire))
       }
     })
 
     it.each(entriesOf(results))('every answer to %s comes back as it went', (operation, values) => {
-      expectIdentity(values, (wire) => throughResult({ server, client }, operation, wire))
+      expectRoundTrip(values, (wire) => throughResult({ server, client }, operation, wire))
     })
 
     it('every event of a stream comes back as it went', () => {
-      expectIdentity(events, (wire) => {
+      expectRoundTrip(events, (wire) => {
         const request = requestFor(wire)
         const [told, ...more] = server.encodeEvent(client.decodeEvent(wire, request), request)
         expect(more).toEqual([])
@@ -38,7 +38,7 @@ for (const { servers, client: strict, requests, results, events, cards } of wire
     })
 
     it('every card comes back as it went', () => {
-      expectIdentity(cards, (wire) => server.encodeCard(client.decodeCard(wire)))
+      expectRoundTrip(cards, (wire) => server.encodeCard(client.decodeCard(wire)))
     })
   })
 }

@@ -1,8 +1,8 @@
 import type { Arbitrary } from 'fast-check'
 import type { Json, JsonObject } from '../../../src/base/json.ts'
 import { isObject } from '../../../src/base/json.ts'
-import { arbitraryObjectOf } from '../../support/arbitrary-of.ts'
-import { type Described, schemaOf } from '../../support/schema-of.ts'
+import { arbitraryObjectOf } from '../../support/schema/arbitrary-of.ts'
+import { type Described, schemaOf } from '../../support/schema/schema-of.ts'
 
 /** Valid objects of the shape, also such as have what dialects put into metadata for want of a place. */
 export function wireValuesOf(described: Described): Arbitrary<JsonObject> {

@@ -1,12 +1,12 @@
-import { until } from '../../support/house.ts'
-import { count, profile } from '../../support/interop-agent.ts'
-import { type Peer, type PeerEvent, taskOf } from '../../support/peer.ts'
-import { type ServedOptions, served } from '../../support/served.ts'
+import { count, profile } from '../../support/agents/interop-agent.ts'
+import { until } from '../../support/async.ts'
+import { type SdkClient, type SdkEvent, taskOf } from '../../support/sdk/sdk-client.ts'
+import { startTestServer, type TestServerOptions } from '../../support/servers/test-server.ts'
 
 /** What there is to know of a client before it is tried. */
 export interface PeerContract {
   /** Finds its way from the origin of a server, by the card where it looks for one, or where it is told to look. */
-  readonly connect: (origin: string, cardPath?: string) => Promise<Peer>
+  readonly connect: (origin: string, cardPath?: string) => Promise<SdkClient>
   /** Whether an event says that it is the last one, as before 1.0. */
   readonly hasFinal: boolean
   /** What following a task that has ended comes to. */
@@ -21,17 +21,17 @@ export interface PeerContract {
   readonly hasExtendedCard?: boolean
   /** What it understands when it writes to a task that has ended. */
   readonly wroteTooLate?: string
-  readonly serving?: ServedOptions
+  readonly serving?: TestServerOptions
 }
 
 /** A client of a server of its own. */
-export async function open({ connect, serving }: PeerContract, cardPath?: string): Promise<Peer> {
-  const { server } = await served(count, { profile, ...serving })
+export async function open({ connect, serving }: PeerContract, cardPath?: string): Promise<SdkClient> {
+  const { server } = await startTestServer(count, { profile, ...serving })
   return await connect(server.url, cardPath)
 }
 
 /** Begins a task that runs until it is canceled. */
-export async function begin(peer: Peer): Promise<string> {
+export async function begin(peer: SdkClient): Promise<string> {
   const { id } = taskOf(await peer.send('wait', { blocking: false }))
   await until(async () => (await peer.get(id)).state === 'working')
   return id
@@ -42,6 +42,6 @@ export function finalOf({ hasFinal }: PeerContract): string {
   return hasFinal ? ', final' : ''
 }
 
-export function wordsOf(events: readonly PeerEvent[]): string[] {
+export function wordsOf(events: readonly SdkEvent[]): string[] {
   return events.map(({ words }) => words)
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { collect } from '../../support/house.ts'
-import { failureOf, taskOf } from '../../support/peer.ts'
+import { collect } from '../../support/async.ts'
+import { failureOf, taskOf } from '../../support/sdk/sdk-client.ts'
 import { begin, finalOf, open, type PeerContract, wordsOf } from './contract.ts'
 
 /** How a client follows a task that takes its time, and stops it. */

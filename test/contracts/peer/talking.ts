@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { collect } from '../../support/house.ts'
-import { profile } from '../../support/interop-agent.ts'
-import { taskOf } from '../../support/peer.ts'
+import { profile } from '../../support/agents/interop-agent.ts'
+import { collect } from '../../support/async.ts'
+import { taskOf } from '../../support/sdk/sdk-client.ts'
 import { finalOf, open, type PeerContract, wordsOf } from './contract.ts'
 
 /** How a client finds an agent, writes to it and reads what it says. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { collect } from '../../support/house.ts'
-import { failureOf, taskOf } from '../../support/peer.ts'
+import { collect } from '../../support/async.ts'
+import { failureOf, taskOf } from '../../support/sdk/sdk-client.ts'
 import { open, type PeerContract } from './contract.ts'
 
 /** What a client understands of our errors. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { callOf, collect, messageOf, send, taskOf } from '../../support/house.ts'
+import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
+import { collect } from '../../support/async.ts'
 import { codeOf, tell } from './story.ts'
 import type { ServiceContract } from './traits.ts'
 

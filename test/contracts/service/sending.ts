@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import type { Part } from '../../../src/protocol/model.ts'
 import { textOf } from '../../../src/protocol/model.ts'
-import { callOf, messageOf, send, taskOf, until } from '../../support/house.ts'
+import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
+import { until } from '../../support/async.ts'
 import { stateOf, tell, textsOf } from './story.ts'
 import type { ServiceContract } from './traits.ts'
 

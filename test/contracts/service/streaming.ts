@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import type { StreamEvent } from '../../../src/protocol/events.ts'
 import type { Service } from '../../../src/protocol/service.ts'
-import { callOf, collect, gate, messageOf, send, taskOf, until } from '../../support/house.ts'
+import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
+import { collect, deferred, until } from '../../support/async.ts'
 import { generationOf, stateOf, taskIdOf, tell, wordsOf } from './story.ts'
 import type { ServiceContract } from './traits.ts'
 
@@ -59,7 +60,7 @@ export function streamContract(contract: ServiceContract) {
   })
 
   it('can be followed from where the task is', async () => {
-    const go = gate()
+    const go = deferred()
     const service = await open(async (turn) => {
       await turn.status('working', 'Waiting')
       await go.promise

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { textOf } from '../../../src/protocol/model.ts'
-import { callOf, messageOf, send, taskOf } from '../../support/house.ts'
+import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
 import { codeOf, stateOf, taskIdOf, tell, textsOf } from './story.ts'
 import type { ServiceContract } from './traits.ts'
 

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestProject } from 'vitest/node'
-import { startHostedPostgres } from './hosted.ts'
 import type { PostgresServer } from './server.ts'
+import { startPostgresProcess } from './server-process.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,7 +15,7 @@ declare module 'vitest' {
 let server: Promise<PostgresServer> | undefined
 const desk = createServer(async (_, response) => {
   try {
-    server ??= startHostedPostgres({ fsync: 'off', max_connections: '200' })
+    server ??= startPostgresProcess({ fsync: 'off', max_connections: '200' })
     response.end((await server).url)
   } catch (error) {
     response.writeHead(500).end(String(error))

@@ -1,0 +1,13 @@
+import { agent } from '../../../src/agent/agent.ts'
+
+/** The agent of `demo/main.ts`. */
+export const echo = agent(
+  { name: 'Echo', description: 'Says your words back to you, one at a time.' },
+  async (turn) => {
+    await turn.status('working', 'Listening')
+    const echoed = turn.artifact('echo.txt')
+    for (const word of turn.text.split(/(?<=\s)/)) await echoed.write(word)
+    await echoed.close()
+    await turn.status('completed', `You said: ${turn.text}`)
+  },
+)

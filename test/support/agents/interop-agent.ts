@@ -1,0 +1,26 @@
+import type { AgentProfile } from '../../../src/agent/agent.ts'
+import type { Turn } from '../../../src/agent/turn.ts'
+
+export const profile = {
+  name: 'Ada',
+  description: 'Counts to three',
+  version: '2.1.0',
+  skills: [{ id: 'count', name: 'Count', description: 'Counts to three', tags: ['numbers'] }],
+} satisfies AgentProfile
+
+/** Does with a message whatever a client has to understand: an answer, a question, a long wait, or work in pieces. */
+export async function count(turn: Turn): Promise<string | undefined> {
+  if (turn.text === 'hello') return 'hi'
+  await turn.status('working', 'Counting')
+  if (turn.text === 'ask') {
+    await turn.requireInput('Up to what?')
+  } else if (turn.text === 'wait') {
+    await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
+  } else {
+    const numbers = turn.artifact('numbers')
+    for (const number of ['one', 'two', 'three']) await numbers.write(number)
+    await numbers.close()
+    await turn.status('completed', 'Counted')
+  }
+  return undefined
+}

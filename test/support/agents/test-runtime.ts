@@ -1,0 +1,45 @@
+import { agent } from '../../../src/agent/agent.ts'
+import type { AgentImplementation } from '../../../src/agent/agent-function.ts'
+import { anonymous, type Message } from '../../../src/protocol/model.ts'
+import type { Call, Outcome, SendRequest, Service } from '../../../src/protocol/service.ts'
+import type { RuntimeOptions } from '../../../src/runtime/options.ts'
+import { createRuntime, type Runtime } from '../../../src/runtime/runtime.ts'
+import type { TaskLog } from '../../../src/tasks/log.ts'
+import { createMemoryLog } from '../../../src/tasks/memory-log.ts'
+import { silentLogger } from '../logger.ts'
+
+export interface TestRuntime extends Runtime {
+  readonly log: TaskLog
+}
+
+/** An agent over a log, without a wire. */
+export function createTestRuntime(run: AgentImplementation, options: Partial<RuntimeOptions> = {}): TestRuntime {
+  const log = options.log ?? createMemoryLog()
+  const runtime = createRuntime({ agent: agent({ name: 'Test' }, run), logger: silentLogger, ...options, log })
+  return { ...runtime, log }
+}
+
+export function callOf(options: Partial<Call> = {}): Call {
+  return { principal: anonymous, signal: new AbortController().signal, ...options }
+}
+
+let sent = 0
+export function messageOf(text: string, options: Partial<Message> = {}): Message {
+  return { messageId: `m-${++sent}`, role: 'user', parts: [{ text }], ...options }
+}
+
+export function send(
+  service: Service,
+  text: string,
+  { taskId, messageId, ...configuration }: { taskId?: string; messageId?: string } & SendRequest['configuration'] = {},
+  call: Partial<Call> = {},
+): Promise<Outcome> {
+  const message = messageOf(text, { ...(taskId && { taskId }), ...(messageId && { messageId }) })
+  return service.sendMessage({ message, configuration }, callOf(call))
+}
+
+/** The task that an outcome must be. */
+export function taskOf(outcome: Outcome) {
+  if (outcome.type !== 'task') throw new Error(`expected a task, got the message ${JSON.stringify(outcome.message)}`)
+  return outcome.task
+}

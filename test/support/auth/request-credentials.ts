@@ -1,0 +1,22 @@
+import type { Presented } from '../../../src/auth/scheme.ts'
+
+export interface RequestCredentials extends Partial<Omit<Presented, 'header'>> {
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A request with these credentials, and no more of it. */
+export function credentialsIn({ headers = {}, ...options }: RequestCredentials = {}): Presented {
+  return {
+    method: 'POST',
+    path: '/',
+    query: '',
+    secure: false,
+    header: (name) => headers[name],
+    certificate: () => undefined,
+    ...options,
+  }
+}
+
+export function bearerToken(token: string): Presented {
+  return credentialsIn({ headers: { authorization: `Bearer ${token}` } })
+}

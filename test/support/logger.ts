@@ -1,0 +1,3 @@
+import type { Logger } from '../../src/base/logger.ts'
+
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} }

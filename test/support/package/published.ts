@@ -1,0 +1,45 @@
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type OutputChunk, rolldown } from 'rolldown'
+import config from '../../../rolldown.config.ts'
+
+/** What is published, built as `npm run build` does, but into a folder of its own. */
+export async function buildInto(folder: string): Promise<Built> {
+  const built: OutputChunk[] = []
+  for (const { output, ...input } of config) {
+    const bundle = await rolldown(input)
+    try {
+      const { output: files } = await bundle.write({ ...output, dir: folder })
+      built.push(...files.filter((file) => file.type === 'chunk'))
+    } finally {
+      await bundle.close()
+    }
+  }
+  return createBuilt(built)
+}
+
+export interface Built {
+  /** The sources, relative to the repository, and packages that come with an entry; also what it loads on demand. */
+  reachedFrom(entry: string): { readonly sources: readonly string[]; readonly packages: readonly string[] }
+}
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+function createBuilt(chunks: readonly OutputChunk[]): Built {
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]))
+  return {
+    reachedFrom(entry) {
+      const reached = new Set([entry])
+      // Those which are added on the way are visited, too.
+      for (const name of reached) {
+        const { imports = [], dynamicImports = [] } = byName.get(name) ?? {}
+        for (const imported of [...imports, ...dynamicImports]) reached.add(imported)
+      }
+      const found = [...reached].map((name) => byName.get(name))
+      return {
+        sources: found.flatMap((chunk) => chunk?.moduleIds.map((id) => relative(root, id)) ?? []),
+        packages: [...reached].filter((name) => !byName.has(name)),
+      }
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import { readFile } from 'node:fs/promises'
+import tsconfig from '../../../tsconfig.json' with { type: 'json' }
+
+/** The snippets of a page, each as a program that uses the sources where the snippet names the package, wherever it lies. */
+export async function snippetsOf(page: string): Promise<readonly string[]> {
+  const text = await readFile(new URL(`../../../docs/${page}`, import.meta.url), 'utf8')
+  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => withSources(code))
+}
+
+function withSources(code: string): string {
+  return code.replace(/from '((?!node:|\.)[^']*)'/g, (_, name: string) => {
+    if (!name.startsWith('parley-a2a')) return `from '${import.meta.resolve(name)}'`
+    const [path] = (tsconfig.compilerOptions.paths as Record<string, readonly string[]>)[name] ?? []
+    if (path === undefined) throw new Error(`there is no ${name}`)
+    return `from '${new URL(`../../../${path}`, import.meta.url).href}'`
+  })
+}

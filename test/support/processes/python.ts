@@ -1,0 +1,57 @@
+import { execFile, spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const probe = 'import sys, pydantic, jsonschema; assert sys.version_info >= (3, 10) and pydantic.VERSION >= "2"'
+const cache = fileURLToPath(new URL('../../../node_modules/.cache/parley-python', import.meta.url))
+
+/** A Python that has what `a2a_schemas` needs; CI may fetch the packages for it, everybody else is left in peace. */
+export async function findPython(): Promise<string | undefined> {
+  const own = `${cache}/bin/python`
+  for (const python of ['python3', own]) if (await works(python, ['-c', probe])) return python
+  if (process.env.CI !== 'true') return undefined
+  const made =
+    (await works('python3', ['-m', 'venv', cache])) &&
+    (await works(own, ['-m', 'pip', 'install', '--quiet', 'pydantic>=2,<3', 'jsonschema>=4.18,<5'])) &&
+    (await works(own, ['-c', probe]))
+  return made ? own : undefined
+}
+
+/**
+ * What schemas and models in Python say of each message: see `schemas/python/tests/verdicts.py`. Several processes share
+ * the work, and each is given no more than it reads.
+ */
+export async function pythonVerdicts(python: string, messages: readonly Buffer[]): Promise<readonly string[]> {
+  const workers = messages.length < 10_000 ? 1 : availableParallelism()
+  const share = Math.ceil(messages.length / workers)
+  const shares = Array.from({ length: workers }, (_, at) => messages.slice(at * share, (at + 1) * share))
+  return (await Promise.all(shares.map((each) => verdictsOf(python, each)))).flat()
+}
+
+async function verdictsOf(python: string, messages: readonly Buffer[]): Promise<readonly string[]> {
+  const script = fileURLToPath(new URL('../../../schemas/python/tests/verdicts.py', import.meta.url))
+  const child = spawn(python, ['-B', script], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, PYTHONUTF8: '1' },
+  })
+  const [said] = await Promise.all([text(child.stdout), pipeline(Readable.from(linesOf(messages)), child.stdin)])
+  return said.trimEnd().split('\n')
+}
+
+function* linesOf(messages: readonly Buffer[]): Generator<string> {
+  for (const each of messages) yield `${each.toString('base64')}\n`
+}
+
+async function works(command: string, args: readonly string[]): Promise<boolean> {
+  try {
+    await run(command, args, { timeout: 120_000 })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { agent } from '../../../src/agent/agent.ts'
+import type { Turn } from '../../../src/agent/turn.ts'
+import { createPostgresLog } from '../../../src/entries/postgres.ts'
+import { createSqliteLog } from '../../../src/entries/sqlite.ts'
+import type { PushOptions } from '../../../src/push/options.ts'
+import { serve } from '../../../src/serve.ts'
+import type { TaskLog } from '../../../src/tasks/log.ts'
+import { crashingPush } from '../push/crashing-push.ts'
+import type { ProcessOptions } from './server-process.ts'
+
+/** A server to be killed: started by `startProcess` with its options as one JSON argument. */
+const options: Started = JSON.parse(process.argv[2] ?? '')
+const { directory } = options
+
+interface Started extends ProcessOptions {
+  readonly directory: string
+}
+
+/** Does what the message says, and writes every turn down in the ledger. */
+async function run(turn: Turn): Promise<string | undefined> {
+  await appendFile(join(directory, 'ledger'), `${process.pid} ${turn.text}\n`)
+  const [command, name = ''] = turn.text.split(' ')
+  switch (command) {
+    case 'count': {
+      const numbers = turn.artifact('numbers')
+      const last = name ? Number(name) : Number.POSITIVE_INFINITY
+      for (let n = 1; n <= last && !turn.signal.aborted; n++) {
+        await numbers.write(`${n}`)
+        await pause(1)
+      }
+      return undefined
+    }
+    case 'order': {
+      const note = (what: string) => appendFile(join(directory, 'ledger'), `${process.pid} ${what}\n`)
+      await turn.step('reserve', () => note('reserve'))
+      await turn.status('working', 'Reserved')
+      const list = turn.artifact('list')
+      await list.write('one ')
+      await turn.step('confirm', async () => {
+        await note('confirm begins')
+        while (!existsSync(join(directory, name)) && !turn.signal.aborted) await pause(5)
+        turn.signal.throwIfAborted()
+        await note('confirm')
+      })
+      await list.close('two')
+      const { text } = await turn.ask('Pay how?')
+      await turn.step('pay', () => note(`pay by ${text}`))
+      return `Paid by ${text}`
+    }
+    case 'ask-until':
+      await turn.ask('Which one?', { expiresAt: Number(name) })
+      return 'answered'
+    case 'tick': {
+      const ticks = turn.artifact('ticks')
+      // The first attempt never ends by itself; a later one does.
+      for (let n = 1; !turn.signal.aborted && (turn.attempt === 1 || n <= 20); n++) {
+        await ticks.write(`${process.pid} `)
+        await pause(2)
+      }
+      return turn.signal.aborted ? undefined : `attempt ${turn.attempt}`
+    }
+    case 'hold':
+      await turn.status('working', 'Holding')
+      while (!existsSync(join(directory, name)) && !turn.signal.aborted) await pause(5)
+      return turn.signal.aborted ? undefined : 'Released'
+    case 'hoard': {
+      const [, megabytes = '', until = ''] = turn.text.split(' ')
+      const hoard = Array.from({ length: (Number(megabytes) * 2 ** 20) / 8 }, (_, n) => n + 0.5)
+      while (!existsSync(join(directory, until)) && !turn.signal.aborted) await pause(5)
+      return `Let go of ${hoard.length} numbers`
+    }
+    case 'ignore':
+      await turn.status('working', 'Deaf')
+      return await new Promise(() => {})
+    case 'mute':
+      return await new Promise(() => {})
+    case 'ask':
+      await turn.requireInput('Which one?')
+      return undefined
+    case 'say':
+      return name
+    case 'erase': {
+      const { tasks } = await server.erase({ contextId: name })
+      return `Erased ${tasks.length}`
+    }
+  }
+  await turn.status('working')
+  return `Did ${turn.text}`
+}
+
+/** Who hands in a log closes it, and what it was made of. */
+async function openLog({ postgres, crashPoint }: Started): Promise<Opened | undefined> {
+  if (crashPoint) {
+    const log = createSqliteLog({ file: join(directory, 'scripted.db') })
+    return { log, push: crashingPush(log.webhooks, crashPoint), close: () => log.close() }
+  }
+  if (!postgres) return undefined
+  const { url, ...settings } = postgres
+  const pool = new pg.Pool({ connectionString: url })
+  const log = await createPostgresLog({ pool, ...settings })
+  return {
+    log,
+    async close() {
+      await log.close()
+      await pool.end()
+    },
+  }
+}
+
+interface Opened {
+  readonly log: TaskLog
+  readonly push?: Pick<PushOptions, 'store' | 'fetch'>
+  close(): Promise<void>
+}
+
+const opened = await openLog(options)
+const server = await serve(agent({ name: 'Scripted' }, run), {
+  port: 0,
+  ...options,
+  ...(opened && { log: opened.log }),
+  ...(opened?.push && { push: { ...options.push, ...opened.push } }),
+})
+if (opened) process.once('SIGTERM', () => void server.close().then(opened.close))
+console.log(server.url)

@@ -1,0 +1,51 @@
+import { onTestFinished } from 'vitest'
+import type { AgentImplementation } from '../../../src/agent/agent-function.ts'
+import type { Task } from '../../../src/protocol/model.ts'
+import type { Service } from '../../../src/protocol/service.ts'
+import type { RuntimeOptions } from '../../../src/runtime/options.ts'
+import { loadFold } from '../../../src/tasks/fold.ts'
+import type { TaskLog } from '../../../src/tasks/log.ts'
+import { createMemoryLog } from '../../../src/tasks/memory-log.ts'
+import { createTestRuntime, send, taskOf } from '../agents/test-runtime.ts'
+import { until } from '../async.ts'
+import { killableLog } from './killable-log.ts'
+
+/** One process after the other on one log, each with the agent's code of its time. */
+export function simulateProcesses(options: Partial<RuntimeOptions> = {}) {
+  const log: TaskLog = createMemoryLog()
+  return {
+    log,
+    start(run: AgentImplementation) {
+      const { log: own, kill } = killableLog(log)
+      const { service } = createTestRuntime(run, {
+        log: own,
+        leaseTtl: 60,
+        cancelGrace: 20,
+        recovery: 'resume',
+        ...options,
+      })
+      onTestFinished(kill)
+      return { service, kill }
+    },
+    async ended(taskId: string): Promise<Task> {
+      await until(async () => ['completed', 'failed', 'canceled'].includes((await log.head(taskId))?.phase ?? ''))
+      const head = await log.head(taskId)
+      const task = head && (await loadFold(log, head)).task()
+      if (!task) throw new Error(`There is no task ${taskId}.`)
+      return task
+    },
+  }
+}
+
+export async function startTask({ service }: { readonly service: Service }): Promise<string> {
+  return taskOf(await send(service, 'go', { returnImmediately: true })).id
+}
+
+export function statusTextOf({ status }: Task): string | undefined {
+  return status.message?.parts.map((part) => ('text' in part ? part.text : '')).join('')
+}
+
+/** Never resolves: the process is killed meanwhile. */
+export function never(): Promise<never> {
+  return new Promise(() => {})
+}

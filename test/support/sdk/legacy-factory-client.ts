@@ -1,0 +1,43 @@
+import type { AgentCard, PushNotificationConfig } from 'a2a-sdk-0-3-last'
+import type { Client } from 'a2a-sdk-0-3-last/client'
+import { legacySdkClient } from './legacy-client.ts'
+import type { SdkClient } from './sdk-client.ts'
+
+type Public<T> = Pick<T, keyof T>
+
+/** What makes the clients of 0.3.5 and later. */
+export interface LegacyClientFactory {
+  createFromUrl(origin: string, cardPath?: string): Promise<Public<Client>>
+  createFromAgentCard(card: AgentCard): Promise<Public<Client>>
+}
+
+const pushNotificationConfig: PushNotificationConfig = { id: 'c', url: 'https://example.com/hook' }
+
+export async function legacyFactoryClient(
+  factory: LegacyClientFactory,
+  origin: string,
+  cardPath?: string,
+): Promise<SdkClient> {
+  const client = await factory.createFromUrl(origin, cardPath)
+  const card = await client.getAgentCard()
+  const capabilities = { ...card.capabilities, pushNotifications: true }
+  const deceived = await factory.createFromAgentCard({
+    ...card,
+    capabilities,
+    supportsAuthenticatedExtendedCard: true,
+  })
+  return legacySdkClient(client, {
+    card: () => client.getAgentCard(),
+    push: {
+      set: (taskId) => deceived.setTaskPushNotificationConfig({ taskId, pushNotificationConfig }),
+      get: (id) => deceived.getTaskPushNotificationConfig(configOf(id)),
+      list: (id) => deceived.listTaskPushNotificationConfig({ id }),
+      delete: (id) => deceived.deleteTaskPushNotificationConfig(configOf(id)),
+    },
+    extendedCard: () => deceived.getAgentCard(),
+  })
+}
+
+function configOf(id: string) {
+  return { id, pushNotificationConfigId: 'c' }
+}

@@ -1,0 +1,60 @@
+import { onTestFinished } from 'vitest'
+import { type AgentFunction, agent } from '../../../src/agent/agent.ts'
+import { createHandler, type Handler, type HandlerOptions } from '../../../src/server/handler.ts'
+import { silentLogger } from '../logger.ts'
+
+/** Auth options under which a caller without credentials may list every task. */
+export const anonymousListsAll = { anonymous: { listAll: true } } as const
+
+/** Serves an agent in this process without a port. The handler stops after the test. */
+export function createLocalHandler(run: AgentFunction, options: Partial<HandlerOptions> = {}): Handler {
+  const handler = createHandler(agent({ name: 'Test' }, run), {
+    auth: anonymousListsAll,
+    logger: silentLogger,
+    cancelGrace: 50,
+    ...options,
+  })
+  onTestFinished(() => handler.drain(0))
+  return handler
+}
+
+type Answer = (request: Request) => Response | undefined | Promise<Response | undefined>
+
+export interface FakePeer {
+  readonly fetch: (request: Request) => Promise<Response>
+  /** One line per request: `GET /path`. */
+  readonly asked: readonly string[]
+  readonly requests: readonly Request[]
+}
+
+/** A `fetch` that returns the response of the first route that has one, otherwise 404. */
+export function fakePeer(...answers: readonly Answer[]): FakePeer {
+  const asked: string[] = []
+  const requests: Request[] = []
+  return {
+    asked,
+    requests,
+    async fetch(request) {
+      asked.push(`${request.method} ${new URL(request.url).pathname}`)
+      requests.push(request.clone())
+      for (const answer of answers) {
+        const response = await answer(request.clone())
+        if (response) return response
+      }
+      return new Response('Not Found', { status: 404 })
+    },
+  }
+}
+
+export const cardPath = '/.well-known/agent-card.json'
+export const legacyCardPath = '/.well-known/agent.json'
+
+/** Serves this card and nothing else. */
+export function cardRoute(wire: object, path = cardPath): Answer {
+  return (request) => (new URL(request.url).pathname === path ? Response.json(wire) : undefined)
+}
+
+/** Passes every request except card requests to the agent. */
+export function agentRoute({ fetch }: Pick<Handler, 'fetch'>): Answer {
+  return (request) => (request.method === 'GET' && request.url.includes('.well-known') ? undefined : fetch(request))
+}

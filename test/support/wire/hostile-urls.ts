@@ -1,0 +1,142 @@
+import type { Refusal } from '../../../src/http/address-guard.ts'
+
+/** An address that must not be asked by a server on behalf of somebody, and why. */
+export interface HostileUrl {
+  readonly url: string
+  readonly reason: Refusal
+  /** What its name leads to, for a resolver that is asked instead of the system. */
+  readonly leadsTo?: readonly string[]
+}
+
+const forms: Readonly<Partial<Record<Refusal, readonly string[]>>> = {
+  'bad-url': [
+    '',
+    'agent.example.com',
+    '//127.0.0.1/',
+    'http://',
+    'http://256.256.256.256/',
+    'http://[::1/',
+    'http://[fe80::1%25eth0]/',
+    'http://exa mple.com/',
+    'http://127.0.0.1:99999/',
+    'http://0x7f.0x0.0x0.0x0.0x1/',
+  ],
+  scheme: [
+    'file:///etc/passwd',
+    'ftp://ftp.example.com/',
+    'gopher://127.0.0.1:70/_x',
+    'data:application/json,{}',
+    'javascript:alert(1)',
+    'blob:https://example.com/1',
+    'ws://example.com/',
+    'dict://127.0.0.1:11211/stat',
+    'ldap://127.0.0.1/',
+    'jar:http://example.com/x!/',
+    'unix:///var/run/docker.sock',
+  ],
+  userinfo: ['https://user:secret@example.com/', 'https://example.com@127.0.0.1/', 'http://a:b@[::1]/'],
+  port: ['http://example.com:22/', 'http://example.com:25/', 'http://example.com:6379/', 'http://example.com:0/'],
+  loopback: [
+    'http://127.0.0.1/',
+    'http://127.0.0.1:8080/',
+    'http://127.255.255.254/',
+    'http://127.1/',
+    'http://127.0.1/',
+    'http://0x7f000001/',
+    'http://0x7f.1/',
+    'http://2130706433/',
+    'http://017700000001/',
+    'http://0177.0.0.1/',
+    'http://127.0.0.1./',
+    'http://%31%32%37.0.0.1/',
+    'http://①②⑦.⓪.⓪.①/',
+    'http://127。0。0。1/',
+    'http:\\\\127.0.0.1\\',
+    'http:127.0.0.1/',
+    'http://[::1]/',
+    'http://[0:0:0:0:0:0:0:1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:7f00:1]/',
+    'http://localhost/',
+    'http://LOCALHOST./',
+    'http://loca\tlhost/',
+    'http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/',
+    'http://admin.localhost/',
+  ],
+  private: [
+    'http://10.0.0.1/',
+    'http://10.1/',
+    'http://172.16.0.1/',
+    'http://172.31.255.255/',
+    'http://192.168.1.1/',
+    'http://0300.0250.1.1/',
+    'http://3232235777/',
+    'http://[::ffff:192.168.1.1]/',
+    'http://[fc00::1]/',
+    'http://[fd12:3456:789a::1]/',
+    'http://[fec0::1]/',
+  ],
+  'link-local': ['http://169.254.1.1/', 'http://[fe80::1]/', 'http://[febf::1]/', 'http://[::ffff:169.254.1.1]/'],
+  metadata: [
+    'http://169.254.169.254/latest/meta-data/',
+    'http://2852039166/',
+    'http://0xa9fea9fe/',
+    'http://0251.0376.0251.0376/',
+    'http://[::ffff:169.254.169.254]/',
+    'http://[::ffff:a9fe:a9fe]/',
+    'http://169.254.170.2/v2/credentials',
+    'http://100.100.100.200/',
+    'http://168.63.129.16/',
+    'http://192.0.0.192/',
+    'http://[fd00:ec2::254]/',
+    'http://metadata.google.internal/',
+    'http://METADATA.google.internal./',
+    'http://metadata.goog/',
+    'http://metadata/',
+  ],
+  shared: ['http://100.64.0.1/', 'http://100.127.255.255/'],
+  multicast: ['http://224.0.0.1/', 'http://239.255.255.250/', 'http://255.255.255.255/', 'http://[ff02::1]/'],
+  unspecified: ['http://0.0.0.0/', 'http://0/', 'http://0.1.2.3/', 'http://[::]/'],
+  translated: [
+    'http://[64:ff9b::7f00:1]/',
+    'http://[64:ff9b::169.254.169.254]/',
+    'http://[64:ff9b:1::a00:1]/',
+    'http://[::ffff:0:127.0.0.1]/',
+    'http://[2002:7f00:1::]/',
+    'http://[2001:0:7f00:1::]/',
+  ],
+  reserved: [
+    'http://192.0.2.1/',
+    'http://198.18.0.1/',
+    'http://198.51.100.1/',
+    'http://203.0.113.1/',
+    'http://192.0.0.1/',
+    'http://192.88.99.1/',
+    'http://240.0.0.1/',
+    'http://[::127.0.0.1]/',
+    'http://[100::1]/',
+    'http://[2001:db8::1]/',
+    'http://[3fff::1]/',
+    'http://[5f00::1]/',
+    'http://[4000::1]/',
+  ],
+}
+
+/** Names of whoever, that lead inside. */
+const names: readonly HostileUrl[] = [
+  { url: 'http://127.0.0.1.nip.example/', reason: 'loopback', leadsTo: ['127.0.0.1'] },
+  { url: 'https://inside.example/', reason: 'private', leadsTo: ['10.0.0.7'] },
+  { url: 'https://inside6.example/', reason: 'private', leadsTo: ['fd00::7'] },
+  { url: 'https://keys.example/', reason: 'metadata', leadsTo: ['169.254.169.254'] },
+  { url: 'https://mapped.example/', reason: 'metadata', leadsTo: ['::ffff:169.254.169.254'] },
+  { url: 'https://two-faced.example/', reason: 'private', leadsTo: ['93.184.215.14', '192.168.0.1'] },
+  { url: 'https://nat64.example/', reason: 'translated', leadsTo: ['64:ff9b::a00:1'] },
+  { url: 'https://nowhere.example/', reason: 'unspecified', leadsTo: ['0.0.0.0'] },
+  { url: 'https://bücher.example/', reason: 'link-local', leadsTo: ['fe80::1'] },
+]
+
+/** What a guard must refuse, each for its reason, before a byte leaves. */
+export const hostileUrls: readonly HostileUrl[] = [
+  ...Object.entries(forms).flatMap(([reason, urls]) => urls.map((url) => ({ url, reason: reason as Refusal }))),
+  ...names,
+]
