@@ -1,3 +1,4 @@
+import { BoundedMap } from '../base/bounded-map.ts'
 import { sha256 } from '../base/hash.ts'
 
 /** So many are known at once; beyond that the one that was verified first is forgotten. */
@@ -16,18 +17,14 @@ export interface Verified<T> {
 }
 
 export function createVerified<T>(): Verified<T> {
-  const known = new Map<string, { readonly value: T; readonly until: number }>()
+  const known = new BoundedMap<string, { readonly value: T }>(limit)
   /** Who come together with the same are told together. */
   const learning = new Map<string, Promise<T>>()
 
   async function learn(digest: string, verify: () => Promise<Fresh<T>>): Promise<T> {
     const { value, until } = await verify()
     if (until === undefined || until <= Date.now()) return value
-    if (known.size >= limit) {
-      const [oldest] = known.keys()
-      if (oldest !== undefined) known.delete(oldest)
-    }
-    known.set(digest, { value, until })
+    known.set(digest, { value }, until)
     return value
   }
 
@@ -35,8 +32,7 @@ export function createVerified<T>(): Verified<T> {
     of(credentials, verify) {
       const digest = String.fromCharCode(...sha256(credentials))
       const before = known.get(digest)
-      if (before && before.until > Date.now()) return before.value
-      known.delete(digest)
+      if (before) return before.value
       const begun = learning.get(digest) ?? learn(digest, verify).finally(() => learning.delete(digest))
       learning.set(digest, begun)
       return begun

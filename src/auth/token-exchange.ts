@@ -1,3 +1,4 @@
+import { BoundedMap } from '../base/bounded-map.ts'
 import { sha256 } from '../base/hash.ts'
 import { isObject } from '../base/json.ts'
 import type { Fetch } from '../http/fetch.ts'
@@ -51,16 +52,13 @@ export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
   for (const [name, value] of Object.entries({ clientId, clientSecret })) {
     if (typeof value !== 'string' || value === '') throw new TypeError(`tokenExchange.${name}: expected a text`)
   }
-  const held = new Map<string, Held>()
+  const held = new BoundedMap<string, string>(limit)
   const flights = new Map<string, Promise<string>>()
 
   async function obtain(key: string, asked: ExchangeRequest): Promise<string> {
     try {
       const { token, life } = await ask(url, options, asked)
-      held.delete(key)
-      held.set(key, { token, until: Date.now() + life - Math.min(margin, life / 5) })
-      const [oldest] = held.keys()
-      if (held.size > limit && oldest !== undefined) held.delete(oldest)
+      held.set(key, token, Date.now() + life - Math.min(margin, life / 5))
       return token
     } finally {
       flights.delete(key)
@@ -71,17 +69,11 @@ export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
     const { subjectToken, audience, scopes } = asked
     const key = String.fromCharCode(...sha256(JSON.stringify([subjectToken, audience, [...scopes].sort()])))
     const known = held.get(key)
-    if (known && known.until > Date.now()) return known.token
-    held.delete(key)
+    if (known !== undefined) return known
     const flight = flights.get(key) ?? obtain(key, asked)
     flights.set(key, flight)
     return await flight
   }
-}
-
-interface Held {
-  readonly token: string
-  readonly until: number
 }
 
 async function ask(url: string, options: TokenExchangeOptions, { subjectToken, audience, scopes }: ExchangeRequest) {

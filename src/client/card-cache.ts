@@ -1,3 +1,4 @@
+import { BoundedMap } from '../base/bounded-map.ts'
 import type { JsonObject } from '../base/json.ts'
 
 /** A card as it was last seen at an address. */
@@ -13,14 +14,5 @@ export interface CardCache {
 }
 
 export function createCardCache(limit = 256): CardCache {
-  const cards = new Map<string, CachedCard>()
-  return {
-    get: (url) => cards.get(url),
-    set(url, card) {
-      cards.delete(url)
-      cards.set(url, card)
-      const [oldest] = cards.keys()
-      if (cards.size > limit && oldest !== undefined) cards.delete(oldest)
-    },
-  }
+  return new BoundedMap<string, CachedCard>(limit)
 }

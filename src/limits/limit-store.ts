@@ -1,3 +1,4 @@
+import { BoundedMap } from '../base/bounded-map.ts'
 export interface MemoryLimitsOptions {
   /** Callers that are remembered. Of more, those who were quiet for longest start anew. */
   readonly callers?: number
@@ -32,16 +33,14 @@ export interface LimitStore {
 
 /** For one process. */
 export function createMemoryLimits({ callers = 100_000, now = Date.now }: MemoryLimitsOptions = {}): LimitStore {
-  const full = new Map<string, number>()
+  const full = new BoundedMap<string, number>(callers)
   const held = new Map<string, number>()
   return {
     take(key, rate) {
       const moment = now()
       const known = full.get(key) ?? 0
       const next = nextFull(known, moment, rate)
-      full.delete(key)
       full.set(key, next ?? known)
-      if (full.size > callers) full.delete(full.keys().next().value ?? key)
       return standingAt(next ?? known, moment, rate, next !== undefined)
     },
     hold(key, places) {

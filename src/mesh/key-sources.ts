@@ -1,3 +1,4 @@
+import { BoundedMap } from '../base/bounded-map.ts'
 import { importPublicKey, type KeyMaterial, type KeyOptions, type MeshKey } from './keys.ts'
 
 /** Where the keys of other agents come from. */
@@ -33,15 +34,13 @@ export interface LookedUpKeysOptions extends KeyOptions {
 
 /** Keys that are asked for when they are needed, once at a time and agent. */
 export function lookedUpKeys({ lookUp, ttl = 60_000, capacity = 10_000, ...options }: LookedUpKeysOptions): KeySource {
-  const known = new Map<string, { readonly keys: Promise<readonly MeshKey[]>; readonly until: number }>()
+  const known = new BoundedMap<string, Promise<readonly MeshKey[]>>(capacity)
   return {
     keysOf(agentId) {
       const found = known.get(agentId)
-      if (found && found.until > Date.now()) return found.keys
+      if (found) return found
       const keys = lookUp(agentId).then((all) => Promise.all(all.map((each) => importPublicKey(each, options))))
-      known.delete(agentId)
-      known.set(agentId, { keys, until: Date.now() + ttl })
-      if (known.size > capacity) known.delete(known.keys().next().value ?? agentId)
+      known.set(agentId, keys, Date.now() + ttl)
       // A lookup that failed is tried again by the next one who asks.
       keys.catch(() => known.delete(agentId))
       return keys

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../base/bounded-map.ts'
 import type { MeshCard } from './envelope.ts'
 import type { Agreement } from './versions.ts'
 
@@ -24,14 +25,12 @@ export interface Sessions {
 
 /** Bounded: of more agents than that, those of whom nothing was heard for longest are strangers again. */
 export function createSessions({ capacity = 10_000 } = {}): Sessions {
-  const sessions = new Map<string, Session>()
+  const sessions = new BoundedMap<string, Session>(capacity)
   return {
     get: (agentId) => sessions.get(agentId) ?? strangers,
     apply(agentId, event) {
       const session = advance(sessions.get(agentId) ?? strangers, event)
-      sessions.delete(agentId)
       sessions.set(agentId, session)
-      if (sessions.size > capacity) sessions.delete(sessions.keys().next().value ?? agentId)
       return session
     },
   }

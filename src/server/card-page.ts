@@ -1,5 +1,6 @@
 import type { CardKey, DetachedSignature } from '../auth/card-signature/sign-card.ts'
 import type { KeyRing } from '../auth/key-ring.ts'
+import { BoundedMap } from '../base/bounded-map.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/logger.ts'
 import { type CardFormat, encodeCardAs, extendedCardEncodings } from '../dialects/served-card.ts'
@@ -42,7 +43,7 @@ export interface CardSigner {
 }
 
 export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions): CardSigner {
-  const known = new Map<string, Promise<readonly DetachedSignature[]>>()
+  const known = new BoundedMap<string, Promise<readonly DetachedSignature[]>>(maxKnown)
   let hasWarned = false
 
   /** Otherwise anybody could have a card signed that leads to a host of their own, by asking for it in that name. */
@@ -59,7 +60,6 @@ export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions)
     const before = known.get(version)
     if (before) return before
     const signatures = sign(wire, { key, kid, alg, jku: `${origin}${jwksPath}` })
-    if (known.size >= maxKnown) known.clear()
     known.set(version, signatures)
     signatures.catch(() => known.delete(version))
     return signatures
@@ -89,12 +89,11 @@ export function createCardPage(
   cardAt: (origin: string) => AgentCard,
   { cards = 'hybrid', signer, ...options }: CardPageOptions,
 ): (incoming: Incoming) => Promise<Outgoing> {
-  const pages = new Map<string, Page>()
+  const pages = new BoundedMap<string, Page>(maxPages)
 
   async function pageFor(key: string, origin: string, form: CardFormat): Promise<Page> {
     const card = encodeCardAs(form, cardAt(origin))
     const page = signer ? signedPage(card, await signer.signWire(card, origin), signer.keyName()) : plainPage(card)
-    if (pages.size >= maxPages) pages.clear()
     pages.set(key, page)
     return page
   }

@@ -10,6 +10,7 @@ import {
   type JWK,
   type JWSHeaderParameters,
 } from 'jose'
+import { BoundedMap } from '../../base/bounded-map.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { readLimited } from '../../http/read-limited.ts'
@@ -113,12 +114,11 @@ function remoteKeys(url: string, options: RemoteKeysOptions): KnownKeys {
 
 /** Several sets by their addresses, as signatures name them; only of origins that are trusted. */
 function namedKeys(origins: readonly string[], options: RemoteKeysOptions): KnownKeys {
-  const sets = new Map<string, KnownKeys>()
+  const sets = new BoundedMap<string, KnownKeys>(maxSets)
   return async (header, jws) => {
     const { jku } = header
     if (jku === undefined || !URL.canParse(jku) || !origins.includes(new URL(jku).origin)) return []
     const keys = sets.get(jku) ?? remoteKeys(jku, options)
-    if (sets.size >= maxSets) sets.clear()
     sets.set(jku, keys)
     return await keys(header, jws)
   }

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../base/bounded-map.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
@@ -66,17 +67,14 @@ export interface TokenStore {
 }
 
 export function createTokenStore(limit = 32): TokenStore {
-  const tokens = new Map<string, Token & { readonly staleAt: number }>()
+  const tokens = new BoundedMap<string, Token & { readonly staleAt: number }>(limit)
   const flights = new Map<string, Promise<Token>>()
 
   async function renew(name: string, obtain: (last: Token | undefined) => Promise<Token>): Promise<Token> {
     try {
       const token = await obtain(tokens.get(name))
       const life = Math.max(0, token.expiresAt - Date.now())
-      tokens.delete(name)
       tokens.set(name, { ...token, staleAt: token.expiresAt - Math.min(margin, life / 5) })
-      const [oldest] = tokens.keys()
-      if (tokens.size > limit && oldest !== undefined) tokens.delete(oldest)
       return token
     } finally {
       flights.delete(name)

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../base/bounded-map.ts'
 import type { ConcurrencyOptions } from '../options.ts'
 
 /** Interval at which the event loop is measured and new starts are granted, in milliseconds. */
@@ -39,16 +40,7 @@ export function createDeliverySlots(options: DeliverySlotsOptions): DeliverySlot
   const throttle = createStartThrottle({ total, isBusy, onTick: () => fastPool.grantWaiting() })
   const fastPool: SlotPool = createSlotPool(total, perHost, throttle)
   const slowPool = createSlotPool(slow, Math.max(perHost, Math.ceil(slow / 8)))
-  const slowReceivers = new Set<string>()
-
-  function markSlow(receiver: string): void {
-    slowReceivers.delete(receiver)
-    slowReceivers.add(receiver)
-    for (const oldest of slowReceivers) {
-      if (slowReceivers.size <= maxSlowReceivers) break
-      slowReceivers.delete(oldest)
-    }
-  }
+  const slowReceivers = new BoundedMap<string, true>(maxSlowReceivers)
 
   return {
     async acquire(host, receiver, signal) {
@@ -58,7 +50,7 @@ export function createDeliverySlots(options: DeliverySlotsOptions): DeliverySlot
       let isSlow = false
       const timer = setTimeout(() => {
         isSlow = true
-        markSlow(receiver)
+        slowReceivers.set(receiver, true)
         if (pool === slowPool || !slowPool.tryAcquire(host)) return
         pool.release(host)
         pool = slowPool

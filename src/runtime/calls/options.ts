@@ -1,5 +1,6 @@
 import type { Agent } from '../../agent/agent.ts'
 import type { CallOptions, CallTarget, ReachOptions, ResolveAgent } from '../../agent/call-agent.ts'
+import { BoundedMap } from '../../base/bounded-map.ts'
 import { isObject } from '../../base/json.ts'
 import { identityOf, type Lineage, type ReceivingAgent } from '../../protocol/extensions/lineage.ts'
 import type { Part } from '../../protocol/model.ts'
@@ -98,17 +99,11 @@ export interface CallPlan {
 }
 
 function createContexts(): Conversations {
-  const known = new Map<string, string>()
+  const known = new BoundedMap<string, string>(limit)
   const textOf = ({ owner, contextId, callee }: ConversationKey) => JSON.stringify([owner, contextId, callee])
   return {
     get: (place) => known.get(textOf(place)),
-    set(place, contextId) {
-      const key = textOf(place)
-      known.delete(key)
-      known.set(key, contextId)
-      const [oldest] = known.keys()
-      if (known.size > limit && oldest !== undefined) known.delete(oldest)
-    },
+    set: (place, contextId) => known.set(textOf(place), contextId),
   }
 }
 
