@@ -37,7 +37,7 @@ export function agent<const S extends readonly SkillProfile[] = readonly []>(
 
 /** Finds agents as `connect` does, by what `parley-a2a/client` can. Loaded by those who ask others. */
 export const reach: ResolveAgent = async (target, { auth, fetch, onSecret }) => {
-  const { connect } = await import('./entries/client.node.ts')
+  const { connect } = await import('./node/guarded-fetch/connect.ts')
   const { byCard } = await import('./client/credentials/by-card.ts')
   const base = auth && byCard(auth, fetch ?? ((url, init) => globalThis.fetch(url, init)))
   const authorize: Authorize | undefined = base && (async (asked) => told(await base(asked), onSecret))

@@ -10,7 +10,6 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Call, RequestOf, ResultOf, Service, StreamOperation, UnaryOperation } from '../protocol/service.ts'
 import { type Operations, operationsOf } from '../transports/client/operations.ts'
 import { type ConnectionTrace, factsOf } from './diagnostics/connection-trace.ts'
-import { onTrouble } from './on-trouble.ts'
 import type { Notice, Notify } from './options.ts'
 
 /**
@@ -36,7 +35,7 @@ export interface FallbackEndpoints {
   noticeOf(door: Endpoint, instead: Failure): Notice
 }
 
-export function createFallbacks(card: AgentCard, named: readonly Endpoint[], options: DoorsOptions): FallbackEndpoints {
+function createFallbacks(card: AgentCard, named: readonly Endpoint[], options: DoorsOptions): FallbackEndpoints {
   const { cardUrl } = options
   const beside = cardUrl === undefined ? [] : cardRelativeEndpoints(named, cardUrl)
   const doors = [...named, ...otherVersionEndpoints(card, named, options), ...beside]
@@ -90,16 +89,11 @@ export function createEndpointFailover({ card, doors, options, open, journal, no
   }
 
   /** The door after one that has failed; throws why there is none. */
-  async function after(
-    door: Endpoint,
-    error: unknown,
-    operation: keyof Service,
-    failures: Failure[],
-  ): Promise<Endpoint> {
+  function after(door: Endpoint, error: unknown, operation: keyof Service, failures: Failure[]): Endpoint {
     if (taken || !(error instanceof A2AError)) throw error
-    detours ??= (await onTrouble())?.createFallbacks(card, doors, options)
-    const failure = detours?.judge(door, error, operation)
-    if (!detours || !failure) throw error
+    detours ??= createFallbacks(card, doors, options)
+    const failure = detours.judge(door, error, operation)
+    if (!failure) throw error
     journal.add({ type: 'door', ...factsOf(door), outcome: 'failed', detail: error.message })
     failures.push(failure)
     const next = detours.next(door, failures)
@@ -116,7 +110,7 @@ export function createEndpointFailover({ card, doors, options, open, journal, no
         settle(door, failures)
         return result
       } catch (error) {
-        door = await after(door, error, operation, failures)
+        door = after(door, error, operation, failures)
       }
     }
   }
@@ -136,7 +130,7 @@ export function createEndpointFailover({ card, doors, options, open, journal, no
         }
         return
       } catch (error) {
-        door = await after(door, error, operation, failures)
+        door = after(door, error, operation, failures)
       }
     }
   }
@@ -146,7 +140,7 @@ export function createEndpointFailover({ card, doors, options, open, journal, no
 
 function noticeOf({ url, binding, dialect }: Endpoint, { error }: Failure): Notice {
   const message = `${url} (${binding}, A2A ${dialect.version}) was used instead: ${error.message}`
-  return { type: 'detour', message, hint: `Correct the card: it should name ${url} as ${binding}.` }
+  return { type: 'fallback-endpoint', message, hint: `Correct the card: it should name ${url} as ${binding}.` }
 }
 
 /** Undefined if the door is not to blame. */

@@ -3,9 +3,10 @@ import type { SkillMap } from '../protocol/extensions/typed-skills.ts'
 import type { Task } from '../protocol/model.ts'
 import type { Service } from '../protocol/service.ts'
 import { callOf } from './call.ts'
+import { callSkill } from './call-skill.ts'
 import { type Conversation, type ConversationStart, createConversation } from './conversation.ts'
 import type { Explanation } from './diagnostics/connection-trace.ts'
-import { lists } from './list-pages.ts'
+import { allTasks } from './list-pages.ts'
 import type { CallOptions, TaskFilter } from './options.ts'
 import { type ClientEvent, type Reply, toReply, withAuthRequired } from './reply.ts'
 import { createSendRequest, type Input, type SendOptions } from './send-request.ts'
@@ -51,18 +52,16 @@ export function createClient({ card, service, explain }: ClientOptions): Client 
       const outcome = await service.sendMessage(await createSendRequest(input, options), callOf(options))
       const isWaiting = outcome.type === 'message' || options.returnImmediately || isSettled(outcome.task)
       // Agents may answer before the task rests, whatever they were asked for.
-      return isWaiting ? await toReply(outcome) : await client.task(outcome.task.id).wait(options)
+      return isWaiting ? toReply(outcome) : await client.task(outcome.task.id).wait(options)
     },
     async *stream(input, options = {}) {
       for await (const event of service.streamMessage(await createSendRequest(input, options), callOf(options))) {
-        yield await withAuthRequired(event)
+        yield withAuthRequired(event)
       }
     },
-    skill: async (...call) => (await import('./call-skill.ts')).callSkill(client, ...call),
+    skill: (...call) => callSkill(client, ...call),
     task: (id) => createTaskHandle(service, id),
-    async *listTasks(filter = {}, options) {
-      yield* (await lists()).allTasks(service, filter, options)
-    },
+    listTasks: (filter = {}, options) => allTasks(service, filter, options),
     extendedCard: (options) => service.getExtendedCard({}, callOf(options)),
     conversation: (start = {}) => createConversation(client, start),
   }

@@ -85,7 +85,7 @@ describe('connecting', () => {
     const path = join(await temporaryDirectory(), 'card.json')
     await writeFile(path, JSON.stringify(jsonRpc('1.0')))
     const verifyCard = () => Promise.reject(new Error('no signature'))
-    await expect(connect(path, { verifyCard })).rejects.toMatchObject({ reason: 'card-not-believed' })
+    await expect(connect(path, { verifyCard })).rejects.toMatchObject({ reason: 'card-verification-failed' })
   })
 
   it('takes the address of a card', async () => {
@@ -135,7 +135,7 @@ describe('connecting', () => {
       throw new Error('no signature')
     }
     await expect(connect(createLocalHandler(tell), { verifyCard })).rejects.toMatchObject({
-      reason: 'card-not-believed',
+      reason: 'card-verification-failed',
       message: expect.stringContaining('no signature'),
     })
   })
@@ -189,7 +189,7 @@ describe('the dialect', () => {
       const client = await connect(peer, { onNotice: (notice) => notices.push(notice) })
       expect((await client.send('hello')).text).toBe('hi')
       expect(client.explain().endpoint?.dialect).toBe(spoken)
-      expect(notices).toMatchObject([{ type: 'detour' }])
+      expect(notices).toMatchObject([{ type: 'fallback-endpoint' }])
     }
   })
 

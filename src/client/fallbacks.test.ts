@@ -147,7 +147,7 @@ describe('an address that only its author can reach', () => {
     const { client, typesOf } = await open(fakePeer(unreachable, cardRoute(wire), agentRoute(handler)))
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint?.url).toBe('http://localhost/rpc')
-    expect(typesOf()).toEqual(['detour'])
+    expect(typesOf()).toEqual(['fallback-endpoint'])
   })
 
   it('is given up if nobody is there either', async () => {
@@ -180,6 +180,6 @@ describe('of several interfaces', () => {
 
   it('none may be one that can be used', async () => {
     const wire = cardAt('localhost:50051', 'GRPC')
-    await expect(connect(fakePeer(cardRoute(wire)))).rejects.toMatchObject({ reason: 'no-common-door' })
+    await expect(connect(fakePeer(cardRoute(wire)))).rejects.toMatchObject({ reason: 'no-common-interface' })
   })
 })

@@ -1,5 +1,4 @@
 import { A2AError } from '../protocol/errors.ts'
-import { loaded } from '../protocol/lazy-import.ts'
 import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
 import { callOf } from './call.ts'
@@ -7,8 +6,6 @@ import type { CallOptions, TaskFilter } from './options.ts'
 
 /** So many pages in a row may have nothing: agents that look for the right ones only then have such. */
 const mostEmpty = 100
-
-/** What agents list page by page, loaded when somebody wants a list. */
 
 export function allTasks(service: Service, filter: TaskFilter, options?: CallOptions): AsyncGenerator<Task> {
   return allPages(async (pageToken) => {
@@ -24,17 +21,13 @@ export function allPushConfigs(service: Service, taskId: string, options?: CallO
   })
 }
 
-export function lists(): Promise<typeof import('./list-pages.ts')> {
-  return loaded('list', import('./list-pages.ts'))
-}
-
 export interface Page<T> {
   readonly items: readonly T[]
   readonly nextPageToken: string
 }
 
 /** All that an agent lists page by page. One that gives no token, or the same again, has no more. */
-export async function* allPages<T>(ask: (pageToken: string | undefined) => Promise<Page<T>>): AsyncGenerator<T> {
+async function* allPages<T>(ask: (pageToken: string | undefined) => Promise<Page<T>>): AsyncGenerator<T> {
   let pageToken: string | undefined
   let empty = 0
   do {

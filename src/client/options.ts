@@ -20,7 +20,7 @@ export type Notice =
   /** The agent does not stream what its card may promise: the task is asked for again and again instead. */
   | { readonly type: 'polling'; readonly message: string }
   /** The card did not lead to the agent, but something else did. */
-  | { readonly type: 'detour'; readonly message: string; readonly hint: string }
+  | { readonly type: 'fallback-endpoint'; readonly message: string; readonly hint: string }
   /** Events were held back on their way and came all at once. */
   | { readonly type: 'buffered'; readonly message: string; readonly hint: string }
 

@@ -19,9 +19,9 @@ export interface AuthRequired {
 /** An event of a task, with what is needed where it cannot go on without credentials. */
 export type ClientEvent = StreamEvent & { readonly authRequired?: AuthRequired }
 
-export async function withAuthRequired(event: StreamEvent): Promise<ClientEvent> {
+export function withAuthRequired(event: StreamEvent): ClientEvent {
   if (event.type === 'message' || event.type === 'artifact') return event
-  return { ...event, ...(await authRequiredOf(event.type === 'task' ? event.task.status : event.status)) }
+  return { ...event, ...authRequiredOf(event.type === 'task' ? event.task.status : event.status) }
 }
 
 export interface OutputFile {
@@ -60,7 +60,7 @@ export type Reply = {
     }
 )
 
-export async function toReply(outcome: Outcome): Promise<Reply> {
+export function toReply(outcome: Outcome): Reply {
   if (outcome.type === 'message') {
     const { message } = outcome
     return { type: 'message', message, text: textOf(message), artifacts: [], contextId: message.contextId }
@@ -69,7 +69,7 @@ export async function toReply(outcome: Outcome): Promise<Reply> {
   const artifacts = task.artifacts.map(toOutput)
   const written = artifacts.map(({ text }) => text).filter((text) => text !== '')
   const said = task.status.message ? textOf(task.status.message) : ''
-  const needs = await authRequiredOf(task.status)
+  const needs = authRequiredOf(task.status)
   return { type: 'task', ...needs, task, text: written.join('\n') || said, artifacts, contextId: task.contextId }
 }
 
@@ -86,7 +86,7 @@ export function toOutput(artifact: Artifact): Output {
 }
 
 /** What the message of a status asks for that waits for credentials. */
-export function needsIn({ message }: TaskStatus): AuthRequired {
+function needsIn({ message }: TaskStatus): AuthRequired {
   const parts = message?.parts ?? []
   const details = parts.flatMap((part) => ('data' in part && isObject(part.data) ? [part.data] : []))
   const links = parts.flatMap((part) => ('url' in part ? [part.url] : []))
@@ -115,11 +115,8 @@ function urlsIn(value: Json, depth: number): readonly string[] {
     : []
 }
 
-/** How to read them is loaded with the first. */
-async function authRequiredOf(status: TaskStatus): Promise<{ readonly authRequired?: AuthRequired }> {
-  if (status.state !== 'auth-required') return {}
-  const { needsIn } = await import('./reply.ts')
-  return { authRequired: needsIn(status) }
+function authRequiredOf(status: TaskStatus): { readonly authRequired?: AuthRequired } {
+  return status.state === 'auth-required' ? { authRequired: needsIn(status) } : {}
 }
 
 /** Decoded when it is read: most callers look at few of many. */

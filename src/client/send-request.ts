@@ -2,7 +2,7 @@ import { isList, type Json, type JsonObject } from '../base/json.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import type { Message, Part } from '../protocol/model.ts'
 import type { PushConfig, SendRequest } from '../protocol/service.ts'
-import type { InputFile, PathFile } from './files.ts'
+import { type InputFile, type PathFile, readInput } from './files.ts'
 import type { CallOptions } from './options.ts'
 
 const members = ['text', 'url', 'raw', 'data']
@@ -74,7 +74,6 @@ export function pushConfigOf(push: PushConfig | PushReceiver): PushConfig | Prom
   return 'register' in push ? push.register() : push
 }
 
-/** Text and parts are what they are; what has to be read first is read by code that is loaded for it. */
 export async function toParts(input: Input): Promise<readonly Part[]> {
   const items: readonly InputItem[] = isList(input) ? input : [input]
   if (items.length === 0) throw invalidParams('input', 'expected something to say')
@@ -84,7 +83,6 @@ export async function toParts(input: Input): Promise<readonly Part[]> {
 async function toPart(item: InputItem): Promise<Part> {
   if (typeof item === 'string') return { text: item }
   if (isPart(item)) return item
-  const { readInput } = await import('./files.ts')
   return await readInput(item)
 }
 

@@ -3,7 +3,7 @@ import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
 import { isEnded, isInterrupted } from '../protocol/states.ts'
 import { callOf } from './call.ts'
-import { lists } from './list-pages.ts'
+import { allPushConfigs } from './list-pages.ts'
 import type { CallOptions } from './options.ts'
 import { type ClientEvent, type Output, type Reply, toOutput, toReply, withAuthRequired } from './reply.ts'
 import { type PushReceiver, pushConfigOf } from './send-request.ts'
@@ -36,7 +36,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
     service.getTask({ taskId, ...(historyLength !== undefined && { historyLength }) }, callOf(options))
   async function* subscribe(options?: CallOptions): AsyncGenerator<ClientEvent> {
     for await (const event of service.subscribeToTask({ taskId, includeEnded: true }, callOf(options))) {
-      yield await withAuthRequired(event)
+      yield withAuthRequired(event)
     }
   }
 
@@ -46,7 +46,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
     subscribe,
     async wait(options) {
       for await (const event of subscribe(options)) if (isAtRest(event)) break
-      return await toReply({ type: 'task', task: await get(options) })
+      return toReply({ type: 'task', task: await get(options) })
     },
     cancel: (options) => service.cancelTask({ taskId }, callOf(options)),
     async artifacts(options) {
@@ -57,9 +57,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
       create: async (push, options) =>
         await service.createPushConfig({ ...(await pushConfigOf(push)), taskId }, callOf(options)),
       get: (id, options) => service.getPushConfig({ taskId, id }, callOf(options)),
-      async *list(options) {
-        yield* (await lists()).allPushConfigs(service, taskId, options)
-      },
+      list: (options) => allPushConfigs(service, taskId, options),
       delete: (id, options) => service.deletePushConfig({ taskId, id }, callOf(options)),
     },
   }

@@ -50,7 +50,7 @@ describe('a client that verifies cards', () => {
       supportedInterfaces: [{ url: 'https://attacker.example', protocolBinding: 'JSONRPC' }],
     }
     const failure = await connect(origin, { verifyCard, cardCache }).catch((error) => error)
-    expect(failure).toMatchObject({ code: 'invalid-agent-response', reason: 'card-not-believed' })
+    expect(failure).toMatchObject({ code: 'invalid-agent-response', reason: 'card-verification-failed' })
     expect(failure.message).toContain('the card is not the one that "one" has signed')
     expect(failure.hint).toContain('who signed it')
     expect(kept).toEqual([])
@@ -79,11 +79,11 @@ describe('a client that verifies cards', () => {
       state.extended = { ...state.extended, name: 'Impostor' }
       await expect(client.extendedCard()).rejects.toMatchObject({
         code: 'invalid-agent-response',
-        reason: 'card-not-believed',
+        reason: 'card-verification-failed',
         hint: expect.stringContaining('who signed it'),
       })
       state.extended = plain as JsonObject
-      await expect(client.extendedCard()).rejects.toMatchObject({ reason: 'card-not-believed' })
+      await expect(client.extendedCard()).rejects.toMatchObject({ reason: 'card-verification-failed' })
       const trusting = await connect(origin, { cardCache: createCardCache() })
       expect((await trusting.extendedCard()).name).toBe('Strange')
     },
@@ -93,6 +93,6 @@ describe('a client that verifies cards', () => {
     const { state, verifyCard } = await signedAgent()
     expect((await connect(state.card, { verifyCard })).card.name).toBe('Strange')
     const changed = { ...state.card, name: 'Another' }
-    await expect(connect(changed, { verifyCard })).rejects.toMatchObject({ reason: 'card-not-believed' })
+    await expect(connect(changed, { verifyCard })).rejects.toMatchObject({ reason: 'card-verification-failed' })
   })
 })

@@ -20,7 +20,7 @@ export async function verified<T>(
   } catch (error) {
     const where = url === undefined ? '' : ` at ${url}`
     const problem = `The card${where} is not to be believed: ${error instanceof Error ? error.message : error}.`
-    throw new A2AError('invalid-agent-response', problem, { cause: error, reason: 'card-not-believed', url })
+    throw new A2AError('invalid-agent-response', problem, { cause: error, reason: 'card-verification-failed', url })
   }
 }
 

@@ -1,34 +1,41 @@
 import { loaded } from '../protocol/lazy-import.ts'
 import type { DialectInfo } from './dialect.ts'
 import type { ReadCard } from './peer-card.ts'
-import { v1_0Known } from './v1.0/client.ts'
+import { v1_0Client } from './v1.0/client.ts'
+import { methods } from './v1.0/methods.ts'
 
 /**
- * Every dialect that a client can speak, in the order in which they are tried where nothing else decides. Those before
- * 1.0 are loaded when a card or an agent needs them.
+ * Every dialect of the client, in the order in which they are tried where nothing else decides. Versions before 1.0 are
+ * loaded when a card or an agent needs them.
  */
-export const allClients: readonly [DialectInfo, ...DialectInfo[]] = [
-  v1_0Known,
+export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
+  {
+    name: 'v1.0',
+    version: '1.0',
+    bindings: ['JSONRPC', 'HTTP+JSON', 'GRPC'],
+    sendMethod: methods.sendMessage,
+    load: () => v1_0Client,
+  },
   {
     name: 'v0.3-proto',
     version: '0.3',
     bindings: ['HTTP+JSON', 'GRPC'],
     sendMethod: undefined,
-    load: async () => (await older()).v0_3ProtoLight,
+    load: async () => (await loadLegacy()).v0_3ProtoClient,
   },
   {
     name: 'v0.3',
     version: '0.3',
     bindings: ['JSONRPC', 'HTTP+JSON'],
     sendMethod: 'message/send',
-    load: async () => (await older()).v0_3Light,
+    load: async () => (await loadLegacy()).v0_3Client,
   },
   {
     name: 'v0.2',
     version: '0.2',
     bindings: ['JSONRPC'],
     sendMethod: 'message/send',
-    load: async () => (await older()).v0_2Light,
+    load: async () => (await loadLegacy()).v0_2Client,
   },
   {
     name: 'v0.1',
@@ -36,12 +43,13 @@ export const allClients: readonly [DialectInfo, ...DialectInfo[]] = [
     bindings: ['JSONRPC'],
     sendMethod: 'tasks/send',
     startsOver: true,
-    load: async () => (await older()).v0_1Light,
+    load: async () => (await loadLegacy()).v0_1Client,
   },
 ]
 
-export const readOlderCard: ReadCard = async (wire, dialects) => await (await older()).readOlderCard(wire, dialects)
+export const readLegacyCard: ReadCard = async (wire, dialects) => (await loadLegacy()).readLegacyCard(wire, dialects)
 
-function older(): Promise<typeof import('./legacy.ts')> {
+/** The only part of the client that is loaded lazily: most pages never meet a version before 1.0. */
+function loadLegacy(): Promise<typeof import('./legacy.ts')> {
   return loaded('speak to an agent of A2A before 1.0', import('./legacy.ts'))
 }

@@ -66,7 +66,7 @@ export function filled(members: Members): JsonObject {
 }
 
 /** Stands in the model for the moment of a status that names none, and is written again only if it was named. */
-export const unknownMoment = '1970-01-01T00:00:00.000Z'
+const unknownMoment = '1970-01-01T00:00:00.000Z'
 
 type Members = Readonly<Record<string, Json | undefined>>
 

@@ -152,6 +152,8 @@ export interface ResponseDecoder {
   readonly decodeResult: { readonly [O in UnaryOperation]: (wire: unknown, request: RequestOf<O>) => ResultOf<O> }
   decodeEvent(wire: unknown, request: RequestOf<StreamOperation>): StreamEvent
   decodeCard(wire: unknown): AgentCard
+  /** Also reads cards that break the schema in known ways. For cards that no dialect reads by its schema. */
+  decodeLenientCard?(wire: unknown): AgentCard
 }
 
 /** How a dialect tells what is wrong. */
@@ -184,10 +186,8 @@ export interface RestClientBinding {
 /** The half that a client needs: requests go out, results come in. */
 export interface ClientDialect extends Dialect, ResponseDecoder {
   readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
-  /** Also reads what agents write although they must not. Loaded when one does. */
-  lenient?(): Promise<Partial<ResponseDecoder>>
-  /** If its errors are not those that all versions since 0.2 have. Loaded when an agent tells one. */
-  errors?(): Promise<ErrorDecoder>
+  /** Set if its errors differ from those that all versions since 0.2 have in common. */
+  readonly errors?: ErrorDecoder
   /** Only in dialects that have a REST binding. */
   readonly rest?: RestClientBinding
   /** A stream of it cannot go on after an event: resumed, it begins with all there is. */

@@ -2,8 +2,13 @@ import type { JsonObject } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
 import { decodeCardAs, type ReadCard } from './peer-card.ts'
 
-/** Who can read a card of a version before 1.0, told by what the card has: the first that fits. */
-export const readOlderCard: ReadCard = async (wire, dialects) => {
+export { v0_1Client } from './v0.1/client.ts'
+export { v0_2Client } from './v0.2/client.ts'
+export { v0_3Client } from './v0.3/client.ts'
+export { v0_3ProtoClient } from './v0.3-proto/client.ts'
+
+/** Reads a card of a version before 1.0. Which version it is, the members of the card show. */
+export const readLegacyCard: ReadCard = async (wire, dialects) => {
   const { versions, ...found } = signsIn(wire)
   return { card: await decodeCardAs(versions, wire, dialects), ...found }
 }
@@ -40,11 +45,3 @@ function leftOutOf({ description, defaultInputModes, skills }: JsonObject): stri
   const isLacking = (skill: unknown) => isObject(skill) && (skill.description === undefined || skill.tags === undefined)
   return Array.isArray(skills) && skills.some(isLacking) ? 'description of a skill' : undefined
 }
-
-export { v0_1Light } from './v0.1/client.ts'
-
-export { v0_2Light } from './v0.2/client.ts'
-
-export { v0_3Light } from './v0.3/client.ts'
-
-export { v0_3ProtoLight } from './v0.3-proto/client.ts'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
+import type { AgentCard } from '../protocol/card.ts'
 import type { Carried, Carrying } from './codec.ts'
-import type { ResponseDecoder } from './dialect.ts'
 
 const flowNames = ['authorizationCode', 'clientCredentials', 'implicit', 'password', 'deviceCode']
 
@@ -39,18 +39,18 @@ export function cleanSecurity(card: unknown, member: 'security' | 'securityRequi
   return { card: cleaned, unusable }
 }
 
-/** Reads cards as the strict do, once they are cleaned. What nobody here knows is kept, to be written again. */
-export function lenientReading(
-  strict: Strict,
+/** Reads cards after they are cleaned. Schemes of an unknown kind stay with the card, to be encoded again. */
+export function lenientCardDecoder(
+  decodeCard: (wire: unknown) => AgentCard,
   clean: (card: unknown) => CleanCard,
   { carrying, carried }: Keeping,
-): Strict {
-  const decodeCard: ResponseDecoder['decodeCard'] = (given) => {
-    const { card, unusable } = clean(given)
-    const read = strict.decodeCard(card)
-    return Object.keys(unusable).length > 0 ? { ...read, ...carrying({ ...carried(read.carry), unusable }) } : read
+): (wire: unknown) => AgentCard {
+  return (wire) => {
+    const { card, unusable } = clean(wire)
+    const decoded = decodeCard(card)
+    if (Object.keys(unusable).length === 0) return decoded
+    return { ...decoded, ...carrying({ ...carried(decoded.carry), unusable }) }
   }
-  return { decodeCard, decodeResult: { ...strict.decodeResult, getExtendedCard: decodeCard } }
 }
 
 function cleanSchemes(given: unknown, known: readonly string[]): CleanSchemes {
@@ -143,8 +143,6 @@ function cleanRequirement(requirement: unknown): unknown {
   const listed = Object.entries(schemes).map(([name, list]) => [name, Array.isArray(list) ? { list } : list])
   return { schemes: Object.fromEntries(listed) }
 }
-
-type Strict = Pick<ResponseDecoder, 'decodeCard' | 'decodeResult'>
 
 interface Keeping {
   readonly carrying: Carrying

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { allClients, readOlderCard } from './client-dialects.ts'
+import { clientDialects, readLegacyCard } from './client-dialects.ts'
 import { readPeerCard } from './peer-card.ts'
 
-const read = (wire: unknown) => readPeerCard(wire, allClients, readOlderCard)
+const read = (wire: unknown) => readPeerCard(wire, clientDialects, readLegacyCard)
 const skill = { id: 's', name: 'S', description: 'Does', tags: ['x'] }
 const legacy = {
   name: 'A',

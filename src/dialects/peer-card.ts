@@ -2,8 +2,7 @@ import type { JsonObject } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
-import type { ClientDialect, DialectInfo } from './dialect.ts'
-import { lenientOf } from './read.ts'
+import type { DialectInfo } from './dialect.ts'
 
 /** A card that was found somewhere, read by the dialect it is written in. */
 export interface PeerCard {
@@ -16,11 +15,11 @@ export interface PeerCard {
 
 export type ReadCard = (wire: JsonObject, dialects: readonly DialectInfo[]) => Promise<PeerCard>
 
-/** Reads a card of 1.0; one of another version is for `readOlder`, if there is such a reader. */
+/** Reads a card of any version; `readLegacy` reads those before 1.0. */
 export async function readPeerCard(
   wire: unknown,
   dialects: readonly DialectInfo[],
-  readOlder?: ReadCard,
+  readLegacy: ReadCard,
 ): Promise<PeerCard> {
   if (!isObject(wire)) throw notACard('it is no object')
   if (wire.agent_id !== undefined && wire.supported_protocols !== undefined) {
@@ -36,36 +35,34 @@ export async function readPeerCard(
     const evidence = `protocolVersion is ${protocolVersion}, but there are no supportedInterfaces`
     return { card: await decodeCardAs(['1.0'], wire, dialects), evidence }
   }
-  if (readOlder) return await readOlder(wire, dialects)
-  const problem = 'This is a card from before A2A 1.0, which this client does not speak.'
-  throw new A2AError('unsupported-operation', problem, { reason: 'older-card' })
+  return await readLegacy(wire, dialects)
 }
 
-/** Cards that leave out what they must not may still be of use. */
+/** Reads a card by the schemas of these versions; one that breaks them is read leniently, as far as it can be used. */
 export async function decodeCardAs(
   versions: readonly string[],
   wire: JsonObject,
   dialects: readonly DialectInfo[],
 ): Promise<AgentCard> {
-  const known = versions.flatMap((version) => dialects.filter((dialect) => dialect.version === version))
-  const readers = await Promise.all(known.map(({ load }) => load()))
+  const candidates = versions.flatMap((version) => dialects.filter((dialect) => dialect.version === version))
+  const decoders = await Promise.all(candidates.map(({ load }) => load()))
+  const strict = decoders.map(({ decodeCard }) => decodeCard)
+  const lenient = decoders.map(({ decodeCard, decodeLenientCard }) => decodeLenientCard ?? decodeCard)
+  const filled = { description: '', version: '', capabilities: {}, skills: [], ...wire }
   let failure: unknown
-  const readBy = (some: readonly ClientDialect[], given: JsonObject): AgentCard | undefined => {
-    for (const { decodeCard } of some) {
+  for (const [decoders, value] of [
+    [strict, wire],
+    [lenient, wire],
+    [lenient, filled],
+  ] as const) {
+    for (const decode of decoders) {
       try {
-        return decodeCard(given)
+        return decode(value)
       } catch (error) {
         failure = error
       }
     }
-    return undefined
   }
-  const card = readBy(readers, wire)
-  if (card) return card
-  const lenient = await Promise.all(readers.map(lenientOf))
-  const filled = { description: '', version: '', capabilities: {}, skills: [], ...wire }
-  const saved = readBy(lenient, wire) ?? readBy(lenient, filled)
-  if (saved) return saved
   throw notACard(failure instanceof A2AError ? failure.message : 'none of our dialects reads it', failure)
 }
 

@@ -1,6 +1,5 @@
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import { type Schema, Violation } from '../schema/schema.ts'
-import type { ClientDialect } from './dialect.ts'
 
 /** Absent params are empty ones, so that what is missing is named. */
 export function readParams<T>(shape: Schema<T>, params: unknown = {}): T {
@@ -32,21 +31,15 @@ export function leniently(read: Read): LenientRead {
   }
 }
 
-/** Reads by the book; what cannot be read so, as the lenient read it: who writes properly pays nothing for the others. */
-export async function orLeniently<T>(dialect: ClientDialect, read: (dialect: ClientDialect) => T): Promise<T> {
-  try {
-    return read(dialect)
-  } catch (error) {
-    const lenient = await lenientOf(dialect)
-    if (lenient === dialect) throw error
-    return read(lenient)
+/** Reads by the schema first, so that a well-formed value costs nothing more; a value that breaks it is read leniently. */
+export function orLeniently<T>(strict: (wire: unknown) => T, lenient: (wire: unknown) => T): (wire: unknown) => T {
+  return (wire) => {
+    try {
+      return strict(wire)
+    } catch {
+      return lenient(wire)
+    }
   }
-}
-
-/** The same if there is nothing more to it. */
-export async function lenientOf(dialect: ClientDialect): Promise<ClientDialect> {
-  const reading = await dialect.lenient?.()
-  return reading ? { ...dialect, ...reading } : dialect
 }
 
 function readOr<T>(shape: Schema<T>, value: unknown, failure: (violation: Violation) => A2AError): T {

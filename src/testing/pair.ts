@@ -4,7 +4,6 @@ import type { Logger } from '../base/logger.ts'
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
 import type { ConnectOptions } from '../client/options.ts'
-import { preload } from '../client/preload.ts'
 import { createHandler, type HandlerOptions } from '../server/handler.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import type { Fault } from './faults.ts'
@@ -54,7 +53,5 @@ export async function pair(agent: Agent, options: PairOptions = {}): Promise<Pai
     const draining = handler.drain(0)
     await (clock ? clock.run(draining) : draining)
   }
-  // It takes real time, for which a clock of its own would not wait.
-  await preload()
   return { client: await open(), wire, connect: open, close, [Symbol.asyncDispose]: close }
 }

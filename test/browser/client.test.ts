@@ -24,7 +24,7 @@ afterAll(() => browser?.close())
 
 const types: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.html': 'text/html' }
 const html = `<!doctype html><script type="module">
-import * as client from '/client/index.js'
+import * as client from '/client.js'
 globalThis.parley = client
 </script>`
 
@@ -126,22 +126,15 @@ describe('a page in Chromium', () => {
     expect(told).toEqual(numbers)
   })
 
-  it('streams also if what would heal the stream cannot be loaded', async () => {
-    const { page, origin } = await open()
-    const { server } = await startTestServer(tell, cors(origin))
-    await page.route(`${origin}/**`, (route) => route.abort())
-    expect(await stream(page, { url: server.url })).toMatchObject({ told: ['one', 'two', 'three'], notices: [] })
-  })
-
-  it('is told what could not be loaded to find the card', async () => {
+  it('reports that the code for versions before 1.0 could not be loaded', async () => {
     const { page, origin } = await open()
     await page.route(`${origin}/**`, (route) => route.abort())
-    const told = await page.evaluate(async () => {
-      const { connect } = parley
-      return await connect('./card.json').catch(({ code, reason, message }) => ({ code, reason, message }))
+    const failure = await page.evaluate(async () => {
+      const card = { name: 'Old', url: 'http://localhost/', protocolVersion: '0.3.0' }
+      return await parley.connect(card).catch(({ code, reason, message }) => ({ code, reason, message }))
     })
-    const message = 'What is needed to find the card could not be loaded.'
-    expect(told).toEqual({ code: 'unavailable', reason: 'not-loaded', message })
+    const message = 'What is needed to speak to an agent of A2A before 1.0 could not be loaded.'
+    expect(failure).toEqual({ code: 'unavailable', reason: 'not-loaded', message })
   })
 
   it('is told why an agent cannot be reached that does not allow it', async () => {
@@ -155,33 +148,19 @@ describe('a page in Chromium', () => {
     expect(failure).toMatchObject({ code: 'unavailable', reason: 'blocked', hint: expect.stringContaining('CORS') })
   })
 
-  it('is told of a failure without its reason if that cannot be loaded, and with it if it was before', async () => {
+  it('reports the reason of a failure although nothing more of the page can be loaded', async () => {
     const { page, origin } = await open()
     const { server } = await startTestServer(tell, cors(origin))
-    // From here on the page has no more of its own origin than it has already.
-    const ask = async (isPreloaded: boolean) => {
-      await page.reload()
-      await page.waitForFunction(() => 'parley' in globalThis)
-      const client = await page.evaluateHandle(
-        async ({ url, isPreloaded }) => {
-          if (isPreloaded) await parley.preload()
-          return await parley.connect(url, { retry: { tries: 1 } })
-        },
-        { url: server.url, isPreloaded },
-      )
-      await page.route(`${origin}/**`, (route) => route.abort())
-      const failure = await client.evaluate(
-        async (connected) =>
-          await connected
-            .task('none')
-            .get()
-            .catch(({ name, code, reason }) => ({ name, code, reason })),
-      )
-      await page.unroute(`${origin}/**`)
-      return failure
-    }
-    expect(await ask(false)).toEqual({ name: 'A2AError', code: 'unavailable', reason: 'unexplained' })
-    expect(await ask(true)).toMatchObject({ name: 'A2AError', code: 'task-not-found' })
+    const client = await page.evaluateHandle((url) => parley.connect(url, { retry: { tries: 1 } }), server.url)
+    await page.route(`${origin}/**`, (route) => route.abort())
+    const failure = await client.evaluate(
+      async (connected) =>
+        await connected
+          .task('none')
+          .get()
+          .catch(({ name, code }) => ({ name, code })),
+    )
+    expect(failure).toEqual({ name: 'A2AError', code: 'task-not-found' })
   })
 
   it('is told that there are no files', async () => {

@@ -5,7 +5,6 @@ import type { ConnectOptions, Notice } from '../../src/client/options.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
 import { textOf } from '../../src/protocol/model.ts'
 import { collect, until } from '../support/async.ts'
-import { connectLightly } from '../support/light-connect.ts'
 import { faultyFetch } from '../support/wire/faulty-fetch.ts'
 import { codeOf, stateOf, taskIdOf, textsOf, wordsOf } from './service/story.ts'
 
@@ -54,15 +53,6 @@ export function foreignServerContract(server: ForeignServer): void {
     expect(client.card).toMatchObject({ name: 'Ada', skills: [{ id: 'count' }] })
     expect(await client.send('hello')).toMatchObject({ type: 'message', text: 'hi' })
     expect(client.explain().endpoint).toMatchObject(door)
-  })
-
-  it('reads with what a page has at first what is told of a task', async () => {
-    if (door.binding === 'GRPC') return
-    const client = await connectLightly(await start(), { ...given(), retry: { tries: 1 }, resume: { tries: 1 } })
-    expect((await client.send('hello')).text).toBe('hi')
-    const { task } = await client.send('count')
-    expect(stateOf(await client.task(task?.id ?? '').get())).toBe('completed')
-    expect((await collect(client.stream('count'))).map(wordsOf).at(-1)).toContain('completed')
   })
 
   it('gets a task when it has ended, and the same task again later', async () => {

@@ -238,7 +238,7 @@ const cases: readonly Case[] = [
     expected: { code: 'content-type-not-supported', status: 415, hint: /application\/json/ },
   },
   {
-    reason: 'no-common-door',
+    reason: 'no-common-interface',
     start: () =>
       startScriptedPeer({
         card: () => ({ name: 'x', supportedInterfaces: [{ url: 'h:1', protocolBinding: 'GRPC' }] }),
@@ -317,7 +317,7 @@ describe('a caller is helped, and told what is wrong', () => {
       const client = await connect(server.url, { fetch, onNotice: (notice) => notices.push(notice) })
       expect((await client.send('hello')).text).toBe('hi')
       expect(notices).toMatchObject([
-        { type: 'detour', hint: `Correct the card: it should name ${server.url}/ as JSONRPC.` },
+        { type: 'fallback-endpoint', hint: `Correct the card: it should name ${server.url}/ as JSONRPC.` },
       ])
     }
   })

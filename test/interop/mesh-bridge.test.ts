@@ -2,9 +2,8 @@ import { CancelTaskRequest, GetTaskRequest, ListTasksRequest, SendMessageRequest
 import { ClientFactory, JsonRpcTransportFactory } from '@a2a-js/sdk/client'
 import { DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server'
 import { agentCardHandler, jsonRpcHandler } from '@a2a-js/sdk/server/express'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
-import { preload } from '../../src/client/preload.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import type { MeshMethod } from '../../src/entries/mesh.ts'
 import { meshAgent } from '../../src/entries/mesh-bridge.ts'
@@ -19,7 +18,6 @@ import { startTestServer } from '../support/servers/test-server.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 // From its sources, the code of the first stream may be loaded more slowly than a bridge has patience here.
-beforeAll(preload)
 
 async function sdkServer(): Promise<string> {
   return await startExpressServer((app, origin) => {

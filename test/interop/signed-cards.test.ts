@@ -113,7 +113,7 @@ describe('a signed card', () => {
     }
     await expect(
       connect(origin, { verifyCard: trusting(origin), fetch: changing, cardCache: createCardCache() }),
-    ).rejects.toMatchObject({ reason: 'card-not-believed' })
+    ).rejects.toMatchObject({ reason: 'card-verification-failed' })
   })
 
   it('is signed once, and has the same tag from every replica', async () => {

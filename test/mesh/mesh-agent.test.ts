@@ -1,6 +1,5 @@
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
-import { preload } from '../../src/client/preload.ts'
 import { MeshError, type MeshMethod, MeshRefusal } from '../../src/entries/mesh.ts'
 import { type MeshAgentOptions, meshAgent } from '../../src/entries/mesh-bridge.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
@@ -10,7 +9,6 @@ import { meshPair, startMeshServer } from '../support/mesh/mesh-peers.ts'
 import { anonymousListsAll } from '../support/servers/local-handler.ts'
 
 // Its code is loaded in the process of the agent, which would be late with its answer for it.
-beforeAll(preload)
 
 const profile = {
   name: 'Prices',

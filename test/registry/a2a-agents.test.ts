@@ -144,7 +144,7 @@ describe('A2A agents in a registry', () => {
     expect((await trusting(jwks.keys).add(server.url)).seen).toMatchObject({ signature: { ok: true } })
     await expect(trusting([{ ...jwks.keys[0], kid: 'other' }]).add(server.url)).rejects.toMatchObject({
       code: 'invalid-agent-response',
-      reason: 'card-not-believed',
+      reason: 'card-verification-failed',
     })
     const { server: plain } = await startTestServer(() => 'hot', { profile: teaProfile })
     await expect(trusting(jwks.keys).add(plain.url)).rejects.toThrow(/not signed/)

@@ -1,27 +1,17 @@
-import { A2AError, type ErrorContext, withContext } from '../../protocol/errors.ts'
+import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { ResponseSummary } from '../../transports/client/read-response.ts'
-import { onTrouble } from '../on-trouble.ts'
 import { hints, type Misconfiguration, type Situation } from './hints.ts'
 
 /** Where something else came: the enums of 1.0, and the parts, which before said by `kind` or `type` what they were. */
 const objectsOf1_0 = /expected one of (ROLE|TASK_STATE)_.* got "|expected exactly one of text, raw, url, data/
 
-/**
- * The error again, with the mistake that it is a sign of and what to do about it, as far as that can be told. Where the
- * words cannot be had, the error has to do without.
- */
-export async function diagnose(error: unknown, situation: Situation): Promise<A2AError> {
+/** The error again, with the misconfiguration that it points to and what to do about it, where that is known. */
+export function diagnose(error: unknown, situation: Situation): A2AError {
   const failure = error instanceof A2AError ? error : unexpected(error)
   if (failure.hint !== undefined) return failure
-  const words = await onTrouble()
-  return words ? withContext(failure, words.explainFailure(failure, situation)) : failure
-}
-
-/** The mistake that an error is a sign of, and what to do about it, as far as that can be told. */
-export function explainFailure(error: A2AError, situation: Situation): Pick<ErrorContext, 'reason' | 'hint'> {
-  const reason = misconfigurationIn(error, situation) ?? error.reason
+  const reason = misconfigurationIn(failure, situation) ?? failure.reason
   const hint = reason !== undefined && Object.hasOwn(hints, reason) ? hints[reason as Misconfiguration] : undefined
-  return { reason, hint: hint?.(error, situation) }
+  return withContext(failure, { reason, hint: hint?.(failure, situation) })
 }
 
 function unexpected(error: unknown): A2AError {

@@ -38,9 +38,8 @@ export const hints = {
   'card-not-found': () =>
     'Serve the card at /.well-known/agent-card.json, or hand connect() the address of the card or the card itself.',
   'not-a-card': () => 'The card must have a name, and supportedInterfaces (1.0) or url (before).',
-  'card-not-believed': () =>
+  'card-verification-failed': () =>
     'Somebody changed the card, or who signed it is not trusted here: ask its owner for the keys, and hand them to verifyCard.',
-  'older-card': () => 'Take connect() from parley-a2a/client, which speaks every version.',
   'not-loaded': () => 'Publish all chunks of the bundle, and keep those of the last release for pages that are open.',
   'card-protected': () => 'Even the card asks for credentials: give connect() the auth option.',
   'credentials-missing': (_, { card }) =>
@@ -69,7 +68,7 @@ export const hints = {
   'may-have-run': () =>
     'Ask for the task before you send again; if the agent deduplicates, say peerDeduplicates: true.',
   deadline: () => 'Raise timeout, or stream: the task may go on without being waited for.',
-  'no-common-door': (_, { card }) => `The agent offers ${offersOf(card)}.`,
+  'no-common-interface': (_, { card }) => `The agent offers ${offersOf(card)}.`,
 } as const satisfies Record<string, Hint>
 
 function hostOf(url = ''): string {

@@ -3,7 +3,6 @@ import type { Backoff } from '../../base/backoff.ts'
 import type { Clock } from '../../base/clock.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import { loaded } from '../../protocol/lazy-import.ts'
 import type {
   Call,
   Operation,
@@ -14,10 +13,10 @@ import type {
   UnaryOperation,
 } from '../../protocol/service.ts'
 import { type Operations, serviceOf } from '../../transports/client/operations.ts'
-import { onTrouble } from '../on-trouble.ts'
 import type { ConnectOptions, Notify } from '../options.ts'
 import { newId } from '../send-request.ts'
 import type { PeerCapabilities } from './peer-capabilities.ts'
+import { resumingStream } from './resume-stream.ts'
 import { isTransient, isUnsent, mayHaveRun, type RetryOptions, retryBackoff, retrying } from './retry.ts'
 
 export interface TalkOptions extends Pick<ConnectOptions, 'retry' | 'resume' | 'polling'> {
@@ -28,7 +27,7 @@ export interface TalkOptions extends Pick<ConnectOptions, 'retry' | 'resume' | '
   /** Milliseconds that a call with one answer may take. */
   readonly timeout: number
   readonly notify: Notify
-  readonly diagnose: (error: unknown) => Promise<A2AError>
+  readonly diagnose: (error: unknown) => A2AError
 }
 
 /** A call with a deadline of its own. */
@@ -38,7 +37,7 @@ export interface CallWithTimeout extends Call {
 
 /** A service that heals: it has deadlines, tries again what may be tried again, and goes on with broken streams. */
 export function createResilientService(options: TalkOptions): Service {
-  const { wire, peer, clock, timeout, diagnose } = options
+  const { wire, clock, timeout, diagnose } = options
 
   async function ask<O extends UnaryOperation>(
     operation: O,
@@ -50,9 +49,7 @@ export function createResilientService(options: TalkOptions): Service {
     try {
       return await attempt()
     } catch (error) {
-      const trouble = await onTrouble()
-      if (!trouble) throw error
-      return await trouble.retryCall(attempt, error, { ...options, operation, signal: call.signal })
+      return await retryCall(attempt, error, { ...options, operation, signal: call.signal })
     } finally {
       release()
     }
@@ -65,22 +62,12 @@ export function createResilientService(options: TalkOptions): Service {
   ): AsyncGenerator<StreamEvent> {
     const { call, release } = timed(operation, caller, caller.timeout ?? Number.POSITIVE_INFINITY, clock)
     const open = () => wire.follow(operation, request, call)
-    const isPolled = operation === 'streamMessage' && !peer.streams()
     try {
-      // What heals the stream is loaded while the agent is asked; the stream can do without, but not for it.
-      let opened = isPolled ? undefined : begun(open())
-      const loading = loaded('go on with a stream', import('./resume-stream.ts'))
-      const streams = await (isPolled ? loading : loading.catch(() => undefined))
-      const direct = () => {
-        const stream = opened ?? open()
-        opened = undefined
-        return stream
-      }
       const service = serviceOf({ ask, follow: wire.follow })
-      yield* streams?.resumingStream({ ...options, service, request, call, direct }) ?? direct()
+      yield* resumingStream({ ...options, service, request, call, direct: open })
       if (call.signal.reason instanceof A2AError) throw call.signal.reason
     } catch (error) {
-      throw await diagnose(error)
+      throw diagnose(error)
     } finally {
       release()
     }
@@ -92,20 +79,20 @@ export function createResilientService(options: TalkOptions): Service {
       try {
         return await ask(operation, request, call)
       } catch (error) {
-        throw await diagnose(error)
+        throw diagnose(error)
       }
     },
   })
 }
 
-export interface RetriedCall extends Pick<RetryOptions, 'signal' | 'clock'> {
+interface RetriedCall extends Pick<RetryOptions, 'signal' | 'clock'> {
   readonly retry?: Partial<Backoff>
   readonly operation: UnaryOperation
   readonly peer: PeerCapabilities
 }
 
 /** Asks once more what has failed, if that can do no harm. */
-export async function retryCall<T>(attempt: () => Promise<T>, failure: unknown, asked: RetriedCall): Promise<T> {
+async function retryCall<T>(attempt: () => Promise<T>, failure: unknown, asked: RetriedCall): Promise<T> {
   const { operation, peer, signal, clock } = asked
   const backoff = retryBackoff(asked.retry)
   const isWorthIt = (error: A2AError) => isUnsent(error) || (isTransient(error) && mayRepeat(operation, peer))
@@ -132,22 +119,6 @@ function timed(operation: Operation, caller: CallWithTimeout, limit: number, clo
     deadline: Number.isFinite(limit) ? clock.now() + limit : undefined,
   }
   return { call, release }
-}
-
-/** Asks at once, and not only when the first event is wanted. */
-function begun<T>(stream: AsyncGenerator<T>): AsyncGenerator<T> {
-  const first = stream.next()
-  // Told to whoever reads it.
-  first.catch(() => {})
-  return rest(first, stream)
-}
-
-async function* rest<T>(first: Promise<IteratorResult<T>>, stream: AsyncGenerator<T>): AsyncGenerator<T> {
-  try {
-    for (let each = await first; !each.done; each = await stream.next()) yield each.value
-  } finally {
-    await stream.return(undefined)
-  }
 }
 
 /** Whether it does no harm if it is done twice. */

@@ -4,7 +4,6 @@ import { type Clock, sleep } from '../../base/clock.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, RequestOf, SendRequest, Service, StreamOperation } from '../../protocol/service.ts'
-import { failures } from '../../transports/client/failures.ts'
 import type { Notice, Notify } from '../options.ts'
 import { createBufferingDetector } from './detect-buffering.ts'
 import type { PeerCapabilities } from './peer-capabilities.ts'
@@ -49,14 +48,9 @@ export interface StreamOptions extends Omit<BrokenStream, 'position' | 'begun' |
   readonly polling?: Partial<PollOptions>
 }
 
-/**
- * A stream that goes on by itself when it breaks. Who reads it sees each event once, in its order. Loaded while the
- * agent is asked for its first stream: later, the network that broke the stream may not bring it.
- */
+/** A stream that resumes by itself when it breaks. Its reader sees each event once, in order. */
 export async function* resumingStream(options: StreamOptions): AsyncGenerator<StreamEvent> {
   const { clock, notify } = options
-  // What has failed must be told apart from then on, whatever the network brings by then.
-  failures().catch(() => {})
   const pace = createBufferingDetector(clock.now)
   for await (const event of unbroken(options)) {
     pace.note(event)
@@ -69,7 +63,7 @@ export async function* resumingStream(options: StreamOptions): AsyncGenerator<St
 export type Take = (event: StreamEvent) => readonly StreamEvent[]
 
 /** Tells what is new in a stream. Returns why it is over before the task is; nothing if it is not. */
-export async function* readUntilBreak(
+async function* readUntilBreak(
   open: Open,
   position: StreamPosition,
   peer: PeerCapabilities,
@@ -92,7 +86,7 @@ export async function* readUntilBreak(
 }
 
 /** What comes after what was told before a stream broke, until the task rests. */
-export async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> {
+async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> {
   const { request, call, position, direct, service, peer, backoff, clock, notify } = stream
   const { signal } = call
   const polling = { ...stream.polling, clock }

@@ -6,7 +6,7 @@ const failure = (reason: string) => new A2AError('unavailable', 'No.', { reason 
 
 test('what never left may be sent again, also if the code for its version could not be loaded', () => {
   for (const reason of ['connection-refused', 'not-loaded']) expect(isUnsent(failure(reason))).toBe(true)
-  for (const reason of ['connection-lost', 'silent', 'unexplained']) expect(isUnsent(failure(reason))).toBe(false)
+  for (const reason of ['connection-lost', 'silent']) expect(isUnsent(failure(reason))).toBe(false)
 })
 
 test('what nobody can put right by waiting is not tried again', () => {

@@ -2,17 +2,37 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { AgentCard, AgentProvider, AgentSkill, OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Infer, Schema } from '../../schema/schema.ts'
+import type { Infer } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
 import { readResult } from '../read.ts'
 import { carried, carrying } from './parts.ts'
-import type { Authentication, OpenCard } from './schemas.ts'
 import * as wire from './schemas.ts'
 
 /** By the text of 0.1; its schema has `text`, which is no media type. */
 const defaultModes = ['text/plain']
 
-export const decodeCard = cardDecoder(wire.AgentCard, decodeAuthentication)
+export function decodeCard(result: unknown): AgentCard {
+  const { url, provider, capabilities, authentication, skills, ...card } = readResult(wire.AgentCard, result)
+  const { stateTransitionHistory, ...others } = capabilities
+  const { defaultInputModes, defaultOutputModes } = card
+  const kept: Draft = {}
+  if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
+  if (authentication !== undefined) kept.authentication = { ...authentication }
+  if (defaultInputModes === undefined) kept.anyInput = true
+  if (defaultOutputModes === undefined) kept.anyOutput = true
+  return {
+    description: '',
+    ...card,
+    interfaces: [{ url, binding: 'JSONRPC', protocolVersion: '0.1' }],
+    capabilities: others,
+    defaultInputModes: defaultInputModes ?? defaultModes,
+    defaultOutputModes: defaultOutputModes ?? defaultModes,
+    skills: skills.map((skill) => ({ description: '', tags: [], ...skill })),
+    ...(provider !== undefined && { provider: { url: '', ...provider } satisfies AgentProvider }),
+    ...(authentication !== undefined && decodeAuthentication(authentication)),
+    ...carrying(kept),
+  }
+}
 
 /** Throws if the agent cannot be reached by 0.1: then there is nothing that such a card could say. */
 export function encodeCard(card: AgentCard): JsonObject {
@@ -36,37 +56,6 @@ export function encodeCard(card: AgentCard): JsonObject {
   if (!kept.anyOutput) wire.defaultOutputModes = card.defaultOutputModes
   return wire
 }
-
-export function cardDecoder(shape: Schema<Card>, securedBy: (authentication: Told) => Secured) {
-  return (result: unknown): AgentCard => {
-    const { url, provider, capabilities, authentication, skills, ...card } = readResult(shape, result)
-    const { stateTransitionHistory, ...others } = capabilities
-    const { defaultInputModes, defaultOutputModes } = card
-    const kept: Draft = {}
-    if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
-    if (authentication !== undefined) kept.authentication = { ...authentication }
-    if (defaultInputModes === undefined) kept.anyInput = true
-    if (defaultOutputModes === undefined) kept.anyOutput = true
-    return {
-      description: '',
-      ...card,
-      interfaces: [{ url, binding: 'JSONRPC', protocolVersion: '0.1' }],
-      capabilities: others,
-      defaultInputModes: defaultInputModes ?? defaultModes,
-      defaultOutputModes: defaultOutputModes ?? defaultModes,
-      skills: skills.map((skill) => ({ description: '', tags: [], ...skill })),
-      ...(provider !== undefined && { provider: { url: '', ...provider } satisfies AgentProvider }),
-      ...(authentication !== undefined && securedBy(authentication)),
-      ...carrying(kept),
-    }
-  }
-}
-
-type Card = Omit<Infer<typeof OpenCard>, 'authentication'> & { readonly authentication?: Told }
-
-type Told = Infer<typeof Authentication>
-
-type Secured = Pick<AgentCard, 'securitySchemes' | 'security'>
 
 /** Each of the schemes will do. */
 function decodeAuthentication({ schemes, credentials = '' }: Infer<typeof wire.Authentication>) {

@@ -1,25 +1,19 @@
-import type { ClientDialect, ResponseDecoder } from '../dialect.ts'
-import { olderWhole } from '../on-older-whole.ts'
-import { cardDecoder, decodeCard } from './card.ts'
-import { decodeEvent, pushResults, usualResults } from './decode.ts'
+import type { ClientDialect } from '../dialect.ts'
+import { decodeCard } from './card.ts'
+import { decodeEvent, decodeResult } from './decode.ts'
 import { encodeRequest } from './encode.ts'
+import { decodeError, decodeHttpError } from './errors.ts'
 import { methods } from './methods.ts'
-import { OpenCard } from './schemas.ts'
 
-export const v0_1Light: ClientDialect = {
+export const v0_1Client: ClientDialect = {
   name: 'v0.1',
   version: '0.1',
   bindings: ['JSONRPC'],
   methods,
   encodeRequest,
-  decodeResult: usualResults,
+  decodeResult,
   decodeEvent,
-  decodeCard: cardDecoder(OpenCard, () => ({})),
-  lenient: async () => (await olderWhole()).v0_1Whole,
-  errors: () => import('./errors.ts'),
+  decodeCard,
+  errors: { decodeError, decodeHttpError },
   startsOver: true,
 }
-
-export const v0_1Whole: ResponseDecoder = { decodeResult: { ...usualResults, ...pushResults }, decodeEvent, decodeCard }
-
-export const v0_1Client: ClientDialect = { ...v0_1Light, ...v0_1Whole }

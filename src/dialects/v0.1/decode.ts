@@ -6,8 +6,7 @@ import type { Artifact, Message, Task } from '../../protocol/model.ts'
 import type { PushConfig, RequestOf, SendRequest, StreamOperation, TaskAddress } from '../../protocol/service.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { type Draft, decodeBareStatus, generation } from '../codec.ts'
-import type { ClientDialect, ResponseDecoder, ServerDialect } from '../dialect.ts'
-import { unusual } from '../plain-reader.ts'
+import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { type Clean, type LenientRead, leniently, readParams, readResult } from '../read.ts'
 import { missing } from './methods.ts'
 import { carrying, decodePart } from './parts.ts'
@@ -20,16 +19,6 @@ const types: readonly (keyof JsonObject)[] = ['text', 'file', 'data']
 const patience = 30_000
 
 const seeds = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f]
-
-export const pushResults: Pick<ResponseDecoder['decodeResult'], 'createPushConfig' | 'getPushConfig'> = {
-  createPushConfig: decodeTaskPushConfig,
-  getPushConfig(result) {
-    if (isObject(result) && isNone(result.pushNotificationConfig)) {
-      throw new A2AError('task-not-found', 'The task has no push config.')
-    }
-    return decodeTaskPushConfig(result)
-  },
-}
 
 /** What callers of A2A 0.1 send although the schema does not allow it, put right where we can. */
 
@@ -51,16 +40,20 @@ export const decodeRequest = requestDecoder(leniently(readParams))
 /** Takes nothing that is not in the schema. */
 export const decodeRequestStrictly = requestDecoder(readParams)
 
-/** But for where the agent calls, which few ask for. */
-export const usualResults: ClientDialect['decodeResult'] = {
+export const decodeResult: ClientDialect['decodeResult'] = {
   ...missing,
   sendMessage(result, { message }) {
     return { type: 'task', task: decodeTask(readResult(wire.Task, result), message.contextId) }
   },
   getTask: (result) => decodeTask(readResult(wire.Task, result)),
   cancelTask: (result) => decodeTask(readResult(wire.Task, result)),
-  createPushConfig: unusual,
-  getPushConfig: unusual,
+  createPushConfig: decodeTaskPushConfig,
+  getPushConfig(result) {
+    if (isObject(result) && isNone(result.pushNotificationConfig)) {
+      throw new A2AError('task-not-found', 'The task has no push config.')
+    }
+    return decodeTaskPushConfig(result)
+  },
 }
 
 /** No event tells its session. */

@@ -18,7 +18,6 @@ import {
 import { tagged, word } from '../../schema/tagged.ts'
 import { withKeys, withoutKeys } from '../part-metadata.ts'
 import { historyLength, id, maxParts, maxWords } from '../request-limits.ts'
-import { unread } from '../unread.ts'
 
 const wordsStates = ['submitted', 'working', 'input-required', 'completed', 'canceled', 'failed', 'unknown'] as const
 
@@ -197,7 +196,7 @@ const AgentSkill = object({
   outputModes: texts,
 })
 
-const cardFields = {
+export const AgentCard = object({
   name: string(),
   description: someText,
   url: string({ min: 1 }),
@@ -208,12 +207,8 @@ const cardFields = {
   defaultInputModes: texts,
   defaultOutputModes: texts,
   skills: list(AgentSkill),
-}
-
-export const AgentCard = object({ ...cardFields, authentication: optional(Authentication) })
-
-/** A card that does not say who may call. */
-export const OpenCard = object({ ...cardFields, authentication: optional(unread()) })
+  authentication: optional(Authentication),
+})
 
 /** A state, and the metadata of what is in that state. */
 interface Stated<S> {

@@ -25,5 +25,3 @@ export const v0_1: ServerDialect = {
 
 /** Refuses the sloppy forms that are common in the wild. */
 export const v0_1Strict: ServerDialect = { ...v0_1, decodeRequest: decodeRequestStrictly }
-
-export { v0_1Client } from './client.ts'

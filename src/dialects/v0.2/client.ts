@@ -1,14 +1,8 @@
-import type { ClientDialect, ResponseDecoder } from '../dialect.ts'
-import { olderWhole } from '../on-older-whole.ts'
-import { seldomAsked } from '../plain-reader.ts'
-import { readResult } from '../read.ts'
-import { openCardDecoder, securedCardDecoder } from '../v0.3/card.ts'
-import { wholeReading } from '../v0.3/client.ts'
-import { readingBy } from '../v0.3/decode.ts'
+import type { ClientDialect } from '../dialect.ts'
+import { cardDecoder } from '../v0.3/card.ts'
+import { responseDecoder } from '../v0.3/decode.ts'
 import * as v0_3 from '../v0.3/encode.ts'
 import { methods } from './methods.ts'
-
-const decodeCard = securedCardDecoder('0.2')
 
 const encodeRequest: ClientDialect['encodeRequest'] = {
   ...v0_3.encodeRequest,
@@ -17,16 +11,11 @@ const encodeRequest: ClientDialect['encodeRequest'] = {
   streamMessage: (request) => v0_3.encodeSend(request, { acceptedOutputModes: [] }),
 }
 
-export const v0_2Light: ClientDialect = {
+export const v0_2Client: ClientDialect = {
   name: 'v0.2',
   version: '0.2',
   bindings: ['JSONRPC'],
   methods,
   encodeRequest,
-  ...readingBy(readResult, openCardDecoder('0.2'), seldomAsked),
-  lenient: async () => (await olderWhole()).v0_2Whole,
+  ...responseDecoder(cardDecoder('0.2')),
 }
-
-export const v0_2Whole: ResponseDecoder = wholeReading(decodeCard)
-
-export const v0_2Client: ClientDialect = { ...v0_2Light, ...v0_2Whole }

@@ -3,7 +3,8 @@ import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { decodeError, decodeHttpError } from '../errors.ts'
 import { v0_3 } from '../v0.3/server.ts'
-import { v0_2, v0_2Client, v0_2Strict } from './server.ts'
+import { v0_2Client } from './client.ts'
+import { v0_2, v0_2Strict } from './server.ts'
 
 const message = { kind: 'message', messageId: 'm', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }
 

@@ -36,5 +36,3 @@ export const v0_2: ServerDialect = {
 
 /** Refuses what is not quite the protocol. */
 export const v0_2Strict: ServerDialect = { ...v0_2, allowsMissingId: false, decodeRequest: decodeRequestStrictly }
-
-export { v0_2Client } from './client.ts'

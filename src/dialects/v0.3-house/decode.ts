@@ -4,13 +4,13 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Operation, RequestOf, SendRequest, StreamOperation, SubscribeRequest } from '../../protocol/service.ts'
 import type { CallFeatures, ClientDialect, Dialect, ServerDialect } from '../dialect.ts'
 import { readParams, readResult } from '../read.ts'
-import { v0_3Whole } from '../v0.3/client.ts'
+import { v0_3Client } from '../v0.3/client.ts'
 import * as v0_3 from '../v0.3/decode.ts'
 import * as v0_3Methods from '../v0.3/methods.ts'
 import { carryingReference, isToolResult } from './parts.ts'
 import { fromHouse, Standard, StandardEvent } from './translate.ts'
 
-const { decodeResult: standard, decodeEvent: decodeStandard } = v0_3Whole
+const { decodeResult: standard, decodeEvent: decodeStandard } = v0_3Client
 
 /** A server takes the methods of 0.3. */
 export const { methods, operations } = v0_3Methods

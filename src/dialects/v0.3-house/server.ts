@@ -34,7 +34,7 @@ export const v0_3HouseClient: ClientDialect = {
   encodeRequest,
   decodeResult,
   decodeEvent,
-  errors: async () => ({ decodeError, decodeHttpError }),
+  errors: { decodeError, decodeHttpError },
   decodeCard,
 }
 

@@ -7,9 +7,8 @@ import type {
   SecurityRequirement,
   SecurityScheme,
 } from '../../protocol/card.ts'
-import type { Schema } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
-import { decodeOlderCard, type OlderCard, type Secured } from '../legacy-card.ts'
+import { decodeOlderCard, type Secured } from '../legacy-card.ts'
 import {
   decodeRequirement,
   decodeScheme,
@@ -27,11 +26,19 @@ import { Addresses, AgentCard } from './schemas.ts'
 
 const spoken = { version: '0.3', protocolVersion: '0.3.0' }
 
-export const decodeCard = cardDecoder(AgentCard, ({ securitySchemes, security, skills }) => ({
-  skills: skills.map((skill) => ({ ...skill, security: skill.security?.map(decodeRequirement) })),
-  securitySchemes: securitySchemes && mapValues(securitySchemes, decodeScheme),
-  security: security?.map(decodeRequirement),
-}))
+export function decodeCard(given: unknown): AgentCardCardDecoder {
+  const card = readResult(AgentCard, given)
+  const addresses = readResult(Addresses, given)
+  const secured: Secured = {
+    skills: card.skills.map((skill) => ({ ...skill, security: skill.security?.map(decodeRequirement) })),
+    securitySchemes: card.securitySchemes && mapValues(card.securitySchemes, decodeScheme),
+    security: card.security?.map(decodeRequirement),
+  }
+  return {
+    ...decodeOlderCard(card, interfacesOf(addresses, '0.3'), secured),
+    ...carrying({ addresses: addresses as JsonObject }),
+  }
+}
 
 /** What the schema of 0.3 requires is there even if it is empty: the proto requires nothing, but readers do. */
 export function encodeCard(card: AgentCardEncodeCard): JsonObject {
@@ -63,17 +70,6 @@ export function encodeCard(card: AgentCardEncodeCard): JsonObject {
   if (card.capabilities.extendedCard) wire.supportsAuthenticatedExtendedCard = true
   if (card.signatures?.length) wire.signatures = card.signatures.map(encodeSignature)
   return wire
-}
-
-export function cardDecoder<C extends OlderCard>(shape: Schema<C>, securedBy: (card: C) => Secured) {
-  return (given: unknown): AgentCardCardDecoder => {
-    const card = readResult(shape, given)
-    const addresses = readResult(Addresses, given)
-    return {
-      ...decodeOlderCard(card, interfacesOf(addresses, '0.3'), securedBy(card)),
-      ...carrying({ addresses: addresses as JsonObject }),
-    }
-  }
 }
 
 /** As far as 0.3 has a word for it: device codes and proof keys came later. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { lenientOf } from '../read.ts'
 import * as strict from './card.ts'
 import { v0_3ProtoClient } from './client.ts'
 
-const { decodeCard } = await lenientOf(v0_3ProtoClient)
+const { getExtendedCard } = v0_3ProtoClient.decodeResult
+const decodeCard = (wire: unknown) => getExtendedCard(wire, {})
 
 const wire = {
   name: 'Echo',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SendRequest } from '../../protocol/service.ts'
-import { v0_3ProtoClient } from './server.ts'
+import { v0_3ProtoClient } from './client.ts'
 
 const { decodeResult: decode, decodeEvent } = v0_3ProtoClient
 

@@ -8,8 +8,8 @@ import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { decodeBareStatus, generation } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
-import type { seldomAsked } from '../plain-reader.ts'
 import { readParams, readResult } from '../read.ts'
+import { decodeCard } from './card.ts'
 import { changed, cleanEvent, cleanListTasks, cleanSend, cleanTask, each } from './lenient.ts'
 import { carrying, decodePart, decodeReferences } from './parts.ts'
 import { type ConfigAddress, configName } from './resource-names.ts'
@@ -52,31 +52,14 @@ export const decodeRequest: ServerDialect['decodeRequest'] = {
   listTasks: (params) => decodeRequestStrictly.listTasks(cleanListTasks(params)),
 }
 
-/** All but the card is read as it is: agents write it in too many ways to ask first. */
-export function readingWith(decodeCard: ResponseDecoder['decodeCard'], seldom: Seldom): ResponseDecoder {
-  return {
-    decodeEvent,
-    decodeCard,
-    decodeResult: {
-      ...seldom,
-      sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, cleanEvent(result))),
-      getTask(result, { historyLength }) {
-        const task = decodeTask(readResult(wire.Task, cleanTask(result)))
-        // Over gRPC, to ask for none is the same as to say nothing.
-        return historyLength === 0 ? { ...task, history: [] } : task
-      },
-      cancelTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),
-      // Agents answer `{}`, `null` or nothing.
-      deletePushConfig() {},
-      getExtendedCard: decodeCard,
-    },
-  }
-}
-
-export const seldom: Pick<
-  ResponseDecoder['decodeResult'],
-  'listTasks' | 'createPushConfig' | 'getPushConfig' | 'listPushConfigs'
-> = {
+/** Cleaned before they are read: agents deviate from the proto in too many ways to try the schema first. */
+export const decodeResult: ResponseDecoder['decodeResult'] = {
+  sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, cleanEvent(result))),
+  getTask(result, { historyLength }) {
+    const task = decodeTask(readResult(wire.Task, cleanTask(result)))
+    // Over gRPC, to ask for none is the same as to say nothing.
+    return historyLength === 0 ? { ...task, history: [] } : task
+  },
   listTasks(result, { includeArtifacts = false }) {
     const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanTasks(result))
     return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
@@ -87,6 +70,10 @@ export const seldom: Pick<
     const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, cleanConfigs(result))
     return { configs: configs.map(decodeConfig), nextPageToken }
   },
+  cancelTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),
+  // Agents answer `{}`, `null` or nothing.
+  deletePushConfig() {},
+  getExtendedCard: decodeCard,
 }
 
 function decodeSend(params: unknown): SendRequest {
@@ -190,10 +177,7 @@ function cleanConfigs(page: unknown): unknown {
   return changed(Array.isArray(page) ? { configs: page } : page, { configs: each(cleanConfig) })
 }
 
-/** How to read what few ask for. */
-type Seldom = Pick<ResponseDecoder['decodeResult'], keyof typeof seldomAsked>
-
-function decodeEvent(event: unknown): StreamEvent {
+export function decodeEvent(event: unknown): StreamEvent {
   const response = readResult(wire.StreamResponse, cleanEvent(event))
   if ('statusUpdate' in response) {
     const { contextId = '', status, final, ...update } = response.statusUpdate

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Message, Part, Task } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
-import { v0_3Proto, v0_3ProtoClient } from './server.ts'
+import { v0_3ProtoClient } from './client.ts'
+import { v0_3Proto } from './server.ts'
 
 const { encodeResult: encode, encodeEvent } = v0_3Proto
 const { encodeRequest } = v0_3ProtoClient

@@ -4,7 +4,6 @@ import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../../schem
 import { boolean, hinted, list, map, string, struct } from '../../schema/schema.ts'
 import { cardFields, extensions, olderFlows, Requirement, schemeOf, skillFields } from '../proto-card.ts'
 import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
-import { unread } from '../unread.ts'
 import { ConfigName, TaskName } from './resource-names.ts'
 
 const words = list(string({ min: 1 }), { max: maxWords })
@@ -25,8 +24,6 @@ const pageToken = implicit(string({ max: 4096 }))
 const text = implicit(string())
 
 const flagCardSchemas = implicit(boolean())
-
-const security = implicit(unread())
 
 const securitySecuritySchemas = implicit(list(Requirement))
 
@@ -199,7 +196,7 @@ export const Addresses = object(addressFields)
 
 const Capabilities = object({ streaming: flagCardSchemas, pushNotifications: flagCardSchemas, extensions })
 
-const openCardFields = {
+export const AgentCard = object({
   ...addressFields,
   ...cardFields,
   capabilities: assumed(Capabilities, {}),
@@ -207,18 +204,6 @@ const openCardFields = {
   // Came after 0.3.0; the SDKs of 0.3 have it.
   iconUrl: text,
   supportsAuthenticatedExtendedCard: flagCardSchemas,
-}
-
-/** A card that does not say who may call. */
-export const OpenCard = object({
-  ...openCardFields,
-  skills: assumed(list(object({ ...skillFields, security })), []),
-  securitySchemes: optional(unread()),
-  security,
-})
-
-export const AgentCard = object({
-  ...openCardFields,
   skills: assumed(list(object({ ...skillFields, security: securitySecuritySchemas })), []),
   securitySchemes: optional(map(schemeOf(object({}, { oneOf: olderFlows })))),
   security: securitySecuritySchemas,

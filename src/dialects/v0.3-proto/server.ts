@@ -24,5 +24,3 @@ export const v0_3Proto: ServerDialect = {
 
 /** Refuses what is not quite the protocol. */
 export const v0_3ProtoStrict: ServerDialect = { ...v0_3Proto, decodeRequest: decodeRequestStrictly }
-
-export { v0_3ProtoClient } from './client.ts'

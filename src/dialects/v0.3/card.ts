@@ -10,31 +10,35 @@ import type {
   SecurityScheme,
 } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { Infer, Schema } from '../../schema/schema.ts'
+import type { Infer } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
-import { decodeOlderCard, type OlderCard, type Secured } from '../legacy-card.ts'
+import { decodeOlderCard, type Secured } from '../legacy-card.ts'
 import { readResult } from '../read.ts'
 import { carried, carrying } from './parts.ts'
-import { Addresses, AgentCard, OpenCard } from './schemas.ts'
+import { Addresses, AgentCard } from './schemas.ts'
 import { decodeRequirements, decodeSchemes, type EncodedSecurity, encodeSecurity } from './security.ts'
-
-/** Reads a card that does not say who may call. */
-export function openCardDecoder(version: string) {
-  return cardDecoder(version, OpenCard, () => ({}))
-}
 
 const otherBindings: ReadonlyMap<string, string> = new Map([
   ['REST', 'HTTP+JSON'],
   ['HTTP_JSON', 'HTTP+JSON'],
 ])
 
-export const decodeCard = securedCardDecoder('0.3')
+export const decodeCard = cardDecoder('0.3')
 
 export const encodeCard = cardEncoder({ version: '0.3', protocolVersion: '0.3.0', lacks: [] })
 
-/** `version` is what an agent speaks that does not tell it. */
-export function securedCardDecoder(version: string) {
-  return cardDecoder(version, AgentCard, decodeSecurity)
+/** `version` is the version of a card that does not name one. */
+export function cardDecoder(version: string): (wire: unknown) => AgentCardCardDecoder {
+  return (given) => {
+    const card = readResult(AgentCard, given)
+    const addresses = readResult(Addresses, given)
+    const { stateTransitionHistory } = card.capabilities
+    const { unusable = {}, ...secured } = decodeSecurity(card)
+    const kept: Record<string, Json> = { addresses: addresses as JsonObject }
+    if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
+    if (Object.keys(unusable).length > 0) kept.unusable = unusable
+    return { ...decodeOlderCard(card, interfacesOf(addresses, version), secured), ...carrying(kept) }
+  }
 }
 
 export interface SpokenVersion {
@@ -124,20 +128,6 @@ function withoutRepeats(interfaces: readonly AgentInterface[]): readonly AgentIn
 
 function isSame(some: readonly AgentInterface[], others: readonly AgentInterface[]): boolean {
   return JSON.stringify(some) === JSON.stringify(others)
-}
-
-/** `version` is what an agent speaks that does not tell it. */
-function cardDecoder<C extends OlderCard>(version: string, shape: Schema<C>, securedBy: (card: C) => SecuredOrNot) {
-  return (given: unknown): AgentCardCardDecoder => {
-    const card = readResult(shape, given)
-    const addresses = readResult(Addresses, given)
-    const { stateTransitionHistory } = card.capabilities
-    const { unusable = {}, ...secured } = securedBy(card)
-    const kept: Record<string, Json> = { addresses: addresses as JsonObject }
-    if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
-    if (Object.keys(unusable).length > 0) kept.unusable = unusable
-    return { ...decodeOlderCard(card, interfacesOf(addresses, version), secured), ...carrying(kept) }
-  }
 }
 
 function decodeSecurity(card: Infer<typeof AgentCard>): SecuredOrNot {

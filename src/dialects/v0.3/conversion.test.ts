@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../base/json.ts'
-import { v1_0, v1_0Client } from '../v1.0/server.ts'
-import { v0_3, v0_3Client } from './server.ts'
+import { v1_0Client } from '../v1.0/client.ts'
+import { v1_0 } from '../v1.0/server.ts'
+import { v0_3Client } from './client.ts'
+import { v0_3 } from './server.ts'
 
 /** The params of a send, written in the other version. */
 function toOlder(params: JsonObject): JsonObject {

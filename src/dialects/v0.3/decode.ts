@@ -11,13 +11,12 @@ import type {
   TaskAddress,
 } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
-import { type Infer, list, type Schema } from '../../schema/schema.ts'
+import { type Infer, list } from '../../schema/schema.ts'
 import { type Draft, decodeBareStatus, generation } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
-import type { seldomAsked } from '../plain-reader.ts'
 import { type LenientRead, leniently, readParams, readResult } from '../read.ts'
-import { seldom as proto } from '../v0.3-proto/decode.ts'
-import { cleanSendParams, cleanTaskParams } from './lenient.ts'
+import { decodeResult as proto } from '../v0.3-proto/decode.ts'
+import { cleanEvent, cleanPage, cleanSendParams, cleanTask, cleanTaskParams } from './lenient.ts'
 import { carrying, decodePart } from './parts.ts'
 import * as wire from './schemas.ts'
 import { TaskPushConfig } from './schemas.ts'
@@ -30,41 +29,36 @@ export const decodeRequest = requestDecoder(leniently(readParams))
 /** Takes nothing that is not in the schema. */
 export const decodeRequestStrictly = requestDecoder(readParams)
 
-/** Reads an object of this kind, which tells the lenient how to put it right. */
-export type ReadKind = <T>(shape: Schema<T>, wire: unknown, kind: 'event' | 'task' | 'page') => T
-
-export function readingBy(read: ReadKind, decodeCard: ResponseDecoder['decodeCard'], seldom: Seldom): ResponseDecoder {
+/**
+ * Reads answers and events by the schema, or else after common deviations from it are cleaned up. The card is read by
+ * `decodeCard`, in which 0.2 differs.
+ */
+export function responseDecoder(decodeCard: ResponseDecoder['decodeCard']): ResponseDecoder {
+  const read = leniently(readResult)
   return {
     decodeResult: {
-      ...seldom,
-      sendMessage: (result) => decodeOutcome(read(wire.Outcome, result, 'event')),
-      getTask: (result) => decodeTask(read(wire.Task, result, 'task')),
-      cancelTask: (result) => decodeTask(read(wire.Task, result, 'task')),
+      sendMessage: (result) => decodeOutcome(read(wire.Outcome, result, cleanEvent)),
+      getTask: (result) => decodeTask(read(wire.Task, result, cleanTask)),
+      listTasks(result, request) {
+        if (isOfProto(result)) return proto.listTasks(result, request)
+        const { includeArtifacts = false } = request
+        const { tasks, ...page } = read(wire.TaskPage, result, cleanPage)
+        return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
+      },
+      cancelTask: (result) => decodeTask(read(wire.Task, result, cleanTask)),
+      createPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
+      getPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
+      listPushConfigs(result) {
+        const configs = readResult(list(wire.TaskPushConfig), result)
+        return { configs: configs.map(decodeTaskPushConfig), nextPageToken: '' }
+      },
       // It should be null; some leave it out, some send an object.
       deletePushConfig() {},
       getExtendedCard: decodeCard,
     },
-    decodeEvent: (event) => decodeEvent(read(wire.StreamEvent, event, 'event')),
+    decodeEvent: (event) => decodeEvent(read(wire.StreamEvent, event, cleanEvent)),
     decodeCard,
   }
-}
-
-export function listTasksBy(read: ReadKind): Results['listTasks'] {
-  return (result, request) => {
-    if (isOfProto(result)) return proto.listTasks(result, request)
-    const { includeArtifacts = false } = request
-    const { tasks, ...page } = read(wire.TaskPage, result, 'page')
-    return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
-  }
-}
-
-export const pushConfigs: Pick<Results, 'createPushConfig' | 'getPushConfig' | 'listPushConfigs'> = {
-  createPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
-  getPushConfig: (result) => decodeTaskPushConfig(readResult(wire.TaskPushConfig, result)),
-  listPushConfigs(result) {
-    const configs = readResult(list(wire.TaskPushConfig), result)
-    return { configs: configs.map(decodeTaskPushConfig), nextPageToken: '' }
-  },
 }
 
 function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
@@ -147,9 +141,6 @@ function decodePushConfigRef(params: Infer<typeof wire.GetPushConfigParams>): Pu
   return pushNotificationConfigId === undefined ? ref : { ...ref, id: pushNotificationConfigId }
 }
 
-/** How to read what few ask for. */
-type Seldom = Pick<ResponseDecoder['decodeResult'], keyof typeof seldomAsked>
-
 function decodeOutcome(outcome: Infer<typeof wire.Outcome>): Outcome {
   return 'task' in outcome
     ? { type: 'task', task: decodeTask(outcome.task) }
@@ -191,8 +182,6 @@ function decodeEvent(event: Infer<typeof wire.StreamEvent>): StreamEvent {
   const outcome = decodeOutcome(event)
   return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
 }
-
-type Results = ResponseDecoder['decodeResult']
 
 /** Over REST nothing in the question tells which JSON of 0.3 is meant, and most agents answer in that of its proto. */
 function isOfProto(page: unknown): boolean {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../base/json.ts'
-import { v0_3, v0_3Client, v0_3Strict } from './server.ts'
+import { v0_3Client } from './client.ts'
+import { v0_3, v0_3Strict } from './server.ts'
 
 const hello = { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] }
 const address = { taskId: 'T' }

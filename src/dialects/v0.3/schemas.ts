@@ -16,7 +16,6 @@ import {
 } from '../../schema/schema.ts'
 import { marked, tagged, word } from '../../schema/tagged.ts'
 import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
-import { unread } from '../unread.ts'
 
 /** What a caller who mixes other versions of A2A into 0.3 should write instead. */
 
@@ -28,8 +27,6 @@ const latest = Date.parse('9999-12-31T23:59:59.999Z')
 const text = optional(string())
 
 const texts = list(string())
-
-const security = optional(unread())
 
 const textSecuritySchemas = optional(string())
 
@@ -233,14 +230,6 @@ export const cardFields = {
   supportsAuthenticatedExtendedCard: optional(boolean()),
   signatures: optional(list(object({ protected: string(), signature: string(), header: optional(struct()) }))),
 }
-
-/** A card that does not say who may call. */
-export const OpenCard = object({
-  ...cardFields,
-  skills: list(object({ ...skillFields, security })),
-  securitySchemes: security,
-  security,
-})
 
 const flowFields = { refreshUrl: textSecuritySchemas, scopes: map(string()) }
 

@@ -24,5 +24,3 @@ export const v0_3: ServerDialect = {
 
 /** Refuses what is not quite the protocol. */
 export const v0_3Strict: ServerDialect = { ...v0_3, decodeRequest: decodeRequestStrictly }
-
-export { v0_3Client } from './client.ts'

@@ -3,7 +3,8 @@ import type { StreamEvent } from '../../protocol/events.ts'
 import type { Task } from '../../protocol/model.ts'
 import { serverDialects } from '../server-dialects.ts'
 import { v0_1Client } from '../v0.1/client.ts'
-import { v0_3, v0_3Client } from './server.ts'
+import { v0_3Client } from './client.ts'
+import { v0_3 } from './server.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 const said = { messageId: 'm', role: 'agent' as const, parts: [{ text: 'Done' }], taskId: 'T', contextId: 'C' }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../../protocol/errors.ts'
 import type { SendRequest } from '../../protocol/service.ts'
-import { v1_0Client } from './server.ts'
+import { v1_0Client } from './client.ts'
 
 const { decodeResult: decode, decodeEvent } = v1_0Client
 

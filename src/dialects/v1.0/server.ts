@@ -21,5 +21,3 @@ export const v1_0: ServerDialect = {
   rest,
   encodeCard,
 }
-
-export { v1_0Client } from './client.ts'

@@ -1,8 +1,7 @@
 import { toHex } from '../../base/hash.ts'
 import { isObject, type JsonObject } from '../../base/json.ts'
-import { allClients } from '../../dialects/client-dialects.ts'
+import { clientDialects } from '../../dialects/client-dialects.ts'
 import type { ClientDialect, DialectName } from '../../dialects/dialect.ts'
-import { orLeniently } from '../../dialects/read.ts'
 import { BodyTooLarge, type Incoming } from '../../http/exchange.ts'
 import { isJson, JsonError, parseJson } from '../../http/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
@@ -127,9 +126,9 @@ async function decode(body: JsonObject): Promise<Payload> {
 }
 
 async function decodeBy(name: DialectName, read: (dialect: ClientDialect) => StreamEvent): Promise<Payload> {
-  const dialect = allClients.find((client) => client.name === name)
+  const dialect = clientDialects.find((client) => client.name === name)
   if (!dialect) throw new Error(`There is no dialect ${name}.`)
-  return { event: await orLeniently(await dialect.load(), read), dialect: name }
+  return { event: read(await dialect.load()), dialect: name }
 }
 
 /** 1.0, or the ProtoJSON form of 0.3. */

@@ -5,21 +5,9 @@ import { BodyTooLarge } from '../../http/exchange.ts'
 import { type NetworkFailure, networkFailureOf } from '../../http/network-failure.ts'
 import { EventTooLarge, StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
-import { loaded } from '../../protocol/lazy-import.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { excerpt } from '../../schema/schema.ts'
 import { type Answer, type ResponseSummary, tellAnswer } from './read-response.ts'
-
-/** What was thrown between a request and the end of its answer, as the one error that callers see. */
-export async function failureOf(error: unknown, url: string, signal: AbortSignal): Promise<A2AError> {
-  if (error instanceof A2AError) return error
-  try {
-    const { networkError } = await failures()
-    return networkError(error, url, signal)
-  } catch (unexplained) {
-    return unexplained as A2AError
-  }
-}
 
 export function notInDialect(operation: Operation, version: string, binding: string): A2AError {
   const problem = `A2A ${version} has no way to ask for it over ${binding}: ${operation}.`
@@ -57,11 +45,8 @@ export function withHttpDetails(error: A2AError, answer: Answer): A2AError {
   })
 }
 
-/** Who reads the errors of a dialect. Most have the same; another one is loaded when it is needed. */
-export async function errorsOf({ errors }: ClientDialect): Promise<ErrorDecoder> {
-  return errors
-    ? await loaded('read the error that the agent told', errors(), 'unexplained')
-    : { decodeError, decodeHttpError }
+export function errorsOf({ errors }: ClientDialect): ErrorDecoder {
+  return errors ?? { decodeError, decodeHttpError }
 }
 
 /**
@@ -87,11 +72,6 @@ export function networkError(thrown: unknown, url: string, signal: AbortSignal):
     url,
     reason: failure,
   })
-}
-
-/** Loaded when something fails: most calls do not. */
-export function failures(): Promise<typeof import('../failures.ts')> {
-  return loaded('tell why the call failed', import('../failures.ts'), 'unexplained')
 }
 
 /** Several releases of the official SDKs tell every error as an internal one; their messages still say which it is. */

@@ -1,7 +1,6 @@
 import { unlessAborted, withDeadline } from '../../base/abort.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { Binding } from '../../dialects/dialect.ts'
-import { orLeniently } from '../../dialects/read.ts'
 import { StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
@@ -15,7 +14,7 @@ import type {
   UnaryOperation,
 } from '../../protocol/service.ts'
 import { numbered } from '../event-numbers.ts'
-import { failureOf, failures } from './failures.ts'
+import { networkError, notInDialect } from './failures.ts'
 import { serviceOf } from './operations.ts'
 import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from './options.ts'
 import { type Answer, readAnswer, readStream } from './read-response.ts'
@@ -40,9 +39,9 @@ export interface HttpBinding {
   /** The requests that may mean the operation, the likeliest first: another one is tried where nobody is. */
   compose(operation: Operation, wire: JsonObject): readonly HttpRequest[]
   /** The result in an answer; throws the error that it is instead. */
-  resultIn(answer: Answer, operation: Operation): Promise<unknown>
+  resultIn(answer: Answer, operation: Operation): unknown
   /** The event in the data of a server-sent event; throws the error that it is instead. */
-  eventIn(data: unknown, isError: boolean): Promise<unknown>
+  eventIn(data: unknown, isError: boolean): unknown
 }
 
 /** `Service` over HTTP. Whatever goes wrong is an `A2AError` that knows with whom. */
@@ -67,7 +66,7 @@ export function createWireClient(options: WireClientOptions, speech: HttpBinding
     attempt: (composed: HttpRequest) => Promise<T>,
     call: Call,
   ) {
-    if (!speech.has(operation)) throw known((await failures()).notInDialect(operation, dialect.version, speech.binding))
+    if (!speech.has(operation)) throw known(notInDialect(operation, dialect.version, speech.binding))
     const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
     const wire = encode(tenant === undefined ? request : { tenant, ...request })
     let failure: A2AError | undefined
@@ -77,7 +76,7 @@ export function createWireClient(options: WireClientOptions, speech: HttpBinding
         composed.confirm?.()
         return result
       } catch (error) {
-        const told = await failureOf(error, composed.url, call.signal)
+        const told = networkError(error, composed.url, call.signal)
         failure ??= told
         const isOfForm = composed.hasOtherForm && told.code === 'invalid-params'
         if (told.reason !== 'wrong-path' && !isOfForm) throw known(told)
@@ -100,22 +99,21 @@ export function createWireClient(options: WireClientOptions, speech: HttpBinding
     const open = async (composed: HttpRequest) => {
       const response = await send(composed, call, headers)
       const stream = await unlessAborted(readStream(response, { ...limits, url: composed.url, signal }), signal)
-      return 'answer' in stream ? { result: await speech.resultIn(stream.answer, operation) } : stream
+      return 'answer' in stream ? { result: speech.resultIn(stream.answer, operation) } : stream
     }
-    const eventOf = (wire: unknown) => orLeniently(dialect, ({ decodeEvent }) => decodeEvent(wire, request))
     try {
       const opened = await ask(operation, request, open, call)
-      if ('result' in opened) return yield await eventOf(opened.result)
+      if ('result' in opened) return yield dialect.decodeEvent(opened.result, request)
       deadline.extend()
       for await (const { id, follows, data, isError } of opened.events) {
-        const event = await eventOf(await speech.eventIn(data, isError))
+        const event = dialect.decodeEvent(speech.eventIn(data, isError), request)
         yield numbered(event, id, follows)
         if (event.isLast) return
       }
     } catch (error) {
       // Who has gone hears no more; who is sent away hears why.
       if (caller.signal.aborted && !(caller.signal.reason instanceof A2AError)) return
-      throw known(await failureOf(error, url, signal))
+      throw known(networkError(error, url, signal))
     } finally {
       deadline.release()
     }
@@ -128,14 +126,14 @@ export function createWireClient(options: WireClientOptions, speech: HttpBinding
       const attempt = async (composed: HttpRequest) => {
         const response = await send(composed, call, headers)
         const reading = readAnswer(response, { ...limits, url: composed.url })
-        return await speech.resultIn(await unlessAborted(reading, call.signal), operation)
+        return speech.resultIn(await unlessAborted(reading, call.signal), operation)
       }
       const result = await ask(operation, request, attempt, call)
       try {
         const wire = await believed(operation, result, options)
-        return await orLeniently(dialect, ({ decodeResult }) => decodeResult[operation](wire, request))
+        return dialect.decodeResult[operation](wire, request)
       } catch (error) {
-        throw known(await failureOf(error, url, call.signal))
+        throw known(networkError(error, url, call.signal))
       }
     },
   })

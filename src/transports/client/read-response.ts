@@ -4,7 +4,6 @@ import { readLimited } from '../../http/read-limited.ts'
 import { parseRetryAfter } from '../../http/response-headers.ts'
 import { readEvents } from '../../http/sse-reader.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { failures } from './failures.ts'
 
 /** An answer that is no stream, whatever it is. */
 export interface Answer {
@@ -81,13 +80,13 @@ export async function readStream(response: Response, options: ReadStreamOptions)
   if (!body || !response.ok || /json|html/.test(type)) return { answer: await readAnswer(response, options) }
   if (type.includes('event-stream')) return { events: rawEvents(body, options) }
   // Some servers and proxies do not say that it is a stream.
-  const seen = await (await failures()).sniffStream(body)
+  const seen = await sniffStream(body)
   if (seen.isStream) return { events: rawEvents(seen.body, options) }
   return { answer: await readAnswer(new Response(seen.body, response), options) }
 }
 
 /** Looks into what is not said to be a stream. One never begins as JSON or a page does. */
-export async function sniffStream(body: ReadableStream<Uint8Array>) {
+async function sniffStream(body: ReadableStream<Uint8Array>) {
   const [copy, rest] = body.tee()
   const reader = copy.getReader()
   const { value } = await reader.read()
@@ -96,7 +95,7 @@ export async function sniffStream(body: ReadableStream<Uint8Array>) {
 }
 
 /** Why an event cannot be read. */
-export function brokenEvent(error: unknown, isCut: boolean, url: string): unknown {
+function brokenEvent(error: unknown, isCut: boolean, url: string): unknown {
   if (!(error instanceof JsonError)) return error
   if (isCut) {
     const problem = `The stream of ${url} broke off in the middle of an event.`
@@ -137,7 +136,7 @@ async function* rawEvents(body: ReadableStream<Uint8Array>, options: ReadStreamO
     try {
       read = parseJsonText(data, { depth })
     } catch (error) {
-      throw (await failures()).brokenEvent(error, isCut === true, url)
+      throw brokenEvent(error, isCut === true, url)
     }
     yield { id, follows, data: read, isError: event === 'error' }
   }

@@ -5,7 +5,6 @@ import type { Clock } from '../../base/clock.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { ClientDialect } from '../../dialects/dialect.ts'
 import { readDetails } from '../../dialects/errors.ts'
-import { orLeniently } from '../../dialects/read.ts'
 import { trailersOf } from '../../http/fetch.ts'
 import { StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, withContext } from '../../protocol/errors.ts'
@@ -87,7 +86,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
       for await (const { json, number, follows } of exchange(operation, request, { ...caller, signal }, more)) {
         // From here on it is the connection that is watched: a stream may have nothing to say for long.
         deadline.extend()
-        const event = await orLeniently(dialect, ({ decodeEvent }) => decodeEvent(json, request))
+        const event = dialect.decodeEvent(json, request)
         yield numbered(event, textOf(number), textOf(follows))
         if (event.isLast) return
       }
@@ -106,7 +105,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
       try {
         const result = await onlyOne(exchange(operation, request, call))
         const wire = await believed(operation, result, options)
-        return await orLeniently(dialect, ({ decodeResult }) => decodeResult[operation](wire, request))
+        return dialect.decodeResult[operation](wire, request)
       } catch (error) {
         throw known(error, call.signal)
       }
@@ -210,7 +209,7 @@ async function toldStatus(end: Headers, dialect: ClientDialect): Promise<A2AErro
   const message = percentDecode(end.get('grpc-message') ?? '')
   const status = names.get(code) ?? 'UNKNOWN'
   const details = detailsIn(end.get('grpc-status-details-bin'))
-  const { decodeHttpError } = await errorsOf(dialect)
+  const { decodeHttpError } = errorsOf(dialect)
   const told = decodeHttpError({ status: 500, body: { error: { status, message, details } } })
   if (readDetails(details).reason !== undefined) return told
   return withoutDetails(told, status, message)

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts'
 import type { ClientDialect, WireError } from '../../dialects/dialect.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
-import { errorsOf, failures, notA2AError, withHttpDetails } from '../client/failures.ts'
+import { errorsOf, notA2AError, withHttpDetails } from '../client/failures.ts'
 import { createWireClient, type HttpBinding } from '../client/http-client.ts'
 import type { WireClientOptions } from '../client/options.ts'
 import type { Answer } from '../client/read-response.ts'
@@ -19,16 +19,15 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
       const body = { jsonrpc: '2.0', id: ++calls, method: dialect.methods[operation] ?? operation, params }
       return [{ url, method: 'POST', body, contentType: 'application/json' }]
     },
-    async resultIn(answer, operation) {
+    resultIn(answer, operation) {
       const { body } = answer
       if (isObject(body) && body.result !== undefined && !isObject(body.error)) return body.result
-      const { readOddAnswer } = await failures()
-      return await readOddAnswer(answer, operation, dialect)
+      return readOddAnswer(answer, operation, dialect)
     },
-    async eventIn(data, isError) {
+    eventIn(data, isError) {
       if (!isObject(data)) return data
       const { error = isError ? data : undefined, result } = data
-      if (isObject(error)) throw await (await failures()).readToldError(error, dialect)
+      if (isObject(error)) throw readError(wireError(error), dialect)
       // Some servers forget the envelope.
       return result ?? data
     },
@@ -36,16 +35,11 @@ export function createJsonRpcClient(options: WireClientOptions): Service {
   return createWireClient(options, speech)
 }
 
-/** The error that an event of a stream tells. */
-export function readToldError(error: JsonObject, dialect: ClientDialect): Promise<A2AError> {
-  return readError(wireError(error), dialect)
-}
-
 /** What an answer says that is not just a result. Throws the error that it tells, or that it is. */
-export async function readOddAnswer(answer: Answer, operation: Operation, dialect: ClientDialect): Promise<unknown> {
+function readOddAnswer(answer: Answer, operation: Operation, dialect: ClientDialect): unknown {
   const { body, form, status } = answer
   const error = isObject(body) ? errorIn(body) : undefined
-  if (error) throw withHttpDetails(await readError(error, dialect), answer)
+  if (error) throw withHttpDetails(readError(error, dialect), answer)
   if (isObject(body) && body.result !== undefined) return body.result
   // Some servers leave out a result that is null; to be told nothing is only enough where nothing is to be told.
   const isNothing = form === 'empty' || (isObject(body) && body.jsonrpc !== undefined)
@@ -69,8 +63,8 @@ function wireError({ code, message, data }: JsonObject): WireError {
 }
 
 /** Who does not speak our dialect cannot tell us so in it; Parley at least names those that it speaks. */
-async function readError(error: WireError, dialect: ClientDialect): Promise<A2AError> {
-  const { decodeError } = await errorsOf(dialect)
+function readError(error: WireError, dialect: ClientDialect): A2AError {
+  const { decodeError } = errorsOf(dialect)
   const told = decodeError(error)
   if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return told
   return new A2AError('version-not-supported', told.message, { cause: error, metadata: told.metadata })

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts'
 import type { ClientDialect, RestRequest } from '../../dialects/dialect.ts'
 import { type A2AError, withContext } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
-import { errorsOf, failures, notA2AError, withHttpDetails } from '../client/failures.ts'
+import { errorsOf, notA2AError, withHttpDetails } from '../client/failures.ts'
 import { createWireClient, type HttpBinding, type HttpRequest } from '../client/http-client.ts'
 import type { WireClientOptions } from '../client/options.ts'
 import type { Answer } from '../client/read-response.ts'
@@ -45,35 +45,29 @@ export function createRestClient(options: WireClientOptions): Service {
       const methods = operation === 'subscribeToTask' ? subscribeBy : [place.method]
       return bases.flatMap((base) => methods.flatMap((method) => composedAt(base, method, place)))
     },
-    async resultIn(answer, operation) {
+    resultIn(answer, operation) {
       const { status, body, form } = answer
       if (status >= 200 && status < 300 && (form === 'json' || form === 'empty')) return body ?? {}
-      throw await (await failures()).readRefusal(answer, operation, dialect)
+      throw readRefusal(answer, operation, dialect)
     },
-    async eventIn(data, isError) {
+    eventIn(data, isError) {
       if (!isObject(data) || !(isError || isFailure(data))) return data
-      throw await (await failures()).readToldRefusal(data, dialect)
+      throw errorsOf(dialect).decodeHttpError({ status: 500, body: data })
     },
   }
   return createWireClient(options, speech)
 }
 
 /** What an answer tells that has no result. A path that does not exist, and a task that does not, may be told alike. */
-export async function readRefusal(answer: Answer, operation: Operation, dialect: ClientDialect): Promise<A2AError> {
+function readRefusal(answer: Answer, operation: Operation, dialect: ClientDialect): A2AError {
   const { status, body } = answer
   const foreign = notA2AError(answer)
   if (!isObject(body)) return foreign
-  const { decodeHttpError } = await errorsOf(dialect)
+  const { decodeHttpError } = errorsOf(dialect)
   const told = withHttpDetails(decodeHttpError({ status, body }), answer)
   if (isOfA2A(body)) return told
   if (foreign.reason !== 'wrong-path') return isObject(body.error) ? told : foreign
   return status === 404 && isAboutTask(operation) ? withContext(told, { reason: 'wrong-path' }) : foreign
-}
-
-/** In a stream the agent tells an error in an event, as the body that it would have been before it. */
-export async function readToldRefusal(body: JsonObject, dialect: ClientDialect): Promise<A2AError> {
-  const { decodeHttpError } = await errorsOf(dialect)
-  return decodeHttpError({ status: 500, body })
 }
 
 /**

@@ -3,10 +3,14 @@ import { specifiedForm } from '../../../src/auth/card-signature/canonical-card.t
 import type { JsonObject } from '../../../src/base/json.ts'
 import { isObject } from '../../../src/base/json.ts'
 import type { ClientDialect, ServerDialect } from '../../../src/dialects/dialect.ts'
-import { v0_1, v0_1Client } from '../../../src/dialects/v0.1/server.ts'
-import { v0_3, v0_3Client } from '../../../src/dialects/v0.3/server.ts'
-import { v0_3Proto, v0_3ProtoClient } from '../../../src/dialects/v0.3-proto/server.ts'
-import { v1_0, v1_0Client } from '../../../src/dialects/v1.0/server.ts'
+import { v0_1Client } from '../../../src/dialects/v0.1/client.ts'
+import { v0_1 } from '../../../src/dialects/v0.1/server.ts'
+import { v0_3Client } from '../../../src/dialects/v0.3/client.ts'
+import { v0_3 } from '../../../src/dialects/v0.3/server.ts'
+import { v0_3ProtoClient } from '../../../src/dialects/v0.3-proto/client.ts'
+import { v0_3Proto } from '../../../src/dialects/v0.3-proto/server.ts'
+import { v1_0Client } from '../../../src/dialects/v1.0/client.ts'
+import { v1_0 } from '../../../src/dialects/v1.0/server.ts'
 import type { Task } from '../../../src/protocol/model.ts'
 
 /** The vectors of conversion in our reference of the dialects, by their numbers. */

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
+import { v0_1Client } from '../../../../src/dialects/v0.1/client.ts'
 import * as card from '../../../../src/dialects/v0.1/schemas.ts'
 import * as seldom from '../../../../src/dialects/v0.1/schemas.ts'
 import * as request from '../../../../src/dialects/v0.1/schemas.ts'
 import * as wire from '../../../../src/dialects/v0.1/schemas.ts'
-import { v0_1, v0_1Client, v0_1Strict } from '../../../../src/dialects/v0.1/server.ts'
+import { v0_1, v0_1Strict } from '../../../../src/dialects/v0.1/server.ts'
 import { wireValuesOf } from '../wire-values-of.ts'
 import { both, type WireObjects } from './wire-objects.ts'
 

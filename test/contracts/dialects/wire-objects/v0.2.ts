@@ -1,4 +1,5 @@
-import { v0_2, v0_2Client, v0_2Strict } from '../../../../src/dialects/v0.2/server.ts'
+import { v0_2Client } from '../../../../src/dialects/v0.2/client.ts'
+import { v0_2, v0_2Strict } from '../../../../src/dialects/v0.2/server.ts'
 import { of0_3 } from './v0.3.ts'
 import type { WireObjects } from './wire-objects.ts'
 

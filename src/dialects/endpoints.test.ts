@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard, AgentInterface } from '../protocol/card.ts'
-import { allClients } from './client-dialects.ts'
+import { clientDialects } from './client-dialects.ts'
 import { cardRelativeEndpoints, type Endpoint, endpointsOf, otherVersionEndpoints } from './endpoints.ts'
 
-const options = { dialects: allClients, bindings: ['JSONRPC', 'HTTP+JSON'] as const }
+const options = { dialects: clientDialects, bindings: ['JSONRPC', 'HTTP+JSON'] as const }
 
 function cardOf(...interfaces: readonly AgentInterface[]): AgentCard {
   const modes = { defaultInputModes: [], defaultOutputModes: [] }
@@ -63,7 +63,10 @@ describe('the doors of a card', () => {
 
 describe('doors beside the card', () => {
   it('have the path of the declared ones, or that of the card', () => {
-    const doors = endpointsOf(cardOf(at('http://localhost:8080/rpc')), { ...options, dialects: allClients.slice(0, 1) })
+    const doors = endpointsOf(cardOf(at('http://localhost:8080/rpc')), {
+      ...options,
+      dialects: clientDialects.slice(0, 1),
+    })
     expect(wordsOf(cardRelativeEndpoints(doors, 'https://h.test/agents/a/.well-known/agent-card.json'))).toEqual([
       'relative JSONRPC v1.0 https://h.test/rpc',
       'relative JSONRPC v1.0 https://h.test/agents/a/',
@@ -71,7 +74,7 @@ describe('doors beside the card', () => {
   })
 
   it('are none that are known', () => {
-    const doors = endpointsOf(cardOf(at('https://h.test/')), { ...options, dialects: allClients.slice(0, 1) })
+    const doors = endpointsOf(cardOf(at('https://h.test/')), { ...options, dialects: clientDialects.slice(0, 1) })
     expect(cardRelativeEndpoints(doors, 'https://h.test/.well-known/agent-card.json')).toEqual([])
   })
 })

@@ -1,3 +1,0 @@
-export { authorizing } from './authorize.ts'
-
-export { byCard } from './by-card.ts'
