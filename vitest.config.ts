@@ -1,11 +1,22 @@
 import { defineConfig } from 'vitest/config'
 import { createSummaryReporter } from './test/summary-reporter.ts'
 
-/** What starts servers and speaks to them, but measures neither time nor memory: side by side. */
-const spoken = ['interop', 'loop', 'mcp', 'mesh', 'registry', 'schemas', 'wire'].map(
-  (room) => `test/${room}/**/*.test.ts`,
+/**
+ * Three projects, run one after the other, because they tolerate different load on the machine:
+ *
+ * - `unit`: tests beside the source, and contract suites. They use all cores.
+ * - `wire`: tests that start servers on loopback and send requests to them. They measure neither time nor memory, so
+ *   two files run side by side.
+ * - `process`: tests that start processes or measure time and memory. One file runs at a time, after all others, so
+ *   that no other test distorts the measurement.
+ */
+const wireTests = ['interop', 'loop', 'mcp', 'mesh', 'registry', 'schemas', 'wire'].map(
+  (folder) => `test/${folder}/**/*.test.ts`,
 )
-const patient = { testTimeout: 60_000, hookTimeout: 60_000 }
+
+/** Timeouts far above what the tests need: the machine may be busy. */
+const unitTimeouts = { testTimeout: 20_000 }
+const serverTimeouts = { testTimeout: 60_000, hookTimeout: 60_000 }
 
 export default defineConfig({
   test: {
@@ -18,28 +29,26 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/contracts/**/*.test.ts'],
           pool: 'forks',
           maxWorkers: '100%',
-          // Far more than they take: a machine may be busy with other things.
-          testTimeout: 20_000,
+          ...unitTimeouts,
         },
       },
       {
         test: {
-          name: 'spoken',
-          include: spoken,
+          name: 'wire',
+          include: wireTests,
           pool: 'forks',
-          ...patient,
+          ...serverTimeouts,
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },
       {
         test: {
-          name: 'whole',
+          name: 'process',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/contracts/**', ...spoken],
+          exclude: ['test/contracts/**', ...wireTests],
           pool: 'forks',
-          ...patient,
-          // These tests start processes and measure time and memory: one file at a time, after all others.
+          ...serverTimeouts,
           fileParallelism: false,
           sequence: { groupOrder: 2 },
         },

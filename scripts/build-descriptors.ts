@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** Compiles `proto/` into the one generated file of this package. Run it after every change there. */
+/** Compiles `proto/` into `src/transports/grpc/descriptors.ts`. Run this script after every change to `proto/`. */
 
 const root = new URL('../', import.meta.url)
 const target = new URL('src/transports/grpc/descriptors.ts', root)
@@ -13,7 +13,7 @@ export async function compileDescriptors(): Promise<string> {
   const buf = fileURLToPath(new URL('node_modules/.bin/buf', root))
   const { stdout } = await promisify(execFile)(buf, args, { cwd: root, encoding: 'buffer', maxBuffer: 2 ** 20 })
   const base64 = stdout.toString('base64')
-  return `/** Made from \`proto/\` by \`scripts/build-descriptors.ts\`: a FileDescriptorSet. */\nexport const descriptors =\n  '${base64}'\n`
+  return `/** A FileDescriptorSet, generated from \`proto/\` by \`scripts/build-descriptors.ts\`. */\nexport const descriptors =\n  '${base64}'\n`
 }
 
 export async function currentDescriptors(): Promise<string> {

@@ -19,32 +19,32 @@ export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushF
 }
 
 export interface ServeMeshOptions extends MeshEndpointOptions {
-  /** Takes WebSockets, such as `new WebSocketServer({ noServer: true, maxPayload: 10 * 2 ** 20 })` of the package `ws`. */
+  /** Accepts WebSockets, such as `new WebSocketServer({ noServer: true, maxPayload: 10 * 2 ** 20 })` from the package `ws`. */
   readonly sockets?: SocketServer<MeshSocket>
 }
 
 export interface ServeOptions
   extends Omit<HandlerOptions, 'auth' | 'push' | 'load'>,
     Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'challenge' | 'load' | 'maxConnections' | 'upgrade'>> {
-  /** Who may call. Without it, whoever is on this machine, and the server listens nowhere else. */
+  /** Decides which callers are admitted. Without it, the server listens on loopback only and admits every caller. */
   readonly auth?: AuthChoice
-  /** Tells webhooks what happens to tasks: by a `fetch` that is handed in, or by a guarded one with these options. */
+  /** Sends task events to webhooks: by the `fetch` passed here, or by a guarded one with these options. */
   readonly push?: ServePushOptions
-  /** The folder of the durable task logs. Not used where a `log` is handed in. */
+  /** The folder of the durable task logs. Defaults to `.parley`. Ignored for agents with their own `log`. */
   readonly directory?: string
-  /** On SIGTERM and SIGINT: how long running turns may take to finish, in milliseconds. */
+  /** How long running turns may take to finish when the server closes, in milliseconds. Defaults to 10,000. */
   readonly drainDeadline?: number
-  /** From where on calls are refused because there is too much to do: by default of what V8 may use. `false`: never. */
+  /** Limits beyond which calls get 503. Defaults depend on the memory available to V8. `false` disables them. */
   readonly overload?: OverloadOptions | false
-  /** Whether SIGTERM and SIGINT close the server. */
+  /** Whether SIGTERM and SIGINT close the server. Defaults to true. */
   readonly signals?: boolean
-  /** Makes the agent a peer of the mesh, too, at the same port. */
+  /** Also makes the agent a mesh peer, on the same port. */
   readonly mesh?: ServeMeshOptions
 }
 
-/** What another agent of a server has of its own. */
+/** Options of one agent that is added to a server. They override the server's options. */
 export interface AddOptions extends Omit<HandlerOptions, 'auth'>, MountOptions {
-  /** Who may call: the same as those who may call the server, unless it is given. */
+  /** Decides which callers are admitted. Defaults to the server's `auth`. */
   readonly auth?: AuthChoice
 }
 
@@ -52,19 +52,19 @@ export interface Server {
   readonly url: string
   readonly cardUrl: string
   readonly port: number
-  /** What the first agent pushes, if anything. */
+  /** Manages the webhooks of the first agent, if push is enabled. */
   readonly push: PushAdmin | undefined
-  /** The peer that the agent is in the mesh, if it is one: by it the others can be talked to. */
+  /** The agent's mesh peer, if `mesh` is set. Use it to call other peers. */
   readonly mesh: MeshPeer | undefined
-  /** Serves one more agent, at a place of its own, with the options of the server unless it has others. */
+  /** Serves one more agent at its own mount, with the server's options unless `options` overrides them. */
   add(agent: Agent, options?: AddOptions): HostedAgent
-  /** From now on nobody finds it; its turns may finish. */
-  remove(resident: HostedAgent): Promise<void>
-  /** Removes tasks of every agent, with all that belongs to them, at once and for good; tells what it removed. */
+  /** Stops serving an agent. Its running turns may finish within `drainDeadline`. */
+  remove(agent: HostedAgent): Promise<void>
+  /** Deletes tasks of every agent with everything stored about them, at once and for good. Returns what it deleted. */
   erase(request: EraseRequest): Promise<Erased>
-  /** Takes no new work, lets turns finish, ends streams so that they can be resumed, and stops. */
+  /** Accepts no new work, lets turns finish, ends streams so that callers can resume them, and stops listening. */
   close(): Promise<void>
 }
 
-/** Agents by the paths below which they are served. */
+/** Agents by the path under which each is served. */
 export type Agents = Readonly<Record<string, Agent>>

@@ -3,7 +3,7 @@ import type { Agent } from './agent/agent.ts'
 import { consoleLogger, type Logger } from './base/logger.ts'
 import type { Exchange } from './http/exchange.ts'
 import { isLoopback } from './http/origin.ts'
-import type { MeshEndpoint, MeshEndpointOptions } from './mesh-bridge/endpoint.ts'
+import type { MeshEndpoint } from './mesh-bridge/endpoint.ts'
 import { type Listening, listen } from './node/listen.ts'
 import { createServerLoad, type OverloadOptions, type ServerLoad } from './node/server-load.ts'
 import { socketsAt } from './node/websocket-upgrade.ts'
@@ -12,143 +12,107 @@ import type { AddOptions, Agents, ServeOptions, ServePushOptions, Server } from 
 import { type AuthChoice, requireAuthOption } from './server/authentication.ts'
 import { slug } from './server/card.ts'
 import type { GrpcKit } from './server/grpc-router.ts'
-import { createHost } from './server/host.ts'
+import { createHost, type Host } from './server/host.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
 import { createSqliteLog } from './stores/sqlite/sqlite-log.ts'
 import type { TaskLog } from './tasks/log.ts'
 
-/** How long callers may take to read how their turns ended, in milliseconds, before they are cut off. */
-const readingTime = 2_000
+/** How long callers may take to read the end of their responses after all turns have ended, in milliseconds. */
+const readDeadline = 2_000
 
 /**
- * Serves an agent, or several by their paths, over HTTP. Each has a durable task log of its own, in the file
- * `.parley/<name>.db` unless told otherwise.
+ * Serves one agent, or several by their paths, over HTTP. Each agent has its own durable task log, by default in the
+ * file `.parley/<name>.db`.
  */
 export async function serve(served: Agent | Agents, options: ServeOptions = {}): Promise<Server> {
-  const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger, publicUrl } = options
   const agents = isAgent(served) ? { '': served } : served
-  requireOwnLogs(agents, options)
-  const { mesh } = options
-  if (mesh && Object.keys(agents).length > 1) throw new TypeError('serve(): only one agent can be a peer of the mesh.')
-  const auth = admitted(options)
-  const asksCertificate = options.tls !== undefined && needsCertificate(auth)
-  const push = options.push && (await readPush(options.push, logger))
+  checkAgents(agents, options)
+  const settings = await readSettings(options)
+  const { load, logger, drainDeadline } = settings
   const draining = new AbortController()
-  const load = options.overload === false ? undefined : loadOf(options.overload, logger)
   const host = createHost(options.grpc ? { grpc: { ...(await loadGrpc()), draining: draining.signal, load } } : {})
-  /** Those that we have opened, to be closed by us. */
-  const logs = new Map<HostedAgent, TaskLog>()
+  const mounts = createMounts(host, settings)
   let first: HostedAgent | undefined
-  let desk: MeshEndpoint | undefined
-  const exchange: Exchange = mesh
-    ? (incoming) => (incoming.path === desk?.path ? desk.exchange(incoming) : host.exchange(incoming))
-    : host.exchange
-
-  function add(agent: Agent, place: AddOptions): HostedAgent {
-    const { log: _, push: __, ...shared } = { ...options, auth }
-    if (needsCertificate(place.auth ?? auth) && !asksCertificate) {
-      throw new TypeError('serve(): a scheme asks for certificates: give `tls` to serve, and the scheme in its `auth`.')
-    }
-    const own = place.log ? undefined : createSqliteLog({ file: join(directory, fileOf(agent, place)) })
-    try {
-      const resident = host.add(agent, {
-        ...shared,
-        load,
-        ...(push && { push }),
-        logger,
-        ...place,
-        // Who says nothing of it, in whichever way, does not let everybody in.
-        auth: place.auth ?? auth,
-        ...(own && { log: own }),
-      })
-      if (own) logs.set(resident, own)
-      return resident
-    } catch (error) {
-      void own?.close()
-      throw error
-    }
-  }
-
-  async function closeLogs(): Promise<void> {
-    await Promise.all([...logs.values()].map((log) => log.close()))
-    logs.clear()
-  }
-
-  async function open(): Promise<Listening> {
-    const { log } = options
+  let mesh: MeshEndpoint | undefined
+  let listening: Listening | undefined
+  try {
     for (const [at, agent] of Object.entries(agents)) {
-      const resident = add(agent, log ? { at, log } : { at })
-      first ??= resident
+      const hosted = mounts.add(agent, options.log ? { at, log: options.log } : { at })
+      first ??= hosted
     }
-    return await listen(exchange, {
-      port: 0,
-      ...options,
-      asksCertificate,
-      challenge: host.challenge,
-      grpc: host.grpc,
-      load,
-      ...(load && { maxConnections: load.connections }),
-      upgrade: mesh?.sockets && socketsAt(mesh.path ?? '/mesh', mesh.sockets, (socket) => desk?.accept(socket)),
-    })
-  }
-
-  /** Its card names its address, so it opens when the port is known. */
-  async function openMesh(options: MeshEndpointOptions, { url }: Listening): Promise<MeshEndpoint | undefined> {
-    const { openMeshDesk } = await import('./mesh-bridge/endpoint.ts')
-    return first && (await openMeshDesk(first, options, { url: (publicUrl ?? url).replace(/\/+$/, ''), logger }))
-  }
-
-  async function abandon(error: unknown): Promise<never> {
+    listening = await listenFor(host, settings, () => mesh)
+    // The mesh card names the address, so the endpoint opens once the port is known.
+    if (first) mesh = await openMesh(first, settings, listening)
+  } catch (error) {
+    await listening?.close({ deadline: 0 })
     load?.stop()
     await host.drain(0)
-    await closeLogs()
+    await mounts.closeLogs()
     throw error
   }
+  const { url, port, close: stopListening } = listening
 
-  const listening = await open().catch(abandon)
-  if (mesh) {
-    desk = await openMesh({ telemetry: options.telemetry, ...mesh }, listening).catch(async (error) => {
-      await listening.close({ deadline: 0 })
-      return await abandon(error)
-    })
-  }
-  let closing: Promise<void> | undefined
-
-  async function close(): Promise<void> {
+  async function stop(): Promise<void> {
     process.off('SIGTERM', onSignal).off('SIGINT', onSignal)
-    await desk?.leave()
+    await mesh?.leave()
     draining.abort()
-    const drained = host.drain(drainDeadline).finally(() => desk?.close())
-    await Promise.all([drained, listening.close({ deadline: readingTime, drained })])
+    const drained = host.drain(drainDeadline).finally(() => mesh?.close())
+    await Promise.all([drained, stopListening({ deadline: readDeadline, drained })])
     load?.stop()
-    await closeLogs()
+    await mounts.closeLogs()
   }
 
+  let closing: Promise<void> | undefined
   function onSignal(): void {
-    closing ??= close().catch((error) => {
+    closing ??= stop().catch((error) => {
       logger.error({ error }, 'the server could not be closed cleanly')
       process.exitCode = 1
     })
   }
-  if (signals) process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
+  if (settings.signals) process.on('SIGTERM', onSignal).on('SIGINT', onSignal)
 
   return {
-    url: listening.url,
-    mesh: desk?.peer,
-    cardUrl: `${listening.url}${pathOf(agents)}/.well-known/agent-card.json`,
-    port: listening.port,
+    url,
+    mesh: mesh?.peer,
+    cardUrl: `${url}${firstPathOf(agents)}/.well-known/agent-card.json`,
+    port,
     push: first?.push,
-    add: (agent, place = {}) => add(agent, place),
+    add: (agent, options = {}) => mounts.add(agent, options),
     erase: host.erase,
-    async remove(resident) {
-      await host.remove(resident, drainDeadline)
-      await logs.get(resident)?.close()
-      logs.delete(resident)
-    },
+    remove: mounts.remove,
     close() {
-      closing ??= close()
+      closing ??= stop()
       return closing
     },
+  }
+}
+
+/** The options with their defaults, and what was created from them. */
+interface ServeSettings {
+  readonly options: ServeOptions
+  readonly auth: AuthChoice
+  readonly asksCertificate: boolean
+  readonly push: PushOptions | undefined
+  readonly load: ServerLoad | undefined
+  readonly logger: Logger
+  readonly directory: string
+  readonly drainDeadline: number
+  readonly signals: boolean
+}
+
+async function readSettings(options: ServeOptions): Promise<ServeSettings> {
+  const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger, overload } = options
+  const auth = authOf(options)
+  return {
+    options,
+    auth,
+    asksCertificate: options.tls !== undefined && needsCertificate(auth),
+    push: options.push && (await withPushFetch(options.push, logger)),
+    load: overload === false ? undefined : createLoggedLoad(overload, logger),
+    logger,
+    directory,
+    drainDeadline,
+    signals,
   }
 }
 
@@ -156,16 +120,18 @@ function isAgent(served: Agent | Agents): served is Agent {
   return typeof served.run === 'function'
 }
 
-/** What one agent has done is none of another one's business. */
-function requireOwnLogs(agents: Agents, { log }: ServeOptions): void {
+function checkAgents(agents: Agents, { log, mesh }: ServeOptions): void {
   const { length } = Object.keys(agents)
   if (length === 0) throw new TypeError('serve(): expected an agent, or several by their paths, got none')
-  if (length > 1 && log)
+  // Agents must not see each other's tasks.
+  if (length > 1 && log) {
     throw new TypeError('serve(): several agents need a log each: hand it to server.add(agent, { log })')
+  }
+  if (length > 1 && mesh) throw new TypeError('serve(): only one agent can be a peer of the mesh.')
 }
 
-/** Who may call if nobody has said so: during development, whoever is on this machine. Others must be thought of. */
-function admitted({ auth, host = '127.0.0.1', publicUrl, trustProxy }: ServeOptions): AuthChoice {
+/** Without `auth`, only callers on this machine may call, as during development; another `host` requires `auth`. */
+function authOf({ auth, host = '127.0.0.1', publicUrl, trustProxy }: ServeOptions): AuthChoice {
   if (auth !== undefined) {
     requireAuthOption('serve()', { auth })
     return auth
@@ -176,7 +142,7 @@ function admitted({ auth, host = '127.0.0.1', publicUrl, trustProxy }: ServeOpti
         `Declare it by \`auth: { schemes: … }\`, or say \`auth: 'none'\` to let everybody in.`,
     )
   }
-  // Behind a proxy, others are not on this machine.
+  // Behind a proxy, callers are on other machines although the connection comes from this one.
   return { anonymous: { listAll: publicUrl === undefined && !trustProxy } }
 }
 
@@ -185,26 +151,28 @@ function needsCertificate(auth: AuthChoice): boolean {
   return Object.values(schemes).some((scheme) => scheme.needsCertificate)
 }
 
-/** Who hands in no `fetch` gets one that keeps out of private networks. Only those who push pay for it. */
-async function readPush(options: ServePushOptions, logger: Logger): Promise<PushOptions> {
-  const { schemes, allow, loopback, redirects, tls, resolve, ...rest } = options
-  if (rest.fetch) return { ...rest, fetch: rest.fetch }
+/** Defaults to a fetch that refuses private addresses; loaded only when push is enabled. */
+async function withPushFetch(options: ServePushOptions, logger: Logger): Promise<PushOptions> {
+  const { schemes, allow, loopback, redirects, tls, resolve, ...push } = options
+  if (push.fetch) return { ...push, fetch: push.fetch }
   const { createPushFetch } = await import('./node/guarded-fetch/push-fetch.ts')
-  const { timeout } = rest
-  const given = { schemes, allow, loopback, redirects, tls, resolve, timeout }
-  return { ...rest, fetch: createPushFetch({ ...given, logger }) }
+  const { timeout } = push
+  return {
+    ...push,
+    fetch: createPushFetch({ schemes, allow, loopback, redirects, tls, resolve, timeout, logger }),
+  }
 }
 
-function loadOf(options: OverloadOptions = {}, logger: Logger): ServerLoad {
+function createLoggedLoad(options: OverloadOptions = {}, logger: Logger): ServerLoad {
   const load = createServerLoad(options)
-  load.watch((isOver, standing) => {
-    if (isOver) logger.warn(standing, 'overloaded: calls get 503 for a while')
-    else logger.info(standing, 'not overloaded any more')
+  load.watch((isOver, state) => {
+    if (isOver) logger.warn(state, 'overloaded: calls get 503 for a while')
+    else logger.info(state, 'not overloaded any more')
   })
   return load
 }
 
-/** Only those who switch it on pay for it. */
+/** Loaded only when gRPC is enabled. */
 async function loadGrpc(): Promise<GrpcKit> {
   const [{ createGrpc }, { tenantOf }] = await Promise.all([
     import('./transports/grpc/server.ts'),
@@ -213,14 +181,97 @@ async function loadGrpc(): Promise<GrpcKit> {
   return { createGrpc, tenantOf }
 }
 
-/** The name of a file that no agent at another place has. */
-function fileOf({ profile }: Agent, { at = '', name, tenant }: AddOptions): string {
-  const path = at.replace(/^\/+|\/+$/g, '')
-  const place = [name, path, tenant && `~${tenant}`].filter((part) => part).join('/')
-  return place === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(place)}.db`
+/** Adds agents to the host with the server's options, and owns the SQLite logs that it opens for them. */
+interface Mounts {
+  add(agent: Agent, options: AddOptions): HostedAgent
+  remove(agent: HostedAgent): Promise<void>
+  closeLogs(): Promise<void>
 }
 
-/** Of the first agent. */
-function pathOf(agents: Agents): string {
+function createMounts(host: Host, settings: ServeSettings): Mounts {
+  const { options, auth, asksCertificate, push, load, logger, directory, drainDeadline } = settings
+  const { log: _, push: __, ...shared } = options
+  const openedLogs = new Map<HostedAgent, TaskLog>()
+  return {
+    add(agent, mount) {
+      if (needsCertificate(mount.auth ?? auth) && !asksCertificate) {
+        throw new TypeError(
+          'serve(): a scheme asks for certificates: give `tls` to serve, and the scheme in its `auth`.',
+        )
+      }
+      const opened = mount.log ? undefined : createSqliteLog({ file: join(directory, logFileOf(agent, mount)) })
+      try {
+        const hosted = host.add(agent, {
+          ...shared,
+          load,
+          ...(push && { push }),
+          logger,
+          ...mount,
+          // `auth: undefined` means the server's auth, not open access.
+          auth: mount.auth ?? auth,
+          ...(opened && { log: opened }),
+        })
+        if (opened) openedLogs.set(hosted, opened)
+        return hosted
+      } catch (error) {
+        void opened?.close()
+        throw error
+      }
+    },
+    async remove(hosted) {
+      await host.remove(hosted, drainDeadline)
+      await openedLogs.get(hosted)?.close()
+      openedLogs.delete(hosted)
+    },
+    async closeLogs() {
+      await Promise.all([...openedLogs.values()].map((log) => log.close()))
+      openedLogs.clear()
+    },
+  }
+}
+
+/** A file name that no agent with another mount has. */
+function logFileOf({ profile }: Agent, { at = '', name, tenant }: AddOptions): string {
+  const path = at.replace(/^\/+|\/+$/g, '')
+  const mount = [name, path, tenant && `~${tenant}`].filter((part) => part).join('/')
+  return mount === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(mount)}.db`
+}
+
+function listenFor(
+  host: Host,
+  { options, asksCertificate, load }: ServeSettings,
+  endpoint: () => MeshEndpoint | undefined,
+): Promise<Listening> {
+  const { mesh } = options
+  const exchange: Exchange = mesh
+    ? (incoming) => {
+        const opened = endpoint()
+        return incoming.path === opened?.path ? opened.exchange(incoming) : host.exchange(incoming)
+      }
+    : host.exchange
+  return listen(exchange, {
+    port: 0,
+    ...options,
+    asksCertificate,
+    challenge: host.challenge,
+    grpc: host.grpc,
+    load,
+    ...(load && { maxConnections: load.connections }),
+    upgrade: mesh?.sockets && socketsAt(mesh.path ?? '/mesh', mesh.sockets, (socket) => endpoint()?.accept(socket)),
+  })
+}
+
+async function openMesh(
+  agent: HostedAgent,
+  { options, logger }: ServeSettings,
+  listening: Listening,
+): Promise<MeshEndpoint | undefined> {
+  const { mesh, telemetry, publicUrl = listening.url } = options
+  if (!mesh) return undefined
+  const { openMeshDesk } = await import('./mesh-bridge/endpoint.ts')
+  return await openMeshDesk(agent, { telemetry, ...mesh }, { url: publicUrl.replace(/\/+$/, ''), logger })
+}
+
+function firstPathOf(agents: Agents): string {
   return (Object.keys(agents)[0] ?? '').replace(/\/+$/, '')
 }

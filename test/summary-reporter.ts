@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Ends the run with one line a machine can read: `12 passed, 0 failed`. */
+/** Ends the run with one machine-readable line: `12 passed, 0 failed`. */
 export function createSummaryReporter(): Reporter {
   return {
     onTestRunEnd(modules, unhandledErrors) {
@@ -14,7 +14,7 @@ export function createSummaryReporter(): Reporter {
   }
 }
 
-/** A file that does not load or a hook that throws fails the run without failing a test. */
+/** A file that does not load, or a hook that throws, fails the run without failing a test. */
 function errorsOutsideTests(module: TestModule) {
   return [module, ...module.children.allSuites()].flatMap((suite) => suite.errors())
 }
