@@ -3,23 +3,23 @@ import { isObject } from '../base/json.ts'
 import { A2AError, type ErrorCode, type FieldViolation } from '../protocol/errors.ts'
 import type { HttpError, WireError } from './dialect.ts'
 
-/** As `google.rpc.Status`, as a problem (RFC 9457), or in what each SDK of 0.3 has made up for itself. */
+/** Reads an error as `google.rpc.Status`, as a problem (RFC 9457), or as one of the formats of the 0.3 SDKs. */
 export function decodeHttpError({ status, body }: HttpError): A2AError {
   const error = membersOf(body.error)
   const details = readDetails(error.details)
-  const numbered = details.reason === undefined ? wireErrorIn(body) : undefined
-  if (numbered) return decodeError(numbered)
-  const code = codeOfReason(details) ?? codeOfName(body.type) ?? codeOfGrpcStatus(error.status)
+  const wireError = details.reason === undefined ? wireErrorIn(body) : undefined
+  if (wireError) return decodeError(wireError)
+  const code = codeOfReason(details) ?? codeOfName(body.type) ?? codesByGrpcStatus.get(error.status)
   const message = error.message ?? body.message ?? body.detail ?? body.title
   return toError(code ?? codeOfHttpStatus(status), message, details, body)
 }
 
-/** The members of what may be an object. */
+/** The members of a value; none if it is not an object. */
 export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
-/** What an agent tells of an error in objects of `google.rpc`, read as far as it can be understood. */
+/** The `google.rpc` details of an error. Malformed details are skipped. */
 export interface RpcDetails {
   readonly reason?: string
   readonly domain?: string
@@ -33,46 +33,50 @@ export function readDetails(details: unknown): RpcDetails {
   return Object.assign({}, ...details.map(readDetail))
 }
 
-/** The error of JSON-RPC in the body of an answer: where JSON-RPC has it, or bare, as some tell it over REST. */
+/** The JSON-RPC error in the body of a response: in its `error` member, or bare, as some agents send it over REST. */
 export function wireErrorIn(body: JsonObject): WireError | undefined {
   return asWireError(membersOf(body.error)) ?? asWireError(body)
 }
 
 /**
- * The errors of all versions since 0.2: the numbers of each are also in the next. The reason tells more than the number,
- * which stands for several errors.
+ * Reads the errors of all versions since 0.2: each version keeps the numbers of the one before. The reason takes
+ * precedence, since several errors share a number.
  */
 export function decodeError(error: WireError): A2AError {
   const details = readDetails(isObject(error.data) ? error.data.details : error.data)
-  return toError(codeOfReason(details) ?? numbers.get(error.code) ?? 'internal', error.message, details, error)
+  return toError(codeOfReason(details) ?? codesByNumber.get(error.code) ?? 'internal', error.message, details, error)
 }
 
-/** The error that its code, its message and its details make. What the agent sent stays with it as its cause. */
+/** Creates an error from its parts. `cause` is the error as the agent sent it. */
 export function toError(code: ErrorCode, message: unknown, details: RpcDetails, cause: unknown): A2AError {
   const { metadata, violations, retryAfter } = details
   const text = typeof message === 'string' && message !== '' ? message : `The agent answered with an error: ${code}.`
   return new A2AError(code, text, { cause, metadata, violations, retryAfter })
 }
 
-/** What an error most probably is of which only the status of HTTP is known. */
+/** The most probable code of an error with only an HTTP status. */
 export function codeOfHttpStatus(status: number): ErrorCode {
-  return byHttpStatus.get(status) ?? (status >= 400 && status < 500 ? 'invalid-request' : 'internal')
+  return codesByHttpStatus.get(status) ?? (status >= 400 && status < 500 ? 'invalid-request' : 'internal')
 }
 
-/** What 0.1 has in common with all others. */
-export const firstNumbers = [
-  ...numbered(-32700, 'parse-error'),
-  ...numbered(-32600, 'invalid-request', 'method-not-found', 'invalid-params', 'internal'),
-  ...numbered(-32001, 'task-not-found', 'task-not-cancelable', 'push-not-supported'),
-  ...numbered(-32004, 'unsupported-operation', 'content-type-not-supported'),
-  ...numbered(-32050, 'input-timeout', 'tool-failed', 'context-not-found', 'rate-limited'),
+/** The JSON-RPC error codes that mean the same in all versions. */
+export const sharedNumbers = [
+  ...numberDown(-32700, 'parse-error'),
+  ...numberDown(-32600, 'invalid-request', 'method-not-found', 'invalid-params', 'internal'),
+  ...numberDown(-32001, 'task-not-found', 'task-not-cancelable', 'push-not-supported'),
+  ...numberDown(-32004, 'unsupported-operation', 'content-type-not-supported'),
+  ...numberDown(-32050, 'input-timeout', 'tool-failed', 'context-not-found', 'rate-limited'),
 ]
 
 function readDetail(value: unknown): RpcDetails {
   const detail = membersOf(value)
-  switch (textOf(detail['@type']).split('/').at(-1)) {
+  switch (stringOrEmpty(detail['@type']).split('/').at(-1)) {
     case 'google.rpc.ErrorInfo':
-      return { reason: textOf(detail.reason), domain: textOf(detail.domain), metadata: textsOf(detail.metadata) }
+      return {
+        reason: stringOrEmpty(detail.reason),
+        domain: stringOrEmpty(detail.domain),
+        metadata: stringsIn(detail.metadata),
+      }
     case 'google.rpc.BadRequest':
       return { violations: violationsOf(detail.fieldViolations) }
     case 'google.rpc.RetryInfo':
@@ -81,11 +85,11 @@ function readDetail(value: unknown): RpcDetails {
   return {}
 }
 
-function textOf(value: unknown): string {
+function stringOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-function textsOf(value: unknown): Record<string, string> {
+function stringsIn(value: unknown): Record<string, string> {
   const entries = Object.entries(membersOf(value)).filter(([, member]) => typeof member === 'string')
   return Object.fromEntries(entries) as Record<string, string>
 }
@@ -93,17 +97,17 @@ function textsOf(value: unknown): Record<string, string> {
 function violationsOf(value: unknown): readonly FieldViolation[] {
   if (!Array.isArray(value)) return []
   return value.map(membersOf).map(({ field, description }) => ({
-    field: textOf(field),
-    description: textOf(description),
+    field: stringOrEmpty(field),
+    description: stringOrEmpty(description),
   }))
 }
 
 function secondsOf(value: unknown): number | undefined {
-  const [, seconds] = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(textOf(value)) ?? []
+  const [, seconds] = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(stringOrEmpty(value)) ?? []
   return seconds === undefined ? undefined : Number(seconds)
 }
 
-const byHttpStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
+const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [400, 'invalid-params'],
   [401, 'unauthenticated'],
   [403, 'forbidden'],
@@ -121,7 +125,7 @@ const byHttpStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>(
   [504, 'timeout'],
 ])
 
-/** Its numbers are negative: others are statuses of HTTP. */
+/** JSON-RPC error codes are negative; positive ones are HTTP statuses. */
 function asWireError({ code, message, data }: JsonObject): WireError | undefined {
   if (typeof code !== 'number' || code >= 0) return undefined
   return { code, message: typeof message === 'string' ? message : '', data }
@@ -134,20 +138,20 @@ function codeOfReason({ domain, reason }: RpcDetails): ErrorCode | undefined {
 /** `TASK_NOT_FOUND`, `TaskNotFoundError` or `https://…/task-not-found`. */
 function codeOfName(name: unknown): ErrorCode | undefined {
   if (typeof name !== 'string') return undefined
-  const words = name.replace(/^.*\/|Error$/gs, '').replace(/([a-z])(?=[A-Z])|_/g, '$1-')
-  return names.get(words.toLowerCase())
+  const kebabCase = name.replace(/^.*\/|Error$/gs, '').replace(/([a-z])(?=[A-Z])|_/g, '$1-')
+  return codesByName.get(kebabCase.toLowerCase())
 }
 
-const numbers: ReadonlyMap<number, ErrorCode> = new Map([
-  ...firstNumbers,
-  ...numbered(-32006, 'invalid-agent-response', 'extended-card-not-configured'),
-  ...numbered(-32008, 'extension-required', 'version-not-supported'),
-  ...numbered(-31401, 'unauthenticated'),
-  ...numbered(-31403, 'forbidden'),
+const codesByNumber: ReadonlyMap<number, ErrorCode> = new Map([
+  ...sharedNumbers,
+  ...numberDown(-32006, 'invalid-agent-response', 'extended-card-not-configured'),
+  ...numberDown(-32008, 'extension-required', 'version-not-supported'),
+  ...numberDown(-31401, 'unauthenticated'),
+  ...numberDown(-31403, 'forbidden'),
 ])
 
-/** Those that have no number of their own. */
-const unnumbered: readonly ErrorCode[] = [
+/** The codes without a number of their own. */
+const unnumberedCodes: readonly ErrorCode[] = [
   'conflict',
   'payload-too-large',
   'unavailable',
@@ -157,8 +161,8 @@ const unnumbered: readonly ErrorCode[] = [
   'task-expired',
 ]
 
-const names: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
-  ...[...numbers.values(), ...unnumbered].map((code) => [code, code] as const),
+const codesByName: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
+  ...[...codesByNumber.values(), ...unnumberedCodes].map((code) => [code, code] as const),
   ['jsonparse', 'parse-error'],
   ['push-notification-not-supported', 'push-not-supported'],
   ['extended-agent-card-not-configured', 'extended-card-not-configured'],
@@ -167,16 +171,12 @@ const names: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
   ['tool-execution-failed', 'tool-failed'],
 ])
 
-function numbered(first: number, ...codes: readonly ErrorCode[]): readonly (readonly [number, ErrorCode])[] {
+function numberDown(first: number, ...codes: readonly ErrorCode[]): readonly (readonly [number, ErrorCode])[] {
   return codes.map((code, index) => [first - index, code])
 }
 
-/** What an error most probably is of which only the status of gRPC is known, by its name. */
-function codeOfGrpcStatus(name: unknown): ErrorCode | undefined {
-  return byGrpcStatus.get(name)
-}
-
-const byGrpcStatus: ReadonlyMap<unknown, ErrorCode> = new Map<unknown, ErrorCode>([
+/** The most probable code of an error with only a gRPC status, by its name. */
+const codesByGrpcStatus: ReadonlyMap<unknown, ErrorCode> = new Map<unknown, ErrorCode>([
   ['INVALID_ARGUMENT', 'invalid-params'],
   ['DEADLINE_EXCEEDED', 'timeout'],
   ['NOT_FOUND', 'task-not-found'],

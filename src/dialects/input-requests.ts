@@ -3,50 +3,55 @@ import { clientTools, expandInputRequest } from '../protocol/extensions/client-t
 import type { Message, Task, TaskStatus } from '../protocol/model.ts'
 import type { Outcome, ResultOf, TaskPage, UnaryOperation } from '../protocol/service.ts'
 
-const spellings: Spelling = { sendMessage: outcome, getTask: task, cancelTask: task, listTasks: page }
-
-export function expandInputRequestsInResult<O extends UnaryOperation>(operation: O, result: ResultOf<O>): ResultOf<O> {
-  const spell: Spelling[O] = spellings[operation]
-  return spell ? spell(result) : result
+const expandResult: { readonly [O in UnaryOperation]?: (result: ResultOf<O>) => ResultOf<O> } = {
+  sendMessage: expandOutcome,
+  getTask: expandTask,
+  cancelTask: expandTask,
+  listTasks: expandPage,
 }
 
+/** Rewrites the input requests in a result for a caller that has not activated the client tools extension. */
+export function expandInputRequestsInResult<O extends UnaryOperation>(operation: O, result: ResultOf<O>): ResultOf<O> {
+  const expand: (typeof expandResult)[O] = expandResult[operation]
+  return expand ? expand(result) : result
+}
+
+/** Rewrites the input requests in an event for a reader that has not activated the client tools extension. */
 export function expandInputRequestsInEvent(event: StreamEvent): StreamEvent {
   switch (event.type) {
     case 'task':
-      return hasRequest(event.task) ? { ...event, task: task(event.task) } : event
+      return hasInputRequest(event.task) ? { ...event, task: expandTask(event.task) } : event
     case 'status':
-      return asks(event.status.message) ? { ...event, status: status(event.status) } : event
+      return requestsInput(event.status.message) ? { ...event, status: expandStatus(event.status) } : event
     case 'message':
     case 'artifact':
       return event
   }
 }
 
-/** What callers are told who have not agreed on the extension for requests. Most of it is told as it is. */
-
-type Spelling = { readonly [O in UnaryOperation]?: (result: ResultOf<O>) => ResultOf<O> }
-
-function outcome(told: Outcome): Outcome {
-  return told.type === 'task' && hasRequest(told.task) ? { ...told, task: task(told.task) } : told
+function expandOutcome(outcome: Outcome): Outcome {
+  return outcome.type === 'task' && hasInputRequest(outcome.task)
+    ? { ...outcome, task: expandTask(outcome.task) }
+    : outcome
 }
 
-function hasRequest({ status: { message }, history }: Task): boolean {
-  return asks(message) || history.some(asks)
+function expandTask(task: Task): Task {
+  if (!hasInputRequest(task)) return task
+  return { ...task, status: expandStatus(task.status), history: task.history.map(expandInputRequest) }
 }
 
-function status(told: TaskStatus): TaskStatus {
-  return told.message ? { ...told, message: expandInputRequest(told.message) } : told
+function expandStatus(status: TaskStatus): TaskStatus {
+  return status.message ? { ...status, message: expandInputRequest(status.message) } : status
 }
 
-function asks(message: Message | undefined): boolean {
+function expandPage(page: TaskPage): TaskPage {
+  return page.tasks.some(hasInputRequest) ? { ...page, tasks: page.tasks.map(expandTask) } : page
+}
+
+function hasInputRequest({ status: { message }, history }: Task): boolean {
+  return requestsInput(message) || history.some(requestsInput)
+}
+
+function requestsInput(message: Message | undefined): boolean {
   return message?.metadata?.[clientTools] !== undefined
-}
-
-function task(told: Task): Task {
-  if (!hasRequest(told)) return told
-  return { ...told, status: status(told.status), history: told.history.map(expandInputRequest) }
-}
-
-function page(told: TaskPage): TaskPage {
-  return told.tasks.some(hasRequest) ? { ...told, tasks: told.tasks.map(task) } : told
 }

@@ -4,57 +4,58 @@ import type { Operation, TaskAddress } from '../protocol/service.ts'
 import { excerpt } from '../schema/schema.ts'
 import type { CallFeatures, ServerDialect } from './dialect.ts'
 
-/** By what is spoken, and then by version and method: there are few of both, and every request asks. */
-const known = new WeakMap<DialectSet['dialects'], Map<string, readonly ServerDialect[]>>()
+/** Candidates by dialect set, then by version and method: there are few of both, and every request looks them up. */
+const candidateCache = new WeakMap<DialectSet['dialects'], Map<string, readonly ServerDialect[]>>()
 
-const plainVersion = /^\d\.\d$/
+const majorMinor = /^\d\.\d$/
 
 /**
- * What a request without a version is: `strict` takes it for 0.3, as A2A 1.0 §3.6.2 says; `infer` takes it for the
- * dialect that has its method, since the methods of 0.3 and 1.0 have no name in common.
+ * How a request without a version is read: `strict` reads it as 0.3 (A2A 1.0 §3.6.2); `infer` reads it in the dialect
+ * that has its method, since 0.3 and 1.0 share no method name.
  */
 export type MissingVersion = 'infer' | 'strict'
 
-/** What a door speaks. */
+/** The dialects of an endpoint. */
 export interface DialectSet {
-  /** The first is for callers with whom none could be agreed on; of several that fit equally, the earlier is taken. */
+  /** The first one is used for errors if no dialect matches; of several that match equally, the earlier is used. */
   readonly dialects: readonly [ServerDialect, ...ServerDialect[]]
-  /** `infer` by default. */
+  /** Defaults to `infer`. */
   readonly missingVersion?: MissingVersion
 }
 
-/** The dialect of a call: by its version, its method, its form, what the caller spoke before, in this order. */
+/** Chooses the dialect of a call: by version, then method, then form, then the dialect of the caller's last call. */
 export function negotiate(
-  proposal: CallFeatures,
-  speaking: DialectSet,
-  recall: Recall,
+  features: CallFeatures,
+  dialectSet: DialectSet,
+  recall: RecallDialect,
 ): ServerDialect | Promise<ServerDialect> {
-  const asked = claimedVersion(proposal.version, speaking)
-  const able = ableTo(proposal.method, asked, speaking)
-  const [best = preferredOf(asked, speaking)] = able
-  if (able.length < 2) return best
-  const recognised = able.find((dialect) => dialect.recognises?.(proposal))
-  return recognised ?? remembered(proposal, able, best, recall)
+  const version = claimedVersion(features.version, dialectSet)
+  const candidates = dialectsWithMethod(features.method, version, dialectSet)
+  const [preferred = firstOfVersion(version, dialectSet)] = candidates
+  if (candidates.length < 2) return preferred
+  const recognised = candidates.find((dialect) => dialect.recognises?.(features))
+  return recognised ?? previousDialect(features, candidates, preferred, recall)
 }
 
-export function operationOf(dialect: ServerDialect, proposal: CallFeatures, { dialects }: DialectSet): Operation {
-  const operation = dialect.operationFor?.(proposal) ?? dialect.operations.get(proposal.method)
-  if (operation === undefined) throw methodNotFound(dialect, proposal.method, dialects)
+/** The operation of a call in its dialect. Throws `method-not-found` with advice if there is none. */
+export function operationOf(dialect: ServerDialect, features: CallFeatures, { dialects }: DialectSet): Operation {
+  const operation = dialect.operationFor?.(features) ?? dialect.operations.get(features.method)
+  if (operation === undefined) throw methodNotFound(dialect, features.method, dialects)
   return operation
 }
 
-/** The Major.Minor of an `A2A-Version`, whose patch never counts. Empty is as good as absent. */
+/** Reads Major.Minor from an `A2A-Version`, ignoring the patch version. An empty text counts as absent. */
 export function parseVersion(text: string | undefined): string | undefined {
   if (!text) return undefined
-  if (plainVersion.test(text)) return text
-  const given = text.trim()
-  if (!given) return undefined
-  const [, major, minor = '0'] = /^(\d{1,4})(?:\.(\d{1,4}))?(?:\.\d{1,4})?$/.exec(given) ?? []
-  // No version at all is refused like one that is not spoken.
-  return major === undefined ? excerpt(given) : `${major}.${minor}`
+  if (majorMinor.test(text)) return text
+  const trimmed = text.trim()
+  if (!trimmed) return undefined
+  const [, major, minor = '0'] = /^(\d{1,4})(?:\.(\d{1,4}))?(?:\.\d{1,4})?$/.exec(trimmed) ?? []
+  // A malformed version is returned as well, to be rejected as an unsupported one.
+  return major === undefined ? excerpt(trimmed) : `${major}.${minor}`
 }
 
-/** The version that a call claims to be of. */
+/** The version that a call claims, or that `missingVersion` assumes. */
 export function claimedVersion(
   version: string | undefined,
   { missingVersion = 'infer' }: DialectSet,
@@ -69,46 +70,50 @@ export function versionNotSupported(problem: string, { dialects }: DialectSet): 
   })
 }
 
-type Recall = (address: TaskAddress) => Promise<string | undefined>
+/** Returns the name of the dialect in which the caller last wrote to a task. */
+type RecallDialect = (address: TaskAddress) => Promise<string | undefined>
 
-/** Those of this version that have the method. */
-function ableTo(method: string, asked: string | undefined, speaking: DialectSet): readonly ServerDialect[] {
-  const { dialects } = speaking
-  const answers = known.get(dialects) ?? new Map<string, readonly ServerDialect[]>()
-  known.set(dialects, answers)
-  const question = `${asked} ${method}`
-  const answer = answers.get(question)
-  if (answer) return answer
-  const able = spokenOf(asked, speaking).filter((dialect) => dialect.operations.has(method))
-  // Methods that nobody has are without number.
-  if (able.length > 0) answers.set(question, able)
-  return able
+function dialectsWithMethod(
+  method: string,
+  version: string | undefined,
+  dialectSet: DialectSet,
+): readonly ServerDialect[] {
+  const { dialects } = dialectSet
+  const cache = candidateCache.get(dialects) ?? new Map<string, readonly ServerDialect[]>()
+  candidateCache.set(dialects, cache)
+  const key = `${version} ${method}`
+  const cached = cache.get(key)
+  if (cached) return cached
+  const candidates = dialectsOfVersion(version, dialectSet).filter((dialect) => dialect.operations.has(method))
+  // Unknown methods are not cached: callers could invent any number of them.
+  if (candidates.length > 0) cache.set(key, candidates)
+  return candidates
 }
 
-function spokenOf(asked: string | undefined, { dialects }: DialectSet): readonly ServerDialect[] {
+function dialectsOfVersion(version: string | undefined, { dialects }: DialectSet): readonly ServerDialect[] {
   return dialects.filter(
-    (dialect) => dialect.bindings.includes('JSONRPC') && (asked === undefined || dialect.version === asked),
+    (dialect) => dialect.bindings.includes('JSONRPC') && (version === undefined || dialect.version === version),
   )
 }
 
-function preferredOf(asked: string | undefined, speaking: DialectSet): ServerDialect {
-  const [preferred] = spokenOf(asked, speaking)
-  if (!preferred) throw versionNotSupported(`A2A ${asked} is not spoken here`, speaking)
-  return preferred
+function firstOfVersion(version: string | undefined, dialectSet: DialectSet): ServerDialect {
+  const [first] = dialectsOfVersion(version, dialectSet)
+  if (!first) throw versionNotSupported(`A2A ${version} is not supported here`, dialectSet)
+  return first
 }
 
-async function remembered(
-  proposal: CallFeatures,
-  able: readonly ServerDialect[],
-  best: ServerDialect,
-  recall: Recall,
+async function previousDialect(
+  features: CallFeatures,
+  candidates: readonly ServerDialect[],
+  preferred: ServerDialect,
+  recall: RecallDialect,
 ): Promise<ServerDialect> {
-  const recorded = await recordedFor(proposal, best, recall)
-  return able.find(({ name }) => name === recorded) ?? best
+  const previous = await recallFor(features, preferred, recall)
+  return candidates.find(({ name }) => name === previous) ?? preferred
 }
 
-/** Some calls about a task look the same in several dialects and are answered differently. */
-async function recordedFor({ method, params }: CallFeatures, dialect: ServerDialect, recall: Recall) {
+/** Some calls about a task are identical in several dialects, but their answers differ. */
+async function recallFor({ method, params }: CallFeatures, dialect: ServerDialect, recall: RecallDialect) {
   const operation = dialect.operations.get(method)
   if (operation !== 'getTask' && operation !== 'cancelTask' && operation !== 'subscribeToTask') return undefined
   const taskId = (params as { readonly id?: unknown } | null | undefined)?.id
@@ -122,9 +127,9 @@ function methodNotFound(dialect: ServerDialect, method: string, all: readonly Se
 
 function adviceFor({ methods }: ServerDialect, method: string, all: readonly ServerDialect[]): string {
   const other = all.find(({ operations }) => operations.has(method))
-  const meant = methods[other?.operations.get(method) ?? 'sendMessage']
-  if (other) return `; it is one of A2A ${other.version}${meant ? `, and here it is ${meant}` : ''}.`
+  const equivalent = methods[other?.operations.get(method) ?? 'sendMessage']
+  if (other) return `; it is one of A2A ${other.version}${equivalent ? `, and here it is ${equivalent}` : ''}.`
   const names = Object.values(methods)
-  const near = closest(method, names)
-  return near === undefined ? `. There are ${names.join(', ')}.` : `; did you mean ${near}?`
+  const similar = closest(method, names)
+  return similar === undefined ? `. There are ${names.join(', ')}.` : `; did you mean ${similar}?`
 }

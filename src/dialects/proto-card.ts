@@ -12,19 +12,15 @@ import { assumed, implicit, object, optional } from '../schema/object.ts'
 import { boolean, type Infer, list, map, type Schema, string, struct } from '../schema/schema.ts'
 import type { Draft } from './codec.ts'
 
-/** What cards in ProtoJSON have in common: the same in A2A 1.0 and in the proto of 0.3. */
+// The parts of cards in ProtoJSON that A2A 1.0 and the proto of 0.3 share.
 
 const text = assumed(string(), '')
 
-const words = assumed(list(string()), [])
+const strings = assumed(list(string()), [])
 
-const someWords = implicit(list(string()))
+const optionalStrings = implicit(list(string()))
 
 const Signature = object({ protected: string(), signature: string(), header: optional(struct()) })
-
-/** Who may call, as cards say it in ProtoJSON: the same in A2A 1.0 and in the proto of 0.3, which has a flow less. */
-
-const textProtoSecurity = assumed(string(), '')
 
 const description = implicit(string())
 
@@ -34,10 +30,10 @@ export const skillFields = {
   id: text,
   name: text,
   description: text,
-  tags: words,
-  examples: someWords,
-  inputModes: someWords,
-  outputModes: someWords,
+  tags: strings,
+  examples: optionalStrings,
+  inputModes: optionalStrings,
+  outputModes: optionalStrings,
 }
 
 const Extension = object({
@@ -53,13 +49,13 @@ export const cardFields = {
   name: string({ min: 1 }),
   description: text,
   version: text,
-  defaultInputModes: words,
-  defaultOutputModes: words,
+  defaultInputModes: strings,
+  defaultOutputModes: strings,
   provider: optional(object({ organization: text, url: text })),
   signatures: implicit(list(Signature)),
 }
 
-/** All but what it requires. */
+/** Encodes a skill except for its security requirements. */
 export function draftSkill({ id, name, description, tags, examples, inputModes, outputModes }: AgentSkill): Draft {
   const wire: Draft = { id, name, description, tags }
   if (examples?.length) wire.examples = examples
@@ -100,50 +96,51 @@ export function decodeRequirement({ schemes }: Infer<typeof Requirement>): Secur
   return mapValues(schemes, ({ list = [] }) => list)
 }
 
-/** Those that nobody here knows go back as they came. */
+/** `unusable` are schemes of unknown types, which are written as they were received. */
 export function encodeSchemes(schemes: Readonly<Record<string, SecurityScheme>>, unusable: Json = {}): JsonObject {
-  const known = mapValues(schemes, encodeScheme)
-  return isObject(unusable) ? { ...unusable, ...known } : known
+  const encoded = mapValues(schemes, encodeScheme)
+  return isObject(unusable) ? { ...unusable, ...encoded } : encoded
 }
 
-/** ProtoJSON leaves out an empty list: a scheme without scopes is an empty object. */
+/** ProtoJSON omits empty lists: a scheme without scopes is an empty object. */
 export function encodeRequirement(requirement: SecurityRequirement): JsonObject {
   return { schemes: mapValues(requirement, (scopes): JsonObject => (scopes.length > 0 ? { list: scopes } : {})) }
 }
 
-export const olderFlows = {
-  authorizationCode: object({ authorizationUrl: textProtoSecurity, tokenUrl: textProtoSecurity, ...flowFields }),
-  clientCredentials: object({ tokenUrl: textProtoSecurity, ...flowFields }),
-  implicit: object({ authorizationUrl: textProtoSecurity, ...flowFields }),
-  password: object({ tokenUrl: textProtoSecurity, ...flowFields }),
+/** The flows of the proto of 0.3, which has no device code flow and no PKCE. */
+export const v0_3Flows = {
+  authorizationCode: object({ authorizationUrl: text, tokenUrl: text, ...flowFields }),
+  clientCredentials: object({ tokenUrl: text, ...flowFields }),
+  implicit: object({ authorizationUrl: text, ...flowFields }),
+  password: object({ tokenUrl: text, ...flowFields }),
 }
 
 const flows = {
-  ...olderFlows,
+  ...v0_3Flows,
   authorizationCode: object({
-    authorizationUrl: textProtoSecurity,
-    tokenUrl: textProtoSecurity,
+    authorizationUrl: text,
+    tokenUrl: text,
     pkceRequired: implicit(boolean()),
     ...flowFields,
   }),
-  deviceCode: object({ deviceAuthorizationUrl: textProtoSecurity, tokenUrl: textProtoSecurity, ...flowFields }),
+  deviceCode: object({ deviceAuthorizationUrl: text, tokenUrl: text, ...flowFields }),
 }
 
-export const Scheme = schemeOf(object({}, { oneOf: flows }))
+export const Scheme = schemeWith(object({}, { oneOf: flows }))
 
-/** Cards of older versions have no `schemes` in between: what is read without a look at it would let anybody call. */
+/** `schemes` is required: cards of older versions lack it, and would be read as if no credentials were required. */
 export const Requirement = object({ schemes: map(object({ list: implicit(list(string())) })) })
 
 export function mapValues<T, U>(from: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
   return Object.fromEntries(Object.entries(from).map(([key, value]) => [key, change(value)]))
 }
 
-export function schemeOf<F>(flowsOfScheme: Schema<F>) {
+export function schemeWith<F>(oauthFlows: Schema<F>) {
   const choices = {
-    apiKeySecurityScheme: object({ description, location: textProtoSecurity, name: textProtoSecurity }),
-    httpAuthSecurityScheme: object({ description, scheme: textProtoSecurity, bearerFormat: implicit(string()) }),
-    oauth2SecurityScheme: object({ description, flows: flowsOfScheme, oauth2MetadataUrl: implicit(string()) }),
-    openIdConnectSecurityScheme: object({ description, openIdConnectUrl: textProtoSecurity }),
+    apiKeySecurityScheme: object({ description, location: text, name: text }),
+    httpAuthSecurityScheme: object({ description, scheme: text, bearerFormat: implicit(string()) }),
+    oauth2SecurityScheme: object({ description, flows: oauthFlows, oauth2MetadataUrl: implicit(string()) }),
+    openIdConnectSecurityScheme: object({ description, openIdConnectUrl: text }),
     mtlsSecurityScheme: object({ description }),
   }
   return object({}, { oneOf: choices })

@@ -3,43 +3,43 @@ import { invalidParams } from '../protocol/errors.ts'
 import type { Operation } from '../protocol/service.ts'
 import type { RestRequest } from './dialect.ts'
 
-const configs = '/tasks/{taskId}/pushNotificationConfigs'
+const pushConfigs = '/tasks/{taskId}/pushNotificationConfigs'
 
-/** What a request is about, taken out of it; the rest of it goes into the query or the body. */
+/** The params of a request, split into ids for the path and fields for the query or the body. */
 export interface RestRequestFields {
   readonly taskId?: Json
   readonly configId?: Json
-  readonly rest: JsonObject
+  readonly fields: JsonObject
 }
 
-/** The paths of REST, which all versions have in common but for what they begin with and the one of the card. */
+/** Builds the REST request of an operation. All versions share the paths except for a prefix and `cardPath`. */
 export function restRequest(
   operation: Operation,
   cardPath: string,
-  { taskId, configId, rest }: RestRequestFields,
+  { taskId, configId, fields }: RestRequestFields,
 ): RestRequest {
   if (operation === 'getExtendedCard') return { method: 'GET', path: cardPath }
-  const [method, form, restGoes] = places[operation]
-  const path = form.replaceAll(/{(\w+)}/g, (_, name: string) => segment(name, name === 'id' ? configId : taskId))
-  return { method, path, ...(restGoes && { [restGoes]: rest }) }
+  const [method, template, location] = routes[operation]
+  const path = template.replaceAll(/{(\w+)}/g, (_, name: string) => segment(name, name === 'id' ? configId : taskId))
+  return { method, path, ...(location && { [location]: fields }) }
 }
 
-const places: Readonly<Record<Exclude<Operation, 'getExtendedCard'>, Place>> = {
+const routes: Readonly<Record<Exclude<Operation, 'getExtendedCard'>, Route>> = {
   sendMessage: ['POST', '/message:send', 'body'],
   streamMessage: ['POST', '/message:stream', 'body'],
   getTask: ['GET', '/tasks/{taskId}', 'query'],
   listTasks: ['GET', '/tasks', 'query'],
   cancelTask: ['POST', '/tasks/{taskId}:cancel', 'body'],
   subscribeToTask: ['POST', '/tasks/{taskId}:subscribe', 'body'],
-  createPushConfig: ['POST', configs, 'body'],
-  getPushConfig: ['GET', `${configs}/{id}`],
-  listPushConfigs: ['GET', configs, 'query'],
-  deletePushConfig: ['DELETE', `${configs}/{id}`],
+  createPushConfig: ['POST', pushConfigs, 'body'],
+  getPushConfig: ['GET', `${pushConfigs}/{id}`],
+  listPushConfigs: ['GET', pushConfigs, 'query'],
+  deletePushConfig: ['DELETE', `${pushConfigs}/{id}`],
 }
 
-type Place = readonly [method: RestRequest['method'], path: string, rest?: 'query' | 'body']
+type Route = readonly [method: RestRequest['method'], path: string, location?: 'query' | 'body']
 
-/** An id that is missing would make it the path of something else. */
+/** Without its id, a path would be that of another operation. */
 function segment(field: string, id: Json | undefined): string {
   if (typeof id !== 'string' || id === '') throw invalidParams(field, 'expected an id: REST has it in the path')
   return encodeURIComponent(id)

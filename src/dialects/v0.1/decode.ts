@@ -8,7 +8,7 @@ import type { Infer } from '../../schema/schema.ts'
 import { type Draft, decodeBareStatus, generation } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { type Clean, type LenientRead, leniently, readParams, readResult } from '../read.ts'
-import { missing } from './methods.ts'
+import { missingOperations } from './methods.ts'
 import { carrying, decodePart } from './parts.ts'
 import * as wire from './schemas.ts'
 import { decodeState, type Message as MessageMessageIds, TaskPushConfig } from './schemas.ts'
@@ -41,7 +41,7 @@ export const decodeRequest = requestDecoder(leniently(readParams))
 export const decodeRequestStrictly = requestDecoder(readParams)
 
 export const decodeResult: ClientDialect['decodeResult'] = {
-  ...missing,
+  ...missingOperations,
   sendMessage(result, { message }) {
     return { type: 'task', task: decodeTask(readResult(wire.Task, result), message.contextId) }
   },
@@ -128,7 +128,7 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
   const readTask = (params: unknown) => aliased(read(wire.TaskParams, params, cleanTaskParams))
   const readQuery = (params: unknown) => read(wire.TaskQueryParams, params, cleanTaskParams)
   return {
-    ...missing,
+    ...missingOperations,
     sendMessage: (params) => decodeSend(params, patience),
     // Its state for credentials is the one for input, at which streams end.
     streamMessage: (params) => ({ ...decodeSend(params), endOnAuth: true }),

@@ -12,16 +12,16 @@ import type {
 } from '../../protocol/service.ts'
 import { type Draft, encodeBareStatus, present } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
-import { missing } from './methods.ts'
+import { missingOperations } from './methods.ts'
 import { carried, encodePart } from './parts.ts'
 import { encodeState } from './schemas.ts'
 
-/** The numbers of the artifacts in each stream that is being told. */
-const streams = new WeakMap<object, Map<string, number>>()
+/** The artifact indexes of each open stream, by the request that opened it. */
+const artifactIndexes = new WeakMap<object, Map<string, number>>()
 
-/** Callers know a task by the id that they chose: everything is told under the id in the request. */
+/** Callers choose the ids of their tasks: results have the id of the request. */
 export const encodeResult: ServerDialect['encodeResult'] = {
-  ...missing,
+  ...missingOperations,
   sendMessage: encodeOutcome,
   getTask: (task, { taskId }) => encodeTask(task, taskId),
   cancelTask: (task, { taskId }) => encodeTask(task, taskId),
@@ -30,21 +30,21 @@ export const encodeResult: ServerDialect['encodeResult'] = {
 }
 
 export const encodeRequest: ClientDialect['encodeRequest'] = {
-  ...missing,
+  ...missingOperations,
   sendMessage: encodeSend,
   streamMessage: encodeSend,
   getTask: ({ historyLength, ...address }) =>
-    present({ ...addressOf(address), historyLength: historyLength || undefined }),
-  cancelTask: (address) => present(addressOf(address)),
+    present({ ...taskFields(address), historyLength: historyLength || undefined }),
+  cancelTask: (address) => present(taskFields(address)),
   subscribeToTask(address) {
     const { historyLength } = carried(address.carry)
-    return present({ ...addressOf(address), historyLength: historyLength || undefined })
+    return present({ ...taskFields(address), historyLength: historyLength || undefined })
   },
   createPushConfig: (config) => encodeTaskPushConfig(config),
-  getPushConfig: (address) => present(addressOf(address)),
+  getPushConfig: (address) => present(taskFields(address)),
 }
 
-/** 0.1 leaves the form to the server, and names what should be in it: the task's id and its status. */
+/** 0.1 leaves the format to the server, but requires the task's id and status in it. */
 export const pushFormat: PushFormat = {
   contentType: 'application/json',
   kinds: ['status', 'rest'],
@@ -57,49 +57,49 @@ export const pushFormat: PushFormat = {
   },
 }
 
-/** A stream of 0.1 tells states and artifacts, never a task or a message. */
+/** A 0.1 stream has status and artifact updates, never a task or a message. */
 export function encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[] {
-  const asked = 'message' in request ? request.alias : request.taskId
+  const requestedId = 'message' in request ? request.alias : request.taskId
   switch (event.type) {
     case 'task': {
       const { isLast } = event
-      const { id: ownId, status, metadata, artifacts } = event.task
-      const id = asked ?? ownId
+      const { status, metadata, artifacts } = event.task
+      const id = requestedId ?? event.task.id
       const statusUpdate = encodeStatusUpdate(id, { status, metadata, isLast })
       const artifactUpdates = artifacts.map((artifact) => encodeArtifactUpdate(id, { artifact }, request))
-      // Nobody reads on behind the last status.
+      // Clients stop reading after the last status.
       return isLast ? [...artifactUpdates, statusUpdate] : [statusUpdate, ...artifactUpdates]
     }
     case 'message': {
       const { message } = event
-      return [{ id: asked ?? idOfAnswer(message), status: encodeAnswer(message), final: true }]
+      return [{ id: requestedId ?? idOfReply(message), status: encodeReply(message), final: true }]
     }
     case 'status':
-      return [encodeStatusUpdate(asked ?? event.taskId, event)]
+      return [encodeStatusUpdate(requestedId ?? event.taskId, event)]
     case 'artifact':
-      return [encodeArtifactUpdate(asked ?? event.taskId, event, request)]
+      return [encodeArtifactUpdate(requestedId ?? event.taskId, event, request)]
   }
 }
 
 /**
- * In 0.1 an artifact is known by its number: how many others came before it. Events are encoded one by one, and what
- * all those of a stream have in common is the request that opened it.
+ * The index of an artifact in a stream: the number of artifacts before it. 0.1 identifies artifacts by index. Events are
+ * encoded one by one, so the request that opened the stream identifies it.
  */
 export function indexIn(stream: object, artifactId: string): number {
-  const numbers = streams.get(stream) ?? new Map<string, number>()
-  streams.set(stream, numbers)
-  const index = numbers.get(artifactId) ?? numbers.size
-  numbers.set(artifactId, index)
+  const indexes = artifactIndexes.get(stream) ?? new Map<string, number>()
+  artifactIndexes.set(stream, indexes)
+  const index = indexes.get(artifactId) ?? indexes.size
+  indexes.set(artifactId, index)
   return index
 }
 
-function encodeOutcome(outcome: Outcome, { alias, message: sent }: SendRequest): JsonObject {
+function encodeOutcome(outcome: Outcome, { alias, message: sentMessage }: SendRequest): JsonObject {
   if (outcome.type === 'task') return encodeTask(outcome.task, alias ?? outcome.task.id)
   const { message } = outcome
-  const { contextId = sent.contextId, parts } = message
+  const { contextId = sentMessage.contextId, parts } = message
   const wire: Draft = {
-    id: alias ?? idOfAnswer(message),
-    status: encodeAnswer(message),
+    id: alias ?? idOfReply(message),
+    status: encodeReply(message),
     artifacts: [{ parts: parts.map(encodePart), index: 0 }],
   }
   if (contextId !== undefined) wire.sessionId = contextId
@@ -108,21 +108,21 @@ function encodeOutcome(outcome: Outcome, { alias, message: sent }: SendRequest):
 
 function encodeTask(task: Task, id: string): JsonObject {
   const { contextId, artifacts, history, carry } = task
-  const kept = carried(carry)
+  const extras = carried(carry)
   const wire: Draft = { id, ...encodeStatus(task) }
-  if (!kept.sessionless) wire.sessionId = contextId
-  if (artifacts.length > 0 || kept.artifacts) {
-    wire.artifacts = artifacts.map((each, position) => encodeArtifact(each, position, carried(each.carry)))
+  if (!extras.sessionless) wire.sessionId = contextId
+  if (artifacts.length > 0 || extras.artifacts) {
+    wire.artifacts = artifacts.map((artifact, position) => encodeArtifact(artifact, position, carried(artifact.carry)))
   }
-  if (history.length > 0 || kept.history) wire.history = history.map(encodeMessage)
+  if (history.length > 0 || extras.history) wire.history = history.map(encodeMessage)
   return wire
 }
 
-/** With the metadata of the task or event that has it, which may have to say more of the state than the state itself. */
-function encodeStatus({ status, metadata: around }: Omit<StatusEvent, 'type'>): Draft {
+/** Encodes a status together with the metadata of its task or event, which holds states that 0.1 does not have. */
+function encodeStatus({ status, metadata: outerMetadata }: Omit<StatusEvent, 'type'>): Draft {
   const { state, timestamp } = encodeBareStatus(status, carried)
-  const { state: word, metadata } = encodeState({ state, metadata: around })
-  const wire: Draft = { state: word }
+  const { state: wireState, metadata } = encodeState({ state, metadata: outerMetadata })
+  const wire: Draft = { state: wireState }
   if (status.message !== undefined) wire.message = encodeMessage(status.message)
   if (timestamp !== undefined) wire.timestamp = timestamp
   return metadata === undefined ? { status: wire } : { status: wire, metadata }
@@ -134,7 +134,7 @@ function encodeMessage({ role, parts, metadata }: Message): JsonObject {
   return wire
 }
 
-/** One that came over 0.1 has the number that it had there, or none. */
+/** An artifact that came over 0.1 keeps its index, or has none. */
 function encodeArtifact(artifact: Artifact, position: number, { append, lastChunk }: Flags): JsonObject {
   const { name, description, parts, metadata, carry } = artifact
   const { index = position } = carried(carry)
@@ -153,12 +153,12 @@ interface Flags {
   readonly lastChunk?: Json
 }
 
-function idOfAnswer({ taskId, messageId }: Message): string {
+function idOfReply({ taskId, messageId }: Message): string {
   return taskId ?? messageId
 }
 
-/** An answer without a task is told as that of a task which is done with it. */
-function encodeAnswer(message: Message): JsonObject {
+/** A reply without a task is encoded as the status of a completed task. */
+function encodeReply(message: Message): JsonObject {
   return { state: 'completed', message: encodeMessage(message) }
 }
 
@@ -174,14 +174,14 @@ function encodePushConfig(config: PushConfig): JsonObject {
   if (token !== undefined) wire.token = token
   if (authentication !== undefined) {
     const { scheme, credentials } = authentication
-    const { authentication: kept } = carried(carry)
-    const told = namesFirst(kept, scheme) ? kept : { schemes: [scheme] }
-    wire.authentication = credentials === undefined ? told : { ...told, credentials }
+    const { authentication: received } = carried(carry)
+    const members = startsWithScheme(received, scheme) ? received : { schemes: [scheme] }
+    wire.authentication = credentials === undefined ? members : { ...members, credentials }
   }
   return wire
 }
 
-function namesFirst(authentication: Json | undefined, scheme: string): authentication is JsonObject {
+function startsWithScheme(authentication: Json | undefined, scheme: string): authentication is JsonObject {
   const schemes = isObject(authentication) ? authentication.schemes : undefined
   return Array.isArray(schemes) && schemes[0] === scheme
 }
@@ -205,7 +205,7 @@ function encodeArtifactUpdate(id: string, change: Omit<ArtifactEvent, 'type'>, s
 function encodeSend({ alias, message, configuration = {}, metadata }: SendRequest): JsonObject {
   const { acceptedOutputModes, historyLength, push } = configuration
   return present({
-    // A new task is named after the message that begins it, so that one sent again begins no other.
+    // A new task has the id of its first message, so that a repeated send creates no second task.
     id: alias ?? message.taskId ?? message.messageId,
     message: encodeMessage(message),
     sessionId: message.contextId,
@@ -216,6 +216,6 @@ function encodeSend({ alias, message, configuration = {}, metadata }: SendReques
   })
 }
 
-function addressOf({ taskId, metadata }: TaskAddress) {
+function taskFields({ taskId, metadata }: TaskAddress) {
   return { id: taskId, metadata }
 }

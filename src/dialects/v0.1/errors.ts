@@ -4,12 +4,11 @@ import { object, optional } from '../../schema/object.ts'
 import { fitting, json, list, map, string } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
 import type { HttpError, WireError } from '../dialect.ts'
-import { codeOfHttpStatus, firstNumbers, toError, wireErrorIn } from '../errors.ts'
+import { codeOfHttpStatus, sharedNumbers, toError, wireErrorIn } from '../errors.ts'
 
-/** What the model calls so has another name and place in 0.1. */
-const context = 'message.contextId'
-
-const session = 'sessionId'
+// 0.1 has another name and path for the context.
+const contextPath = 'message.contextId'
+const sessionPath = 'sessionId'
 
 const unsupported = 'This operation is not supported'
 
@@ -17,32 +16,31 @@ const internal = 'Internal error'
 
 const unavailable = 'Resource unavailable'
 
-/** The schema of 0.1 fixes the message of an error. What there is to say of this very one goes into its data. */
+/** The schema of 0.1 fixes the message of each error code. The actual message goes into the data. */
 export function encodeError(error: A2AError): WireError {
   const { code, message } = kinds[error.code]
   return { code, message, data: encodeData(error) }
 }
 
-/** 0.1 has nothing but JSON-RPC, so its callers read nothing else. */
+/** A JSON-RPC response: 0.1 clients read nothing else. */
 export function encodeHttpError(error: A2AError): HttpError {
-  const { code, message } = kinds[error.code]
-  const told = { code, message, data: encodeData(error) }
-  return { status: kinds[error.code].http, body: { jsonrpc: '2.0', id: null, error: told } }
+  const body = { jsonrpc: '2.0', id: null, error: { ...encodeError(error) } }
+  return { status: kinds[error.code].http, body }
 }
 
-/** Where there is no answer of JSON-RPC, HTTP has only its status. */
+/** Without a JSON-RPC error in the body, the HTTP status decides. */
 export function decodeHttpError({ status, body }: HttpError): A2AError {
   const error = wireErrorIn(body)
   return error === undefined ? toError(codeOfHttpStatus(status), body.message, {}, body) : decodeError(error)
 }
 
 export function decodeError(error: WireError): A2AError {
-  const { detail = error.message, retryAfter, ...data } = fitting(Data, error.data) ?? {}
+  const { detail = error.message, retryAfter, ...data } = fitting(ErrorData, error.data) ?? {}
   const details = typeof retryAfter === 'number' ? { ...data, retryAfter } : data
-  return toError(numbers.get(error.code) ?? 'internal', detail, details, error)
+  return toError(codesByNumber.get(error.code) ?? 'internal', detail, details, error)
 }
 
-/** Numbers from -32006 on mean something else in every later version. */
+/** Numbers from -32006 on have another meaning in every later version. */
 const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'parse-error': kind(-32700, 400, 'Invalid JSON payload'),
   'invalid-request': kind(-32600, 400, 'Request payload validation error'),
@@ -74,9 +72,10 @@ const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
 }
 
 interface ErrorKind {
-  /** Of JSON-RPC. */
+  /** The JSON-RPC error code. */
   readonly code: number
   readonly message: string
+  /** The HTTP status. */
   readonly http: number
 }
 
@@ -85,10 +84,10 @@ function kind(code: number, http: number, message: string): ErrorKind {
 }
 
 function encodeData({ message, violations, metadata, retryAfter }: A2AError): JsonObject {
-  const data: Draft = { detail: message.replaceAll(context, session) }
+  const data: Draft = { detail: message.replaceAll(contextPath, sessionPath) }
   if (violations.length > 0) {
     data.violations = violations.map(({ field, description }) => ({
-      field: field.replace(context, session),
+      field: field.replace(contextPath, sessionPath),
       description,
     }))
   }
@@ -97,17 +96,16 @@ function encodeData({ message, violations, metadata, retryAfter }: A2AError): Js
   return data
 }
 
-/** Other agents put there what they like. */
-const Data = object({
+/** What we write into the data. The data of other agents may be anything. */
+const ErrorData = object({
   detail: optional(string()),
   violations: optional(list(object({ field: string(), description: string() }))),
   metadata: optional(map(string())),
   retryAfter: optional(json()),
 })
 
-/** From -32006 on they mean something else in every later version. */
-const numbers: ReadonlyMap<number, ErrorCode> = new Map([
-  ...firstNumbers,
+const codesByNumber: ReadonlyMap<number, ErrorCode> = new Map([
+  ...sharedNumbers,
   [-32006, 'streaming-not-supported'],
   [-32007, 'unauthenticated'],
   [-32008, 'forbidden'],

@@ -13,16 +13,16 @@ export const methods = {
 
 export const operations = /* @__PURE__ */ operationsByMethod(methods, {})
 
-/** The operations that 0.1 has no method for, wherever one must be named. */
-export const missing = {
-  listTasks: refusal('listing tasks'),
-  listPushConfigs: refusal('listing push configs'),
-  deletePushConfig: refusal('deleting push configs'),
-  getExtendedCard: refusal('extended cards'),
+/** The operations without a method in 0.1: functions that throw, for tables of all operations. */
+export const missingOperations = {
+  listTasks: unsupported('listing tasks'),
+  listPushConfigs: unsupported('listing push configs'),
+  deletePushConfig: unsupported('deleting push configs'),
+  getExtendedCard: unsupported('extended cards'),
 }
 
-function refusal(what: string): () => never {
+function unsupported(subject: string): () => never {
   return () => {
-    throw new A2AError('method-not-found', `A2A 0.1 has no method for ${what}.`)
+    throw new A2AError('method-not-found', `A2A 0.1 has no method for ${subject}.`)
   }
 }

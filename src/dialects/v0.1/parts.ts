@@ -5,8 +5,8 @@ import { carryOf, type Draft } from '../codec.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../part-metadata.ts'
 import type { Part as WirePart } from './schemas.ts'
 
-/** Of data that stands for a file which is only named: no later version has such a part. */
-const fileReference = 'application/vnd.a2a.file-reference+json'
+/** The media type of data for a file that is only named: later versions have no such part. */
+const fileReferenceType = 'application/vnd.a2a.file-reference+json'
 
 export function decodePart(part: WirePart): Part {
   if ('text' in part) return { text: part.text.text, ...decodeAnnotations(part.text.metadata) }
@@ -19,7 +19,7 @@ export function encodePart(part: Part): JsonObject {
   if ('raw' in part) return encodeFile({ bytes: part.raw, name, mimeType }, metadata)
   if ('url' in part) return encodeFile({ uri: part.url, name, mimeType }, metadata)
   const { data } = part
-  if (mimeType === fileReference && isObject(data) && isObject(data.file)) {
+  if (mimeType === fileReferenceType && isObject(data) && isObject(data.file)) {
     return encodeFile({ name: data.file.name, mimeType: data.file.mimeType }, metadata)
   }
   if (carried(part.carry).list) return withMetadata({ type: 'data', data }, encodeAnnotations(part))
@@ -33,10 +33,10 @@ function decodeFile({ file, metadata }: Extract<WirePart, { readonly file: unkno
   const { name: filename, mimeType: mediaType, bytes, uri } = file
   if (uri !== undefined) return { url: uri, filename, mediaType, metadata }
   if (bytes !== undefined) return { raw: bytes, filename, mediaType, metadata }
-  return { data: { file: { ...file } }, mediaType: fileReference, metadata }
+  return { data: { file: { ...file } }, mediaType: fileReferenceType, metadata }
 }
 
-/** A list is no data by the schema of 0.1, but is by its text: it is read, and is a list again only here. */
+/** The text of 0.1 allows lists as data, its schema does not. Lists are read, and written as lists only in 0.1. */
 function decodeData({ data, metadata }: Extract<WirePart, { readonly data: unknown }>['data']): Part {
   if (isObject(data)) return unwrapData({ data, metadata })
   return { data, ...decodeAnnotations(metadata), ...carrying({ list: true }) }
@@ -48,8 +48,8 @@ function withMetadata(wire: Draft, metadata: JsonObject | undefined): JsonObject
 }
 
 function encodeFile(members: FileMembers, metadata: JsonObject | undefined): JsonObject {
-  const texts = Object.entries(members).filter((member): member is [string, string] => typeof member[1] === 'string')
-  return withMetadata({ type: 'file', file: Object.fromEntries(texts) }, metadata)
+  const strings = Object.entries(members).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  return withMetadata({ type: 'file', file: Object.fromEntries(strings) }, metadata)
 }
 
 type FileMembers = Readonly<Record<string, Json | undefined>>

@@ -17,7 +17,7 @@ import {
 } from '../../schema/schema.ts'
 import { tagged, word } from '../../schema/tagged.ts'
 import { withKeys, withoutKeys } from '../part-metadata.ts'
-import { historyLength, id, maxParts, maxWords } from '../request-limits.ts'
+import { historyLength, id, maxListItems, maxParts } from '../request-limits.ts'
 
 const wordsStates = ['submitted', 'working', 'input-required', 'completed', 'canceled', 'failed', 'unknown'] as const
 
@@ -27,7 +27,7 @@ const key = 'a2a.state'
 
 const metadata = optional(struct())
 
-const words = list(string({ min: 1 }), { max: maxWords })
+const words = list(string({ min: 1 }), { max: maxListItems })
 
 /** What a caller who mixes later versions of A2A into 0.1 should write instead. */
 

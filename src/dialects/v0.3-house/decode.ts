@@ -8,7 +8,7 @@ import { v0_3Client } from '../v0.3/client.ts'
 import * as v0_3 from '../v0.3/decode.ts'
 import * as v0_3Methods from '../v0.3/methods.ts'
 import { carryingReference, isToolResult } from './parts.ts'
-import { fromHouse, Standard, StandardEvent } from './translate.ts'
+import { fromStandard, StandardWire, StandardWireEvent } from './translate.ts'
 
 const { decodeResult: standard, decodeEvent: decodeStandard } = v0_3Client
 
@@ -56,14 +56,15 @@ export interface HouseSubscribeRequest extends SubscribeRequest {
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   ...standard,
-  sendMessage: (result, request) => fromHouse(standard.sendMessage(readResult(Standard, unwrapped(result)), request)),
-  getTask: (result, request) => fromHouse(standard.getTask(readResult(Standard, result), request)),
-  listTasks: (result, request) => fromHouse(standard.listTasks(readResult(Standard, result), request)),
-  cancelTask: (result, request) => fromHouse(standard.cancelTask(readResult(Standard, result), request)),
+  sendMessage: (result, request) =>
+    fromStandard(standard.sendMessage(readResult(StandardWire, unwrapped(result)), request)),
+  getTask: (result, request) => fromStandard(standard.getTask(readResult(StandardWire, result), request)),
+  listTasks: (result, request) => fromStandard(standard.listTasks(readResult(StandardWire, result), request)),
+  cancelTask: (result, request) => fromStandard(standard.cancelTask(readResult(StandardWire, result), request)),
 }
 
 export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>): StreamEvent {
-  return fromHouse(decodeStandard(readResult(StandardEvent, unwrapped(event)), request))
+  return fromStandard(decodeStandard(readResult(StandardWireEvent, unwrapped(event)), request))
 }
 
 /** Everybody else has it as `id`. */
@@ -78,8 +79,9 @@ function isToolPart(part: unknown): boolean {
 function requestDecoder(standard: ServerDialect['decodeRequest']): ServerDialect['decodeRequest'] {
   return {
     ...standard,
-    sendMessage: (params) => traced(addressed(fromHouse(standard.sendMessage(readParams(Standard, params))))),
-    streamMessage: (params) => traced(addressed(fromHouse(standard.streamMessage(readParams(Standard, params))))),
+    sendMessage: (params) => traced(addressed(fromStandard(standard.sendMessage(readParams(StandardWire, params))))),
+    streamMessage: (params) =>
+      traced(addressed(fromStandard(standard.streamMessage(readParams(StandardWire, params))))),
     getTask: (params) => standard.getTask(withId(params)),
     subscribeToTask(params): HouseSubscribeRequest {
       return { ...standard.subscribeToTask(withId(params)), statusFirst: isByTaskId(params) }

@@ -6,56 +6,53 @@ import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import * as v0_3 from '../v0.3/encode.ts'
 import type { HouseSubscribeRequest } from './decode.ts'
 import { isAsSent, isByReference, isToolResult } from './parts.ts'
-import { toHouse, toStandard } from './translate.ts'
-
-const standard = v0_3.encodeResult
-
-const standardEncodeRequest = v0_3.encodeRequest
+import { toHouseWire, toStandard } from './translate.ts'
 
 export const encodeResult: ServerDialect['encodeResult'] = {
-  ...standard,
-  sendMessage: (outcome) => toHouse(standard.sendMessage(toStandard(outcome))),
+  ...v0_3.encodeResult,
+  sendMessage: (outcome) => toHouseWire(v0_3.encodeResult.sendMessage(toStandard(outcome))),
   getTask: encodeTask,
-  listTasks: (page) => toHouse(standard.listTasks(toStandard(page))),
+  listTasks: (page) => toHouseWire(v0_3.encodeResult.listTasks(toStandard(page))),
   cancelTask: encodeTask,
 }
 
 export function encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[] {
   const { statusFirst }: Partial<HouseSubscribeRequest> = request
-  const told = statusFirst && event.type === 'task' ? changesTo(event) : [event]
-  return told.map(toStandard).flatMap(v0_3.encodeEvent).map(toHouse)
+  const events = statusFirst && event.type === 'task' ? updatesOf(event) : [event]
+  return events.map(toStandard).flatMap(v0_3.encodeEvent).map(toHouseWire)
 }
 
 export const encodeRequest: ClientDialect['encodeRequest'] = {
-  ...standardEncodeRequest,
-  sendMessage: (request) => encodeSend(standardEncodeRequest.sendMessage, request),
-  streamMessage: (request) => encodeSend(standardEncodeRequest.streamMessage, request),
+  ...v0_3.encodeRequest,
+  sendMessage: (request) => encodeSend(v0_3.encodeRequest.sendMessage, request),
+  streamMessage: (request) => encodeSend(v0_3.encodeRequest.streamMessage, request),
   subscribeToTask(address) {
-    const { id, ...params } = standardEncodeRequest.subscribeToTask(address)
+    const { id, ...params } = v0_3.encodeRequest.subscribeToTask(address)
     return { taskId: address.taskId, ...params }
   },
 }
 
 export function encodeTask(task: Task): JsonObject {
-  return toHouse(standard.getTask(toStandard(task)))
+  return toHouseWire(v0_3.encodeResult.getTask(toStandard(task)))
 }
 
-/** The changes by which a reader comes to know a task. Nobody reads on behind a status that is the last. */
-function changesTo({ task, isLast = false }: Extract<StreamEvent, { readonly type: 'task' }>): readonly StreamEvent[] {
+/** The updates that describe a task. The status comes again at the end if it is the last: clients stop reading there. */
+function updatesOf({ task, isLast = false }: Extract<StreamEvent, { readonly type: 'task' }>): readonly StreamEvent[] {
   const { id: taskId, contextId, generation, status, artifacts, metadata } = task
   const address = { taskId, contextId, generation }
-  const state = { type: 'status', ...address, status, metadata } as const
-  const chunks = artifacts.map((artifact) => ({ type: 'artifact', ...address, artifact }) as const)
-  if (chunks.length === 0) return [{ ...state, isLast }]
-  return isLast ? [state, ...chunks, { ...state, isLast }] : [state, ...chunks]
+  const statusUpdate = { type: 'status', ...address, status, metadata } as const
+  const artifactUpdates = artifacts.map((artifact) => ({ type: 'artifact', ...address, artifact }) as const)
+  if (artifactUpdates.length === 0) return [{ ...statusUpdate, isLast }]
+  const updates = [statusUpdate, ...artifactUpdates]
+  return isLast ? [...updates, { ...statusUpdate, isLast }] : updates
 }
 
 function encodeSend(encode: (request: SendRequest) => JsonObject, request: SendRequest): JsonObject {
-  return toHouse(encode(toStandard({ ...request, message: referring(request) })))
+  return toHouseWire(encode(toStandard({ ...request, message: withReference(request) })))
 }
 
-/** Agents of the house find the task that a result is for among those that the message refers to. */
-function referring(request: SendRequest): Message {
+/** House agents look for the task of a tool result among the references of the message. */
+function withReference(request: SendRequest): Message {
   const { taskId, ...message } = request.message
   const { parts, referenceTaskIds = [] } = message
   if (isByReference(request)) return message

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import { clientTools, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import type { Carry, Message, Part } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
@@ -13,101 +12,11 @@ import { id } from '../request-limits.ts'
 import { carried, isWrapped, unknownPartOf, wrapUnknownPart } from '../v0.3/parts.ts'
 import { metadata, words } from '../v0.3/schemas.ts'
 
-/** What the house keeps in the model for itself, besides what 0.3 keeps. */
+// What the house has beyond 0.3: parts for tool calls and their results, and a message member for input requests. In the
+// model, both are the client tools extension: data parts and metadata. `translate.ts` describes the stages of translation.
 
-const own = carryOf('v0.3-house')
-
-const spokenSchemas = { metadata, extensions: optional(words) }
-
-export function carryingReference(carry: Carry | undefined): Carry {
-  return { ...carry, ...own.carrying({ byReference: true }).carry }
-}
-
-/** Whether the task that is answered was named only among those that the message refers to. */
-export function isByReference({ carry }: SendRequest): boolean {
-  return own.carried(carry).byReference === true
-}
-
-/** Whether it came in this dialect, or in 0.3, and is passed on. */
-export function isAsSent({ carry }: SendRequest): boolean {
-  return carried(carry).asSent === true
-}
-
-/** Of an event: a chunk of an artifact that has a place instead of an id, in the form of the house. */
-export const Chunk = object({
-  index: assumed(int32({ min: 0 }), 0),
-  part: struct(),
-})
-
-/** For 0.3 it is a part of a kind that it does not know, which it keeps whole. */
-export function partToStandard(part: unknown): unknown {
-  if (!isObject(part)) return part
-  const tool = tools.find(({ kind }) => kind === part.kind)
-  return tool ? wrapUnknownPart({ kind: tool.kind, ...tool.shape.read(part) }) : part
-}
-
-/** What 0.3 made of a part, as everybody has it. */
-export function liftPart(part: Part): Part {
-  if (!('data' in part) || !isObject(part.data)) return part
-  const { kind, metadata, ...data } = part.data
-  const tool = isWrapped(part) ? tools.find((each) => each.kind === kind) : undefined
-  if (tool) return { data, mediaType: tool.mediaType, ...(isObject(metadata) && { metadata }) }
-  // Somebody has written it as data, although it could have been written as the part of a tool.
-  return asTool(part) ? asLiteral(part) : part
-}
-
-/** What 0.3 writes as a part of the house. */
-export function lowerPart(part: Part): Part {
-  if (isLiteral(part)) return part
-  const tool = asTool(part)
-  return tool ? unknownPartOf(tool) : part
-}
-
-export function isToolResult(part: Part): boolean {
-  return 'data' in part && part.mediaType === toolResult
-}
-
-export function messageToStandard(message: unknown): unknown {
-  if (!isObject(message)) return message
-  const { inputRequest, ...wire } = message
-  return inputRequest === undefined && wire.metadata === undefined ? wire : { ...wire, metadata: Asking.read(message) }
-}
-
-/** What 0.3 made of a message, as everybody has it. */
-export function liftMessage(message: Message): Message {
-  const { metadata: wrapped, ...rest } = message
-  if (wrapped === undefined) return message
-  const words = Words.read(wrapped)
-  const lifted = { ...rest, ...spoken(words) }
-  // What would not be found again by looking at it is kept beside it.
-  return isSame(wordsOf(lifted), words) ? lifted : { ...lifted, ...carryingWords(words) }
-}
-
-/** What 0.3 writes as a message of the house. */
-export function lowerMessage(message: Message): Message {
-  const { metadata, extensions: given, carry, ...rest } = message
-  const kept = fitting(Words, carriedWords(carry))
-  const words = kept && isSame(spoken(kept), present({ metadata, extensions: given })) ? kept : wordsOf(message)
-  const { extensions, ...wrapped } = words
-  return {
-    ...rest,
-    ...(extensions !== undefined && { extensions }),
-    ...(Object.keys(wrapped).length > 0 && { metadata: wrapped as JsonObject }),
-  }
-}
-
-export function messageToHouse(message: unknown): unknown {
-  if (!isObject(message) || !isObject(message.metadata)) return message
-  const { metadata: wrapped, ...wire } = message
-  const { inputRequest, metadata } = Words.read(wrapped)
-  return {
-    ...wire,
-    ...(inputRequest !== undefined && { inputRequest: { kind: 'input-request', ...inputRequest } }),
-    ...(metadata !== undefined && { metadata }),
-  }
-}
-
-/** What the house has besides the objects of 0.3. */
+/** What the house keeps in the model, besides what 0.3 keeps there. */
+const houseCarry = carryOf('v0.3-house')
 
 export const ToolUse = object({
   toolUseId: id,
@@ -123,8 +32,8 @@ export const ToolResult = object({
   metadata,
 })
 
-/** As it is in the metadata of a message, where everybody else finds it. */
-const AskedInput = object({
+/** An input request, as it is in the metadata of a model message. */
+const InputRequestFields = object({
   requestId: id,
   prompt: optional(string()),
   sensitive: optional(boolean()),
@@ -132,86 +41,154 @@ const AskedInput = object({
   schema: optional(struct()),
 })
 
-export const InputRequest = marked('kind', 'input-request', AskedInput)
+export const InputRequest = marked('kind', 'input-request', InputRequestFields)
 
-const tools: readonly ToolKind[] = [
-  { kind: 'tool-use', mediaType: toolUse, shape: ToolUse },
-  { kind: 'tool-result', mediaType: toolResult, shape: ToolResult },
-]
+/** An artifact chunk with an index instead of an id, as house events have it. */
+export const Chunk = object({
+  index: assumed(int32({ min: 0 }), 0),
+  part: struct(),
+})
 
-/** The house has parts of their own for calls of tools and their results. Elsewhere they are data. */
+const sharedFields = { metadata, extensions: optional(words) }
+
+/** The members of a house message that differ from the model, on the wire. */
+const HouseWireMembers = object({ inputRequest: optional(InputRequest), ...sharedFields })
+
+/**
+ * The same members without `kind`. In a message between the house and the model, its metadata holds these members, so
+ * that the metadata and the input request of a house message stay apart.
+ */
+const HouseMembers = object({ inputRequest: optional(InputRequestFields), ...sharedFields })
+
+type HouseMembers = Infer<typeof HouseMembers>
 
 interface ToolKind {
   readonly kind: string
   readonly mediaType: string
-  readonly shape: Schema<JsonObject & { readonly metadata?: JsonObject }>
+  readonly schema: Schema<JsonObject & { readonly metadata?: JsonObject }>
 }
 
-function asTool(part: Part): JsonObject | undefined {
-  const tool = tools.find(({ mediaType }) => mediaType === part.mediaType)
+const toolKinds: readonly ToolKind[] = [
+  { kind: 'tool-use', mediaType: toolUse, schema: ToolUse },
+  { kind: 'tool-result', mediaType: toolResult, schema: ToolResult },
+]
+
+/** Marks a request whose task was named only among the references of its message. */
+export function carryingReference(carry: Carry | undefined): Carry {
+  return { ...carry, ...houseCarry.carrying({ byReference: true }).carry }
+}
+
+/** Whether the task was named only among the references of the message. */
+export function isByReference({ carry }: SendRequest): boolean {
+  return houseCarry.carried(carry).byReference === true
+}
+
+/** Whether the request came in this dialect or in 0.3, and is forwarded. */
+export function isAsSent({ carry }: SendRequest): boolean {
+  return carried(carry).asSent === true
+}
+
+export function isToolResult(part: Part): boolean {
+  return 'data' in part && part.mediaType === toolResult
+}
+
+/** Wraps a tool part as a part of unknown kind, which 0.3 preserves. */
+export function partToStandardWire(part: unknown): unknown {
+  if (!isObject(part)) return part
+  const tool = toolKinds.find(({ kind }) => kind === part.kind)
+  return tool ? wrapUnknownPart({ kind: tool.kind, ...tool.schema.read(part) }) : part
+}
+
+export function partFromStandard(part: Part): Part {
+  if (!('data' in part) || !isObject(part.data)) return part
+  const { kind, metadata, ...data } = part.data
+  const tool = isWrapped(part) ? toolKinds.find((toolKind) => toolKind.kind === kind) : undefined
+  if (tool) return { data, mediaType: tool.mediaType, ...(isObject(metadata) && { metadata }) }
+  // The sender wrote the tool part as data: it must be written as data again.
+  return asToolPart(part) ? { ...part, ...houseCarry.carrying({ literal: true }) } : part
+}
+
+export function partToStandard(part: Part): Part {
+  if (houseCarry.carried(part.carry).literal === true) return part
+  const toolPart = asToolPart(part)
+  return toolPart ? unknownPartOf(toolPart) : part
+}
+
+export function messageToStandardWire(message: unknown): unknown {
+  if (!isObject(message)) return message
+  const { inputRequest, ...wire } = message
+  const hasMembers = inputRequest !== undefined || wire.metadata !== undefined
+  return hasMembers ? { ...wire, metadata: HouseWireMembers.read(message) } : wire
+}
+
+export function messageFromStandard(message: Message): Message {
+  const { metadata: houseMetadata, ...rest } = message
+  if (houseMetadata === undefined) return message
+  const members = HouseMembers.read(houseMetadata)
+  const decoded = { ...rest, ...toModelMembers(members) }
+  if (isSame(toHouseMembers(decoded), members)) return decoded
+  // The members cannot be derived from the model message, so they are kept.
+  return { ...decoded, ...houseCarry.carrying({ words: members as JsonObject }) }
+}
+
+export function messageToStandard(message: Message): Message {
+  const { metadata, extensions: uris, carry, ...rest } = message
+  const kept = fitting(HouseMembers, houseCarry.carried(carry).words)
+  const isUnchanged = kept && isSame(toModelMembers(kept), withoutUndefined({ metadata, extensions: uris }))
+  const { extensions, ...houseMetadata } = isUnchanged ? kept : toHouseMembers(message)
+  return {
+    ...rest,
+    ...(extensions !== undefined && { extensions }),
+    ...(Object.keys(houseMetadata).length > 0 && { metadata: houseMetadata as JsonObject }),
+  }
+}
+
+export function messageToHouseWire(message: unknown): unknown {
+  if (!isObject(message) || !isObject(message.metadata)) return message
+  const { metadata: houseMetadata, ...wire } = message
+  const { inputRequest, metadata } = HouseMembers.read(houseMetadata)
+  return {
+    ...wire,
+    ...(inputRequest !== undefined && { inputRequest: { kind: 'input-request', ...inputRequest } }),
+    ...(metadata !== undefined && { metadata }),
+  }
+}
+
+/** The data part as a tool part of the house, if it can be written as one. */
+function asToolPart(part: Part): JsonObject | undefined {
+  const tool = toolKinds.find(({ mediaType }) => mediaType === part.mediaType)
   if (!tool || !('data' in part) || !isObject(part.data) || part.filename !== undefined) return undefined
   const { metadata } = part
-  const read = fitting(tool.shape, metadata === undefined ? part.data : { ...part.data, metadata })
-  return read && { kind: tool.kind, ...read }
+  const members = fitting(tool.schema, metadata === undefined ? part.data : { ...part.data, metadata })
+  return members && { kind: tool.kind, ...members }
 }
 
-/** A data part that is to stay one, although the house has a part for such data. */
-function asLiteral(part: Part): Part {
-  return { ...part, ...own.carrying({ literal: true }) }
-}
+type ModelMembers = Pick<Message, 'metadata' | 'extensions'>
 
-function isLiteral({ carry }: Part): boolean {
-  return own.carried(carry).literal === true
-}
-
-/** Of a message: where the house has a request, and what becomes of it elsewhere. */
-const Asking = object({ inputRequest: optional(InputRequest), ...spokenSchemas })
-
-/** The same, once it is read. */
-const Words = object({ inputRequest: optional(AskedInput), ...spokenSchemas })
-
-function spoken({ inputRequest, metadata, extensions }: Said): Spoken {
-  if (inputRequest === undefined) return present({ metadata, extensions })
+function toModelMembers({ inputRequest, metadata, extensions }: HouseMembers): ModelMembers {
+  if (inputRequest === undefined) return withoutUndefined({ metadata, extensions })
   return {
     metadata: { ...metadata, [clientTools]: inputRequest },
     extensions: [...new Set([...(extensions ?? []), clientTools])],
   }
 }
 
-/**
- * A message that asks for input has a member for it in the house. Elsewhere this is an extension, and the request is in
- * the metadata. On the way through 0.3 the metadata holds what the house said in either place, so that both stay apart.
- */
-type Said = Infer<typeof Words>
+function toHouseMembers({ metadata, extensions }: ModelMembers): HouseMembers {
+  const request = metadata?.[clientTools]
+  const inputRequest = request === undefined ? undefined : fitting(InputRequestFields, request)
+  if (inputRequest === undefined) return withoutUndefined({ metadata, extensions })
+  const others = extensions?.filter((uri) => uri !== clientTools)
+  return withoutUndefined({
+    inputRequest,
+    metadata: withoutKeys(metadata, { [clientTools]: request }),
+    extensions: others?.length ? others : undefined,
+  })
+}
 
-type Spoken = Pick<Message, 'metadata' | 'extensions'>
-
-/** Members that are undefined are left out. */
-function present<T extends object>(members: T): T {
+function withoutUndefined<T extends object>(members: T): T {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T
 }
 
 function isSame(one: object, other: object): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
-}
-
-function wordsOf({ metadata, extensions }: Spoken): Said {
-  const asked = metadata?.[clientTools]
-  const inputRequest = asked === undefined ? undefined : fitting(AskedInput, asked)
-  if (inputRequest === undefined) return present({ metadata, extensions })
-  const others = extensions?.filter((extension) => extension !== clientTools)
-  return present({
-    inputRequest,
-    metadata: withoutKeys(metadata, { [clientTools]: asked }),
-    extensions: others?.length ? others : undefined,
-  })
-}
-
-/** What a message of the house said, where its form elsewhere does not tell. */
-function carryingWords(words: object): { readonly carry?: Carry } {
-  return own.carrying({ words: words as JsonObject })
-}
-
-function carriedWords(carry: Carry | undefined): unknown {
-  return own.carried(carry).words
 }

@@ -3,7 +3,7 @@ import { decodeHttpError } from '../errors.ts'
 import { decodeCard, encodeCard } from '../v0.3/card.ts'
 import { encodeHttpError } from '../v0.3/errors.ts'
 import * as v0_3 from '../v0.3/methods.ts'
-import { type RestOptions, restAs } from '../v0.3/methods.ts'
+import { type RestOptions, withRestOptions } from '../v0.3/methods.ts'
 import {
   clientMethods,
   decodeEvent,
@@ -69,7 +69,7 @@ export function createHouseDialect(options: HouseOptions = {}): ServerDialect {
     ...(timeoutAsError && { errorAfter: inputTimeoutIn }),
     encodeError: legacyCodes ? encodeLegacyError : encodeError,
     encodeHttpError: legacyCodes ? encodeLegacyHttpError : encodeHttpError,
-    rest: restAs(rest, options),
+    rest: withRestOptions(rest, options),
     encodeCard,
   }
 }

@@ -1,118 +1,123 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Message, Part } from '../../protocol/model.ts'
 import { placed, type Schema } from '../../schema/schema.ts'
 import {
   Chunk,
-  liftMessage,
-  liftPart,
-  lowerMessage,
-  lowerPart,
-  messageToHouse,
+  messageFromStandard,
+  messageToHouseWire,
   messageToStandard,
+  messageToStandardWire,
+  partFromStandard,
   partToStandard,
+  partToStandardWire,
 } from './parts.ts'
 
-/** Whatever the house sends, read as 0.3 has it. */
-export const Standard: Schema<unknown> = {
+// The house dialect is 0.3 with translations before and after:
+// - in: house wire → `StandardWire` → 0.3 wire → decoder of 0.3 → `fromStandard` → model
+// - out: model → `toStandard` → encoder of 0.3 → 0.3 wire → `toHouseWire` → house wire
+
+/** Any house object, read as the 0.3 object. */
+export const StandardWire: Schema<unknown> = {
   read: translator({
-    part: partToStandard,
-    message: messageToStandard,
-    // A task has to be accepted before anything can be said of it.
+    part: partToStandardWire,
+    message: messageToStandardWire,
+    // A started task is at least submitted, the first state of 0.3.
     state: (state) => (state === 'started' ? 'submitted' : state),
   }),
   form: { is: 'json' },
 }
 
-/** An event of the house, read as 0.3 has it: there chunks of artifacts have an id, and their flags are the event's. */
-export const StandardEvent: Schema<unknown> = {
+/** A house event, read as the 0.3 event, in which artifact chunks have an id, and the event has their flags. */
+export const StandardWireEvent: Schema<unknown> = {
   read(event) {
-    if (!isObject(event) || event.part === undefined) return Standard.read(event)
+    if (!isObject(event) || event.part === undefined) return StandardWire.read(event)
     const { index, part } = Chunk.read(event)
     const { append, index: _, ...chunk } = part
     const { part: __, index: ___, ...update } = event
     const artifact = { artifactId: `artifact-${index}`, parts: [chunk] }
-    return Standard.read({ ...update, artifact, ...(append !== undefined && { append }) })
+    return StandardWire.read({ ...update, artifact, ...(append !== undefined && { append }) })
   },
   form: { is: 'json' },
 }
 
-/** What 0.3 made of something of the house, as everybody has it. */
-export function fromHouse<T>(read: T): T {
-  return lifted(read) as T
+/** Turns what 0.3 decoded from `StandardWire` into the model. */
+export function fromStandard<T>(decoded: T): T {
+  return translateFromStandard(decoded) as T
 }
 
-/** What 0.3 can write so that `toHouse` makes the form of the house of it. */
-export function toStandard<T>(told: T): T {
-  return lowered(told) as T
+/** Turns a model object into one that 0.3 encodes so that `toHouseWire` can read it. */
+export function toStandard<T>(value: T): T {
+  return translateToStandard(value) as T
 }
 
-/** What 0.3 would send, as the house has it. */
-export function toHouse(wire: JsonObject): JsonObject {
-  return houseForm(wire) as JsonObject
+/** Turns what 0.3 encoded after `toStandard` into the house object. */
+export function toHouseWire(wire: JsonObject): JsonObject {
+  return translateToHouseWire(wire) as JsonObject
 }
 
-export type Change = (wire: unknown) => unknown
+type Translate = (value: unknown) => unknown
 
-/** How the pieces of two dialects differ that have the same objects otherwise. */
-export interface Translations {
-  readonly part: Change
-  readonly message: Change
-  readonly state: Change
+/** How the pieces of two dialects differ whose objects are the same otherwise. */
+interface Translations {
+  readonly part: Translate
+  readonly message: Translate
+  readonly state: Translate
 }
 
 /**
- * From one of the two to the other, for whatever has such pieces in it: params, results and events of 0.3, and of the
- * model, have no two members of one name that are different things. What is not where it should be is left for others
- * to refuse.
+ * Translates all pieces of an object: params, results and events, on the wire or in the model. No two of their members
+ * have the same name and different meanings. Malformed members stay as they are; the schemas reject them.
  */
-function translator({ part, message, state }: Translations): Change {
+function translator({ part, message, state }: Translations): Translate {
   const parts = inList(part)
   const artifact = inObject({ parts })
-  const ownMessage: Change = (wire) => message(artifact(wire))
-  const messages = inList(ownMessage)
+  const wholeMessage: Translate = (value) => message(artifact(value))
+  const messages = inList(wholeMessage)
   const artifacts = inList(artifact)
-  const status = inObject({ state, message: ownMessage })
+  const status = inObject({ state, message: wholeMessage })
   const task = inObject({ status, history: messages, artifacts })
   const tasks = inList(task)
-  const anything = inObject({ message: ownMessage, status, history: messages, artifacts, artifact, task, tasks })
-  return (wire) => (isObject(wire) && wire.parts !== undefined ? ownMessage(wire) : anything(wire))
+  const anything = inObject({ message: wholeMessage, status, history: messages, artifacts, artifact, task, tasks })
+  return (value) => (isObject(value) && value.parts !== undefined ? wholeMessage(value) : anything(value))
 }
 
-function inList(change: Change): Change {
-  return (wire) => (Array.isArray(wire) ? wire.map((each, index) => at(index, change, each)) : wire)
+function inList(translate: Translate): Translate {
+  return (value) => (Array.isArray(value) ? value.map((item, index) => atPath(index, translate, item)) : value)
 }
 
-function at(segment: string | number, change: Change, wire: unknown): unknown {
+function inObject(translations: Readonly<Record<string, Translate>>): Translate {
+  const members = Object.entries(translations)
+  return (value) => {
+    if (!isObject(value)) return value
+    const translated: Record<string, unknown> = {}
+    for (const [name, translate] of members) {
+      if (value[name] !== undefined) translated[name] = atPath(name, translate, value[name])
+    }
+    return { ...value, ...translated }
+  }
+}
+
+/** Adds the path to a violation. */
+function atPath(segment: string | number, translate: Translate, value: unknown): unknown {
   try {
-    return change(wire)
+    return translate(value)
   } catch (error) {
     throw placed(error, segment)
   }
 }
 
-function inObject(changes: Readonly<Record<string, Change>>): Change {
-  const members = Object.entries(changes)
-  return (wire) => {
-    if (!isObject(wire)) return wire
-    const changed: Record<string, unknown> = {}
-    for (const [name, change] of members) if (wire[name] !== undefined) changed[name] = at(name, change, wire[name])
-    return { ...wire, ...changed }
-  }
-}
+const unchanged: Translate = (value) => value
 
-const unchanged: Change = (value) => value
-
-const lifted = translator({
-  part: (part) => liftPart(part as Part),
-  message: (message) => liftMessage(message as Message),
+const translateFromStandard = translator({
+  part: (part) => partFromStandard(part as Part),
+  message: (message) => messageFromStandard(message as Message),
   state: unchanged,
 })
 
-const lowered = translator({
-  part: (part) => lowerPart(part as Part),
-  message: (message) => lowerMessage(message as Message),
+const translateToStandard = translator({
+  part: (part) => partToStandard(part as Part),
+  message: (message) => messageToStandard(message as Message),
   state: unchanged,
 })
 
-const houseForm = translator({ part: unchanged, message: messageToHouse, state: unchanged })
+const translateToHouseWire = translator({ part: unchanged, message: messageToHouseWire, state: unchanged })

@@ -10,7 +10,7 @@ import { decodeBareStatus, generation } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import { readParams, readResult } from '../read.ts'
 import { decodeCard } from './card.ts'
-import { changed, cleanEvent, cleanListTasks, cleanSend, cleanTask, each } from './lenient.ts'
+import { changeMembers, cleanEvent, cleanListTasksParams, cleanSendParams, cleanTask, items } from './lenient.ts'
 import { carrying, decodePart, decodeReferences } from './parts.ts'
 import { type ConfigAddress, configName } from './resource-names.ts'
 import * as wire from './schemas.ts'
@@ -47,9 +47,9 @@ export const decodeRequestStrictly: ServerDialect['decodeRequest'] = {
 
 export const decodeRequest: ServerDialect['decodeRequest'] = {
   ...decodeRequestStrictly,
-  sendMessage: (params) => decodeSend(cleanSend(params)),
-  streamMessage: (params) => decodeSend(cleanSend(params)),
-  listTasks: (params) => decodeRequestStrictly.listTasks(cleanListTasks(params)),
+  sendMessage: (params) => decodeSend(cleanSendParams(params)),
+  streamMessage: (params) => decodeSend(cleanSendParams(params)),
+  listTasks: (params) => decodeRequestStrictly.listTasks(cleanListTasksParams(params)),
 }
 
 /** Cleaned before they are read: agents deviate from the proto in too many ways to try the schema first. */
@@ -138,7 +138,7 @@ function decodeNamedConfig(config: WirePushConfig, address: ConfigAddress, kept:
 /** The text of 0.3 has a bare list here. */
 function cleanTasks(page: unknown): unknown {
   const wrapped = Array.isArray(page) ? { tasks: page, pageSize: page.length, totalSize: page.length } : page
-  return changed(wrapped, { tasks: each(cleanTask) })
+  return changeMembers(wrapped, { tasks: items(cleanTask) })
 }
 
 /** What an agent leaves open is empty in the model. */
@@ -174,7 +174,7 @@ function cleanConfig(config: unknown): unknown {
 }
 
 function cleanConfigs(page: unknown): unknown {
-  return changed(Array.isArray(page) ? { configs: page } : page, { configs: each(cleanConfig) })
+  return changeMembers(Array.isArray(page) ? { configs: page } : page, { configs: items(cleanConfig) })
 }
 
 export function decodeEvent(event: unknown): StreamEvent {

@@ -16,6 +16,8 @@ import { carried, encodePart, encodeReferences } from './parts.ts'
 import { type ConfigAddress, configName, taskName } from './resource-names.ts'
 import { AnyState, Role, State } from './schemas.ts'
 
+// Empty strings and lists are left out, as in ProtoJSON.
+
 export const encodeResult = {
   sendMessage: encodeOutcome,
   getTask: encodeTask,
@@ -60,7 +62,7 @@ export function encodeEvent(event: StreamEvent): readonly JsonObject[] {
 }
 
 export const encodeRequest: ClientDialect['encodeRequest'] = {
-  // Agents disagree on what it means if nothing is said, so it is always said.
+  // Always explicit: agents disagree on the default.
   sendMessage: (request) => encodeSend(request, { blocking: true }),
   streamMessage: (request) => encodeSend(request, {}),
   getTask: ({ taskId, historyLength }) => filled({ name: taskName(taskId), historyLength }),
@@ -97,8 +99,6 @@ function encodeStatus(status: TaskStatus): JsonObject {
   return wire
 }
 
-/** Empty strings and lists are left out, as ProtoJSON does. */
-
 function encodeMessage(message: Message): JsonObject {
   const { messageId, role, parts, contextId, taskId, extensions } = message
   const wire: Draft = { role: Role.names[role], content: parts.map(encodePart) }
@@ -128,7 +128,7 @@ function encodeNamedConfig(config: PushConfig): JsonObject {
   return { name: configName(addressOf(config)), pushNotificationConfig: encodePushConfig(config) }
 }
 
-/** Where an id is missing, it is the one that servers of 0.3 give: the task's. */
+/** A config without an id has the id of its task, as 0.3 servers assign it. */
 function addressOf({ taskId = '', id = taskId }: Partial<ConfigAddress>): ConfigAddress {
   return { taskId, id }
 }
@@ -160,13 +160,13 @@ function draftUpdate({ taskId, contextId, metadata }: Update): Draft {
 
 type Update = Extract<StreamEvent, { readonly type: 'status' | 'artifact' }>
 
-/** `unsaid` is what the configuration says unless the request does. */
-function encodeSend(request: SendRequest, unsaid: JsonObject): JsonObject {
+/** `defaults` are the members of the configuration that the request leaves open. */
+function encodeSend(request: SendRequest, defaults: JsonObject): JsonObject {
   const { message, configuration, metadata } = request
   const isOpen = configuration?.returnImmediately === undefined && !carried(request.carry).asSent
-  const told = { ...(isOpen && unsaid), ...encodeConfiguration(configuration) }
-  const isTold = configuration !== undefined || Object.keys(told).length > 0
-  return filled({ message: encodeMessage(message), configuration: isTold ? told : undefined, metadata })
+  const wire = { ...(isOpen && defaults), ...encodeConfiguration(configuration) }
+  const hasConfiguration = configuration !== undefined || Object.keys(wire).length > 0
+  return filled({ message: encodeMessage(message), configuration: hasConfiguration ? wire : undefined, metadata })
 }
 
 function encodeConfiguration(configuration: SendConfiguration = {}): JsonObject {
@@ -186,8 +186,8 @@ function encodeAddress({ taskId }: TaskAddress): JsonObject {
 function encodeNewConfig(config: PushConfig): JsonObject {
   const { taskId, id } = addressOf(config)
   const { name, ...rest } = encodeNamedConfig(config)
-  const { name: given = name } = carried(config.carry)
-  return { parent: taskName(taskId), configId: id, config: given ? { name: given, ...rest } : rest }
+  const { name: sentName = name } = carried(config.carry)
+  return { parent: taskName(taskId), configId: id, config: sentName ? { name: sentName, ...rest } : rest }
 }
 
 function encodePushConfigRef(ref: PushConfigRef): JsonObject {

@@ -1,36 +1,32 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
+import type { Clean } from '../read.ts'
 
-/** How else callers of A2A 0.3 over REST spell what they send, brought into the one form that the shapes read. */
+// Rewrites what 0.3 clients and agents send over REST into the one form that the schemas read. Some use the names of 0.2,
+// or the JSON-RPC objects, which have a `kind` instead of a wrapper.
 
-export function cleanSend(params: unknown): unknown {
+export function cleanSendParams(params: unknown): unknown {
   if (!isObject(params)) return params
-  const { message, configuration, ...rest } = renamed(params, { request: 'message' })
+  const { message, configuration, ...rest } = renameMembers(params, { request: 'message' })
   return { ...rest, message: cleanSentMessage(message), configuration: cleanConfiguration(configuration) }
 }
 
-export function cleanListTasks(params: unknown): unknown {
+export function cleanListTasksParams(params: unknown): unknown {
   if (!isObject(params)) return params
-  const clean = renamed(params, {
+  const cleaned = renameMembers(params, {
     lastUpdatedAfter: 'statusTimestampAfter',
     last_updated_after: 'statusTimestampAfter',
   })
-  return clean.status === 'TASK_STATE_CANCELED' ? { ...clean, status: 'TASK_STATE_CANCELLED' } : clean
+  return cleaned.status === 'TASK_STATE_CANCELED' ? { ...cleaned, status: 'TASK_STATE_CANCELLED' } : cleaned
 }
 
-/**
- * How else agents of A2A 0.3 answer over REST: with the names of 0.2, or in the objects of JSON-RPC, which say by
- * `kind` what they are and have no wrapper. Brought into the one form that the shapes read.
- */
-
-/** What a send answers is one of the events of a stream. */
+/** Cleans a stream event, or the result of a send, which is one of them. */
 export function cleanEvent(event: unknown): unknown {
   if (!isObject(event)) return event
   const wrapper = wrapperOfKind.get(event.kind)
-  const wrapped = wrapper === undefined ? renamed(event, { msg: 'message' }) : { [wrapper]: event }
-  return changed(wrapped, {
+  const wrapped = wrapper === undefined ? renameMembers(event, { msg: 'message' }) : { [wrapper]: event }
+  return changeMembers(wrapped, {
     task: cleanTask,
-    message: cleanAnswer,
+    message: cleanAgentMessage,
     statusUpdate: cleanUpdate,
     status_update: cleanUpdate,
     artifactUpdate: cleanUpdate,
@@ -38,59 +34,62 @@ export function cleanEvent(event: unknown): unknown {
   })
 }
 
-export type Change = (value: unknown) => unknown
+export function cleanTask(task: unknown): unknown {
+  return changeMembers(task, {
+    status: cleanStatus,
+    artifacts: items(cleanArtifact),
+    history: items(cleanAgentMessage),
+  })
+}
 
-/** A copy in which the members that are there have been changed. */
-export function changed(value: unknown, changes: Readonly<Record<string, Change>>): unknown {
+/** Returns a copy in which the members that exist are changed. Non-objects pass through; the schema rejects them. */
+export function changeMembers(value: unknown, changes: Readonly<Record<string, Clean>>): unknown {
   if (!isObject(value)) return value
   const entries = Object.entries(changes).filter(([member]) => value[member] !== undefined)
   return { ...value, ...Object.fromEntries(entries.map(([member, change]) => [member, change(value[member])])) }
 }
 
-export function cleanTask(task: unknown): unknown {
-  return changed(task, { status: cleanStatus, artifacts: each(cleanArtifact), history: each(cleanAnswer) })
-}
-
-export function each(change: Change): Change {
+/** Applies a change to all items of a list. */
+export function items(change: Clean): Clean {
   return (list) => (Array.isArray(list) ? list.map(change) : list)
 }
 
-/** What is there under its right name already stays. */
-function renamed(object: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
-  const given = Object.keys(names).filter((name) => object[name] !== undefined)
-  if (given.length === 0) return object
-  const entries = given.map((name) => [names[name], object[name]])
+/** A member that already exists under its right name is kept. */
+function renameMembers(object: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
+  const present = Object.keys(names).filter((name) => object[name] !== undefined)
+  if (present.length === 0) return object
+  const entries = present.map((name) => [names[name], object[name]])
   return { ...Object.fromEntries(entries), ...object }
 }
 
-/** Whoever calls speaks as the user, also if it is an agent. */
+/** A caller has the role of the user, even if it is an agent. */
 function cleanSentMessage(message: unknown): unknown {
-  const clean = cleanMessage(message)
-  if (!isObject(clean)) return clean
-  return clean.role === 'ROLE_AGENT' || clean.role === 2 ? { ...clean, role: 'ROLE_USER' } : clean
+  const cleaned = cleanMessage(message)
+  if (!isObject(cleaned)) return cleaned
+  return cleaned.role === 'ROLE_AGENT' || cleaned.role === 2 ? { ...cleaned, role: 'ROLE_USER' } : cleaned
 }
 
 function cleanMessage(message: unknown): unknown {
   if (!isObject(message)) return message
-  const { content, ...rest } = renamed(message, { parts: 'content' })
+  const { content, ...rest } = renameMembers(message, { parts: 'content' })
   return { ...rest, content: Array.isArray(content) ? content.map(cleanPart) : content }
 }
 
 function cleanPart(part: unknown): unknown {
   if (!isObject(part)) return part
   const { file, data } = part
-  if (isObject(file)) return { ...part, file: renamed(file, { bytes: 'fileWithBytes', uri: 'fileWithUri' }) }
-  return data === undefined || isDataPart(part) ? part : { ...part, data: { data } }
+  if (isObject(file)) return { ...part, file: renameMembers(file, { bytes: 'fileWithBytes', uri: 'fileWithUri' }) }
+  return data === undefined || hasWrappedData(part) ? part : { ...part, data: { data } }
 }
 
-/** Where a part says by `kind` what it is, its data is never wrapped. */
-function isDataPart({ kind, data }: JsonObject): boolean {
+/** In a part with a `kind`, data is never wrapped. */
+function hasWrappedData({ kind, data }: JsonObject): boolean {
   return kind === undefined && isObject(data) && isObject(data.data) && Object.keys(data).length === 1
 }
 
 function cleanConfiguration(configuration: unknown): unknown {
   if (!isObject(configuration)) return configuration
-  return renamed(configuration, {
+  return renameMembers(configuration, {
     pushNotificationConfig: 'pushNotification',
     push_notification_config: 'pushNotification',
   })
@@ -103,9 +102,9 @@ const wrapperOfKind: ReadonlyMap<unknown, string> = new Map([
   ['artifact-update', 'artifactUpdate'],
 ])
 
-function cleanAnswer(message: unknown): unknown {
-  const clean = cleanMessage(message)
-  return isObject(clean) ? changed({ role: 'ROLE_AGENT', ...clean }, { role: cleanRole }) : clean
+function cleanAgentMessage(message: unknown): unknown {
+  const cleaned = cleanMessage(message)
+  return isObject(cleaned) ? changeMembers({ role: 'ROLE_AGENT', ...cleaned }, { role: cleanRole }) : cleaned
 }
 
 function cleanRole(role: unknown): unknown {
@@ -113,25 +112,24 @@ function cleanRole(role: unknown): unknown {
 }
 
 function cleanUpdate(update: unknown): unknown {
-  return changed(update, { status: cleanStatus, artifact: cleanArtifact })
+  return changeMembers(update, { status: cleanStatus, artifact: cleanArtifact })
 }
 
 function cleanStatus(status: unknown): unknown {
   if (!isObject(status)) return status
-  return changed(renamed(status, { update: 'message' }), { state: cleanState, message: cleanAnswer })
+  return changeMembers(renameMembers(status, { update: 'message' }), { state: cleanState, message: cleanAgentMessage })
 }
 
-/** Many words are in use for states; the ones of the proto are in capitals and have a prefix. */
 function cleanState(state: unknown): unknown {
   if (typeof state !== 'string') return state
-  const word = state
+  const name = state
     .toUpperCase()
     .replaceAll('-', '_')
     .replace(/^TASK_STATE_/, '')
-  return `TASK_STATE_${synonyms.get(word) ?? word}`
+  return `TASK_STATE_${stateSynonyms.get(name) ?? name}`
 }
 
-const synonyms: ReadonlyMap<string, string> = new Map([
+const stateSynonyms: ReadonlyMap<string, string> = new Map([
   ['CANCELED', 'CANCELLED'],
   ['PENDING', 'SUBMITTED'],
   ['RUNNING', 'WORKING'],
@@ -139,5 +137,5 @@ const synonyms: ReadonlyMap<string, string> = new Map([
 ])
 
 function cleanArtifact(artifact: unknown): unknown {
-  return changed(artifact, { parts: each(cleanPart) })
+  return changeMembers(artifact, { parts: items(cleanPart) })
 }

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { struct } from '../../schema/schema.ts'
 import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
@@ -7,7 +6,7 @@ import { readParams } from '../read.ts'
 import { type RestRequestFields, restRequest } from '../rest-request.ts'
 import { configName, taskName } from './resource-names.ts'
 
-/** Of gRPC, by which this dialect is called; JSON-RPC has other objects. There is none to list tasks: REST has a path. */
+/** The gRPC methods; JSON-RPC has other objects. There is no method to list tasks, but a REST path. */
 export const methods: Readonly<Partial<Record<Operation, string>>> = {
   sendMessage: 'SendMessage',
   streamMessage: 'SendStreamingMessage',
@@ -22,7 +21,7 @@ export const methods: Readonly<Partial<Record<Operation, string>>> = {
 }
 
 export const operations = /* @__PURE__ */ operationsByMethod(methods, {
-  // As they were called up to 0.2.4.
+  // The names up to 0.2.4.
   CreateTaskPushNotification: 'createPushConfig',
   GetTaskPushNotification: 'getPushConfig',
   ListTaskPushNotification: 'listPushConfigs',
@@ -32,20 +31,20 @@ export const restAsking: RestClientBinding = {
   contentType: 'application/json',
   prefix: '/v1',
   toRequest(operation, wire) {
-    const place = restRequest(operation, '/card', placed(wire))
-    // The whole request is what the SDKs take for the body; its config alone is what the proto says.
+    const request = restRequest(operation, '/card', splitFields(wire))
+    // The SDKs expect the whole request as the body; by the proto, the body is the config alone.
     return operation === 'createPushConfig' && isObject(wire.config)
-      ? { ...place, alternativeBody: wire.config }
-      : place
+      ? { ...request, alternativeBody: wire.config }
+      : request
   },
 }
 
-/** The path has the names; every other field is in the query or the body. */
+/** Resource names are in the path; other fields are in the query or the body. */
 export const rest: RestServerBinding = {
   contentType: 'application/json',
   olderEqualVersion: '0.2',
   missingCardIsNotFound: true,
-  recognises: ({ body }) => isObject(body) && (isOurMessage(body.message ?? body.request) || isOurConfig(body)),
+  recognises: ({ body }) => isObject(body) && (isProtoMessage(body.message ?? body.request) || isProtoConfig(body)),
   params({ operation, taskId = '', configId = '', query, body }) {
     // Some clients send null to cancel.
     const fields = { ...query, ...readParams(struct(), body ?? {}) }
@@ -60,7 +59,7 @@ export const rest: RestServerBinding = {
       case 'listTasks':
         return readFlags(fields)
       case 'createPushConfig':
-        // The annotation of the proto makes the config the body; the text wraps it.
+        // By the proto, the body is the config; by the text, it is wrapped.
         return { ...withConfigId('config' in fields ? fields : { ...query, config: body }), parent: taskName(taskId) }
       case 'getPushConfig':
       case 'deletePushConfig':
@@ -73,18 +72,18 @@ export const rest: RestServerBinding = {
   },
 }
 
-function isOurMessage(message: unknown): boolean {
+function isProtoMessage(message: unknown): boolean {
   if (!isObject(message)) return false
   const { content, role } = message
   return content !== undefined || typeof role === 'number' || (typeof role === 'string' && role.startsWith('ROLE_'))
 }
 
-/** Without a wrapper or a name it may as well be one of JSON-RPC. */
-function isOurConfig({ config, parent, name }: JsonObject): boolean {
+/** A config without a wrapper or a name could also be a JSON-RPC object. */
+function isProtoConfig({ config, parent, name }: JsonObject): boolean {
   return config !== undefined || parent !== undefined || name !== undefined
 }
 
-/** A query has only texts; numbers are read from them, flags are not. */
+/** Query values are strings. The schemas read numbers from strings, but not booleans. */
 function readFlags(fields: Fields): Fields {
   const { includeArtifacts = fields.include_artifacts } = fields
   if (includeArtifacts !== 'true' && includeArtifacts !== 'false') return fields
@@ -94,7 +93,7 @@ function readFlags(fields: Fields): Fields {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Over REST the id of a new config may only be at the end of its name. */
+/** Over REST, the id of a new config may be only at the end of its name. */
 function withConfigId(fields: Fields): Fields {
   const { config, config_id, configId = config_id } = fields
   const name = isObject(config) ? config.name : undefined
@@ -102,13 +101,13 @@ function withConfigId(fields: Fields): Fields {
   return configId === undefined && id !== undefined ? { ...fields, configId: id } : fields
 }
 
-/** Names of resources are the paths of them. */
-function placed({ name, parent, ...rest }: JsonObject): RestRequestFields {
+/** Resource names are paths. */
+function splitFields({ name, parent, ...rest }: JsonObject): RestRequestFields {
   const [, taskId, configId] = idsIn(name ?? parent)
-  return { taskId, configId, rest: parent === undefined || rest.config === undefined ? rest : { parent, ...rest } }
+  return { taskId, configId, fields: parent === undefined || rest.config === undefined ? rest : { parent, ...rest } }
 }
 
 function idsIn(name: Json | undefined): readonly (string | undefined)[] {
-  const form = /^tasks\/(.+?)(?:\/pushNotificationConfigs\/(.+))?$/s
-  return typeof name === 'string' ? (form.exec(name) ?? []) : []
+  const pattern = /^tasks\/(.+?)(?:\/pushNotificationConfigs\/(.+))?$/s
+  return typeof name === 'string' ? (pattern.exec(name) ?? []) : []
 }

@@ -3,13 +3,13 @@ import type { Message, Part } from '../../protocol/model.ts'
 import { fitting, type Infer, list } from '../../schema/schema.ts'
 import { carryOf } from '../codec.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, withKeys, withoutKeys, wrapData } from '../part-metadata.ts'
-import { id, maxWords } from '../request-limits.ts'
+import { id, maxListItems } from '../request-limits.ts'
 import type * as wire from './schemas.ts'
 
-/** The proto of 0.3 has no member for the tasks that a message refers to: they are in its metadata. */
-const key = 'a2a.referenceTaskIds'
+/** The metadata key of the tasks that a message refers to: the proto of 0.3 has no member for them. */
+const referencesKey = 'a2a.referenceTaskIds'
 
-const Ids = list(id, { min: 1, max: maxWords })
+const References = list(id, { min: 1, max: maxListItems })
 
 export function decodePart(part: Infer<typeof wire.Part>): Part {
   const { metadata } = part
@@ -32,14 +32,14 @@ export function encodePart(part: Part): JsonObject {
   return draft('file', file, part.metadata)
 }
 
-export function encodeReferences({ referenceTaskIds, metadata }: Referring): Message['metadata'] {
-  return withKeys(metadata, { [key]: referenceTaskIds?.length ? referenceTaskIds : undefined })
+export function encodeReferences({ referenceTaskIds, metadata }: ReferenceFields): Message['metadata'] {
+  return withKeys(metadata, { [referencesKey]: referenceTaskIds?.length ? referenceTaskIds : undefined })
 }
 
-export function decodeReferences({ metadata }: Pick<Message, 'metadata'>): Referring {
-  // Something else under that key is not ours.
-  const referenceTaskIds = fitting(Ids, metadata?.[key])
-  return { referenceTaskIds, metadata: withoutKeys(metadata, { [key]: referenceTaskIds }) }
+export function decodeReferences({ metadata }: Pick<Message, 'metadata'>): ReferenceFields {
+  // Any other value under the key belongs to another writer, and stays in the metadata.
+  const referenceTaskIds = fitting(References, metadata?.[referencesKey])
+  return { referenceTaskIds, metadata: withoutKeys(metadata, { [referencesKey]: referenceTaskIds }) }
 }
 
 export const { carrying, carried } = carryOf('v0.3-proto')
@@ -48,4 +48,4 @@ function draft(content: string, value: Json, metadata: JsonObject | undefined): 
   return metadata === undefined ? { [content]: value } : { [content]: value, metadata }
 }
 
-type Referring = Pick<Message, 'referenceTaskIds' | 'metadata'>
+type ReferenceFields = Pick<Message, 'referenceTaskIds' | 'metadata'>

@@ -1,12 +1,22 @@
 import { type Schema, string, wrongValue } from '../../schema/schema.ts'
 import { id } from '../request-limits.ts'
 
-/** Read as the id of the task. */
+/** A task's resource name, read as the id of the task. The proto of 0.3 has names like those of Google's APIs. */
 export const TaskName: Schema<string> = {
   ...string(),
   read(value) {
-    const [, taskId] = read(value, /^tasks\/(.+)$/s, taskName('{id}'))
+    const [, taskId] = matchName(value, /^tasks\/(.+)$/s, taskName('{id}'))
     return id.read(taskId)
+  },
+}
+
+/** The resource name of a push config, read as its ids. */
+export const ConfigName: Schema<ConfigAddress> = {
+  ...string(),
+  read(value) {
+    const pattern = /^tasks\/(.+)\/pushNotificationConfigs\/(.+)$/s
+    const [, taskId, configId] = matchName(value, pattern, configName({ taskId: '{id}', id: '{id}' }))
+    return { taskId: id.read(taskId), id: id.read(configId) }
   },
 }
 
@@ -14,17 +24,6 @@ export interface ConfigAddress {
   readonly taskId: string
   readonly id: string
 }
-
-export const ConfigName: Schema<ConfigAddress> = {
-  ...string(),
-  read(value) {
-    const form = /^tasks\/(.+)\/pushNotificationConfigs\/(.+)$/s
-    const [, taskId, configId] = read(value, form, configName({ taskId: '{id}', id: '{id}' }))
-    return { taskId: id.read(taskId), id: id.read(configId) }
-  },
-}
-
-/** In the proto of 0.3 tasks and push configs have names, as resources of Google's APIs have. */
 
 export function taskName(taskId: string): string {
   return `tasks/${taskId}`
@@ -34,8 +33,8 @@ export function configName({ taskId, id }: ConfigAddress): string {
   return `tasks/${taskId}/pushNotificationConfigs/${id}`
 }
 
-function read(value: unknown, form: RegExp, expected: string): RegExpExecArray {
-  const match = typeof value === 'string' ? form.exec(value) : null
+function matchName(value: unknown, pattern: RegExp, expected: string): RegExpExecArray {
+  const match = typeof value === 'string' ? pattern.exec(value) : null
   if (match === null) throw wrongValue(`a name such as ${expected}`, value)
   return match
 }

@@ -2,11 +2,11 @@ import type { Role as RoleWord, TaskState } from '../../protocol/model.ts'
 import { assumed, implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../../schema/proto.ts'
 import { boolean, hinted, list, map, string, struct } from '../../schema/schema.ts'
-import { cardFields, extensions, olderFlows, Requirement, schemeOf, skillFields } from '../proto-card.ts'
-import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
+import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows } from '../proto-card.ts'
+import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 import { ConfigName, TaskName } from './resource-names.ts'
 
-const words = list(string({ min: 1 }), { max: maxWords })
+const words = list(string({ min: 1 }), { max: maxListItems })
 
 const metadata = optional(struct())
 
@@ -205,7 +205,7 @@ export const AgentCard = object({
   iconUrl: text,
   supportsAuthenticatedExtendedCard: flagCardSchemas,
   skills: assumed(list(object({ ...skillFields, security: securitySecuritySchemas })), []),
-  securitySchemes: optional(map(schemeOf(object({}, { oneOf: olderFlows })))),
+  securitySchemes: optional(map(schemeWith(object({}, { oneOf: v0_3Flows })))),
   security: securitySecuritySchemas,
 })
 

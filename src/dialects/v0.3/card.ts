@@ -131,9 +131,9 @@ function isSame(some: readonly AgentInterface[], others: readonly AgentInterface
 }
 
 function decodeSecurity(card: Infer<typeof AgentCard>): SecuredOrNot {
-  const { schemes, unusable, twins } = decodeSchemes(card.securitySchemes ?? {}, namesIn(card))
+  const { schemes, unusable, flowSchemes } = decodeSchemes(card.securitySchemes ?? {}, namesIn(card))
   const requirementsOf = ({ security }: { readonly security?: readonly SecurityRequirement[] }) =>
-    security && decodeRequirements(security, twins)
+    security && decodeRequirements(security, flowSchemes)
   return {
     skills: card.skills.map((skill) => ({ ...skill, security: requirementsOf(skill) })),
     securitySchemes: card.securitySchemes && schemes,

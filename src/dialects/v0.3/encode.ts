@@ -14,6 +14,8 @@ import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
 import { carried, encodePart } from './parts.ts'
 
+// `kind` comes first: some readers stop at the first member that identifies the object.
+
 export const encodeResult = {
   sendMessage: encodeOutcome,
   getTask: encodeTask,
@@ -54,41 +56,42 @@ export function encodeEvent(event: StreamEvent): readonly JsonObject[] {
 }
 
 export const encodeRequest: ClientDialect['encodeRequest'] = {
-  // Agents disagree on what it means if nothing is said, so it is always said.
+  // Always explicit: agents disagree on the default.
   sendMessage: (request) => encodeSend(request, { blocking: true }),
   streamMessage: (request) => encodeSend(request, {}),
-  getTask: ({ historyLength, ...address }) => present({ ...addressOf(address), historyLength }),
+  getTask: ({ historyLength, ...address }) => present({ ...taskFields(address), historyLength }),
   listTasks({ state, statusSince, contextId, pageSize, pageToken, historyLength, includeArtifacts, metadata }) {
     const lastUpdatedAfter = statusSince === undefined ? undefined : Date.parse(statusSince)
     const page = { pageSize, pageToken, historyLength, includeArtifacts }
     return present({ contextId, status: state, lastUpdatedAfter, ...page, metadata })
   },
-  cancelTask: (address) => present(addressOf(address)),
-  subscribeToTask: (address) => present(addressOf(address)),
+  cancelTask: (address) => present(taskFields(address)),
+  subscribeToTask: (address) => present(taskFields(address)),
   createPushConfig(config) {
     const { id, ...unnamed } = config
     return encodeTaskPushConfig(carried(config.carry).isUnnamed && id === config.taskId ? unnamed : config)
   },
   getPushConfig: encodePushConfigRef,
-  listPushConfigs: (address) => present(addressOf(address)),
+  listPushConfigs: (address) => present(taskFields(address)),
   deletePushConfig: encodePushConfigRef,
   getExtendedCard: () => ({}),
 }
 
 export function encodeTask({ id, contextId, status, artifacts, history, metadata, carry }: Task): JsonObject {
-  const kept = carried(carry)
+  const extras = carried(carry)
   const wire: Draft = { kind: 'task', id, contextId, status: encodeStatus(status) }
-  if (artifacts.length > 0 || kept.artifacts) wire.artifacts = artifacts.map(encodeArtifact)
-  if (history.length > 0 || kept.history) wire.history = history.map(encodeMessage)
+  if (artifacts.length > 0 || extras.artifacts) wire.artifacts = artifacts.map(encodeArtifact)
+  if (history.length > 0 || extras.history) wire.history = history.map(encodeMessage)
   if (metadata !== undefined) wire.metadata = metadata
   return wire
 }
 
-/** `unsaid` is what the configuration says unless the request does. */
-export function encodeSend({ message, configuration, metadata, carry }: SendRequest, unsaid: JsonObject): JsonObject {
-  const told = { ...(!carried(carry).asSent && unsaid), ...encodeConfiguration(configuration) }
-  const isTold = configuration !== undefined || Object.keys(told).length > 0
-  return present({ message: encodeMessage(message), configuration: isTold ? told : undefined, metadata })
+/** `defaults` are the members of the configuration that the request leaves open. */
+export function encodeSend(request: SendRequest, defaults: JsonObject): JsonObject {
+  const { message, configuration, metadata, carry } = request
+  const wire = { ...(!carried(carry).asSent && defaults), ...encodeConfiguration(configuration) }
+  const hasConfiguration = configuration !== undefined || Object.keys(wire).length > 0
+  return present({ message: encodeMessage(message), configuration: hasConfiguration ? wire : undefined, metadata })
 }
 
 function encodeStatus(status: TaskStatus): JsonObject {
@@ -98,8 +101,6 @@ function encodeStatus(status: TaskStatus): JsonObject {
   if (timestamp !== undefined) wire.timestamp = timestamp
   return wire
 }
-
-/** `kind` comes first: some readers stop at the first member that tells. */
 
 function encodeMessage(message: Message): JsonObject {
   const { messageId, role, parts, contextId, taskId, referenceTaskIds, extensions, metadata } = message
@@ -148,12 +149,12 @@ function encodePushConfig({ id, url, token, authentication, carry }: PushConfig)
   return wire
 }
 
-function addressOf({ taskId, metadata }: TaskAddress) {
+function taskFields({ taskId, metadata }: TaskAddress) {
   return { id: taskId, metadata }
 }
 
 function encodePushConfigRef({ id, ...address }: PushConfigRef): JsonObject {
-  return present({ ...addressOf(address), pushNotificationConfigId: id })
+  return present({ ...taskFields(address), pushNotificationConfigId: id })
 }
 
 function encodeConfiguration(configuration: SendConfiguration = {}): JsonObject {

@@ -2,7 +2,7 @@ import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 import * as v1 from '../v1.0/errors.ts'
 
-const parse = { code: -32700, type: 'JSONParseError' }
+const parseError = { code: -32700, type: 'JSONParseError' }
 
 const invalidRequest = { code: -32600, type: 'InvalidRequestError' }
 
@@ -15,7 +15,7 @@ const internal = { code: -32603, type: 'InternalError' }
 export const unsupported = { code: -32004, type: 'UnsupportedOperationError' }
 
 export const kinds: ErrorKinds = {
-  'parse-error': parse,
+  'parse-error': parseError,
   'invalid-request': invalidRequest,
   'method-not-found': methodNotFound,
   'invalid-params': invalidParams,
@@ -34,7 +34,7 @@ export const kinds: ErrorKinds = {
   'version-not-supported': unsupported,
   conflict: invalidParams,
   'payload-too-large': invalidRequest,
-  // Not in the specification, which leaves these to HTTP.
+  // The specification leaves these to HTTP.
   unauthenticated: { code: -31401, type: 'UnauthenticatedError' },
   forbidden: { code: -31403, type: 'ForbiddenError' },
   'rate-limited': { code: -32053, type: 'RateLimitedError' },
@@ -51,7 +51,7 @@ export const encodeHttpError = httpErrorEncoder(kinds)
 
 export type ErrorKinds = Readonly<Record<ErrorCode, ErrorKind>>
 
-/** The details of 1.0 tell apart what has one number here, and name the fields that are wrong. */
+/** Adds the error details of 1.0, which distinguish errors that share a number here, and name the wrong fields. */
 export function errorEncoder(kinds: ErrorKinds): (error: A2AError) => WireError {
   return (error) => {
     const { code } = kinds[error.code]
@@ -61,7 +61,7 @@ export function errorEncoder(kinds: ErrorKinds): (error: A2AError) => WireError 
   }
 }
 
-/** 0.3 does not say how errors look over REST: this is what each of its SDKs looks for, in one. */
+/** 0.3 does not define errors over REST. The body combines what each of its SDKs reads. */
 export function httpErrorEncoder(kinds: ErrorKinds): (error: A2AError) => HttpError {
   const encode = errorEncoder(kinds)
   return (error) => {
@@ -71,8 +71,8 @@ export function httpErrorEncoder(kinds: ErrorKinds): (error: A2AError) => HttpEr
 }
 
 interface ErrorKind {
-  /** Of JSON-RPC. */
+  /** The JSON-RPC error code. */
   readonly code: number
-  /** As the schema names it, which some servers tell over REST. */
+  /** The name in the schema, which some servers send over REST. */
   readonly type: string
 }

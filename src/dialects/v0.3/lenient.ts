@@ -1,22 +1,23 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import { wrapData } from '../part-metadata.ts'
 import type { Clean } from '../read.ts'
 import { wrapUnknownPart } from './parts.ts'
 import { states } from './schemas.ts'
 
+// Repairs what 0.2 and 0.3 clients and agents send although the schema does not allow it.
+
 export const cleanSendParams = cleaner((params) => {
-  // Some take params for the message itself.
+  // Some clients send the message itself as the params.
   if (params.message === undefined && params.parts !== undefined) return { message: cleanSentMessage(params) }
   const { message, messageId } = params
-  // An example of the specification has the id of the message beside it.
+  // In an example of the specification, the message id is beside the message.
   return isObject(message) ? { ...params, message: cleanSentMessage({ messageId, ...message }) } : params
 })
 
-/** Everywhere else the id of a task is called `taskId`. */
+/** Everywhere else, the id of a task is called `taskId`. */
 export const cleanTaskParams = cleaner((params) => ({ id: params.taskId, ...params }))
 
-/** What a send answers may be an event of a stream, too. */
+/** Cleans a stream event, or the result of a send, which is one of them. */
 export const cleanEvent = cleaner((event) => {
   switch (event.kind ?? kindOfEvent(event)) {
     case 'task':
@@ -31,39 +32,37 @@ export const cleanEvent = cleaner((event) => {
   return event
 })
 
-export const cleanPage = cleaner((page) => ({ ...page, tasks: cleanEach(page.tasks, cleanTask) }))
+export const cleanPage = cleaner((page) => ({ ...page, tasks: cleanItems(page.tasks, cleanTask) }))
 
 export const cleanTask = cleaner((task) => ({
   kind: 'task',
   ...task,
   status: cleanStatus(task.status, task.id),
-  artifacts: cleanEach(task.artifacts, cleanArtifact),
-  history: cleanEach(task.history, cleanMessage),
+  artifacts: cleanItems(task.artifacts, cleanArtifact),
+  history: cleanItems(task.history, cleanMessage),
 }))
 
-/** What callers and agents of A2A 0.2 and 0.3 send although the schema does not allow it, put right where we can. */
-
-/** What is no object is left to be refused by whoever reads it. */
+/** Non-objects pass through; the schema rejects them. */
 function cleaner(clean: (wire: JsonObject) => unknown): Clean {
   return (wire) => (isObject(wire) ? clean(wire) : wire)
 }
 
-/** Whoever calls speaks as the user, also if it is an agent. */
+/** A caller has the role of the user, even if it is an agent. */
 function cleanSentMessage(message: Readonly<Record<string, unknown>>): unknown {
   return cleanMessage(message.role === 'agent' ? { ...message, role: 'user' } : message)
 }
 
-/** Empty ids are those of writers that cannot leave out a member. */
+/** Some clients cannot leave out a member, and send empty ids. */
 const cleanMessage = cleaner((message) => ({
   kind: 'message',
   ...message,
   contextId: message.contextId || undefined,
   taskId: message.taskId || undefined,
-  parts: cleanEach(message.parts, cleanPart),
+  parts: cleanItems(message.parts, cleanPart),
 }))
 
-function cleanEach(wires: unknown, clean: Clean): unknown {
-  return Array.isArray(wires) ? wires.map(clean) : wires
+function cleanItems(list: unknown, clean: Clean): unknown {
+  return Array.isArray(list) ? list.map(clean) : list
 }
 
 const cleanPart = cleaner((part) => {
@@ -84,7 +83,7 @@ function kindOfPart(part: JsonObject): string | undefined {
   return ['text', 'file', 'data'].find((kind) => part[kind] !== undefined)
 }
 
-/** As an example of the specification has it. */
+/** In an example of the specification, the bytes of a file are in `data`. */
 const cleanFile = cleaner(({ data, ...file }) =>
   data === undefined || file.bytes !== undefined || file.uri !== undefined ? file : { ...file, bytes: data },
 )
@@ -99,25 +98,25 @@ function kindOfEvent(event: JsonObject): string | undefined {
 function cleanStatus(status: unknown, taskId: unknown): unknown {
   if (!isObject(status)) return status
   const { message, timestamp = taskId } = status
-  const assumed = { role: 'agent', messageId: `status-${timestamp}` }
+  const defaults = { role: 'agent', messageId: `status-${timestamp}` }
   return {
     ...status,
     state: cleanState(status.state),
-    message: isObject(message) ? cleanMessage({ ...assumed, ...message }) : message,
+    message: isObject(message) ? cleanMessage({ ...defaults, ...message }) : message,
   }
 }
 
-function cleanState(state: unknown): unknown {
-  if (typeof state !== 'string') return state
-  const given = state.toLowerCase().replaceAll('_', '-')
-  const meant = otherStates.get(given) ?? given
-  return states.some((known) => known === meant) ? meant : 'unknown'
+function cleanState(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  const kebabCase = value.toLowerCase().replaceAll('_', '-')
+  const state = stateSynonyms.get(kebabCase) ?? kebabCase
+  return states.some((name) => name === state) ? state : 'unknown'
 }
 
-const otherStates: ReadonlyMap<string, string> = new Map([
+const stateSynonyms: ReadonlyMap<string, string> = new Map([
   ['cancelled', 'canceled'],
   ['pending', 'submitted'],
   ['running', 'working'],
 ])
 
-const cleanArtifact = cleaner((artifact) => ({ ...artifact, parts: cleanEach(artifact.parts, cleanPart) }))
+const cleanArtifact = cleaner((artifact) => ({ ...artifact, parts: cleanItems(artifact.parts, cleanPart) }))

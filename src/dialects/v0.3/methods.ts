@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { operationsByMethod, type RestClientBinding, type RestServerBinding } from '../dialect.ts'
 import { type RestRequestFields, restRequest } from '../rest-request.ts'
@@ -8,7 +7,7 @@ export const methods: Readonly<Record<Operation, string>> = {
   sendMessage: 'message/send',
   streamMessage: 'message/stream',
   getTask: 'tasks/get',
-  // Never released: it was in the drafts after 0.3.0.
+  // Never released: only in the drafts after 0.3.0.
   listTasks: 'tasks/list',
   cancelTask: 'tasks/cancel',
   subscribeToTask: 'tasks/resubscribe',
@@ -20,45 +19,29 @@ export const methods: Readonly<Record<Operation, string>> = {
 }
 
 export const operations = /* @__PURE__ */ operationsByMethod(methods, {
-  // As A2A 0.3.0 §11.1.3 has it.
+  // The name in A2A 0.3.0 §11.1.3.
   'agent/authenticatedExtendedCard': 'getExtendedCard',
 })
 
-export type RestEnvelope = 'bare' | 'wrapped'
-
-export interface RestOptions {
-  /** Whether answers are wrapped, as the text of 0.3 can be understood, too. */
-  readonly restEnvelope?: RestEnvelope
-  /** Cancels a task whose caller leaves its stream. */
-  readonly cancelOnDisconnect?: boolean
-}
-
-export function restAs(side: RestServerBinding, { restEnvelope, cancelOnDisconnect }: RestOptions): RestServerBinding {
-  return {
-    ...side,
-    ...(restEnvelope === 'wrapped' && { wrap }),
-    ...(cancelOnDisconnect && { cancelsOnDisconnect: true }),
-  }
-}
-
-/** For agents such as those of a2a-js 0.3.6 and 0.3.7, which take the objects of JSON-RPC over REST, too. */
+/** For agents that take the JSON-RPC objects over REST, such as those of a2a-js 0.3.6 and 0.3.7. */
 export const restAsking: RestClientBinding = {
   contentType: 'application/json',
   prefix: '/v1',
-  toRequest: (operation, wire) => restRequest(operation, '/card', placed(operation, wire)),
+  toRequest: (operation, wire) => restRequest(operation, '/card', splitFields(operation, wire)),
 }
 
 /**
- * The objects of JSON-RPC over REST, as a2a-js 0.3.6 and 0.3.7 send them and as the text of 0.3 can be understood.
- * What its proto says, and most others do, is a dialect of its own.
+ * The JSON-RPC objects over REST, as a2a-js 0.3.6 and 0.3.7 send them. The text of 0.3 can be read that way; its proto,
+ * which most clients follow, is the dialect `v0.3-proto`.
  */
 export const rest: RestServerBinding = {
   contentType: 'application/json',
   olderEqualVersion: '0.2',
   missingCardIsNotFound: true,
-  recognises: ({ body, query }) => (isObject(body) ? isMessage(body.message) || isConfig(body) : isState(query.status)),
+  recognises: ({ body, query }) =>
+    isObject(body) ? isJsonRpcMessage(body.message) || isJsonRpcConfig(body) : isJsonRpcState(query.status),
   params({ operation, taskId, configId, query, body }) {
-    const given = isObject(body) ? body : {}
+    const fields = isObject(body) ? body : {}
     switch (operation) {
       case 'sendMessage':
       case 'streamMessage':
@@ -69,9 +52,9 @@ export const rest: RestServerBinding = {
         return Object.fromEntries(Object.entries(query).map(([name, text]) => [name, readFilter(name, text)]))
       case 'cancelTask':
       case 'subscribeToTask':
-        return { ...given, id: taskId }
+        return { ...fields, id: taskId }
       case 'createPushConfig':
-        return hasConfig(given) ? { ...given, taskId } : { pushNotificationConfig: given, taskId }
+        return hasConfig(fields) ? { ...fields, taskId } : { pushNotificationConfig: fields, taskId }
       case 'getPushConfig':
       case 'listPushConfigs':
       case 'deletePushConfig':
@@ -82,12 +65,32 @@ export const rest: RestServerBinding = {
   },
 }
 
-function isMessage(message: unknown): boolean {
+export type RestEnvelope = 'bare' | 'wrapped'
+
+export interface RestOptions {
+  /** Whether responses are wrapped in an object: the text of 0.3 can be read either way. */
+  readonly restEnvelope?: RestEnvelope
+  /** Cancels a task whose caller leaves its stream. */
+  readonly cancelOnDisconnect?: boolean
+}
+
+export function withRestOptions(
+  binding: RestServerBinding,
+  { restEnvelope, cancelOnDisconnect }: RestOptions,
+): RestServerBinding {
+  return {
+    ...binding,
+    ...(restEnvelope === 'wrapped' && { wrap }),
+    ...(cancelOnDisconnect && { cancelsOnDisconnect: true }),
+  }
+}
+
+function isJsonRpcMessage(message: unknown): boolean {
   return isObject(message) && (message.kind !== undefined || message.role === 'user' || message.role === 'agent')
 }
 
-/** In the proto it also has a name, or a parent. */
-function isConfig(body: JsonObject): boolean {
+/** In the proto, it has a name or a parent as well. */
+function isJsonRpcConfig(body: JsonObject): boolean {
   return hasConfig(body) && body.name === undefined && body.parent === undefined
 }
 
@@ -95,12 +98,12 @@ function hasConfig({ pushNotificationConfig, push_notification_config = pushNoti
   return push_notification_config !== undefined
 }
 
-/** In the proto it is written in capitals. */
-function isState(status: string | undefined): boolean {
+/** In the proto, states are in upper case. */
+function isJsonRpcState(status: string | undefined): boolean {
   return status !== undefined && /^[a-z-]+$/.test(status)
 }
 
-/** A query has only texts. Most numbers are read from them; these two are not. */
+/** Query values are strings. The schemas read most numbers from strings, but not these two fields. */
 function readFilter(name: string, text: string): Json {
   switch (name) {
     case 'includeArtifacts':
@@ -113,20 +116,20 @@ function readFilter(name: string, text: string): Json {
   return text
 }
 
-/** Each thing in a member that says what it is. */
+/** Wraps an object in one whose only member names its kind. */
 function wrap(wire: JsonObject): JsonObject {
-  return { [members[`${wire.kind}`] ?? 'result']: wire }
+  return { [memberOfKind[`${wire.kind}`] ?? 'result']: wire }
 }
 
-const members: Readonly<Record<string, string>> = {
+const memberOfKind: Readonly<Record<string, string>> = {
   task: 'task',
   message: 'message',
   'status-update': 'statusUpdate',
   'artifact-update': 'artifactUpdate',
 }
 
-function placed(operation: Operation, wire: JsonObject): RestRequestFields {
-  if (operation === 'sendMessage' || operation === 'streamMessage') return { rest: wire }
-  const { id, taskId = id, pushNotificationConfigId: configId, ...rest } = wire
-  return { taskId, configId, rest }
+function splitFields(operation: Operation, wire: JsonObject): RestRequestFields {
+  if (operation === 'sendMessage' || operation === 'streamMessage') return { fields: wire }
+  const { id, taskId = id, pushNotificationConfigId: configId, ...fields } = wire
+  return { taskId, configId, fields }
 }

@@ -3,13 +3,13 @@ import { isObject } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { carryOf, type Draft } from '../codec.ts'
-import { type Data, decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../part-metadata.ts'
+import { decodeAnnotations, encodeAnnotations, unwrapData, type WireData, wrapData } from '../part-metadata.ts'
 import type * as wire from './schemas.ts'
 
-/** Of data that is a whole part, of a kind that 0.3 does not have. */
-const unknownPart = 'application/vnd.a2a.unknown-part+json'
+/** The media type of a data part that holds a part of a kind that 0.3 does not have. */
+const unknownPartType = 'application/vnd.a2a.unknown-part+json'
 
-const kinds: ReadonlySet<unknown> = new Set(['text', 'file', 'data'])
+const standardKinds: ReadonlySet<unknown> = new Set(['text', 'file', 'data'])
 
 export function decodePart(part: Infer<typeof wire.Part>): Part {
   if ('text' in part) return { text: part.text.text, ...decodeAnnotations(part.text.metadata) }
@@ -31,39 +31,41 @@ export function encodePart(part: Part): JsonObject {
   return withMetadata({ kind: 'file', file }, part.metadata)
 }
 
-/** The data part that is written as this part again. */
+/** Wraps a wire part of an unknown kind as a data part, which `encodePart` unwraps again. */
 export function wrapUnknownPart(part: JsonObject): JsonObject {
-  return { kind: 'data', data: part, metadata: ofUnknownPart }
+  return { kind: 'data', data: part, metadata: unknownPartMetadata }
 }
 
-/** The same in the model. */
+/** As `wrapUnknownPart`, in the model. */
 export function unknownPartOf(data: JsonObject): Part {
-  return { data, mediaType: unknownPart }
+  return { data, mediaType: unknownPartType }
 }
 
-/** Whether it is written as the part that its data is. */
+/** Whether the data of the part is a wrapped part of an unknown kind. */
 export function isWrapped(part: Part): boolean {
   return looksWrapped(part) && carried(part.carry).literal !== true
 }
 
-/** 0.2 has the same objects, so it shares what is kept of them. */
+/** 0.2 has the same objects, so it shares the carry. */
 export const { carrying, carried } = carryOf('v0.3')
 
-/** Who sends a data part that looks like one of ours gets a data part back. */
-function decodeData(wire: Data): Part {
+/** A data part of the sender that looks like a wrapped part is marked, so that it stays a data part. */
+function decodeData(wire: WireData): Part {
   const part = unwrapData(wire)
-  return wire.metadata !== ofUnknownPart && looksWrapped(part) ? { ...part, ...carrying({ literal: true }) } : part
+  return wire.metadata !== unknownPartMetadata && looksWrapped(part)
+    ? { ...part, ...carrying({ literal: true }) }
+    : part
 }
 
-/** Known by being this very object, which nobody can send. */
-const ofUnknownPart: JsonObject = encodeAnnotations({ mediaType: unknownPart }) ?? {}
+/** Compared by identity, so that no sender can forge it. */
+const unknownPartMetadata: JsonObject = encodeAnnotations({ mediaType: unknownPartType }) ?? {}
 
 function looksWrapped(part: Part): boolean {
   if (!('data' in part) || !isObject(part.data)) return false
   const { data, mediaType, filename, metadata } = part
   const { kind } = data
   const isBare = filename === undefined && metadata === undefined
-  return mediaType === unknownPart && isBare && typeof kind === 'string' && !kinds.has(kind)
+  return mediaType === unknownPartType && isBare && typeof kind === 'string' && !standardKinds.has(kind)
 }
 
 function withMetadata(wire: Draft, metadata: JsonObject | undefined): JsonObject {

@@ -15,7 +15,7 @@ import {
   wrongValue,
 } from '../../schema/schema.ts'
 import { marked, tagged, word } from '../../schema/tagged.ts'
-import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
+import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
 /** What a caller who mixes other versions of A2A into 0.3 should write instead. */
 
@@ -45,7 +45,7 @@ export const states = [
   'auth-required',
 ] as const satisfies readonly TaskState[]
 
-export const words = list(string({ min: 1 }), { max: maxWords })
+export const words = list(string({ min: 1 }), { max: maxListItems })
 
 export const metadata = optional(struct())
 
@@ -65,7 +65,7 @@ export const messageFields = {
   role: word('user', 'agent'),
   contextId: optional(id),
   taskId: optional(id),
-  referenceTaskIds: optional(list(id, { max: maxWords })),
+  referenceTaskIds: optional(list(id, { max: maxListItems })),
   extensions: optional(words),
   metadata,
 }

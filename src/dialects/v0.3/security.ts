@@ -1,47 +1,65 @@
-import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { AgentCard, OAuthFlow, SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
 import type { Infer } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
 import { carried, carrying } from './parts.ts'
 import type * as wire from './schemas.ts'
 
-export interface DecodedSchemes {
-  readonly schemes: Readonly<Record<string, SecurityScheme>>
-  readonly unusable: JsonObject
-  /** The names of its twins, by the name of the scheme. */
-  readonly twins: ReadonlyMap<string, readonly string[]>
+// A 0.3 scheme has any number of OAuth flows, a scheme of the model has one. The first flow becomes the main scheme and
+// keeps the name. Each further flow becomes a scheme of its own, a flow scheme, named after the main scheme and the flow.
+
+/** The names of the OAuth flows in 0.3. */
+const flowNames: Readonly<Record<OAuthFlow['type'], string | undefined>> = {
+  'authorization-code': 'authorizationCode',
+  'client-credentials': 'clientCredentials',
+  implicit: 'implicit',
+  password: 'password',
+  // Only since 1.0.
+  'device-code': undefined,
 }
 
-/** `taken` are the names that no twin can have. */
-export function decodeSchemes(given: Readonly<Record<string, WireScheme>>, taken: ReadonlySet<string>): DecodedSchemes {
+export interface DecodedSchemes {
+  readonly schemes: Readonly<Record<string, SecurityScheme>>
+  /** Schemes of an unknown type or with unknown flows, as received. */
+  readonly unusable: JsonObject
+  /** The names of the flow schemes, by the name of their main scheme. */
+  readonly flowSchemes: ReadonlyMap<string, readonly string[]>
+}
+
+/** `reserved` are the names that no flow scheme can have. */
+export function decodeSchemes(
+  wireSchemes: Readonly<Record<string, WireScheme>>,
+  reserved: ReadonlySet<string>,
+): DecodedSchemes {
   const schemes: Named<SecurityScheme>[] = []
   const unusable: Named<JsonObject>[] = []
-  const twins = new Map<string, readonly string[]>()
-  for (const [name, scheme] of Object.entries(given)) {
+  const flowSchemes = new Map<string, readonly string[]>()
+  for (const [name, scheme] of Object.entries(wireSchemes)) {
     if ('unusable' in scheme) unusable.push([name, scheme.unusable])
     else if ('oauth2' in scheme) {
-      const decoded = decodeOAuth2(name, scheme.oauth2, taken)
+      const decoded = decodeOAuth2(name, scheme.oauth2, reserved)
       schemes.push(...decoded)
-      const [, ...others] = decoded.map(([flowName]) => flowName)
-      twins.set(name, others)
+      const [, ...others] = decoded.map(([schemeName]) => schemeName)
+      flowSchemes.set(name, others)
     } else schemes.push([name, decodeScheme(scheme)])
   }
-  return { schemes: Object.fromEntries(schemes), unusable: Object.fromEntries(unusable), twins }
+  return { schemes: Object.fromEntries(schemes), unusable: Object.fromEntries(unusable), flowSchemes }
 }
 
 /**
- * Whoever may call by a scheme may call by a twin of it. One is exchanged at a time: all combinations of all of them
- * could be more than anybody can read.
+ * Adds alternatives with flow schemes: a caller may satisfy a main scheme by any of its flows. Each alternative replaces
+ * one scheme only, since the number of all combinations is unbounded.
  */
 export function decodeRequirements(
   requirements: readonly SecurityRequirement[],
-  twins: DecodedSchemes['twins'],
+  flowSchemes: DecodedSchemes['flowSchemes'],
 ): readonly SecurityRequirement[] {
   return requirements.flatMap((requirement) => [
     requirement,
     ...Object.keys(requirement).flatMap((name) =>
-      (twins.get(name) ?? []).map((twin) => renamed(requirement, (each) => (each === name ? twin : each))),
+      (flowSchemes.get(name) ?? []).map((flowScheme) =>
+        renameSchemes(requirement, (scheme) => (scheme === name ? flowScheme : scheme)),
+      ),
     ),
   ])
 }
@@ -51,24 +69,27 @@ export interface EncodedSecurity {
   encodeRequirements(requirements: readonly SecurityRequirement[]): readonly SecurityRequirement[]
 }
 
-/** Schemes of a type that the version `lacks` are left out, and so are the requirements that name them. */
-export function encodeSecurity(card: AgentCard, lacks: readonly SecurityScheme['type'][]): EncodedSecurity {
+/** Leaves out schemes of the types in `unsupported`, and requirements that name them. */
+export function encodeSecurity(card: AgentCard, unsupported: readonly SecurityScheme['type'][]): EncodedSecurity {
   const all: Schemes = new Map(Object.entries(card.securitySchemes ?? {}))
-  const told: Schemes = new Map([...all].filter(([, scheme]) => !lacks.includes(scheme.type) && !isDeviceCode(scheme)))
-  const homes = mainSchemes(told)
+  const supported: Schemes = new Map(
+    [...all].filter(([, scheme]) => !unsupported.includes(scheme.type) && !isDeviceCode(scheme)),
+  )
+  const mainOf = mainSchemes(supported)
   const { unusable } = carried(card.carry)
   const schemes = new Map<string, Json>(isObject(unusable) ? Object.entries(unusable) : [])
-  for (const [name, scheme] of told) {
-    const twins = [...told].filter(([twin]) => homes.get(twin) === name).map(([, twin]) => twin)
-    if (!homes.has(name)) schemes.set(name, encodeScheme(scheme, twins))
+  for (const [name, scheme] of supported) {
+    if (mainOf.has(name)) continue
+    const flowSchemes = [...supported].filter(([other]) => mainOf.get(other) === name).map(([, other]) => other)
+    schemes.set(name, encodeScheme(scheme, flowSchemes))
   }
   return {
     schemes: Object.fromEntries(schemes),
     encodeRequirements(requirements) {
-      const isTold = (name: string) => told.has(name) || !all.has(name)
+      const isSupported = (name: string) => supported.has(name) || !all.has(name)
       return mergeFlowRequirements(
-        requirements.filter((requirement) => Object.keys(requirement).every(isTold)),
-        homes,
+        requirements.filter((requirement) => Object.keys(requirement).every(isSupported)),
+        mainOf,
       )
     },
   }
@@ -78,14 +99,16 @@ type WireScheme = Infer<typeof wire.SecurityScheme>
 
 type Named<T> = readonly [name: string, value: T]
 
-/** The first flow keeps the name of the scheme. */
-function decodeOAuth2(name: string, scheme: OAuth2, taken: ReadonlySet<string>): readonly Named<SecurityScheme>[] {
+/** Decodes each flow as a scheme. `twinOf` in the carry is the name of the main scheme, or null for a main scheme. */
+function decodeOAuth2(name: string, scheme: OAuth2, reserved: ReadonlySet<string>): readonly Named<SecurityScheme>[] {
   const { flows, oauth2MetadataUrl: metadataUrl, ...members } = scheme
   const shared = metadataUrl === undefined ? members : { ...members, metadataUrl }
   return decodeFlows(flows).map((flow, index) => {
     const decoded = { type: 'oauth2', ...shared, flow } as const
-    if (index > 0) return [freeName(flowSchemeName(name, flow), taken), { ...decoded, ...carrying({ twinOf: name }) }]
-    // By its name it would be taken for a twin when it is written again.
+    if (index > 0) {
+      return [unusedName(flowSchemeName(name, flow), reserved), { ...decoded, ...carrying({ twinOf: name }) }]
+    }
+    // Without the mark, a main scheme with such a name would be encoded as a flow scheme.
     return [name, isFlowSchemeName(name, flow) ? { ...decoded, ...carrying({ twinOf: null }) } : decoded]
   })
 }
@@ -101,25 +124,12 @@ function decodeFlows({ authorizationCode, clientCredentials, implicit, password 
   return flows
 }
 
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  return taken.has(name) ? freeName(`${name}_`, taken) : name
+function unusedName(name: string, reserved: ReadonlySet<string>): string {
+  return reserved.has(name) ? unusedName(`${name}_`, reserved) : name
 }
 
 function flowSchemeName(name: string, { type }: OAuthFlow): string {
   return `${name}.${flowNames[type]}`
-}
-
-/**
- * A scheme has any number of OAuth flows here, and one in the model: each further flow is a scheme of its own there, a
- * twin of the first, named after both.
- */
-const flowNames: Readonly<Record<OAuthFlow['type'], string | undefined>> = {
-  'authorization-code': 'authorizationCode',
-  'client-credentials': 'clientCredentials',
-  implicit: 'implicit',
-  password: 'password',
-  // Only since 1.0.
-  'device-code': undefined,
 }
 
 function isFlowSchemeName(name: string, { type }: OAuthFlow): boolean {
@@ -140,7 +150,7 @@ function decodeScheme(
   return 'http' in scheme ? { type: 'http', ...scheme.http } : { type: 'mutual-tls', ...scheme.mutualTLS }
 }
 
-function renamed(requirement: SecurityRequirement, rename: (name: string) => string): SecurityRequirement {
+function renameSchemes(requirement: SecurityRequirement, rename: (name: string) => string): SecurityRequirement {
   return Object.fromEntries(Object.entries(requirement).map(([name, scopes]) => [rename(name), scopes]))
 }
 
@@ -150,34 +160,35 @@ function isDeviceCode(scheme: SecurityScheme): boolean {
   return scheme.type === 'oauth2' && scheme.flow.type === 'device-code'
 }
 
-/** For the name of each twin, the name of the scheme to which its flow belongs. */
+/** The names of main schemes, by the names of their flow schemes. */
 function mainSchemes(schemes: Schemes): ReadonlyMap<string, string> {
-  const homes = new Map<string, string>()
+  const mainOf = new Map<string, string>()
   for (const [name, scheme] of schemes) {
-    const home = homeOf(name, scheme, schemes)
-    if (home !== undefined) homes.set(name, home)
+    const main = mainSchemeOf(name, scheme, schemes)
+    if (main !== undefined) mainOf.set(name, main)
   }
-  return homes
+  return mainOf
 }
 
-function homeOf(name: string, scheme: SecurityScheme, schemes: Schemes): string | undefined {
+function mainSchemeOf(name: string, scheme: SecurityScheme, schemes: Schemes): string | undefined {
   if (scheme.type !== 'oauth2') return undefined
   const { flow, description, metadataUrl } = scheme
-  const { twinOf = isFlowSchemeName(name, flow) ? name.slice(0, name.lastIndexOf('.')) : null } = carried(scheme.carry)
-  if (typeof twinOf !== 'string') return undefined
-  const home = schemes.get(twinOf)
-  if (home?.type !== 'oauth2' || home.flow.type === flow.type) return undefined
-  const isSame = home.description === description && home.metadataUrl === metadataUrl
-  return isSame && homeOf(twinOf, home, schemes) === undefined ? twinOf : undefined
+  const nameBefore = isFlowSchemeName(name, flow) ? name.slice(0, name.lastIndexOf('.')) : null
+  const { twinOf: mainName = nameBefore } = carried(scheme.carry)
+  if (typeof mainName !== 'string') return undefined
+  const main = schemes.get(mainName)
+  if (main?.type !== 'oauth2' || main.flow.type === flow.type) return undefined
+  const isSame = main.description === description && main.metadataUrl === metadataUrl
+  return isSame && mainSchemeOf(mainName, main, schemes) === undefined ? mainName : undefined
 }
 
-function encodeScheme(scheme: SecurityScheme, twins: readonly SecurityScheme[]): JsonObject {
-  const wire = draftScheme(scheme, twins)
+function encodeScheme(scheme: SecurityScheme, flowSchemes: readonly SecurityScheme[]): JsonObject {
+  const wire = draftScheme(scheme, flowSchemes)
   if (scheme.description !== undefined) wire.description = scheme.description
   return wire
 }
 
-function draftScheme(scheme: SecurityScheme, twins: readonly SecurityScheme[]): Draft {
+function draftScheme(scheme: SecurityScheme, flowSchemes: readonly SecurityScheme[]): Draft {
   switch (scheme.type) {
     case 'api-key':
       return { type: 'apiKey', in: scheme.location, name: scheme.name }
@@ -187,7 +198,7 @@ function draftScheme(scheme: SecurityScheme, twins: readonly SecurityScheme[]): 
       return wire
     }
     case 'oauth2': {
-      const flows = [scheme, ...twins].flatMap((each) => (each.type === 'oauth2' ? [each.flow] : []))
+      const flows = [scheme, ...flowSchemes].flatMap((holder) => (holder.type === 'oauth2' ? [holder.flow] : []))
       const wire: Draft = { type: 'oauth2', flows: Object.fromEntries(flows.map(encodeFlow)) }
       if (scheme.metadataUrl !== undefined) wire.oauth2MetadataUrl = scheme.metadataUrl
       return wire
@@ -207,19 +218,21 @@ function encodeFlow(flow: OAuthFlow): [string | undefined, JsonObject] {
   return [flowNames[flow.type], wire]
 }
 
-/** What can be met by a twin can be met by the scheme to which it belongs, and is usually said of both. */
+/** Replaces flow schemes by their main schemes, and drops the duplicates that result. */
 function mergeFlowRequirements(
   requirements: readonly SecurityRequirement[],
-  homes: ReadonlyMap<string, string>,
+  mainOf: ReadonlyMap<string, string>,
 ): readonly SecurityRequirement[] {
-  const namesTwin = (requirement: SecurityRequirement) => Object.keys(requirement).some((name) => homes.has(name))
-  const said = new Set(requirements.filter((each) => !namesTwin(each)).map((each) => JSON.stringify(each)))
+  const hasFlowScheme = (requirement: SecurityRequirement) => Object.keys(requirement).some((name) => mainOf.has(name))
+  const seen = new Set(
+    requirements.filter((requirement) => !hasFlowScheme(requirement)).map((plain) => JSON.stringify(plain)),
+  )
   return requirements.flatMap((requirement) => {
-    if (!namesTwin(requirement)) return [requirement]
-    const meant = renamed(requirement, (name) => homes.get(name) ?? name)
-    const text = JSON.stringify(meant)
-    if (said.has(text)) return []
-    said.add(text)
-    return [meant]
+    if (!hasFlowScheme(requirement)) return [requirement]
+    const merged = renameSchemes(requirement, (name) => mainOf.get(name) ?? name)
+    const text = JSON.stringify(merged)
+    if (seen.has(text)) return []
+    seen.add(text)
+    return [merged]
   })
 }

@@ -1,14 +1,12 @@
-import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { ServerDialect } from '../dialect.ts'
 import { indexIn } from '../v0.1/encode.ts'
 
 /**
- * The answers of 0.3 about tasks so that callers of 0.1, whose calls look the same, find what they look for beside it:
- * the session, the type of a part, the number of an artifact, and the task of an event. Neither forbids what it does
- * not know.
+ * The answers of 0.3 about tasks, with the fields that 0.1 clients expect, whose calls look the same: the session, the
+ * type of a part, the index of an artifact, and the task id of an event. Both versions allow unknown fields.
  */
-export function v0_1CompatibleAnswers({ encodeResult, encodeEvent }: ServerDialect): Answers {
+export function v0_1CompatibleAnswers({ encodeResult, encodeEvent }: ServerDialect): CompatibleAnswers {
   return {
     encodeResult: {
       ...encodeResult,
@@ -17,53 +15,52 @@ export function v0_1CompatibleAnswers({ encodeResult, encodeEvent }: ServerDiale
     },
     encodeEvent(event, request) {
       const wires = encodeEvent(event, request)
-      return 'message' in request ? wires : wires.map((wire) => widenEvent(wire, request))
+      return 'message' in request ? wires : wires.map((wire) => addV0_1EventFields(wire, request))
     },
     isReaderIndependent: false,
   }
 }
 
-type Answers = Pick<ServerDialect, 'encodeResult' | 'encodeEvent' | 'isReaderIndependent'>
+type CompatibleAnswers = Pick<ServerDialect, 'encodeResult' | 'encodeEvent' | 'isReaderIndependent'>
 
-function addV0_1Fields(wire: Json): Json {
-  if (!isObject(wire)) return wire
-  const { contextId, status, artifacts, history } = wire
+function addV0_1Fields(task: Json): Json {
+  if (!isObject(task)) return task
+  const { contextId, status, artifacts, history } = task
   return {
-    ...wire,
+    ...task,
     ...(contextId !== undefined && { sessionId: contextId }),
-    ...(isObject(status) && { status: withTyped(status, 'message') }),
-    ...(Array.isArray(artifacts) && { artifacts: artifacts.map((each, index) => widenArtifact(each, index)) }),
-    ...(Array.isArray(history) && { history: history.map(withTypes) }),
+    ...(isObject(status) && { status: addMessagePartTypes(status) }),
+    ...(Array.isArray(artifacts) && { artifacts: artifacts.map(addArtifactFields) }),
+    ...(Array.isArray(history) && { history: history.map(addPartTypes) }),
   }
 }
 
-function withTyped(wire: JsonObject, member: string): JsonObject {
-  const { [member]: inner } = wire
-  return inner === undefined ? wire : { ...wire, [member]: withTypes(inner) }
+function addV0_1EventFields(event: JsonObject, stream: object): JsonObject {
+  const { kind, taskId, status, artifact } = event
+  if (kind === 'task') return addV0_1Fields(event) as JsonObject
+  return {
+    ...event,
+    ...(taskId !== undefined && { id: taskId }),
+    ...(isObject(status) && { status: addMessagePartTypes(status) }),
+    ...(isObject(artifact) && { artifact: addArtifactFields(artifact, indexIn(stream, `${artifact.artifactId}`)) }),
+  }
 }
 
-/** A message or an artifact whose parts say what they are in both ways. */
-function withTypes(wire: Json): Json {
-  if (!isObject(wire) || !Array.isArray(wire.parts)) return wire
-  return { ...wire, parts: wire.parts.map(withType) }
+function addMessagePartTypes(status: JsonObject): JsonObject {
+  return status.message === undefined ? status : { ...status, message: addPartTypes(status.message) }
 }
 
-function withType(part: Json): Json {
-  return isObject(part) && part.kind !== undefined ? { type: part.kind, ...part } : part
-}
-
-function widenArtifact(artifact: Json, index: number): Json {
-  const wire = withTypes(artifact)
+function addArtifactFields(artifact: Json, index: number): Json {
+  const wire = addPartTypes(artifact)
   return isObject(wire) ? { index, ...wire } : wire
 }
 
-function widenEvent(wire: JsonObject, stream: object): JsonObject {
-  const { kind, taskId, status, artifact } = wire
-  if (kind === 'task') return addV0_1Fields(wire) as JsonObject
-  return {
-    ...wire,
-    ...(taskId !== undefined && { id: taskId }),
-    ...(isObject(status) && { status: withTyped(status, 'message') }),
-    ...(isObject(artifact) && { artifact: widenArtifact(artifact, indexIn(stream, `${artifact.artifactId}`)) }),
-  }
+/** Adds a `type` beside the `kind` of each part of a message or an artifact. */
+function addPartTypes(wire: Json): Json {
+  if (!isObject(wire) || !Array.isArray(wire.parts)) return wire
+  return { ...wire, parts: wire.parts.map(addType) }
+}
+
+function addType(part: Json): Json {
+  return isObject(part) && part.kind !== undefined ? { type: part.kind, ...part } : part
 }

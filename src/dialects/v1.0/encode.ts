@@ -7,10 +7,13 @@ import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
 import { carried, encodeCard } from './card.ts'
 import { roleNames, stateNames } from './schemas.ts'
 
+// Only known members are written: strict protobuf parsers fail on others. Empty strings and lists are left out, as in
+// ProtoJSON.
+
 export const encodeResult = {
   sendMessage: encodeOutcome,
   getTask: encodeTask,
-  // Here all four members are always there (A2A 1.0 §3.1.4).
+  // All four members are always present (A2A 1.0 §3.1.4).
   listTasks: ({ tasks, nextPageToken, pageSize, totalSize, withArtifacts }) => ({
     tasks: tasks.map((task) => encodeListedTask(task, withArtifacts)),
     nextPageToken,
@@ -49,7 +52,7 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   getExtendedCard: ({ tenant }) => filled({ tenant }),
 }
 
-/** A2A 1.0 §4.3.3: a webhook gets what a stream would, one event in each request. */
+/** A webhook gets the events of a stream, one in each request (A2A 1.0 §4.3.3). */
 export const pushFormat: PushFormat = {
   contentType: 'application/a2a+json',
   kinds: ['status', 'rest', 'artifact', 'message'],
@@ -112,8 +115,6 @@ function encodeStatus(status: TaskStatus): JsonObject {
   return wire
 }
 
-/** What both sides write. Empty strings and lists are left out, as ProtoJSON does. */
-
 function encodeMessage(message: Message): JsonObject {
   const { messageId, role, parts, contextId, taskId, referenceTaskIds, extensions, metadata } = message
   const wire: Draft = { messageId, role: roleNames[role], parts: parts.map(encodePart) }
@@ -133,15 +134,13 @@ function encodePart(part: Part): JsonObject {
   return wire
 }
 
-/** The member of a oneof is there even if it is empty: it says which one it is. */
+/** The member of a oneof is present even if it is empty: it determines the kind of the part. */
 function draftContent(part: Part): Draft {
   if ('text' in part) return { text: part.text }
   if ('raw' in part) return { raw: part.raw }
   if ('url' in part) return { url: part.url }
   return { data: part.data }
 }
-
-/** Strict protobuf parsers fail on a member they do not know. Empty strings and lists are left out, as ProtoJSON does. */
 
 function encodeArtifact({ artifactId, parts, name, description, extensions, metadata }: Artifact): JsonObject {
   const wire: Draft = { artifactId, parts: parts.map(encodePart) }
@@ -152,7 +151,7 @@ function encodeArtifact({ artifactId, parts, name, description, extensions, meta
   return wire
 }
 
-/** Asked-for artifacts are there in a list of tasks, even if there are none (A2A 1.0 §3.1.4). */
+/** A list of tasks with artifacts has the member even if there are none (A2A 1.0 §3.1.4). */
 function encodeListedTask(task: Task, withArtifacts: boolean): JsonObject {
   const wire = draftTask(task)
   if (withArtifacts) wire.artifacts = task.artifacts.map(encodeArtifact)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
 import { decodeError, decodeHttpError } from '../errors.ts'
-import { encodeError, encodeFirstHttpError, encodeHttpError } from './errors.ts'
+import { encodeError, encodeHttpError, encodeV1_0_0HttpError } from './errors.ts'
 
 const errorInfo = 'type.googleapis.com/google.rpc.ErrorInfo'
 
@@ -150,10 +150,10 @@ it('is told over HTTP by the statuses of 1.0.1, or by those of 1.0.0 if they are
     return [status, (body.error as { status: string }).status]
   }
   expect(told('task-not-cancelable')).toEqual([400, 'FAILED_PRECONDITION'])
-  expect(told('task-not-cancelable', encodeFirstHttpError)).toEqual([409, 'FAILED_PRECONDITION'])
-  expect(told('content-type-not-supported', encodeFirstHttpError)[0]).toBe(415)
-  expect(told('invalid-agent-response', encodeFirstHttpError)[0]).toBe(502)
+  expect(told('task-not-cancelable', encodeV1_0_0HttpError)).toEqual([409, 'FAILED_PRECONDITION'])
+  expect(told('content-type-not-supported', encodeV1_0_0HttpError)[0]).toBe(415)
+  expect(told('invalid-agent-response', encodeV1_0_0HttpError)[0]).toBe(502)
   expect(told('push-not-supported')).toEqual([400, 'FAILED_PRECONDITION'])
-  expect(told('push-not-supported', encodeFirstHttpError)).toEqual([400, 'UNIMPLEMENTED'])
-  expect(told('task-not-found', encodeFirstHttpError)).toEqual(told('task-not-found'))
+  expect(told('push-not-supported', encodeV1_0_0HttpError)).toEqual([400, 'UNIMPLEMENTED'])
+  expect(told('task-not-found', encodeV1_0_0HttpError)).toEqual(told('task-not-found'))
 })

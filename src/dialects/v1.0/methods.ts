@@ -21,7 +21,7 @@ export const methods: Readonly<Record<Operation, string>> = {
 }
 
 export const operations = /* @__PURE__ */ operationsByMethod(methods, {
-  // As the release candidate had it.
+  // The name in the release candidate of 1.0.
   ListTaskPushNotificationConfig: 'listPushConfigs',
 })
 
@@ -30,41 +30,41 @@ export const restAsking: RestClientBinding = {
   contentType: 'application/a2a+json',
   prefix: '',
   toRequest(operation, { tenant, ...wire }) {
-    const place = restRequest(operation, '/extendedAgentCard', placed(operation, wire))
-    return typeof tenant === 'string' ? { ...place, path: `/${encodeURIComponent(tenant)}${place.path}` } : place
+    const request = restRequest(operation, '/extendedAgentCard', splitFields(operation, wire))
+    return typeof tenant === 'string' ? { ...request, path: `/${encodeURIComponent(tenant)}${request.path}` } : request
   },
 }
 
-/** Every field of a request is in the path, the query or the body; the path has the last word. */
+/** Fields of a request may be in the path, the query or the body. The path takes precedence. */
 export const rest: RestServerBinding = {
   contentType: 'application/a2a+json',
   recognises: () => true,
   params({ operation, tenant, taskId, configId, query, body }) {
-    const { 'A2A-Version': _, lastEventId: __, ...fields } = query
-    const given: Record<string, unknown> = { ...fields, ...readParams(struct(), body ?? {}) }
-    if (tenant !== undefined && given.tenant !== undefined && given.tenant !== tenant) {
+    const { 'A2A-Version': _, lastEventId: __, ...queryFields } = query
+    const fields: Record<string, unknown> = { ...queryFields, ...readParams(struct(), body ?? {}) }
+    if (tenant !== undefined && fields.tenant !== undefined && fields.tenant !== tenant) {
       throw invalidParams('tenant', 'expected the tenant of the path, or none')
     }
-    if (operation === 'listTasks') readFlags(given)
+    if (operation === 'listTasks') readListTasksQuery(fields)
     const isPush = operation.endsWith('PushConfig') || operation === 'listPushConfigs'
     const address = taskId === undefined ? {} : isPush ? { taskId } : { id: taskId }
-    return { ...given, ...address, ...(configId !== undefined && { id: configId }), ...(tenant && { tenant }) }
+    return { ...fields, ...address, ...(configId !== undefined && { id: configId }), ...(tenant && { tenant }) }
   },
 }
 
-/** A query has only texts; numbers are read from them, flags are not. */
-function readFlags(given: Record<string, unknown>): void {
+/** Query values are strings. The schemas read numbers from strings, but not booleans. */
+function readListTasksQuery(fields: Record<string, unknown>): void {
   for (const name of ['includeArtifacts', 'include_artifacts']) {
-    const value = given[name]
-    if (value === 'true' || value === 'false') given[name] = value === 'true'
+    const value = fields[name]
+    if (value === 'true' || value === 'false') fields[name] = value === 'true'
   }
-  // What the member was called in drafts of 1.0.
-  given.statusTimestampAfter ??= given.lastUpdatedAfter
+  // The name in drafts of 1.0.
+  fields.statusTimestampAfter ??= fields.lastUpdatedAfter
 }
 
-function placed(operation: Operation, wire: JsonObject): RestRequestFields {
-  const { taskId, id, ...rest } = wire
-  // Its body is the config, which knows its task, too: not every server looks into the path.
-  if (operation === 'createPushConfig') return { taskId, rest: wire }
-  return taskId === undefined ? { taskId: id, rest } : { taskId, configId: id, rest }
+function splitFields(operation: Operation, wire: JsonObject): RestRequestFields {
+  const { taskId, id, ...fields } = wire
+  // The body is the config, with its task id: not every server reads that from the path.
+  if (operation === 'createPushConfig') return { taskId, fields: wire }
+  return taskId === undefined ? { taskId: id, fields } : { taskId, configId: id, fields }
 }

@@ -3,9 +3,9 @@ import { assumed, implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, protoEnum, timestamp } from '../../schema/proto.ts'
 import { boolean, hinted, json, list, map, string, struct } from '../../schema/schema.ts'
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
-import { historyLength, id, maxParts, maxWords, pageSize } from '../request-limits.ts'
+import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
-const words = list(string({ min: 1 }), { max: maxWords })
+const words = list(string({ min: 1 }), { max: maxListItems })
 
 const tenant = implicit(string({ max: 256 }))
 
@@ -54,7 +54,7 @@ const messageFields = {
   role: Role,
   contextId: implicit(id),
   taskId: implicit(id),
-  referenceTaskIds: implicit(list(id, { max: maxWords })),
+  referenceTaskIds: implicit(list(id, { max: maxListItems })),
   extensions: implicit(words),
   metadata,
 }

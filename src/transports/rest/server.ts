@@ -113,7 +113,7 @@ async function chooseDialect(proposal: RestProposal, speaking: DialectSet, recal
   const asked = claimedVersion(version, speaking)
   const spoken = able.filter((dialect) => (asked === undefined ? isAt(dialect, route) : isOf(dialect, asked)))
   const [first] = spoken
-  if (first === undefined) throw versionNotSupported(`A2A ${asked ?? 'of this path'} is not spoken here`, speaking)
+  if (first === undefined) throw versionNotSupported(`A2A ${asked ?? 'of this path'} is not supported here`, speaking)
   if (spoken.length === 1) return first
   // The later has the more particular marks.
   const recognised = spoken.findLast((dialect) => dialect.rest?.recognises(rest))

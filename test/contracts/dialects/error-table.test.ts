@@ -5,7 +5,7 @@ import { v0_2 } from '../../../src/dialects/v0.2/server.ts'
 import { v0_3 } from '../../../src/dialects/v0.3/server.ts'
 import { v0_3House } from '../../../src/dialects/v0.3-house/server.ts'
 import { v0_3Proto } from '../../../src/dialects/v0.3-proto/server.ts'
-import { encodeFirstHttpError } from '../../../src/dialects/v1.0/errors.ts'
+import { encodeV1_0_0HttpError } from '../../../src/dialects/v1.0/errors.ts'
 import { v1_0 } from '../../../src/dialects/v1.0/server.ts'
 import { A2AError, type ErrorCode } from '../../../src/protocol/errors.ts'
 import { httpStatus } from '../../../src/transports/jsonrpc/server.ts'
@@ -98,7 +98,7 @@ describe.each(Object.entries(table) as [ErrorCode, Row][])('the error %s', (code
 
   it('has its status over HTTP and gRPC, in 1.0.1 and in 1.0.0', () => {
     expect(statusesOf(v1_0.encodeHttpError(error))).toEqual([http, grpc])
-    expect(statusesOf(encodeFirstHttpError(error))).toEqual(inFirst[code] ?? [http, grpc])
+    expect(statusesOf(encodeV1_0_0HttpError(error))).toEqual(inFirst[code] ?? [http, grpc])
     expect(httpStatus[code]).toBe(overRpc[code] ?? 200)
   })
 
