@@ -113,7 +113,7 @@ module.exports = {
       severity: 'error',
       from: production(
         '^src/',
-        '^src/(serve|serve-options|local-agent)[.]ts$',
+        '^src/(serve|serve-options|local-agent|local-agent[.]node)[.]ts$',
         inside([...Object.keys(mayImport), 'cli', 'entries']),
       ),
       to: {},

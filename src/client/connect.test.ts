@@ -13,7 +13,7 @@ import {
   legacyCardPath,
 } from '../../test/support/servers/local-handler.ts'
 import { temporaryDirectory } from '../../test/support/temporary-directory.ts'
-import { agent } from '../local-agent.ts'
+import { agent } from '../local-agent.node.ts'
 import { createCardCache } from './card-cache.ts'
 import { connect } from './connect.ts'
 import type { Notice } from './options.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { scriptedModel, textReply, toldTo, toolCalls } from '../../test/support/models/scripted-model.ts'
-import { agent } from '../local-agent.ts'
+import { agent } from '../local-agent.node.ts'
 import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
 import { pair } from '../testing/pair.ts'
 import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'

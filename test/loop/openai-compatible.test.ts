@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { agent } from '../../src/local-agent.ts'
+import { agent } from '../../src/local-agent.node.ts'
 import { type AgentLoopOptions, createAgentLoop } from '../../src/loop/agent-loop.ts'
 import { localTool } from '../../src/loop/tools/tool.ts'
 import { textOf } from '../../src/protocol/model.ts'

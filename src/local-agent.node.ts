@@ -1,0 +1,15 @@
+import type { AgentProfile, SkillProfile } from './agent/agent.ts'
+import type { AgentImplementation } from './agent/agent-function.ts'
+import type { SkillTypes } from './agent/skill.ts'
+import { type LocalAgent, localAgent, resolveAgentBy } from './local-agent.ts'
+
+/** Connects to called agents through the guarded `fetch`: public addresses only, unless `calls.fetch` allows others. */
+export const resolveAgent = resolveAgentBy(async () => (await import('./node/guarded-fetch/connect.ts')).connect)
+
+/** `agent()` on Node: the agents that it calls are reached through the guarded `fetch`. */
+export function agent<const S extends readonly SkillProfile[] = readonly []>(
+  profile: AgentProfile<S>,
+  work?: AgentImplementation,
+): LocalAgent<SkillTypes<S>> {
+  return localAgent(profile, work, resolveAgent)
+}
