@@ -4,38 +4,16 @@ import type { AgentExtension } from '../protocol/card.ts'
 import type { ArtifactEvent, MessageEvent, StatusEvent } from '../protocol/events.ts'
 import type { Message, Part } from '../protocol/model.ts'
 import type { AnswerDeadline, AskCaller } from './ask.ts'
-import { createBacklog, isSubscribable, iterate, type Subscribable } from './observable.ts'
+import { createBacklog, iterate, type Subscribable } from './observable.ts'
 import type { Turn } from './turn.ts'
 import type { ArtifactWriter, Content } from './turn-output.ts'
 
 /**
- * Does a piece of work once, and gives what it gave also to a turn that is resumed in another process. Events that are
- * told meanwhile bear the mark that the work is given as their `step`.
+ * How an agent answers a message. A function that returns content answers with a message, unless it has emitted an
+ * event. A stream (a generator, an observable) always creates a task: its content is streamed as an artifact, and the
+ * value that a generator returns ends the task.
  */
-export type JournalStep = <T extends Json>(name: string, work: (mark: string) => Promise<T>) => Promise<T>
-
-/** What speaks in events, and not in content. */
-export interface RuntimeAccess {
-  /** Resolves when the event is stored. */
-  readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
-  readonly ask: AskCaller
-  readonly newArtifactId: () => string
-  /** What was said in other tasks of the context, oldest first. */
-  readonly contextHistory: () => Promise<readonly Message[]>
-  /** Only if turns are resumed. */
-  readonly journal?: JournalStep | undefined
-  /** What was done before is gone through again, and there is more of it. */
-  readonly isReplaying: () => boolean
-  /** From now on the caller knows it as a task. */
-  readonly markAsTask: () => void
-}
-
-/** What a turn ends with: content to answer, or nothing if the task says it all. */
-// biome-ignore lint/suspicious/noConfusingVoidType: an author's function may simply end
-export type AgentResult = Content | undefined | void
-
-/** What a stream of an agent consists of: content, which becomes an artifact, and events, which are told as they are. */
-export type AgentYield = AgentResult | StatusEvent | ArtifactEvent
+export type AgentFunction = (turn: Turn) => AgentReturn
 
 export type AgentReturn =
   | AgentResult
@@ -43,34 +21,48 @@ export type AgentReturn =
   | AsyncIterable<AgentYield, AgentResult>
   | Subscribable<AgentYield>
 
-/** A `Run` that may also speak in events. */
-export type RuntimeFunction = (turn: Turn, direct: RuntimeAccess) => AgentReturn
+/** The result of a turn: content to answer with, or nothing if the task holds the answer. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an author's function may simply end
+export type AgentResult = Content | undefined | void
 
-export interface Invocation {
-  readonly taskId: string
-  readonly contextId: string
-  /** What was said in the task before, oldest first. */
-  readonly history?: readonly Message[]
-  /** What was said in other tasks of the context, oldest first. */
-  readonly earlier?: () => Promise<readonly Message[]>
-  readonly signal?: AbortSignal
-  /** The turn that it is invoked for, if it is by an agent. */
-  readonly turn?: Turn
-  /** Gives the message that answers a question, once a status with a message of that id was told. */
-  readonly answerTo?: (messageId: string, waiting?: AnswerDeadline) => Promise<MessageEvent>
-  readonly newArtifactId?: () => string
-  readonly journal?: JournalStep
-  /** A turn that is resumed goes through what was done before, and there is more of it. */
-  readonly isReplaying?: () => boolean
-  /** The trace that it is a part of, if there is no turn. */
-  readonly trace?: Trace | undefined
-  /** Resolves when what was told so far is stored. */
-  readonly settled?: () => Promise<void>
+/** An item of an agent's stream: content, which becomes part of an artifact, or an event, which is emitted as it is. */
+export type AgentYield = AgentResult | StatusEvent | ArtifactEvent
+
+/** Everything that can implement an agent. */
+export type AgentImplementation =
+  | RuntimeFunction
+  | Invocable
+  | Subscribable<AgentYield>
+  | AsyncIterable<AgentYield, AgentResult>
+
+/** An `AgentFunction` that can also work with events instead of content. */
+export type RuntimeFunction = (turn: Turn, runtime: RuntimeAccess) => AgentReturn
+
+/** The part of the runtime that works with events. */
+export interface RuntimeAccess {
+  /** Resolves when the event is stored. */
+  readonly emit: (event: StatusEvent | ArtifactEvent) => Promise<void>
+  readonly ask: AskCaller
+  readonly newArtifactId: () => string
+  /** Reads the messages of the other tasks in the context, oldest first. */
+  readonly contextHistory: () => Promise<readonly Message[]>
+  /** Only with the recovery policy `resume`. */
+  readonly journal?: JournalStep | undefined
+  /** Whether a resumed turn still repeats what its journal holds. */
+  readonly isReplaying: () => boolean
+  /** Turns the exchange into a task. */
+  readonly markAsTask: () => void
 }
 
-/** A thing that answers messages with a stream of events, such as an `AgentLoop`. */
+/**
+ * Runs a piece of work once and stores its result, which a resumed turn gets instead of running the work again. Events
+ * that the work emits must carry the mark as their `step`.
+ */
+export type JournalStep = <T extends Json>(name: string, work: (mark: string) => Promise<T>) => Promise<T>
+
+/** An object that answers messages with a stream of events, such as an `AgentLoop`. */
 export interface Invocable {
-  /** What the card of its agent says of it. */
+  /** Extensions to declare in the card of the agent. */
   readonly extensions?: readonly AgentExtension[]
   invoke(
     parts: readonly Part[],
@@ -78,119 +70,135 @@ export interface Invocable {
   ): Subscribable<AgentYield> | AsyncIterable<AgentYield, AgentResult>
 }
 
-/** Everything that an agent can be made of. */
-export type AgentImplementation =
-  | RuntimeFunction
-  | Invocable
-  | Subscribable<AgentYield>
-  | AsyncIterable<AgentYield, AgentResult>
-
-/** What work has to say in the card of its agent. */
-export function extensionsOf(work: AgentImplementation | undefined): readonly AgentExtension[] {
-  return isInvocable(work) ? (work.extensions ?? []) : []
+/** What an `Invocable` gets with a message. */
+export interface Invocation {
+  readonly taskId: string
+  readonly contextId: string
+  /** The earlier messages of the task, oldest first. */
+  readonly history?: readonly Message[]
+  /** Reads the messages of the other tasks in the context, oldest first. */
+  readonly earlier?: () => Promise<readonly Message[]>
+  readonly signal?: AbortSignal
+  /** The turn, if an agent invokes it. */
+  readonly turn?: Turn
+  /** Resolves with the answer to a question. Call it before you emit the status whose message has that id. */
+  readonly answerTo?: (messageId: string, deadline?: AnswerDeadline) => Promise<MessageEvent>
+  readonly newArtifactId?: () => string
+  readonly journal?: JournalStep
+  /** Whether a resumed turn still repeats what its journal holds. */
+  readonly isReplaying?: () => boolean
+  /** The trace of the caller, if there is no turn. */
+  readonly trace?: Trace | undefined
+  /** Resolves when all events emitted so far are stored. */
+  readonly settled?: () => Promise<void>
 }
 
-export function toFunction(work: AgentImplementation | undefined, name: string): RuntimeFunction {
-  if (typeof work === 'function') return work
-  if (isInvocable(work)) return (turn, direct) => invoke(work, turn, direct)
-  if (isSubscribable<AgentYield>(work)) return () => work
-  if (isAsyncIterable<AgentYield, AgentResult>(work)) return () => work
+/** The extensions that an implementation adds to the card of its agent. */
+export function extensionsOf(implementation: AgentImplementation | undefined): readonly AgentExtension[] {
+  return isInvocable(implementation) ? (implementation.extensions ?? []) : []
+}
+
+export function toFunction(implementation: AgentImplementation | undefined, name: string): RuntimeFunction {
+  if (typeof implementation === 'function') return implementation
+  if (isInvocable(implementation)) return (turn, runtime) => invoke(implementation, turn, runtime)
+  if (isSubscribable<AgentYield>(implementation)) return () => implementation
+  if (isAsyncIterable<AgentYield, AgentResult>(implementation)) return () => implementation
   throw new TypeError(
-    `agent(${name}): expected a function, a loop, an observable or an async iterable, got ${work === null ? 'null' : typeof work}`,
+    `agent(${name}): expected a function, a loop, an observable or an async iterable, got ${implementation === null ? 'null' : typeof implementation}`,
   )
 }
 
-/** Runs an author's function, of whichever form, to its end, and gives what it returned. */
+/** Runs an agent's function of any form and resolves with its result. */
 export async function runAgentFunction(
   run: RuntimeFunction,
   turn: Turn,
-  direct: RuntimeAccess,
+  runtime: RuntimeAccess,
 ): Promise<Content | undefined> {
-  const running = run(turn, direct)
-  if (isSubscribable<AgentYield>(running)) return await emitAll(iterate(running, turn.signal), turn, direct)
-  if (isAsyncIterable<AgentYield, AgentResult>(running)) return await emitAll(running, turn, direct)
-  return (await running) ?? undefined
+  const returned = run(turn, runtime)
+  if (isSubscribable<AgentYield>(returned)) return await emitAll(iterate(returned, turn.signal), turn, runtime)
+  if (isAsyncIterable<AgentYield, AgentResult>(returned)) return await emitAll(returned, turn, runtime)
+  return (await returned) ?? undefined
+}
+
+export function isSubscribable<T>(value: unknown): value is Subscribable<T> {
+  return typeof value === 'object' && value !== null && 'subscribe' in value && typeof value.subscribe === 'function'
 }
 
 export function isAsyncIterable<T, R>(value: unknown): value is AsyncIterable<T, R> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/**
- * How an agent answers a message. A function that returns content answers with a message, unless it touched the task.
- * A stream (a generator, an observable) always makes a task: content in it is streamed as an artifact, what a generator
- * returns ends the task.
- */
-export type AgentFunction = (turn: Turn) => AgentReturn
-
-export function isEvent(said: Content | StatusEvent | ArtifactEvent): said is StatusEvent | ArtifactEvent {
-  return typeof said === 'object' && 'type' in said
+export function isEvent(item: Content | StatusEvent | ArtifactEvent): item is StatusEvent | ArtifactEvent {
+  return typeof item === 'object' && 'type' in item
 }
 
 function isInvocable(value: unknown): value is Invocable {
   return typeof value === 'object' && value !== null && 'invoke' in value && typeof value.invoke === 'function'
 }
 
-/** Questions are asked where they stand in the stream: what was told before is stored before, and what follows waits. */
-async function* invoke(work: Invocable, turn: Turn, direct: RuntimeAccess): AsyncGenerator<AgentYield, undefined> {
+/** Yields the stream of an `Invocable`. A question is asked at its place in the stream: later events wait for the answer. */
+async function* invoke(
+  invocable: Invocable,
+  turn: Turn,
+  runtime: RuntimeAccess,
+): AsyncGenerator<AgentYield, undefined> {
   const { message, taskId, contextId, history, signal } = turn
-  const { ask, newArtifactId, contextHistory, journal, isReplaying } = direct
-  const awaited = new Map<string, Awaited>()
-  const answerTo = (messageId: string, waiting?: AnswerDeadline) =>
-    new Promise<MessageEvent>((resolve, reject) => awaited.set(messageId, { waiting, resolve, reject }))
-  const flow = createBacklog()
-  const given = {
+  const { ask, newArtifactId, contextHistory, journal, isReplaying } = runtime
+  const pending = new Map<string, PendingQuestion>()
+  const backlog = createBacklog()
+  const stream = invocable.invoke(message.parts, {
     taskId,
     contextId,
     history,
     earlier: contextHistory,
     signal,
     turn,
-    answerTo,
+    answerTo: (messageId, deadline) =>
+      new Promise((resolve, reject) => pending.set(messageId, { deadline, resolve, reject })),
     newArtifactId,
-    settled: flow.settled,
-  }
-  const stream = work.invoke(message.parts, journal ? { ...given, journal, isReplaying } : given)
-  for await (const said of isSubscribable<AgentYield>(stream) ? iterate(stream, signal, flow) : stream) {
-    const question = said !== undefined && isEvent(said) && said.type === 'status' ? said : undefined
-    const id = question?.status.message?.messageId ?? ''
-    const asker = awaited.get(id)
-    if (!question || !asker) {
-      yield said
+    settled: backlog.settled,
+    ...(journal && { journal, isReplaying }),
+  })
+  for await (const item of isSubscribable<AgentYield>(stream) ? iterate(stream, signal, backlog) : stream) {
+    const status = item !== undefined && isEvent(item) && item.type === 'status' ? item : undefined
+    const id = status?.status.message?.messageId ?? ''
+    const question = pending.get(id)
+    if (!status || !question) {
+      yield item
       continue
     }
-    awaited.delete(id)
-    await ask(question, asker.waiting).then(asker.resolve, asker.reject)
+    pending.delete(id)
+    await ask(status, question.deadline).then(question.resolve, question.reject)
   }
 }
 
-interface Awaited {
-  readonly waiting: AnswerDeadline | undefined
+interface PendingQuestion {
+  readonly deadline: AnswerDeadline | undefined
   readonly resolve: (answer: MessageEvent) => void
   readonly reject: (reason: unknown) => void
 }
 
 async function emitAll(
-  running: AsyncIterable<AgentYield, AgentResult>,
+  stream: AsyncIterable<AgentYield, AgentResult>,
   turn: Turn,
   { emit, markAsTask }: RuntimeAccess,
 ): Promise<Content | undefined> {
   markAsTask()
-  let output: ArtifactWriter | undefined
-  const steps = running[Symbol.asyncIterator]()
+  let artifact: ArtifactWriter | undefined
+  const iterator = stream[Symbol.asyncIterator]()
   for (;;) {
-    const step = await steps.next()
-    if (step.done) {
-      await output?.close()
-      return step.value ?? undefined
+    const next = await iterator.next()
+    if (next.done) {
+      await artifact?.close()
+      return next.value ?? undefined
     }
-    const said = step.value
-    if (said === undefined) continue
-    if (isEvent(said)) {
-      await emit(said)
+    const item = next.value
+    if (item === undefined) continue
+    if (isEvent(item)) {
+      await emit(item)
       continue
     }
-    output ??= turn.artifact('response')
-    await output.write(said)
+    artifact ??= turn.artifact('response')
+    await artifact.write(item)
   }
 }

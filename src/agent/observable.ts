@@ -1,45 +1,51 @@
-/** Values that wait to be stored. Who pushes more than that faster than they are stored fails. */
+/** How many values of an observable may wait to be stored. */
 const maxWaiting = 10_000
 
-/** What every library of observables has in common: RxJS, and whatever else pushes values to an observer. */
+/** What all observable libraries have in common, such as RxJS: a source that pushes values to an observer. */
 export interface Subscribable<T> {
   subscribe(observer: { next(value: T): void; error(error: unknown): void; complete(): void }): { unsubscribe(): void }
 }
 
-export function isSubscribable<T>(value: unknown): value is Subscribable<T> {
-  return typeof value === 'object' && value !== null && 'subscribe' in value && typeof value.subscribe === 'function'
-}
-
-/** Whether the values of an observable that were pushed so far are worked through. */
+/** The values that an observable has pushed and the reader has not handled yet. */
 export interface Backlog {
   isBusy: boolean
-  /** Those who wait for it. */
   readonly waiting: (() => void)[]
+  /** Resolves when all values pushed so far are handled. */
   readonly settled: () => Promise<void>
 }
 
-/** The values of an observable, to be pulled. Whoever stops pulling, or gives the signal, unsubscribes. */
+export function createBacklog(): Backlog {
+  const waiting: (() => void)[] = []
+  const backlog: Backlog = {
+    isBusy: false,
+    waiting,
+    settled: () => (backlog.isBusy ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),
+  }
+  return backlog
+}
+
+/** Reads an observable as an async generator. Unsubscribes when the reader stops or the signal aborts. */
 export async function* iterate<T>(
   source: Subscribable<T>,
   signal: AbortSignal,
-  flow: Backlog = createBacklog(),
+  backlog: Backlog = createBacklog(),
 ): AsyncGenerator<T, undefined> {
   let waiting: T[] = []
   let end: { readonly error?: unknown } | undefined
   let wake = () => {}
-  const rest = () => {
-    flow.isBusy = false
-    for (const tell of flow.waiting.splice(0)) tell()
+  const settle = () => {
+    backlog.isBusy = false
+    for (const resolve of backlog.waiting.splice(0)) resolve()
   }
-  const leave = () => {
+  const stop = () => {
     end ??= {}
     wake()
   }
-  signal.addEventListener('abort', leave, { once: true })
+  signal.addEventListener('abort', stop, { once: true })
   const subscription = source.subscribe({
     next(value) {
       if (end) return
-      flow.isBusy = true
+      backlog.isBusy = true
       if (waiting.length < maxWaiting) waiting.push(value)
       else end = { error: new Error(`An observable pushed ${maxWaiting} events faster than they could be stored.`) }
       wake()
@@ -48,7 +54,7 @@ export async function* iterate<T>(
       end ??= { error }
       wake()
     },
-    complete: leave,
+    complete: stop,
   })
   try {
     for (;;) {
@@ -60,22 +66,12 @@ export async function* iterate<T>(
       if (end) return undefined
       await new Promise<void>((resolve) => {
         wake = resolve
-        rest()
+        settle()
       })
     }
   } finally {
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', stop)
     subscription.unsubscribe()
-    rest()
+    settle()
   }
-}
-
-export function createBacklog(): Backlog {
-  const waiting: (() => void)[] = []
-  const flow: Backlog = {
-    isBusy: false,
-    waiting,
-    settled: () => (flow.isBusy ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve()),
-  }
-  return flow
 }

@@ -1,15 +1,14 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { type JsonObject, toJson } from '../base/json.ts'
 import { A2AError, type FieldViolation, invalidParams } from '../protocol/errors.ts'
 import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
 import { type Message, textOf } from '../protocol/model.ts'
 import { type AgentReturn, type RuntimeAccess, type RuntimeFunction, runAgentFunction } from './agent-function.ts'
-import { describeIssues } from './ask.ts'
 import { isSkill, type Skill, type SkillProfile } from './skill.ts'
+import { describeIssues, issuePath, textCandidates } from './standard-schema.ts'
 import type { Turn } from './turn.ts'
 import type { Content } from './turn-output.ts'
 
-/** What begins a task. */
+/** The message that creates a task. */
 export interface FirstMessage {
   readonly message: Message
   readonly metadata?: JsonObject
@@ -17,56 +16,55 @@ export interface FirstMessage {
 
 export interface SkillRunner {
   readonly run: RuntimeFunction
-  /** Throws `invalid-params` for what no skill can take. */
-  readonly check: (opening: FirstMessage) => Promise<void>
+  /** Throws `invalid-params` if no skill accepts the message. */
+  readonly check: (first: FirstMessage) => Promise<void>
 }
 
 /**
- * Lets the skill run that a message names, or the only one there is; everything else is for `work`, if there is any. A
- * task stays with the skill that it began with.
+ * Runs the skill that a message names, or the only skill; everything else goes to `fallback`. A task stays with the
+ * skill that its first message chose.
  */
-export function runSkills(profiles: readonly SkillProfile[], work: RuntimeFunction | undefined): SkillRunner {
+export function runSkills(profiles: readonly SkillProfile[], fallback: RuntimeFunction | undefined): SkillRunner {
   const skills = new Map(profiles.filter(isSkill).map((skill) => [skill.id, skill]))
-  const names = profiles.map(({ id }) => id).join(', ')
+  const ids = profiles.map(({ id }) => id).join(', ')
   const [first] = skills.values()
-  const alone = work === undefined && skills.size === 1 ? first : undefined
+  const onlySkill = fallback === undefined && skills.size === 1 ? first : undefined
 
-  function skillFor(named: string | undefined): Skill | undefined {
-    if (named === undefined) {
-      if (alone || work) return alone
-      throw invalidParams('message.metadata.skillId', `expected one of the skills ${names}, got none`)
+  function chooseSkill(name: string | undefined): Skill | undefined {
+    if (name === undefined) {
+      if (onlySkill || fallback) return onlySkill
+      throw invalidParams('message.metadata.skillId', `expected one of the skills ${ids}, got none`)
     }
-    if (!profiles.some(({ id }) => id === named)) {
-      const came = JSON.stringify(named).slice(0, 100)
-      throw invalidParams('message.metadata.skillId', `expected one of the skills ${names}, got ${came}`)
+    if (!profiles.some(({ id }) => id === name)) {
+      const quoted = JSON.stringify(name).slice(0, 100)
+      throw invalidParams('message.metadata.skillId', `expected one of the skills ${ids}, got ${quoted}`)
     }
-    return skills.get(named)
+    return skills.get(name)
   }
 
   return {
-    async check(opening) {
-      const skill = skillFor(requestedSkill(opening))
-      if (skill) await readInput(skill, opening.message)
+    async check(message) {
+      const skill = chooseSkill(requestedSkill(message))
+      if (skill) await readInput(skill, message.message)
     },
-    run(turn, direct): AgentReturn {
+    run(turn, runtime): AgentReturn {
       const [opening] = turn.history
-      const skill = skillFor((opening && requestedSkill({ message: opening })) ?? requestedSkill(turn))
-      if (skill) return performSkill(skill, turn, direct)
-      return work?.(turn, direct)
+      const skill = chooseSkill((opening && requestedSkill({ message: opening })) ?? requestedSkill(turn))
+      return skill ? runSkill(skill, turn, runtime) : fallback?.(turn, runtime)
     },
   }
 }
 
-/** What does not fit is the fault of the agent: its author learns of it from the log. */
+/** Validates the output of a skill. An invalid output is a defect of the agent, so its details are only logged. */
 export async function checkOutput(
   skill: Skill,
-  given: unknown,
+  output: unknown,
   { log }: Pick<Turn, 'log'>,
 ): Promise<Content | undefined> {
   const { id, schemas } = skill
-  if (given === undefined || given === null) return undefined
-  if (!schemas.output) return given as Content
-  const result = await schemas.output.schema['~standard'].validate(given)
+  if (output === undefined || output === null) return undefined
+  if (!schemas.output) return output as Content
+  const result = await schemas.output.schema['~standard'].validate(output)
   if (result.issues) {
     log.error({ skill: id, problem: describeIssues(result.issues) }, 'a skill gave what does not fit its schema')
     throw new A2AError('internal', `The skill "${id}" has failed: what it gave does not fit its own schema.`)
@@ -74,70 +72,45 @@ export async function checkOutput(
   return { data: toJson(result.value, `What the skill "${id}" gives`) ?? null, mediaType: 'application/json' }
 }
 
-/**
- * What a skill makes of a message: of its data; or, if it has none, of its text, as it is or as the JSON that it may be.
- * Throws `invalid-params` that names every field which does not fit.
- */
-async function readInput({ id, schemas }: Skill, message: Message): Promise<unknown> {
-  if (!schemas.input) return textOf(message)
-  const { schema } = schemas.input
-  let violations: readonly FieldViolation[] = []
-  for (const { value, place } of candidatesIn(message)) {
-    const result = await schema['~standard'].validate(value)
-    if (!result.issues) return result.value
-    violations = result.issues.map((issue) => ({ field: place + pathOf(issue), description: issue.message }))
-  }
-  const problems = violations.map(({ field, description }) => `${field}: ${description}`).join('; ')
-  throw new A2AError('invalid-params', `The skill "${id}" cannot take this: ${problems}`, { violations })
-}
-
-/** The last of them is the one whose problems are told. */
-function candidatesIn(message: Message): readonly Candidate[] {
-  const { parts } = message
-  const at = parts.findIndex((part) => 'data' in part)
-  const part = parts[at]
-  if (part && 'data' in part) return [{ value: part.data, place: `message.parts[${at}].data` }]
-  const place = `message.parts[${Math.max(
-    0,
-    parts.findIndex((each) => 'text' in each),
-  )}]`
-  const text = textOf(message)
-  const parsed = parse(text)
-  const asText = { value: text, place }
-  return parsed === undefined ? [asText] : [asText, { value: parsed, place }]
-}
-
-interface Candidate {
-  readonly value: unknown
-  readonly place: string
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function pathOf({ path = [] }: StandardSchemaV1.Issue): string {
-  return path
-    .map((segment) => (typeof segment === 'object' ? segment.key : segment))
-    .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
-    .join('')
-}
-
-async function performSkill(skill: Skill, turn: Turn, direct: RuntimeAccess): Promise<Content | undefined> {
+async function runSkill(skill: Skill, turn: Turn, runtime: RuntimeAccess): Promise<Content | undefined> {
   const { message, task } = turn
   let input: unknown
   try {
     input = await readInput(skill, message)
   } catch (error) {
-    // The opening was checked before it was stored. What is said later in a task can be said again.
+    // The first message was checked before it was stored. The caller can repeat a later one.
     if (!task || !(error instanceof A2AError)) throw error
     return void (await turn.requireInput(`${error.message}. Please send it again.`))
   }
-  // Of a skill with a schema, anything may come.
-  const given: unknown = await runAgentFunction(() => skill.run(input, turn) as AgentReturn, turn, direct)
-  return await checkOutput(skill, given, turn)
+  // A skill with an output schema may return any value.
+  const output: unknown = await runAgentFunction(() => skill.run(input, turn) as AgentReturn, turn, runtime)
+  return await checkOutput(skill, output, turn)
+}
+
+/**
+ * Reads the input of a skill from the first data part of a message, or else from its text, as it is or as JSON. Throws
+ * `invalid-params` with every violation.
+ */
+async function readInput({ id, schemas }: Skill, message: Message): Promise<unknown> {
+  if (!schemas.input) return textOf(message)
+  const { schema } = schemas.input
+  const { values, field } = inputIn(message)
+  let violations: readonly FieldViolation[] = []
+  for (const value of values) {
+    const result = await schema['~standard'].validate(value)
+    if (!result.issues) return result.value
+    violations = result.issues.map((issue) => ({ field: field + issuePath(issue), description: issue.message }))
+  }
+  const problems = violations.map(({ field, description }) => `${field}: ${description}`).join('; ')
+  throw new A2AError('invalid-params', `The skill "${id}" cannot take this: ${problems}`, { violations })
+}
+
+/** The candidates for the input, of which the last one is reported, and their field. */
+function inputIn(message: Message): { readonly values: readonly unknown[]; readonly field: string } {
+  const { parts } = message
+  const dataIndex = parts.findIndex((part) => 'data' in part)
+  const part = parts[dataIndex]
+  if (part && 'data' in part) return { values: [part.data], field: `message.parts[${dataIndex}].data` }
+  const textIndex = parts.findIndex((candidate) => 'text' in candidate)
+  return { values: textCandidates(textOf(message)), field: `message.parts[${Math.max(0, textIndex)}]` }
 }

@@ -3,17 +3,17 @@ import type { Logger } from '../base/logger.ts'
 import type { Trace } from '../base/trace-context.ts'
 import type { MessageEvent } from '../protocol/events.ts'
 import type { Lineage } from '../protocol/extensions/lineage.ts'
-import type { Message, Principal, Task } from '../protocol/model.ts'
+import { type Message, type Principal, type Task, textOf } from '../protocol/model.ts'
 import type { Activity, Span } from '../protocol/telemetry.ts'
-import { type Ask, type AskCaller, answerOf, createAsk } from './ask.ts'
+import { type Ask, type AskCaller, type AskOptions, ask } from './ask.ts'
 import type { AgentCalls, CallAgent } from './call-agent.ts'
 import type { RequireAuth } from './require-auth.ts'
-import { type Content, createAgentEvents, createTurnOutput, type EventSink, type TurnOutput } from './turn-output.ts'
+import { type AgentEvents, type Content, createTurnOutput, type EventSink, type TurnOutput } from './turn-output.ts'
 
 /**
- * One message being answered: what an author works with. Whatever touches the task (status, artifact, data, file, ask,
- * requireInput, fail, reject) makes it a task. The promises resolve when the event is stored; awaiting them carries
- * the store's back-pressure to the agent.
+ * The handling of one message, and what an agent can do during it. Every method that emits an event (status, artifact,
+ * data, file, ask, requireInput, fail, reject) turns the exchange into a task. The promises resolve when the event is
+ * stored; awaiting them slows the agent down to the speed of the store.
  */
 export interface Turn extends TurnOutput, AgentCalls {
   readonly taskId: string
@@ -21,59 +21,59 @@ export interface Turn extends TurnOutput, AgentCalls {
   /** The text of the message. */
   readonly text: string
   readonly message: Message
-  /** The task as it was when the turn began; undefined if this message is the first of it. */
+  /** The task before this message. Undefined for the first message of a task. */
   readonly task: Task | undefined
-  /** What was said in this task before this message, oldest first. */
+  /** The earlier messages of this task, oldest first. */
   readonly history: readonly Message[]
-  /** What the caller sent beside the message. */
+  /** The metadata of the request. */
   readonly metadata: JsonObject
-  /** Media types that the caller can use; empty means any. */
+  /** The media types that the caller accepts. Empty means any. */
   readonly acceptedOutputModes: readonly string[]
-  /** Those of the agent's extensions that the caller has asked for, by their URIs. */
+  /** The URIs of the agent's extensions that the caller has activated. */
   readonly extensions: readonly string[]
   readonly principal: Principal
-  /** 1, unless the process that answered this message before is gone and the agent's policy is to try again. */
+  /** 1, and more if a process stopped while it answered this message and the recovery policy repeats the turn. */
   readonly attempt: number
-  /** Aborts on cancel, deadline, loss of the lease, and shutdown. What is emitted after that may not be stored. */
+  /** Aborts on cancellation, deadline, loss of the lease and shutdown. Events emitted after that may not be stored. */
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Which agents stand behind the caller, and what they allow. */
+  /** The agents on whose behalf the caller acts, and the limits that they set. */
   readonly lineage: Lineage
   /**
-   * Where the turn is in the trace of its caller (W3C Trace Context), for what it asks for help by other ways than
-   * `turn.call`, which tells it by itself. Undefined if the caller told none, and nobody watches.
+   * The position of the turn in its trace (W3C Trace Context), for requests outside of `turn.call`, which sends it by
+   * itself. Undefined if neither the caller nor the telemetry has a trace.
    */
   readonly trace: Trace | undefined
-  /** Asks a model or runs a tool so that whoever watches the agent sees it. If nobody does, it is just done. */
+  /** Reports a model request or a tool call to the telemetry. Without telemetry, it only runs the work. */
   observe<T>(activity: Extract<Activity, { type: 'model' | 'tool' }>, work: (span?: Span) => Promise<T>): Promise<T>
 
   /**
-   * Asks another agent and gives its answer. With the policy `resume`, a turn that is resumed goes on with the same task
-   * of the other agent. What that one asks for goes to our caller, and the answer to it.
+   * Calls another agent and resolves with its answer. The other agent's questions go to the caller of this agent, and
+   * the answers back. With the recovery policy `resume`, a resumed turn continues the same task of the other agent.
    */
   readonly call: CallAgent
-  /** Pauses until there are credentials, and gives them. */
+  /** Waits for credentials and resolves with them. */
   readonly requireAuth: RequireAuth
   /**
-   * A token for another service in the name of the caller, in exchange for the one with which it came (RFC 8693). Never
-   * stored: ask again instead of keeping it.
+   * Exchanges the caller's token for one to call another service on its behalf (RFC 8693). The token is never stored:
+   * call this again instead of keeping it.
    */
   delegate(audience: string, scopes?: readonly string[]): Promise<string>
 
-  /** Asks the caller and waits for the answer, within this turn. */
+  /** Asks the caller a question and waits for the answer within this turn. */
   readonly ask: Ask
   /**
-   * Does a piece of work and gives what it returns, which must be JSON. With the policy `resume` it is stored, and
-   * never done again by a turn that is resumed. What the work has to say meanwhile, it says by what it is given.
+   * Runs a piece of work and resolves with its result, which must be JSON. With the recovery policy `resume`, the result
+   * is stored, and a resumed turn does not run the work again. The work emits events through its argument.
    */
-  step<T>(name: string, work: (within: TurnOutput) => T | Promise<T>): Promise<T>
-  /** Asks the caller and leaves it there: the answer begins a new turn. Return after it. */
+  step<T>(name: string, work: (output: TurnOutput) => T | Promise<T>): Promise<T>
+  /** Asks the caller a question and ends the turn: return after it. The answer starts a new turn. */
   requireInput(question: Content): Promise<void>
   fail(reason: Content): Promise<void>
   reject(reason: Content): Promise<void>
 }
 
-/** What the runtime gives to a turn. */
+/** What the runtime provides for a turn. */
 export interface TurnContext extends EventSink {
   readonly taskId: string
   readonly contextId: string
@@ -81,42 +81,45 @@ export interface TurnContext extends EventSink {
   readonly attempt: number
   /** Milliseconds since 1970, by the clock of the runtime. */
   readonly now: () => number
+  readonly agentEvents: AgentEvents
   readonly task: Task | undefined
   readonly history: readonly Message[]
   readonly signal: AbortSignal
   readonly log: Logger
-  readonly step: (name: string, work: (within: EventSink) => unknown) => Promise<Json | undefined>
+  readonly step: (name: string, work: (sink: EventSink) => unknown) => Promise<Json | undefined>
   readonly ask: AskCaller
   readonly lineage: Lineage
   readonly trace: Trace | undefined
   readonly observe: Turn['observe']
-  /** Made when they are needed: most turns ask nobody. */
+  /** Created on first use: most turns call no other agent. */
   readonly calls: () => AgentCalls
   readonly requireAuth: RequireAuth
   readonly delegate: Turn['delegate']
 }
 
 export function createTurn(context: TurnContext): Turn {
-  const { taskId, contextId, messageEvent } = context
-
-  const voice = createAgentEvents(context, context.now)
-  const { status, artifact, data, file } = createTurnOutput(voice, context)
+  const { messageEvent, agentEvents } = context
+  const { message, metadata = {}, principal, acceptedOutputModes = [], extensions = [] } = messageEvent
+  const { status, artifact, data, file } = createTurnOutput(agentEvents, context)
 
   return {
-    taskId,
-    contextId,
-    ...answerOf(messageEvent),
+    taskId: context.taskId,
+    contextId: context.contextId,
+    text: textOf(message),
+    message,
+    metadata,
+    principal,
     task: context.task,
     history: context.history,
-    acceptedOutputModes: messageEvent.acceptedOutputModes ?? [],
-    extensions: messageEvent.extensions ?? [],
+    acceptedOutputModes,
+    extensions,
     attempt: context.attempt,
     signal: context.signal,
     log: context.log,
     lineage: context.lineage,
     trace: context.trace,
     observe: context.observe,
-    call: (agent, message, options) => context.calls().call(agent, message, options),
+    call: (agent, content, options) => context.calls().call(agent, content, options),
     callAll: (calls, options) => context.calls().callAll(calls, options),
     callFirst: (calls, options) => context.calls().callFirst(calls, options),
     requireAuth: context.requireAuth,
@@ -125,11 +128,12 @@ export function createTurn(context: TurnContext): Turn {
     artifact,
     data,
     file,
-    ask: createAsk(context, voice),
-    async step<T>(name: string, work: (within: TurnOutput) => T | Promise<T>) {
-      requireStep(name, work)
-      // What the work returned, as JSON brings it back.
-      return (await context.step(name, (within) => work(createTurnOutput(voice, within)))) as T
+    // The two signatures of `Ask` differ only in their types.
+    ask: ((question: Content, options?: AskOptions) => ask(context, question, options)) as Ask,
+    async step<T>(name: string, work: (output: TurnOutput) => T | Promise<T>) {
+      checkStep(name, work)
+      // A result has the same type when it is read from the journal.
+      return (await context.step(name, (sink) => work(createTurnOutput(agentEvents, sink)))) as T
     },
     requireInput: (question) => status('input-required', question),
     fail: (reason) => status('failed', reason),
@@ -137,7 +141,7 @@ export function createTurn(context: TurnContext): Turn {
   }
 }
 
-function requireStep(name: unknown, work: unknown): void {
+function checkStep(name: unknown, work: unknown): void {
   if (typeof name !== 'string' || name === '') {
     throw new TypeError(`turn.step(): expected a name that is not empty, got ${JSON.stringify(name)}`)
   }

@@ -1,5 +1,5 @@
 import type { LanguageModelV4ToolResultOutput, LanguageModelV4ToolResultPart } from '@ai-sdk/provider'
-import { describeIssues } from '../../agent/ask.ts'
+import { describeIssues } from '../../agent/standard-schema.ts'
 import { watchedTool } from '../ask-model.ts'
 import type { Questions } from '../questions.ts'
 import { noteOf, type ReadCall, reasonOf, runTool, runToolOnce, type WithArguments, type Workshop } from './run-tool.ts'

@@ -1,5 +1,11 @@
-import { type AgentResult, type AgentYield, isAsyncIterable, isEvent } from '../../agent/agent-function.ts'
-import { isSubscribable, iterate } from '../../agent/observable.ts'
+import {
+  type AgentResult,
+  type AgentYield,
+  isAsyncIterable,
+  isEvent,
+  isSubscribable,
+} from '../../agent/agent-function.ts'
+import { iterate } from '../../agent/observable.ts'
 import { checkOutput } from '../../agent/run-skill.ts'
 import type { Skill } from '../../agent/skill.ts'
 import { toParts } from '../../agent/turn-output.ts'

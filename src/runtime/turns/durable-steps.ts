@@ -1,195 +1,224 @@
 import { rejected } from '../../agent/turn-output.ts'
-import type { Clock } from '../../base/clock.ts'
-import { toJson } from '../../base/json.ts'
+import { type Json, toJson } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { JournalEntry, MessageEvent, StatusEvent, StepEntry, StepFailure } from '../../protocol/events.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import { type Journal, type OutputEvent, stepKey } from '../recovery/journal.ts'
-import { createReplay, describeStep } from '../recovery/replay.ts'
-import { type ExpiredQuestion, inputTimeout } from './input-timeout.ts'
-import type { MessageQueue, QueuedMessage } from './message-queue.ts'
-import type { Stop } from './stop.ts'
+import { createReplay, describeStep, type Replay } from '../recovery/replay.ts'
+import { type ExpiredQuestion, inputTimeout, type TaskFailure } from './failures.ts'
+import type { LiveStepsOptions } from './live-steps.ts'
+import type { QueuedMessage } from './message-queue.ts'
 import { isWorkingStatus, never, type PausedTurn, type QuestionOptions, type StepExecutor } from './turn-scope.ts'
-import type { Writer } from './writer.ts'
 
-export interface DurableStepsOptions {
-  /** What an earlier run of this turn has left. */
-  readonly journal: Journal | undefined
-  /** Nothing new is to be done. */
-  readonly isCanceled?: true | undefined
-  readonly message: QueuedMessage
-  readonly writer: Writer
-  readonly queue: MessageQueue
-  readonly stop: Stop
-  readonly clock: Clock
-  readonly emitWorking: () => void
-  /** Tells that the turn goes on without an answer. */
-  readonly emitUnanswered: (question: StatusEvent, late: ExpiredQuestion) => void
+/** Thrown by `turn.step()` for a step that failed, in this process or before a restart. */
+export class StepFailed extends Error {
+  override readonly name = 'StepFailed'
 }
 
-/** A turn that can be left at any time and gone on with elsewhere. */
-export function createDurableSteps(options: DurableStepsOptions): StepExecutor {
-  const { journal, isCanceled, message, writer, queue, stop, clock, emitWorking, emitUnanswered } = options
-  let difference: string | undefined
-  let pause: PausedTurn | undefined
-  /** One question at a time, also of those who ask side by side. */
-  let last: Promise<unknown> = Promise.resolve()
-  let questions = 0
-  /** Resolves when the question that was told is dealt with. */
-  let answered: Promise<void> | undefined
-  let underWay = 0
+export interface DurableStepsOptions extends LiveStepsOptions {
+  /** The message that the turn answers. */
+  readonly message: QueuedMessage
+  /** What an earlier attempt of this turn stored. */
+  readonly journal: Journal | undefined
+  /** The task is canceled: the turn is replayed, and does nothing new. */
+  readonly isCanceled?: true | undefined
+}
 
-  const replay = createReplay(journal, clock, (text) => {
-    difference ??= text
-    stop.stop('differs')
-  })
+/** Executes a turn that can stop at any time and resume in another process. */
+export class DurableSteps implements StepExecutor {
+  readonly #options: DurableStepsOptions
+  readonly #replay: Replay
+  /** How the code differs from the journal. */
+  #difference: string | undefined
+  #pause: PausedTurn | undefined
+  /** Settles with the last question: questions of concurrent code are asked one after the other. */
+  #lastQuestion: Promise<unknown> = Promise.resolve()
+  #questionCount = 0
+  /** Resolves when the open question is answered or given up. Undefined while no question is open. */
+  #openQuestion: Promise<void> | undefined
+  #runningSteps = 0
 
-  if (isCanceled) replay.whenDone('its end', () => stop.stop('canceled'))
-
-  /** What comes now comes too late: another run will do it. */
-  const isLeft = () => difference !== undefined || pause !== undefined
-
-  function store(entry: JournalEntry): Promise<void> {
-    if (stop.isOver) return rejected(`This turn is over (${stop.reason ?? 'it has returned'}).`)
-    return writer.emit({ type: 'journal', entry })
+  constructor(options: DurableStepsOptions) {
+    const { journal, isCanceled, clock, stop } = options
+    this.#options = options
+    this.#replay = createReplay(journal, clock, (text) => {
+      this.#difference ??= text
+      stop.stop('differs')
+    })
+    if (isCanceled) this.#replay.whenDone('its end', () => stop.stop('canceled'))
   }
 
-  function whenDone(what: string): Promise<void> | undefined {
-    return replay.isDone() ? undefined : new Promise((resolve) => replay.whenDone(what, resolve))
+  emit(event: OutputEvent): Promise<void> {
+    // A step runs only after the replay, so its events are never compared with the journal.
+    if (this.#replay.isDone()) return this.#emit(event)
+    if (this.#isAbandoned()) return never()
+    return new Promise((resolve, reject) =>
+      this.#replay.output(event, (stored) => (stored ? resolve() : this.#emit(event).then(resolve, reject))),
+    )
   }
 
-  /** Steps that are under way are stored first: they must not be done twice. */
-  function leave(): void {
-    if (pause && underWay === 0) stop.leave('paused')
+  async step(name: string, work: (key: string) => unknown): Promise<Json | undefined> {
+    if (this.#isAbandoned()) return await never()
+    const { stored, ...step } = this.#replay.step(name)
+    if (stored?.failure) throw errorOf(stored.failure)
+    if (stored) return stored.result
+    await this.#whenReplayed(describeStep(step))
+    if (this.#isAbandoned()) return await never()
+    this.#options.stop.signal.throwIfAborted()
+    const result = await this.#run(step, work)
+    return this.#isAbandoned() ? await never() : result
   }
 
-  async function perform(step: Pick<StepEntry, 'step' | 'call'>, work: (key: string) => unknown) {
-    underWay++
-    try {
-      const done = await settle(() => work(stepKey(step)))
-      const entry = { type: 'step', ...step } as const
-      if ('value' in done) {
-        const result = toJson(done.value, `What the step "${step.step}" returns`)
-        await store(result === undefined ? entry : { ...entry, result })
-        return result
-      }
-      // Whoever is stopped fails for that reason alone, and may succeed next time.
-      if (stop.signal.aborted) throw done.error
-      // What is missing because it is never stored may be there next time.
-      if (isGone(done.error)) throw done.error
-      const failure = failureOf(done.error)
-      await store({ ...entry, failure })
-      throw revive(failure, done.error)
-    } finally {
-      underWay--
-      leave()
+  async ask(first: StatusEvent, options: QuestionOptions): Promise<MessageEvent> {
+    for (let question = first; ; ) {
+      const answer = await this.#replayQuestion(question, options)
+      const again = options.again?.(answer)
+      // If the journal goes on without the repeated question, the results of the lost answer are stored.
+      if (!again || !(this.#replay.isDone() || this.#replay.expects(again))) return answer
+      question = again
     }
   }
 
-  /** In the order in which they were told before, and then as they come. */
-  function ask(question: StatusEvent, waiting: QuestionOptions): Promise<MessageEvent> {
-    if (isLeft()) return never()
+  isAsking(): boolean {
+    return this.#openQuestion !== undefined
+  }
+
+  isReplaying(): boolean {
+    return !this.#replay.isDone()
+  }
+
+  close(isDone: boolean): void {
+    this.#replay.close(isDone)
+  }
+
+  failure(): TaskFailure | undefined {
+    return this.#difference === undefined ? undefined : { text: this.#difference }
+  }
+
+  pause(): PausedTurn | undefined {
+    return this.#difference === undefined ? this.#pause : undefined
+  }
+
+  /** Whether this attempt is over. Whatever the code does now, another attempt will do. */
+  #isAbandoned(): boolean {
+    return this.#difference !== undefined || this.#pause !== undefined
+  }
+
+  /**
+   * While a question is open, a working status waits for its end. That of a step is dropped instead: a step does not
+   * wait, and its events are stored with its result or not at all.
+   */
+  #emit(event: OutputEvent): Promise<void> {
+    const { writer } = this.#options
+    const question = isWorkingStatus(event) ? this.#openQuestion : undefined
+    if (event.step === undefined) {
+      if (this.#isAbandoned()) return never()
+      return question ? question.then(() => this.#emit(event)) : writer.emit(event)
+    }
+    if (this.#difference !== undefined) return never()
+    return question ? Promise.resolve() : writer.emit(event)
+  }
+
+  /** Runs a step and stores its result or failure. */
+  async #run(step: Pick<StepEntry, 'step' | 'call'>, work: (key: string) => unknown): Promise<Json | undefined> {
+    const { signal } = this.#options.stop
+    const entry = { type: 'step', ...step } as const
+    this.#runningSteps++
+    try {
+      const outcome = await settle(() => work(stepKey(step)))
+      if ('value' in outcome) {
+        const result = toJson(outcome.value, `What the step "${step.step}" returns`)
+        await this.#store(result === undefined ? entry : { ...entry, result })
+        return result
+      }
+      // A step that failed because of the stop, or for want of a secret that is never stored, may succeed next time.
+      if (signal.aborted || isSecretLost(outcome.error)) throw outcome.error
+      const failure = failureOf(outcome.error)
+      await this.#store({ ...entry, failure })
+      throw errorOf(failure, outcome.error)
+    } finally {
+      this.#runningSteps--
+      this.#leaveIfPaused()
+    }
+  }
+
+  /** Asks in the order of the journal, and after it in the order of the calls. */
+  #replayQuestion(question: StatusEvent, options: QuestionOptions): Promise<MessageEvent> {
+    if (this.#isAbandoned()) return never()
     return new Promise((resolve, reject) =>
-      replay.output(question, (stored) => {
-        const answer = last.then(() => askNow(stored ?? question, waiting, stored !== undefined))
-        last = answer.catch(() => {})
+      this.#replay.output(question, (stored) => {
+        const answer = this.#lastQuestion.then(() => this.#ask(stored ?? question, options, stored !== undefined))
+        this.#lastQuestion = answer.catch(() => {})
         answer.then(resolve, reject)
       }),
     )
   }
 
-  /** Who is left for the answer is never told that it has come. */
-  async function askNow(question: StatusEvent, waiting: QuestionOptions, wasAsked: boolean): Promise<MessageEvent> {
-    const dealtWith = Promise.withResolvers<void>()
-    answered = dealtWith.promise
+  async #ask(question: StatusEvent, options: QuestionOptions, wasAsked: boolean): Promise<MessageEvent> {
+    const closed = Promise.withResolvers<void>()
+    this.#openQuestion = closed.promise
     try {
-      return await answerTo(question, waiting, wasAsked)
+      return await this.#answerTo(question, options, wasAsked)
     } finally {
-      answered = undefined
-      dealtWith.resolve()
+      this.#openQuestion = undefined
+      closed.resolve()
     }
   }
 
-  async function answerTo(question: StatusEvent, waiting: QuestionOptions, wasAsked: boolean): Promise<MessageEvent> {
-    const { expiresAt, since = clock.now(), onTimeout } = waiting
-    if (isLeft()) return await never()
-    const place = ++questions
-    const late = expiresAt === undefined ? undefined : { since, expiresAt }
-    if (late && journal?.unanswered.has(place)) throw inputTimeout(late)
-    const left = wasAsked && replay.isDone() && queue.size === 0
-    const over = left ? expired(journal?.pause, clock.now()) : undefined
-    if (over) {
-      await store({ type: 'unanswered', question: place })
-      emitUnanswered(question, over)
-      throw inputTimeout(over)
+  /** Resolves with an answer that is already queued. Otherwise it pauses the turn and never settles. */
+  async #answerTo(question: StatusEvent, options: QuestionOptions, wasAsked: boolean): Promise<MessageEvent> {
+    const { journal, writer, queue, clock, emitWorking, emitUnanswered } = this.#options
+    const { expiresAt, since = clock.now() } = options
+    if (this.#isAbandoned()) return await never()
+    const number = ++this.#questionCount
+    const deadline = expiresAt === undefined ? undefined : { since, expiresAt }
+    if (deadline && journal?.unanswered.has(number)) throw inputTimeout(deadline)
+    const isStillOpen = wasAsked && this.#replay.isDone() && queue.size === 0
+    const expired = isStillOpen ? expiredPause(journal?.pause, clock.now()) : undefined
+    if (expired) {
+      await this.#store({ type: 'unanswered', question: number })
+      emitUnanswered(question, expired)
+      throw inputTimeout(expired)
     }
-    if (!wasAsked || left) {
-      const answered = Math.max(message.generation, queue.taken)
-      const asked = wasAsked ? undefined : writer.emit(question)
-      const policy = onTimeout === 'continue' ? { onTimeout } : {}
-      await store({ type: 'paused', answered, ...(late && { ...late, ...policy }) })
-      await asked
+    if (!wasAsked || isStillOpen) await this.#storePause(wasAsked ? undefined : question, deadline, options)
+    const answer = queue.take()
+    if (answer) {
+      if (this.#replay.isDone() && isInterrupted(writer.phase)) emitWorking()
+      return answer.event
     }
-    const next = queue.take()
-    if (next) {
-      if (replay.isDone() && isInterrupted(writer.phase)) emitWorking()
-      return next.event
-    }
-    pause = { wakeAt: expiresAt }
-    leave()
+    this.#pause = { wakeAt: expiresAt }
+    this.#leaveIfPaused()
     return await never()
   }
 
-  /** What a step says is kept with its result, or not at all: it goes on although the caller is asked meanwhile. */
-  function emit(event: OutputEvent): Promise<void> {
-    if (event.step === undefined) {
-      if (isLeft()) return never()
-      return answered && isWorkingStatus(event) ? answered.then(() => emit(event)) : writer.emit(event)
-    }
-    if (difference !== undefined) return never()
-    return answered && isWorkingStatus(event) ? Promise.resolve() : writer.emit(event)
+  /** Stores the question, if it is new, together with the pause that follows it. */
+  async #storePause(
+    question: StatusEvent | undefined,
+    deadline: ExpiredQuestion | undefined,
+    { onTimeout }: QuestionOptions,
+  ): Promise<void> {
+    const { message, queue, writer } = this.#options
+    const answered = Math.max(message.generation, queue.taken)
+    const stored = question && writer.emit(question)
+    const policy = onTimeout === 'continue' ? { onTimeout } : {}
+    await this.#store({ type: 'paused', answered, ...(deadline && { ...deadline, ...policy }) })
+    await stored
   }
 
-  return {
-    emit(event) {
-      // A step is only done when all was replayed, and what it says is not compared.
-      if (replay.isDone()) return emit(event)
-      if (isLeft()) return never()
-      return new Promise((resolve, reject) =>
-        replay.output(event, (stored) => (stored ? resolve() : emit(event).then(resolve, reject))),
-      )
-    },
-    async step(name, work) {
-      if (isLeft()) return await never()
-      const { stored, ...step } = replay.step(name)
-      if (stored?.failure) throw revive(stored.failure)
-      if (stored) return stored.result
-      await whenDone(describeStep(step))
-      if (isLeft()) return await never()
-      stop.signal.throwIfAborted()
-      const result = await perform(step, work)
-      return isLeft() ? await never() : result
-    },
-    async ask(question, waiting) {
-      for (let asked = question; ; ) {
-        const answer = await ask(asked, waiting)
-        const again = waiting.again?.(answer)
-        // What was done with an answer is stored, so that who has gone on needs it no more.
-        if (!again || !(replay.isDone() || replay.expects(again))) return answer
-        asked = again
-      }
-    },
-    isAsking: () => answered !== undefined,
-    isReplaying: () => !replay.isDone(),
-    close: replay.close,
-    failure: () => (difference === undefined ? undefined : { text: difference }),
-    pause: () => (difference === undefined ? pause : undefined),
+  /** Running steps are stored first, because they must not run twice. */
+  #leaveIfPaused(): void {
+    if (this.#pause && this.#runningSteps === 0) this.#options.stop.leave('paused')
   }
-}
 
-/** A step that failed, now or before a restart: in both cases this is all that is known of it. */
-export class StepFailed extends Error {
-  override readonly name = 'StepFailed'
+  #whenReplayed(waiting: string): Promise<void> | undefined {
+    return this.#replay.isDone() ? undefined : new Promise((resolve) => this.#replay.whenDone(waiting, resolve))
+  }
+
+  #store(entry: JournalEntry): Promise<void> {
+    const { stop, writer } = this.#options
+    if (stop.isOver) return rejected(`This turn is over (${stop.reason ?? 'it has returned'}).`)
+    return writer.emit({ type: 'journal', entry })
+  }
 }
 
 async function settle(work: () => unknown): Promise<{ readonly value: unknown } | { readonly error: unknown }> {
@@ -200,7 +229,7 @@ async function settle(work: () => unknown): Promise<{ readonly value: unknown } 
   }
 }
 
-function isGone(error: unknown): boolean {
+function isSecretLost(error: unknown): boolean {
   return error instanceof A2AError && (error.reason === 'credentials-gone' || error.reason === 'no-subject-token')
 }
 
@@ -209,13 +238,13 @@ function failureOf(error: unknown): StepFailure {
   return { message: error instanceof Error ? error.message : String(error) }
 }
 
-/** The same error whether it was stored meanwhile or not, so that code which catches it goes the same way. */
-function revive({ message, code }: StepFailure, cause?: unknown): Error {
+/** The same error for a live and for a stored failure, so that the code which catches it takes the same path. */
+function errorOf({ message, code }: StepFailure, cause?: unknown): Error {
   return code ? new A2AError(code, message, { cause }) : new StepFailed(message, { cause })
 }
 
-/** The turn was waiting until then, and goes on without an answer. */
-function expired(pause: Journal['pause'], now: number): ExpiredQuestion | undefined {
+/** The question on which the turn paused, if it has expired and the turn continues without an answer. */
+function expiredPause(pause: Journal['pause'], now: number): ExpiredQuestion | undefined {
   const { expiresAt, since = expiresAt, onTimeout } = pause ?? {}
   if (onTimeout !== 'continue' || expiresAt === undefined || since === undefined || expiresAt > now) return undefined
   return { since, expiresAt }

@@ -1,10 +1,10 @@
 import { linkSignals } from '../../base/abort.ts'
 import { type Clock, setAlarm } from '../../base/clock.ts'
-import { toJson } from '../../base/json.ts'
+import { type Json, toJson } from '../../base/json.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
 import { isInterrupted } from '../../protocol/states.ts'
 import type { OutputEvent } from '../recovery/journal.ts'
-import { type ExpiredQuestion, inputTimeout, type TaskFailure, unansweredFailure } from './input-timeout.ts'
+import { type ExpiredQuestion, inputTimeout, type TaskFailure, unansweredFailure } from './failures.ts'
 import type { MessageQueue } from './message-queue.ts'
 import type { Stop } from './stop.ts'
 import { isWorkingStatus, type QuestionOptions, type StepExecutor } from './turn-scope.ts'
@@ -16,80 +16,101 @@ export interface LiveStepsOptions {
   readonly stop: Stop
   readonly clock: Clock
   readonly emitWorking: () => void
-  /** Tells that the turn goes on without an answer. */
-  readonly emitUnanswered: (question: StatusEvent, late: ExpiredQuestion) => void
+  /** Emits that the turn continues without an answer. */
+  readonly emitUnanswered: (question: StatusEvent, expired: ExpiredQuestion) => void
 }
 
-/** A turn that lives in this process from its beginning to its end. */
-export function createLiveSteps(options: LiveStepsOptions): StepExecutor {
-  const { writer, queue, stop, clock, emitWorking, emitUnanswered } = options
-  let failure: TaskFailure | undefined
-  /** One question at a time, also of those who ask side by side. */
-  let last: Promise<unknown> = Promise.resolve()
-  let waiting = 0
-  /** Resolves when the question that was told is dealt with. */
-  let answered: Promise<void> | undefined
+/** Executes a turn that lives and dies with this process. */
+export class LiveSteps implements StepExecutor {
+  readonly #options: LiveStepsOptions
+  #failure: TaskFailure | undefined
+  /** Settles with the last question: questions of concurrent code are asked one after the other. */
+  #lastQuestion: Promise<unknown> = Promise.resolve()
+  #waitingQuestions = 0
+  /** Resolves when the open question is answered or given up. Undefined while no question is open. */
+  #openQuestion: Promise<void> | undefined
 
-  function emit(event: OutputEvent): Promise<void> {
-    return answered && isWorkingStatus(event) ? answered.then(() => emit(event)) : writer.emit(event)
+  constructor(options: LiveStepsOptions) {
+    this.#options = options
   }
 
-  return {
-    emit,
-    step: async (name, work) => toJson(await work(), `What the step "${name}" returns`),
-    ask(question, how) {
-      const asking = waiting === 0 ? askUntilKnown(question, how) : last.then(() => askUntilKnown(question, how))
-      waiting++
-      const answer = asking.finally(() => waiting--)
-      last = answer.catch(() => {})
-      return answer
-    },
-    isAsking: () => answered !== undefined,
-    isReplaying: () => false,
-    close() {},
-    failure: () => failure,
-    pause: () => undefined,
+  emit(event: OutputEvent): Promise<void> {
+    return this.#openQuestion && isWorkingStatus(event)
+      ? this.#openQuestion.then(() => this.emit(event))
+      : this.#options.writer.emit(event)
   }
 
-  async function askUntilKnown(question: StatusEvent, how: QuestionOptions): Promise<MessageEvent> {
-    for (let asked = question; ; ) {
-      const answer = await askNow(asked, how)
-      const again = how.again?.(answer)
+  async step(name: string, work: () => unknown): Promise<Json | undefined> {
+    return toJson(await work(), `What the step "${name}" returns`)
+  }
+
+  ask(question: StatusEvent, options: QuestionOptions): Promise<MessageEvent> {
+    const start = () => this.#askUntilAnswered(question, options)
+    const asking = this.#waitingQuestions === 0 ? start() : this.#lastQuestion.then(start)
+    this.#waitingQuestions++
+    const answer = asking.finally(() => this.#waitingQuestions--)
+    this.#lastQuestion = answer.catch(() => {})
+    return answer
+  }
+
+  isAsking(): boolean {
+    return this.#openQuestion !== undefined
+  }
+
+  isReplaying(): boolean {
+    return false
+  }
+
+  close(): void {}
+
+  failure(): TaskFailure | undefined {
+    return this.#failure
+  }
+
+  pause(): undefined {
+    return undefined
+  }
+
+  async #askUntilAnswered(first: StatusEvent, options: QuestionOptions): Promise<MessageEvent> {
+    for (let question = first; ; ) {
+      const answer = await this.#ask(question, options)
+      const again = options.again?.(answer)
       if (!again) return answer
-      asked = again
+      question = again
     }
   }
 
-  async function askNow(question: StatusEvent, how: QuestionOptions): Promise<MessageEvent> {
-    const { expiresAt, since = clock.now(), onTimeout, signal } = how
+  async #ask(question: StatusEvent, options: QuestionOptions): Promise<MessageEvent> {
+    const { writer, queue, stop, clock, emitWorking, emitUnanswered } = this.#options
+    const { expiresAt, since = clock.now(), onTimeout, signal } = options
     signal?.throwIfAborted()
-    const dealtWith = Promise.withResolvers<void>()
-    answered = dealtWith.promise
-    const told = writer.emit(question)
-    const late = expiresAt === undefined ? undefined : { since, expiresAt }
-    const tooLate = new AbortController()
+    const closed = Promise.withResolvers<void>()
+    this.#openQuestion = closed.promise
+    const stored = writer.emit(question)
+    const deadline = expiresAt === undefined ? undefined : { since, expiresAt }
+    const timeout = new AbortController()
     const expire = () => {
-      if (onTimeout === 'continue') return tooLate.abort('unanswered')
-      failure = unansweredFailure({ since: 0, expiresAt: 0, ...late })
+      if (onTimeout === 'continue') return timeout.abort('unanswered')
+      this.#failure = unansweredFailure({ since: 0, expiresAt: 0, ...deadline })
       stop.stop('unanswered')
     }
-    const release = expiresAt === undefined ? undefined : setAlarm(clock, expiresAt, expire)
-    const others = [signal, onTimeout === 'continue' ? tooLate.signal : undefined].filter((each) => each !== undefined)
-    const linked = others.length > 0 ? linkSignals([stop.signal, ...others]) : undefined
+    const clearAlarm = expiresAt === undefined ? undefined : setAlarm(clock, expiresAt, expire)
+    const signals = [signal, onTimeout === 'continue' ? timeout.signal : undefined].filter((one) => one !== undefined)
+    const linked = signals.length > 0 ? linkSignals([stop.signal, ...signals]) : undefined
     try {
-      await told
-      const next = await queue.next(linked?.signal ?? stop.signal)
+      await stored
+      const answer = await queue.next(linked?.signal ?? stop.signal)
       if (isInterrupted(writer.phase)) emitWorking()
-      return next.event
+      return answer.event
     } catch (error) {
-      if (!late || !tooLate.signal.aborted || stop.signal.aborted) throw error
-      emitUnanswered(question, late)
-      throw inputTimeout(late)
+      if (!deadline || !timeout.signal.aborted || stop.signal.aborted) throw error
+      emitUnanswered(question, deadline)
+      throw inputTimeout(deadline)
     } finally {
-      release?.()
+      clearAlarm?.()
       linked?.release()
-      answered = undefined
-      dealtWith.resolve()
+      this.#openQuestion = undefined
+      closed.resolve()
     }
   }
 }

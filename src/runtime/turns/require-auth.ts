@@ -12,100 +12,108 @@ import {
 import type { Part } from '../../protocol/model.ts'
 import { runStep, type TurnScope } from './turn-scope.ts'
 
-/** Waits for credentials: those of a message, of the request that brings it, or of another way than A2A. */
-export function createRequireAuth(scene: TurnScope): RequireAuth {
-  const { messageEvent, settings, secrets } = scene
-  let asked = 0
+/** Implements `turn.requireAuth()`: credentials come in a message, with its request, or outside of A2A. */
+export function createRequireAuth(scope: TurnScope): RequireAuth {
+  const { messageEvent, settings, secrets } = scope
+  let requests = 0
 
-  /** What of a message, or of who sent it, is what is needed. */
-  function givenBy({ ticket, principal, message }: MessageEvent, need: AuthNeed): GivenAuth | undefined {
+  /** The credentials in a message, or those of the request that brought it. */
+  function credentialsIn({ ticket, principal, message }: MessageEvent, need: AuthNeed): GivenAuth | undefined {
     const { scheme, scopes = [] } = need
-    const kept = settings.secretStore.get(ticket)
-    const fitting = kept?.inBand.find((each) => isSame(each.scheme ?? scheme, scheme))
-    if (fitting) return handed({ scheme, by: 'message', principal }, fitting.credentials)
+    const messageSecrets = settings.secretStore.get(ticket)
+    const inBand = messageSecrets?.inBand.find((credentials) => isSameScheme(credentials.scheme ?? scheme, scheme))
+    if (inBand) return createAuth({ scheme, by: 'message', principal }, inBand.credentials)
     const { grants = {} } = principal
     const granted = Object.hasOwn(grants, scheme) ? grants[scheme] : undefined
-    if (granted && scopes.every((scope) => granted.includes(scope))) {
-      return handed({ scheme, by: 'request', principal }, kept?.token)
+    if (granted && scopes.every((name) => granted.includes(name))) {
+      return createAuth({ scheme, by: 'request', principal }, messageSecrets?.token)
     }
-    // They were there, and are with a process that is gone. While the turn goes through what it has done, nobody needs
-    // them: what was done with them is stored.
-    const wasGiven = message.parts.some(isRedactedCredentials) || message.metadata?.[credentialsExtension] !== undefined
-    return wasGiven && scene.isReplaying() ? handed({ scheme, by: 'message', principal }, undefined) : undefined
+    // The process that held them is gone. A replaying turn does not need them: the results of their use are stored.
+    const isRedacted =
+      message.parts.some(isRedactedCredentials) || message.metadata?.[credentialsExtension] !== undefined
+    return isRedacted && scope.isReplaying() ? createAuth({ scheme, by: 'message', principal }, undefined) : undefined
   }
 
-  function handed(given: Omit<GivenAuth, 'secret'>, secret: string | undefined): GivenAuth {
+  function createAuth(auth: Omit<GivenAuth, 'secret'>, secret: string | undefined): GivenAuth {
     if (secret !== undefined) secrets.add(secret)
-    return { ...given, secret: () => secret ?? gone(given.scheme) }
-  }
-
-  async function elsewhere(question: StatusEvent, name: string, outOfBand: OutOfBand): Promise<Elsewhere> {
-    let secret: string | undefined
-    let live: MessageEvent | undefined
-    await scene.emit(question)
-    const generation = await runStep(scene, name, async () => {
-      scene.beginWaiting()
-      const { stop, queue } = scene
-      const done = new AbortController()
-      const { signal, release } = linkSignals([stop.signal, done.signal])
-      const letter = queue.next(signal).catch(() => undefined)
-      try {
-        const arrived = outOfBand(signal).then((given) => {
-          secret = given
-        })
-        await Promise.race([letter, arrived])
-        done.abort('done')
-        if (stop.signal.aborted) throw stop.signal.reason
-        const first = await letter
-        live = first?.event
-        scene.endWaiting()
-        return first?.generation ?? 0
-      } finally {
-        release()
-      }
-    })
-    if (generation === 0) return { secret }
-    const message = live ?? scene.queue.drop(generation)?.event
-    if (message) scene.recordAnswer(message)
-    return { message, secret }
+    return {
+      ...auth,
+      secret() {
+        if (secret === undefined) throw credentialsGone(auth.scheme)
+        return secret
+      },
+    }
   }
 
   return async (wanted, options = {}) => {
     const need = readNeed(wanted)
-    requireSane(options)
-    const at = givenBy(messageEvent, need)
-    if (at) return at
-    const { expiresAt, outOfBand } = options
-    const moment = expiresAt === undefined ? undefined : readExpiry('turn.requireAuth()', expiresAt)
-    for (let complaint: string | undefined; ; complaint = again(need)) {
-      const question = asQuestion(scene, need, complaint)
-      if (!outOfBand) {
-        const given = givenBy(await scene.ask(question, { expiresAt: moment }), need)
-        if (given) return given
-        continue
-      }
-      const { message, secret } = await elsewhere(question, `credentials ${++asked} ${need.scheme}`, outOfBand)
-      if (!message) return handed({ scheme: need.scheme, by: 'out-of-band', principal: messageEvent.principal }, secret)
-      const given = givenBy(message, need)
-      if (given) return given
+    checkOptions(options)
+    const present = credentialsIn(messageEvent, need)
+    if (present) return present
+    const { scheme } = need
+    const { outOfBand } = options
+    const expiresAt = options.expiresAt === undefined ? undefined : readExpiry('turn.requireAuth()', options.expiresAt)
+    for (let complaint: string | undefined; ; complaint = credentialsMissing(need)) {
+      const question = createQuestion(scope, need, complaint)
+      let answer: MessageEvent | undefined
+      if (outOfBand) {
+        let secret: string | undefined
+        await scope.emit(question)
+        answer = await messageUnless(scope, `credentials ${++requests} ${scheme}`, async (signal) => {
+          secret = await outOfBand(signal)
+        })
+        if (!answer) return createAuth({ scheme, by: 'out-of-band', principal: messageEvent.principal }, secret)
+      } else answer = await scope.ask(question, { expiresAt })
+      const credentials = credentialsIn(answer, need)
+      if (credentials) return credentials
     }
   }
 }
 
-function isSame(one: string, other: string): boolean {
+/**
+ * Waits, as a step, for the caller's next message, unless `other` is done earlier: then it resolves with undefined.
+ * `other` gets a signal that aborts when a message has come, or when the turn or one of `signals` stops.
+ */
+export async function messageUnless(
+  scope: TurnScope,
+  step: string,
+  other: (signal: AbortSignal) => Promise<void>,
+  signals: readonly AbortSignal[] = [],
+): Promise<MessageEvent | undefined> {
+  const { queue, stop } = scope
+  let live: MessageEvent | undefined
+  const generation = await runStep(scope, step, async () => {
+    scope.beginWaiting()
+    const done = new AbortController()
+    const { signal, release } = linkSignals([stop.signal, ...signals, done.signal])
+    const next = queue.next(signal).catch(() => undefined)
+    try {
+      await Promise.race([next, other(signal)])
+      done.abort('done')
+      if (stop.signal.aborted) throw stop.signal.reason
+      // A message that came at the same moment must not be lost.
+      const message = await next
+      scope.endWaiting()
+      live = message?.event
+      return message?.generation ?? 0
+    } finally {
+      done.abort('done')
+      release()
+    }
+  })
+  if (generation === 0) return undefined
+  const message = live ?? queue.takeAt(generation)?.event
+  if (message) scope.recordAnswer(message)
+  return message
+}
+
+function isSameScheme(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-function gone(scheme: string): never {
+function credentialsGone(scheme: string): A2AError {
   const text = `The credentials for "${scheme}" were given to a process that is gone, and are never stored: ask for them again.`
-  throw new A2AError('unauthenticated', text, { reason: 'credentials-gone' })
-}
-
-type OutOfBand = NonNullable<RequireAuthOptions['outOfBand']>
-
-interface Elsewhere {
-  readonly message?: MessageEvent | undefined
-  readonly secret?: string | undefined
+  return new A2AError('unauthenticated', text, { reason: 'credentials-gone' })
 }
 
 function readNeed(wanted: AuthNeed | string): AuthNeed {
@@ -114,17 +122,17 @@ function readNeed(wanted: AuthNeed | string): AuthNeed {
   throw new TypeError(`turn.requireAuth(): expected the name of a scheme, got ${JSON.stringify(wanted)}`)
 }
 
-function requireSane({ expiresAt, outOfBand }: RequireAuthOptions): void {
+function checkOptions({ expiresAt, outOfBand }: RequireAuthOptions): void {
   if (expiresAt === undefined || !outOfBand) return
   throw new TypeError('turn.requireAuth(): expiresAt and outOfBand exclude each other: let outOfBand give up by itself')
 }
 
-function again({ scheme }: AuthNeed): string {
+function credentialsMissing({ scheme }: AuthNeed): string {
   return `The last message brought none. Send them in a data part of the type ${credentialsType}, with "scheme": ${JSON.stringify(scheme)} and "credentials", or with the request itself.`
 }
 
-/** In words, and as data that clients of every version look for. */
-function asQuestion({ agentEvents }: TurnScope, need: AuthNeed, complaint: string | undefined): StatusEvent {
+/** As text, and as data in the form that clients of every version look for. */
+function createQuestion({ agentEvents }: TurnScope, need: AuthNeed, complaint: string | undefined): StatusEvent {
   const { scheme, scopes = [], url, description = `This task needs credentials for "${scheme}" to go on.` } = need
   const data: JsonObject = {
     schemes: [scheme],

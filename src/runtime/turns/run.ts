@@ -9,14 +9,14 @@ import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import { readJournal } from '../recovery/journal.ts'
 import { type PlannedTurn, planResume } from '../recovery/resume.ts'
-import { failedStatus } from './input-timeout.ts'
+import { failedStatus } from './failures.ts'
 import { MessageQueue, type QueuedMessage } from './message-queue.ts'
 import { Stop, type StopReason, stopText } from './stop.ts'
-import { runTurn, type TurnOptions } from './turn.ts'
+import { TurnExecution, type TurnOptions } from './turn.ts'
 import type { PausedTurn } from './turn-scope.ts'
 import { LeaseLost, TracedWriter, Writer, type WriterOwner, withTraceMetadata } from './writer.ts'
 
-/** Milliseconds until a store that failed is asked again for what others have said. */
+/** Milliseconds until a failed read of the log is repeated. */
 const watchPause = 1_000
 
 export interface RunOptions {
@@ -24,15 +24,15 @@ export interface RunOptions {
   readonly fence: number
   readonly generation: number
   readonly phase: Phase
-  /** The message to begin with. Without one it is an orphan: its log tells where to go on. */
+  /** The message to answer. Without one, the task is resumed: its log says where. */
   readonly message?: QueuedMessage
-  /** Called when it is over. */
+  /** Called when the run is over. */
   readonly onDone?: (() => void) | undefined
 }
 
 /**
- * A task at work in this process, from the message that woke it until it rests or ends. A class, because there is one
- * for every message that begins a task.
+ * The work on one task in this process, from the message that starts it until the task is idle or has ended. A class,
+ * because there is one for every message that creates a task.
  */
 export class Run implements WriterOwner {
   readonly #task: NewTask
@@ -42,35 +42,36 @@ export class Run implements WriterOwner {
   readonly #queue = new MessageQueue()
   readonly #agentEvents: AgentEvents
   readonly #writer: Writer
-  /** The turn under way, and why the whole run must stop. */
-  #turn: Stop | undefined
-  #halted: StopReason | undefined
-  /** The last generation at which callers stop waiting, and who waits for the next one. */
-  #restedAt = 0
-  #waiters: (() => void)[] | undefined
-  #finished: AbortController | undefined
+  /** Stops the current turn. */
+  #turnStop: Stop | undefined
+  /** Why the whole run must stop. */
+  #stopReason: StopReason | undefined
+  /** The last generation at which callers stop waiting. */
+  #idleAt = 0
+  #idleWaiters: (() => void)[] | undefined
+  #watching: AbortController | undefined
   #isOver = false
   #isLeaving = false
-  /** The last message that was answered. */
+  /** The generation of the last answered message. */
   #answered = 0
-  /** Where the turn is in its trace, and whether that is told. */
+  /** The position of the current turn in its trace. */
   #trace: Trace | undefined
-  #tellsTrace = false
-  /** Resolves when the lease is given back or lost. Never rejects. */
+  #addsTraceMetadata = false
+  /** Resolves when the lease is released or lost. Never rejects. */
   readonly done: Promise<void>
 
-  constructor(start: RunOptions, settings: RuntimeSettings) {
-    const { task, fence, generation, phase, message } = start
+  constructor(options: RunOptions, settings: RuntimeSettings) {
+    const { task, fence, generation, phase, message } = options
     this.#task = task
     this.#fence = fence
     this.#message = message
     this.#settings = settings
     this.#agentEvents = createAgentEvents(task, settings.clock.now)
-    const options = { log: settings.log, taskId: task.taskId, fence, generation, phase }
+    const writerOptions = { log: settings.log, taskId: task.taskId, fence, generation, phase }
     const { telemetry } = settings
     this.#writer = telemetry?.watchesEvents
-      ? new TracedWriter(options, this, { telemetry, task, traceNow: () => this.#trace })
-      : new Writer(options, this)
+      ? new TracedWriter(writerOptions, this, { telemetry, task, currentTrace: () => this.#trace })
+      : new Writer(writerOptions, this)
     this.done = this.#run()
   }
 
@@ -79,66 +80,66 @@ export class Run implements WriterOwner {
     return this.#queue.size
   }
 
-  /** It has given its lease to whoever takes it, which must not be prolonged any more. */
+  /** The run has offered its lease to other processes, so the lease must not be renewed. */
   get isLeaving(): boolean {
     return this.#isLeaving
   }
 
   stop(reason: StopReason): void {
-    this.#halted ??= reason
-    this.#turn?.stop(reason)
+    this.#stopReason ??= reason
+    this.#turnStop?.stop(reason)
   }
 
-  /** Somebody in this process has stored a message or a wish for it. */
+  /** Reads a message or a cancellation that this process has appended to the log. */
   sync(): void {
     this.#writer.sync().catch((error) => this.#logger().error({ error }, 'a task could not be read'))
   }
 
-  /** From now on it hears also what callers in other processes store. */
+  /** Follows the log, so that the run also gets what other processes append. */
   watch(): void {
-    if (this.#finished || this.#isOver) return
-    this.#finished = new AbortController()
-    void this.#follow(this.#finished.signal)
+    if (this.#watching || this.#isOver) return
+    this.#watching = new AbortController()
+    void this.#followLog(this.#watching.signal)
   }
 
-  /** Resolves when it has stored, beyond that generation, a state at which callers stop waiting; or when it is over. */
+  /** Resolves when a state beyond that generation is stored at which callers stop waiting, or when the run is over. */
   whenIdle(after: number): Promise<void> {
-    if (this.#restedAt > after) return Promise.resolve()
-    this.#waiters ??= []
-    const waiters = this.#waiters
+    if (this.#idleAt > after) return Promise.resolve()
+    this.#idleWaiters ??= []
+    const waiters = this.#idleWaiters
     return new Promise((resolve) => waiters.push(resolve))
   }
 
-  /** Calls back when the message of that generation is taken up, or the run is over. */
-  onDequeued(generation: number, then: () => void): void {
-    if (this.#isOver) then()
-    else this.#queue.onTaken(generation, then)
+  /** Calls back when the message of that generation is taken from the queue, or the run is over. */
+  onDequeued(generation: number, callback: () => void): void {
+    if (this.#isOver) callback()
+    else this.#queue.onTaken(generation, callback)
   }
 
-  /** A task that has input does not wait for any, and is not complete: what was queued runs first. */
-  adjust(event: TaskEvent): TaskEvent {
-    const told = this.#tellsTrace && this.#trace ? withTraceMetadata(event, this.#trace) : event
-    if (this.#queue.size === 0 || told.type !== 'status') return told
-    const { state } = told.status
-    const rests = state === 'completed' || isInterrupted(state)
-    return rests ? { ...told, status: { ...told.status, state: 'working' } } : told
+  /** A task with queued messages neither waits for input nor is completed: their turns come first. */
+  adjust(stored: TaskEvent): TaskEvent {
+    const event = this.#addsTraceMetadata && this.#trace ? withTraceMetadata(stored, this.#trace) : stored
+    if (this.#queue.size === 0 || event.type !== 'status') return event
+    const { state } = event.status
+    const isIdle = state === 'completed' || isInterrupted(state)
+    return isIdle ? { ...event, status: { ...event.status, state: 'working' } } : event
   }
 
-  onExternalEvent(event: TaskEvent, at: number): void {
+  onExternalEvent(event: TaskEvent, generation: number): void {
     if (event.type === 'cancel') this.stop('canceled')
     if (event.type !== 'message') return
-    const answersQuestion = this.#queue.push({ event, generation: at })
+    const wasAwaited = this.#queue.push({ event, generation })
     const { whenFull, queueLimit } = this.#settings
     if (whenFull === 'fail' && this.#queue.size > queueLimit) this.stop('crowded')
-    const isAnswer = answersQuestion || isInterrupted(this.#writer.phase)
-    if (!isAnswer && this.#settings.whileBusy === 'interrupt') this.#turn?.stop('interrupted')
+    const isAnswer = wasAwaited || isInterrupted(this.#writer.phase)
+    if (!isAnswer && this.#settings.whileBusy === 'interrupt') this.#turnStop?.stop('interrupted')
   }
 
   onStored(): void {
     const { phase, generation } = this.#writer
     if (!isEnded(phase) && !isInterrupted(phase)) return
-    this.#restedAt = generation
-    this.#tellRest()
+    this.#idleAt = generation
+    this.#wakeIdleWaiters()
   }
 
   onLeaseLost(): void {
@@ -149,196 +150,199 @@ export class Run implements WriterOwner {
     this.stop('flooded')
   }
 
-  #logger(): TaskLogger {
-    return new TaskLogger(this.#settings.logger, this.#task, this.#trace ?? this.#message?.event.trace)
-  }
-
   async #run(): Promise<void> {
     try {
-      await this.#work()
+      await this.#runTurns()
     } catch (error) {
       if (error instanceof LeaseLost) {
         this.#settings.telemetry?.note?.({ type: 'lease', what: 'lost' })
         this.#logger().warn({ fence: this.#fence }, 'the lease of a task was lost to another process')
-      } else this.#logger().error({ error }, 'a task could not be stored; it is failed when its lease has run out')
+      } else this.#logger().error({ error }, 'a task could not be stored; it is recovered when its lease has expired')
     } finally {
       this.#isOver = true
-      this.#finished?.abort('done')
-      this.#restedAt = Number.POSITIVE_INFINITY
-      this.#tellRest()
-      this.#queue.clear() // Whoever goes on reads them from the log.
+      this.#watching?.abort('done')
+      this.#idleAt = Number.POSITIVE_INFINITY
+      this.#wakeIdleWaiters()
+      this.#queue.clear() // the next run reads them from the log
     }
   }
 
-  async #work(): Promise<void> {
+  async #runTurns(): Promise<void> {
     const message = this.#message
     const settings = this.#settings
-    const inbox = this.#queue
+    const queue = this.#queue
     const writer = this.#writer
-    // The first message has nothing before it, and who keeps no journal has nothing to look up.
+    // Nothing precedes the first message of a task, and without a journal there is nothing to read.
     const isNew = message && (message.generation === 1 || !settings.recovery.isJournaled)
     let next: PlannedTurn | undefined = isNew ? { message, attempt: 1 } : await this.#resume(message === undefined)
     while (next) {
       const stop = new Stop(settings, deadlineOf(next.message, settings))
-      this.#turn = stop
-      if (this.#halted) stop.stop(this.#halted)
-      const stopped = await this.#takeTurn(next, stop)
-      this.#turn = undefined
+      this.#turnStop = stop
+      if (this.#stopReason) stop.stop(this.#stopReason)
+      const interruption = await this.#runTurn(next, stop)
+      this.#turnStop = undefined
       if (isEnded(writer.phase)) return
-      const pause = typeof stopped === 'object' ? stopped : undefined
-      const reason = this.#halted ?? (typeof stopped === 'object' || stopped === 'interrupted' ? undefined : stopped)
-      if (reason) return await this.#end(reason)
-      this.#answered = Math.max(next.message.generation, inbox.taken)
-      next = pause ? await this.#release(pause) : (this.#following() ?? (await this.#rest()))
+      const pause = typeof interruption === 'object' ? interruption : undefined
+      const turnReason = typeof interruption === 'object' || interruption === 'interrupted' ? undefined : interruption
+      const reason = this.#stopReason ?? turnReason
+      if (reason) return await this.#endTask(reason)
+      this.#answered = Math.max(next.message.generation, queue.taken)
+      next = pause ? await this.#release(pause) : (this.#nextQueued() ?? (await this.#becomeIdle()))
     }
   }
 
-  /** Not async: mostly nobody watches. */
-  #takeTurn(next: PlannedTurn, stop: Stop): ReturnType<typeof runTurn> {
+  /** Not async: most runtimes have no telemetry. */
+  #runTurn(planned: PlannedTurn, stop: Stop): ReturnType<TurnExecution['run']> {
     const settings = this.#settings
     const task = this.#task
     const { taskId, contextId } = task
-    const { event } = next.message
+    const { event } = planned.message
     const { name: agent } = settings.agent.profile
-    const activity = { type: 'turn', agent, taskId, contextId, attempt: next.attempt } as const
+    const activity = { type: 'turn', agent, taskId, contextId, attempt: planned.attempt } as const
     const span = settings.telemetry?.begin(activity, event.trace)
     const trace = span?.trace ?? event.trace
     this.#trace = trace
-    this.#tellsTrace = settings.traceMetadata ?? event.tellsTrace === true
-    const start = {
+    this.#addsTraceMetadata = settings.traceMetadata ?? event.tellsTrace === true
+    const options = {
       task,
-      ...next,
+      ...planned,
       stop,
       writer: this.#writer,
       queue: this.#queue,
       agentEvents: this.#agentEvents,
       trace,
     }
-    return span ? this.#watchTurn({ ...start, span }, span) : runTurn(start, settings)
+    return span ? this.#runObserved({ ...options, span }, span) : new TurnExecution(options, settings).run()
   }
 
-  async #watchTurn(start: TurnOptions, span: Span): ReturnType<typeof runTurn> {
+  async #runObserved(options: TurnOptions, span: Span): ReturnType<TurnExecution['run']> {
     try {
-      const stopped = await runTurn(start, this.#settings)
+      const interruption = await new TurnExecution(options, this.#settings).run()
       span.learn({ state: this.#writer.phase })
-      return stopped
+      return interruption
     } finally {
       span.end()
     }
   }
 
-  /** Where an earlier process, or an earlier run, has left the task. */
+  /** Plans the next turn of a task that an earlier run has left. */
   async #resume(isOrphan: boolean): Promise<PlannedTurn | undefined> {
     const { log, recovery, clock } = this.#settings
     const { taskId } = this.#task
     const journal = await readJournal(log, taskId, this.#writer.generation)
-    if (!journal && this.#message) return this.#begin(this.#message)
-    this.#queue.fill(journal?.queued ?? [], this.#writer.generation)
-    const found = planResume(journal, recovery, { isOrphan, now: clock.now() })
-    switch (found.type) {
-      case 'begin':
-        if (found.attempt > (journal?.attempt ?? 0)) this.#note(attemptAt(found))
-        return found
-      case 'rest':
-        // All that came was heard before: the turn waits for something else.
-        this.#queue.fill([], this.#writer.generation)
-        return await this.#release(found)
+    if (!journal && this.#message) return this.#plan(this.#message)
+    this.#queue.reset(journal?.queued ?? [], this.#writer.generation)
+    const plan = planResume(journal, recovery, { isOrphan, now: clock.now() })
+    switch (plan.type) {
+      case 'run':
+        if (plan.attempt > (journal?.attempt ?? 0)) this.#record(attemptEntry(plan))
+        return plan
+      case 'wait':
+        // The turn has taken all messages before, and waits for another one.
+        this.#queue.reset([], this.#writer.generation)
+        return await this.#release(plan)
       case 'cancel':
-        await this.#end('canceled')
+        await this.#endTask('canceled')
         return undefined
       case 'fail':
-        this.#logger().warn({}, found.failure.text)
-        await this.#writer.emit(failedStatus(this.#agentEvents, found.failure))
+        this.#logger().warn({}, plan.failure.text)
+        await this.#writer.emit(failedStatus(this.#agentEvents, plan.failure))
         return undefined
     }
   }
 
-  #following(): PlannedTurn | undefined {
-    const next = this.#queue.take()
-    return next && this.#begin(next)
+  #nextQueued(): PlannedTurn | undefined {
+    const message = this.#queue.take()
+    return message && this.#plan(message)
   }
 
-  #begin(next: QueuedMessage): PlannedTurn {
-    const beginning = { message: next, attempt: 1 }
-    if (this.#settings.recovery.isJournaled) this.#note(attemptAt(beginning))
-    return beginning
+  #plan(message: QueuedMessage): PlannedTurn {
+    const planned = { message, attempt: 1 }
+    if (this.#settings.recovery.isJournaled) this.#record(attemptEntry(planned))
+    return planned
   }
 
-  /** Stored together with what follows, and before it. */
-  #note(entry: JournalEntry): void {
+  /** Adds a journal entry. It is stored together with the next event, and before it. */
+  #record(entry: JournalEntry): void {
     void this.#writer.emit({ type: 'journal', entry })
   }
 
-  async #rest(): Promise<PlannedTurn | undefined> {
-    if (this.#settings.recovery.isJournaled) this.#note({ type: 'rested', answered: this.#answered })
+  async #becomeIdle(): Promise<PlannedTurn | undefined> {
+    if (this.#settings.recovery.isJournaled) this.#record({ type: 'rested', answered: this.#answered })
     return await this.#release()
   }
 
-  /** Gives the lease back, unless something has come meanwhile: then that is what to do next. */
+  /** Releases the lease, unless a message has arrived meanwhile: then it plans the turn for it. */
   async #release(pause?: PausedTurn): Promise<PlannedTurn | undefined> {
     const writer = this.#writer
     const { log } = this.#settings
     for (;;) {
       await writer.settled()
-      if (this.#halted) {
-        await this.#end(this.#halted)
+      if (this.#stopReason) {
+        await this.#endTask(this.#stopReason)
         return undefined
       }
-      // An answer goes to the turn that asked.
-      if (this.#queue.size > 0) return pause ? await this.#resume(false) : this.#following()
+      // An answer goes to the turn that asked for it.
+      if (this.#queue.size > 0) return pause ? await this.#resume(false) : this.#nextQueued()
       if (await log.release(this.#task.taskId, this.#fence, writer.generation, pause?.wakeAt)) return undefined
       await writer.sync()
     }
   }
 
-  async #end(reason: StopReason): Promise<void> {
+  async #endTask(reason: StopReason): Promise<void> {
     if (reason === 'lease-lost') throw new LeaseLost(`The lease of task ${this.#task.taskId} is lost.`)
     if (reason === 'shutdown' && this.#settings.recovery.isJournaled) return await this.#handOver()
-    const voice = this.#agentEvents
+    const agentEvents = this.#agentEvents
     const status =
-      reason === 'canceled' ? voice.status('canceled') : voice.status('failed', stopText(reason, this.#settings))
+      reason === 'canceled'
+        ? agentEvents.status('canceled')
+        : agentEvents.status('failed', stopText(reason, this.#settings))
     await this.#writer.emit(status)
   }
 
-  /** Whoever looks for orphans next finds this one: nobody waits for the lease to run out. */
+  /** Expires the lease at once, so that another process resumes the task without waiting. */
   async #handOver(): Promise<void> {
     this.#isLeaving = true
     await this.#writer.emit({ type: 'journal', entry: { type: 'handed-over' } })
     await this.#settings.log.renew([{ taskId: this.#task.taskId, fence: this.#fence }], 0)
   }
 
-  #tellRest(): void {
-    const waiters = this.#waiters
-    this.#waiters = undefined
-    for (const tell of waiters ?? []) tell()
+  #wakeIdleWaiters(): void {
+    const waiters = this.#idleWaiters
+    this.#idleWaiters = undefined
+    for (const wake of waiters ?? []) wake()
   }
 
-  async #follow(signal: AbortSignal): Promise<void> {
+  async #followLog(signal: AbortSignal): Promise<void> {
     const { clock } = this.#settings
     while (!signal.aborted) {
-      await this.#hear(signal).catch(async (error) => {
+      await this.#waitForEvents(signal).catch(async (error) => {
         this.#logger().error({ error }, 'a task could not be watched; it is tried again')
         await new Promise<void>((resolve) => clock.setTimeout(resolve, watchPause))
       })
     }
   }
 
-  async #hear(signal: AbortSignal): Promise<void> {
+  async #waitForEvents(signal: AbortSignal): Promise<void> {
     const writer = this.#writer
-    const seen = writer.generation
-    await this.#settings.log.wait(this.#task.taskId, seen, signal)
+    const before = writer.generation
+    await this.#settings.log.wait(this.#task.taskId, before, signal)
     await writer.settled()
-    // What we wrote ourselves needs no reading; and a write that comes after somebody else's reads it first.
-    if (writer.generation === seen && !signal.aborted) await writer.sync()
+    // If the writer has moved on, the events are its own, or it has read the others before its append.
+    if (writer.generation === before && !signal.aborted) await writer.sync()
+  }
+
+  #logger(): TaskLogger {
+    return new TaskLogger(this.#settings.logger, this.#task, this.#trace ?? this.#message?.event.trace)
   }
 }
 
-/** Until when an answer is of use to whoever sent the message. */
+/** The deadline that the caller set for its message. */
 function deadlineOf({ event }: QueuedMessage, { calls }: RuntimeSettings): number | undefined {
   const { metadata } = event.message
   return metadata?.[lineageExtension] === undefined ? undefined : readLineage(metadata, calls.self.ids).deadline
 }
 
-function attemptAt({ message, attempt }: PlannedTurn): JournalEntry {
+function attemptEntry({ message, attempt }: PlannedTurn): JournalEntry {
   return { type: 'attempt', message: message.generation, attempt }
 }

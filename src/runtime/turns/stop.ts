@@ -1,47 +1,52 @@
 import { type Clock, setAlarm, type Timer } from '../../base/clock.ts'
 import type { RuntimeSettings } from '../options.ts'
 
-/** Nothing that the work may still do is of use to anybody. */
-const hopeless: readonly StopReason[] = ['lease-lost', 'differs', 'unanswered']
+/** Nothing that the agent could still do would be stored, so it gets no grace period. */
+const withoutGrace: readonly StopReason[] = ['lease-lost', 'differs', 'unanswered']
 
 /** Why a turn is stopped from outside. */
 export type StopReason =
   | 'canceled'
+  /** A new message interrupts it (`whileBusy`). */
   | 'interrupted'
+  /** The turn exceeded `turnDeadline`. */
   | 'deadline'
-  /** The one that its caller has set. */
+  /** The deadline that the caller set has passed. */
   | 'expired'
+  /** The turn exceeded `inactivityTimeout`. */
   | 'inactive'
   | 'shutdown'
+  /** The agent emits events faster than they are stored. */
   | 'flooded'
-  /** More messages wait for it than may. */
+  /** More messages than `queueLimit` wait for the task. */
   | 'crowded'
   | 'lease-lost'
   /** A question was not answered in time. */
   | 'unanswered'
-  /** Its code does not fit its journal. */
+  /** The code does not match the journal. */
   | 'differs'
-  /** It waits for an answer, and no process does. */
+  /** The turn waits for an answer, and no process waits with it. */
   | 'paused'
 
 export type Settled<T> = { readonly value: T } | { readonly error: unknown }
 
-/** The brake of one turn. A class, and its signal made when it is asked for, because every turn has one. */
+/** Stops one turn. A class with a lazily created signal, because there is one for every turn. */
 export class Stop {
-  readonly #settings: Limits
+  readonly #settings: StopSettings
   readonly #deadline: Timer | undefined
-  readonly #unset: (() => void) | undefined
+  readonly #clearAlarm: (() => void) | undefined
   #controller: AbortController | undefined
   #grace: Timer | undefined
-  #leaveBehind: (() => void) | undefined
+  #abandonWork: (() => void) | undefined
   #reason: StopReason | undefined
-  #over = false
+  #isOver = false
 
-  constructor(settings: Limits, until?: number) {
+  /** `expiresAt`: the deadline that the caller set, in milliseconds since 1970. */
+  constructor(settings: StopSettings, expiresAt?: number) {
     const { turnDeadline, clock } = settings
     this.#settings = settings
     if (turnDeadline !== undefined) this.#deadline = clock.setTimeout(() => this.stop('deadline'), turnDeadline)
-    if (until !== undefined) this.#unset = setAlarm(clock, until, () => this.stop('expired'))
+    if (expiresAt !== undefined) this.#clearAlarm = setAlarm(clock, expiresAt, () => this.stop('expired'))
   }
 
   get signal(): AbortSignal {
@@ -56,27 +61,28 @@ export class Stop {
     return this.#reason
   }
 
-  /** Nothing that this turn emits is stored any more. */
+  /** Events that the turn emits are no longer stored. */
   get isOver(): boolean {
-    return this.#over
+    return this.#isOver
   }
 
-  stop(why: StopReason): void {
-    if (this.#reason || this.#over) return
-    this.#leaveAfter(why, hopeless.includes(why) ? 0 : this.#settings.cancelGrace)
-    this.#abort(why)
+  /** Aborts the signal, and abandons the work after the grace period. */
+  stop(reason: StopReason): void {
+    if (this.#reason || this.#isOver) return
+    this.#abandonAfter(reason, withoutGrace.includes(reason) ? 0 : this.#settings.cancelGrace)
+    this.#abort(reason)
   }
 
-  /** Leaves the work where it is, without telling it. */
-  leave(why: 'paused'): void {
-    if (this.#reason || this.#over) return
-    this.#leaveAfter(why, 0)
+  /** Abandons the work without aborting the signal. */
+  leave(reason: 'paused'): void {
+    if (this.#reason || this.#isOver) return
+    this.#abandonAfter(reason, 0)
   }
 
-  /** How the work ended; undefined if it ignores the signal until the end of the grace period. */
+  /** Resolves with how the work ended, or with undefined if it was abandoned. */
   race<T>(work: Promise<T>): Promise<Settled<T> | undefined> {
     return new Promise((resolve) => {
-      this.#leaveBehind = () => resolve(undefined)
+      this.#abandonWork = () => resolve(undefined)
       work.then(
         (value) => resolve({ value }),
         (error) => resolve({ error }),
@@ -85,20 +91,20 @@ export class Stop {
   }
 
   close(): void {
-    this.#over = true
+    this.#isOver = true
     const { clock } = this.#settings
     clock.clearTimeout(this.#grace)
     clock.clearTimeout(this.#deadline)
-    this.#unset?.()
+    this.#clearAlarm?.()
   }
 
-  #leaveAfter(why: StopReason, grace: number): void {
-    this.#reason = why
-    this.#grace = this.#settings.clock.setTimeout(() => this.#leaveBehind?.(), grace)
+  #abandonAfter(reason: StopReason, grace: number): void {
+    this.#reason = reason
+    this.#grace = this.#settings.clock.setTimeout(() => this.#abandonWork?.(), grace)
   }
 
-  #abort(why: StopReason): void {
-    this.#controller?.abort(new Error(`The turn is stopped: ${why}.`))
+  #abort(reason: StopReason): void {
+    this.#controller?.abort(new Error(`The turn is stopped: ${reason}.`))
   }
 }
 
@@ -128,29 +134,29 @@ export function stopText(reason: StopReason, settings: RuntimeSettings): string 
   }
 }
 
-/** Notices a turn that gives no sign of life. */
+/** Calls back when a turn has neither emitted an event nor run a step for too long. */
 export interface InactivityTimer {
-  /** A sign of life. It costs nothing but a look at the clock, for a turn may give very many. */
+  /** Restarts the time. Only reads the clock, because a turn may call it for every event. */
   touch(): void
-  /** It waits for its caller, which may take long. */
+  /** Suspends the timer until the next `touch`: the turn waits for its caller. */
   hold(): void
   close(): void
 }
 
-export function createInactivityTimer(clock: Clock, timeout: number, onIdle: () => void): InactivityTimer {
+export function createInactivityTimer(clock: Clock, timeout: number, onTimeout: () => void): InactivityTimer {
   let last = clock.now()
-  let timer: Timer | undefined = clock.setTimeout(look, timeout)
+  let timer: Timer | undefined = clock.setTimeout(check, timeout)
 
-  function look(): void {
+  function check(): void {
     const left = last + timeout - clock.now()
-    if (left <= 0) onIdle()
-    else timer = clock.setTimeout(look, left)
+    if (left <= 0) onTimeout()
+    else timer = clock.setTimeout(check, left)
   }
 
   return {
     touch() {
       last = clock.now()
-      timer ??= clock.setTimeout(look, timeout)
+      timer ??= clock.setTimeout(check, timeout)
     },
     hold() {
       clock.clearTimeout(timer)
@@ -160,4 +166,4 @@ export function createInactivityTimer(clock: Clock, timeout: number, onIdle: () 
   }
 }
 
-type Limits = Pick<RuntimeSettings, 'cancelGrace' | 'turnDeadline' | 'clock'>
+type StopSettings = Pick<RuntimeSettings, 'cancelGrace' | 'turnDeadline' | 'clock'>

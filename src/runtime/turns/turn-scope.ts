@@ -9,28 +9,11 @@ import type { NewTask } from '../../tasks/log.ts'
 import type { RuntimeSettings } from '../options.ts'
 import type { OutputEvent } from '../recovery/journal.ts'
 import type { TurnSecrets } from '../secrets.ts'
-import type { TaskFailure } from './input-timeout.ts'
+import type { TaskFailure } from './failures.ts'
 import type { MessageQueue } from './message-queue.ts'
 import type { Stop } from './stop.ts'
 
-/** For whom nothing more will happen in this process. */
-export function never(): Promise<never> {
-  return new Promise(() => {})
-}
-
-/** Who says that a task works says that nobody is asked any more. */
-export function isWorkingStatus(event: OutputEvent): boolean {
-  return event.type === 'status' && (event.status.state === 'working' || event.status.state === 'submitted')
-}
-
-export interface QuestionOptions extends AnswerDeadline {
-  /** A turn that lives in this process gives up the question when the signal says so. */
-  readonly signal?: AbortSignal | undefined
-  /** The question once more, if the answer to it is with a process that is gone. */
-  readonly again?: (answer: MessageEvent) => StatusEvent | undefined
-}
-
-/** A turn as those see it who do larger things in its name: ask other agents, wait for credentials. */
+/** A turn as its larger parts see it: calls to other agents, waiting for credentials. */
 export interface TurnScope {
   readonly task: NewTask
   readonly messageEvent: MessageEvent
@@ -42,23 +25,47 @@ export interface TurnScope {
   readonly secrets: TurnSecrets
   readonly settings: RuntimeSettings
   readonly emit: EventSink['emit']
-  readonly step: (name: string, work: (within: EventSink) => unknown) => Promise<Json | undefined>
-  readonly ask: (question: StatusEvent, waiting?: Omit<QuestionOptions, 'again'>) => Promise<MessageEvent>
-  /** The caller is asked, and has not answered. */
+  readonly step: (name: string, work: (sink: EventSink) => unknown) => Promise<Json | undefined>
+  readonly ask: (question: StatusEvent, options?: Omit<QuestionOptions, 'again'>) => Promise<MessageEvent>
+  /** Whether the caller has an unanswered question. */
   readonly isAsking: () => boolean
-  /** What was said and done before is gone through again, and there is more of it. */
+  /** Whether a resumed turn still repeats what the journal holds. */
   readonly isReplaying: () => boolean
-  /** From now on it waits for its caller, which may take long. */
+  /** The turn waits for its caller: the inactivity timeout is suspended. */
   readonly beginWaiting: () => void
-  /** The task does not wait for its caller any more. */
   readonly endWaiting: () => void
-  /** A message was given to the turn. */
+  /** Records a message that the turn took from the queue. */
   readonly recordAnswer: (message: MessageEvent) => void
 }
 
-/** What a step gives is stored as JSON, and of the same type when it comes back. */
-export async function runStep<T>(scene: TurnScope, name: string, work: (within: EventSink) => Promise<T>): Promise<T> {
-  return (await scene.step(name, work)) as T
+/** Runs a step. Its result is stored as JSON and has the same type when a resumed turn reads it. */
+export async function runStep<T>(scope: TurnScope, name: string, work: (sink: EventSink) => Promise<T>): Promise<T> {
+  return (await scope.step(name, work)) as T
+}
+
+/** Executes what a turn does: directly on the log, or against the journal of an earlier attempt. */
+export interface StepExecutor extends Pick<TurnContext, 'emit'> {
+  /** Emits a question and resolves with the message that answers it. */
+  ask(question: StatusEvent, options: QuestionOptions): Promise<MessageEvent>
+  /** Runs the work, or returns its stored result. With a key, the work marks its events with it. */
+  step(name: string, work: (key?: string) => unknown): Promise<Json | undefined>
+  /** Whether the caller has an unanswered question. */
+  isAsking(): boolean
+  /** Whether a resumed turn still repeats what the journal holds. */
+  isReplaying(): boolean
+  /** Called when the turn is over. `isDone`: the agent returned. */
+  close(isDone: boolean): void
+  /** Why the task must fail, if it must. */
+  failure(): TaskFailure | undefined
+  /** Set if the turn waits for an answer and no process waits with it. */
+  pause(): PausedTurn | undefined
+}
+
+export interface QuestionOptions extends AnswerDeadline {
+  /** Gives up the question. Only for turns that cannot be resumed. */
+  readonly signal?: AbortSignal | undefined
+  /** Returns the question to repeat if the answer is lost, because the process that held it is gone. */
+  readonly again?: (answer: MessageEvent) => StatusEvent | undefined
 }
 
 export interface PausedTurn {
@@ -66,19 +73,12 @@ export interface PausedTurn {
   readonly wakeAt?: number
 }
 
-/** Where the acts of a turn go: straight to the log, or past the journal of what was done before. */
-export interface StepExecutor extends Pick<TurnContext, 'emit'> {
-  ask(question: StatusEvent, waiting: QuestionOptions): Promise<MessageEvent>
-  /** The work is told by which key what it says is marked, if it must be. */
-  step(name: string, work: (key?: string) => unknown): Promise<Json | undefined>
-  /** The caller is asked, and has not answered. */
-  isAsking(): boolean
-  /** What was done before is gone through again, and there is more of it. */
-  isReplaying(): boolean
-  /** The turn is over, and has come to its end or not. */
-  close(isDone: boolean): void
-  /** Why the task must end here, if it must. */
-  failure(): TaskFailure | undefined
-  /** The turn is left for now: nobody waits for its answer but the log. */
-  pause(): PausedTurn | undefined
+/** Whether an event would replace an open question in the status of the task. */
+export function isWorkingStatus(event: OutputEvent): boolean {
+  return event.type === 'status' && (event.status.state === 'working' || event.status.state === 'submitted')
+}
+
+/** A promise that never settles. */
+export function never(): Promise<never> {
+  return new Promise(() => {})
 }

@@ -1,15 +1,14 @@
 import { type RuntimeAccess, runAgentFunction } from '../../agent/agent-function.ts'
 import { repeatQuestion } from '../../agent/ask.ts'
-import { CallFailed } from '../../agent/call-agent.ts'
 import type { RequireAuth } from '../../agent/require-auth.ts'
-import { createTurn, type TurnContext } from '../../agent/turn.ts'
+import { createTurn, type Turn } from '../../agent/turn.ts'
 import { type AgentEvents, type Content, type EventSink, rejected } from '../../agent/turn-output.ts'
+import type { Timer } from '../../base/clock.ts'
 import type { Json } from '../../base/json.ts'
 import { TaskLogger } from '../../base/logger.ts'
 import type { Trace } from '../../base/trace-context.ts'
-import { A2AError } from '../../protocol/errors.ts'
 import type { MessageEvent, StatusEvent } from '../../protocol/events.ts'
-import { noLineage, readLineage } from '../../protocol/extensions/lineage.ts'
+import { type Lineage, noLineage, readLineage } from '../../protocol/extensions/lineage.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import { observe, type Span } from '../../protocol/telemetry.ts'
 import { type Fold, foldUntil, loadFold } from '../../tasks/fold.ts'
@@ -21,12 +20,12 @@ import type { PlannedTurn } from '../recovery/resume.ts'
 import { createTurnSecrets, restoreAnswer, type TurnSecrets } from '../secrets.ts'
 import { contextHistory } from './context-history.ts'
 import { createDelegate } from './delegate.ts'
-import { createDurableSteps } from './durable-steps.ts'
-import { continuedStatus, type ExpiredQuestion, failedStatus, timeoutMetadata } from './input-timeout.ts'
-import { createLiveSteps } from './live-steps.ts'
+import { DurableSteps } from './durable-steps.ts'
+import { continuedStatus, describeError, failedStatus, timeoutMetadata } from './failures.ts'
+import { LiveSteps, type LiveStepsOptions } from './live-steps.ts'
 import type { MessageQueue } from './message-queue.ts'
 import { createRequireAuth } from './require-auth.ts'
-import { createInactivityTimer, type Stop, type StopReason } from './stop.ts'
+import { createInactivityTimer, type InactivityTimer, type Settled, type Stop, type StopReason } from './stop.ts'
 import type { PausedTurn, QuestionOptions, StepExecutor, TurnScope } from './turn-scope.ts'
 import type { Writer } from './writer.ts'
 
@@ -36,285 +35,357 @@ export interface TurnOptions extends PlannedTurn {
   readonly writer: Writer
   readonly queue: MessageQueue
   readonly agentEvents: AgentEvents
-  /** Where it is in the trace of its caller, if that has one. */
+  /** The position of the turn in its trace. Undefined if neither the caller nor the telemetry has one. */
   readonly trace: Trace | undefined
-  /** If somebody watches. */
+  /** Set if the runtime has telemetry. */
   readonly span?: Span
 }
 
-/** Lets the agent answer one message and stores what its answer means. Tells if it was stopped, or paused. */
-export async function runTurn(
-  start: TurnOptions,
-  settings: RuntimeSettings,
-): Promise<StopReason | PausedTurn | undefined> {
-  const { task, message, attempt, journal, isCanceled, stop, writer, queue, agentEvents, trace, span } = start
-  const logger = new TaskLogger(settings.logger, task, trace, (value) => (secrets ? secrets.redact(value) : value))
-  const { log, agent, taskAfter, recovery, clock, inactivityTimeout } = settings
-  /** As the stage, made when they are needed: most turns know no secrets. */
-  let secrets: TurnSecrets | undefined
-  const messageEvent = reveal(message.event)
-  const isFirst = message.generation === 1
-  /** The caller will know it as a task. Ahead of `writer.phase`, which tells what is stored. */
-  let isTask = writer.phase !== 'received'
-  // A turn that goes on with a task begins with one of our own.
-  let toldStatus = !isFirst
+/**
+ * Lets the agent answer one message and stores what its answer means for the task. A class, because the server creates
+ * one for every message: members that most turns never use are created on first use.
+ */
+export class TurnExecution {
+  readonly #options: TurnOptions
+  readonly #settings: RuntimeSettings
+  readonly #logger: TaskLogger
+  readonly #messageEvent: MessageEvent
+  readonly #lineage: Lineage
+  readonly #newArtifactId: () => string
+  readonly #inactivity: InactivityTimer | undefined
+  /** Messages that the turn took after the first one. */
+  readonly #answers: MessageEvent[] = []
+  /** The caller gets a task, not a message. Ahead of `writer.phase`, which reflects what is stored. */
+  #isTask: boolean
+  /** The turn emitted a status, so the phase is unknown until it is stored. */
+  #hasStatus: boolean
+  #taskTimer: Timer | undefined
+  #secrets: TurnSecrets | undefined
+  #executor: StepExecutor | undefined
+  #scope: TurnScope | undefined
+  #calls: TurnCalls | undefined
+  #requireAuth: RequireAuth | undefined
 
-  function emitWorking(): void {
-    const working = agentEvents.status('working')
-    void writer.emit(recovery.isJournaled ? { ...working, implied: true } : working)
-  }
-
-  function emitUnanswered(question: StatusEvent, late: ExpiredQuestion): void {
-    const working = continuedStatus(agentEvents, question, late)
-    void writer.emit(recovery.isJournaled ? { ...working, implied: true } : working)
-  }
-
-  function reveal(event: MessageEvent): MessageEvent {
-    if (!event.sensitive) return event
-    secrets ??= createTurnSecrets()
-    return restoreAnswer(event, settings.secretStore, secrets)
-  }
-
-  function markAsTask(): void {
-    if (!isTask) emitWorking()
-    isTask = true
-  }
-
-  const staged = { writer, queue, stop, clock, emitWorking, emitUnanswered }
-  /** Made when it is needed: most turns neither ask nor have steps. */
-  let stage: StepExecutor | undefined =
-    recovery.policy === 'resume' ? createDurableSteps({ ...staged, message, journal, isCanceled }) : undefined
-
-  function onStage(): StepExecutor {
-    stage ??= createLiveSteps(staged)
-    return stage
-  }
-
-  const heard: MessageEvent[] = []
-  let scene: TurnScope | undefined
-  let calls: TurnCalls | undefined
-  let requireAuth: RequireAuth | undefined
-  const newArtifactId = recovery.isJournaled ? numbered(`artifact-${message.generation}`) : randomId
-
-  const idle =
-    inactivityTimeout === undefined
-      ? undefined
-      : createInactivityTimer(clock, inactivityTimeout, () => stop.stop('inactive'))
-
-  function emit(event: OutputEvent): Promise<void> {
-    if (stop.isOver) return rejected(overText(task, stop))
-    idle?.touch()
-    if (event.type === 'status') isTask = toldStatus = true
-    else markAsTask()
-    const told = secrets ? secrets.redact(event) : event
-    return stage ? stage.emit(told) : writer.emit(told)
-  }
-
-  /** For the work of a step that is stored as a whole. */
-  function within(step: string): EventSink {
-    const place = `${message.generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
-    return { emit: (event) => emit({ ...event, step }), newArtifactId: numbered(`artifact-${place}`) }
-  }
-
-  async function step(name: string, work: (within: EventSink) => unknown) {
-    idle?.touch()
-    const done = await onStage().step(name, async (key) => {
-      const given = await work(key === undefined ? { emit, newArtifactId } : within(key))
-      if (secrets?.isIn(given)) throw new TypeError(secretInStep(name))
-      return given
-    })
-    idle?.touch()
-    return done
-  }
-
-  /** As a step, but what it gives may have secrets in it: they are not stored, and gone for who resumes. */
-  async function keep<T extends Json>(name: string, work: (mark: string) => Promise<T>): Promise<T> {
-    let live: { readonly given: T } | undefined
-    const stored = await onStage().step(name, async (key = '') => {
-      live = { given: await work(key) }
-      return secrets ? secrets.redact(live.given) : live.given
-    })
-    idle?.touch()
-    // Of the same type when it comes back.
-    return live ? live.given : (stored as T)
-  }
-
-  async function ask(question: StatusEvent, waiting: Omit<QuestionOptions, 'again'> = {}): Promise<MessageEvent> {
-    if (stop.isOver) return await rejected(overText(task, stop))
-    isTask = toldStatus = true
-    idle?.hold()
-    const asked = secrets ? secrets.redact(question) : question
-    const again = (answer: MessageEvent) => (reveal(answer).sensitive ? repeatQuestion(asked) : undefined)
-    try {
-      const answer = await onStage().ask(asked, { ...waiting, again })
-      heard.push(answer)
-      return reveal(answer)
-    } finally {
-      idle?.touch()
+  constructor(options: TurnOptions, settings: RuntimeSettings) {
+    const { task, message, journal, isCanceled, stop, writer, trace } = options
+    const { recovery, clock, inactivityTimeout } = settings
+    this.#options = options
+    this.#settings = settings
+    this.#logger = new TaskLogger(settings.logger, task, trace, (value) => this.#redact(value))
+    this.#messageEvent = this.#restore(message.event)
+    const { metadata } = this.#messageEvent.message
+    this.#lineage = metadata ? readLineage(metadata, settings.calls.self.ids) : noLineage
+    this.#newArtifactId = recovery.isJournaled ? createNumberedIds(`artifact-${message.generation}`) : randomId
+    this.#isTask = writer.phase !== 'received'
+    // A turn that continues a task starts with a status from the runtime.
+    this.#hasStatus = !this.#isFirst
+    if (recovery.policy === 'resume') {
+      this.#executor = new DurableSteps({ ...this.#stepsOptions(), message, journal, isCanceled })
+    }
+    if (inactivityTimeout !== undefined) {
+      this.#inactivity = createInactivityTimer(clock, inactivityTimeout, () => stop.stop('inactive'))
     }
   }
 
-  /** Made when it is needed, as the stage. */
-  function onScene(): TurnScope {
-    secrets ??= createTurnSecrets()
-    scene ??= {
-      task,
-      messageEvent,
-      lineage,
-      trace,
-      agentEvents,
-      stop,
-      queue,
-      secrets,
-      settings,
-      emit,
-      step,
-      ask,
-      isAsking: () => onStage().isAsking() || isInterrupted(writer.phase),
-      isReplaying: () => onStage().isReplaying(),
-      beginWaiting: () => idle?.hold(),
-      endWaiting() {
-        idle?.touch()
-        if (isInterrupted(writer.phase)) emitWorking()
-      },
-      recordAnswer: (message) => void heard.push(message),
-    }
-    return scene
+  /** Resolves with the reason if the turn was stopped, and with the pause if it waits for an answer. */
+  async run(): Promise<StopReason | PausedTurn | undefined> {
+    if (this.#needsWorkingStatus()) this.#emitWorking()
+    const turn = this.#start(this.#isFirst ? undefined : await this.#foldBefore())
+    const outcome = await this.#execute(turn)
+    const pending = this.#close(outcome)
+    if (pending) await pending
+    await this.#conclude(outcome)
+    if (this.#executor?.failure()) return undefined
+    const { reason } = this.#options.stop
+    return reason === 'paused' ? this.#executor?.pause() : reason
   }
 
-  const { metadata: told } = messageEvent.message
-  const lineage = told ? readLineage(told, settings.calls.self.ids) : noLineage
-
-  function context(fold: Fold | undefined): TurnContext {
-    const said = fold?.messages() ?? []
-    return {
+  /** What the agent sees: the message, the task before it, and what the agent can do. */
+  #start(fold: Fold | undefined): Turn {
+    const { task, attempt, stop, agentEvents, trace } = this.#options
+    const { clock, telemetry } = this.#settings
+    const messageEvent = this.#messageEvent
+    const messages = fold?.messages() ?? []
+    const own = messages.findLastIndex(({ messageId }) => messageId === messageEvent.message.messageId)
+    return createTurn({
       taskId: task.taskId,
       contextId: task.contextId,
       messageEvent,
       attempt,
       task: fold?.task(),
-      history: said.slice(
-        0,
-        said.findLastIndex(({ messageId }) => messageId === messageEvent.message.messageId),
-      ),
+      history: messages.slice(0, own),
       signal: stop.signal,
-      log: logger,
+      log: this.#logger,
       now: clock.now,
-      newArtifactId,
-      emit,
-      step,
-      ask,
-      lineage,
+      agentEvents,
+      newArtifactId: this.#newArtifactId,
+      emit: this.#emit,
+      step: this.#step,
+      ask: this.#ask,
+      lineage: this.#lineage,
       trace,
-      observe: (activity, work) => observe(settings.telemetry, activity, trace, work),
-      calls() {
-        calls ??= createCalls(onScene())
-        return calls
-      },
-      requireAuth(need, options) {
-        requireAuth ??= createRequireAuth(onScene())
-        return requireAuth(need, options)
-      },
-      delegate: (audience, scopes) => createDelegate(onScene(), heard)(audience, scopes),
+      observe: (activity, work) => observe(telemetry, activity, trace, work),
+      calls: () => this.#agentCalls,
+      requireAuth: (need, options) => this.#authRequirement(need, options),
+      delegate: (audience, scopes) => createDelegate(this.#turnScope, this.#answers)(audience, scopes),
+    })
+  }
+
+  /** Runs the agent until it ends, or until the grace period of a stop is over. Not async: this is the hot path. */
+  #execute(turn: Turn): Promise<Settled<Content | undefined> | undefined> {
+    const { stop, span } = this.#options
+    const { agent, clock, taskAfter } = this.#settings
+    const run = () => runAgentFunction(agent.run, turn, this.#runtimeAccess())
+    const work = span ? span.run(run) : run()
+    // After the call: most agents have emitted an event by now, and need no timer.
+    if (!this.#isTask) this.#taskTimer = clock.setTimeout(() => this.#markAsTask(), taskAfter)
+    return stop.race(work)
+  }
+
+  /** Releases what the turn holds. Returns a promise if the phase is known only after pending events are stored. */
+  #close(outcome: Settled<Content | undefined> | undefined): Promise<void> | undefined {
+    const { stop, writer } = this.#options
+    const { clock, secretStore } = this.#settings
+    clock.clearTimeout(this.#taskTimer)
+    this.#inactivity?.close()
+    if (!stop.reason) {
+      this.#calls?.close()
+      secretStore.delete(this.#messageEvent.ticket)
+      for (const { ticket } of this.#answers) secretStore.delete(ticket)
     }
+    this.#executor?.close(outcome !== undefined && 'value' in outcome && !stop.reason)
+    stop.close()
+    // Artifacts that were emitted without await are stored together with the final status. A status must be stored
+    // before, because it decides how the task ends.
+    return this.#hasStatus || stop.reason || !outcome ? writer.settled() : undefined
   }
 
-  /** Also a later attempt begins with the task as it was. */
-  function foldBefore(): Promise<Fold> {
-    return recovery.isJournaled ? foldUntil(log, task, message.generation) : loadFold(log, task)
+  /** Stores what a result or an error means for the task. A stop is left to the run. */
+  #conclude(outcome: Settled<Content | undefined> | undefined): Promise<void> | undefined {
+    const { stop, writer, agentEvents } = this.#options
+    const failure = this.#executor?.failure()
+    if (failure) {
+      this.#logger.error({}, failure.text)
+      return isEnded(writer.phase) ? undefined : writer.emit(failedStatus(agentEvents, failure))
+    }
+    if (stop.reason || !outcome) return undefined
+    return 'error' in outcome ? this.#fail(outcome.error) : this.#complete(outcome.value)
   }
 
-  /** What a returned value means, given what the turn has already told. */
-  function conclude(result: Content | undefined): Promise<void> | undefined {
+  #complete(result: Content | undefined): Promise<void> | undefined {
+    const { writer, agentEvents } = this.#options
     if (isEnded(writer.phase) || (result === undefined && isInterrupted(writer.phase))) return undefined
-    const said = secrets ? secrets.redact(result) : result
-    if (isTask || said === undefined) return writer.emit(agentEvents.status('completed', said))
-    const { taskId: _, ...reply } = agentEvents.message(said)
+    const content = this.#redact(result)
+    if (this.#isTask || content === undefined) return writer.emit(agentEvents.status('completed', content))
+    const { taskId: _, ...reply } = agentEvents.message(content)
     return writer.emit({ type: 'reply', message: reply })
   }
 
-  function fail(error: unknown): Promise<void> | undefined {
-    const { text, reference } = describeFailure(error)
-    const told = secrets ? secrets.redact(error) : error
-    logger.error({ reference, error: told }, 'the agent failed')
+  #fail(error: unknown): Promise<void> | undefined {
+    const { writer, agentEvents, span } = this.#options
+    const { text, reference } = describeError(error)
+    const redacted = this.#redact(error)
+    this.#logger.error({ reference, error: redacted }, 'the agent failed')
     span?.learn({ state: 'failed' })
-    span?.end(told)
+    span?.end(redacted)
     if (isEnded(writer.phase)) return undefined
     const metadata = timeoutMetadata(error)
-    return writer.emit(
-      failedStatus(agentEvents, { text: secrets ? secrets.redact(text) : text, ...(metadata && { metadata }) }),
-    )
+    return writer.emit(failedStatus(agentEvents, { text: this.#redact(text), ...(metadata && { metadata }) }))
   }
 
-  // An attempt that follows another finds the task at work, unless that one was waiting for its caller.
-  if (!journal && (attempt > 1 || isFirst ? isInterrupted(writer.phase) : true)) emitWorking()
-  const acted = context(isFirst ? undefined : await foldBefore())
-  const direct: RuntimeAccess = {
-    markAsTask,
-    isReplaying: () => onStage().isReplaying(),
-    emit,
-    ask,
-    newArtifactId,
-    contextHistory: () => contextHistory(task, log),
-    journal: recovery.policy === 'resume' ? keep : undefined,
+  get #isFirst(): boolean {
+    return this.#options.message.generation === 1
   }
-  const act = () => runAgentFunction(agent.run, createTurn(acted), direct)
-  const work = span ? span.run(act) : act()
-  // Most agents have touched the task by now.
-  const slow = isTask ? undefined : clock.setTimeout(markAsTask, taskAfter)
-  const done = await stop.race(work)
-  clock.clearTimeout(slow)
-  idle?.close()
-  if (!stop.reason) {
-    calls?.close()
-    settings.secretStore.delete(messageEvent.ticket)
-    for (const { ticket } of heard) settings.secretStore.delete(ticket)
+
+  /** A later attempt finds the task working, unless the earlier one waited for the caller. */
+  #needsWorkingStatus(): boolean {
+    const { journal, attempt, writer } = this.#options
+    if (journal) return false
+    return attempt > 1 || this.#isFirst ? isInterrupted(writer.phase) : true
   }
-  stage?.close(done !== undefined && 'value' in done && !stop.reason)
-  stop.close()
-  // What the agent emitted without awaiting it comes before its end. Artifacts go together with it; only a status that
-  // the agent told has to be stored before we know how the task stands.
-  const pending = toldStatus || stop.reason || !done ? writer.settled() : undefined
-  if (pending) await pending
-  const failure = stage?.failure()
-  if (failure !== undefined) {
-    logger.error({}, failure.text)
-    if (!isEnded(writer.phase)) await writer.emit(failedStatus(agentEvents, failure))
-    return undefined
+
+  /** The task before this message. A later attempt starts with the same. */
+  #foldBefore(): Promise<Fold> {
+    const { task, message } = this.#options
+    const { log, recovery } = this.#settings
+    return recovery.isJournaled ? foldUntil(log, task, message.generation) : loadFold(log, task)
   }
-  if (stop.reason || !done) return stop.reason === 'paused' ? stage?.pause() : stop.reason
-  await ('error' in done ? fail(done.error) : conclude(done.value))
-  return undefined
+
+  /** For agents that emit events instead of content. */
+  #runtimeAccess(): RuntimeAccess {
+    const { log, recovery } = this.#settings
+    return {
+      markAsTask: () => this.#markAsTask(),
+      isReplaying: () => this.#stepExecutor.isReplaying(),
+      emit: this.#emit,
+      ask: this.#ask,
+      newArtifactId: this.#newArtifactId,
+      contextHistory: () => contextHistory(this.#options.task, log),
+      journal: recovery.policy === 'resume' ? (name, work) => this.#journal(name, work) : undefined,
+    }
+  }
+
+  // The next three are properties, because the turn and its helpers call them without `this`.
+
+  readonly #emit = (event: OutputEvent): Promise<void> => {
+    const { stop, writer } = this.#options
+    if (stop.isOver) return rejected(this.#overText())
+    this.#inactivity?.touch()
+    if (event.type === 'status') this.#isTask = this.#hasStatus = true
+    else this.#markAsTask()
+    const redacted = this.#redact(event)
+    return this.#executor ? this.#executor.emit(redacted) : writer.emit(redacted)
+  }
+
+  readonly #step = async (name: string, work: (sink: EventSink) => unknown): Promise<Json | undefined> => {
+    this.#inactivity?.touch()
+    const result = await this.#stepExecutor.step(name, async (key) => {
+      const value = await work(this.#sinkFor(key))
+      if (this.#secrets?.isIn(value)) throw new TypeError(secretInStep(name))
+      return value
+    })
+    this.#inactivity?.touch()
+    return result
+  }
+
+  readonly #ask = async (
+    question: StatusEvent,
+    options: Omit<QuestionOptions, 'again'> = {},
+  ): Promise<MessageEvent> => {
+    if (this.#options.stop.isOver) return await rejected(this.#overText())
+    this.#isTask = this.#hasStatus = true
+    this.#inactivity?.hold()
+    const redacted = this.#redact(question)
+    const again = (answer: MessageEvent) => (this.#restore(answer).sensitive ? repeatQuestion(redacted) : undefined)
+    try {
+      const answer = await this.#stepExecutor.ask(redacted, { ...options, again })
+      this.#answers.push(answer)
+      return this.#restore(answer)
+    } finally {
+      this.#inactivity?.touch()
+    }
+  }
+
+  /** A step whose result may contain secrets. They are not stored, so a resumed turn gets the redacted result. */
+  async #journal<T extends Json>(name: string, work: (mark: string) => Promise<T>): Promise<T> {
+    let live: { readonly result: T } | undefined
+    const stored = await this.#stepExecutor.step(name, async (key = '') => {
+      live = { result: await work(key) }
+      return this.#redact(live.result)
+    })
+    this.#inactivity?.touch()
+    // A stored result has the type that the work returned.
+    return live ? live.result : (stored as T)
+  }
+
+  /** With a key, the events are stored as part of the step of that key. */
+  #sinkFor(step: string | undefined): EventSink {
+    if (step === undefined) return { emit: this.#emit, newArtifactId: this.#newArtifactId }
+    const path = `${this.#options.message.generation}-${encodeURIComponent(step.replaceAll(' ', '-'))}`
+    return {
+      emit: (event) => this.#emit({ ...event, step }),
+      newArtifactId: createNumberedIds(`artifact-${path}`),
+    }
+  }
+
+  #markAsTask(): void {
+    if (!this.#isTask) this.#emitWorking()
+    this.#isTask = true
+  }
+
+  #emitWorking(): void {
+    this.#emitImplied(this.#options.agentEvents.status('working'))
+  }
+
+  /** A status from the runtime: the journal must not attribute it to the agent. */
+  #emitImplied(status: StatusEvent): void {
+    void this.#options.writer.emit(this.#settings.recovery.isJournaled ? { ...status, implied: true } : status)
+  }
+
+  get #stepExecutor(): StepExecutor {
+    this.#executor ??= new LiveSteps(this.#stepsOptions())
+    return this.#executor
+  }
+
+  #stepsOptions(): LiveStepsOptions {
+    const { writer, queue, stop, agentEvents } = this.#options
+    return {
+      writer,
+      queue,
+      stop,
+      clock: this.#settings.clock,
+      emitWorking: () => this.#emitWorking(),
+      emitUnanswered: (question, expired) => this.#emitImplied(continuedStatus(agentEvents, question, expired)),
+    }
+  }
+
+  get #turnSecrets(): TurnSecrets {
+    this.#secrets ??= createTurnSecrets()
+    return this.#secrets
+  }
+
+  #redact<T>(value: T): T {
+    return this.#secrets ? this.#secrets.redact(value) : value
+  }
+
+  /** The message with the parts of a sensitive answer, as long as this process holds them. */
+  #restore(event: MessageEvent): MessageEvent {
+    return event.sensitive ? restoreAnswer(event, this.#settings.secretStore, this.#turnSecrets) : event
+  }
+
+  get #agentCalls(): TurnCalls {
+    this.#calls ??= createCalls(this.#turnScope)
+    return this.#calls
+  }
+
+  get #authRequirement(): RequireAuth {
+    this.#requireAuth ??= createRequireAuth(this.#turnScope)
+    return this.#requireAuth
+  }
+
+  get #turnScope(): TurnScope {
+    const { task, agentEvents, stop, queue, trace, writer } = this.#options
+    this.#scope ??= {
+      task,
+      messageEvent: this.#messageEvent,
+      lineage: this.#lineage,
+      trace,
+      agentEvents,
+      stop,
+      queue,
+      secrets: this.#turnSecrets,
+      settings: this.#settings,
+      emit: this.#emit,
+      step: this.#step,
+      ask: this.#ask,
+      isAsking: () => this.#stepExecutor.isAsking() || isInterrupted(writer.phase),
+      isReplaying: () => this.#stepExecutor.isReplaying(),
+      beginWaiting: () => this.#inactivity?.hold(),
+      endWaiting: () => {
+        this.#inactivity?.touch()
+        if (isInterrupted(writer.phase)) this.#emitWorking()
+      },
+      recordAnswer: (answer) => void this.#answers.push(answer),
+    }
+    return this.#scope
+  }
+
+  #overText(): string {
+    const { task, stop } = this.#options
+    return `This turn of task ${task.taskId} is over (${stop.reason ?? 'it has returned'}).`
+  }
 }
 
-/** The same for every attempt, so that what an attempt writes takes the place of what an earlier one has written. */
-function numbered(place: string): () => string {
-  let made = 0
-  return () => `${place}-${++made}`
+/** The same ids in every attempt, so that an artifact of a later attempt replaces that of an earlier one. */
+function createNumberedIds(prefix: string): () => string {
+  let last = 0
+  return () => `${prefix}-${++last}`
 }
 
 function randomId(): string {
   return crypto.randomUUID()
 }
 
-function overText({ taskId }: NewTask, { reason }: Stop): string {
-  return `This turn of task ${taskId} is over (${reason ?? 'it has returned'}).`
-}
-
 function secretInStep(name: string): string {
   return `What the step "${name}" returns has a secret in it, and would be stored. Use the secret within the step.`
-}
-
-/**
- * What a caller may read about an error that an agent threw. Only an `A2AError` is written for callers; anything else
- * may hold secrets, so the caller gets a reference under which the operator finds it in the log.
- */
-function describeFailure(error: unknown): { readonly text: string; readonly reference: string } {
-  const reference = crypto.randomUUID().slice(0, 8)
-  return { text: textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`, reference }
-}
-
-function textFor(error: unknown): string | undefined {
-  if (error instanceof CallFailed) return error.callerText
-  return error instanceof A2AError ? error.message : undefined
 }

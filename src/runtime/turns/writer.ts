@@ -4,22 +4,10 @@ import { canTransition, type Phase } from '../../protocol/states.ts'
 import type { Telemetry } from '../../protocol/telemetry.ts'
 import type { NewTask, TaskLog } from '../../tasks/log.ts'
 
-/** An agent that emits without awaiting fills memory; beyond this many waiting events it is stopped. */
+/** An agent that emits without `await` fills memory. Beyond this many waiting events, it is stopped. */
 const maxWaiting = 100_000
 
 const maxBatch = 1_000
-
-/** The event as it is told to those who want to know where it is in its trace. */
-export function withTraceMetadata(event: TaskEvent, trace: Trace): TaskEvent {
-  if (event.type !== 'status' && event.type !== 'artifact') return event
-  return { ...event, metadata: { ...event.metadata, traceId: traceIdOf(trace), spanId: spanIdOf(trace) } }
-}
-
-export interface EventTelemetry {
-  readonly telemetry: Telemetry
-  readonly task: NewTask
-  readonly traceNow: () => Trace | undefined
-}
 
 export interface WriterOptions {
   readonly log: TaskLog
@@ -29,28 +17,28 @@ export interface WriterOptions {
   readonly phase: Phase
 }
 
-/** To whom a writer belongs, and what it tells it. */
+/** What a writer reports to its run. */
 export interface WriterOwner {
-  /** Others may store messages and wishes to cancel; here they arrive, in order. */
+  /** Receives, in order, the messages and cancellations that other code appended to the log. */
   onExternalEvent(event: TaskEvent, generation: number): void
-  /** The last word on an event before it is stored, given all that has arrived by then. */
+  /** Changes an event before it is stored, given all external events before it. */
   adjust(event: TaskEvent): TaskEvent
   /** Called after every append. */
   onStored(): void
-  /** Somebody else holds the lease now, so nothing more will be stored here. */
+  /** Another process holds the lease: this writer stores nothing more. */
   onLeaseLost(): void
-  /** More is emitted without being awaited than can be held; what waited is refused. */
+  /** More events wait than `maxWaiting`. They are rejected. */
   onFlood(): void
 }
 
-/** The lease is gone: another writer has taken over, or the task no longer exists. */
+/** The lease is lost: another process has taken over, or the task no longer exists. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
 /**
- * The one writer of a task as long as its lease lasts. Checks the rules, stores, and tells when it is stored. A class,
- * because there is one for every run.
+ * The only writer of a task's output while its lease lasts. Checks that events may follow each other, and stores them in
+ * batches. A class, because there is one for every run.
  */
 export class Writer {
   readonly #log: TaskLog
@@ -58,8 +46,8 @@ export class Writer {
   readonly #fence: number
   readonly #owner: WriterOwner
   readonly #waiting: Emission[] = []
-  #syncs: Settle[] | undefined
-  #lost: LeaseLost | undefined
+  #syncs: Resolvers[] | undefined
+  #leaseLost: LeaseLost | undefined
   #working: Promise<void> | undefined
   #generation: number
   #phase: Phase
@@ -87,20 +75,20 @@ export class Writer {
     const waiting = this.#waiting
     waiting.push({ event, promise, resolve, reject })
     if (waiting.length > maxWaiting) {
-      const problem = `More than ${maxWaiting} events wait to be stored: await what you emit.`
-      this.#refuse(waiting.splice(0), new Error(problem))
+      const text = `More than ${maxWaiting} events wait to be stored: await what you emit.`
+      this.#reject(waiting.splice(0), new Error(text))
       this.#owner.onFlood()
     }
     this.#working ??= this.#work()
     return promise
   }
 
-  /** Resolves when everything emitted so far is stored or refused; undefined if it is. */
+  /** Resolves when every event emitted so far is stored or rejected. Undefined if none is waiting. */
   settled(): Promise<void> | undefined {
     return this.#working
   }
 
-  /** Reads what others have stored since. */
+  /** Reads the events that other code has appended to the log. */
   sync(): Promise<void> {
     this.#syncs ??= []
     const syncs = this.#syncs
@@ -109,9 +97,9 @@ export class Writer {
     return synced
   }
 
-  /** One thing at a time: what is emitted while an append is under way goes into the next one. */
+  /** One append at a time: events that are emitted during an append go into the next one. */
   async #work(): Promise<void> {
-    await undefined // so that what is emitted in one go is stored in one go
+    await undefined // events that are emitted synchronously go into one batch
     for (;;) {
       if (this.#syncs?.length) await this.#catchUpFor(this.#syncs.splice(0))
       else if (this.#waiting.length > 0) await this.#store(this.#waiting.splice(0, maxBatch))
@@ -120,7 +108,7 @@ export class Writer {
     this.#working = undefined
   }
 
-  async #catchUpFor(waiters: readonly Settle[]): Promise<void> {
+  async #catchUpFor(waiters: readonly Resolvers[]): Promise<void> {
     try {
       await this.#catchUp()
       for (const { resolve } of waiters) resolve()
@@ -143,9 +131,9 @@ export class Writer {
   async #store(batch: readonly Emission[]): Promise<void> {
     try {
       for (;;) {
-        if (this.#lost) return this.#refuse(batch, this.#lost)
-        const plan = this.#checked(batch)
-        if (plan.events.length === 0) return this.#refuse(plan.forbidden)
+        if (this.#leaseLost) return this.#reject(batch, this.#leaseLost)
+        const plan = this.#check(batch)
+        if (plan.events.length === 0) return this.#reject(plan.forbidden)
         const appended = await this.#log.append(this.#taskId, this.#generation, plan.events, { fence: this.#fence })
         if (appended.type === 'behind') {
           await this.#catchUp()
@@ -154,31 +142,31 @@ export class Writer {
           this.#phase = plan.phase
           for (const emission of plan.allowed) emission.resolve()
           this.#owner.onStored()
-          return this.#refuse(plan.forbidden)
+          return this.#reject(plan.forbidden)
         } else {
-          this.#lost = new LeaseLost(`The lease of task ${this.#taskId} is lost.`)
+          this.#leaseLost = new LeaseLost(`The lease of task ${this.#taskId} is lost.`)
           this.#owner.onLeaseLost()
         }
       }
     } catch (error) {
-      // The store failed: the agent hears of it, and the lease runs out if it does not recover.
-      for (const emission of batch) disappoint(emission, error)
+      // The store failed: the agent gets the error, and the lease expires if the store does not recover.
+      for (const emission of batch) rejectEmission(emission, error)
     }
   }
 
-  /** What of a batch may be stored, given where the task stands now. */
-  #checked(batch: readonly Emission[]) {
+  /** Splits a batch into the events that may follow the current phase and those that may not. */
+  #check(batch: readonly Emission[]) {
     let next = this.#phase
     const events: TaskEvent[] = []
     const allowed: Emission[] = []
     const forbidden: Emission[] = []
     for (const emission of batch) {
       const event = this.#owner.adjust(emission.event)
-      const to = phaseAfter(event, next)
-      if (to === undefined) {
+      const phase = phaseAfter(event, next)
+      if (phase === undefined) {
         forbidden.push(emission)
       } else {
-        next = to
+        next = phase
         events.push(event)
         allowed.push(emission)
       }
@@ -186,30 +174,36 @@ export class Writer {
     return { events, allowed, forbidden, phase: next }
   }
 
-  #refuse(batch: readonly Emission[], reason?: Error): void {
+  #reject(batch: readonly Emission[], reason?: Error): void {
     for (const emission of batch) {
-      const problem = `"${wish(emission.event)}" cannot follow "${this.#phase}" in task ${this.#taskId}.`
-      disappoint(emission, reason ?? new Error(problem))
+      const text = `"${stateOrType(emission.event)}" cannot follow "${this.#phase}" in task ${this.#taskId}.`
+      rejectEmission(emission, reason ?? new Error(text))
     }
   }
 }
 
-/** A writer of which every event is a span, from when it is told until it is stored. */
-export class TracedWriter extends Writer {
-  readonly #watching: EventTelemetry
+export interface EventTelemetry {
+  readonly telemetry: Telemetry
+  readonly task: NewTask
+  readonly currentTrace: () => Trace | undefined
+}
 
-  constructor(options: WriterOptions, owner: WriterOwner, watching: EventTelemetry) {
+/** A writer that reports every event as a span, from its emission until it is stored. */
+export class TracedWriter extends Writer {
+  readonly #eventTelemetry: EventTelemetry
+
+  constructor(options: WriterOptions, owner: WriterOwner, eventTelemetry: EventTelemetry) {
     super(options, owner)
-    this.#watching = watching
+    this.#eventTelemetry = eventTelemetry
   }
 
   override emit(event: TaskEvent): Promise<void> {
     const { type } = event
     if (type !== 'status' && type !== 'artifact' && type !== 'reply') return super.emit(event)
-    const { telemetry, task, traceNow } = this.#watching
+    const { telemetry, task, currentTrace } = this.#eventTelemetry
     const { taskId, contextId } = task
     const state = type === 'status' ? { state: event.status.state } : {}
-    const span = telemetry.begin({ type: 'event', event: type, taskId, contextId, ...state }, traceNow())
+    const span = telemetry.begin({ type: 'event', event: type, taskId, contextId, ...state }, currentTrace())
     const stored = super.emit(event)
     stored.then(
       () => span.end(),
@@ -219,23 +213,29 @@ export class TracedWriter extends Writer {
   }
 }
 
-interface Emission extends Settle {
+/** Adds the position in the trace to the metadata of an event. */
+export function withTraceMetadata(event: TaskEvent, trace: Trace): TaskEvent {
+  if (event.type !== 'status' && event.type !== 'artifact') return event
+  return { ...event, metadata: { ...event.metadata, traceId: traceIdOf(trace), spanId: spanIdOf(trace) } }
+}
+
+interface Emission extends Resolvers {
   readonly event: TaskEvent
   readonly promise: Promise<void>
 }
 
-interface Settle {
+interface Resolvers {
   readonly resolve: () => void
   readonly reject: (reason: unknown) => void
 }
 
-function disappoint({ promise, reject }: Emission, reason: unknown): void {
-  // Whoever does not await it shall not be killed by it.
+function rejectEmission({ promise, reject }: Emission, reason: unknown): void {
+  // An agent that does not await the event must not crash the process by an unhandled rejection.
   promise.catch(() => {})
   reject(reason)
 }
 
-/** The phase after an event, or undefined if the rules forbid it. */
+/** The phase after an event. Undefined if the event must not follow the phase. */
 function phaseAfter(event: TaskEvent, phase: Phase): Phase | undefined {
   switch (event.type) {
     case 'status':
@@ -251,6 +251,6 @@ function phaseAfter(event: TaskEvent, phase: Phase): Phase | undefined {
   }
 }
 
-function wish(event: TaskEvent): string {
+function stateOrType(event: TaskEvent): string {
   return event.type === 'status' ? event.status.state : event.type
 }

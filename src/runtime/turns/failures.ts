@@ -1,0 +1,89 @@
+import { CallFailed } from '../../agent/call-agent.ts'
+import type { AgentEvents } from '../../agent/turn-output.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { A2AError } from '../../protocol/errors.ts'
+import type { StatusEvent } from '../../protocol/events.ts'
+import { clientTools, inputRequestIn } from '../../protocol/extensions/client-tools.ts'
+
+const reason = 'INPUT_TIMEOUT'
+
+/** Why a task fails, as its caller reads it. */
+export interface TaskFailure {
+  readonly text: string
+  /** The same for programs. */
+  readonly metadata?: JsonObject
+}
+
+/** The final status of a failed task. The metadata is in the event and in its message, which the task keeps. */
+export function failedStatus(agentEvents: AgentEvents, { text, metadata }: TaskFailure): StatusEvent {
+  const event = agentEvents.status('failed', text)
+  return metadata ? withMetadata(event, metadata) : event
+}
+
+/**
+ * What the caller may read about an error that the agent threw. Only an `A2AError` is written for callers; any other
+ * error may hold secrets, so the caller gets a reference by which the operator finds it in the log.
+ */
+export function describeError(error: unknown): { readonly text: string; readonly reference: string } {
+  const reference = crypto.randomUUID().slice(0, 8)
+  return { text: textFor(error) ?? `The agent failed unexpectedly (reference ${reference}).`, reference }
+}
+
+/** A question that was not answered in time. Both members are milliseconds since 1970. */
+export interface ExpiredQuestion {
+  readonly since: number
+  readonly expiresAt: number
+}
+
+/** The error that `turn.ask()` throws with `onTimeout: 'continue'`. */
+export function inputTimeout(question: ExpiredQuestion): A2AError {
+  const { timeoutSeconds } = metadataOf(question)
+  const text = `The question was not answered by ${new Date(question.expiresAt).toISOString()}.`
+  return new A2AError('input-timeout', text, { metadata: { timeoutSeconds: `${timeoutSeconds}` } })
+}
+
+/** The failure of a task whose question expired with `onTimeout: 'fail'`. */
+export function unansweredFailure(question: ExpiredQuestion): TaskFailure {
+  const expiresAt = new Date(question.expiresAt).toISOString()
+  return {
+    text: `The question was not answered by ${expiresAt}, so the task ends here.`,
+    metadata: metadataOf(question),
+  }
+}
+
+/** The status of a task that continues without an answer. It closes the request of the question. */
+export function continuedStatus(
+  agentEvents: AgentEvents,
+  question: StatusEvent,
+  expired: ExpiredQuestion,
+): StatusEvent {
+  const event = agentEvents.status('working', 'There was no answer in time: going on without one.')
+  const requestId = inputRequestIn(question.status.message)?.requestId
+  const metadata = metadataOf(expired)
+  return withMetadata(
+    event,
+    requestId === undefined ? metadata : { ...metadata, [clientTools]: { expired: requestId } },
+  )
+}
+
+/** The metadata of a task whose agent did not catch the error of `inputTimeout`. */
+export function timeoutMetadata(error: unknown): JsonObject | undefined {
+  if (!(error instanceof A2AError) || error.code !== 'input-timeout') return undefined
+  const seconds = Number(error.metadata.timeoutSeconds)
+  return { reason, ...(Number.isFinite(seconds) && { timeoutSeconds: seconds }) }
+}
+
+function withMetadata(event: StatusEvent, metadata: JsonObject): StatusEvent {
+  const { status } = event
+  const message = status.message && { ...status.message, metadata }
+  return { ...event, status: { ...status, message }, metadata }
+}
+
+function textFor(error: unknown): string | undefined {
+  if (error instanceof CallFailed) return error.callerText
+  return error instanceof A2AError ? error.message : undefined
+}
+
+function metadataOf({ since, expiresAt }: ExpiredQuestion) {
+  return { reason, timeoutSeconds: Math.max(0, Math.round(expiresAt - since) / 1000) }
+}
