@@ -1,7 +1,7 @@
 import {
   cardRelativeEndpoints,
-  type DoorsOptions,
   type Endpoint,
+  type EndpointOptions,
   otherVersionEndpoints,
 } from '../dialects/endpoints.ts'
 import type { AgentCard } from '../protocol/card.ts'
@@ -35,7 +35,7 @@ export interface FallbackEndpoints {
   noticeOf(door: Endpoint, instead: Failure): Notice
 }
 
-function createFallbacks(card: AgentCard, named: readonly Endpoint[], options: DoorsOptions): FallbackEndpoints {
+function createFallbacks(card: AgentCard, named: readonly Endpoint[], options: EndpointOptions): FallbackEndpoints {
   const { cardUrl } = options
   const beside = cardUrl === undefined ? [] : cardRelativeEndpoints(named, cardUrl)
   const doors = [...named, ...otherVersionEndpoints(card, named, options), ...beside]
@@ -55,7 +55,7 @@ export interface WayOptions {
   /** Those that the card names: at least one. */
   readonly doors: readonly [Endpoint, ...Endpoint[]]
   /** By which others are found. */
-  readonly options: DoorsOptions
+  readonly options: EndpointOptions
   readonly open: (door: Endpoint) => Promise<Service>
   readonly journal: ConnectionTrace
   readonly notify: Notify

@@ -41,16 +41,20 @@ export interface FoundCard {
   /** Where the card was found; undefined if it was passed in or read from a file. */
   readonly cardUrl?: string
   /** A version that is as likely as the one of the card. */
-  readonly orElse?: string
+  readonly alternativeVersion?: string
 }
 
 /** Finds the card of a target, whatever the target is and however its card is written. */
 export async function findCard(target: Target, options: FindCardOptions): Promise<FoundCard> {
   if (isModel(target)) return { card: target }
   const { wire, url } = await loadCard(target, options)
-  const { card, evidence, orElse } = await readPeerCard(wire, clientDialects, readLegacyCard)
+  const { card, evidence, alternativeVersion } = await readPeerCard(wire, clientDialects, readLegacyCard)
   options.trace.add({ type: 'reading', detail: evidence })
-  return { card, ...(url !== undefined && { cardUrl: url }), ...(orElse !== undefined && { orElse }) }
+  return {
+    card,
+    ...(url !== undefined && { cardUrl: url }),
+    ...(alternativeVersion !== undefined && { alternativeVersion }),
+  }
 }
 
 export function isLocal(target: Target): target is Local {

@@ -6,7 +6,7 @@ test.each(clientDialects)(
   async ({ load, sendMethod, ...known }) => {
     const dialect = await load()
     expect(dialect).toMatchObject(known)
-    expect(dialect.startsOver ?? false).toBe(known.startsOver ?? false)
+    expect(dialect.cannotResume ?? false).toBe(known.cannotResume ?? false)
     expect(sendMethod).toBe(dialect.bindings.includes('JSONRPC') ? dialect.methods.sendMessage : undefined)
   },
 )

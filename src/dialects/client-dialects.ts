@@ -1,4 +1,4 @@
-import { loaded } from '../protocol/lazy-import.ts'
+import { lazyImport } from '../protocol/lazy-import.ts'
 import type { DialectInfo } from './dialect.ts'
 import type { ReadCard } from './peer-card.ts'
 import { v1_0Client } from './v1.0/client.ts'
@@ -42,7 +42,7 @@ export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
     version: '0.1',
     bindings: ['JSONRPC'],
     sendMethod: 'tasks/send',
-    startsOver: true,
+    cannotResume: true,
     load: async () => (await loadLegacy()).v0_1Client,
   },
 ]
@@ -51,5 +51,5 @@ export const readLegacyCard: ReadCard = async (wire, dialects) => (await loadLeg
 
 /** The only part of the client that is loaded lazily: most pages never meet a version before 1.0. */
 function loadLegacy(): Promise<typeof import('./legacy.ts')> {
-  return loaded('speak to an agent of A2A before 1.0', import('./legacy.ts'))
+  return lazyImport('speak to an agent of A2A before 1.0', import('./legacy.ts'))
 }

@@ -4,15 +4,15 @@ import type { Carry, TaskState, TaskStatus } from '../protocol/model.ts'
 import type { DialectName } from './dialect.ts'
 
 /** To be spread into what carries it: nothing, if there is nothing to keep. */
-export type Carrying = (kept: JsonObject) => { readonly carry?: Carry }
+export type ToCarry = (kept: JsonObject) => { readonly carry?: Carry }
 
-export type Carried = (carry: Carry | undefined) => JsonObject
+export type ReadCarry = (carry: Carry | undefined) => JsonObject
 
 /** How a dialect keeps in the model what only it has a word for. */
-export function carryOf(name: DialectName): { readonly carrying: Carrying; readonly carried: Carried } {
+export function carryCodec(name: DialectName): { readonly toCarry: ToCarry; readonly readCarry: ReadCarry } {
   return {
-    carrying: (kept) => (Object.keys(kept).length === 0 ? {} : { carry: { [name]: kept } }),
-    carried(carry) {
+    toCarry: (kept) => (Object.keys(kept).length === 0 ? {} : { carry: { [name]: kept } }),
+    readCarry(carry) {
       const kept = carry?.[name]
       return isObject(kept) ? kept : {}
     },
@@ -33,19 +33,19 @@ export interface BareStatus {
 export type Draft = Record<string, Json>
 
 /** An agent that does not know what became of a task has at least not ended it. */
-export function decodeBareStatus({ state, timestamp }: BareStatus, carrying: Carrying): TaskStatus {
+export function decodeBareStatus({ state, timestamp }: BareStatus, toCarry: ToCarry): TaskStatus {
   const kept: Draft = {}
   if (state === 'unknown') kept.state = state
   if (timestamp === unknownMoment) kept.timestamp = timestamp
   return {
     state: state === 'unknown' ? 'working' : state,
     timestamp: timestamp ?? unknownMoment,
-    ...carrying(kept),
+    ...toCarry(kept),
   }
 }
 
-export function encodeBareStatus({ state, timestamp, carry }: TaskStatus, carried: Carried): BareStatus {
-  const kept = carried(carry)
+export function encodeBareStatus({ state, timestamp, carry }: TaskStatus, readCarry: ReadCarry): BareStatus {
+  const kept = readCarry(carry)
   return {
     state: state === 'working' && kept.state === 'unknown' ? 'unknown' : state,
     timestamp: timestamp === unknownMoment && kept.timestamp === undefined ? undefined : timestamp,
@@ -53,12 +53,12 @@ export function encodeBareStatus({ state, timestamp, carry }: TaskStatus, carrie
 }
 
 /** Those members that are there. */
-export function present(members: Members): JsonObject {
+export function withoutUndefined(members: Members): JsonObject {
   return chosen(members, (value) => value !== undefined)
 }
 
 /** Those members that say something: ProtoJSON leaves out what is empty. */
-export function filled(members: Members): JsonObject {
+export function withoutEmpty(members: Members): JsonObject {
   return chosen(
     members,
     (value) => value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0),

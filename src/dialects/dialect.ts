@@ -6,14 +6,14 @@ import type { Task } from '../protocol/model.ts'
 import type { Operation, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../protocol/service.ts'
 
 /** What a webhook can be told: every status, those at which a task rests, chunks of artifacts, answers without a task. */
-export type PushedKind = 'status' | 'rest' | 'artifact' | 'message'
+export type PushKind = 'status' | 'rest' | 'artifact' | 'message'
 
 /** How a dialect tells webhooks. */
 export interface PushFormat {
   readonly contentType: string
   /** What it can tell, and what it does unless that is chosen. */
-  readonly kinds: readonly PushedKind[]
-  readonly defaultKinds: readonly PushedKind[]
+  readonly kinds: readonly PushKind[]
+  readonly defaultKinds: readonly PushKind[]
   /** Whether an event is told as the task as of then, and `encode` gets that. */
   readonly sendsTask: boolean
   /** A config that is registered without an id takes the place of the one before. */
@@ -118,7 +118,7 @@ export interface ServerDialect extends Dialect {
   readonly decodeRequest: { readonly [O in Operation]: (params: unknown) => RequestOf<O> }
   readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }
   /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
-  readonly startsOver?: boolean
+  readonly cannotResume?: boolean
   /** It has a form of its own for what an agent asks its caller for. */
   readonly hasInputRequests?: boolean
   /** What it says of an event is the same for all who read it. */
@@ -191,11 +191,11 @@ export interface ClientDialect extends Dialect, ResponseDecoder {
   /** Only in dialects that have a REST binding. */
   readonly rest?: RestClientBinding
   /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
-  readonly startsOver?: boolean
+  readonly cannotResume?: boolean
 }
 
 /** A dialect that a client can speak, as far as it has to be known before anybody speaks it. */
-export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'startsOver'> {
+export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'cannotResume'> {
   /** Its method of JSON-RPC to send by: who does not know it speaks no dialect that has the same. */
   readonly sendMethod: string | undefined
   /** The dialect itself. Older ones are loaded when an agent speaks them. */

@@ -29,7 +29,10 @@ describe('the doors of a card', () => {
   })
 
   it('have also the version that is as likely', () => {
-    const doors = endpointsOf(cardOf(at('https://a.test/', 'JSONRPC', '0.2')), { ...options, orElse: '0.1' })
+    const doors = endpointsOf(cardOf(at('https://a.test/', 'JSONRPC', '0.2')), {
+      ...options,
+      alternativeVersion: '0.1',
+    })
     expect(wordsOf(doors).slice(0, 2)).toEqual([
       'card JSONRPC v0.2 https://a.test/',
       'card JSONRPC v0.1 https://a.test/',

@@ -1,11 +1,11 @@
 import type { AgentCard, AgentInterface } from '../protocol/card.ts'
 import type { Binding, DialectInfo } from './dialect.ts'
 
-export interface DoorsOptions {
+export interface EndpointOptions {
   readonly dialects: readonly DialectInfo[]
   readonly bindings: readonly Binding[]
   /** The version that is as likely as the one of the card. */
-  readonly orElse?: string
+  readonly alternativeVersion?: string
   /** Where the card was found. */
   readonly cardUrl?: string
   /** The URL of what a card has as an address, for bindings that dial something else. */
@@ -26,11 +26,11 @@ export interface Endpoint {
 }
 
 /** The doors that a card names, in its order. */
-export function endpointsOf({ interfaces }: AgentCard, options: DoorsOptions): readonly Endpoint[] {
+export function endpointsOf({ interfaces }: AgentCard, options: EndpointOptions): readonly Endpoint[] {
   const doors: Endpoint[] = []
   for (const each of interfaces) {
     addEndpoints(doors, each, spokenAt(each), 'card', options)
-    if (options.orElse) addEndpoints(doors, each, options.orElse, 'card', options)
+    if (options.alternativeVersion) addEndpoints(doors, each, options.alternativeVersion, 'card', options)
   }
   return doors
 }
@@ -39,7 +39,7 @@ export function endpointsOf({ interfaces }: AgentCard, options: DoorsOptions): r
 export function otherVersionEndpoints(
   { interfaces }: AgentCard,
   named: readonly Endpoint[],
-  options: DoorsOptions,
+  options: EndpointOptions,
 ): readonly Endpoint[] {
   const doors = [...named]
   const versions = new Set(options.dialects.map(({ version }) => version))
@@ -65,7 +65,7 @@ function addEndpoints(
   { binding: named, url: address, tenant }: AgentInterface,
   version: string,
   origin: Endpoint['origin'],
-  { dialects, bindings, addressOf }: DoorsOptions,
+  { dialects, bindings, addressOf }: EndpointOptions,
 ): void {
   const binding = bindings.find((known) => known === bindingOf(named))
   const url = binding && addressOf ? addressOf(binding, address) : address

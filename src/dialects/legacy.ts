@@ -24,8 +24,8 @@ function signsIn(wire: JsonObject) {
   }
   if (isObject(wire.authentication)) return { versions: ['0.1'], evidence: 'there is authentication' }
   const left = leftOutOf(wire)
-  if (left) return { versions: ['0.1'], evidence: `there is no ${left}`, orElse: '0.2' }
-  return { versions: ['0.2', '0.3'], evidence: 'nothing tells 0.2 from 0.1', orElse: '0.1' }
+  if (left) return { versions: ['0.1'], evidence: `there is no ${left}`, alternativeVersion: '0.2' }
+  return { versions: ['0.2', '0.3'], evidence: 'nothing tells 0.2 from 0.1', alternativeVersion: '0.1' }
 }
 
 /** Which 0.1 did not know, and did not forbid. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import { isObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import type { Carried, Carrying } from './codec.ts'
+import type { ReadCarry, ToCarry } from './codec.ts'
 
 const flowNames = ['authorizationCode', 'clientCredentials', 'implicit', 'password', 'deviceCode']
 
@@ -43,13 +43,13 @@ export function cleanSecurity(card: unknown, member: 'security' | 'securityRequi
 export function lenientCardDecoder(
   decodeCard: (wire: unknown) => AgentCard,
   clean: (card: unknown) => CleanCard,
-  { carrying, carried }: Keeping,
+  { toCarry, readCarry }: Keeping,
 ): (wire: unknown) => AgentCard {
   return (wire) => {
     const { card, unusable } = clean(wire)
     const decoded = decodeCard(card)
     if (Object.keys(unusable).length === 0) return decoded
-    return { ...decoded, ...carrying({ ...carried(decoded.carry), unusable }) }
+    return { ...decoded, ...toCarry({ ...readCarry(decoded.carry), unusable }) }
   }
 }
 
@@ -145,6 +145,6 @@ function cleanRequirement(requirement: unknown): unknown {
 }
 
 interface Keeping {
-  readonly carrying: Carrying
-  readonly carried: Carried
+  readonly toCarry: ToCarry
+  readonly readCarry: ReadCarry
 }

@@ -48,12 +48,18 @@ describe('a card', () => {
   })
 
   it('may leave open whether it is of 0.2 or 0.1', async () => {
-    expect(await read(legacy)).toMatchObject({ card: { interfaces: [{ protocolVersion: '0.2' }] }, orElse: '0.1' })
+    expect(await read(legacy)).toMatchObject({
+      card: { interfaces: [{ protocolVersion: '0.2' }] },
+      alternativeVersion: '0.1',
+    })
     const { description: _, ...bare } = legacy
-    expect(await read(bare)).toMatchObject({ card: { interfaces: [{ protocolVersion: '0.1' }] }, orElse: '0.2' })
+    expect(await read(bare)).toMatchObject({
+      card: { interfaces: [{ protocolVersion: '0.1' }] },
+      alternativeVersion: '0.2',
+    })
     const skills = [{ id: 's', name: 'S' }]
     expect(await read({ ...legacy, skills })).toMatchObject({
-      orElse: '0.2',
+      alternativeVersion: '0.2',
       evidence: 'there is no description of a skill',
     })
   })

@@ -10,7 +10,7 @@ export interface PeerCard {
   /** What told the dialect, to be shown. */
   readonly evidence: string
   /** Set if the card cannot tell which of two versions is spoken: the other one is as likely. */
-  readonly orElse?: string
+  readonly alternativeVersion?: string
 }
 
 export type ReadCard = (wire: JsonObject, dialects: readonly DialectInfo[]) => Promise<PeerCard>

@@ -21,7 +21,7 @@ export type Clean = (wire: unknown) => unknown
 export type LenientRead = <T>(shape: Schema<T>, wire: unknown, clean: Clean) => T
 
 /** Cleans only what cannot be read as it is: who sends it properly pays nothing for the others. */
-export function leniently(read: Read): LenientRead {
+export function lenientReader(read: Read): LenientRead {
   return (shape, wire, clean) => {
     try {
       return read(shape, wire)
@@ -32,7 +32,7 @@ export function leniently(read: Read): LenientRead {
 }
 
 /** Reads by the schema first, so that a well-formed value costs nothing more; a value that breaks it is read leniently. */
-export function orLeniently<T>(strict: (wire: unknown) => T, lenient: (wire: unknown) => T): (wire: unknown) => T {
+export function withFallback<T>(strict: (wire: unknown) => T, lenient: (wire: unknown) => T): (wire: unknown) => T {
   return (wire) => {
     try {
       return strict(wire)

@@ -1,7 +1,7 @@
 import type { DialectName, ServerDialect } from './dialect.ts'
 import { v0_1, v0_1Strict } from './v0.1/server.ts'
 import { v0_2, v0_2Strict } from './v0.2/server.ts'
-import { type RestEnvelope, rest as restServerBinding, withRestOptions } from './v0.3/methods.ts'
+import { type RestEnvelope, restServerBinding, withRestOptions } from './v0.3/methods.ts'
 import { v0_3, v0_3Strict } from './v0.3/server.ts'
 import { v0_1CompatibleAnswers } from './v0.3/v0.1-compatible-answers.ts'
 import { createHouseDialect } from './v0.3-house/server.ts'

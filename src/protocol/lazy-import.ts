@@ -1,7 +1,7 @@
 import { A2AError } from './errors.ts'
 
 /** Awaits a lazy import. If it fails, throws an error that says what cannot be done without the module. */
-export async function loaded<T>(purpose: string, loading: Promise<T>, reason = 'not-loaded'): Promise<T> {
+export async function lazyImport<T>(purpose: string, loading: Promise<T>, reason = 'not-loaded'): Promise<T> {
   try {
     return await loading
   } catch (cause) {

@@ -1,4 +1,4 @@
-import type { PushedKind } from '../dialects/dialect.ts'
+import type { PushKind } from '../dialects/dialect.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { SignPush } from './request.ts'
 import type { PushStore } from './store.ts'
@@ -35,7 +35,7 @@ export interface PushOptions {
   /** Where webhooks are stored. Defaults to the task log if it can store them, otherwise to memory. */
   readonly store?: PushStore
   /** Events to send. Defaults to all that the dialect supports; before 1.0, to final and interrupted statuses. */
-  readonly events?: readonly PushedKind[]
+  readonly events?: readonly PushKind[]
   /** Adds headers that authenticate the sender to the receiver. */
   readonly sign?: SignPush
   /** Timeout of one request, in milliseconds. Defaults to 15 seconds. */

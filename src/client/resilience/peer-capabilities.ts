@@ -22,7 +22,7 @@ export interface PeerCapabilities {
 export function createPeerCapabilities({ card, door, deduplicates }: PeerOptions): PeerCapabilities {
   let numbersEvents = false
   let streams = card.capabilities.streaming !== false
-  const startsOver = () => door()?.dialect.startsOver === true
+  const startsOver = () => door()?.dialect.cannotResume === true
   return {
     // Where a stream starts over, messages have no ids by which they could be told from others.
     deduplicates: () => deduplicates ?? (numbersEvents && !startsOver()),

@@ -5,7 +5,7 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { Infer } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
 import { readResult } from '../read.ts'
-import { carried, carrying } from './parts.ts'
+import { readCarry, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
 
 /** By the text of 0.1; its schema has `text`, which is no media type. */
@@ -30,13 +30,13 @@ export function decodeCard(result: unknown): AgentCard {
     skills: skills.map((skill) => ({ description: '', tags: [], ...skill })),
     ...(provider !== undefined && { provider: { url: '', ...provider } satisfies AgentProvider }),
     ...(authentication !== undefined && decodeAuthentication(authentication)),
-    ...carrying(kept),
+    ...toCarry(kept),
   }
 }
 
 /** Throws if the agent cannot be reached by 0.1: then there is nothing that such a card could say. */
 export function encodeCard(card: AgentCard): JsonObject {
-  const kept = carried(card.carry)
+  const kept = readCarry(card.carry)
   const authentication = kept.authentication ?? encodeAuthentication(card)
   const wire: Draft = {
     name: card.name,
@@ -191,7 +191,7 @@ function urlOf({ interfaces }: AgentCard): string {
 
 function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {
   const { streaming, pushNotifications } = capabilities
-  const { stateTransitionHistory } = carried(carry)
+  const { stateTransitionHistory } = readCarry(carry)
   const wire: Draft = {}
   if (streaming !== undefined) wire.streaming = streaming
   if (pushNotifications !== undefined) wire.pushNotifications = pushNotifications

@@ -15,5 +15,5 @@ export const v0_1Client: ClientDialect = {
   decodeEvent,
   decodeCard,
   errors: { decodeError, decodeHttpError },
-  startsOver: true,
+  cannotResume: true,
 }

@@ -7,9 +7,9 @@ import type { PushConfig, RequestOf, SendRequest, StreamOperation, TaskAddress }
 import type { Infer } from '../../schema/schema.ts'
 import { type Draft, decodeBareStatus, generation } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
-import { type Clean, type LenientRead, leniently, readParams, readResult } from '../read.ts'
+import { type Clean, type LenientRead, lenientReader, readParams, readResult } from '../read.ts'
 import { missingOperations } from './methods.ts'
-import { carrying, decodePart } from './parts.ts'
+import { decodePart, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
 import { decodeState, type Message as MessageMessageIds, TaskPushConfig } from './schemas.ts'
 
@@ -35,7 +35,7 @@ const cleanSendParams: Clean = (params) => {
 const cleanTaskParams: Clean = (params) =>
   isObject(params) && params.id === undefined && params.taskId !== undefined ? { ...params, id: params.taskId } : params
 
-export const decodeRequest = requestDecoder(leniently(readParams))
+export const decodeRequest = requestDecoder(lenientReader(readParams))
 
 /** Takes nothing that is not in the schema. */
 export const decodeRequestStrictly = requestDecoder(readParams)
@@ -94,7 +94,7 @@ function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushC
   return {
     ...config,
     authentication: { scheme, ...(typeof credentials === 'string' && { credentials }) },
-    ...carrying({ authentication: others }),
+    ...toCarry({ authentication: others }),
   }
 }
 
@@ -139,7 +139,7 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
     cancelTask: readTask,
     subscribeToTask(params) {
       const { historyLength, ...address } = readQuery(params)
-      const carry = historyLength === undefined ? {} : carrying({ historyLength })
+      const carry = historyLength === undefined ? {} : toCarry({ historyLength })
       return { ...aliased(address), includeEnded: true, endOnAuth: true, ...carry }
     },
     createPushConfig(params) {
@@ -178,7 +178,7 @@ function decodeTask(task: Infer<typeof wire.Task>, askedSession?: string): Task 
     ...decodeStatus(task.status, task.metadata, decodeMessage),
     artifacts: artifacts?.map(decodeArtifact) ?? [],
     generation,
-    ...carrying(kept),
+    ...toCarry(kept),
   }
 }
 
@@ -231,7 +231,7 @@ function decodeStatus(
   decodeMessage: MessageDecoder,
 ): Omit<StatusEvent, 'type'> {
   const { state, metadata } = decodeState({ state: word, metadata: around })
-  const status = decodeBareStatus({ state, timestamp }, carrying)
+  const status = decodeBareStatus({ state, timestamp }, toCarry)
   return { status: message === undefined ? status : { ...status, message: decodeMessage(message) }, metadata }
 }
 
@@ -241,5 +241,5 @@ function decodeArtifact(artifact: wire.Artifact, position = 0): Artifact {
   const kept: Draft = { index: index ?? null }
   if (append !== undefined) kept.append = append
   if (lastChunk !== undefined) kept.lastChunk = lastChunk
-  return { ...rest, artifactId: `artifact-${index ?? position}`, parts: parts.map(decodePart), ...carrying(kept) }
+  return { ...rest, artifactId: `artifact-${index ?? position}`, parts: parts.map(decodePart), ...toCarry(kept) }
 }

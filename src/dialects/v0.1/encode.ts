@@ -10,10 +10,10 @@ import type {
   StreamOperation,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, encodeBareStatus, present } from '../codec.ts'
+import { type Draft, encodeBareStatus, withoutUndefined } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
 import { missingOperations } from './methods.ts'
-import { carried, encodePart } from './parts.ts'
+import { encodePart, readCarry } from './parts.ts'
 import { encodeState } from './schemas.ts'
 
 /** The artifact indexes of each open stream, by the request that opened it. */
@@ -34,14 +34,14 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   sendMessage: encodeSend,
   streamMessage: encodeSend,
   getTask: ({ historyLength, ...address }) =>
-    present({ ...taskFields(address), historyLength: historyLength || undefined }),
-  cancelTask: (address) => present(taskFields(address)),
+    withoutUndefined({ ...taskFields(address), historyLength: historyLength || undefined }),
+  cancelTask: (address) => withoutUndefined(taskFields(address)),
   subscribeToTask(address) {
-    const { historyLength } = carried(address.carry)
-    return present({ ...taskFields(address), historyLength: historyLength || undefined })
+    const { historyLength } = readCarry(address.carry)
+    return withoutUndefined({ ...taskFields(address), historyLength: historyLength || undefined })
   },
   createPushConfig: (config) => encodeTaskPushConfig(config),
-  getPushConfig: (address) => present(taskFields(address)),
+  getPushConfig: (address) => withoutUndefined(taskFields(address)),
 }
 
 /** 0.1 leaves the format to the server, but requires the task's id and status in it. */
@@ -108,11 +108,13 @@ function encodeOutcome(outcome: Outcome, { alias, message: sentMessage }: SendRe
 
 function encodeTask(task: Task, id: string): JsonObject {
   const { contextId, artifacts, history, carry } = task
-  const extras = carried(carry)
+  const extras = readCarry(carry)
   const wire: Draft = { id, ...encodeStatus(task) }
   if (!extras.sessionless) wire.sessionId = contextId
   if (artifacts.length > 0 || extras.artifacts) {
-    wire.artifacts = artifacts.map((artifact, position) => encodeArtifact(artifact, position, carried(artifact.carry)))
+    wire.artifacts = artifacts.map((artifact, position) =>
+      encodeArtifact(artifact, position, readCarry(artifact.carry)),
+    )
   }
   if (history.length > 0 || extras.history) wire.history = history.map(encodeMessage)
   return wire
@@ -120,7 +122,7 @@ function encodeTask(task: Task, id: string): JsonObject {
 
 /** Encodes a status together with the metadata of its task or event, which holds states that 0.1 does not have. */
 function encodeStatus({ status, metadata: outerMetadata }: Omit<StatusEvent, 'type'>): Draft {
-  const { state, timestamp } = encodeBareStatus(status, carried)
+  const { state, timestamp } = encodeBareStatus(status, readCarry)
   const { state: wireState, metadata } = encodeState({ state, metadata: outerMetadata })
   const wire: Draft = { state: wireState }
   if (status.message !== undefined) wire.message = encodeMessage(status.message)
@@ -137,7 +139,7 @@ function encodeMessage({ role, parts, metadata }: Message): JsonObject {
 /** An artifact that came over 0.1 keeps its index, or has none. */
 function encodeArtifact(artifact: Artifact, position: number, { append, lastChunk }: Flags): JsonObject {
   const { name, description, parts, metadata, carry } = artifact
-  const { index = position } = carried(carry)
+  const { index = position } = readCarry(carry)
   const wire: Draft = { parts: parts.map(encodePart) }
   if (name !== undefined) wire.name = name
   if (description !== undefined) wire.description = description
@@ -174,7 +176,7 @@ function encodePushConfig(config: PushConfig): JsonObject {
   if (token !== undefined) wire.token = token
   if (authentication !== undefined) {
     const { scheme, credentials } = authentication
-    const { authentication: received } = carried(carry)
+    const { authentication: received } = readCarry(carry)
     const members = startsWithScheme(received, scheme) ? received : { schemes: [scheme] }
     wire.authentication = credentials === undefined ? members : { ...members, credentials }
   }
@@ -204,7 +206,7 @@ function encodeArtifactUpdate(id: string, change: Omit<ArtifactEvent, 'type'>, s
 
 function encodeSend({ alias, message, configuration = {}, metadata }: SendRequest): JsonObject {
   const { acceptedOutputModes, historyLength, push } = configuration
-  return present({
+  return withoutUndefined({
     // A new task has the id of its first message, so that a repeated send creates no second task.
     id: alias ?? message.taskId ?? message.messageId,
     message: encodeMessage(message),

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
-import { carryOf, type Draft } from '../codec.ts'
+import { carryCodec, type Draft } from '../codec.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, wrapData } from '../part-metadata.ts'
 import type { Part as WirePart } from './schemas.ts'
 
@@ -22,12 +22,12 @@ export function encodePart(part: Part): JsonObject {
   if (mimeType === fileReferenceType && isObject(data) && isObject(data.file)) {
     return encodeFile({ name: data.file.name, mimeType: data.file.mimeType }, metadata)
   }
-  if (carried(part.carry).list) return withMetadata({ type: 'data', data }, encodeAnnotations(part))
+  if (readCarry(part.carry).list) return withMetadata({ type: 'data', data }, encodeAnnotations(part))
   const wrapped = wrapData(data, part)
   return withMetadata({ type: 'data', data: wrapped.data }, wrapped.metadata)
 }
 
-export const { carrying, carried } = carryOf('v0.1')
+export const { toCarry, readCarry } = carryCodec('v0.1')
 
 function decodeFile({ file, metadata }: Extract<WirePart, { readonly file: unknown }>['file']): Part {
   const { name: filename, mimeType: mediaType, bytes, uri } = file
@@ -39,7 +39,7 @@ function decodeFile({ file, metadata }: Extract<WirePart, { readonly file: unkno
 /** The text of 0.1 allows lists as data, its schema does not. Lists are read, and written as lists only in 0.1. */
 function decodeData({ data, metadata }: Extract<WirePart, { readonly data: unknown }>['data']): Part {
   if (isObject(data)) return unwrapData({ data, metadata })
-  return { data, ...decodeAnnotations(metadata), ...carrying({ list: true }) }
+  return { data, ...decodeAnnotations(metadata), ...toCarry({ list: true }) }
 }
 
 function withMetadata(wire: Draft, metadata: JsonObject | undefined): JsonObject {

@@ -15,7 +15,7 @@ export const v0_1: ServerDialect = {
   decodeRequest,
   encodeResult,
   // Its artifacts are numbered within a stream.
-  startsOver: true,
+  cannotResume: true,
   encodeEvent,
   pushFormat: pushFormat,
   encodeError,

@@ -6,17 +6,17 @@ import { assumed, object, optional } from '../../schema/object.ts'
 import { int32 } from '../../schema/proto.ts'
 import { boolean, fitting, type Infer, json, type Schema, string, struct } from '../../schema/schema.ts'
 import { marked } from '../../schema/tagged.ts'
-import { carryOf } from '../codec.ts'
+import { carryCodec } from '../codec.ts'
 import { withoutKeys } from '../part-metadata.ts'
 import { id } from '../request-limits.ts'
-import { carried, isWrapped, unknownPartOf, wrapUnknownPart } from '../v0.3/parts.ts'
+import { isWrapped, readCarry, unknownPartOf, wrapUnknownPart } from '../v0.3/parts.ts'
 import { metadata, words } from '../v0.3/schemas.ts'
 
 // What the house has beyond 0.3: parts for tool calls and their results, and a message member for input requests. In the
 // model, both are the client tools extension: data parts and metadata. `translate.ts` describes the stages of translation.
 
 /** What the house keeps in the model, besides what 0.3 keeps there. */
-const houseCarry = carryOf('v0.3-house')
+const houseCarry = carryCodec('v0.3-house')
 
 export const ToolUse = object({
   toolUseId: id,
@@ -75,17 +75,17 @@ const toolKinds: readonly ToolKind[] = [
 
 /** Marks a request whose task was named only among the references of its message. */
 export function carryingReference(carry: Carry | undefined): Carry {
-  return { ...carry, ...houseCarry.carrying({ byReference: true }).carry }
+  return { ...carry, ...houseCarry.toCarry({ byReference: true }).carry }
 }
 
 /** Whether the task was named only among the references of the message. */
 export function isByReference({ carry }: SendRequest): boolean {
-  return houseCarry.carried(carry).byReference === true
+  return houseCarry.readCarry(carry).byReference === true
 }
 
 /** Whether the request came in this dialect or in 0.3, and is forwarded. */
 export function isAsSent({ carry }: SendRequest): boolean {
-  return carried(carry).asSent === true
+  return readCarry(carry).asSent === true
 }
 
 export function isToolResult(part: Part): boolean {
@@ -105,11 +105,11 @@ export function partFromStandard(part: Part): Part {
   const tool = isWrapped(part) ? toolKinds.find((toolKind) => toolKind.kind === kind) : undefined
   if (tool) return { data, mediaType: tool.mediaType, ...(isObject(metadata) && { metadata }) }
   // The sender wrote the tool part as data: it must be written as data again.
-  return asToolPart(part) ? { ...part, ...houseCarry.carrying({ literal: true }) } : part
+  return asToolPart(part) ? { ...part, ...houseCarry.toCarry({ literal: true }) } : part
 }
 
 export function partToStandard(part: Part): Part {
-  if (houseCarry.carried(part.carry).literal === true) return part
+  if (houseCarry.readCarry(part.carry).literal === true) return part
   const toolPart = asToolPart(part)
   return toolPart ? unknownPartOf(toolPart) : part
 }
@@ -128,12 +128,12 @@ export function messageFromStandard(message: Message): Message {
   const decoded = { ...rest, ...toModelMembers(members) }
   if (isSame(toHouseMembers(decoded), members)) return decoded
   // The members cannot be derived from the model message, so they are kept.
-  return { ...decoded, ...houseCarry.carrying({ words: members as JsonObject }) }
+  return { ...decoded, ...houseCarry.toCarry({ words: members as JsonObject }) }
 }
 
 export function messageToStandard(message: Message): Message {
   const { metadata, extensions: uris, carry, ...rest } = message
-  const kept = fitting(HouseMembers, houseCarry.carried(carry).words)
+  const kept = fitting(HouseMembers, houseCarry.readCarry(carry).words)
   const isUnchanged = kept && isSame(toModelMembers(kept), withoutUndefined({ metadata, extensions: uris }))
   const { extensions, ...houseMetadata } = isUnchanged ? kept : toHouseMembers(message)
   return {

@@ -20,7 +20,7 @@ import {
 import { encodeEvent, encodeRequest, encodeResult, encodeTask } from './encode.ts'
 import { decodeError, encodeError, encodeLegacyError, encodeLegacyHttpError, inputTimeoutIn } from './errors.ts'
 
-const rest: RestServerBinding = { ...v0_3.rest, recognises: ({ body }) => hasHouseMessage(body) }
+const rest: RestServerBinding = { ...v0_3.restServerBinding, recognises: ({ body }) => hasHouseMessage(body) }
 
 export const v0_3House = createHouseDialect()
 

@@ -8,7 +8,7 @@ import type {
   SecurityScheme,
 } from '../../protocol/card.ts'
 import type { Draft } from '../codec.ts'
-import { decodeOlderCard, type Secured } from '../legacy-card.ts'
+import { type CardSecurity, decodeLegacyCard } from '../legacy-card.ts'
 import {
   decodeRequirement,
   decodeScheme,
@@ -21,7 +21,7 @@ import {
 } from '../proto-card.ts'
 import { readResult } from '../read.ts'
 import { addressesOf, interfacesOf } from '../v0.3/card.ts'
-import { carried, carrying } from './parts.ts'
+import { readCarry, toCarry } from './parts.ts'
 import { Addresses, AgentCard } from './schemas.ts'
 
 const spoken = { version: '0.3', protocolVersion: '0.3.0' }
@@ -29,21 +29,21 @@ const spoken = { version: '0.3', protocolVersion: '0.3.0' }
 export function decodeCard(given: unknown): AgentCardCardDecoder {
   const card = readResult(AgentCard, given)
   const addresses = readResult(Addresses, given)
-  const secured: Secured = {
+  const secured: CardSecurity = {
     skills: card.skills.map((skill) => ({ ...skill, security: skill.security?.map(decodeRequirement) })),
     securitySchemes: card.securitySchemes && mapValues(card.securitySchemes, decodeScheme),
     security: card.security?.map(decodeRequirement),
   }
   return {
-    ...decodeOlderCard(card, interfacesOf(addresses, '0.3'), secured),
-    ...carrying({ addresses: addresses as JsonObject }),
+    ...decodeLegacyCard(card, interfacesOf(addresses, '0.3'), secured),
+    ...toCarry({ addresses: addresses as JsonObject }),
   }
 }
 
 /** What the schema of 0.3 requires is there even if it is empty: the proto requires nothing, but readers do. */
 export function encodeCard(card: AgentCardEncodeCard): JsonObject {
   const { securitySchemes = {} } = card
-  const kept = carried(card.carry)
+  const kept = readCarry(card.carry)
   const schemes = Object.entries(securitySchemes).flatMap(([name, scheme]) => toldScheme(name, scheme))
   const told = new Map(schemes)
   const canBeMet = (requirement: SecurityRequirement) =>

@@ -1,16 +1,16 @@
 import type { ClientDialect } from '../dialect.ts'
 import { cleanSecurity, lenientCardDecoder } from '../lenient-card.ts'
-import { orLeniently } from '../read.ts'
+import { withFallback } from '../read.ts'
 import { decodeCard } from './card.ts'
 import { decodeEvent, decodeResult } from './decode.ts'
 import { encodeRequest } from './encode.ts'
-import { methods, restAsking } from './methods.ts'
-import { carried, carrying } from './parts.ts'
+import { methods, restClientBinding } from './methods.ts'
+import { readCarry, toCarry } from './parts.ts'
 
 /** Servers of the Python SDK answer with the card as the JSON of 0.3 has it. */
 const decodeLenientCard = lenientCardDecoder(decodeCard, (card) => cleanSecurity(card, 'security'), {
-  carrying,
-  carried,
+  toCarry,
+  readCarry,
 })
 
 export const v0_3ProtoClient: ClientDialect = {
@@ -19,9 +19,9 @@ export const v0_3ProtoClient: ClientDialect = {
   bindings: ['HTTP+JSON', 'GRPC'],
   methods,
   encodeRequest,
-  decodeResult: { ...decodeResult, getExtendedCard: orLeniently(decodeCard, decodeLenientCard) },
+  decodeResult: { ...decodeResult, getExtendedCard: withFallback(decodeCard, decodeLenientCard) },
   decodeEvent,
   decodeCard,
   decodeLenientCard,
-  rest: restAsking,
+  rest: restClientBinding,
 }

@@ -11,12 +11,12 @@ import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import { readParams, readResult } from '../read.ts'
 import { decodeCard } from './card.ts'
 import { changeMembers, cleanEvent, cleanListTasksParams, cleanSendParams, cleanTask, items } from './lenient.ts'
-import { carrying, decodePart, decodeReferences } from './parts.ts'
+import { decodePart, decodeReferences, toCarry } from './parts.ts'
 import { type ConfigAddress, configName } from './resource-names.ts'
 import * as wire from './schemas.ts'
 
 /** Where a client would fill in what is missing, the wish of this caller is to be passed on as it is. */
-const asSent = carrying({ asSent: true })
+const asSent = toCarry({ asSent: true })
 
 /** Takes nothing that is not ProtoJSON of the proto. */
 export const decodeRequestStrictly: ServerDialect['decodeRequest'] = {
@@ -111,11 +111,11 @@ type WireConfiguration = NonNullable<Infer<typeof wire.SendMessageRequest>['conf
 /** The model has one scheme of authentication: the first. */
 function decodePushConfig(config: WirePushConfig, kept: JsonObject = {}): PushConfig {
   const { authentication, ...fields } = config
-  if (authentication === undefined) return { ...fields, ...carrying(kept) }
+  if (authentication === undefined) return { ...fields, ...toCarry(kept) }
   const { schemes = [], credentials } = authentication
   const [scheme, ...others] = schemes
-  if (scheme === undefined) return { ...fields, ...carrying({ ...kept, credentials: credentials ?? '' }) }
-  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
+  if (scheme === undefined) return { ...fields, ...toCarry({ ...kept, credentials: credentials ?? '' }) }
+  const carry = toCarry(others.length > 0 ? { ...kept, schemes } : kept)
   return { ...fields, authentication: { scheme, credentials }, ...carry }
 }
 
@@ -155,7 +155,7 @@ function decodeTask(task: Infer<typeof wire.Task>): Task {
 }
 
 function decodeStatus({ message, ...status }: Infer<typeof wire.TaskStatus>): TaskStatus {
-  return { ...decodeBareStatus(status, carrying), message: message && decodeMessage(message) }
+  return { ...decodeBareStatus(status, toCarry), message: message && decodeMessage(message) }
 }
 
 function decodeArtifact({ parts, ...artifact }: Infer<typeof wire.Artifact>): Artifact {

@@ -9,10 +9,10 @@ import type {
   SendRequest,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, encodeBareStatus, filled } from '../codec.ts'
+import { type Draft, encodeBareStatus, withoutEmpty } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
-import { carried, encodePart, encodeReferences } from './parts.ts'
+import { encodePart, encodeReferences, readCarry } from './parts.ts'
 import { type ConfigAddress, configName, taskName } from './resource-names.ts'
 import { AnyState, Role, State } from './schemas.ts'
 
@@ -65,18 +65,18 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   // Always explicit: agents disagree on the default.
   sendMessage: (request) => encodeSend(request, { blocking: true }),
   streamMessage: (request) => encodeSend(request, {}),
-  getTask: ({ taskId, historyLength }) => filled({ name: taskName(taskId), historyLength }),
+  getTask: ({ taskId, historyLength }) => withoutEmpty({ name: taskName(taskId), historyLength }),
   listTasks({ contextId, state, statusSince, pageSize, pageToken, historyLength, includeArtifacts }) {
     const status = state && State.names[state]
     const page = { pageSize, pageToken, historyLength, includeArtifacts }
-    return filled({ contextId, status, statusTimestampAfter: statusSince, ...page })
+    return withoutEmpty({ contextId, status, statusTimestampAfter: statusSince, ...page })
   },
   cancelTask: encodeAddress,
   subscribeToTask: encodeAddress,
   createPushConfig: encodeNewConfig,
   getPushConfig: encodePushConfigRef,
   listPushConfigs: ({ taskId, pageSize, pageToken }) =>
-    filled({ parent: taskName(taskId), pageSize: pageSize || undefined, pageToken }),
+    withoutEmpty({ parent: taskName(taskId), pageSize: pageSize || undefined, pageToken }),
   deletePushConfig: encodePushConfigRef,
   getExtendedCard: () => ({}),
 }
@@ -92,7 +92,7 @@ export function encodeTask({ id, contextId, status, artifacts, history, metadata
 }
 
 function encodeStatus(status: TaskStatus): JsonObject {
-  const { state, timestamp } = encodeBareStatus(status, carried)
+  const { state, timestamp } = encodeBareStatus(status, readCarry)
   const wire: Draft = { state: AnyState.names[state] }
   if (timestamp !== undefined) wire.timestamp = timestamp
   if (status.message) wire.message = encodeMessage(status.message)
@@ -135,7 +135,7 @@ function addressOf({ taskId = '', id = taskId }: Partial<ConfigAddress>): Config
 
 function encodePushConfig(config: PushConfig): JsonObject {
   const { url, token, authentication } = config
-  const { id = config.id, schemes, credentials } = carried(config.carry)
+  const { id = config.id, schemes, credentials } = readCarry(config.carry)
   const wire: Draft = { url }
   if (id) wire.id = id
   if (token) wire.token = token
@@ -163,15 +163,15 @@ type Update = Extract<StreamEvent, { readonly type: 'status' | 'artifact' }>
 /** `defaults` are the members of the configuration that the request leaves open. */
 function encodeSend(request: SendRequest, defaults: JsonObject): JsonObject {
   const { message, configuration, metadata } = request
-  const isOpen = configuration?.returnImmediately === undefined && !carried(request.carry).asSent
+  const isOpen = configuration?.returnImmediately === undefined && !readCarry(request.carry).asSent
   const wire = { ...(isOpen && defaults), ...encodeConfiguration(configuration) }
   const hasConfiguration = configuration !== undefined || Object.keys(wire).length > 0
-  return filled({ message: encodeMessage(message), configuration: hasConfiguration ? wire : undefined, metadata })
+  return withoutEmpty({ message: encodeMessage(message), configuration: hasConfiguration ? wire : undefined, metadata })
 }
 
 function encodeConfiguration(configuration: SendConfiguration = {}): JsonObject {
   const { acceptedOutputModes, historyLength, returnImmediately, push } = configuration
-  return filled({
+  return withoutEmpty({
     acceptedOutputModes,
     pushNotification: push && encodePushConfig(push),
     historyLength,
@@ -186,7 +186,7 @@ function encodeAddress({ taskId }: TaskAddress): JsonObject {
 function encodeNewConfig(config: PushConfig): JsonObject {
   const { taskId, id } = addressOf(config)
   const { name, ...rest } = encodeNamedConfig(config)
-  const { name: sentName = name } = carried(config.carry)
+  const { name: sentName = name } = readCarry(config.carry)
   return { parent: taskName(taskId), configId: id, config: sentName ? { name: sentName, ...rest } : rest }
 }
 

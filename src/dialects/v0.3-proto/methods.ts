@@ -27,7 +27,7 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
   ListTaskPushNotification: 'listPushConfigs',
 })
 
-export const restAsking: RestClientBinding = {
+export const restClientBinding: RestClientBinding = {
   contentType: 'application/json',
   prefix: '/v1',
   toRequest(operation, wire) {
@@ -40,7 +40,7 @@ export const restAsking: RestClientBinding = {
 }
 
 /** Resource names are in the path; other fields are in the query or the body. */
-export const rest: RestServerBinding = {
+export const restServerBinding: RestServerBinding = {
   contentType: 'application/json',
   olderEqualVersion: '0.2',
   missingCardIsNotFound: true,

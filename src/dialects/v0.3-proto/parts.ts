@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { Message, Part } from '../../protocol/model.ts'
 import { fitting, type Infer, list } from '../../schema/schema.ts'
-import { carryOf } from '../codec.ts'
+import { carryCodec } from '../codec.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, withKeys, withoutKeys, wrapData } from '../part-metadata.ts'
 import { id, maxListItems } from '../request-limits.ts'
 import type * as wire from './schemas.ts'
@@ -42,7 +42,7 @@ export function decodeReferences({ metadata }: Pick<Message, 'metadata'>): Refer
   return { referenceTaskIds, metadata: withoutKeys(metadata, { [referencesKey]: referenceTaskIds }) }
 }
 
-export const { carrying, carried } = carryOf('v0.3-proto')
+export const { toCarry, readCarry } = carryCodec('v0.3-proto')
 
 function draft(content: string, value: Json, metadata: JsonObject | undefined): JsonObject {
   return metadata === undefined ? { [content]: value } : { [content]: value, metadata }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { RestCall } from '../dialect.ts'
-import { rest } from './methods.ts'
+import { restServerBinding } from './methods.ts'
 import { v0_3Proto } from './server.ts'
 
-const { params, recognises } = rest
+const { params, recognises } = restServerBinding
 const path = { taskId: 't', query: {}, body: undefined } as const
 const config = { pushNotificationConfig: { url: 'https://h' } }
 

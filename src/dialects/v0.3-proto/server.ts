@@ -3,7 +3,7 @@ import { encodeError, encodeHttpError } from '../v0.3/errors.ts'
 import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
-import { methods, operations, rest } from './methods.ts'
+import { methods, operations, restServerBinding } from './methods.ts'
 
 export const v0_3Proto: ServerDialect = {
   name: 'v0.3-proto',
@@ -18,7 +18,7 @@ export const v0_3Proto: ServerDialect = {
   pushFormat: bareTaskPushFormat(encodeTask),
   encodeError,
   encodeHttpError,
-  rest,
+  rest: restServerBinding,
   encodeCard,
 }
 

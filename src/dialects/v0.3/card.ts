@@ -12,9 +12,9 @@ import type {
 import { A2AError } from '../../protocol/errors.ts'
 import type { Infer } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
-import { decodeOlderCard, type Secured } from '../legacy-card.ts'
+import { type CardSecurity, decodeLegacyCard } from '../legacy-card.ts'
 import { readResult } from '../read.ts'
-import { carried, carrying } from './parts.ts'
+import { readCarry, toCarry } from './parts.ts'
 import { Addresses, AgentCard } from './schemas.ts'
 import { decodeRequirements, decodeSchemes, type EncodedSecurity, encodeSecurity } from './security.ts'
 
@@ -37,7 +37,7 @@ export function cardDecoder(version: string): (wire: unknown) => AgentCardCardDe
     const kept: Record<string, Json> = { addresses: addresses as JsonObject }
     if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
     if (Object.keys(unusable).length > 0) kept.unusable = unusable
-    return { ...decodeOlderCard(card, interfacesOf(addresses, version), secured), ...carrying(kept) }
+    return { ...decodeLegacyCard(card, interfacesOf(addresses, version), secured), ...toCarry(kept) }
   }
 }
 
@@ -57,7 +57,7 @@ export function cardEncoder(spoken: CardVersion): (card: AgentCardEncodeCard) =>
     const wire: Draft = {
       name: card.name,
       description: card.description,
-      ...addressesOf(card.interfaces, spoken, carried(card.carry).addresses),
+      ...addressesOf(card.interfaces, spoken, readCarry(card.carry).addresses),
       version: card.version,
       capabilities: encodeCapabilities(card),
       defaultInputModes: card.defaultInputModes,
@@ -111,7 +111,7 @@ export function interfacesOf(addresses: Infer<typeof Addresses>, unsaid: string)
 }
 
 /** With the schemes that nobody here knows, as they came. */
-export interface SecuredOrNot extends Secured {
+export interface SecuredOrNot extends CardSecurity {
   readonly unusable?: JsonObject
 }
 
@@ -150,7 +150,7 @@ function namesIn({ securitySchemes = {}, security = [], skills }: Infer<typeof A
 
 function encodeCapabilities({ capabilities, carry }: AgentCardEncodeCard): JsonObject {
   const { streaming, pushNotifications, extensions } = capabilities
-  const { stateTransitionHistory } = carried(carry)
+  const { stateTransitionHistory } = readCarry(carry)
   const wire: Draft = {}
   if (streaming !== undefined) wire.streaming = streaming
   if (pushNotifications !== undefined) wire.pushNotifications = pushNotifications

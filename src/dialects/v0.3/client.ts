@@ -2,7 +2,7 @@ import type { ClientDialect } from '../dialect.ts'
 import { decodeCard } from './card.ts'
 import { responseDecoder } from './decode.ts'
 import { encodeRequest } from './encode.ts'
-import { methods, restAsking } from './methods.ts'
+import { methods, restClientBinding } from './methods.ts'
 
 export const v0_3Client: ClientDialect = {
   name: 'v0.3',
@@ -11,5 +11,5 @@ export const v0_3Client: ClientDialect = {
   methods,
   encodeRequest,
   ...responseDecoder(decodeCard),
-  rest: restAsking,
+  rest: restClientBinding,
 }

@@ -14,17 +14,17 @@ import { isEnded } from '../../protocol/states.ts'
 import { type Infer, list } from '../../schema/schema.ts'
 import { type Draft, decodeBareStatus, generation } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
-import { type LenientRead, leniently, readParams, readResult } from '../read.ts'
+import { type LenientRead, lenientReader, readParams, readResult } from '../read.ts'
 import { decodeResult as proto } from '../v0.3-proto/decode.ts'
 import { cleanEvent, cleanPage, cleanSendParams, cleanTask, cleanTaskParams } from './lenient.ts'
-import { carrying, decodePart } from './parts.ts'
+import { decodePart, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
 import { TaskPushConfig } from './schemas.ts'
 
 /** Where a client would fill in what is missing, the wish of this caller is to be passed on as it is. */
-const asSent = carrying({ asSent: true })
+const asSent = toCarry({ asSent: true })
 
-export const decodeRequest = requestDecoder(leniently(readParams))
+export const decodeRequest = requestDecoder(lenientReader(readParams))
 
 /** Takes nothing that is not in the schema. */
 export const decodeRequestStrictly = requestDecoder(readParams)
@@ -34,7 +34,7 @@ export const decodeRequestStrictly = requestDecoder(readParams)
  * `decodeCard`, in which 0.2 differs.
  */
 export function responseDecoder(decodeCard: ResponseDecoder['decodeCard']): ResponseDecoder {
-  const read = leniently(readResult)
+  const read = lenientReader(readResult)
   return {
     decodeResult: {
       sendMessage: (result) => decodeOutcome(read(wire.Outcome, result, cleanEvent)),
@@ -117,11 +117,11 @@ type WireConfiguration = NonNullable<Infer<typeof wire.SendParams>['configuratio
 /** The model has one scheme of authentication: the first. */
 function decodePushConfig(given: Infer<typeof wire.PushConfig>, kept: JsonObject = {}): PushConfig {
   const { authentication, ...config } = given
-  if (authentication === undefined) return { ...config, ...carrying(kept) }
+  if (authentication === undefined) return { ...config, ...toCarry(kept) }
   const { schemes, ...secret } = authentication
   const [scheme, ...others] = schemes
-  if (scheme === undefined) return { ...config, ...carrying({ ...kept, authentication: authentication as JsonObject }) }
-  const carry = carrying(others.length > 0 ? { ...kept, schemes } : kept)
+  if (scheme === undefined) return { ...config, ...toCarry({ ...kept, authentication: authentication as JsonObject }) }
+  const carry = toCarry(others.length > 0 ? { ...kept, schemes } : kept)
   return { ...config, authentication: { scheme, ...secret }, ...carry }
 }
 
@@ -157,12 +157,12 @@ function decodeTask({ status, artifacts, history, ...task }: Infer<typeof wire.T
     artifacts: artifacts?.map(decodeArtifact) ?? [],
     history: history?.map(decodeMessage) ?? [],
     generation,
-    ...carrying(kept),
+    ...toCarry(kept),
   }
 }
 
 function decodeStatus({ message, ...status }: Infer<typeof wire.TaskStatus>): TaskStatus {
-  const decoded = decodeBareStatus(status, carrying)
+  const decoded = decodeBareStatus(status, toCarry)
   return message === undefined ? decoded : { ...decoded, message: decodeMessage(message) }
 }
 

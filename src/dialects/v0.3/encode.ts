@@ -9,10 +9,10 @@ import type {
   SendRequest,
   TaskAddress,
 } from '../../protocol/service.ts'
-import { type Draft, encodeBareStatus, present } from '../codec.ts'
+import { type Draft, encodeBareStatus, withoutUndefined } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { encodeCard } from './card.ts'
-import { carried, encodePart } from './parts.ts'
+import { encodePart, readCarry } from './parts.ts'
 
 // `kind` comes first: some readers stop at the first member that identifies the object.
 
@@ -59,26 +59,26 @@ export const encodeRequest: ClientDialect['encodeRequest'] = {
   // Always explicit: agents disagree on the default.
   sendMessage: (request) => encodeSend(request, { blocking: true }),
   streamMessage: (request) => encodeSend(request, {}),
-  getTask: ({ historyLength, ...address }) => present({ ...taskFields(address), historyLength }),
+  getTask: ({ historyLength, ...address }) => withoutUndefined({ ...taskFields(address), historyLength }),
   listTasks({ state, statusSince, contextId, pageSize, pageToken, historyLength, includeArtifacts, metadata }) {
     const lastUpdatedAfter = statusSince === undefined ? undefined : Date.parse(statusSince)
     const page = { pageSize, pageToken, historyLength, includeArtifacts }
-    return present({ contextId, status: state, lastUpdatedAfter, ...page, metadata })
+    return withoutUndefined({ contextId, status: state, lastUpdatedAfter, ...page, metadata })
   },
-  cancelTask: (address) => present(taskFields(address)),
-  subscribeToTask: (address) => present(taskFields(address)),
+  cancelTask: (address) => withoutUndefined(taskFields(address)),
+  subscribeToTask: (address) => withoutUndefined(taskFields(address)),
   createPushConfig(config) {
     const { id, ...unnamed } = config
-    return encodeTaskPushConfig(carried(config.carry).isUnnamed && id === config.taskId ? unnamed : config)
+    return encodeTaskPushConfig(readCarry(config.carry).isUnnamed && id === config.taskId ? unnamed : config)
   },
   getPushConfig: encodePushConfigRef,
-  listPushConfigs: (address) => present(taskFields(address)),
+  listPushConfigs: (address) => withoutUndefined(taskFields(address)),
   deletePushConfig: encodePushConfigRef,
   getExtendedCard: () => ({}),
 }
 
 export function encodeTask({ id, contextId, status, artifacts, history, metadata, carry }: Task): JsonObject {
-  const extras = carried(carry)
+  const extras = readCarry(carry)
   const wire: Draft = { kind: 'task', id, contextId, status: encodeStatus(status) }
   if (artifacts.length > 0 || extras.artifacts) wire.artifacts = artifacts.map(encodeArtifact)
   if (history.length > 0 || extras.history) wire.history = history.map(encodeMessage)
@@ -89,13 +89,17 @@ export function encodeTask({ id, contextId, status, artifacts, history, metadata
 /** `defaults` are the members of the configuration that the request leaves open. */
 export function encodeSend(request: SendRequest, defaults: JsonObject): JsonObject {
   const { message, configuration, metadata, carry } = request
-  const wire = { ...(!carried(carry).asSent && defaults), ...encodeConfiguration(configuration) }
+  const wire = { ...(!readCarry(carry).asSent && defaults), ...encodeConfiguration(configuration) }
   const hasConfiguration = configuration !== undefined || Object.keys(wire).length > 0
-  return present({ message: encodeMessage(message), configuration: hasConfiguration ? wire : undefined, metadata })
+  return withoutUndefined({
+    message: encodeMessage(message),
+    configuration: hasConfiguration ? wire : undefined,
+    metadata,
+  })
 }
 
 function encodeStatus(status: TaskStatus): JsonObject {
-  const { state, timestamp } = encodeBareStatus(status, carried)
+  const { state, timestamp } = encodeBareStatus(status, readCarry)
   const wire: Draft = { state }
   if (status.message !== undefined) wire.message = encodeMessage(status.message)
   if (timestamp !== undefined) wire.timestamp = timestamp
@@ -136,7 +140,7 @@ function encodePushConfig({ id, url, token, authentication, carry }: PushConfig)
   const wire: Draft = { url }
   if (id !== undefined) wire.id = id
   if (token !== undefined) wire.token = token
-  const { schemes, authentication: unusable } = carried(carry)
+  const { schemes, authentication: unusable } = readCarry(carry)
   if (authentication !== undefined) {
     const { scheme, credentials } = authentication
     wire.authentication = {
@@ -154,12 +158,12 @@ function taskFields({ taskId, metadata }: TaskAddress) {
 }
 
 function encodePushConfigRef({ id, ...address }: PushConfigRef): JsonObject {
-  return present({ ...taskFields(address), pushNotificationConfigId: id })
+  return withoutUndefined({ ...taskFields(address), pushNotificationConfigId: id })
 }
 
 function encodeConfiguration(configuration: SendConfiguration = {}): JsonObject {
   const { acceptedOutputModes, historyLength, returnImmediately, push } = configuration
-  return present({
+  return withoutUndefined({
     acceptedOutputModes,
     historyLength,
     blocking: returnImmediately === undefined ? undefined : !returnImmediately,

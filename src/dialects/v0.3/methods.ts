@@ -24,7 +24,7 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
 })
 
 /** For agents that take the JSON-RPC objects over REST, such as those of a2a-js 0.3.6 and 0.3.7. */
-export const restAsking: RestClientBinding = {
+export const restClientBinding: RestClientBinding = {
   contentType: 'application/json',
   prefix: '/v1',
   toRequest: (operation, wire) => restRequest(operation, '/card', splitFields(operation, wire)),
@@ -34,7 +34,7 @@ export const restAsking: RestClientBinding = {
  * The JSON-RPC objects over REST, as a2a-js 0.3.6 and 0.3.7 send them. The text of 0.3 can be read that way; its proto,
  * which most clients follow, is the dialect `v0.3-proto`.
  */
-export const rest: RestServerBinding = {
+export const restServerBinding: RestServerBinding = {
   contentType: 'application/json',
   olderEqualVersion: '0.2',
   missingCardIsNotFound: true,

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { carryOf, type Draft } from '../codec.ts'
+import { carryCodec, type Draft } from '../codec.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, type WireData, wrapData } from '../part-metadata.ts'
 import type * as wire from './schemas.ts'
 
@@ -43,18 +43,16 @@ export function unknownPartOf(data: JsonObject): Part {
 
 /** Whether the data of the part is a wrapped part of an unknown kind. */
 export function isWrapped(part: Part): boolean {
-  return looksWrapped(part) && carried(part.carry).literal !== true
+  return looksWrapped(part) && readCarry(part.carry).literal !== true
 }
 
 /** 0.2 has the same objects, so it shares the carry. */
-export const { carrying, carried } = carryOf('v0.3')
+export const { toCarry, readCarry } = carryCodec('v0.3')
 
 /** A data part of the sender that looks like a wrapped part is marked, so that it stays a data part. */
 function decodeData(wire: WireData): Part {
   const part = unwrapData(wire)
-  return wire.metadata !== unknownPartMetadata && looksWrapped(part)
-    ? { ...part, ...carrying({ literal: true }) }
-    : part
+  return wire.metadata !== unknownPartMetadata && looksWrapped(part) ? { ...part, ...toCarry({ literal: true }) } : part
 }
 
 /** Compared by identity, so that no sender can forge it. */

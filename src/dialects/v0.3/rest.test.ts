@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { RestCall } from '../dialect.ts'
-import { rest } from './methods.ts'
+import { restServerBinding } from './methods.ts'
 import { v0_3 } from './server.ts'
 
 function callOf(call: Partial<RestCall>): RestCall {
@@ -20,39 +20,39 @@ it('a body is recognised by the form of its message or its push config', () => {
     undefined,
     [],
   ]
-  for (const body of ours) expect(rest.recognises(callOf({ body }))).toBe(true)
-  for (const body of others) expect(rest.recognises(callOf({ body }))).toBe(false)
+  for (const body of ours) expect(restServerBinding.recognises(callOf({ body }))).toBe(true)
+  for (const body of others) expect(restServerBinding.recognises(callOf({ body }))).toBe(false)
 })
 
 it('params are gathered from path, query and body', () => {
   const taskId = 'T'
   const body = { message: { kind: 'message' } }
   const url = 'https://h'
-  expect(rest.params(callOf({ body }))).toBe(body)
-  expect(rest.params(callOf({ operation: 'getTask', taskId, query: { historyLength: '2' } }))).toEqual({
+  expect(restServerBinding.params(callOf({ body }))).toBe(body)
+  expect(restServerBinding.params(callOf({ operation: 'getTask', taskId, query: { historyLength: '2' } }))).toEqual({
     id: 'T',
     historyLength: '2',
   })
-  expect(rest.params(callOf({ operation: 'cancelTask', taskId, body: { metadata: {} } }))).toEqual({
+  expect(restServerBinding.params(callOf({ operation: 'cancelTask', taskId, body: { metadata: {} } }))).toEqual({
     id: 'T',
     metadata: {},
   })
   for (const config of [{ pushNotificationConfig: { url } }, { url }]) {
-    expect(rest.params(callOf({ operation: 'createPushConfig', taskId, body: config }))).toEqual({
+    expect(restServerBinding.params(callOf({ operation: 'createPushConfig', taskId, body: config }))).toEqual({
       taskId,
       pushNotificationConfig: { url },
     })
   }
-  expect(rest.params(callOf({ operation: 'getPushConfig', taskId, configId: 'c' }))).toEqual({
+  expect(restServerBinding.params(callOf({ operation: 'getPushConfig', taskId, configId: 'c' }))).toEqual({
     id: 'T',
     pushNotificationConfigId: 'c',
   })
-  expect(rest.params(callOf({ operation: 'getExtendedCard' }))).toEqual({})
+  expect(restServerBinding.params(callOf({ operation: 'getExtendedCard' }))).toEqual({})
 })
 
 it('the filters of a list are read from texts', () => {
   const query = { contextId: '7', pageSize: '10', includeArtifacts: 'true', lastUpdatedAfter: '1000' }
-  expect(rest.params(callOf({ operation: 'listTasks', query }))).toEqual({
+  expect(restServerBinding.params(callOf({ operation: 'listTasks', query }))).toEqual({
     contextId: '7',
     pageSize: '10',
     includeArtifacts: true,
@@ -62,7 +62,7 @@ it('the filters of a list are read from texts', () => {
 
 it('what is no filter is left to be refused', () => {
   const list = (query: RestCall['query']) =>
-    v0_3.decodeRequest.listTasks(rest.params(callOf({ operation: 'listTasks', query })))
+    v0_3.decodeRequest.listTasks(restServerBinding.params(callOf({ operation: 'listTasks', query })))
   expect(list({ include_artifacts: 'false', last_updated_after: '0' })).toMatchObject({ includeArtifacts: false })
   expect(() => list({ includeArtifacts: 'yes' })).toThrow('includeArtifacts: expected true or false, got a string')
   expect(() => list({ lastUpdatedAfter: 'now' })).toThrow(

@@ -16,7 +16,7 @@ it('a card comes back as it went although names of its schemes can be taken for 
   expectRoundTrip(cards, (card) => encodeCard(decodeCard(card)))
 })
 
-it('a card that 0.3 never carried says the same after it was written in 0.3', () => {
+it('a card that 0.3 never readCarry says the same after it was written in 0.3', () => {
   fc.assert(
     fc.property(arbitraryOf(AgentCard), (given) => {
       const { carry: _, ...card } = decodeCard(given)

@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { AgentCard, OAuthFlow, SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
 import type { Infer } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
-import { carried, carrying } from './parts.ts'
+import { readCarry, toCarry } from './parts.ts'
 import type * as wire from './schemas.ts'
 
 // A 0.3 scheme has any number of OAuth flows, a scheme of the model has one. The first flow becomes the main scheme and
@@ -76,7 +76,7 @@ export function encodeSecurity(card: AgentCard, unsupported: readonly SecuritySc
     [...all].filter(([, scheme]) => !unsupported.includes(scheme.type) && !isDeviceCode(scheme)),
   )
   const mainOf = mainSchemes(supported)
-  const { unusable } = carried(card.carry)
+  const { unusable } = readCarry(card.carry)
   const schemes = new Map<string, Json>(isObject(unusable) ? Object.entries(unusable) : [])
   for (const [name, scheme] of supported) {
     if (mainOf.has(name)) continue
@@ -106,10 +106,10 @@ function decodeOAuth2(name: string, scheme: OAuth2, reserved: ReadonlySet<string
   return decodeFlows(flows).map((flow, index) => {
     const decoded = { type: 'oauth2', ...shared, flow } as const
     if (index > 0) {
-      return [unusedName(flowSchemeName(name, flow), reserved), { ...decoded, ...carrying({ twinOf: name }) }]
+      return [unusedName(flowSchemeName(name, flow), reserved), { ...decoded, ...toCarry({ twinOf: name }) }]
     }
     // Without the mark, a main scheme with such a name would be encoded as a flow scheme.
-    return [name, isFlowSchemeName(name, flow) ? { ...decoded, ...carrying({ twinOf: null }) } : decoded]
+    return [name, isFlowSchemeName(name, flow) ? { ...decoded, ...toCarry({ twinOf: null }) } : decoded]
   })
 }
 
@@ -174,7 +174,7 @@ function mainSchemeOf(name: string, scheme: SecurityScheme, schemes: Schemes): s
   if (scheme.type !== 'oauth2') return undefined
   const { flow, description, metadataUrl } = scheme
   const nameBefore = isFlowSchemeName(name, flow) ? name.slice(0, name.lastIndexOf('.')) : null
-  const { twinOf: mainName = nameBefore } = carried(scheme.carry)
+  const { twinOf: mainName = nameBefore } = readCarry(scheme.carry)
   if (typeof mainName !== 'string') return undefined
   const main = schemes.get(mainName)
   if (main?.type !== 'oauth2' || main.flow.type === flow.type) return undefined

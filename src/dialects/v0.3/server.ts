@@ -3,7 +3,7 @@ import { encodeCard } from './card.ts'
 import { decodeRequest, decodeRequestStrictly } from './decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
-import { methods, operations, rest } from './methods.ts'
+import { methods, operations, restServerBinding } from './methods.ts'
 
 export const v0_3: ServerDialect = {
   name: 'v0.3',
@@ -18,7 +18,7 @@ export const v0_3: ServerDialect = {
   pushFormat: bareTaskPushFormat(encodeTask),
   encodeError,
   encodeHttpError,
-  rest,
+  rest: restServerBinding,
   encodeCard,
 }
 

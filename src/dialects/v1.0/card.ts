@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { carryOf, type Draft } from '../codec.ts'
+import { carryCodec, type Draft } from '../codec.ts'
 import { type CleanCard, cleanSecurity } from '../lenient-card.ts'
 import {
   decodeRequirement,
@@ -48,7 +48,7 @@ export function encodeCard(card: AgentCard): JsonObject {
   if (card.provider) wire.provider = { organization: card.provider.organization, url: card.provider.url }
   if (card.documentationUrl !== undefined) wire.documentationUrl = card.documentationUrl
   if (card.iconUrl !== undefined) wire.iconUrl = card.iconUrl
-  if (card.securitySchemes) wire.securitySchemes = encodeSchemes(card.securitySchemes, carried(card.carry).unusable)
+  if (card.securitySchemes) wire.securitySchemes = encodeSchemes(card.securitySchemes, readCarry(card.carry).unusable)
   if (card.security?.length) wire.securityRequirements = card.security.map(encodeRequirement)
   if (card.signatures?.length) wire.signatures = card.signatures.map(encodeSignature)
   return wire
@@ -59,7 +59,7 @@ export function cleanCard(given: unknown): CleanCard {
   return cleanSecurity(isObject(given) ? withInterfaces(given) : given, 'securityRequirements')
 }
 
-export const { carrying, carried } = carryOf('v1.0')
+export const { toCarry, readCarry } = carryCodec('v1.0')
 
 /** Who may call, said in the words of an older version, would be overlooked. */
 function requireOwnWords(card: unknown): void {

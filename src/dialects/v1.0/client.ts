@@ -1,12 +1,12 @@
 import type { ClientDialect } from '../dialect.ts'
 import { lenientCardDecoder } from '../lenient-card.ts'
-import { orLeniently } from '../read.ts'
-import { carried, carrying, cleanCard, decodeCard } from './card.ts'
+import { withFallback } from '../read.ts'
+import { cleanCard, decodeCard, readCarry, toCarry } from './card.ts'
 import { decodeEvent, decodeResult } from './decode.ts'
 import { encodeRequest } from './encode.ts'
-import { methods, restAsking } from './methods.ts'
+import { methods, restClientBinding } from './methods.ts'
 
-const decodeLenientCard = lenientCardDecoder(decodeCard, cleanCard, { carrying, carried })
+const decodeLenientCard = lenientCardDecoder(decodeCard, cleanCard, { toCarry, readCarry })
 
 export const v1_0Client: ClientDialect = {
   name: 'v1.0',
@@ -14,9 +14,9 @@ export const v1_0Client: ClientDialect = {
   bindings: ['JSONRPC', 'HTTP+JSON', 'GRPC'],
   methods,
   encodeRequest,
-  decodeResult: { ...decodeResult, getExtendedCard: orLeniently(decodeCard, decodeLenientCard) },
+  decodeResult: { ...decodeResult, getExtendedCard: withFallback(decodeCard, decodeLenientCard) },
   decodeEvent,
   decodeCard,
   decodeLenientCard,
-  rest: restAsking,
+  rest: restClientBinding,
 }

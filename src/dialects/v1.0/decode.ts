@@ -7,7 +7,7 @@ import type { Infer } from '../../schema/schema.ts'
 import { decodeBareStatus, generation } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { readParams, readResult } from '../read.ts'
-import { carrying, decodeCard } from './card.ts'
+import { decodeCard, toCarry } from './card.ts'
 import * as wire from './schemas.ts'
 
 export const decodeRequest: ServerDialect['decodeRequest'] = {
@@ -97,5 +97,5 @@ function decodeTask(task: Infer<typeof wire.Task>): Task {
 /** Messages, artifacts and push configs are read as the model has them. */
 
 function decodeStatus(status: Infer<typeof wire.TaskStatus>): TaskStatus {
-  return { ...status, ...decodeBareStatus(status, carrying) }
+  return { ...status, ...decodeBareStatus(status, toCarry) }
 }

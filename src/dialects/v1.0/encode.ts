@@ -2,9 +2,9 @@ import type { JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Part, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, PushConfigRef, SendConfiguration, SendRequest } from '../../protocol/service.ts'
-import { type Draft, encodeBareStatus, filled } from '../codec.ts'
+import { type Draft, encodeBareStatus, withoutEmpty } from '../codec.ts'
 import type { ClientDialect, PushFormat, ServerDialect } from '../dialect.ts'
-import { carried, encodeCard } from './card.ts'
+import { encodeCard, readCarry } from './card.ts'
 import { roleNames, stateNames } from './schemas.ts'
 
 // Only known members are written: strict protobuf parsers fail on others. Empty strings and lists are left out, as in
@@ -36,20 +36,20 @@ export const encodeResult = {
 export const encodeRequest: ClientDialect['encodeRequest'] = {
   sendMessage: encodeSend,
   streamMessage: encodeSend,
-  getTask: ({ tenant, taskId, historyLength }) => filled({ tenant, id: taskId, historyLength }),
+  getTask: ({ tenant, taskId, historyLength }) => withoutEmpty({ tenant, id: taskId, historyLength }),
   listTasks({ tenant, contextId, state, statusSince, pageSize, pageToken, historyLength, includeArtifacts }) {
     const status = state && stateNames[state]
     const page = { pageSize, pageToken, historyLength, includeArtifacts }
-    return filled({ tenant, contextId, status, statusTimestampAfter: statusSince, ...page })
+    return withoutEmpty({ tenant, contextId, status, statusTimestampAfter: statusSince, ...page })
   },
-  cancelTask: ({ tenant, taskId, metadata }) => filled({ tenant, id: taskId, metadata }),
-  subscribeToTask: ({ tenant, taskId }) => filled({ tenant, id: taskId }),
+  cancelTask: ({ tenant, taskId, metadata }) => withoutEmpty({ tenant, id: taskId, metadata }),
+  subscribeToTask: ({ tenant, taskId }) => withoutEmpty({ tenant, id: taskId }),
   createPushConfig: encodePushConfig,
   getPushConfig: encodePushConfigRef,
   listPushConfigs: ({ tenant, taskId, pageSize, pageToken }) =>
-    filled({ tenant, taskId, pageSize: pageSize || undefined, pageToken }),
+    withoutEmpty({ tenant, taskId, pageSize: pageSize || undefined, pageToken }),
   deletePushConfig: encodePushConfigRef,
-  getExtendedCard: ({ tenant }) => filled({ tenant }),
+  getExtendedCard: ({ tenant }) => withoutEmpty({ tenant }),
 }
 
 /** A webhook gets the events of a stream, one in each request (A2A 1.0 §4.3.3). */
@@ -108,7 +108,7 @@ function draftTask({ id, contextId, status, history, metadata }: Task): Draft {
 
 function encodeStatus(status: TaskStatus): JsonObject {
   const { state, message } = status
-  const { timestamp } = encodeBareStatus(status, carried)
+  const { timestamp } = encodeBareStatus(status, readCarry)
   const wire: Draft = { state: stateNames[state] }
   if (timestamp !== undefined) wire.timestamp = timestamp
   if (message) wire.message = encodeMessage(message)
@@ -172,7 +172,7 @@ function encodePushConfig({ tenant, id, taskId, url, token, authentication }: Pu
 }
 
 function encodeSend({ tenant, message, configuration, metadata }: SendRequest): JsonObject {
-  return filled({
+  return withoutEmpty({
     tenant,
     message: encodeMessage(message),
     configuration: configuration && encodeConfiguration(configuration),
@@ -182,7 +182,7 @@ function encodeSend({ tenant, message, configuration, metadata }: SendRequest): 
 
 function encodeConfiguration(configuration: SendConfiguration): JsonObject {
   const { acceptedOutputModes, historyLength, returnImmediately, push } = configuration
-  return filled({
+  return withoutEmpty({
     acceptedOutputModes,
     taskPushNotificationConfig: push && encodePushConfig(push),
     historyLength,
@@ -191,5 +191,5 @@ function encodeConfiguration(configuration: SendConfiguration): JsonObject {
 }
 
 function encodePushConfigRef({ tenant, taskId, id }: PushConfigRef): JsonObject {
-  return filled({ tenant, taskId, id })
+  return withoutEmpty({ tenant, taskId, id })
 }

@@ -26,7 +26,7 @@ export const operations = /* @__PURE__ */ operationsByMethod(methods, {
 })
 
 /** A tenant is the first segment of the path (A2A 1.0 §11.3). */
-export const restAsking: RestClientBinding = {
+export const restClientBinding: RestClientBinding = {
   contentType: 'application/a2a+json',
   prefix: '',
   toRequest(operation, { tenant, ...wire }) {
@@ -36,7 +36,7 @@ export const restAsking: RestClientBinding = {
 }
 
 /** Fields of a request may be in the path, the query or the body. The path takes precedence. */
-export const rest: RestServerBinding = {
+export const restServerBinding: RestServerBinding = {
   contentType: 'application/a2a+json',
   recognises: () => true,
   params({ operation, tenant, taskId, configId, query, body }) {

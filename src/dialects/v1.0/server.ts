@@ -3,7 +3,7 @@ import { encodeCard } from './card.ts'
 import { decodeRequest } from './decode.ts'
 import { encodeEvent, encodeResult, pushFormat } from './encode.ts'
 import { encodeError, encodeHttpError } from './errors.ts'
-import { methods, operations, rest } from './methods.ts'
+import { methods, operations, restServerBinding } from './methods.ts'
 
 export const v1_0: ServerDialect = {
   name: 'v1.0',
@@ -18,6 +18,6 @@ export const v1_0: ServerDialect = {
   pushFormat: pushFormat,
   encodeError,
   encodeHttpError,
-  rest,
+  rest: restServerBinding,
   encodeCard,
 }

@@ -1,4 +1,4 @@
-import type { PushedKind, PushFormat, ServerDialect } from '../../dialects/dialect.ts'
+import type { PushFormat, PushKind, ServerDialect } from '../../dialects/dialect.ts'
 import { expandInputRequestsInEvent } from '../../dialects/input-requests.ts'
 import type { StoredEvent, StreamEvent, TaskEvent } from '../../protocol/events.ts'
 import { isEnded, isInterrupted } from '../../protocol/states.ts'
@@ -9,7 +9,7 @@ export interface PayloadEncoderOptions {
   readonly log: FoldedLog
   readonly dialects: readonly [ServerDialect, ...ServerDialect[]]
   /** Events to send. Defaults to the usual ones of each dialect. */
-  readonly events?: readonly PushedKind[]
+  readonly events?: readonly PushKind[]
 }
 
 /** An event, encoded in the dialect of a webhook. */
@@ -86,7 +86,7 @@ function streamEventOf(
   }
 }
 
-function isAmong(kinds: readonly PushedKind[], event: TaskEvent): boolean {
+function isAmong(kinds: readonly PushKind[], event: TaskEvent): boolean {
   switch (event.type) {
     case 'status': {
       const { state } = event.status

@@ -56,7 +56,7 @@ export function openStream<O extends StreamOperation>(
   const request: RequestOf<O> = {
     ...requestOf(received),
     ...reading,
-    after: received.dialect.startsOver ? undefined : after,
+    after: received.dialect.cannotResume ? undefined : after,
   }
   const { dialect, operation, call } = received
   const events = (service as Streams)[operation](request, call)
