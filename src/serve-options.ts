@@ -10,9 +10,8 @@ import type { PushAdmin } from './push/admin.ts'
 import type { PushFetch, PushOptions } from './push/options.ts'
 import type { Erased, EraseRequest } from './runtime/operations/erase.ts'
 import type { AuthChoice } from './server/authentication.ts'
-import type { HandlerOptions } from './server/handler.ts'
 import type { MountOptions } from './server/host.ts'
-import type { HostedAgent } from './server/hosted-agent.ts'
+import type { HandlerOptions, HostedAgent } from './server/hosted-agent.ts'
 
 export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushFetchOptions, 'timeout' | 'logger'> {
   readonly fetch?: PushFetch

@@ -24,7 +24,7 @@ const one = believing('one')
 const two = believing('two')
 
 async function ask(options: AuthOptions, headers: Readonly<Record<string, string>>) {
-  return await createAuth(options, { realm: 'Ada', logger: silentLogger }).principalOf(credentialsIn({ headers }))
+  return await createAuth(options, { realm: 'Ada', logger: silentLogger }).authenticate(credentialsIn({ headers }))
 }
 
 async function refusalOf(options: AuthOptions, headers: Readonly<Record<string, string>>): Promise<A2AError> {
@@ -109,8 +109,8 @@ it('refuses when a scheme throws, and tells the operator and nobody else', async
       throw new Error('the directory is down')
     },
   })
-  const { principalOf } = createAuth({ schemes: { scheme } }, { realm: 'Ada', logger })
-  await expect(principalOf(credentialsIn())).rejects.toMatchObject({
+  const { authenticate } = createAuth({ schemes: { scheme } }, { realm: 'Ada', logger })
+  await expect(authenticate(credentialsIn())).rejects.toMatchObject({
     code: 'unauthenticated',
     message: 'The credentials were not accepted.',
   })
@@ -127,8 +127,8 @@ it('says on cards that nobody needs credentials where that is so', () => {
 })
 
 it('quotes the realm so that it stays one', async () => {
-  const { principalOf } = createAuth({ schemes: { one } }, { realm: 'A "B"\\ é\r\nx: y', logger: silentLogger })
-  await expect(async () => await principalOf(credentialsIn())).rejects.toMatchObject({
+  const { authenticate } = createAuth({ schemes: { one } }, { realm: 'A "B"\\ é\r\nx: y', logger: silentLogger })
+  await expect(async () => await authenticate(credentialsIn())).rejects.toMatchObject({
     challenge: 'one realm="A \\"B\\"\\\\ ???x: y"',
   })
 })

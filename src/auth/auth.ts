@@ -4,7 +4,14 @@ import type { SecurityRequirement, SecurityScheme } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { anonymous, type Principal } from '../protocol/model.ts'
 import { isAnonymous } from '../protocol/principal.ts'
-import { challengesOf, type Presented, type Refused, refused, type Scheme, type Verdict } from './scheme.ts'
+import {
+  type AuthFailure,
+  type AuthRequest,
+  type AuthResult,
+  authFailure,
+  challengesOf,
+  type Scheme,
+} from './scheme.ts'
 
 export interface AnonymousOptions {
   /** Lets callers without credentials list the tasks of all of them. */
@@ -32,11 +39,11 @@ export interface AuthContext {
 
 export interface Auth {
   /** Who is calling. Throws what the caller is to be told: `unauthenticated` with a challenge, or `forbidden`. */
-  principalOf(presented: Presented): Principal | Promise<Principal>
+  authenticate(presented: AuthRequest): Principal | Promise<Principal>
   /** Throws `forbidden`, with what is missing, unless one of the requirements is met. */
-  requireFor(skill: string, requirements: readonly SecurityRequirement[], principal: Principal): void
+  requireForSkill(skill: string, requirements: readonly SecurityRequirement[], principal: Principal): void
   /** Throws `unauthenticated`. */
-  requireSomebody(principal: Principal): void
+  requireCredentials(principal: Principal): void
   /** What callers are told whose credentials were not accepted. */
   readonly challenge: string
   /** For cards. */
@@ -54,28 +61,28 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
   const missing = challenge(required)
   const names = schemes.map(([name]) => name)
 
-  function report(scheme: string, { refused: reason, cause }: Refused, presented: Presented): void {
+  function report(scheme: string, { reason, cause }: AuthFailure, presented: AuthRequest): void {
     const ids = requestIdsOf(presented)
     if (cause === undefined) logger.info({ ...ids, scheme, reason }, 'credentials were refused')
     else logger.error({ ...ids, scheme, reason, error: cause }, 'credentials could not be checked')
   }
 
   /** A verdict that can be relied upon: a principal that may own things, or the reason that was told to the operator. */
-  function checked(name: string, verdict: Verdict, presented: Presented): Verdict {
+  function checked(name: string, verdict: AuthResult, presented: AuthRequest): AuthResult {
     if (verdict === undefined) return undefined
     const fault = 'principal' in verdict ? faultOf(verdict.principal) : undefined
-    const refusal = fault !== undefined ? refused(fault) : 'refused' in verdict ? verdict : undefined
+    const refusal = fault !== undefined ? authFailure(fault) : 'reason' in verdict ? verdict : undefined
     if (refusal) report(name, refusal, presented)
     return refusal ?? verdict
   }
 
-  function failed(name: string, error: unknown, presented: Presented): Verdict {
+  function failed(name: string, error: unknown, presented: AuthRequest): AuthResult {
     if (error instanceof A2AError) throw error
-    return checked(name, refused('the scheme failed', error), presented)
+    return checked(name, authFailure('the scheme failed', error), presented)
   }
 
   // Not async: who has been here before is known at once.
-  function verdictOf(name: string, scheme: Scheme, presented: Presented): Verdict | Promise<Verdict> {
+  function verdictOf(name: string, scheme: Scheme, presented: AuthRequest): AuthResult | Promise<AuthResult> {
     try {
       const verdict = scheme.authenticate(presented)
       if (!(verdict instanceof Promise)) return checked(name, verdict, presented)
@@ -96,7 +103,7 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
     throw new A2AError('unauthenticated', text, { challenge: missing })
   }
 
-  function decide(verdicts: readonly Verdict[], presented: Presented): Principal {
+  function decide(verdicts: readonly AuthResult[], presented: AuthRequest): Principal {
     const grants: Record<string, readonly string[]> = {}
     let first: Principal | undefined
     let expires = Number.POSITIVE_INFINITY
@@ -114,7 +121,7 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
       if (isOpen && !isInvalid && !isStrange) return anonymous
       return refuse(isInvalid || isStrange)
     }
-    const gap = gapOf(required, grants)
+    const gap = missingGrants(required, grants)
     if (gap) {
       // What is missing may have come, and was not accepted.
       if (isInvalid || gap.schemes.length > 0) return refuse(isInvalid)
@@ -125,17 +132,17 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
   }
 
   return {
-    principalOf(presented) {
+    authenticate(presented) {
       const verdicts = schemes.map(([name, scheme]) => verdictOf(name, scheme, presented))
       return verdicts.every(isKnown)
         ? decide(verdicts, presented)
         : Promise.all(verdicts).then((all) => decide(all, presented))
     },
-    requireFor(skill, requirements, { grants = {} }) {
-      const gap = gapOf(requirements, grants)
+    requireForSkill(skill, requirements, { grants = {} }) {
+      const gap = missingGrants(requirements, grants)
       if (gap) throw forbidden(gap, challenge(requirements, 'insufficient_scope', gap.scopes), skill)
     },
-    requireSomebody(principal) {
+    requireCredentials(principal) {
       if (principal === anonymous) refuse(false)
     },
     challenge: invalid,
@@ -148,14 +155,14 @@ export function createAuth(options: AuthOptions, { realm, logger }: AuthContext)
 export type Grants = NonNullable<Principal['grants']>
 
 /** What is missing to meet the nearest of the requirements. */
-export interface Gap {
+export interface MissingGrants {
   readonly schemes: readonly string[]
   readonly scopes: readonly string[]
 }
 
 /** Undefined if one of the requirements is met: all of its schemes, each with its scopes. */
-export function gapOf(requirements: readonly SecurityRequirement[], grants: Grants): Gap | undefined {
-  let nearest: Gap | undefined
+export function missingGrants(requirements: readonly SecurityRequirement[], grants: Grants): MissingGrants | undefined {
+  let nearest: MissingGrants | undefined
   for (const requirement of requirements) {
     const gap = missingIn(requirement, grants)
     if (gap.schemes.length === 0 && gap.scopes.length === 0) return undefined
@@ -164,7 +171,7 @@ export function gapOf(requirements: readonly SecurityRequirement[], grants: Gran
   return nearest
 }
 
-function missingIn(requirement: SecurityRequirement, grants: Grants): Gap {
+function missingIn(requirement: SecurityRequirement, grants: Grants): MissingGrants {
   const schemes: string[] = []
   const scopes = new Set<string>()
   for (const [name, needed] of Object.entries(requirement)) {
@@ -175,7 +182,7 @@ function missingIn(requirement: SecurityRequirement, grants: Grants): Gap {
   return { schemes, scopes: [...scopes] }
 }
 
-function isNearer(one: Gap, other: Gap): boolean {
+function isNearer(one: MissingGrants, other: MissingGrants): boolean {
   return (one.schemes.length - other.schemes.length || one.scopes.length - other.scopes.length) < 0
 }
 
@@ -218,7 +225,7 @@ function isName(value: unknown): value is string {
 }
 
 /** Who calls is known, and may not do this: with what is missing, for people and for programs. */
-function forbidden({ schemes, scopes }: Gap, challenge: string, skill?: string): A2AError {
+function forbidden({ schemes, scopes }: MissingGrants, challenge: string, skill?: string): A2AError {
   const lacking = [
     ...(scopes.length > 0 ? [`the scope ${scopes.join(', ')}`] : []),
     ...(schemes.length > 0 ? [`credentials of ${schemes.join(', ')}`] : []),
@@ -234,6 +241,6 @@ function forbidden({ schemes, scopes }: Gap, challenge: string, skill?: string):
   })
 }
 
-function isKnown(verdict: Verdict | Promise<Verdict>): verdict is Verdict {
+function isKnown(verdict: AuthResult | Promise<AuthResult>): verdict is AuthResult {
   return !(verdict instanceof Promise)
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { credentialsIn } from '../../test/support/auth/request-credentials.ts'
 import type { Json } from '../base/json.ts'
-import { confirmed } from './jwt.ts'
+import { checkConfirmation } from './jwt.ts'
 
 const certificate = Buffer.from('a certificate')
 const digest = createHash('sha256').update(certificate)
@@ -12,7 +12,7 @@ const shown = { isTrusted: true, subject: 'CN=x', names: {}, fingerprint }
 
 function ask(confirmation: Json | undefined, certificates: typeof shown | undefined) {
   const verdict = { principal: { id: 'alice' }, ...(confirmation !== undefined && { confirmation }) }
-  return confirmed(verdict, credentialsIn({ certificate: () => certificates }))
+  return checkConfirmation(verdict, credentialsIn({ certificate: () => certificates }))
 }
 
 it('takes a token that is bound to nothing from everybody', () => {
@@ -30,10 +30,10 @@ it.each<[string, Json, typeof shown | undefined]>([
   ['a certificate and something else', { 'x5t#S256': thumbprint, jkt: 'x' }, shown],
   ['nothing that can be read', 'x', shown],
 ])('refuses a token that is bound to %s', (_, confirmation, certificates) => {
-  expect(ask(confirmation, certificates)).toHaveProperty('refused')
+  expect(ask(confirmation, certificates)).toHaveProperty('reason')
 })
 
 it('leaves other verdicts as they are', () => {
-  expect(confirmed(undefined, credentialsIn())).toBeUndefined()
-  expect(confirmed({ refused: 'x' }, credentialsIn())).toEqual({ refused: 'x' })
+  expect(checkConfirmation(undefined, credentialsIn())).toBeUndefined()
+  expect(checkConfirmation({ reason: 'x' }, credentialsIn())).toEqual({ refused: 'x' })
 })

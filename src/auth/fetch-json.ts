@@ -30,7 +30,7 @@ export async function fetchJson(
 }
 
 /** Throws unless what goes there and comes from there can be trusted: by TLS, or because it stays on this machine. */
-export function requireSafe(what: string, url: string | URL): string {
+export function requireSecureUrl(what: string, url: string | URL): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback(parsed.hostname))
   if (!isSafe) throw new TypeError(`${what}: expected an address that begins with https://, got ${url}`)

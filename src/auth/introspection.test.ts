@@ -51,7 +51,7 @@ it.each<[string, object, Partial<IntrospectionOptions>?]>([
   ['is of nobody', { active: true }],
 ])('refuses a token that %s', async (_, known, options) => {
   const { scheme } = await startLookUp({ token: known })
-  expect(await scheme(options).authenticate(bearerToken('token'))).toEqual({ refused: expect.any(String) })
+  expect(await scheme(options).authenticate(bearerToken('token'))).toEqual({ reason: expect.any(String) })
 })
 
 it('refuses while the issuer does not answer, and says so to the operator', async () => {
@@ -72,5 +72,5 @@ it('does not let itself be made to ask without a bound, and asks once for those 
   )
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(64)
   for (const each of settled) if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'unavailable' })
-  expect(await one.authenticate(bearerToken('later'))).toHaveProperty('refused')
+  expect(await one.authenticate(bearerToken('later'))).toHaveProperty('reason')
 })

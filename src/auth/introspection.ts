@@ -1,8 +1,8 @@
 import { A2AError } from '../protocol/errors.ts'
-import { fetchJson, requireSafe } from './fetch-json.ts'
-import { type ClaimsOptions, type TokenCheck, verdictOn } from './jwt.ts'
-import { expiring, refused, type Verdict } from './scheme.ts'
-import { createVerified } from './token-cache.ts'
+import { fetchJson, requireSecureUrl } from './fetch-json.ts'
+import { type ClaimsOptions, readClaims, type TokenCheck } from './jwt.ts'
+import { type AuthResult, authFailure, withExpiry } from './scheme.ts'
+import { createTokenCache } from './token-cache.ts'
 
 /** Anybody can make up tokens: so many are looked up at once, and no more wait. */
 const maxLookups = 64
@@ -24,9 +24,9 @@ export interface IntrospectionOptions extends ClaimsOptions {
 /** Tokens that only their issuer can read. */
 export function introspectedTokens(options: IntrospectionOptions): TokenCheck {
   const { clientId, clientSecret, issuer, audience, cacheFor = 30 } = options
-  const url = requireSafe('introspection.url', options.url)
+  const url = requireSecureUrl('introspection.url', options.url)
   const authorization = `Basic ${btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`)}`
-  const verified = createVerified<Verdict>()
+  const verified = createTokenCache<AuthResult>()
   let lookups = 0
 
   async function ask(token: string) {
@@ -37,19 +37,19 @@ export function introspectedTokens(options: IntrospectionOptions): TokenCheck {
     })
     const now = Date.now()
     const { active, exp, nbf, aud, iss = issuer } = claims
-    if (active !== true) return { value: refused('the token is not active') }
-    if (typeof exp === 'number' && exp * 1000 <= now) return { value: refused('the token has expired') }
-    if (typeof nbf === 'number' && nbf * 1000 > now) return { value: refused('the token is not good yet') }
-    if (issuer !== undefined && iss !== issuer) return { value: refused('the token is of another issuer') }
+    if (active !== true) return { value: authFailure('the token is not active') }
+    if (typeof exp === 'number' && exp * 1000 <= now) return { value: authFailure('the token has expired') }
+    if (typeof nbf === 'number' && nbf * 1000 > now) return { value: authFailure('the token is not good yet') }
+    if (issuer !== undefined && iss !== issuer) return { value: authFailure('the token is of another issuer') }
     const audiences = [aud].flat()
     if (audience !== undefined && ![audience].flat().some((each) => audiences.includes(each))) {
-      return { value: refused('the token is for another audience') }
+      return { value: authFailure('the token is for another audience') }
     }
-    const value = verdictOn(claims, options)
-    if (!value || 'refused' in value) return { value }
+    const value = readClaims(claims, options)
+    if (!value || 'reason' in value) return { value }
     const until = now + cacheFor * 1000
     if (typeof exp !== 'number') return { value, until }
-    return { value: expiring(value, exp * 1000), until: Math.min(until, exp * 1000) }
+    return { value: withExpiry(value, exp * 1000), until: Math.min(until, exp * 1000) }
   }
 
   return (token) =>
@@ -60,7 +60,7 @@ export function introspectedTokens(options: IntrospectionOptions): TokenCheck {
       try {
         return await ask(token)
       } catch (error) {
-        return { value: refused('the token cannot be looked up', error) }
+        return { value: authFailure('the token cannot be looked up', error) }
       } finally {
         lookups--
       }

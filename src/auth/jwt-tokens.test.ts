@@ -2,7 +2,7 @@ import { generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { bearerToken, credentialsIn } from '../../test/support/auth/request-credentials.ts'
 import { audience, type Issuer, startIssuer } from '../../test/support/auth/token-issuer.ts'
-import type { Verdict } from './scheme.ts'
+import type { AuthResult } from './scheme.ts'
 import { type JwtOptions, jwt, openId } from './schemes/tokens.ts'
 
 const now = () => Math.floor(Date.now() / 1000)
@@ -11,7 +11,7 @@ function schemeOf({ url, keysUrl }: Issuer, options: Partial<JwtOptions> = {}) {
   return jwt({ issuer: url, audience, keys: { url: keysUrl }, ...options })
 }
 
-async function verdict(issuer: Issuer, token: string, options?: Partial<JwtOptions>): Promise<Verdict> {
+async function verdict(issuer: Issuer, token: string, options?: Partial<JwtOptions>): Promise<AuthResult> {
   return await schemeOf(issuer, options).authenticate(bearerToken(token))
 }
 
@@ -45,7 +45,7 @@ describe('a token', () => {
     ['with an unknown crit', async (issuer) => critical(issuer)],
   ])('%s is refused', async (_, make, options) => {
     const issuer = await startIssuer()
-    expect(await verdict(issuer, await make(issuer), options)).toEqual({ refused: expect.any(String) })
+    expect(await verdict(issuer, await make(issuer), options)).toEqual({ reason: expect.any(String) })
   })
 
   it('signed with the public key as if it were a secret is refused, whatever is listed', async () => {
@@ -55,8 +55,8 @@ describe('a token', () => {
     const forged = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'HS256', kid: 'key-1' })
       .sign(new TextEncoder().encode(published))
-    expect(await verdict(issuer, forged)).toHaveProperty('refused')
-    expect(await verdict(issuer, forged, { algorithms: ['RS256', 'HS256'] })).toHaveProperty('refused')
+    expect(await verdict(issuer, forged)).toHaveProperty('reason')
+    expect(await verdict(issuer, forged, { algorithms: ['RS256', 'HS256'] })).toHaveProperty('reason')
   })
 
   it('with a key of its own in the header is refused', async () => {
@@ -65,22 +65,22 @@ describe('a token', () => {
     const forged = await new SignJWT({ iss: issuer.url, aud: audience, sub: 'eve', exp: now() + 60 })
       .setProtectedHeader({ alg: 'ES256', kid: 'key-1', jku: 'http://127.0.0.1:1/jwks' })
       .sign(privateKey)
-    expect(await verdict(issuer, forged)).toHaveProperty('refused')
+    expect(await verdict(issuer, forged)).toHaveProperty('reason')
   })
 
   it('that is bound to a key is refused without it, also when it is remembered', async () => {
     const issuer = await startIssuer()
     const scheme = schemeOf(issuer)
     const bound = bearerToken(await issuer.token({ cnf: { jkt: 'x' } }))
-    expect(await scheme.authenticate(bound)).toHaveProperty('refused')
-    expect(await scheme.authenticate(bound)).toHaveProperty('refused')
+    expect(await scheme.authenticate(bound)).toHaveProperty('reason')
+    expect(await scheme.authenticate(bound)).toHaveProperty('reason')
   })
 
   it('may be late by as much as clocks differ', async () => {
     const issuer = await startIssuer()
     const token = await issuer.token({ exp: now() - 50 })
     expect(await verdict(issuer, token, { clockSkew: 60 })).toHaveProperty('principal')
-    expect(await verdict(issuer, token, { clockSkew: 0 })).toHaveProperty('refused')
+    expect(await verdict(issuer, token, { clockSkew: 0 })).toHaveProperty('reason')
   })
 
   it('that was good is refused when it has expired, although it is remembered', async () => {
@@ -90,7 +90,7 @@ describe('a token', () => {
     expect(await scheme.authenticate(bearerToken(token))).toHaveProperty('principal')
     await expect
       .poll(() => scheme.authenticate(bearerToken(token)), { timeout: 5_000, interval: 100 })
-      .toHaveProperty('refused')
+      .toHaveProperty('reason')
   })
 
   it('is one of alice in another tenant, under another prefix, or as the operator reads it', async () => {
@@ -103,7 +103,7 @@ describe('a token', () => {
     expect(await ask({ idPrefix: 'corp:' })).toMatchObject({ principal: { id: 'corp:alice' } })
     const expires = expect.any(Number)
     expect(await ask({ principal: ({ sub }) => ({ id: `${sub}!` }) })).toEqual({ principal: { id: 'alice!', expires } })
-    expect(await ask({ principal: () => undefined })).toHaveProperty('refused')
+    expect(await ask({ principal: () => undefined })).toHaveProperty('reason')
   })
 })
 
@@ -125,7 +125,7 @@ describe('keys', () => {
     const scheme = schemeOf(issuer)
     for (let n = 0; n < 20; n++) {
       expect(await scheme.authenticate(bearerToken(await issuer.token({}, { kid: `no-${n}` })))).toHaveProperty(
-        'refused',
+        'reason',
       )
     }
     expect(issuer.fetches()).toBe(1)
@@ -141,7 +141,7 @@ describe('keys', () => {
     const late = async () => scheme.authenticate(bearerToken(await issuer.token({ n: Math.random() })))
     await expect
       .poll(late, { timeout: 5_000, interval: 50 })
-      .toMatchObject({ refused: 'the keys of the issuer cannot be fetched' })
+      .toMatchObject({ reason: 'the keys of the issuer cannot be fetched' })
     expect(await late()).toHaveProperty('cause')
     issuer.fail(200)
     expect(await late()).toHaveProperty('principal')
@@ -169,7 +169,7 @@ describe('keys', () => {
     expect(await scheme.authenticate(bearerToken(await sign(two?.privateKey)))).toMatchObject({
       principal: { id: 'robot' },
     })
-    expect(await scheme.authenticate(bearerToken(await sign(three?.privateKey)))).toHaveProperty('refused')
+    expect(await scheme.authenticate(bearerToken(await sign(three?.privateKey)))).toHaveProperty('reason')
   })
 
   it('can be a secret, which takes nothing but HS256', async () => {
@@ -180,7 +180,7 @@ describe('keys', () => {
         .setProtectedHeader({ alg })
         .sign(secret)
     expect(await scheme.authenticate(bearerToken(await sign('HS256')))).toHaveProperty('principal')
-    expect(await scheme.authenticate(bearerToken(await sign('HS512')))).toHaveProperty('refused')
+    expect(await scheme.authenticate(bearerToken(await sign('HS512')))).toHaveProperty('reason')
   })
 })
 

@@ -4,9 +4,9 @@ import { fromHex } from '../base/hash.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { Principal } from '../protocol/model.ts'
-import { fetchJson, requireSafe } from './fetch-json.ts'
-import { expiring, type Presented, refused, type Verdict } from './scheme.ts'
-import { createVerified } from './token-cache.ts'
+import { fetchJson, requireSecureUrl } from './fetch-json.ts'
+import { type AuthRequest, type AuthResult, authFailure, withExpiry } from './scheme.ts'
+import { createTokenCache } from './token-cache.ts'
 
 /** Seconds after which a token is verified again, although it has not expired: its key may have been withdrawn. */
 const rememberFor = 600
@@ -62,7 +62,7 @@ export type KeySource =
   | { readonly secret: Uint8Array }
 
 /** Checks a token and says whom it stands for. */
-export type TokenCheck = (token: string) => Verdict | Promise<Verdict>
+export type TokenCheck = (token: string) => AuthResult | Promise<AuthResult>
 
 export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey): TokenCheck {
   const { issuer, audience, clockSkew = 30, typ } = rules
@@ -71,7 +71,7 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
   const algorithms = [...(rules.algorithms ?? defaultAlgorithms(source))]
   if (algorithms.some((name) => name.toLowerCase() === 'none')) throw new TypeError('algorithms: none proves nothing')
   const keys = typeof source === 'function' ? source : keysOf(source)
-  const verified = createVerified<Verdict>()
+  const verified = createTokenCache<AuthResult>()
 
   const expected: JWTVerifyOptions = {
     issuer: [issuer].flat(),
@@ -84,10 +84,10 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
 
   async function check(token: string) {
     const payload = await verifyJwt(token, keys, expected)
-    const value = verdictOn(payload as JWTPayload & JsonObject, rules)
-    if (!value || 'refused' in value) return { value }
+    const value = readClaims(payload as JWTPayload & JsonObject, rules)
+    if (!value || 'reason' in value) return { value }
     const expires = ((payload.exp ?? 0) + clockSkew) * 1000
-    return { value: expiring(value, expires), until: Math.min(expires, Date.now() + rememberFor * 1000) }
+    return { value: withExpiry(value, expires), until: Math.min(expires, Date.now() + rememberFor * 1000) }
   }
 
   return (token) =>
@@ -95,8 +95,8 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
       try {
         return await check(token)
       } catch (error) {
-        if (error instanceof KeysUnavailable) return { value: refused(error.message, error.cause ?? error) }
-        return { value: refused(error instanceof Error ? error.message : 'the token cannot be read') }
+        if (error instanceof KeysUnavailable) return { value: authFailure(error.message, error.cause ?? error) }
+        return { value: authFailure(error instanceof Error ? error.message : 'the token cannot be read') }
       }
     })
 }
@@ -106,18 +106,18 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
  * connection (RFC 8705 §3); other proofs are not read here, and who stole such a token must not get in by leaving them
  * out.
  */
-export function confirmed(verdict: Verdict, presented: Presented): Verdict {
+export function checkConfirmation(verdict: AuthResult, presented: AuthRequest): AuthResult {
   if (!verdict || !('principal' in verdict) || verdict.confirmation === undefined) return verdict
   const shown = presented.certificate()
   const isShown =
     shown !== undefined &&
     thumbprintIn(verdict.confirmation) === toBase64Url(fromHex(shown.fingerprint) ?? new Uint8Array())
-  return isShown ? verdict : refused('the token is bound to a key that was not proven')
+  return isShown ? verdict : authFailure('the token is bound to a key that was not proven')
 }
 
 export function keysOf(source: KeySource): JWTVerifyGetKey {
   if ('url' in source) {
-    const url = requireSafe('keys.url', source.url)
+    const url = requireSecureUrl('keys.url', source.url)
     return remoteKeys({ ...source, url: () => url })
   }
   if ('secret' in source) {
@@ -155,17 +155,17 @@ export async function verifyJwt(token: string, keys: JWTVerifyGetKey, expected: 
 }
 
 /** Whom a token stands for: `sub`, or the client itself where nobody is behind it. */
-export function verdictOn(claims: JsonObject, options: ClaimsOptions): Verdict {
+export function readClaims(claims: JsonObject, options: ClaimsOptions): AuthResult {
   const { tenantClaim, idPrefix = '' } = options
   const bound = claims.cnf === undefined ? {} : { confirmation: claims.cnf }
   if (options.principal) {
     const principal = options.principal(claims)
-    return principal ? { principal, ...bound } : refused('the claims are of nobody who may call')
+    return principal ? { principal, ...bound } : authFailure('the claims are of nobody who may call')
   }
   const id = textOf(claims.sub) ?? textOf(claims.client_id) ?? textOf(claims.azp)
-  if (id === undefined) return refused('the token is of nobody: it has no sub and no client_id')
+  if (id === undefined) return authFailure('the token is of nobody: it has no sub and no client_id')
   const tenant = tenantClaim === undefined ? undefined : textOf(claims[tenantClaim])
-  if (tenantClaim !== undefined && tenant === undefined) return refused(`the token has no ${tenantClaim}`)
+  if (tenantClaim !== undefined && tenant === undefined) return authFailure(`the token has no ${tenantClaim}`)
   const scopes = [...new Set([...wordsOf(claims.scope), ...wordsOf(claims.scp)])]
   return { principal: { id: `${idPrefix}${id}`, scopes, claims, ...(tenant !== undefined && { tenant }) }, ...bound }
 }

@@ -5,7 +5,7 @@ import type { Fetch } from '../http/fetch.ts'
 import { readLimited } from '../http/read-limited.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ExchangeRequest, TokenExchange } from '../protocol/principal.ts'
-import { requireSafe } from './fetch-json.ts'
+import { requireSecureUrl } from './fetch-json.ts'
 
 const accessToken = 'urn:ietf:params:oauth:token-type:access_token'
 
@@ -47,7 +47,7 @@ export interface TokenExchangeOptions {
  * under a digest of what it was exchanged for.
  */
 export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
-  const url = requireSafe('tokenExchange.tokenUrl', options.tokenUrl)
+  const url = requireSecureUrl('tokenExchange.tokenUrl', options.tokenUrl)
   const { clientId, clientSecret } = options
   for (const [name, value] of Object.entries({ clientId, clientSecret })) {
     if (typeof value !== 'string' || value === '') throw new TypeError(`tokenExchange.${name}: expected a text`)

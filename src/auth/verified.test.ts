@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest'
-import { createVerified } from './token-cache.ts'
+import { createTokenCache } from './token-cache.ts'
 
 const later = Date.now() + 60_000
 
 it('verifies once while it lasts, and again afterwards', async () => {
-  const verified = createVerified<number>()
+  const verified = createTokenCache<number>()
   let times = 0
   const verify = (until: number | undefined) => async () => ({ value: ++times, ...(until !== undefined && { until }) })
   expect(await verified.of('a', verify(later))).toBe(1)
@@ -15,7 +15,7 @@ it('verifies once while it lasts, and again afterwards', async () => {
 })
 
 it('remembers no more than ten thousand, and forgets the first of them', async () => {
-  const verified = createVerified<string>()
+  const verified = createTokenCache<string>()
   const learn = (name: string) => verified.of(name, async () => ({ value: name, until: later }))
   for (let n = 0; n <= 10_000; n++) await learn(`${n}`)
   expect(learn('10000')).toBe('10000')

@@ -5,14 +5,14 @@ export interface MemoryLimitsOptions {
   readonly now?: () => number
 }
 
-export interface Rate {
+export interface RateLimit {
   readonly limit: number
   /** Seconds. */
   readonly window: number
 }
 
 /** How a caller stands after a use. */
-export interface Standing {
+export interface RateState {
   readonly isAllowed: boolean
   readonly remaining: number
   /** Seconds until all uses are back. */
@@ -26,7 +26,7 @@ export type Release = () => void
 /** Counts how much is used, in one process or for many. */
 export interface LimitStore {
   /** Takes one of `limit` uses in `window` seconds, which come back steadily. */
-  take(key: string, rate: Rate): Standing | Promise<Standing>
+  take(key: string, rate: RateLimit): RateState | Promise<RateState>
   /** Takes one of so many places; undefined if all are taken. */
   hold(key: string, places: number): Release | undefined | Promise<Release | undefined>
 }
@@ -63,13 +63,13 @@ export function createMemoryLimits({ callers = 100_000, now = Date.now }: Memory
  * A rate needs one number to be remembered: when all uses will be back, in milliseconds (the generic cell rate
  * algorithm). Gives undefined if there is no use left.
  */
-function nextFull(full: number, now: number, { limit, window }: Rate): number | undefined {
+function nextFull(full: number, now: number, { limit, window }: RateLimit): number | undefined {
   const next = Math.max(full, now) + (window * 1000) / limit
   // What was added up by fractions may be a little more than the whole.
   return next > now + window * 1000 + 0.01 ? undefined : next
 }
 
-function standingAt(full: number, now: number, { limit, window }: Rate, isAllowed: boolean): Standing {
+function standingAt(full: number, now: number, { limit, window }: RateLimit, isAllowed: boolean): RateState {
   const each = (window * 1000) / limit
   const used = Math.max(0, full - now)
   const wait = used + each - window * 1000

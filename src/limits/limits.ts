@@ -2,13 +2,17 @@ import type { Logger } from '../base/logger.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/model.ts'
 import { ownerOf } from '../protocol/principal.ts'
-import { createMemoryLimits, type LimitStore, type Rate, type Release, type Standing } from './limit-store.ts'
+import { createMemoryLimits, type LimitStore, type RateLimit, type RateState, type Release } from './limit-store.ts'
 
-const words: Readonly<Record<Kind, string>> = { turns: 'turns', streams: 'open streams', queued: 'waiting messages' }
+const words: Readonly<Record<LimitedResource, string>> = {
+  turns: 'turns',
+  streams: 'open streams',
+  queued: 'waiting messages',
+}
 
-export interface Allowance {
+export interface Quota {
   /** Calls of any kind; for a skill, messages to it. */
-  readonly requests?: Rate
+  readonly requests?: RateLimit
   /** Turns at work at once. */
   readonly turns?: number
   /** Streams open at once. */
@@ -20,31 +24,31 @@ export interface Allowance {
 /** How much callers may use. What is not said has no limit. */
 export interface LimitOptions {
   /** Of each principal. Callers without credentials are one. */
-  readonly perPrincipal?: Allowance
+  readonly perPrincipal?: Quota
   /** Of all principals of a tenant together. */
-  readonly perTenant?: Allowance
+  readonly perTenant?: Quota
   /** Of all who use a skill together, by its id. */
-  readonly perSkill?: Readonly<Record<string, Allowance>>
+  readonly perSkill?: Readonly<Record<string, Quota>>
   /** Where it is counted. In this process by default; replicas share one in PostgreSQL. */
   readonly store?: LimitStore
 }
 
 /** A rate that was counted, by the name of its policy. */
-export interface Counted extends Standing {
+export interface CountedRate extends RateState {
   readonly policy: string
-  readonly rate: Rate
+  readonly rate: RateLimit
 }
 
 /** Of what one has places. */
-export type Kind = 'turns' | 'streams' | 'queued'
+export type LimitedResource = 'turns' | 'streams' | 'queued'
 
 export interface Limits {
   /** Counts a call. The caller looks whether all are allowed. */
-  count(principal: Principal): Promise<readonly Counted[]>
+  count(principal: Principal): Promise<readonly CountedRate[]>
   /** Counts a message to a skill, and throws `rate-limited` if it is one too many. */
   countSkill(skill: string | undefined): Promise<void>
   /** Throws `rate-limited` if there is no place; give it back when it is over. Undefined if nobody counts. */
-  hold(kind: Kind, principal: Principal, skill: string | undefined): Promise<Release | undefined>
+  hold(kind: LimitedResource, principal: Principal, skill: string | undefined): Promise<Release | undefined>
 }
 
 export function createLimits(options: LimitOptions, logger: Logger): Limits {
@@ -64,7 +68,7 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
     return allowance ? [{ policy: 'skill', key: `s ${skill}`, allowance }] : []
   }
 
-  async function countAll(payers: readonly Payer[]): Promise<readonly Counted[]> {
+  async function countAll(payers: readonly Payer[]): Promise<readonly CountedRate[]> {
     const counted = payers.flatMap(({ policy, key, allowance: { requests: rate } }) =>
       rate ? [reliably(async () => ({ ...(await store.take(key, rate)), policy, rate }))] : [],
     )
@@ -109,7 +113,7 @@ export function createLimits(options: LimitOptions, logger: Logger): Limits {
 }
 
 /** Throws what a caller is told who has asked too often. */
-export function requireAllowed(counted: readonly Counted[]): void {
+export function requireAllowed(counted: readonly CountedRate[]): void {
   const [worst] = counted.filter(({ isAllowed }) => !isAllowed).sort((one, other) => other.retryAfter - one.retryAfter)
   if (!worst) return
   const { policy, rate, retryAfter } = worst
@@ -117,7 +121,7 @@ export function requireAllowed(counted: readonly Counted[]): void {
   throw tooMany(text, Math.max(retryAfter, 0.001), policy)
 }
 
-function check({ requests, turns, streams, queued }: Allowance): void {
+function check({ requests, turns, streams, queued }: Quota): void {
   for (const [name, value] of Object.entries({ ...requests, turns, streams, queued })) {
     if (value === undefined || (Number.isFinite(value) && value > 0)) continue
     throw new TypeError(`limits: expected ${name} to be a number above 0, got ${value}`)
@@ -127,7 +131,7 @@ function check({ requests, turns, streams, queued }: Allowance): void {
 interface Payer {
   readonly policy: string
   readonly key: string
-  readonly allowance: Allowance
+  readonly allowance: Quota
 }
 
 function tooMany(text: string, retryAfter: number, policy: string): A2AError {

@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { connect } from '../client/connect.ts'
 import { apiKey, hashApiKey } from '../entries/auth.ts'
 import { agent, type ServeOptions, serve } from '../entries/index.ts'
-import { createHandler, type HandlerOptions } from './handler.ts'
+import { createHandler } from './handler.ts'
 import { createHost } from './host.ts'
+import type { HandlerOptions } from './hosted-agent.ts'
 
 const echo = agent({ name: 'Echo' }, ({ text }) => text)
 const logger = { debug() {}, info() {}, warn() {}, error() {} }

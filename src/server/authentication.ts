@@ -2,64 +2,130 @@ import type { AgentProfile } from '../agent/agent.ts'
 import { type Auth, type AuthOptions, createAuth } from '../auth/auth.ts'
 import { authorizationOf } from '../auth/scheme.ts'
 import type { Logger } from '../base/logger.ts'
+import type { Incoming } from '../http/exchange.ts'
+import type { Load } from '../http/load.ts'
+import { type CountedRate, type Limits, requireAllowed } from '../limits/limits.ts'
 import type { AgentCard, SecurityScheme } from '../protocol/card.ts'
 import { anonymous, type Principal } from '../protocol/model.ts'
 import type { TokenExchange } from '../protocol/principal.ts'
 import type { SendRequest } from '../protocol/service.ts'
 import type { DelegationOptions, Policy } from '../runtime/options.ts'
-import type { WireOptions } from '../transports/server/options.ts'
+import { overloaded } from '../transports/server/read-body.ts'
+import { rateHeaders } from './rate-limits.ts'
 
-/** Who may call, and what they may see and use. */
+/** Which callers are accepted, and what they may see and use. */
 export interface AuthSettings extends AuthOptions {
-  /** Lets a caller see more than its own tasks: of a team, of a tenant, or of everyone. Asked for every call. */
+  /** Lets a caller see tasks of others: of a team, of a tenant, or of everyone. Evaluated for every call. */
   readonly policy?: Policy
-  /** Gives agents tokens in the name of their callers, for `turn.delegate`, as by `tokenExchange(…)`. */
+  /** Exchanges the tokens of callers for tokens that agents use in their name (`turn.delegate`), as `tokenExchange(…)` does. */
   readonly exchange?: TokenExchange
-  /** Which skill a message asks for. By default what its metadata says as `skillId` or `skill`. */
+  /** Returns the skill that a message is for. Defaults to `skillId` or `skill` in its metadata. */
   readonly skillOf?: (request: SendRequest) => string | undefined
 }
 
-/** `none`: whoever can reach the agent may call it. */
+/** `none` accepts every caller that can reach the agent. */
 export type AuthChoice = AuthSettings | 'none'
 
-export interface Authentication extends Pick<WireOptions, 'principalOf'> {
+export interface Authentication {
   readonly settings: AuthSettings
-  /** Undefined if nobody needs credentials. */
+  /** Undefined if no caller needs credentials. */
   readonly auth: Auth | undefined
-  /** What the card says of it. */
+  /** The part of the card that declares the schemes. */
   readonly card: Pick<AgentCard, 'securitySchemes' | 'security'>
   readonly delegation?: DelegationOptions
+  /**
+   * Returns the principal of a request, or throws the error to answer with. Three steps, in this order: the overload
+   * check, the security schemes, the request count.
+   */
+  authenticate(incoming: Incoming): Principal | Promise<Principal>
+  /** Only the second step, for pages that stay available under load and count against no limit. */
+  identify(incoming: Incoming): Principal | Promise<Principal>
+  /** The other two steps, for a principal that another transport has identified. */
+  admit(principal: Principal): Promise<void>
+  /** Rate-limit headers for the response to a request that was counted. Undefined without request limits. */
+  readonly rateHeaders: ((incoming: Incoming) => Readonly<Record<string, string>> | undefined) | undefined
 }
 
-export function createAuthentication(
-  choice: AuthChoice,
-  { profile, logger }: { readonly profile: AgentProfile; readonly logger: Logger },
-): Authentication {
+export interface AuthenticationContext {
+  readonly profile: AgentProfile
+  readonly logger: Logger
+  readonly load?: Pick<Load, 'isOver'> | undefined
+  readonly limits?: Limits | undefined
+}
+
+export function createAuthentication(choice: AuthChoice, context: AuthenticationContext): Authentication {
+  const { profile, logger, load, limits } = context
   const settings = choice === 'none' ? { anonymous: true } : choice
   const auth = createAuth(settings, { realm: profile.name, logger })
   const { securitySchemes, security } = auth
-  requireDeclared(profile, securitySchemes)
-  // Nothing to ask and nothing to wait for.
-  if (security.length === 0) return { settings, auth: undefined, card: {}, principalOf: () => anonymous }
+  requireDeclaredSchemes(profile, securitySchemes)
+  const isOpen = security.length === 0
   const { exchange } = settings
-  const card = { securitySchemes, security }
-  if (!exchange) return { settings, auth, card, principalOf: auth.principalOf }
-  const { principalOf, tokenOf } = rememberingTokens(auth)
-  return { settings, auth, card, principalOf, delegation: { exchange, tokenOf } }
+  const tokens = exchange && !isOpen ? createTokenMemory(auth) : undefined
+  /** Rates counted for a request, until its response has their headers. */
+  const counts = new WeakMap<Incoming, readonly CountedRate[]>()
+
+  // None of these functions is async unless it counts: most principals are known without waiting.
+  function authenticate(incoming: Incoming): Principal | Promise<Principal> {
+    requireCapacity()
+    const principal = identify(incoming)
+    return limits ? countRequest(principal, limits, incoming) : principal
+  }
+
+  /** Comes first: an overloaded server should not even check credentials. */
+  function requireCapacity(): void {
+    if (load?.isOver()) throw overloaded()
+  }
+
+  function identify(incoming: Incoming): Principal | Promise<Principal> {
+    if (isOpen) return anonymous
+    const principal = auth.authenticate(incoming)
+    if (!tokens) return principal
+    return principal instanceof Promise
+      ? principal.then((late) => tokens.remember(late, incoming))
+      : tokens.remember(principal, incoming)
+  }
+
+  /** Comes before anything of the call is read. */
+  async function countRequest(
+    identified: Principal | Promise<Principal>,
+    limits: Limits,
+    incoming: Incoming,
+  ): Promise<Principal> {
+    const principal = await identified
+    const rates = await limits.count(principal)
+    counts.set(incoming, rates)
+    requireAllowed(rates)
+    return principal
+  }
+
+  return {
+    settings,
+    auth: isOpen ? undefined : auth,
+    card: isOpen ? {} : { securitySchemes, security },
+    ...(exchange && tokens && { delegation: { exchange, tokenOf: tokens.tokenOf } }),
+    authenticate,
+    identify,
+    async admit(principal) {
+      requireCapacity()
+      if (limits) requireAllowed(await limits.count(principal))
+    },
+    rateHeaders: limits && ((incoming) => rateHeaders(counts.get(incoming))),
+  }
 }
 
-/** What types ask for, also of those who have none: who says nothing, or nothing known, does not let everybody in. */
+/** Checks in JavaScript what the types require: a missing or misspelled `auth` must not accept every caller. */
 export function requireAuthOption(where: string, options: { readonly auth: unknown } | undefined): void {
   const choice = options?.auth
   if (choice === 'none' || (typeof choice === 'object' && choice !== null)) return
-  const came = choice === undefined ? 'nothing says who may call' : `auth is ${JSON.stringify(choice)}`
+  const problem = choice === undefined ? 'nothing says who may call' : `auth is ${JSON.stringify(choice)}`
   throw new TypeError(
-    `${where}: ${came}. Declare it: \`auth: { schemes: … }\`, or \`auth: 'none'\` to let in whoever can reach it.`,
+    `${where}: ${problem}. Declare it: \`auth: { schemes: … }\`, or \`auth: 'none'\` to let in whoever can reach it.`,
   )
 }
 
-/** What a card says of a skill is what is checked, and so must be something that can be. */
-function requireDeclared({ name, skills = [] }: AgentProfile, schemes: Auth['securitySchemes']): void {
+/** Cards publish what skills require, so each of these schemes must be one that the server can check. */
+function requireDeclaredSchemes({ name, skills = [] }: AgentProfile, schemes: Auth['securitySchemes']): void {
   for (const { id, security = [] } of skills) {
     const unknown = security.flatMap(Object.keys).filter((scheme) => !Object.hasOwn(schemes, scheme))
     if (unknown.length === 0) continue
@@ -70,20 +136,20 @@ function requireDeclared({ name, skills = [] }: AgentProfile, schemes: Auth['sec
   }
 }
 
-/** The token of a caller is known as long as what it has proved is in memory, and is not part of it. */
-function rememberingTokens({ principalOf, securitySchemes }: Auth) {
+/** Remembers the token of a principal for as long as the principal is in memory, without making it part of it. */
+function createTokenMemory({ securitySchemes }: Auth) {
   const tokens = new WeakMap<Principal, string>()
   const schemes = Object.keys(securitySchemes).filter((name) => takesTokens(securitySchemes[name]))
-
-  const remembering: Authentication['principalOf'] = async (incoming) => {
-    const principal = await principalOf(incoming)
-    const token = authorizationOf(incoming, 'bearer')
-    // One that was not accepted proves nothing, whatever else did.
-    const isAccepted = schemes.some((name) => principal.grants?.[name] !== undefined)
-    if (isAccepted && typeof token === 'string') tokens.set(principal, token)
-    return principal
+  return {
+    remember(principal: Principal, incoming: Incoming): Principal {
+      const token = authorizationOf(incoming, 'bearer')
+      // A token that no scheme accepted proves nothing, even if other credentials of the request did.
+      const isAccepted = schemes.some((name) => principal.grants?.[name] !== undefined)
+      if (isAccepted && typeof token === 'string') tokens.set(principal, token)
+      return principal
+    },
+    tokenOf: (principal: Principal) => tokens.get(principal),
   }
-  return { principalOf: remembering, tokenOf: (principal: Principal) => tokens.get(principal) }
 }
 
 function takesTokens(scheme: SecurityScheme | undefined): boolean {

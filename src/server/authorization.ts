@@ -1,14 +1,15 @@
 import type { AgentProfile, SkillProfile } from '../agent/agent.ts'
-import { gapOf } from '../auth/auth.ts'
+import { missingGrants } from '../auth/auth.ts'
 import { invalidParams } from '../protocol/errors.ts'
 import { requestedSkill } from '../protocol/extensions/typed-skills.ts'
+import type { Interceptor } from '../protocol/intercept.ts'
 import type { Principal } from '../protocol/model.ts'
 import { isAnonymous } from '../protocol/principal.ts'
-import type { ListTasksRequest, SendRequest, Service } from '../protocol/service.ts'
+import type { SendRequest } from '../protocol/service.ts'
 import type { Authentication } from './authentication.ts'
 
-/** Which skill a message is for: the one that it names, or the only one there is. */
-export function skillNamer(
+/** Finds the skill that a message is for: the one that it names, or the only one of the agent. */
+export function createSkillLookup(
   { settings }: Authentication,
   { skills = [] }: AgentProfile,
 ): (request: SendRequest) => string | undefined {
@@ -18,86 +19,79 @@ export function skillNamer(
   return (request) => skillOf(request) ?? only
 }
 
-/** Says who may use which skill, by throwing `forbidden`. */
-export interface SkillGuard {
-  /** For a message, whatever it is for. */
-  require(request: SendRequest, principal: Principal): void
-  /** For one that goes on with a task: what that was begun for is what it is used for. */
-  requireOpening(opening: SendRequest, principal: Principal): void
+/** Checks the requirements of skills. Both functions throw `forbidden`. */
+export interface SkillAuthorization {
+  /** Requires that the principal may use the skill that the message names or, if it names none, at least one skill. */
+  requireForMessage(request: SendRequest, principal: Principal): void
+  /** Requires that the principal may use the skill that the task was created for, before it continues the task. */
+  requireForTask(firstMessage: SendRequest, principal: Principal): void
 }
 
-/** Undefined if nothing is asked for any of the skills. */
-export function createSkillGuard(
+/** Undefined if no skill has requirements. */
+export function createSkillAuthorization(
   { auth, settings }: Authentication,
   { skills = [] }: AgentProfile,
-): SkillGuard | undefined {
+): SkillAuthorization | undefined {
   if (!auth || skills.every(({ security = [] }) => security.length === 0)) return undefined
   const { skillOf = requestedSkill } = settings
 
-  function requireFor({ id, security = [] }: SkillProfile, principal: Principal): void {
-    auth?.requireFor(id, security, principal)
+  function requireSkill({ id, security = [] }: SkillProfile, principal: Principal): void {
+    auth?.requireForSkill(id, security, principal)
   }
 
-  /** What the operator takes it for, and what the agent will, which goes by the metadata. */
-  function meantBy(request: SendRequest): readonly SkillProfile[] {
-    const named = new Set([skillOf(request), requestedSkill(request)])
-    return skills.filter(({ id }) => named.has(id))
+  /** Both the skill that the operator's `skillOf` returns and the one in the metadata, by which the agent chooses. */
+  function skillsNamedBy(request: SendRequest): readonly SkillProfile[] {
+    const names = new Set([skillOf(request), requestedSkill(request)])
+    return skills.filter(({ id }) => names.has(id))
   }
 
   return {
-    require(request, principal) {
-      const meant = meantBy(request)
-      for (const skill of meant) requireFor(skill, principal)
-      if (meant.length > 0) return
-      // Who names none must be able to use some.
+    requireForMessage(request, principal) {
+      const named = skillsNamedBy(request)
+      for (const skill of named) requireSkill(skill, principal)
+      if (named.length > 0) return
       const { grants = {} } = principal
+      const isUsable = ({ security = [] }: SkillProfile) => missingGrants(security, grants) === undefined
       const [first] = skills
-      const isUsable = ({ security = [] }: SkillProfile) => gapOf(security, grants) === undefined
-      if (first && !skills.some(isUsable)) requireFor(first, principal)
+      if (first && !skills.some(isUsable)) requireSkill(first, principal)
     },
-    requireOpening(opening, principal) {
-      for (const skill of meantBy(opening)) requireFor(skill, principal)
+    requireForTask(firstMessage, principal) {
+      for (const skill of skillsNamedBy(firstMessage)) requireSkill(skill, principal)
     },
   }
 }
 
-/** A service that lets callers do only what they may. Operations that everybody may do are those of the service. */
-export function authorizeService(
-  service: Service,
+/** Rejects calls that the principal may not make. */
+export function authorizeCalls(
   { auth, settings }: Authentication,
-  skills: SkillGuard | undefined,
-): Service {
+  skills: SkillAuthorization | undefined,
+): Interceptor {
   const { anonymous } = settings
   const listsAll = typeof anonymous === 'object' && anonymous.listAll === true
-
-  function requireContext({ contextId }: ListTasksRequest, principal: Principal): void {
-    if (contextId !== undefined || listsAll || !isAnonymous(principal)) return
-    throw invalidParams('contextId', 'expected the context whose tasks to list, from callers without credentials')
-  }
-
   return {
-    ...service,
     ...(skills && {
-      async sendMessage(request, call) {
-        skills.require(request, call.principal)
-        return await service.sendMessage(request, call)
+      sendMessage(request, call, next) {
+        skills.requireForMessage(request, call.principal)
+        return next(request, call)
       },
-      async *streamMessage(request, call) {
-        skills.require(request, call.principal)
-        yield* service.streamMessage(request, call)
+      async *streamMessage(request, call, next) {
+        skills.requireForMessage(request, call.principal)
+        yield* next(request, call)
       },
     }),
     ...(!listsAll && {
-      async listTasks(request, call) {
-        requireContext(request, call.principal)
-        return await service.listTasks(request, call)
+      listTasks(request, call, next) {
+        if (request.contextId === undefined && isAnonymous(call.principal)) {
+          throw invalidParams('contextId', 'expected the context whose tasks to list, from callers without credentials')
+        }
+        return next(request, call)
       },
     }),
     ...(auth && {
-      async getExtendedCard(request, call) {
-        auth.requireSomebody(call.principal)
-        return await service.getExtendedCard(request, call)
+      getExtendedCard(request, call, next) {
+        auth.requireCredentials(call.principal)
+        return next(request, call)
       },
     }),
-  } satisfies Service
+  } satisfies Interceptor
 }

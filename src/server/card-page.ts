@@ -9,13 +9,47 @@ import { isLoopback, type OriginOptions, originOf } from '../http/origin.ts'
 import { etagOf, matches } from '../http/response-headers.ts'
 import type { AgentCard } from '../protocol/card.ts'
 
-/** Callers choose the origin they come by; so many versions are remembered. */
-const maxKnown = 64
+/** Paths of the card: since 0.3, and before. */
+export const cardPaths: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
 
-/** Callers choose the origin they come by; so many different ones are remembered. */
-const maxPages = 64
+/** Path of the public keys that verify the signatures of an agent: of its card, and of the events that it pushes. */
+export const jwksPath = '/.well-known/jwks.json'
 
-/** The public keys as a JWK Set (RFC 7517). Whoever meets a key that is not among them asks again at once. */
+/** Callers choose the origin of a card, so the number of cached pages and signatures must be bounded. */
+const maxCached = 64
+
+export interface CardPageOptions extends OriginOptions {
+  readonly cards?: CardFormat
+  /** Without a signer, cards are not signed. */
+  readonly signer?: CardSigner | undefined
+}
+
+/** Serves the card, with the address that the caller used, and cacheable. */
+export function createCardPage(
+  cardAt: (origin: string) => AgentCard,
+  { cards = 'hybrid', signer, ...options }: CardPageOptions,
+): (incoming: Incoming) => Promise<Outgoing> {
+  const pages = new BoundedMap<string, Page>(maxCached)
+
+  async function createPage(key: string, origin: string, format: CardFormat): Promise<Page> {
+    const card = encodeCardAs(format, cardAt(origin))
+    const page = signer ? signedPage(card, await signer.signWire(card, origin), signer.keyName()) : unsignedPage(card)
+    pages.set(key, page)
+    return page
+  }
+
+  return async (incoming) => {
+    const origin = originOf(incoming, options)
+    const format = incoming.path === cardPaths[1] && cards === 'hybrid' ? 'legacy' : cards
+    const key = `${format} ${origin} ${signer?.keyName() ?? ''}`
+    const { body, etag } = pages.get(key) ?? (await createPage(key, origin, format))
+    const headers = { 'cache-control': 'public, max-age=300', vary: 'A2A-Version', etag }
+    if (matches(incoming.header('if-none-match'), etag)) return { status: 304, headers }
+    return { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body }
+  }
+}
+
+/** Serves the public keys as a JWK Set (RFC 7517). Verifiers that meet an unknown key fetch it again at once. */
 export function createJwksPage(keys: Pick<KeyRing, 'published'>): (incoming: Incoming) => Promise<Outgoing> {
   return async (incoming) => {
     const body = JSON.stringify({ keys: await keys.published() })
@@ -32,21 +66,24 @@ export interface CardSignerOptions {
   readonly logger: Logger
 }
 
-/** Signs what an agent says of itself, each version of it once. */
+/** Signs cards, each distinct card once. */
 export interface CardSigner {
-  /** The name of the key that signs now: with another one, a card is another version. */
+  /** The name of the current key. A card signed with another key is another version of it. */
   keyName(): string
-  /** The card as it is sent, in whatever form, with signatures of exactly that. */
+  /** Signs an encoded card, exactly as it is sent. */
   signWire(wire: JsonObject, origin: string): Promise<JsonObject>
-  /** A card that is still to be put into the form of some dialect. */
+  /** Signs a card that a dialect will encode later: once for each possible encoding. */
   signCard(card: AgentCard, origin: string): Promise<AgentCard>
 }
 
 export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions): CardSigner {
-  const known = new BoundedMap<string, Promise<readonly DetachedSignature[]>>(maxKnown)
+  const cached = new BoundedMap<string, Promise<readonly DetachedSignature[]>>(maxCached)
   let hasWarned = false
 
-  /** Otherwise anybody could have a card signed that leads to a host of their own, by asking for it in that name. */
+  /**
+   * Without `publicUrl` the origin comes from the request: a caller could get a signed card that points to its own host
+   * by sending that name.
+   */
   function maySign(origin: string): boolean {
     if (publicUrl !== undefined || isLoopback(new URL(origin).hostname)) return true
     if (!hasWarned) logger.warn({ origin }, 'cards are not signed: publicUrl must say where the agent is reached')
@@ -57,11 +94,11 @@ export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions)
   function signaturesOf({ signatures: _, ...wire }: JsonObject, origin: string): Promise<readonly DetachedSignature[]> {
     const { key, kid, alg } = keys.current()
     const version = `${kid} ${origin} ${JSON.stringify(wire)}`
-    const before = known.get(version)
+    const before = cached.get(version)
     if (before) return before
     const signatures = sign(wire, { key, kid, alg, jku: `${origin}${jwksPath}` })
-    known.set(version, signatures)
-    signatures.catch(() => known.delete(version))
+    cached.set(version, signatures)
+    signatures.catch(() => cached.delete(version))
     return signatures
   }
 
@@ -72,50 +109,13 @@ export function createCardSigner({ keys, publicUrl, logger }: CardSignerOptions)
     },
     async signCard(card, origin) {
       if (!maySign(origin)) return card
-      const signed = await Promise.all(extendedCardEncodings(card).map((wire) => signaturesOf(wire, origin)))
-      return { ...card, signatures: signed.flat() }
+      const signatures = await Promise.all(extendedCardEncodings(card).map((wire) => signaturesOf(wire, origin)))
+      return { ...card, signatures: signatures.flat() }
     },
   }
 }
 
-export interface CardPageOptions extends OriginOptions {
-  readonly cards?: CardFormat
-  /** Without one, cards are not signed. */
-  readonly signer?: CardSigner | undefined
-}
-
-/** The card as a page: with the address under which the caller came, and cacheable. */
-export function createCardPage(
-  cardAt: (origin: string) => AgentCard,
-  { cards = 'hybrid', signer, ...options }: CardPageOptions,
-): (incoming: Incoming) => Promise<Outgoing> {
-  const pages = new BoundedMap<string, Page>(maxPages)
-
-  async function pageFor(key: string, origin: string, form: CardFormat): Promise<Page> {
-    const card = encodeCardAs(form, cardAt(origin))
-    const page = signer ? signedPage(card, await signer.signWire(card, origin), signer.keyName()) : plainPage(card)
-    pages.set(key, page)
-    return page
-  }
-
-  return async (incoming) => {
-    const origin = originOf(incoming, options)
-    const form = incoming.path === cardPaths[1] && cards === 'hybrid' ? 'legacy' : cards
-    const key = `${form} ${origin} ${signer?.keyName() ?? ''}`
-    const { body, etag } = pages.get(key) ?? (await pageFor(key, origin, form))
-    const headers = { 'cache-control': 'public, max-age=300', vary: 'A2A-Version', etag }
-    if (matches(incoming.header('if-none-match'), etag)) return { status: 304, headers }
-    return { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body }
-  }
-}
-
-/** Where the keys are by which others know the signatures of an agent: of its card, and of what it pushes. */
-export const jwksPath = '/.well-known/jwks.json'
-
-/** Since 0.3, and before. */
-export const cardPaths: readonly string[] = ['/.well-known/agent-card.json', '/.well-known/agent.json']
-
-/** Only those who sign load what it needs. */
+/** Loads the signing code on first use: most agents do not sign. */
 async function sign(wire: JsonObject, key: CardKey): Promise<readonly DetachedSignature[]> {
   const { cardSignatures } = await import('../auth/card-signature/sign-card.ts')
   return await cardSignatures(wire, key)
@@ -126,14 +126,15 @@ interface Page {
   readonly etag: string
 }
 
-/** Two signatures of the same differ, also between replicas: the tag is a weak one, of what was signed, and by whom. */
+/**
+ * Two signatures of the same card differ, also between replicas. The ETag is therefore weak, and made of the card and
+ * the name of its key.
+ */
 function signedPage(card: JsonObject, signed: JsonObject, keyName: string): Page {
   return { body: JSON.stringify(signed), etag: `W/${etagOf(`${keyName} ${JSON.stringify(card)}`)}` }
 }
 
-function plainPage(card: JsonObject): Page {
+function unsignedPage(card: JsonObject): Page {
   const body = JSON.stringify(card)
   return { body, etag: etagOf(body) }
 }
-
-export type { CardFormat }

@@ -2,15 +2,15 @@ import type { AgentProfile, SkillProfile } from '../agent/agent.ts'
 import type { Binding, ServerDialect } from '../dialects/dialect.ts'
 import type { AgentCard, AgentInterface, AgentSkill } from '../protocol/card.ts'
 
-const text = ['text/plain']
+const defaultModes = ['text/plain']
 
-/** What an agent's card says wherever it is mounted. */
+/** The card of an agent without its interfaces, which depend on the address of a request. */
 export function cardOf(
   profile: AgentProfile,
   { extendedCard = false, pushNotifications = false } = {},
 ): Omit<AgentCard, 'interfaces'> {
-  const { name, description = name, version = '1.0.0', inputModes = text, outputModes = text, extensions } = profile
-  const skills = profile.skills ?? []
+  const { name, description = name, version = '1.0.0', extensions, skills = [] } = profile
+  const { inputModes = defaultModes, outputModes = defaultModes } = profile
   return {
     name,
     description,
@@ -18,7 +18,7 @@ export function cardOf(
     capabilities: { streaming: true, pushNotifications, ...(extendedCard && { extendedCard }), extensions },
     defaultInputModes: inputModes,
     defaultOutputModes: outputModes,
-    // A card must name a skill. An agent that names none has one: being itself.
+    // A card must have a skill. An agent without skills gets one with its own name and description.
     skills: (skills.length > 0 ? skills : [{ id: slug(name), name, description }]).map(skillOf),
     provider: profile.provider,
     documentationUrl: profile.documentationUrl,
@@ -27,22 +27,22 @@ export function cardOf(
 }
 
 export interface InterfaceOptions {
-  /** Where JSON-RPC is served. */
+  /** Path of JSON-RPC. Defaults to `/`. */
   readonly path?: string
-  /** Where JSON-RPC is served to speakers of the 0.3 house variant. */
+  /** Path of JSON-RPC for clients of the 0.3 house dialect. Defaults to `/api/a2a`. */
   readonly housePath?: string
-  /** Whether gRPC is served at the same port. */
+  /** Whether gRPC is served on the same port. */
   readonly grpc?: boolean
-  /** The tenant that callers name, if several agents share an address. */
+  /** The tenant that callers name, where several agents share an address. */
   readonly tenant?: string
 }
 
 export interface AddressOptions extends InterfaceOptions {
-  /** The tenant that callers of gRPC name: it has no paths by which agents could be told apart. */
-  readonly dialledAs?: string
+  /** The tenant that gRPC callers name. It includes the path of the agent, because gRPC has no paths. */
+  readonly grpcTenant?: string
 }
 
-/** Every address of an agent and what is spoken there, the preferred ones first. */
+/** All addresses of an agent with the versions spoken there, preferred ones first. */
 export function interfacesAt(
   origin: string,
   dialects: readonly ServerDialect[],
@@ -50,43 +50,43 @@ export function interfacesAt(
 ): readonly AgentInterface[] {
   const versions = [...new Set(dialects.map(({ version }) => version))]
   return versions.flatMap((protocolVersion) => {
-    const spoken = dialects.filter(({ version }) => version === protocolVersion).flatMap(({ bindings }) => bindings)
+    const bindings = dialects.filter(({ version }) => version === protocolVersion).flatMap(({ bindings }) => bindings)
     return addressesFor(protocolVersion, origin, options)
-      .filter(({ binding }) => spoken.includes(binding))
+      .filter(({ binding }) => bindings.includes(binding))
       .map((address) => ({ ...address, protocolVersion }))
   })
 }
 
-/** A name as it may stand in a path or an id. */
+/** A name in a form that fits into paths and ids. */
 export function slug(name: string): string {
-  const plain = name.toLowerCase().replace(/[^\p{Letter}\p{Number}]+/gu, '-')
-  return plain.replace(/^-+|-+$/g, '') || 'agent'
+  const words = name.toLowerCase().replace(/[^\p{Letter}\p{Number}]+/gu, '-')
+  return words.replace(/^-+|-+$/g, '') || 'agent'
 }
 
 function skillOf(skill: SkillProfile): AgentSkill {
   return { description: skill.name, ...skill, tags: skill.tags?.length ? skill.tags : [skill.id] }
 }
 
-/** Before 1.0 nobody can name a tenant: it is in the path, and where there is none the agent cannot be reached. */
+/** Versions before 1.0 cannot name a tenant. Their tenant is in the path; over gRPC, which has none, it is unreachable. */
 function addressesFor(version: string, origin: string, options: AddressOptions): readonly Address[] {
-  const { path = '/', grpc = false, tenant, dialledAs = tenant } = options
-  const canName = !version.startsWith('0.')
-  const base = tenant === undefined || canName ? origin : `${origin}/${encodeURIComponent(tenant)}`
-  const named = canName && tenant !== undefined && { tenant }
+  const { path = '/', grpc = false, tenant, grpcTenant = tenant } = options
+  const hasTenants = !version.startsWith('0.')
+  const base = tenant === undefined || hasTenants ? origin : `${origin}/${encodeURIComponent(tenant)}`
+  const named = hasTenants && tenant !== undefined && { tenant }
   const addresses: Address[] = [
     { url: `${base}${path}`, binding: 'JSONRPC', ...named },
     { url: base, binding: 'HTTP+JSON', ...named },
   ]
   if (!grpc) return addresses
-  const dial = { url: dialled(origin), binding: 'GRPC' } as const
-  if (dialledAs === undefined) return [...addresses, dial]
-  return canName ? [...addresses, { ...dial, tenant: dialledAs }] : addresses
+  const grpcAddress = { url: grpcTarget(origin), binding: 'GRPC' } as const
+  if (grpcTenant === undefined) return [...addresses, grpcAddress]
+  return hasTenants ? [...addresses, { ...grpcAddress, tenant: grpcTenant }] : addresses
 }
 
 type Address = Omit<AgentInterface, 'protocolVersion'> & { readonly binding: Binding }
 
-/** What clients of gRPC dial: host and port, and nothing else. */
-function dialled(origin: string): string {
+/** gRPC clients take only a host and a port. */
+function grpcTarget(origin: string): string {
   const { protocol, hostname, port } = new URL(origin)
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
 }

@@ -6,125 +6,122 @@ import type { GrpcExchange, GrpcIncoming, Metadata } from '../transports/grpc/rp
 import type { GrpcOptions } from '../transports/grpc/server.ts'
 import { statusCodes } from '../transports/grpc/status.ts'
 import type { Addressed } from '../transports/grpc/tenant.ts'
-import { limitsOf } from '../transports/server/options.ts'
+import { withWireDefaults } from '../transports/server/options.ts'
 import type { HostedAgent } from './hosted-agent.ts'
 import type { Mount } from './mount.ts'
-import { rateHeaders } from './rate-limits.ts'
-import { tenantService } from './tenants.ts'
+import { unknownTenantService } from './tenants.ts'
 
-/** What of gRPC a host needs. It costs time to load, so it is handed in by those who want it. */
+/** The gRPC code that a host needs. It is slow to load, so it is passed in where gRPC is enabled. */
 export interface GrpcKit {
   readonly createGrpc: (options: GrpcOptions) => GrpcExchange
   readonly tenantOf: (incoming: GrpcIncoming, limit: number) => Promise<Addressed>
   /** Aborts when the server takes no new work. */
   readonly draining?: AbortSignal
-  /** What the server is doing. */
+  /** Load of the server. */
   readonly load?: Load | undefined
 }
 
-/** Where calls of gRPC, which have no paths, find the agent that they are for. */
+/** Routes gRPC calls to agents by tenant and host name: gRPC has no paths. */
 export interface GrpcRouter {
   readonly exchange: GrpcExchange
-  /** These are the sites from now on. */
-  settle(sites: readonly Mount[]): void
+  /** Replaces the mounts that calls are routed to. */
+  refreshRoutes(mounts: readonly Mount[]): void
 }
 
 export function createGrpcRouter({ createGrpc, tenantOf, draining, load }: GrpcKit): GrpcRouter {
-  let extensions: readonly GrpcRoute[] = []
+  let routes: readonly GrpcRoute[] = []
   let bodyLimit = 0
-  const nobody = createGrpc({
-    service: tenantService(() => undefined),
-    // There is nothing to be let in to.
-    principalOf: () => anonymous,
+  const unknownTenant = createGrpc({
+    service: unknownTenantService,
+    // No agent is behind it that could require credentials.
+    authenticate: () => anonymous,
     dialects: serverDialects({}),
     onError: () => {},
     load,
     ...(draining && { draining }),
   })
 
-  function open(resident: HostedAgent): GrpcExchange {
-    const { options, service, principalOf, onError, counts, metrics } = resident
-    const { dialledAs } = options
+  function exchangeFor(agent: HostedAgent): GrpcExchange {
+    const { options, authenticate, onError, rateHeaders, metrics } = agent
     const exchange = createGrpc({
       ...options,
-      service: tenantService((asked) => (asked === undefined || asked === dialledAs ? service : undefined)),
-      principalOf,
+      service: agent.serviceFor(options.grpcTenant),
+      authenticate,
       dialects: serverDialects(options),
       originOf: (incoming) => originOf(incoming, options),
       onError,
-      ...(counts && { metadataFor: (incoming) => rateHeaders(counts, incoming) }),
+      ...(rateHeaders && { metadataFor: rateHeaders }),
       ...(draining && { draining }),
     })
-    return metrics ? countingGrpc(exchange, metrics.answeredGrpc) : exchange
+    return metrics ? countAnswers(exchange, metrics.answeredGrpc) : exchange
   }
 
-  async function connect(incoming: GrpcIncoming) {
-    const { tenant, incoming: read } = await tenantOf(incoming, bodyLimit)
-    const name = incoming.header('host')?.replace(/:\d+$/, '').toLowerCase()
-    const meant = extensions.filter((each) => each.tenant === tenant)
-    const found = meant.find((each) => each.name === name) ?? meant.find((each) => each.name === undefined)
-    return await (found?.exchange ?? nobody)(read)
+  async function route(incoming: GrpcIncoming) {
+    const { tenant, incoming: buffered } = await tenantOf(incoming, bodyLimit)
+    const hostName = incoming.header('host')?.replace(/:\d+$/, '').toLowerCase()
+    const candidates = routes.filter((route) => route.tenant === tenant)
+    const match = candidates.find(({ name }) => name === hostName) ?? candidates.find(({ name }) => name === undefined)
+    return await (match?.exchange ?? unknownTenant)(buffered)
   }
 
   return {
     exchange(incoming) {
-      const [first, ...others] = extensions
-      if (first && others.length === 0 && first.name === undefined && first.tenant === undefined) {
-        return first.exchange(incoming)
-      }
-      return connect(incoming)
+      const [first, ...others] = routes
+      const isOnly = first && others.length === 0 && first.name === undefined && first.tenant === undefined
+      return isOnly ? first.exchange(incoming) : route(incoming)
     },
-    settle(sites) {
-      extensions = sites.flatMap(({ name, residents }) =>
-        Array.from(residents, (resident) => {
-          const known = extensions.find((each) => each.resident === resident)
-          return known ?? { name, tenant: resident.options.dialledAs, resident, exchange: open(resident) }
+    refreshRoutes(mounts) {
+      routes = mounts.flatMap(({ name, agents }) =>
+        Array.from(agents, (agent) => {
+          const existing = routes.find((route) => route.agent === agent)
+          return existing ?? { name, tenant: agent.options.grpcTenant, agent, exchange: exchangeFor(agent) }
         }),
       )
-      bodyLimit = Math.max(0, ...extensions.map(({ resident }) => limitsOf(resident.options).bodyLimit))
+      bodyLimit = Math.max(0, ...routes.map(({ agent }) => withWireDefaults(agent.options).bodyLimit))
     },
   }
 }
 
-/** Told how a call was answered, when it is: the method, and the name of the status. */
+/** Called when a gRPC call has been answered, with its method and the name of its status. */
 export type OnAnswered = (method: string, status: string) => void
 
 interface GrpcRoute {
-  /** Of the host. */
+  /** Host name. Undefined for all. */
   readonly name: string | undefined
   /** The tenant that callers name. */
   readonly tenant: string | undefined
-  readonly resident: HostedAgent
+  readonly agent: HostedAgent
   readonly exchange: GrpcExchange
 }
 
-/** The same exchange, of which every call is counted. A stream is one call, answered at its end. */
-function countingGrpc(exchange: GrpcExchange, onAnswered: OnAnswered): GrpcExchange {
+/** Counts every answered call. A stream is one call, answered when it ends. */
+function countAnswers(exchange: GrpcExchange, onAnswered: OnAnswered): GrpcExchange {
   return async (incoming) => {
     const outgoing = await exchange(incoming)
-    const answered = (trailers: Metadata | undefined) => {
-      const status = names.get(trailers?.['grpc-status'] ?? '') ?? 'CANCELLED'
-      // Methods that are not there are made up by callers.
-      onAnswered(status === 'UNIMPLEMENTED' ? 'other' : incoming.path.slice(incoming.path.lastIndexOf('/') + 1), status)
+    const count = (trailers: Metadata | undefined) => {
+      const status = statusNames.get(trailers?.['grpc-status'] ?? '') ?? 'CANCELLED'
+      const method = incoming.path.slice(incoming.path.lastIndexOf('/') + 1)
+      // Callers can make up any number of unknown methods; they count as one.
+      onAnswered(status === 'UNIMPLEMENTED' ? 'other' : method, status)
     }
-    if ('rest' in outgoing) return { ...outgoing, rest: counted(outgoing.rest, answered) }
-    answered(outgoing.trailers)
+    if ('rest' in outgoing) return { ...outgoing, rest: countAtEnd(outgoing.rest, count) }
+    count(outgoing.trailers)
     return outgoing
   }
 }
 
-const names = new Map<string, string>(Object.entries(statusCodes).map(([name, code]) => [`${code}`, name]))
+const statusNames = new Map<string, string>(Object.entries(statusCodes).map(([name, code]) => [`${code}`, name]))
 
-/** Who leaves before the end has canceled the call. */
-async function* counted(
+/** A stream that its reader leaves early has no trailers: the caller has canceled it. */
+async function* countAtEnd(
   rest: AsyncGenerator<Uint8Array, Metadata>,
-  answered: (trailers: Metadata | undefined) => void,
+  count: (trailers: Metadata | undefined) => void,
 ): AsyncGenerator<Uint8Array, Metadata> {
   let trailers: Metadata | undefined
   try {
     trailers = yield* rest
     return trailers
   } finally {
-    answered(trailers)
+    count(trailers)
   }
 }

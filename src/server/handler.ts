@@ -8,33 +8,28 @@ import { requireAuthOption } from './authentication.ts'
 import { createHostedAgent, type HandlerOptions } from './hosted-agent.ts'
 import { createHttpEndpoint } from './http-endpoint.ts'
 import { belowTenant } from './mount.ts'
-import { tenantService } from './tenants.ts'
 
-/** An agent behind HTTP, without a socket: mount it wherever `fetch` is spoken. */
+/** An agent behind HTTP, without a socket. Mount it in any framework that speaks `fetch`. */
 export interface Handler {
   readonly fetch: (request: Request) => Promise<Response>
-  /** The same, for rims that need no `Request` and `Response`. */
+  /** The same without `Request` and `Response`, for servers that do not need them. */
   readonly exchange: Exchange
   readonly service: Service
-  /** What is pushed, if anything is. */
+  /** State of webhook deliveries. Undefined if push is not enabled. */
   readonly push: PushAdmin | undefined
-  /** Removes tasks with all that belongs to them, at once and for good; tells what it removed. */
+  /** Removes tasks with everything that belongs to them, at once and for good. Returns what was removed. */
   erase(request: EraseRequest): Promise<Erased>
-  /** Takes no new work, lets turns finish until the deadline (milliseconds), then ends turns and streams. */
+  /** Takes no new work, lets turns finish until the deadline (in milliseconds), then ends turns and streams. */
   drain(deadline: number): Promise<void>
 }
 
 export function createHandler(agent: Agent, options: HandlerOptions): Handler {
   requireAuthOption(`createHandler(${agent.profile.name})`, options)
-  const resident = createHostedAgent(agent, options)
-  const service = tenantService((tenant) =>
-    tenant === undefined || tenant === options.tenant ? resident.service : undefined,
-  )
-  const face = createHttpEndpoint({ ...resident, service }, options)
   const { tenant } = options
-  const exchange = tenant === undefined ? face : belowTenant(tenant, face)
-  const { push, erase, drain } = resident
+  const hosted = createHostedAgent(agent, options)
+  const service = hosted.serviceFor(tenant)
+  const endpoint = createHttpEndpoint({ ...hosted, service }, options)
+  const exchange = tenant === undefined ? endpoint : belowTenant(tenant, endpoint)
+  const { push, erase, drain } = hosted
   return { exchange, fetch: toFetch(exchange), service, push, erase, drain }
 }
-
-export type { HandlerOptions }

@@ -6,112 +6,114 @@ import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { requireAuthOption } from './authentication.ts'
 import { createGrpcRouter, type GrpcKit } from './grpc-router.ts'
 import type { HandlerOptions, HostedAgent } from './hosted-agent.ts'
-import { problem } from './http-answers.ts'
-import { at, createMount, type Mount } from './mount.ts'
+import { errorPage } from './http-endpoint.ts'
+import { createMount, type Mount, withPath } from './mount.ts'
 
-/** An answer of so many is long enough. */
+/** Challenges of different agents in one `WWW-Authenticate` header. */
 const maxChallenges = 8
 
 export interface HostOptions {
-  /** Loaded only by those who want it. */
+  /** Serves gRPC as well. Passed in because its code is slow to load. */
   readonly grpc?: GrpcKit
 }
 
-/** Where an agent lives on a host that has several; with `tenant`, several share one place. */
+/** The address of an agent on a host that has several. Agents that differ in `tenant` may share one address. */
 export interface MountOptions {
-  /** Below this path, such as `/agents/echo`. */
+  /** Path below which the agent is served, such as `/agents/echo`. */
   readonly at?: string
-  /** Under this name, such as `echo.example.com`. */
+  /** Host name for which the agent is served, such as `echo.example.com`. */
   readonly name?: string
 }
 
-/** Several agents behind one port. They come and go while it runs. */
+/** Several agents behind one port. Agents can be added and removed while it runs. */
 export interface Host {
   readonly exchange: Exchange
   readonly fetch: (request: Request) => Promise<Response>
-  /** Only if it was made with what gRPC needs. */
+  /** Undefined unless the host was created with `grpc`. */
   readonly grpc: GrpcExchange | undefined
-  /** What callers of its agents are asked for, as `WWW-Authenticate`; undefined if for nothing. */
+  /** `WWW-Authenticate` with the challenges of all agents. Undefined if no caller needs credentials. */
   challenge(): string | undefined
   add(agent: Agent, options: HandlerOptions & MountOptions): HostedAgent
-  /** From now on nobody finds it; its turns may finish until the deadline (milliseconds). */
-  remove(resident: HostedAgent, deadline: number): Promise<void>
-  /** Removes tasks of every agent, with all that belongs to them; tells what it removed. */
+  /** Stops routing requests to the agent at once. Its turns may finish until the deadline (in milliseconds). */
+  remove(agent: HostedAgent, deadline: number): Promise<void>
+  /** Removes tasks of every agent, with everything that belongs to them. Returns what was removed. */
   erase(request: EraseRequest): Promise<Erased>
   drain(deadline: number): Promise<void>
 }
 
-export function createHost({ grpc: kit }: HostOptions = {}): Host {
-  let sites: readonly Mount[] = []
-  /** Where all requests go as long as there is only one agent, and it has no place of its own. */
-  let only: Exchange | undefined
-  const desk = kit && createGrpcRouter(kit)
+export function createHost({ grpc }: HostOptions = {}): Host {
+  let mounts: readonly Mount[] = []
+  /** Gets every request while there is a single agent, at the root. */
+  let onlyEndpoint: Exchange | undefined
+  const grpcRouter = grpc && createGrpcRouter(grpc)
 
-  const residents = () => sites.flatMap((site) => [...site.residents])
+  const agents = () => mounts.flatMap((mount) => [...mount.agents])
 
-  function siteAt(path: string, name: string | undefined): Mount {
-    const known = sites.find((each) => each.path === path && each.name === name)
-    if (known) return known
-    const site = createMount({ path, name })
-    // The most exact is found first: the longest path, and of equals the one with a name.
-    const rank = (each: Mount) => each.path.length * 2 + (each.name === undefined ? 0 : 1)
-    sites = [...sites, site].sort((one, other) => rank(other) - rank(one))
-    return site
+  function mountAt(path: string, name: string | undefined): Mount {
+    const existing = mounts.find((mount) => mount.path === path && mount.name === name)
+    if (existing) return existing
+    const added = createMount({ path, name })
+    // The most specific mount comes first: the longest path and, for equal paths, the one with a host name.
+    const rank = (mount: Mount) => mount.path.length * 2 + (mount.name === undefined ? 0 : 1)
+    mounts = [...mounts, added].sort((one, other) => rank(other) - rank(one))
+    return added
   }
 
-  function settle(): void {
-    sites = sites.filter(({ residents }) => residents.size > 0)
-    const [first] = sites
-    const isAlone = sites.length === 1 && first?.path === '' && first.name === undefined
-    only = isAlone ? first.only : undefined
-    desk?.settle(sites)
+  function refreshRoutes(): void {
+    mounts = mounts.filter((mount) => mount.agents.size > 0)
+    const [first] = mounts
+    const isOnly = mounts.length === 1 && first?.path === '' && first.name === undefined
+    onlyEndpoint = isOnly ? first.onlyEndpoint : undefined
+    grpcRouter?.refreshRoutes(mounts)
   }
 
   async function route(incoming: Incoming): Promise<Outgoing> {
-    const name = incoming.header('host')?.replace(/:\d+$/, '').toLowerCase()
-    const site = sites.find(
-      ({ path, name: own = name }) => own === name && (path === incoming.path || incoming.path.startsWith(`${path}/`)),
+    const hostName = incoming.header('host')?.replace(/:\d+$/, '').toLowerCase()
+    const mount = mounts.find(
+      ({ path, name = hostName }) =>
+        name === hostName && (path === incoming.path || incoming.path.startsWith(`${path}/`)),
     )
-    if (!site) return problem(404, 'There is no agent at this address.')
-    const { path } = site
-    if (path === '') return await site.exchange(incoming)
-    return await site.exchange(at(incoming, incoming.path.slice(path.length) || '/', `${incoming.base}${path}`))
+    if (!mount) return errorPage(404, 'There is no agent at this address.')
+    const { path } = mount
+    if (path === '') return await mount.exchange(incoming)
+    return await mount.exchange(withPath(incoming, incoming.path.slice(path.length) || '/', `${incoming.base}${path}`))
   }
 
   // Not async: most hosts have one agent.
-  const exchange: Exchange = (incoming) => (only ? only(incoming) : route(incoming))
+  const exchange: Exchange = (incoming) => (onlyEndpoint ? onlyEndpoint(incoming) : route(incoming))
 
   return {
     exchange,
     fetch: toFetch(exchange),
-    grpc: desk?.exchange,
+    grpc: grpcRouter?.exchange,
     challenge() {
-      const asked = new Set(residents().flatMap(({ challenge = [] }) => challenge))
-      return asked.size > 0 ? [...asked].slice(0, maxChallenges).join(', ') : undefined
+      const challenges = new Set(agents().flatMap(({ challenge = [] }) => challenge))
+      return challenges.size > 0 ? [...challenges].slice(0, maxChallenges).join(', ') : undefined
     },
-    add(agent, given) {
-      requireAuthOption(`host.add(${agent.profile.name})`, given)
-      const { at: place = '', name, ...options } = given
-      const path = place.replace(/\/+$/, '')
-      if (path !== '' && !path.startsWith('/')) throw new TypeError(`A place begins with a slash: "/${path}".`)
-      const resident = siteAt(path, name?.toLowerCase()).add(agent, options)
-      settle()
-      return resident
+    add(agent, options) {
+      requireAuthOption(`host.add(${agent.profile.name})`, options)
+      const { at = '', name, ...agentOptions } = options
+      const path = at.replace(/\/+$/, '')
+      if (path !== '' && !path.startsWith('/'))
+        throw new TypeError(`at: expected a path that begins with a slash, such as "/${path}"`)
+      const hosted = mountAt(path, name?.toLowerCase()).add(agent, agentOptions)
+      refreshRoutes()
+      return hosted
     },
-    async remove(resident, deadline) {
-      for (const site of sites) site.remove(resident)
-      settle()
-      await resident.drain(deadline)
+    async remove(agent, deadline) {
+      for (const mount of mounts) mount.remove(agent)
+      refreshRoutes()
+      await agent.drain(deadline)
     },
     async erase(request) {
-      const erased = await Promise.all(residents().map((resident) => resident.erase(request)))
+      const erased = await Promise.all(agents().map((agent) => agent.erase(request)))
       return {
         tasks: erased.flatMap(({ tasks }) => tasks),
         pushConfigs: erased.reduce((sum, { pushConfigs }) => sum + pushConfigs, 0),
       }
     },
     async drain(deadline) {
-      await Promise.all(residents().map((resident) => resident.drain(deadline)))
+      await Promise.all(agents().map((agent) => agent.drain(deadline)))
     },
   }
 }

@@ -3,114 +3,114 @@ import { consoleLogger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
 import type { Load } from '../http/load.ts'
-import { createLimits, type LimitOptions, requireAllowed } from '../limits/limits.ts'
-import type { Principal } from '../protocol/model.ts'
+import { createLimits, type LimitOptions } from '../limits/limits.ts'
+import { type Interceptor, intercept } from '../protocol/intercept.ts'
 import type { Service } from '../protocol/service.ts'
 import { combineTelemetry } from '../protocol/telemetry.ts'
 import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import { observed } from '../telemetry/observe-service.ts'
-import { overloaded } from '../transports/server/read-body.ts'
+import { observeCalls } from '../telemetry/observe-service.ts'
 import { type AuthChoice, type Authentication, createAuthentication } from './authentication.ts'
-import { authorizeService, createSkillGuard, skillNamer } from './authorization.ts'
+import { authorizeCalls, createSkillAuthorization, createSkillLookup } from './authorization.ts'
 import { type AddressOptions, cardOf, interfacesAt } from './card.ts'
 import { type CardSigner, createCardSigner } from './card-page.ts'
 import type { EndpointBackend, HttpEndpointOptions } from './http-endpoint.ts'
 import { createMetricsPage, type MetricsOptions } from './metrics-page.ts'
-import { type Counts, countRequests, limitService, refuseWhenOverloaded } from './rate-limits.ts'
-import { requireTenantMember } from './tenants.ts'
+import { limitCalls } from './rate-limits.ts'
+import { matchTenant, requireTenantMember } from './tenants.ts'
 
 export interface HandlerOptions
   extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'acquireSlot' | 'checkContinuation' | 'delegation'>>,
     HttpEndpointOptions {
-  /** Who may call. It must be said here: where a handler is mounted, nobody knows who can reach it. */
+  /** Which callers are accepted. Required: a handler cannot know from where it can be reached. */
   readonly auth: AuthChoice
   /** How much callers may use. */
   readonly limits?: LimitOptions
-  /** What the server is doing: while that is too much, calls are refused. `serve` brings its own. */
+  /** Load of the server: while it is too high, calls are rejected. `serve` passes its own. */
   readonly load?: Load | undefined
-  /** Counts what is done, and tells it at `/metrics`, in the form of Prometheus. */
+  /** Counts calls, turns and deliveries, and serves the metrics at `/metrics` in the Prometheus text format. */
   readonly metrics?: boolean | MetricsOptions
-  /** What the extended card says beyond the public one. Without it there is none. */
+  /** What the extended card says beyond the public one. Without it, the agent has no extended card. */
   readonly extendedCard?: Partial<AgentProfile>
 }
 
-export interface ResidentOptions extends HandlerOptions, AddressOptions {}
+export interface HostedAgentOptions extends HandlerOptions, AddressOptions {}
 
-/** An agent at work, ready to be given a face. */
-export interface HostedAgent extends Runtime, EndpointBackend {
-  readonly options: ResidentOptions
-  /** What callers are asked for, as `WWW-Authenticate`, if for anything. */
+/** A running agent, ready to be served by endpoints. */
+export interface HostedAgent extends Runtime, EndpointBackend, Pick<Authentication, 'admit'> {
+  readonly options: HostedAgentOptions
+  /** `WWW-Authenticate` for callers without credentials. Undefined if no caller needs any. */
   readonly challenge: string | undefined
-  /** For wires that find out by themselves who is calling: throws if that one must not be served now. */
-  admit(principal: Principal): Promise<void>
+  /** Without a tenant check, for transports that address the agent in another way. */
+  readonly service: Service
+  /** For an endpoint whose callers name this tenant, or none. */
+  serviceFor(tenant: string | undefined): Service
 }
 
-export function createHostedAgent(agent: Agent, options: ResidentOptions): HostedAgent {
-  const { logger = consoleLogger, log = createMemoryLog() } = options
+export function createHostedAgent(agent: Agent, options: HostedAgentOptions): HostedAgent {
   const { profile } = agent
-  const admission = createAuthentication(options.auth, { profile, logger })
-  const { policy } = admission.settings
-  const { keys, publicUrl } = options
-  const signer = keys && createCardSigner({ keys, publicUrl, logger })
-  const meant = skillNamer(admission, profile)
-  const skillGuard = createSkillGuard(admission, profile)
+  const { logger = consoleLogger, log = createMemoryLog(), keys, load, publicUrl, tenant } = options
   const limits = options.limits && createLimits(options.limits, logger)
-  const counts: Counts = new WeakMap()
-  const { principalOf } = admission
-  const counting = limits ? countRequests(principalOf, limits, counts) : principalOf
-  const standing = {
+  const authentication = createAuthentication(options.auth, { profile, logger, load, limits })
+  const { auth, settings, delegation, authenticate, admit, rateHeaders } = authentication
+  const { policy } = settings
+  const signer = keys && createCardSigner({ keys, publicUrl, logger })
+  const skillOf = createSkillLookup(authentication, profile)
+  const skills = createSkillAuthorization(authentication, profile)
+  const gauges = {
     runs: () => runtime.gauges.runs(),
     queued: () => runtime.gauges.queued(),
     webhooks: () => runtime.gauges.webhooks(),
   }
-  const metrics = options.metrics ? createMetrics({ standing, labels: { agent: profile.name } }) : undefined
+  const metrics = options.metrics ? createMetrics({ gauges, labels: { agent: profile.name } }) : undefined
   const telemetry = combineTelemetry(options.telemetry, metrics?.telemetry)
-  const runtime: Runtime = createRuntime({
+  const runtime = createRuntime({
     ...options,
     telemetry,
     ...(policy && { policy }),
-    ...(admission.delegation && { delegation: admission.delegation }),
-    ...((skillGuard || limits) && {
-      async checkContinuation(opening, request, { principal }) {
-        skillGuard?.requireOpening(opening, principal)
-        // One that names a skill itself was counted when it came.
-        if (limits && meant(request) === undefined) await limits.countSkill(meant(opening))
+    ...(delegation && { delegation }),
+    ...((skills || limits) && {
+      async checkContinuation(firstMessage, request, { principal }) {
+        skills?.requireForTask(firstMessage, principal)
+        // A message that names a skill was counted when it arrived.
+        if (limits && skillOf(request) === undefined) await limits.countSkill(skillOf(firstMessage))
       },
     }),
     ...(limits && {
-      acquireSlot: (kind, request, { principal }, opening) =>
-        limits.hold(kind, principal, meant(request) ?? (opening && meant(opening))),
+      acquireSlot: (kind, request, { principal }, firstMessage) =>
+        limits.hold(kind, principal, skillOf(request) ?? (firstMessage && skillOf(firstMessage))),
     }),
     logger,
     log,
     agent,
   })
-  const service = withExtendedCard(runtime.service, admission, agent, { ...options, signer })
-  const allowed = authorizeService(limits ? limitService(service, limits, meant) : service, admission, skillGuard)
-  const { tenant } = options
-  // Where nobody needs credentials, nobody is of a tenant.
-  const bound = admission.auth && tenant !== undefined ? requireTenantMember(allowed, tenant, policy) : allowed
+  // The pipeline of every call. The first interceptor is the outermost: it sees a call first and its result last.
+  const pipeline = [
+    telemetry && observeCalls(telemetry, { side: 'server', agent: profile.name }),
+    // Without credentials, no principal has a tenant.
+    auth && tenant !== undefined ? requireTenantMember(tenant, policy) : undefined,
+    authorizeCalls(authentication, skills),
+    limits && limitCalls(limits, skillOf),
+    serveExtendedCard(profile, authentication, signer, options),
+  ].filter((interceptor) => interceptor !== undefined)
   let isDraining = false
   return {
     ...runtime,
-    recall: runtime.lastDialect,
-    service: telemetry ? observed(bound, telemetry, { side: 'server', agent: profile.name }) : bound,
-    principalOf: options.load ? refuseWhenOverloaded(counting, options.load) : counting,
-    ...(limits && { counts }),
-    metrics: metrics && createMetricsPage(metrics, admission, options.metrics === true ? {} : options.metrics || {}),
+    service: intercept(runtime.service, pipeline),
+    serviceFor: (tenant) => intercept(runtime.service, [matchTenant(tenant), ...pipeline]),
+    authenticate,
+    admit,
+    rateHeaders,
+    metrics:
+      metrics && createMetricsPage(metrics, authentication, options.metrics === true ? {} : options.metrics || {}),
     options,
-    challenge: admission.auth?.challenge,
-    async admit(principal) {
-      if (options.load?.isOver()) throw overloaded()
-      if (limits) requireAllowed(await limits.count(principal))
-    },
+    challenge: auth?.challenge,
     signer,
-    card: { ...cardOf(profile, capabilitiesOf(options)), ...admission.card },
+    card: { ...cardOf(profile, capabilitiesOf(options)), ...authentication.card },
     isDraining: () => isDraining,
-    ...(options.load && { isOverloaded: options.load.isOver }),
+    ...(load && { isOverloaded: load.isOver }),
     onError: (error, incoming) =>
       logger.error({ ...(incoming && requestIdsOf(incoming)), error }, 'a request failed unexpectedly'),
     async drain(deadline) {
@@ -120,25 +120,28 @@ export function createHostedAgent(agent: Agent, options: ResidentOptions): Hoste
   }
 }
 
-function withExtendedCard(
-  service: Service,
-  admission: Authentication,
-  { profile }: Agent,
-  options: ResidentOptions & { readonly signer: CardSigner | undefined },
-): Service {
-  const { extendedCard, publicUrl = 'http://localhost', signer } = options
-  if (extendedCard === undefined) return service
-  const card = { ...cardOf({ ...profile, ...extendedCard }, capabilitiesOf(options)), ...admission.card }
+/** Undefined if the agent has no extended card. */
+function serveExtendedCard(
+  profile: AgentProfile,
+  authentication: Authentication,
+  signer: CardSigner | undefined,
+  options: HostedAgentOptions,
+): Interceptor | undefined {
+  const { extendedCard, publicUrl = 'http://localhost' } = options
+  if (extendedCard === undefined) return undefined
+  const withoutInterfaces = {
+    ...cardOf({ ...profile, ...extendedCard }, capabilitiesOf(options)),
+    ...authentication.card,
+  }
   const dialects = serverDialects(options)
   return {
-    ...service,
     async getExtendedCard(_request, { origin = publicUrl }) {
-      const told = { ...card, interfaces: interfacesAt(origin, dialects, options) }
-      return signer ? await signer.signCard(told, origin) : told
+      const card = { ...withoutInterfaces, interfaces: interfacesAt(origin, dialects, options) }
+      return signer ? await signer.signCard(card, origin) : card
     },
   }
 }
 
-function capabilitiesOf({ extendedCard, push }: ResidentOptions) {
+function capabilitiesOf({ extendedCard, push }: HostedAgentOptions) {
   return { extendedCard: extendedCard !== undefined, pushNotifications: push !== undefined }
 }

@@ -1,6 +1,6 @@
 import type { KeyRing } from '../auth/key-ring.ts'
 import type { DialectSet } from '../dialects/negotiate.ts'
-import { encodeCardAs } from '../dialects/served-card.ts'
+import { type CardFormat, encodeCardAs } from '../dialects/served-card.ts'
 import { type DialectOptions, serverDialects, serverDialectsForHouse } from '../dialects/server-dialects.ts'
 import { type Cors, withCors } from '../http/cors.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
@@ -10,27 +10,24 @@ import type { AgentCard } from '../protocol/card.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
 import { createJsonRpc } from '../transports/jsonrpc/server.ts'
 import { createRest } from '../transports/rest/server.ts'
-import { WireCall } from '../transports/server/call.ts'
-import { refusalHeaders } from '../transports/server/errors.ts'
+import { errorHeaders, WireCall } from '../transports/server/call.ts'
 import type { EnvelopeOptions, WireLimits, WireOptions } from '../transports/server/options.ts'
+import type { Authentication } from './authentication.ts'
 import { type AddressOptions, type InterfaceOptions, interfacesAt } from './card.ts'
-import { type CardFormat, type CardSigner, cardPaths, createCardPage, createJwksPage, jwksPath } from './card-page.ts'
-import { jsonAnswer, problem } from './http-answers.ts'
+import { type CardSigner, cardPaths, createCardPage, createJwksPage, jwksPath } from './card-page.ts'
 import { type MetricsPage, metricsPath } from './metrics-page.ts'
-import { type Counts, withRateHeaders } from './rate-limits.ts'
 
-/** Where 0.2 has the extended card, beside the agent's URL; later dialects have an operation for it. */
+/** The path of the extended card in 0.2. Later dialects have an operation for it. */
 const extendedCardPath = '/agent/authenticatedExtendedCard'
 
-/** What is behind a face. */
-export interface EndpointBackend extends Pick<WireOptions, 'service' | 'principalOf' | 'recall' | 'onError'> {
-  /** The card, but for where the agent is found. */
+/** The agent that an endpoint serves. */
+export interface EndpointBackend extends Pick<WireOptions, 'service' | 'authenticate' | 'lastDialect' | 'onError'> {
+  /** The card without the addresses of the agent, which depend on the request. */
   readonly card: Omit<AgentCard, 'interfaces'>
   readonly isDraining: () => boolean
   readonly isOverloaded?: () => boolean
   readonly signer?: CardSigner | undefined
-  /** What was counted for requests, if there are limits. */
-  readonly counts?: Counts
+  readonly rateHeaders?: Authentication['rateHeaders']
   readonly metrics?: MetricsPage | undefined
 }
 
@@ -41,95 +38,132 @@ export interface HttpEndpointOptions
     DialectOptions,
     InterfaceOptions,
     Pick<DialectSet, 'missingVersion'> {
-  /** Whether cards also say what older dialects read (`hybrid`, the default), or only what one version has. */
+  /** `hybrid` cards also have the members that older dialects read, other forms only those of one version. Defaults to `hybrid`. */
   readonly cards?: CardFormat
   /**
-   * Whose pages may call the agent from a browser: those of these origins, or all (`true`). Nobody's by default, also
-   * not for its card: an agent may be one of a network that its pages reach and their authors do not.
+   * Origins of web pages that may call the agent from a browser, or `true` for all. Defaults to none, which also
+   * protects the card: an agent may be in a network that the page's user can reach and its author cannot.
    */
   readonly cors?: Cors
-  /** The keys with which cards and pushed events are signed; the public ones are at `/.well-known/jwks.json`. */
+  /** Keys that sign cards and pushed events. The public keys are served at `/.well-known/jwks.json`. */
   readonly keys?: Pick<KeyRing, 'current' | 'published'>
 }
 
-/** The HTTP face of a service: JSON-RPC and REST in every dialect, cards, health. */
-export function createHttpEndpoint(behind: EndpointBackend, options: HttpEndpointOptions & AddressOptions): Exchange {
-  const { path = '/', housePath = '/api/a2a' } = options
-  const atOrigin: NonNullable<WireOptions['originOf']> = (incoming) => originOf(incoming, options)
-  const { card, signer, counts, metrics, ...wire } = { ...options, ...behind, originOf: atOrigin }
+/** Serves an agent over HTTP: JSON-RPC and REST in every dialect, its card, its keys, its health and its metrics. */
+export function createHttpEndpoint(backend: EndpointBackend, options: HttpEndpointOptions & AddressOptions): Exchange {
+  const { path = '/', housePath = '/api/a2a', cors, keys } = options
+  const { card, signer, rateHeaders, metrics, onError } = backend
+  const wire: Omit<WireOptions, 'dialects'> = {
+    ...options,
+    service: backend.service,
+    authenticate: backend.authenticate,
+    lastDialect: backend.lastDialect,
+    onError,
+    originOf: (incoming) => originOf(incoming, options),
+  }
   const dialects = serverDialects(options)
   const answerRpc = createJsonRpc({ ...wire, dialects })
-  const answerHouse = createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })
+  const answerHouseRpc = createJsonRpc({ ...wire, dialects: serverDialectsForHouse(options) })
   const answerRest = createRest({ ...wire, dialects })
-  const answerCard = createCardPage((origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }), {
+  const pages = new Map<string, Page>([
+    ['/healthz', async () => healthPage(backend)],
+    [extendedCardPath, (incoming) => orErrorPage(extendedCardPage(incoming))],
+  ])
+  const cardPage = createCardPage((origin) => ({ ...card, interfaces: interfacesAt(origin, dialects, options) }), {
     ...options,
     signer,
   })
-  const answerKeys = options.keys && createJwksPage(options.keys)
-  const hintFor = ({ base }: Incoming) =>
-    `JSON-RPC is at ${base}${path}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
+  for (const cardPath of cardPaths) pages.set(cardPath, cardPage)
+  if (keys) pages.set(jwksPath, createJwksPage(keys))
+  if (metrics) pages.set(metricsPath, (incoming) => orErrorPage(metrics.answer(incoming)))
 
-  async function answerExtendedCard(incoming: Incoming): Promise<Outgoing> {
-    const principal = await behind.principalOf(incoming)
-    const extended = await behind.service.getExtendedCard({}, new WireCall(incoming, principal, wire))
-    const plain = encodeCardAs('hybrid', extended)
-    const told = signer ? await signer.signWire(plain, atOrigin(incoming)) : plain
-    return jsonAnswer(200, told, { 'cache-control': 'private, no-store' })
+  async function extendedCardPage(incoming: Incoming): Promise<Outgoing> {
+    const principal = await backend.authenticate(incoming)
+    const extended = await backend.service.getExtendedCard({}, new WireCall(incoming, principal, wire))
+    const unsigned = encodeCardAs('hybrid', extended)
+    const body = signer ? await signer.signWire(unsigned, originOf(incoming, options)) : unsigned
+    return jsonPage(200, body, { 'cache-control': 'private, no-store' })
   }
 
-  async function answerOthers(incoming: Incoming): Promise<Outgoing> {
-    const { method, path: asked } = incoming
-    if (asked === path || asked === housePath) {
-      return problem(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
+  /** Everything but JSON-RPC. */
+  async function answerOther(incoming: Incoming): Promise<Outgoing> {
+    if (incoming.path === path || incoming.path === housePath) {
+      return errorPage(405, `POST JSON-RPC here. ${hintFor(incoming)}`, { allow: 'POST' })
     }
-    const isKeys = answerKeys !== undefined && asked === jwksPath
-    const isMetrics = metrics !== undefined && asked === metricsPath
-    const isPage =
-      isKeys || isMetrics || asked === '/healthz' || asked === extendedCardPath || cardPaths.includes(asked)
-    if (isPage && method !== 'GET' && method !== 'HEAD') {
-      return problem(405, 'This page can only be read.', { allow: 'GET, HEAD' })
-    }
-    if (asked === '/healthz') return answerHealth(behind)
-    if (asked === extendedCardPath) return await orProblem(answerExtendedCard(incoming))
-    if (isMetrics) return await orProblem(metrics.answer(incoming))
-    if (isKeys) return await answerKeys(incoming)
-    if (isPage) return await answerCard(incoming)
-    const answer = await answerRest(incoming)
-    return answer ?? problem(404, `There is nothing at this path. ${hintFor(incoming)}`)
+    const page = pages.get(incoming.path)
+    if (!page)
+      return (await answerRest(incoming)) ?? errorPage(404, `There is nothing at this path. ${hintFor(incoming)}`)
+    if (incoming.method === 'GET' || incoming.method === 'HEAD') return await page(incoming)
+    return errorPage(405, 'This page can only be read.', { allow: 'GET, HEAD' })
   }
 
-  function exchange(incoming: Incoming): Promise<Outgoing> {
-    const { method, path: asked } = incoming
-    if (method === 'POST' && asked === path) return answerRpc(incoming)
-    if (method === 'POST' && asked === housePath) return answerHouse(incoming)
-    return answerOthers(incoming)
+  function hintFor({ base }: Incoming): string {
+    return `JSON-RPC is at ${base}${path}, REST beside it, and the agent describes itself at ${base}${cardPaths[0]}.`
   }
-  const told = counts ? withRateHeaders(exchange, counts) : exchange
-  const shared = options.cors ? withCors(told, options.cors, behind.onError) : told
-  return metrics ? metrics.counting(shared) : shared
+
+  // Not async: the promise of the transport is handed on without waiting for it.
+  let exchange: Exchange = (incoming) => {
+    if (incoming.method === 'POST' && incoming.path === path) return answerRpc(incoming)
+    if (incoming.method === 'POST' && incoming.path === housePath) return answerHouseRpc(incoming)
+    return answerOther(incoming)
+  }
+  if (rateHeaders) exchange = withHeaders(exchange, rateHeaders)
+  if (cors) exchange = withCors(exchange, cors, onError)
+  return metrics ? metrics.counting(exchange) : exchange
 }
 
-/** Whoever shares out requests sends none here while it is not `ok`. */
-function answerHealth({ isDraining, isOverloaded }: EndpointBackend): Outgoing {
-  if (isDraining()) return jsonAnswer(503, { status: 'draining' })
-  if (isOverloaded?.()) return jsonAnswer(503, { status: 'overloaded' }, { 'retry-after': `${retryAfterOverload}` })
-  return jsonAnswer(200, { status: 'ok' })
+/** An HTTP error in the form that A2A 1.0 gives to errors over HTTP (§11.6). */
+export function errorPage(code: number, message: string, headers?: Headers): Outgoing {
+  return jsonPage(code, { error: { code, status: statusNames[code], message } }, headers)
 }
 
-/** Pages for those who may see them. */
-async function orProblem(page: Promise<Outgoing>): Promise<Outgoing> {
+/** A path that is only read. */
+type Page = (incoming: Incoming) => Promise<Outgoing>
+
+type Headers = Readonly<Record<string, string>>
+
+const statusNames: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  405: 'UNIMPLEMENTED',
+  429: 'RESOURCE_EXHAUSTED',
+  503: 'UNAVAILABLE',
+}
+
+function jsonPage(status: number, body: unknown, headers: Headers = {}): Outgoing {
+  return { status, headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }
+}
+
+/** Load balancers send no requests here while the status is not `ok`. */
+function healthPage({ isDraining, isOverloaded }: EndpointBackend): Outgoing {
+  if (isDraining()) return jsonPage(503, { status: 'draining' })
+  if (isOverloaded?.()) return jsonPage(503, { status: 'overloaded' }, { 'retry-after': `${retryAfterOverload}` })
+  return jsonPage(200, { status: 'ok' })
+}
+
+/** For pages that need credentials. */
+async function orErrorPage(page: Promise<Outgoing>): Promise<Outgoing> {
   try {
     return await page
   } catch (error) {
     if (!(error instanceof A2AError)) throw error
-    return problem(pageStatus[error.code] ?? 404, error.message, refusalHeaders(error))
+    return errorPage(pageStatus[error.code] ?? 404, error.message, errorHeaders(error))
   }
 }
 
-/** Why it is not given; otherwise there is none. */
+/** For any other error there is no such page. */
 const pageStatus: Readonly<Partial<Record<ErrorCode, number>>> = {
   unauthenticated: 401,
   forbidden: 403,
   'rate-limited': 429,
   unavailable: 503,
+}
+
+function withHeaders(exchange: Exchange, headersFor: (incoming: Incoming) => Headers | undefined): Exchange {
+  return async (incoming) => {
+    const outgoing = await exchange(incoming)
+    const headers = headersFor(incoming)
+    return headers ? { ...outgoing, headers: { ...outgoing.headers, ...headers } } : outgoing
+  }
 }

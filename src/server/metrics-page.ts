@@ -4,32 +4,32 @@ import type { Principal } from '../protocol/model.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Authentication } from './authentication.ts'
 
-/** Where Prometheus looks by itself. */
+/** The path that Prometheus scrapes by default. */
 export const metricsPath = '/metrics'
 
 export interface MetricsOptions {
-  /** Who may read the figures. Where callers need credentials, whoever has some by default; otherwise everybody. */
+  /** Which principals may read the metrics. Defaults to every caller with credentials or, where none are needed, every caller. */
   readonly allow?: (principal: Principal) => boolean
 }
 
 export interface MetricsPage {
   readonly answer: (incoming: Incoming) => Promise<Outgoing>
-  /** The same exchange, of which every answer is counted. */
+  /** Counts the answers of an exchange. */
   readonly counting: (exchange: Exchange) => Exchange
-  /** One more call of gRPC was answered. */
+  /** Counts an answered gRPC call. */
   readonly answeredGrpc: Metrics['answeredGrpc']
 }
 
-/** The figures as a page. Asked who is calling, but not counted against limits, and not refused for too much load. */
+/** Reading the metrics needs credentials, but counts against no limit and works while the server is overloaded. */
 export function createMetricsPage(
   metrics: Metrics,
-  { auth, principalOf }: Pick<Authentication, 'auth' | 'principalOf'>,
+  { auth, identify }: Pick<Authentication, 'auth' | 'identify'>,
   { allow }: MetricsOptions,
 ): MetricsPage {
   return {
     async answer(incoming) {
-      const principal = await principalOf(incoming)
-      auth?.requireSomebody(principal)
+      const principal = await identify(incoming)
+      auth?.requireCredentials(principal)
       if (allow && !allow(principal)) throw new A2AError('forbidden', 'You may not read the metrics of this agent.')
       const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' }
       return { status: 200, headers, body: metrics.text() }

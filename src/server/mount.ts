@@ -1,77 +1,75 @@
 import type { Agent } from '../agent/agent.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
-import { limitsOf } from '../transports/server/options.ts'
+import { withWireDefaults } from '../transports/server/options.ts'
+import type { BodyLimits } from '../transports/server/read-body.ts'
 import { createHostedAgent, type HandlerOptions, type HostedAgent } from './hosted-agent.ts'
 import { createHttpEndpoint } from './http-endpoint.ts'
-import { type LookLimits, readTenant, requireTenant, tenantService } from './tenants.ts'
+import { readTenant, requireTenantName, unknownTenantService } from './tenants.ts'
 
-/** Paths below the name of a tenant, or below the place of an agent. */
-
-/** Also takes what comes below the tenant's name, which older dialects have no other word for. */
-export function belowTenant(tenant: string, face: Exchange): Exchange {
-  return (incoming) => face(firstSegment(incoming.path) === tenant ? at(incoming, restOf(incoming.path)) : incoming)
-}
-
-/** One address. Several agents may share it, told apart by their tenants. */
+/** One address: a path, perhaps below a host name. Several agents may share it, each with its own tenant. */
 export interface Mount {
   readonly path: string
   readonly name: string | undefined
   readonly exchange: Exchange
-  readonly residents: ReadonlySet<HostedAgent>
-  /** The only agent there is, if it need not be told apart from others. */
-  readonly only: Exchange | undefined
+  readonly agents: ReadonlySet<HostedAgent>
+  /** The endpoint of the only agent, if it has no tenant: every request is for it. */
+  readonly onlyEndpoint: Exchange | undefined
   add(agent: Agent, options: HandlerOptions): HostedAgent
-  remove(resident: HostedAgent): void
+  remove(agent: HostedAgent): void
 }
 
 export function createMount(address: Pick<Mount, 'path' | 'name'>): Mount {
-  const lodgings = new Map<string | undefined, MountedAgent>()
-
-  /** For those who name no tenant where there are only tenants. */
-  function lobby({ resident }: MountedAgent): Exchange {
-    return createHttpEndpoint({ ...resident, service: tenantService(() => undefined) }, resident.options)
-  }
+  const mounted = new Map<string | undefined, MountedAgent>()
 
   async function exchange(incoming: Incoming): Promise<Outgoing> {
-    const mounted = lodgings.get(firstSegment(incoming.path))
-    // Below its name a tenant is alone, also for those whose dialect has no word for tenants.
-    if (mounted) return await mounted.face(at(incoming, restOf(incoming.path)))
-    const { tenant, incoming: read } = await readTenant(incoming, widest([...lodgings.values()]))
-    const [first] = lodgings.values()
-    const meant = lodgings.get(tenant) ?? lodgings.get(undefined)
-    if (meant) return await meant.face(read)
-    if (!first) throw new Error('A site without residents was asked.')
-    return await lobby(first)(read)
+    const byPath = mounted.get(firstSegment(incoming.path))
+    // Below its name a tenant has all paths, so that clients whose dialect has no tenants reach it as well.
+    if (byPath) return await byPath.endpoint(withPath(incoming, restOf(incoming.path)))
+    const { tenant, incoming: buffered } = await readTenant(incoming, widestLimits([...mounted.values()]))
+    const byTenant = mounted.get(tenant) ?? mounted.get(undefined)
+    if (byTenant) return await byTenant.endpoint(buffered)
+    const [first] = mounted.values()
+    if (!first) throw new Error('A mount without agents got a request.')
+    const { agent } = first
+    return await createHttpEndpoint({ ...agent, service: unknownTenantService }, agent.options)(buffered)
   }
 
   return {
     ...address,
-    get residents() {
-      return new Set(Array.from(lodgings.values(), ({ resident }) => resident))
+    exchange,
+    get agents() {
+      return new Set(Array.from(mounted.values(), ({ agent }) => agent))
     },
-    get only() {
-      return lodgings.size === 1 ? lodgings.get(undefined)?.face : undefined
+    get onlyEndpoint() {
+      return mounted.size === 1 ? mounted.get(undefined)?.endpoint : undefined
     },
     add(agent, options) {
       const { tenant } = options
-      if (tenant !== undefined) requireTenant(tenant)
-      const place = `${address.name ?? ''}${address.path}/${tenant ?? ''}`
-      if (lodgings.has(tenant)) throw new Error(`There is an agent at ${place} already: remove it first.`)
-      const resident = createHostedAgent(agent, { ...options, dialledAs: dialledAs(address.path, tenant) })
-      const service = tenantService((asked) => (asked === undefined || asked === tenant ? resident.service : undefined))
-      lodgings.set(tenant, { resident, face: createHttpEndpoint({ ...resident, service }, resident.options) })
-      return resident
+      if (tenant !== undefined) requireTenantName(tenant)
+      const { name = '', path } = address
+      if (mounted.has(tenant)) {
+        throw new Error(`There is an agent at ${name}${path}/${tenant ?? ''} already: remove it first.`)
+      }
+      const hosted = createHostedAgent(agent, { ...options, grpcTenant: grpcTenantAt(path, tenant) })
+      const endpoint = createHttpEndpoint({ ...hosted, service: hosted.serviceFor(tenant) }, hosted.options)
+      mounted.set(tenant, { agent: hosted, endpoint })
+      return hosted
     },
-    remove(resident) {
-      const { tenant } = resident.options
-      if (lodgings.get(tenant)?.resident === resident) lodgings.delete(tenant)
+    remove(agent) {
+      const { tenant } = agent.options
+      if (mounted.get(tenant)?.agent === agent) mounted.delete(tenant)
     },
-    exchange,
   }
 }
 
+/** Also serves the paths below the tenant's name, for clients whose dialect has no tenants. */
+export function belowTenant(tenant: string, endpoint: Exchange): Exchange {
+  return (incoming) =>
+    endpoint(firstSegment(incoming.path) === tenant ? withPath(incoming, restOf(incoming.path)) : incoming)
+}
+
 /** The same request at another path. */
-export function at(incoming: Incoming, path: string, base = incoming.base): Incoming {
+export function withPath(incoming: Incoming, path: string, base = incoming.base): Incoming {
   return {
     method: incoming.method,
     path,
@@ -85,6 +83,11 @@ export function at(incoming: Incoming, path: string, base = incoming.base): Inco
       return incoming.signal
     },
   }
+}
+
+interface MountedAgent {
+  readonly agent: HostedAgent
+  readonly endpoint: Exchange
 }
 
 function firstSegment(path: string): string {
@@ -101,22 +104,17 @@ function restOf(path: string): string {
   return slash === -1 ? '/' : path.slice(slash)
 }
 
-interface MountedAgent {
-  readonly resident: HostedAgent
-  readonly face: Exchange
-}
-
-/** Whoever it is for, it must be read to know; then each has limits of its own. */
-function widest(lodgings: readonly MountedAgent[]): LookLimits {
-  const limits = lodgings.map(({ resident }) => limitsOf(resident.options))
+/** The body has to be read to find its agent; that agent's own limits apply afterwards. */
+function widestLimits(mounted: readonly MountedAgent[]): BodyLimits {
+  const limits = mounted.map(({ agent }) => withWireDefaults(agent.options))
   return {
     bodyLimit: Math.max(...limits.map(({ bodyLimit }) => bodyLimit)),
     jsonDepth: Math.max(...limits.map(({ jsonDepth }) => jsonDepth)),
   }
 }
 
-/** What callers of gRPC, which has no paths, name instead. */
-function dialledAs(path: string, tenant: string | undefined): string | undefined {
+/** gRPC has no paths: its callers name the path and the tenant of the agent as one tenant. */
+function grpcTenantAt(path: string, tenant: string | undefined): string | undefined {
   const names = [...path.split('/'), tenant].filter((name) => name)
   return names.length === 0 ? undefined : names.join('/')
 }

@@ -2,118 +2,101 @@ import { isObject } from '../base/json.ts'
 import { type Incoming, withBody } from '../http/exchange.ts'
 import { isJson, parseJson } from '../http/json.ts'
 import { A2AError, invalidParams } from '../protocol/errors.ts'
+import { createService, type Interceptor } from '../protocol/intercept.ts'
 import type { Call, Operation, Service } from '../protocol/service.ts'
 import type { Policy } from '../runtime/options.ts'
+import type { BodyLimits } from '../transports/server/read-body.ts'
 
-/** One service that hands every call on to the one of its tenant. */
-export function tenantService(serviceOf: (tenant: string | undefined) => Service | undefined): Service {
-  function at({ tenant }: { readonly tenant?: string }): Service {
-    const service = serviceOf(tenant)
-    if (service) return service
-    const problem = tenant === undefined ? 'expected the tenant that the card names' : 'there is no such tenant'
-    throw invalidParams('tenant', problem)
-  }
-  /** The promise of whoever answers is handed on as it is; every layer that waits costs each request. */
-  function pass<R extends { readonly tenant?: string }, T>(
-    operation: (service: Service) => (request: R, call: Call) => Promise<T>,
-  ): (request: R, call: Call) => Promise<T> {
-    return (request, call) => {
-      try {
-        return operation(at(request))(request, call)
-      } catch (error) {
-        return Promise.reject(error)
-      }
-    }
+/** Rejects calls that name a different tenant. A call that names none is for this agent. */
+export function matchTenant(served: string | undefined): Interceptor {
+  function requireMatch({ tenant }: Addressed): void {
+    if (tenant !== undefined && tenant !== served) throw unknownTenant(tenant)
   }
   return {
-    sendMessage: pass((service) => service.sendMessage),
-    streamMessage: (request, call) => at(request).streamMessage(request, call),
-    getTask: pass((service) => service.getTask),
-    listTasks: pass((service) => service.listTasks),
-    cancelTask: pass((service) => service.cancelTask),
-    subscribeToTask: (request, call) => at(request).subscribeToTask(request, call),
-    createPushConfig: pass((service) => service.createPushConfig),
-    getPushConfig: pass((service) => service.getPushConfig),
-    listPushConfigs: pass((service) => service.listPushConfigs),
-    deletePushConfig: pass((service) => service.deletePushConfig),
-    getExtendedCard: pass((service) => service.getExtendedCard),
+    unary(_operation, request, call, next) {
+      requireMatch(request)
+      return next(request, call)
+    },
+    stream(_operation, request, call, next) {
+      requireMatch(request)
+      return next(request, call)
+    },
   }
 }
 
+/** Rejects every call: of an address that has only tenants, for calls that name none of them. */
+export const unknownTenantService: Service = createService({
+  unary: (_operation, request: Addressed) => Promise.reject(unknownTenant(request.tenant)),
+  stream(_operation, request: Addressed) {
+    throw unknownTenant(request.tenant)
+  },
+})
+
 /**
- * A service of one tenant, for principals of that tenant, of none, and those whom the policy lets see it. Somebody of
- * another one has no more to do with it than with any other agent that its credentials are not for.
+ * Admits principals of this tenant, principals without a tenant, and principals to whom the policy shows the tenant.
+ * For other principals the agent is one that their credentials are not for.
  */
-export function requireTenantMember(service: Service, tenant: string, policy: Policy | undefined): Service {
-  function requireTenant({ principal }: Call, operation: Operation): void {
+export function requireTenantMember(tenant: string, policy: Policy | undefined): Interceptor {
+  function requireMember({ principal }: Call, operation: Operation): void {
     if (principal.tenant === undefined || principal.tenant === tenant) return
     const others = policy?.(principal, operation)
     if (others === 'everyone' || others?.tenants?.includes(tenant)) return
     throw new A2AError('forbidden', 'These credentials are for another tenant.', { metadata: { reason: 'tenant' } })
   }
-  function once<R, T>(operation: Operation, own: (request: R, call: Call) => Promise<T>) {
-    return async (request: R, call: Call): Promise<T> => {
-      requireTenant(call, operation)
-      return await own(request, call)
-    }
-  }
-  function stream<R, T>(operation: Operation, own: (request: R, call: Call) => AsyncGenerator<T>) {
-    return async function* (request: R, call: Call): AsyncGenerator<T> {
-      requireTenant(call, operation)
-      yield* own(request, call)
-    }
-  }
   return {
-    sendMessage: once('sendMessage', service.sendMessage),
-    streamMessage: stream('streamMessage', service.streamMessage),
-    getTask: once('getTask', service.getTask),
-    listTasks: once('listTasks', service.listTasks),
-    cancelTask: once('cancelTask', service.cancelTask),
-    subscribeToTask: stream('subscribeToTask', service.subscribeToTask),
-    createPushConfig: once('createPushConfig', service.createPushConfig),
-    getPushConfig: once('getPushConfig', service.getPushConfig),
-    listPushConfigs: once('listPushConfigs', service.listPushConfigs),
-    deletePushConfig: once('deletePushConfig', service.deletePushConfig),
-    getExtendedCard: once('getExtendedCard', service.getExtendedCard),
+    unary(operation, request, call, next) {
+      requireMember(call, operation)
+      return next(request, call)
+    },
+    async *stream(operation, request, call, next) {
+      requireMember(call, operation)
+      yield* next(request, call)
+    },
   }
 }
 
-export interface LookLimits {
-  readonly bodyLimit: number
-  readonly jsonDepth: number
-}
-
-/** A request that was looked at, and can still be answered. */
-export interface Addressed {
+/** A request whose tenant was read from its body, and that can still be answered. */
+export interface TenantRequest {
   readonly tenant: string | undefined
   readonly incoming: Incoming
 }
 
 /**
- * For which tenant a request is: by its query, or by its body, of JSON-RPC or of REST (A2A 1.0 §5.8). What cannot be
- * read is left to whoever answers, to be refused.
+ * Reads the tenant of a request from its query, or from its JSON-RPC or REST body (A2A 1.0 §5.8). An unreadable body is
+ * rejected later, by the endpoint.
  */
-export async function readTenant(incoming: Incoming, { bodyLimit, jsonDepth }: LookLimits): Promise<Addressed> {
-  const named = new URLSearchParams(incoming.query).get('tenant')
-  if (named) return { tenant: named, incoming }
+export async function readTenant(incoming: Incoming, { bodyLimit, jsonDepth }: BodyLimits): Promise<TenantRequest> {
+  const inQuery = new URLSearchParams(incoming.query).get('tenant')
+  if (inQuery) return { tenant: inQuery, incoming }
   if (incoming.method !== 'POST' || !isJson(incoming.header('content-type'))) return { tenant: undefined, incoming }
   const body = incoming.bytes(bodyLimit)
-  const read = withBody(incoming, body)
+  const buffered = withBody(incoming, body)
   try {
-    return { tenant: tenantOf(parseJson(await body, { depth: jsonDepth })), incoming: read }
+    return { tenant: tenantIn(parseJson(await body, { depth: jsonDepth })), incoming: buffered }
   } catch {
-    return { tenant: undefined, incoming: read }
+    return { tenant: undefined, incoming: buffered }
   }
 }
 
-/** A tenant is one segment of a path, and must not look like another one. */
-export function requireTenant(tenant: string): void {
+/** Throws unless the name can be one segment of a path that no other path of the server begins with. */
+export function requireTenantName(tenant: string): void {
   if (tenant !== '' && !tenant.includes('/') && !reserved.has(tenant)) return
   const names = [...reserved].join(', ')
   throw new TypeError(`tenant: expected a name without slashes that is none of ${names}, got ${JSON.stringify(tenant)}`)
 }
 
-/** Taken by paths of A2A and of this server. */
+interface Addressed {
+  readonly tenant?: string
+}
+
+function unknownTenant(tenant: string | undefined): A2AError {
+  return invalidParams(
+    'tenant',
+    tenant === undefined ? 'expected the tenant that the card names' : 'there is no such tenant',
+  )
+}
+
+/** Used by paths of A2A and of this server. */
 const reserved: ReadonlySet<string> = new Set([
   'tasks',
   'task',
@@ -127,7 +110,7 @@ const reserved: ReadonlySet<string> = new Set([
   'api',
 ])
 
-function tenantOf(body: unknown): string | undefined {
+function tenantIn(body: unknown): string | undefined {
   if (!isObject(body)) return undefined
   const { tenant } = isObject(body.params) ? body.params : body
   return typeof tenant === 'string' && tenant !== '' ? tenant : undefined

@@ -1,114 +1,107 @@
 import type { Trace } from '../base/trace-context.ts'
 import { A2AError } from '../protocol/errors.ts'
+import { isStream } from '../protocol/intercept.ts'
 import type { Activity, Learned, Span, Telemetry } from '../protocol/telemetry.ts'
 import { createRegistry, type RegistryOptions } from './prometheus.ts'
 
-/** Others are made up by callers. */
-const methods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** Callers can make up any other method; they count as `other`. */
+const httpMethods: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** What is asked for when the page is. */
-export interface Standing {
+/** Values that are read when the metrics are. */
+export interface MetricsGauges {
   readonly runs: () => number
   readonly queued: () => number
   readonly webhooks: () => number
 }
 
-export type MetricsSettings = RegistryOptions & { readonly standing: Standing }
+export type CreateMetricsOptions = RegistryOptions & { readonly gauges: MetricsGauges }
 
-/** What an agent does, in figures. */
+/** The metrics of one agent. */
 export interface Metrics {
-  /** Counts what it is told. */
+  /** Counts the activities that it observes. */
   readonly telemetry: Telemetry
-  /** One more answer over HTTP. */
+  /** Counts an HTTP response. */
   answered(method: string, status: number): void
-  /** One more call of gRPC, with the name of its status. */
+  /** Counts an answered gRPC call, by the name of its status. */
   answeredGrpc(method: string, status: string): void
-  /** The page. */
+  /** All metrics in the Prometheus text format. */
   text(): string
 }
 
-export function createMetrics({ standing, ...options }: MetricsSettings): Metrics {
+export function createMetrics({ gauges, ...options }: CreateMetricsOptions): Metrics {
   const registry = createRegistry(options)
-  const http = registry.counter('parley_http_requests_total', 'Requests over HTTP, by how they were answered.', [
+  const http = registry.counter('parley_http_requests_total', 'HTTP requests, by method and response status.', [
     'method',
     'status',
   ])
-  const grpc = registry.counter('parley_grpc_requests_total', 'Calls of gRPC, by the status of their answers.', [
-    'method',
-    'status',
-  ])
-  const requests = registry.counter('parley_requests_total', 'Operations of A2A, by how they ended.', [
-    'operation',
-    'outcome',
-  ])
-  const requestTime = seconds('parley_request_duration_seconds', 'How long operations took.', ['operation'])
-  const inFlight = registry.level('parley_requests_in_flight', 'Operations under way, open streams among them.', [
+  const grpc = registry.counter('parley_grpc_requests_total', 'gRPC calls, by method and status.', ['method', 'status'])
+  const requests = registry.counter('parley_requests_total', 'A2A operations, by outcome.', ['operation', 'outcome'])
+  const requestTime = seconds('parley_request_duration_seconds', 'Duration of A2A operations.', ['operation'])
+  const inFlight = registry.level('parley_requests_in_flight', 'A2A operations in flight, including open streams.', [
     'operation',
   ])
-  const streams = registry.level('parley_streams_open', 'Streams that are open.')
-  const streamed = registry.counter('parley_stream_events_total', 'Events told in streams.', ['type'])
-  const turns = registry.counter('parley_turns_total', 'Turns, by the state in which they left their task.', ['state'])
-  const turnTime = seconds('parley_turn_duration_seconds', 'How long turns took.', [])
-  const active = registry.level('parley_turns_active', 'Turns at work in this process.')
-  const retried = registry.counter('parley_turns_retried_total', 'Turns that an earlier process had begun.')
-  const leases = registry.counter('parley_lease_events_total', 'Leases that were lost, recovered, or not renewed.', [
+  const streams = registry.level('parley_streams_open', 'Open streams.')
+  const streamEvents = registry.counter('parley_stream_events_total', 'Events sent in streams.', ['type'])
+  const turns = registry.counter('parley_turns_total', 'Turns, by the task state they ended in.', ['state'])
+  const turnTime = seconds('parley_turn_duration_seconds', 'Duration of turns.', [])
+  const activeTurns = registry.level('parley_turns_active', 'Turns running in this process.')
+  const retriedTurns = registry.counter('parley_turns_retried_total', 'Turns that an earlier process had started.')
+  const leaseEvents = registry.counter('parley_lease_events_total', 'Leases lost, recovered, or not renewed.', ['what'])
+  const attempts = registry.counter('parley_push_attempts_total', 'Webhook requests, by outcome.', ['outcome'])
+  const attemptTime = seconds('parley_push_attempt_duration_seconds', 'Duration of webhook requests.', [])
+  const deliveriesInFlight = registry.level('parley_push_requests_in_flight', 'Webhook requests in flight.')
+  const pushEvents = registry.counter('parley_push_events_total', 'Deliveries given up, webhooks paused or gone.', [
     'what',
   ])
-  const attempts = registry.counter('parley_push_attempts_total', 'Requests to webhooks, by how they ended.', [
-    'outcome',
-  ])
-  const attemptTime = seconds('parley_push_attempt_duration_seconds', 'How long webhooks took to answer.', [])
-  const sending = registry.level('parley_push_requests_in_flight', 'Requests to webhooks on their way.')
-  const pushes = registry.counter('parley_push_events_total', 'Deliveries given up, webhooks paused or gone.', ['what'])
-  const models = registry.counter('parley_model_calls_total', 'Calls of models.', ['model', 'outcome'])
-  const modelTime = seconds('parley_model_call_duration_seconds', 'How long models took.', ['model'])
+  const models = registry.counter('parley_model_calls_total', 'Model calls, by outcome.', ['model', 'outcome'])
+  const modelTime = seconds('parley_model_call_duration_seconds', 'Duration of model calls.', ['model'])
   const tokens = registry.counter('parley_model_tokens_total', 'Tokens that models read and wrote.', [
     'model',
     'direction',
   ])
-  const tools = registry.counter('parley_tool_calls_total', 'Runs of tools.', ['tool', 'outcome'])
-  const calls = registry.counter('parley_agent_calls_total', 'Calls of other agents.', ['outcome'])
-  registry.gauge('parley_leases_held', 'Tasks that this process holds the lease of.', standing.runs)
-  registry.gauge('parley_queue_messages', 'Messages that wait for a task at work in this process.', standing.queued)
-  registry.gauge('parley_push_webhooks', 'Webhooks that this process sees to.', standing.webhooks)
+  const tools = registry.counter('parley_tool_calls_total', 'Tool calls, by outcome.', ['tool', 'outcome'])
+  const calls = registry.counter('parley_agent_calls_total', 'Calls to other agents, by outcome.', ['outcome'])
+  registry.gauge('parley_leases_held', 'Tasks whose lease this process holds.', gauges.runs)
+  registry.gauge('parley_queue_messages', 'Messages queued for running tasks in this process.', gauges.queued)
+  registry.gauge('parley_push_webhooks', 'Webhooks that this process delivers to.', gauges.webhooks)
 
   function seconds(name: string, help: string, labels: readonly string[]) {
     return registry.histogram(name, help, labels)
   }
 
-  function begun(activity: Activity): void {
+  function onBegin(activity: Activity): void {
     if (activity.type === 'operation') {
       inFlight.add(1, activity.operation)
-      if (isStream(activity)) streams.add(1)
+      if (isStream(activity.operation)) streams.add(1)
     }
-    if (activity.type === 'delivery') sending.add(1)
+    if (activity.type === 'delivery') deliveriesInFlight.add(1)
     if (activity.type === 'turn') {
-      active.add(1)
-      if (activity.attempt > 1) retried.add(1)
+      activeTurns.add(1)
+      if (activity.attempt > 1) retriedTurns.add(1)
     }
   }
 
-  function over(activity: Activity, took: number, failure: unknown, state: string | undefined): void {
+  function onEnd(activity: Activity, duration: number, failure: unknown, state: string | undefined): void {
     switch (activity.type) {
       case 'operation':
         inFlight.add(-1, activity.operation)
-        if (isStream(activity)) streams.add(-1)
+        if (isStream(activity.operation)) streams.add(-1)
         requests.add(1, activity.operation, outcomeOf(failure))
-        requestTime.observe(took, activity.operation)
+        requestTime.observe(duration, activity.operation)
         break
       case 'turn':
-        active.add(-1)
+        activeTurns.add(-1)
         turns.add(1, state ?? 'unknown')
-        turnTime.observe(took)
+        turnTime.observe(duration)
         break
       case 'delivery':
-        sending.add(-1)
+        deliveriesInFlight.add(-1)
         attempts.add(1, failure === undefined ? 'delivered' : 'failed')
-        attemptTime.observe(took)
+        attemptTime.observe(duration)
         break
       case 'model':
         models.add(1, activity.model, outcomeOf(failure))
-        modelTime.observe(took, activity.model)
+        modelTime.observe(duration, activity.model)
         break
       case 'tool':
         tools.add(1, activity.tool, outcomeOf(failure))
@@ -122,8 +115,8 @@ export function createMetrics({ standing, ...options }: MetricsSettings): Metric
     }
   }
 
-  function learn(activity: Activity, { event, inputTokens, outputTokens }: Learned): void {
-    if (event !== undefined) streamed.add(1, event)
+  function onLearn(activity: Activity, { event, inputTokens, outputTokens }: Learned): void {
+    if (event !== undefined) streamEvents.add(1, event)
     if (activity.type !== 'model') return
     if (inputTokens !== undefined) tokens.add(inputTokens, activity.model, 'input')
     if (outputTokens !== undefined) tokens.add(outputTokens, activity.model, 'output')
@@ -131,47 +124,43 @@ export function createMetrics({ standing, ...options }: MetricsSettings): Metric
 
   return {
     text: registry.text,
-    answered: (method, status) => http.add(1, methods.includes(method) ? method : 'other', `${status}`),
+    answered: (method, status) => http.add(1, httpMethods.includes(method) ? method : 'other', `${status}`),
     answeredGrpc: (method, status) => grpc.add(1, method, status),
     telemetry: {
       begin(activity, under) {
-        begun(activity)
-        return new MeasuredSpan(activity, under, learn, over)
+        onBegin(activity)
+        return new MeasuredSpan(activity, under, onLearn, onEnd)
       },
-      note: ({ type, what }) => (type === 'lease' ? leases : pushes).add(1, what),
+      note: ({ type, what }) => (type === 'lease' ? leaseEvents : pushEvents).add(1, what),
     },
   }
 }
 
-function isStream({ operation }: { readonly operation: string }): boolean {
-  return operation === 'streamMessage' || operation === 'subscribeToTask'
-}
-
-/** `ok`, or a code of a closed list. */
+/** `ok`, an error code, or `error`: few values, because each is a series. */
 function outcomeOf(failure: unknown): string {
   if (failure === undefined) return 'ok'
   return failure instanceof A2AError ? failure.code : 'error'
 }
 
+type OnLearn = (activity: Activity, more: Learned) => void
+
+type OnEnd = (activity: Activity, duration: number, failure: unknown, state: string | undefined) => void
+
+/** A class, because there is one for every call, turn and delivery. */
 class MeasuredSpan implements Span {
   readonly trace: Trace | undefined
   readonly #activity: Activity
-  readonly #since = performance.now()
-  readonly #learn: (activity: Activity, more: Learned) => void
-  readonly #over: (activity: Activity, took: number, failure: unknown, state: string | undefined) => void
+  readonly #start = performance.now()
+  readonly #onLearn: OnLearn
+  readonly #onEnd: OnEnd
   #state: string | undefined
   #isOver = false
 
-  constructor(
-    activity: Activity,
-    trace: Trace | undefined,
-    learn: (activity: Activity, more: Learned) => void,
-    over: (activity: Activity, took: number, failure: unknown, state: string | undefined) => void,
-  ) {
+  constructor(activity: Activity, trace: Trace | undefined, onLearn: OnLearn, onEnd: OnEnd) {
     this.trace = trace
     this.#activity = activity
-    this.#learn = learn
-    this.#over = over
+    this.#onLearn = onLearn
+    this.#onEnd = onEnd
   }
 
   run<T>(work: () => T): T {
@@ -180,12 +169,12 @@ class MeasuredSpan implements Span {
 
   learn(more: Learned): void {
     this.#state = more.state ?? this.#state
-    this.#learn(this.#activity, more)
+    this.#onLearn(this.#activity, more)
   }
 
   end(failure?: unknown): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#over(this.#activity, (performance.now() - this.#since) / 1000, failure, this.#state)
+    this.#onEnd(this.#activity, (performance.now() - this.#start) / 1000, failure, this.#state)
   }
 }

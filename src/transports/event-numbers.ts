@@ -1,13 +1,13 @@
 import type { StreamEvent } from '../protocol/events.ts'
 
 /**
- * An event with the generation that its `id:` tells. Other agents have ids of another kind, or none: the official SDKs
- * have the time, which is longer than any count of events.
+ * Adds the generation that the `id:` of a server-sent event carries. Other agents have no ids, or ids of another kind:
+ * the official SDKs use the time, which has more digits than any count of events.
  */
-export function numbered(event: StreamEvent, id: string | undefined, before?: string): StreamEvent {
+export function withGeneration(event: StreamEvent, id: string | undefined, previousId?: string): StreamEvent {
   if (id === undefined || !/^\d{1,9}$/.test(id)) return event
   const generation = Number(id)
-  const follows = before === undefined ? undefined : Number(before)
+  const follows = previousId === undefined ? undefined : Number(previousId)
   switch (event.type) {
     case 'message':
       return event
@@ -19,7 +19,7 @@ export function numbered(event: StreamEvent, id: string | undefined, before?: st
   }
 }
 
-/** A message is all there is: nothing can be continued after it. */
+/** Undefined for a message: it is the only event of its stream, so there is nothing to resume. */
 export function generationOf(event: StreamEvent): number | undefined {
   switch (event.type) {
     case 'message':

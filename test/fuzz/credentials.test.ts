@@ -48,7 +48,7 @@ const query = fc.oneof(
 it('answers whatever credentials come with 401 and a challenge, and nothing else', async () => {
   const property = fc.asyncProperty(headers, query, async (sent, asked) => {
     try {
-      await auth.principalOf(credentialsIn({ headers: sent, query: asked }))
+      await auth.authenticate(credentialsIn({ headers: sent, query: asked }))
       expect.unreachable('nobody guesses a key')
     } catch (error) {
       if (!(error instanceof A2AError)) throw error

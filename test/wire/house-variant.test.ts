@@ -27,7 +27,7 @@ async function search(turn: Turn): Promise<void> {
 function served(house: ServerDialect = v0_3House) {
   const { service, lastDialect, drain } = createTestRuntime(search)
   onTestFinished(() => drain(0))
-  const wire = { service, recall: lastDialect, principalOf: () => anonymous, onError: console.error }
+  const wire = { service, lastDialect, authenticate: () => anonymous, onError: console.error }
   const answerRpc = createJsonRpc({ ...wire, dialects: [house, v0_3] })
   const answerRest = createRest({ ...wire, dialects: [v0_3, house, v0_3Proto] })
   const exchange: Exchange = async (incoming) => {

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { AgentImplementation } from '../../src/agent/agent-function.ts'
 import { custom } from '../../src/entries/auth.ts'
 import { createPostgresLimits, createPostgresLog } from '../../src/entries/postgres.ts'
-import type { Allowance, LimitOptions } from '../../src/limits/limits.ts'
+import type { LimitOptions, Quota } from '../../src/limits/limits.ts'
 import { deferred } from '../support/async.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
@@ -29,13 +29,13 @@ interface Caller {
 const ann = { name: 'ann', tenant: 'acme', skill: 'dear' }
 
 /** Who pays: two who share it, one who does not, and how it is declared. */
-const payers: Readonly<Record<string, readonly [Caller, Caller, (allowance: Allowance) => LimitOptions]>> = {
+const payers: Readonly<Record<string, readonly [Caller, Caller, (allowance: Quota) => LimitOptions]>> = {
   principal: [ann, { ...ann, name: 'bob' }, (perPrincipal) => ({ perPrincipal })],
   tenant: [{ ...ann, name: 'bob' }, { ...ann, tenant: 'other' }, (perTenant) => ({ perTenant })],
   skill: [{ ...ann, name: 'bob', tenant: 'other' }, { ...ann, skill: 'cheap' }, (dear) => ({ perSkill: { dear } })],
 }
 
-const allowances: Readonly<Record<string, Allowance>> = {
+const allowances: Readonly<Record<string, Quota>> = {
   requests: { requests: { limit: 2, window: 600 } },
   turns: { turns: 2 },
   streams: { streams: 2 },

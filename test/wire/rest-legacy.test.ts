@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { agent } from '../../src/agent/agent.ts'
 import type { Turn } from '../../src/agent/turn.ts'
-import { createHandler, type HandlerOptions } from '../../src/server/handler.ts'
+import { createHandler } from '../../src/server/handler.ts'
+import type { HandlerOptions } from '../../src/server/hosted-agent.ts'
 import { silentLogger } from '../support/logger.ts'
 import { anonymousListsAll } from '../support/servers/local-handler.ts'
 

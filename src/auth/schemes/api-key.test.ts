@@ -27,7 +27,7 @@ it.each([
   ['a megabyte', {}, { headers: { 'x-api-key': 'x'.repeat(2 ** 20) } }],
 ] as const)('refuses %s', async (_, options, request) => {
   const scheme = apiKey({ ...options, keys: [stored] })
-  expect(await scheme.authenticate(credentialsIn(request))).toHaveProperty('refused')
+  expect(await scheme.authenticate(credentialsIn(request))).toHaveProperty('reason')
 })
 
 it('looks keys up by their hash, and believes only the hash that it asked for', async () => {
@@ -41,9 +41,9 @@ it('looks keys up by their hash, and believes only the hash that it asked for', 
     })
   const request = credentialsIn({ headers: { 'x-api-key': key } })
   expect(await lookUp(stored).authenticate(request)).toEqual(ci)
-  expect(await lookUp(undefined).authenticate(request)).toHaveProperty('refused')
+  expect(await lookUp(undefined).authenticate(request)).toHaveProperty('reason')
   const wrong = { ...stored, hash: await hashApiKey('another') }
-  expect(await lookUp(wrong).authenticate(request)).toHaveProperty('refused')
+  expect(await lookUp(wrong).authenticate(request)).toHaveProperty('reason')
   expect(asked).toEqual([stored.hash, stored.hash, stored.hash])
 })
 

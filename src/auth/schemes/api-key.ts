@@ -1,6 +1,6 @@
 import { fromHex, isEqual, sha256, toHex } from '../../base/hash.ts'
 import type { Principal } from '../../protocol/model.ts'
-import { challengeOf, credentialIn, refused, type Scheme, type Verdict } from '../scheme.ts'
+import { type AuthResult, authFailure, challengeOf, credentialIn, type Scheme } from '../scheme.ts'
 
 /** What is stored of a key: its SHA-256. Keys must be random and long (32 bytes, say), as `newApiKey` makes them. */
 export async function hashApiKey(key: string): Promise<string> {
@@ -53,9 +53,9 @@ function indexed(keys: readonly StoredKey[]): (hash: string) => StoredKey | unde
 }
 
 /** How long finding takes tells something of a hash that nobody chose, and nothing of the key. */
-function verdictOf(stored: StoredKey | undefined, digest: Uint8Array): Verdict {
+function verdictOf(stored: StoredKey | undefined, digest: Uint8Array): AuthResult {
   const known = stored && fromHex(stored.hash)
-  if (!stored || !known || !isEqual(known, digest)) return refused('the key is unknown')
+  if (!stored || !known || !isEqual(known, digest)) return authFailure('the key is unknown')
   const { hash: _, ...principal } = stored
   return { principal }
 }

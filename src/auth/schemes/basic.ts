@@ -2,8 +2,8 @@ import { fromBase64 } from '../../base/base64.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { matchesPassword, readPassword, type StoredPassword } from '../password.ts'
-import { authorizationOf, challengeOf, refused, type Scheme, type Verdict } from '../scheme.ts'
-import { createVerified } from '../token-cache.ts'
+import { type AuthResult, authFailure, authorizationOf, challengeOf, type Scheme } from '../scheme.ts'
+import { createTokenCache } from '../token-cache.ts'
 
 /** Checking a password is made to cost much: so many are checked at once, and no more wait. */
 const maxChecks = 16
@@ -27,10 +27,10 @@ export function basic({ users, description }: BasicOptions): Scheme {
   const known = new Map(Object.entries(users).map(([name, user]) => [name, { ...user, stored: readUser(name, user) }]))
   const [someone] = known.values()
   if (!someone) throw new TypeError('basic(): expected at least one user')
-  const verified = createVerified<Verdict>()
+  const verified = createTokenCache<AuthResult>()
   let checks = 0
 
-  const check = async (name: string, password: string): Promise<Verdict> => {
+  const check = async (name: string, password: string): Promise<AuthResult> => {
     if (checks >= maxChecks)
       throw new A2AError('unavailable', 'Too many passwords are being checked.', { retryAfter: 1 })
     checks++
@@ -38,7 +38,9 @@ export function basic({ users, description }: BasicOptions): Scheme {
       // For a name that nobody has, the same work is done.
       const { stored, password: _, ...user } = known.get(name) ?? someone
       const isRight = await matchesPassword(password, stored)
-      return isRight && known.has(name) ? { principal: { id: name, ...user } } : refused('name or password is wrong')
+      return isRight && known.has(name)
+        ? { principal: { id: name, ...user } }
+        : authFailure('name or password is wrong')
     } finally {
       checks--
     }
@@ -51,7 +53,7 @@ export function basic({ users, description }: BasicOptions): Scheme {
       const credentials = authorizationOf(presented, 'basic')
       if (typeof credentials !== 'string') return credentials
       const pair = decode(credentials)
-      if (!pair) return refused('it is not a name and a password')
+      if (!pair) return authFailure('it is not a name and a password')
       return verified.of(credentials, async () => {
         const value = await check(...pair)
         return value && 'principal' in value ? { value, until: Date.now() + rememberFor } : { value }

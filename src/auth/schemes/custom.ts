@@ -1,6 +1,6 @@
 import type { SecurityScheme } from '../../protocol/card.ts'
 import type { Principal } from '../../protocol/model.ts'
-import { challengeOf, type Presented, refused, type Scheme } from '../scheme.ts'
+import { type AuthRequest, authFailure, challengeOf, type Scheme } from '../scheme.ts'
 
 export interface CustomOptions {
   /** What the card says of it. */
@@ -11,7 +11,7 @@ export interface CustomOptions {
    * Who is calling: undefined if the request has no credentials of this kind, `false` if they are wrong. What it throws
    * is logged, and the caller is refused.
    */
-  readonly authenticate: (presented: Presented) => Answer | Promise<Answer>
+  readonly authenticate: (presented: AuthRequest) => Answer | Promise<Answer>
 }
 
 /** A way of your own. */
@@ -22,7 +22,7 @@ export function custom({ card, challenge, authenticate }: CustomOptions): Scheme
       challenge ?? challengeOf(nameOf(card), { realm, scope: scopes.join(' '), error }),
     async authenticate(presented) {
       const principal = await authenticate(presented)
-      if (principal === false) return refused('the credentials are wrong')
+      if (principal === false) return authFailure('the credentials are wrong')
       return principal && { principal }
     },
   }

@@ -34,7 +34,7 @@ it.each<[string, MutualTlsOptions, Partial<PeerCertificate>]>([
   ['of which nobody knows until when it is good', {}, { expires: Number.NaN }],
   ['that may not call', { principal: () => false }, {}],
 ])('refuses a certificate %s', async (_, options, shown) => {
-  expect(await ask(options, shown)).toHaveProperty('refused')
+  expect(await ask(options, shown)).toHaveProperty('reason')
 })
 
 it('says until when it is good, unless more is known', async () => {

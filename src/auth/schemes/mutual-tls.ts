@@ -1,6 +1,6 @@
 import type { PeerCertificate } from '../../http/exchange.ts'
 import type { Principal } from '../../protocol/model.ts'
-import { challengeOf, expiring, type Presented, refused, type Scheme } from '../scheme.ts'
+import { type AuthRequest, authFailure, challengeOf, type Scheme, withExpiry } from '../scheme.ts'
 
 const kinds = { dns: 'DNS', uri: 'URI', spiffe: 'URI', email: 'email' } as const
 
@@ -15,14 +15,14 @@ export interface MutualTlsOptions {
   /** What more is known of who has this id, or false if it may not call. Whoever the authority vouches for by default. */
   readonly principal?: (id: string, certificate: PeerCertificate) => Omit<Principal, 'id'> | false
   /** Where the certificate comes from, if not from the connection: a proxy may say it in a header that it guards. */
-  readonly certificate?: (presented: Presented) => PeerCertificate | undefined
+  readonly certificate?: (presented: AuthRequest) => PeerCertificate | undefined
   readonly description?: string
 }
 
 /** Callers prove who they are on the connection, by a certificate. Needs `tls` of `serve`, or a rim that knows it. */
 export function mutualTls(options: MutualTlsOptions = {}): Scheme {
   const { id: kind = 'subject', trustDomain, principal = () => ({}), description } = options
-  const certificateOf = options.certificate ?? ((presented: Presented) => presented.certificate())
+  const certificateOf = options.certificate ?? ((presented: AuthRequest) => presented.certificate())
 
   return {
     card: { type: 'mutual-tls', ...(description !== undefined && { description }) },
@@ -34,15 +34,16 @@ export function mutualTls(options: MutualTlsOptions = {}): Scheme {
       // A connection may be older than the certificate is good.
       const { expires } = certificate
       const isOver = expires !== undefined && !(expires > Date.now())
-      if (!certificate.isTrusted || isOver) return refused('the certificate is of nobody we trust, or not of today')
+      if (!certificate.isTrusted || isOver) return authFailure('the certificate is of nobody we trust, or not of today')
       const ids = idsIn(certificate, kind)
       const [id] = ids
-      if (id === undefined || ids.length > 1) return refused(`the certificate has ${ids.length} ids of kind ${kind}`)
-      if (kind === 'spiffe' && !isSpiffe(id, trustDomain)) return refused('it is no SPIFFE id of our trust domain')
+      if (id === undefined || ids.length > 1)
+        return authFailure(`the certificate has ${ids.length} ids of kind ${kind}`)
+      if (kind === 'spiffe' && !isSpiffe(id, trustDomain)) return authFailure('it is no SPIFFE id of our trust domain')
       const known = principal(id, certificate)
-      if (known === false) return refused(`${id} may not call`)
+      if (known === false) return authFailure(`${id} may not call`)
       const proven = { principal: { ...known, id } }
-      return expires === undefined ? proven : expiring(proven, expires)
+      return expires === undefined ? proven : withExpiry(proven, expires)
     },
   }
 }

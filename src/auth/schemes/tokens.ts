@@ -1,9 +1,9 @@
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
-import { fetchJson, requireSafe } from '../fetch-json.ts'
+import { fetchJson, requireSecureUrl } from '../fetch-json.ts'
 import { type IntrospectionOptions, introspectedTokens } from '../introspection.ts'
 import {
   authorityOf,
-  confirmed,
+  checkConfirmation,
   type JwtRules,
   jwtTokens,
   type KeySource,
@@ -57,7 +57,7 @@ export interface OpenIdOptions extends Omit<JwtRules, 'issuer'>, Omit<RemoteKeys
 /** A signed token of an issuer that says itself where its keys are. */
 export function openId({ description, ...rules }: OpenIdOptions): Scheme {
   const { issuer } = rules
-  requireSafe('issuer', issuer)
+  requireSecureUrl('issuer', issuer)
   const url = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`
 
   /** What it says of itself must be of itself (§4.3): otherwise anybody who answers there could name the keys. */
@@ -65,7 +65,7 @@ export function openId({ description, ...rules }: OpenIdOptions): Scheme {
     const { issuer: named, jwks_uri: keys } = await fetchJson(url)
     if (named !== issuer) throw new Error(`${url} is the configuration of ${JSON.stringify(named)}, not of ${issuer}`)
     if (typeof keys !== 'string') throw new Error(`${url} has no jwks_uri`)
-    return requireSafe('jwks_uri', keys)
+    return requireSecureUrl('jwks_uri', keys)
   }
 
   return bearer(
@@ -96,8 +96,8 @@ function bearer(card: SecurityScheme, check: TokenCheck, authority: string | und
       if (typeof token !== 'string') return token
       const verdict = check(token)
       return verdict instanceof Promise
-        ? verdict.then((late) => confirmed(late, presented))
-        : confirmed(verdict, presented)
+        ? verdict.then((late) => checkConfirmation(late, presented))
+        : checkConfirmation(verdict, presented)
     },
   }
 }

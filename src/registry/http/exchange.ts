@@ -183,7 +183,7 @@ function createAuthentication(choice: RegistryAuth | undefined, logger: Logger):
     }
   }
   const auth = createAuth(choice, { realm: 'registry', logger })
-  return async (incoming) => ownerOf(await auth.principalOf(incoming))
+  return async (incoming) => ownerOf(await auth.authenticate(incoming))
 }
 
 /** Checks the Host header: a web page can reach this machine through a name that resolves to loopback (DNS rebinding). */

@@ -1,4 +1,4 @@
-import type { LimitStore, Rate, Release, Standing } from '../../limits/limit-store.ts'
+import type { LimitStore, RateLimit, RateState, Release } from '../../limits/limit-store.ts'
 import type { PostgresPool } from './connection.ts'
 import { openDatabase, requireSchema } from './schema.ts'
 import { encodeText } from './sql-text.ts'
@@ -48,7 +48,7 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
     await dropPlaces()
   }
 
-  async function take(key: string, { limit, window }: Rate): Promise<Standing> {
+  async function take(key: string, { limit, window }: RateLimit): Promise<RateState> {
     const { count, look } = await counters()
     const each = (window * 1000) / limit
     const name = encodeText(key)

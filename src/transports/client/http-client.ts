@@ -13,7 +13,7 @@ import type {
   StreamOperation,
   UnaryOperation,
 } from '../../protocol/service.ts'
-import { numbered } from '../event-numbers.ts'
+import { withGeneration } from '../event-numbers.ts'
 import { networkError, notInDialect } from './failures.ts'
 import { serviceOf } from './operations.ts'
 import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from './options.ts'
@@ -107,7 +107,7 @@ export function createWireClient(options: WireClientOptions, speech: HttpBinding
       deadline.extend()
       for await (const { id, follows, data, isError } of opened.events) {
         const event = dialect.decodeEvent(speech.eventIn(data, isError), request)
-        yield numbered(event, id, follows)
+        yield withGeneration(event, id, follows)
         if (event.isLast) return
       }
     } catch (error) {

@@ -1,7 +1,7 @@
 import { base64Encode } from '@bufbuild/protobuf/wire'
 import type { Incoming } from '../../http/exchange.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import { callerError } from '../server/errors.ts'
+import { toCallerError } from '../server/call.ts'
 import type { WireOptions } from '../server/options.ts'
 import { decodeMessage, encodeMessage } from './codec.ts'
 import { acceptedEncodings, encodeFrame, readMessage, readMessages, requireEncoding } from './frames.ts'
@@ -231,8 +231,7 @@ async function* frames(answers: AsyncIterable<Told>, running: Running): AsyncGen
 
 function refusal(error: unknown, running: Running) {
   const { rpc, incoming, options, deadline } = running
-  const { signal } = incoming
   const known = deadline.hasPassed() ? deadlinePassed() : error
-  const told = known instanceof StatusError ? known : callerError(known, { signal, onError: options.onError, incoming })
+  const told = known instanceof StatusError ? known : toCallerError(known, { onError: options.onError, incoming })
   return { headers: headersOf(running, refusalHeaders), trailers: errorTrailers(told, rpc.encodeError) }
 }

@@ -23,7 +23,7 @@ import { errorsOf, meantBy, networkError, notA2AError, notInDialect } from '../c
 import { serviceOf } from '../client/operations.ts'
 import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from '../client/options.ts'
 import { readAnswer } from '../client/read-response.ts'
-import { numbered } from '../event-numbers.ts'
+import { withGeneration } from '../event-numbers.ts'
 import { decodeMessage, decodeNumbered, type Numbers } from './codec.ts'
 import { acceptedEncodings, encodeFrame, readMessages } from './frames.ts'
 import { messageNamed, methodNamed, pathOf, serviceNamed } from './proto-registry.ts'
@@ -87,7 +87,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
         // From here on it is the connection that is watched: a stream may have nothing to say for long.
         deadline.extend()
         const event = dialect.decodeEvent(json, request)
-        yield numbered(event, textOf(number), textOf(follows))
+        yield withGeneration(event, textOf(number), textOf(follows))
         if (event.isLast) return
       }
     } catch (error) {

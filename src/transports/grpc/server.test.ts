@@ -28,7 +28,7 @@ function open(service: Service, options: Partial<GrpcOptions> = {}) {
   const onError = vi.fn()
   const exchange = createGrpc({
     service,
-    principalOf: () => anonymous,
+    authenticate: () => anonymous,
     dialects: serverDialects({}),
     onError,
     ...options,
@@ -109,7 +109,7 @@ describe('a call', () => {
   test('is the one of its principal, who may be refused', async () => {
     const { service } = createTestRuntime(echo)
     const { call } = open(service, {
-      async principalOf(incoming) {
+      async authenticate(incoming) {
         const id = incoming.header('authorization')
         if (!id) throw new A2AError('unauthenticated', 'Who are you?')
         return { id }
@@ -124,7 +124,7 @@ describe('a call', () => {
 
   test('of somebody who is refused is not even read', async () => {
     const { exchange } = open(createTestRuntime(echo).service, {
-      principalOf() {
+      authenticate() {
         throw new A2AError('unauthenticated', 'Who are you?')
       },
     })

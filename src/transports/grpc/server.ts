@@ -7,9 +7,16 @@ import type { Load } from '../../http/load.ts'
 import { isStream } from '../../protocol/intercept.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { generationOf } from '../event-numbers.ts'
-import { namingExtensions, resumePointOf, versionOf, WireCall } from '../server/call.ts'
-import { type DecodedCall, invokeOperation, openStream } from '../server/invoke.ts'
-import { limitsOf, type WireOptions } from '../server/options.ts'
+import {
+  invokeOperation,
+  openStream,
+  readResumePoint,
+  readVersion,
+  WireCall,
+  type WireRequest,
+  withExtensionsHeader,
+} from '../server/call.ts'
+import { type WireOptions, withWireDefaults } from '../server/options.ts'
 import { type AnswerOptions, answerRpc, errorTrailers, refusalHeaders } from './answer-call.ts'
 import { healthRpcs } from './health.ts'
 import { methodNamed, pathOf, serviceNamed } from './proto-registry.ts'
@@ -22,7 +29,7 @@ import { errorEncoder, StatusError } from './status.ts'
 const encodeError = errorEncoder(v1_0)
 
 export interface GrpcOptions
-  extends Pick<WireOptions, 'service' | 'principalOf' | 'originOf' | 'bodyLimit' | 'onError'> {
+  extends Pick<WireOptions, 'service' | 'authenticate' | 'originOf' | 'bodyLimit' | 'onError'> {
   /** Those of them that are spoken over gRPC get their service. */
   readonly dialects: readonly ServerDialect[]
   /** Aborts when the server takes no new work. Health tells it. */
@@ -35,7 +42,7 @@ export interface GrpcOptions
 /** A2A over gRPC, with health and reflection beside it. This file costs time to load: do so when it is needed. */
 export function createGrpc(options: GrpcOptions): GrpcExchange {
   const { dialects, draining = new AbortController().signal, load, onError } = options
-  const { bodyLimit } = limitsOf(options)
+  const { bodyLimit } = withWireDefaults(options)
   const answering: AnswerOptions = { messageLimit: bodyLimit, onError, metadataFor: options.metadataFor }
   const rpcs = new Map<string, Rpc>()
   const services: string[] = []
@@ -61,13 +68,13 @@ export function createGrpc(options: GrpcOptions): GrpcExchange {
   }
 }
 
-export type A2AOptions = Pick<WireOptions, 'service' | 'principalOf' | 'originOf'>
+export type A2AOptions = Pick<WireOptions, 'service' | 'authenticate' | 'originOf'>
 
 /** The methods of an A2A service by their paths. */
 function a2aRpcs(
   { name, versions, statuses }: A2AService,
   dialect: ServerDialect,
-  { service, principalOf, originOf }: A2AOptions,
+  { service, authenticate, originOf }: A2AOptions,
 ): ReadonlyMap<string, Rpc> {
   const encodeError = errorEncoder(dialect, statuses)
 
@@ -76,12 +83,12 @@ function a2aRpcs(
     operation: O,
     read: ReadRequest,
     incoming: Incoming,
-  ): Promise<DecodedCall<O>> {
-    const version = versionOf(incoming)
+  ): Promise<WireRequest<O>> {
+    const version = readVersion(incoming)
     if (version !== undefined && !versions.includes(version)) {
       throw versionNotSupported(`${name} does not speak A2A ${version}`, { dialects: [dialect] })
     }
-    const call = new WireCall(incoming, await principalOf(incoming), { originOf })
+    const call = new WireCall(incoming, await authenticate(incoming), { originOf })
     return { dialect, operation, params: await read(), call }
   }
 
@@ -94,7 +101,7 @@ function a2aRpcs(
         async answer(read, incoming, reply) {
           const received = await receive(operation, read, incoming)
           const result = await invokeOperation(service, received)
-          reply.headers = namingExtensions(reply.headers, received.call, dialect)
+          reply.headers = withExtensionsHeader(reply.headers, received.call, dialect)
           return result ?? {}
         },
       }
@@ -105,10 +112,10 @@ function a2aRpcs(
       encodeError,
       async *answer(read, incoming, reply) {
         const received = await receive(operation, read, incoming)
-        const { request, events, spell } = openStream(service, received, { after: resumePointOf(incoming) })
+        const { request, events, adapt } = openStream(service, received, { after: readResumePoint(incoming) })
         for await (const event of events) {
-          reply.headers = namingExtensions(reply.headers, received.call, dialect)
-          const wires = dialect.encodeEvent(spell ? spell(event) : event, request)
+          reply.headers = withExtensionsHeader(reply.headers, received.call, dialect)
+          const wires = dialect.encodeEvent(adapt ? adapt(event) : event, request)
           const last = wires.length - 1
           // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
           for (const [n, json] of wires.entries()) {

@@ -86,9 +86,9 @@ function open(options: Partial<WireOptions> = {}) {
   const caller = new AbortController()
   const answer = createJsonRpc({
     service: scriptedService(received),
-    principalOf: () => ({ id: 'ada' }),
+    authenticate: () => ({ id: 'ada' }),
     dialects: [v1_0],
-    recall: async () => undefined,
+    lastDialect: async () => undefined,
     onError: (error) => reported.push(error),
     ...options,
   })

@@ -1,95 +1,80 @@
-import type { ServerDialect } from '../../dialects/dialect.ts'
+import { isObject, type Json } from '../../base/json.ts'
+import type { CallFeatures, ServerDialect, WireError } from '../../dialects/dialect.ts'
 import { negotiate, operationOf } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { eventStream, eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
-import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
+import { eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
+import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { isStream } from '../../protocol/intercept.ts'
 import { anonymous } from '../../protocol/model.ts'
-import { acceptsStream, namingExtensions, resumePointOf, versionOf, WireCall } from '../server/call.ts'
-import { callerError, refusalHeaders } from '../server/errors.ts'
-import { type Framing, openEventStream } from '../server/event-stream.ts'
-import { invokeOperation, openStream } from '../server/invoke.ts'
-import { limitsOf, type WireOptions } from '../server/options.ts'
-import { readBody } from '../server/read-body.ts'
 import {
-  failureText,
-  missingId,
-  type RequestId,
-  readCall,
-  readEnvelope,
-  readId,
-  successStart,
-  successText,
-} from './envelope.ts'
+  acceptsStream,
+  errorHeaders,
+  invokeOperation,
+  readResumePoint,
+  readVersion,
+  toCallerError,
+  WireCall,
+  withExtensionsHeader,
+} from '../server/call.ts'
+import { answerStream, type Framing } from '../server/event-stream.ts'
+import { type WireOptions, withWireDefaults } from '../server/options.ts'
+import { readBody } from '../server/read-body.ts'
 
 const jsonHeaders = { 'content-type': 'application/json' }
 
-/** Bytes of a call by somebody who is not let in: enough to learn in which words to say so. */
-const glance = 64 * 1024
+/** Bytes that are read of a rejected call, to answer it with its id and in its dialect. */
+const rejectedBodyLimit = 64 * 1024
 
-/** Answers one POST. It never throws: whatever goes wrong is an answer. */
-export type JsonRpc = (incoming: Incoming) => Promise<Outgoing>
+/** Answers one POST. It never throws: every failure is an answer. */
+export type JsonRpcHandler = (incoming: Incoming) => Promise<Outgoing>
 
-export function createJsonRpc(options: WireOptions): JsonRpc {
-  const { service, principalOf, recall, onError, lenientEnvelope = false } = options
-  const { bodyLimit, jsonDepth, heartbeat, clock } = limitsOf(options)
+/** JSON-RPC 2.0 as A2A uses it: one call per request, always with an answer. */
+export function createJsonRpc(options: WireOptions): JsonRpcHandler {
+  const { service, authenticate, lastDialect, onError, lenientEnvelope = false } = options
+  const { bodyLimit, jsonDepth, heartbeat, clock } = withWireDefaults(options)
 
   return async (incoming) => {
-    let id: RequestId = null
-    let dialect = options.dialects[0]
-    let awaitsStream = false
     let principal = anonymous
     try {
-      const known = principalOf(incoming)
-      principal = known instanceof Promise ? await known : known
+      const authenticated = authenticate(incoming)
+      // An `await` would cost every call, and most principals are known at once.
+      principal = authenticated instanceof Promise ? await authenticated : authenticated
     } catch (error) {
-      return await rejectUnauthenticated(
-        incoming,
-        options,
-        callerError(error, { signal: incoming.signal, onError, incoming }),
-      )
+      return await rejectCall(toCallerError(error, { incoming, onError }), incoming, options)
     }
+    let id: RequestId = null
+    let dialect = options.dialects[0]
+    let expectsStream = false
     try {
       const envelope = readEnvelope(await readBody(incoming, { bodyLimit, jsonDepth }))
-      const given = readId(envelope)
-      id = given ?? null
-      const { method, params } = readCall(envelope, lenientEnvelope)
-      const proposal = { version: versionOf(incoming), method, params, acceptsStream: acceptsStream(incoming) }
-      const agreed = negotiate(proposal, options, (address) => recall(address, principal))
-      dialect = agreed instanceof Promise ? await agreed : agreed
-      if (given === undefined && !dialect.allowsMissingId && !lenientEnvelope) throw missingId()
-      const operation = operationOf(dialect, proposal, options)
-      awaitsStream = isStream(operation) && proposal.acceptsStream
+      const requestId = readId(envelope)
+      id = requestId ?? null
+      const features = readFeatures(envelope, incoming, lenientEnvelope)
+      const negotiated = negotiate(features, options, (address) => lastDialect(address, principal))
+      dialect = negotiated instanceof Promise ? await negotiated : negotiated
+      if (requestId === undefined && !dialect.allowsMissingId && !lenientEnvelope) {
+        throw invalidRequest('id is missing: every request of A2A is answered.')
+      }
+      const operation = operationOf(dialect, features, options)
+      expectsStream = isStream(operation) && features.acceptsStream
+      const { params } = features
       const call = new WireCall(incoming, principal, options)
-
       if (!isStream(operation)) {
         const result = await invokeOperation(service, { dialect, operation, params, call })
-        return { status: 200, headers: namingExtensions(jsonHeaders, call, dialect), body: successText(id, result) }
+        return { status: 200, headers: withExtensionsHeader(jsonHeaders, call, dialect), body: successText(id, result) }
       }
-      const received = { dialect, operation, params, call }
-      const { signal } = incoming
-      const { events, ...opened } = openStream(service, received, { after: resumePointOf(incoming) })
-      const wording = wordingOf(id, dialect)
-      const texts = await openEventStream(events, {
-        ...opened,
-        dialect,
-        wording,
-        signal,
-        onError,
-        incoming,
-        heartbeat,
-        clock,
-      })
-      const headers = namingExtensions(sseHeaders, call, dialect)
-      return { status: 200, headers, body: eventStream(texts, { heartbeat, signal, timers: clock }) }
+      const after = readResumePoint(incoming)
+      const framing = framingFor(id, dialect)
+      const stream = { incoming, onError, after, framing, heartbeat, clock }
+      return await answerStream(service, { dialect, operation, params, call }, stream)
     } catch (error) {
-      const answer = errorResponse(id, dialect, callerError(error, { signal: incoming.signal, onError, incoming }))
-      return awaitsStream && isOld(dialect) ? errorAsEvent(answer) : answer
+      const answer = errorAnswer(id, dialect, toCallerError(error, { incoming, onError }))
+      return expectsStream && isLegacy(dialect) ? errorAsEvent(answer) : answer
     }
   }
 }
 
-/** JSON-RPC tells its errors in the body. Only what HTTP itself acts upon (proxies, retries) gets a status of its own. */
+/** JSON-RPC puts errors into the body. Only errors that proxies and retries act upon have their own HTTP status. */
 export const httpStatus: Readonly<Record<ErrorCode, number>> = {
   'parse-error': 200,
   'invalid-request': 200,
@@ -120,35 +105,8 @@ export const httpStatus: Readonly<Record<ErrorCode, number>> = {
   'context-not-found': 200,
 }
 
-export type TextAnswer = Outgoing & { readonly body: string }
-
-/** Answers who is not let in, under the id and in the dialect of the call if it is short. Nothing of it is done. */
-async function rejectUnauthenticated(incoming: Incoming, options: WireOptions, error: A2AError): Promise<Outgoing> {
-  let id: RequestId = null
-  let dialect: ServerDialect = options.dialects[0]
-  try {
-    const { bodyLimit, jsonDepth } = limitsOf(options)
-    const envelope = readEnvelope(await readBody(incoming, { bodyLimit: Math.min(bodyLimit, glance), jsonDepth }))
-    id = readId(envelope) ?? null
-    const { method, params } = readCall(envelope)
-    const proposal = { version: versionOf(incoming), method, params, acceptsStream: acceptsStream(incoming) }
-    dialect = await negotiate(proposal, options, async () => undefined)
-  } catch {
-    // It is refused in any case.
-  }
-  return errorResponse(id, dialect, error)
-}
-
-/** An error as the answer to a call. */
-function errorResponse(id: RequestId, dialect: ServerDialect, error: A2AError): TextAnswer {
-  return {
-    status: httpStatus[error.code],
-    headers: { ...jsonHeaders, ...refusalHeaders(error) },
-    body: failureText(id, dialect.encodeError(error)),
-  }
-}
-
-function wordingOf(id: RequestId, dialect: ServerDialect): Framing {
+/** Text around the events of a stream: each is the answer to the call with that id. */
+export function framingFor(id: RequestId, dialect: ServerDialect): Framing {
   return {
     before: successStart(id),
     after: '}',
@@ -156,11 +114,87 @@ function wordingOf(id: RequestId, dialect: ServerDialect): Framing {
   }
 }
 
-function isOld({ version }: ServerDialect): boolean {
+type RequestId = string | number | null
+
+type Envelope = Readonly<Record<string, unknown>>
+
+type TextAnswer = Outgoing & { readonly body: string }
+
+/** Answers a call that was not authenticated, with its id and in its dialect if its body is short. */
+async function rejectCall(error: A2AError, incoming: Incoming, options: WireOptions): Promise<Outgoing> {
+  let id: RequestId = null
+  let dialect: ServerDialect = options.dialects[0]
+  try {
+    const { bodyLimit, jsonDepth } = withWireDefaults(options)
+    const limits = { bodyLimit: Math.min(bodyLimit, rejectedBodyLimit), jsonDepth }
+    const envelope = readEnvelope(await readBody(incoming, limits))
+    id = readId(envelope) ?? null
+    dialect = await negotiate(readFeatures(envelope, incoming, false), options, async () => undefined)
+  } catch {
+    // The call is rejected anyway, and this error would say less about why.
+  }
+  return errorAnswer(id, dialect, error)
+}
+
+function readEnvelope(body: unknown): Envelope {
+  if (Array.isArray(body)) throw invalidRequest('Batches are not part of A2A: send one request at a time.')
+  if (!isObject(body)) throw invalidRequest('A JSON-RPC request is an object.')
+  return body
+}
+
+/** Read first, so that errors about the rest of the call carry it. Undefined if it is missing. */
+function readId({ id }: Envelope): RequestId | undefined {
+  if (id === undefined || id === null || Number.isSafeInteger(id)) return id as RequestId | undefined
+  // Every event of a stream repeats the id.
+  if (typeof id === 'string' && id.length <= 256) return id
+  throw invalidRequest('id must be a string of at most 256 characters, an integer or null.')
+}
+
+/** Reads what decides about the dialect and the operation of a call. */
+function readFeatures(envelope: Envelope, incoming: Incoming, isLenient: boolean): CallFeatures {
+  const { jsonrpc, method, params } = envelope
+  if (isMeshEnvelope(envelope)) {
+    throw invalidRequest('This is an envelope of the agent mesh, and here JSON-RPC is spoken: send it to the mesh.')
+  }
+  if (jsonrpc !== '2.0' && !(isLenient && jsonrpc === undefined)) throw invalidRequest('jsonrpc must be "2.0".')
+  if (typeof method !== 'string') throw invalidRequest('method must be a string.')
+  return { version: readVersion(incoming), method, params, acceptsStream: acceptsStream(incoming) }
+}
+
+function isMeshEnvelope({ jsonrpc, message_id, message_type, sender_id }: Envelope): boolean {
+  return jsonrpc === undefined && [message_id, message_type, sender_id].every((member) => typeof member === 'string')
+}
+
+function invalidRequest(message: string): A2AError {
+  return new A2AError('invalid-request', message)
+}
+
+function successText(id: RequestId, result: Json): string {
+  return `${successStart(id)}${JSON.stringify(result)}}`
+}
+
+/** The text before a result. After it comes the end of the object. */
+function successStart(id: RequestId): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
+}
+
+function failureText(id: RequestId, error: WireError): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error })
+}
+
+function errorAnswer(id: RequestId, dialect: ServerDialect, error: A2AError): TextAnswer {
+  return {
+    status: httpStatus[error.code],
+    headers: { ...jsonHeaders, ...errorHeaders(error) },
+    body: failureText(id, dialect.encodeError(error)),
+  }
+}
+
+function isLegacy({ version }: ServerDialect): boolean {
   return version.startsWith('0.')
 }
 
-/** SDKs before 1.0 that await a stream read no other answer, unless HTTP itself says that something is wrong. */
+/** SDKs before 1.0 that expect a stream read no other answer, unless the HTTP status is an error. */
 function errorAsEvent(answer: TextAnswer): Outgoing {
   if (answer.status !== 200) return answer
   return { status: 200, headers: sseHeaders, body: eventText({ event: 'error', data: oneLine(answer.body) }) }

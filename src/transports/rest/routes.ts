@@ -1,7 +1,7 @@
 import { invalidParams } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
 
-/** What a path of A2A's REST binding means. */
+/** The meaning of a path of A2A's REST binding. */
 export interface Route {
   readonly operation: Operation
   /** Below `/v1`, as in 0.2 and 0.3. */
@@ -11,30 +11,38 @@ export interface Route {
   readonly configId?: string
 }
 
-/** Undefined if the path is none of ours; the methods that it takes if this is not one of them. */
+/** The allowed methods if the path has other methods than the one of the request. Undefined for an unknown path. */
 export type Match = Route | { readonly allow: string } | undefined
 
 export function matchRoute(method: string, path: string): Match {
   const segments = path.split('/').slice(1)
   const isLegacy = segments[0] === 'v1'
-  const plain = isLegacy ? segments.slice(1) : segments
-  const [tenant, ...rest] = plain
-  const direct = matchSegments(plain, isLegacy)
-  const found = direct ?? (isLegacy || !tenant ? undefined : matchSegments(rest, false))
-  if (!found) return undefined
-  const operation = found.operations[method === 'HEAD' ? 'GET' : method]
-  if (!operation) return { allow: Object.keys(found.operations).join(', ') }
+  const unversioned = isLegacy ? segments.slice(1) : segments
+  const [tenant, ...rest] = unversioned
+  const direct = matchSegments(unversioned, isLegacy)
+  const resource = direct ?? (isLegacy || !tenant ? undefined : matchSegments(rest, false))
+  if (!resource) return undefined
+  const { operations, taskId, configId } = resource
+  const operation = operations[method === 'HEAD' ? 'GET' : method]
+  if (!operation) return { allow: Object.keys(operations).join(', ') }
   return {
     operation,
     isLegacy,
-    ...(found.taskId !== undefined && { taskId: decode(found.taskId) }),
-    ...(found.configId !== undefined && { configId: decode(found.configId) }),
-    ...(!direct && tenant && { tenant: decode(tenant) }),
+    ...(taskId !== undefined && { taskId: decodeSegment(taskId) }),
+    ...(configId !== undefined && { configId: decodeSegment(configId) }),
+    ...(!direct && tenant && { tenant: decodeSegment(tenant) }),
   }
 }
 
-/** `:` is part of the last segment and no parameter; ids are single segments. */
-function matchSegments(segments: readonly string[], isLegacy: boolean): Found | undefined {
+/** A path with its operations by HTTP method, and the ids in it, still encoded. */
+interface Resource {
+  readonly operations: Readonly<Record<string, Operation>>
+  readonly taskId?: string
+  readonly configId?: string
+}
+
+/** A `:` belongs to the last segment and is not a parameter; ids are single segments. */
+function matchSegments(segments: readonly string[], isLegacy: boolean): Resource | undefined {
   const [first = '', second, third, configId, ...more] = segments
   if (more.length > 0) return undefined
   if (segments.length === 1) return matchSingle(first, isLegacy)
@@ -47,13 +55,7 @@ function matchSegments(segments: readonly string[], isLegacy: boolean): Found | 
     : { operations: { GET: 'getPushConfig', DELETE: 'deletePushConfig' }, taskId: second, configId }
 }
 
-interface Found {
-  readonly operations: Readonly<Record<string, Operation>>
-  readonly taskId?: string
-  readonly configId?: string
-}
-
-function matchSingle(segment: string, isLegacy: boolean): Found | undefined {
+function matchSingle(segment: string, isLegacy: boolean): Resource | undefined {
   if (segment === 'message:send') return { operations: { POST: 'sendMessage' } }
   if (segment === 'message:stream') return { operations: { POST: 'streamMessage' } }
   if (segment === 'tasks') return { operations: { GET: 'listTasks' } }
@@ -61,16 +63,16 @@ function matchSingle(segment: string, isLegacy: boolean): Found | undefined {
   return isCard ? { operations: { GET: 'getExtendedCard' } } : undefined
 }
 
-function matchTask(segment: string): Found | undefined {
+function matchTask(segment: string): Resource | undefined {
   const [, taskId, verb] = /^([^:]+)(?::(cancel|subscribe))?$/.exec(segment) ?? []
   if (taskId === undefined) return undefined
   if (verb === 'cancel') return { operations: { POST: 'cancelTask' }, taskId }
-  // The proto says GET, the text says POST.
+  // The proto file has GET, the text of the specification POST.
   if (verb === 'subscribe') return { operations: { GET: 'subscribeToTask', POST: 'subscribeToTask' }, taskId }
   return { operations: { GET: 'getTask' }, taskId }
 }
 
-function decode(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {

@@ -1,169 +1,174 @@
-import type { Json } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type Json } from '../../base/json.ts'
 import type { RestCall, ServerDialect } from '../../dialects/dialect.ts'
 import { claimedVersion, type DialectSet, versionNotSupported } from '../../dialects/negotiate.ts'
 import type { Incoming, Outgoing } from '../../http/exchange.ts'
-import { eventStream, sseHeaders } from '../../http/sse-writer.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { isStream } from '../../protocol/intercept.ts'
 import type { Operation, TaskAddress } from '../../protocol/service.ts'
-import { namingExtensions, resumePointOf, versionOf, WireCall } from '../server/call.ts'
-import { callerError, refusalHeaders } from '../server/errors.ts'
-import { openEventStream } from '../server/event-stream.ts'
-import { invokeOperation, openStream } from '../server/invoke.ts'
-import { limitsOf, type WireOptions } from '../server/options.ts'
+import {
+  errorHeaders,
+  invokeOperation,
+  readResumePoint,
+  readVersion,
+  toCallerError,
+  WireCall,
+  withExtensionsHeader,
+} from '../server/call.ts'
+import { answerStream, type Framing } from '../server/event-stream.ts'
+import { type WireOptions, withWireDefaults } from '../server/options.ts'
 import { readOptionalBody } from '../server/read-body.ts'
 import { matchRoute, type Route } from './routes.ts'
 
-/** Answers a request of the REST binding; undefined if its path is none of it. What goes wrong is an answer, too. */
-export type Rest = (incoming: Incoming) => Promise<Outgoing | undefined>
+/** Answers a request of the REST binding. Undefined if the path is not part of it. It never throws. */
+export type RestHandler = (incoming: Incoming) => Promise<Outgoing | undefined>
 
-export function createRest(options: WireOptions): Rest {
-  const { service, principalOf, recall, onError, dialects } = options
-  const limits = limitsOf(options)
-
-  async function answer(route: Route, incoming: Incoming, speak: Speak): Promise<Outgoing> {
-    const known = principalOf(incoming)
-    const principal = known instanceof Promise ? await known : known
-    const body = incoming.method === 'POST' ? await readOptionalBody(incoming, limits) : undefined
-    const rest: RestCall = { ...route, query: Object.fromEntries(new URLSearchParams(incoming.query)), body }
-    const proposal = { route, rest, version: versionOf(incoming) }
-    const dialect = speak(await chooseDialect(proposal, options, (address) => recall(address, principal)))
-    requirePath(dialect, route)
-    const { operation } = route
-    const call = new WireCall(incoming, principal, options)
-    const params = dialect.rest?.params(rest)
-
-    if (!isStream(operation)) {
-      const result = await invokeOperation(service, { dialect, operation, params, call })
-      const headers = namingExtensions({ 'content-type': contentTypeFor(incoming, dialect) }, call, dialect)
-      return { status: 200, headers, body: JSON.stringify(wrapped(result, operation, dialect)) }
-    }
-    const received = { dialect, operation, params, call }
-    const { signal } = incoming
-    const { cancelsOnDisconnect } = dialect.rest ?? {}
-    const reading = { after: resumePointOf(incoming), ...(cancelsOnDisconnect && { cancelOnDisconnect: true }) }
-    const { events, ...opened } = openStream(service, received, reading)
-    const wording = {
-      before: '',
-      after: '',
-      rewrite: dialect.rest?.wrap,
-      failure: (error: A2AError) => JSON.stringify(dialect.encodeHttpError(error).body),
-    }
-    const { heartbeat, clock } = limits
-    const texts = await openEventStream(events, {
-      ...opened,
-      dialect,
-      wording,
-      signal,
-      onError,
-      incoming,
-      heartbeat,
-      clock,
-    })
-    const headers = namingExtensions(sseHeaders, call, dialect)
-    return { status: 200, headers, body: eventStream(texts, { heartbeat, signal, timers: clock }) }
-  }
+export function createRest(options: WireOptions): RestHandler {
+  const { service, authenticate, lastDialect, onError, dialects } = options
+  const settings = withWireDefaults(options)
 
   return async (incoming) => {
     const { method, path } = incoming
-    let spoken: ServerDialect = dialects[0]
-    let asked: Operation | undefined
-    const speak = (dialect: ServerDialect) => {
-      spoken = dialect
-      return dialect
-    }
+    /** The dialect of an error. Until it is negotiated, the one that most callers of the path use. */
+    let dialect: ServerDialect = dialects[0]
+    let operation: Operation | undefined
     try {
       const match = matchRoute(method, path)
       if (!match) return undefined
-      if ('operation' in match) {
-        asked = match.operation
-        // Until it is chosen, errors are told as most callers at this path expect them.
-        speak(dialects.find((dialect) => dialect.rest && isAt(dialect, match)) ?? dialects[0])
-        return await answer(match, incoming, speak)
+      if (!('operation' in match)) {
+        const error = new A2AError('method-not-found', `This path takes ${match.allow}, not ${method}.`)
+        return errorAnswer(error, incoming, dialect, { status: 405, headers: { allow: match.allow } })
       }
-      const wrong = new A2AError('method-not-found', `This path takes ${match.allow}, not ${method}.`)
-      return refusal(wrong, incoming, spoken, { status: 405, headers: { allow: match.allow } })
+      operation = match.operation
+      dialect = dialects.find((candidate) => candidate.rest && hasPathOf(candidate, match)) ?? dialects[0]
+      const authenticated = authenticate(incoming)
+      const principal = authenticated instanceof Promise ? await authenticated : authenticated
+      const body = method === 'POST' ? await readOptionalBody(incoming, settings) : undefined
+      const rest: RestCall = { ...match, query: Object.fromEntries(new URLSearchParams(incoming.query)), body }
+      const features = { route: match, rest, version: readVersion(incoming) }
+      dialect = await negotiate(features, options, (address) => lastDialect(address, principal))
+      requireOwnPath(dialect, match)
+      const call = new WireCall(incoming, principal, options)
+      return await answer(rest, dialect, call, incoming)
     } catch (error) {
-      const told = callerError(error, { signal: incoming.signal, onError, incoming })
-      const isNoPage =
-        asked === 'getExtendedCard' && spoken.rest?.missingCardIsNotFound && told.code === 'unsupported-operation'
-      return refusal(told, incoming, spoken, isNoPage ? { status: 404 } : {})
+      const failure = toCallerError(error, { incoming, onError })
+      const isMissingCard = operation === 'getExtendedCard' && failure.code === 'unsupported-operation'
+      const status = isMissingCard && dialect.rest?.missingCardIsNotFound ? 404 : undefined
+      return errorAnswer(failure, incoming, dialect, { status })
     }
+  }
+
+  async function answer(rest: RestCall, dialect: ServerDialect, call: WireCall, incoming: Incoming): Promise<Outgoing> {
+    const { operation } = rest
+    const params = dialect.rest?.params(rest)
+    if (!isStream(operation)) {
+      const result = await invokeOperation(service, { dialect, operation, params, call })
+      const headers = withExtensionsHeader({ 'content-type': contentTypeFor(incoming, dialect) }, call, dialect)
+      return { status: 200, headers, body: JSON.stringify(wrapResult(result, operation, dialect)) }
+    }
+    const { heartbeat, clock } = settings
+    return await answerStream(
+      service,
+      { dialect, operation, params, call },
+      {
+        incoming,
+        onError,
+        after: readResumePoint(incoming),
+        ...(dialect.rest?.cancelsOnDisconnect && { cancelOnDisconnect: true }),
+        framing: framingFor(dialect),
+        heartbeat,
+        clock,
+      },
+    )
   }
 }
 
-export interface RestProposal {
+interface RestFeatures {
   readonly route: Route
   readonly rest: RestCall
   /** Major.Minor. */
   readonly version: string | undefined
 }
 
-/** Notes the dialect in which an error from here on is told. */
-type Speak = (dialect: ServerDialect) => ServerDialect
-
 /**
- * The dialect of a REST call: by its version; else by its path, which is below `/v1` in older dialects; where several
- * share a path, by its form, or by what this caller spoke to the task before.
+ * The dialect of a REST call: by its version; else by its path, which is below `/v1` in older dialects; if several
+ * dialects share the path, by the form of the call, or by the dialect in which this caller last wrote to the task.
  */
-async function chooseDialect(proposal: RestProposal, speaking: DialectSet, recall: Recall): Promise<ServerDialect> {
-  const { route, rest, version } = proposal
-  const able = speaking.dialects.filter(({ bindings }) => bindings.includes('HTTP+JSON'))
-  const asked = claimedVersion(version, speaking)
-  const spoken = able.filter((dialect) => (asked === undefined ? isAt(dialect, route) : isOf(dialect, asked)))
-  const [first] = spoken
-  if (first === undefined) throw versionNotSupported(`A2A ${asked ?? 'of this path'} is not supported here`, speaking)
-  if (spoken.length === 1) return first
-  // The later has the more particular marks.
-  const recognised = spoken.findLast((dialect) => dialect.rest?.recognises(rest))
+async function negotiate(
+  { route, rest, version }: RestFeatures,
+  dialectSet: DialectSet,
+  lastDialect: (address: TaskAddress) => Promise<string | undefined>,
+): Promise<ServerDialect> {
+  const claimed = claimedVersion(version, dialectSet)
+  const candidates = dialectSet.dialects
+    .filter(({ bindings }) => bindings.includes('HTTP+JSON'))
+    .filter((dialect) => (claimed === undefined ? hasPathOf(dialect, route) : hasVersion(dialect, claimed)))
+  const [first] = candidates
+  if (first === undefined)
+    throw versionNotSupported(`A2A ${claimed ?? 'of this path'} is not supported here`, dialectSet)
+  if (candidates.length === 1) return first
+  // Later dialects are recognised by more specific features.
+  const recognised = candidates.findLast((dialect) => dialect.rest?.recognises(rest))
   if (recognised) return recognised
-  const recorded = route.taskId === undefined ? undefined : await recall({ taskId: route.taskId })
-  // A call that tells nothing is taken for one of the proto, as most are.
-  const proto = spoken.find(({ bindings }) => bindings.includes('GRPC'))
-  return spoken.find(({ name }) => name === recorded) ?? proto ?? first
+  const last = route.taskId === undefined ? undefined : await lastDialect({ taskId: route.taskId })
+  // A call without features is taken for one of the proto dialect, as most are.
+  const proto = candidates.find(({ bindings }) => bindings.includes('GRPC'))
+  return candidates.find(({ name }) => name === last) ?? proto ?? first
 }
 
-type Recall = (address: TaskAddress) => Promise<string | undefined>
-
 /** Before 1.0 the version is in the path. */
-function isAt({ version }: ServerDialect, { isLegacy }: Route): boolean {
+function hasPathOf({ version }: ServerDialect, { isLegacy }: Route): boolean {
   return version.startsWith('0.') === isLegacy
 }
 
-function isOf({ version, rest }: ServerDialect, asked: string): boolean {
-  return version === asked || rest?.olderEqualVersion === asked
+function hasVersion({ version, rest }: ServerDialect, claimed: string): boolean {
+  return version === claimed || rest?.olderEqualVersion === claimed
 }
 
-/** A path of 1.0 is none of an older dialect. The other way round, `/v1` may be a tenant or part of an address. */
-function requirePath(dialect: ServerDialect, route: Route): void {
-  if (route.isLegacy || isAt(dialect, route)) return
+/** Older dialects do not have the paths of 1.0. Calls of 1.0 may be below `/v1`, which can be a tenant or a mount. */
+function requireOwnPath(dialect: ServerDialect, route: Route): void {
+  if (route.isLegacy || hasPathOf(dialect, route)) return
   throw new A2AError('method-not-found', `In A2A ${dialect.version} all paths begin with /v1: this one is of A2A 1.0.`)
 }
 
-/** A caller that names plain JSON, and nothing that would take ours, gets that. */
+/** A caller that accepts plain JSON, and not the media type of the dialect, gets plain JSON. */
 function contentTypeFor(incoming: Incoming, { rest }: ServerDialect): string {
-  const own = rest?.contentType ?? 'application/json'
+  const contentType = rest?.contentType ?? 'application/json'
   const accept = incoming.header('accept')
-  const wantsPlain = accept?.includes('application/json') && !accept.includes('*/*') && !accept.includes(own)
-  return wantsPlain ? 'application/json' : own
+  const wantsJson = accept?.includes('application/json') && !accept.includes('*/*') && !accept.includes(contentType)
+  return wantsJson ? 'application/json' : contentType
 }
 
-function wrapped(result: Json, operation: Operation, { rest }: ServerDialect): Json {
+function wrapResult(result: Json, operation: Operation, { rest }: ServerDialect): Json {
   return operation === 'sendMessage' && rest?.wrap && isObject(result) ? rest.wrap(result) : (result ?? {})
 }
 
-function refusal(
+function framingFor({ rest, encodeHttpError }: ServerDialect): Framing {
+  return {
+    before: '',
+    after: '',
+    rewrite: rest?.wrap,
+    failure: (error) => JSON.stringify(encodeHttpError(error).body),
+  }
+}
+
+interface AnswerOverrides {
+  /** Replaces the status of the error, also in the body. */
+  readonly status?: number | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+function errorAnswer(
   error: A2AError,
   incoming: Incoming,
   dialect: ServerDialect,
-  { status: told, headers: more }: { readonly status?: number; readonly headers?: Headers } = {},
+  { status, headers }: AnswerOverrides,
 ): Outgoing {
-  const { status, body } = dialect.encodeHttpError(error)
-  const headers = { 'content-type': contentTypeFor(incoming, dialect), ...refusalHeaders(error), ...more }
-  const { error: inner } = body
-  const renumbered = told && isObject(inner) ? { ...body, error: { ...inner, code: told } } : body
-  return { status: told ?? status, headers, body: JSON.stringify(renumbered) }
+  const encoded = dialect.encodeHttpError(error)
+  const inner = encoded.body.error
+  const body = status && isObject(inner) ? { ...encoded.body, error: { ...inner, code: status } } : encoded.body
+  return {
+    status: status ?? encoded.status,
+    headers: { 'content-type': contentTypeFor(incoming, dialect), ...errorHeaders(error), ...headers },
+    body: JSON.stringify(body),
+  }
 }
-
-type Headers = Readonly<Record<string, string>>

@@ -1,43 +1,67 @@
+import type { Json } from '../../base/json.ts'
 import { readTrace, type Trace } from '../../base/trace-context.ts'
-import type { Dialect } from '../../dialects/dialect.ts'
+import type { Dialect, ServerDialect } from '../../dialects/dialect.ts'
+import { expandInputRequestsInEvent, expandInputRequestsInResult } from '../../dialects/input-requests.ts'
 import { parseVersion } from '../../dialects/negotiate.ts'
 import type { Incoming } from '../../http/exchange.ts'
-import { invalidParams } from '../../protocol/errors.ts'
+import { A2AError, invalidParams } from '../../protocol/errors.ts'
+import type { StreamEvent } from '../../protocol/events.ts'
+import { clientTools } from '../../protocol/extensions/client-tools.ts'
+import { callStream, callUnary } from '../../protocol/intercept.ts'
 import type { Principal } from '../../protocol/model.ts'
-import type { Call } from '../../protocol/service.ts'
+import type { Call, Operation, RequestOf, Service, StreamOperation, UnaryOperation } from '../../protocol/service.ts'
 import type { WireOptions } from './options.ts'
 
-/** What a caller says beside the body, in headers or in the query (A2A 1.0 §3.2.6). */
-
-/** The Major.Minor that the caller speaks, if it says so. */
-export function versionOf(incoming: Incoming): string | undefined {
-  return parseVersion(incoming.header('a2a-version')) ?? parseVersion(queryOf(incoming, 'A2A-Version'))
+/** A call whose parameters a transport has read, and that is not decoded yet. */
+export interface WireRequest<O extends Operation> {
+  readonly dialect: ServerDialect
+  readonly operation: O
+  readonly params: unknown
+  readonly call: Call
 }
 
-/** Headers of an answer that also name the extensions at work, as the dialect calls them. */
-export function namingExtensions(
-  headers: Readonly<Record<string, string>>,
-  { activated }: Call,
-  { version }: Dialect,
-): Readonly<Record<string, string>> {
-  if (!activated || activated.size === 0) return headers
-  return { ...headers, [version.startsWith('0.') ? 'x-a2a-extensions' : 'a2a-extensions']: [...activated].join(', ') }
+/** Decodes the parameters, calls the service and encodes the result, in the caller's dialect. */
+export async function invokeOperation<O extends UnaryOperation>(
+  service: Service,
+  wireRequest: WireRequest<O>,
+): Promise<Json> {
+  const { dialect, operation, call } = wireRequest
+  const request = decodeRequest(wireRequest)
+  const result = await callUnary(service, operation, request, call)
+  const expanded = knowsInputRequests(dialect, call) ? result : expandInputRequestsInResult(operation, result)
+  return dialect.encodeResult[operation](expanded, request)
 }
 
-/** Whether the caller asks for a stream where the operation does not tell. */
-export function acceptsStream(incoming: Incoming): boolean {
-  return incoming.header('accept')?.includes('text/event-stream') === true
+export interface StreamOptions {
+  /** The generation of the last event that the reader has seen. */
+  readonly after: number | undefined
+  readonly cancelOnDisconnect?: boolean
 }
 
-/** The generation after which a broken stream is to go on. `EventSource` sends the header by itself. */
-export function resumePointOf(incoming: Incoming): number | undefined {
-  const header = incoming.header('last-event-id')
-  if (header !== undefined) return readGeneration('Last-Event-ID', header)
-  const query = queryOf(incoming, 'lastEventId')
-  return query === undefined ? undefined : readGeneration('lastEventId', query)
+export interface OpenedStream<O extends StreamOperation> {
+  readonly request: RequestOf<O>
+  readonly events: AsyncGenerator<StreamEvent>
+  /** Applied to every event before it is encoded, for readers that do not know the client-tools extension. */
+  readonly adapt?: (event: StreamEvent) => StreamEvent
 }
 
-/** A call from the wire. A class, so that what few calls need is made only when it is asked for. */
+/** Decodes the parameters and opens the stream, after the last event that its reader has seen. */
+export function openStream<O extends StreamOperation>(
+  service: Service,
+  wireRequest: WireRequest<O>,
+  { after, ...options }: StreamOptions,
+): OpenedStream<O> {
+  const { dialect, operation, call } = wireRequest
+  const request: RequestOf<O> = {
+    ...decodeRequest(wireRequest),
+    ...options,
+    after: dialect.cannotResume ? undefined : after,
+  }
+  const events = callStream(service, operation, request, call)
+  return { request, events, ...(!knowsInputRequests(dialect, call) && { adapt: expandInputRequestsInEvent }) }
+}
+
+/** A call from the wire. A class, so that members that few calls need are computed only when they are read. */
 export class WireCall implements Call {
   readonly principal: Principal
   readonly idempotencyKey: string | undefined
@@ -49,10 +73,10 @@ export class WireCall implements Call {
 
   constructor(incoming: Incoming, principal: Principal, { originOf }: Pick<WireOptions, 'originOf'>) {
     this.principal = principal
-    this.idempotencyKey = idempotencyKeyOf(incoming)
-    this.extensions = extensionsOf(incoming)
+    this.idempotencyKey = readIdempotencyKey(incoming)
+    this.extensions = readExtensions(incoming)
     this.activated = this.extensions && new Set()
-    this.trace = traceOf(incoming)
+    this.trace = readTrace(incoming.header('traceparent'), () => incoming.header('tracestate'))
     this.#incoming = incoming
     this.#originOf = originOf
   }
@@ -66,7 +90,25 @@ export class WireCall implements Call {
   }
 }
 
-export function idempotencyKeyOf(incoming: Incoming): string | undefined {
+/** The Major.Minor version that the caller names in a header or in the query (A2A 1.0 §3.2.6). */
+export function readVersion(incoming: Incoming): string | undefined {
+  return parseVersion(incoming.header('a2a-version')) ?? parseVersion(queryParameter(incoming, 'A2A-Version'))
+}
+
+/** Whether the caller accepts a stream, for methods that are both unary and streaming. */
+export function acceptsStream(incoming: Incoming): boolean {
+  return incoming.header('accept')?.includes('text/event-stream') === true
+}
+
+/** The generation after which a stream is to be resumed. `EventSource` sends the header by itself. */
+export function readResumePoint(incoming: Incoming): number | undefined {
+  const header = incoming.header('last-event-id')
+  if (header !== undefined) return readGeneration('Last-Event-ID', header)
+  const query = queryParameter(incoming, 'lastEventId')
+  return query === undefined ? undefined : readGeneration('lastEventId', query)
+}
+
+export function readIdempotencyKey(incoming: Incoming): string | undefined {
   const key = incoming.header('idempotency-key')
   if (key !== undefined && !/^[ -~]{1,255}$/.test(key)) {
     throw invalidParams('Idempotency-Key', 'expected 1 to 255 printable ASCII characters')
@@ -74,7 +116,51 @@ export function idempotencyKeyOf(incoming: Incoming): string | undefined {
   return key
 }
 
-function queryOf({ query }: Incoming, name: string): string | undefined {
+/** Adds the header that names the activated extensions. Before 1.0 it had another name. */
+export function withExtensionsHeader(
+  headers: Readonly<Record<string, string>>,
+  { activated }: Call,
+  { version }: Dialect,
+): Readonly<Record<string, string>> {
+  if (!activated || activated.size === 0) return headers
+  return { ...headers, [version.startsWith('0.') ? 'x-a2a-extensions' : 'a2a-extensions']: [...activated].join(', ') }
+}
+
+export interface ErrorContext extends Pick<WireOptions, 'onError'> {
+  readonly incoming: Pick<Incoming, 'header' | 'signal'>
+}
+
+/** The error as the caller may see it. Unexpected errors are reported, and become `internal`. */
+export function toCallerError(error: unknown, { incoming, onError }: ErrorContext): A2AError {
+  if (error instanceof A2AError) return error
+  // Once the caller has gone, most errors say only that, and are not worth reporting.
+  if (!incoming.signal.aborted) onError(error, incoming)
+  return new A2AError('internal', 'Internal error', { cause: error })
+}
+
+/** HTTP headers that belong to an error, beside its status. */
+export function errorHeaders({ retryAfter, challenge }: A2AError): Readonly<Record<string, string>> {
+  return {
+    ...(retryAfter !== undefined && { 'retry-after': `${Math.ceil(retryAfter)}` }),
+    ...(challenge !== undefined && { 'www-authenticate': challenge }),
+  }
+}
+
+function decodeRequest<O extends Operation>({ dialect, operation, params }: WireRequest<O>): RequestOf<O> {
+  const request = dialect.decodeRequest[operation](params)
+  // Later events about the task, and its webhooks, are encoded in the same dialect.
+  return 'message' in request || 'url' in request ? { ...request, dialect: dialect.name } : request
+}
+
+/** Whether the caller reads input requests as they are: by its dialect, or by the client-tools extension. */
+function knowsInputRequests({ hasInputRequests }: ServerDialect, { extensions, activated }: Call): boolean {
+  if (hasInputRequests) return true
+  if (!extensions?.includes(clientTools)) return false
+  activated?.add(clientTools)
+  return true
+}
+
+function queryParameter({ query }: Incoming, name: string): string | undefined {
   return query === '' ? undefined : (new URLSearchParams(query).get(name) ?? undefined)
 }
 
@@ -83,16 +169,11 @@ function readGeneration(field: string, text: string): number {
   return Number(text)
 }
 
-/** The extensions that the caller knows, by their URIs. Before 1.0 the header had another name. */
-function extensionsOf(incoming: Incoming): readonly string[] | undefined {
-  const named = incoming.header('a2a-extensions')
-  const formerly = incoming.header('x-a2a-extensions')
-  if (named === undefined && formerly === undefined) return undefined
-  const uris = `${named ?? ''},${formerly ?? ''}`.split(',').map((uri) => uri.trim())
+/** URIs of the extensions that the caller knows. Before 1.0 the header had another name. */
+function readExtensions(incoming: Incoming): readonly string[] | undefined {
+  const header = incoming.header('a2a-extensions')
+  const legacyHeader = incoming.header('x-a2a-extensions')
+  if (header === undefined && legacyHeader === undefined) return undefined
+  const uris = `${header ?? ''},${legacyHeader ?? ''}`.split(',').map((uri) => uri.trim())
   return [...new Set(uris)].filter((uri) => uri !== '')
-}
-
-/** The trace of the caller (W3C Trace Context), if it tells one. */
-function traceOf(incoming: Pick<Incoming, 'header'>): Trace | undefined {
-  return readTrace(incoming.header('traceparent'), () => incoming.header('tracestate'))
 }

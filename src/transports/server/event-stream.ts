@@ -1,134 +1,151 @@
 import type { Clock } from '../../base/clock.ts'
 import type { JsonObject } from '../../base/json.ts'
 import type { ServerDialect } from '../../dialects/dialect.ts'
-import { awaitFirst, eventText, oneLine } from '../../http/sse-writer.ts'
+import type { Incoming, Outgoing } from '../../http/exchange.ts'
+import { awaitFirst, eventStream, eventText, oneLine, sseHeaders } from '../../http/sse-writer.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import type { RequestOf, StreamOperation } from '../../protocol/service.ts'
+import type { RequestOf, Service, StreamOperation } from '../../protocol/service.ts'
 import { generationOf } from '../event-numbers.ts'
-import { callerError, type Reporting } from './errors.ts'
+import {
+  type ErrorContext,
+  type OpenedStream,
+  openStream,
+  type StreamOptions,
+  toCallerError,
+  type WireRequest,
+  withExtensionsHeader,
+} from './call.ts'
 
 /**
- * Long chunks are written once for all who read them: readers of one task go through it nearly side by side, so that
- * the last few are enough.
+ * Long chunks are encoded once for all their readers. Readers of one task read it nearly in step, so a few chunks are
+ * enough.
  */
-const kept = 8
+const maxRecentChunks = 8
 
-const recent: Written[] = []
+const recentChunks: EncodedChunk[] = []
 
-let next = 0
+let nextChunk = 0
 
-/** Milliseconds within which it is known whether a stream can be continued. */
-const continuing = 100
+/** Milliseconds after which a resumed stream is taken to be resumable, and its response begins. */
+const resumePatience = 100
 
-export interface LinesOptions {
-  readonly dialect: ServerDialect
-  readonly request: RequestOf<StreamOperation>
-  /** Makes another object of what the dialect says. */
-  readonly rewrite?: ((wire: JsonObject) => JsonObject) | undefined
+export interface StreamAnswerOptions extends StreamOptions, ErrorContext {
+  readonly incoming: Incoming
+  readonly framing: Framing
+  /** Milliseconds of silence after which the stream sends a keep-alive comment. */
+  readonly heartbeat: number
+  readonly clock: Clock
 }
 
-/** How a transport writes what it tells in a stream. */
-export interface Framing extends Pick<LinesOptions, 'rewrite'> {
-  /** What stands around the JSON of an event. */
+/** Answers a call with a stream of server-sent events. Throws what fails before the first event. */
+export async function answerStream<O extends StreamOperation>(
+  service: Service,
+  wireRequest: WireRequest<O>,
+  { incoming, onError, framing, heartbeat, clock, ...options }: StreamAnswerOptions,
+): Promise<Outgoing> {
+  const { dialect, call } = wireRequest
+  const { signal } = incoming
+  const opened = openStream(service, wireRequest, options)
+  const frames = await openFrames({ ...opened, dialect, framing, incoming, onError }, heartbeat, clock)
+  return {
+    status: 200,
+    headers: withExtensionsHeader(sseHeaders, call, dialect),
+    body: eventStream(frames, { heartbeat, signal, timers: clock }),
+  }
+}
+
+/** How a transport writes the events of a stream. */
+export interface Framing extends Pick<EncodeLinesOptions, 'rewrite'> {
+  /** Text before and after the JSON of an event. */
   readonly before: string
   readonly after: string
   failure(error: A2AError): string
 }
 
-export interface EventTextsOptions extends Reporting {
+export interface EventFramesOptions extends OpenedStream<StreamOperation>, ErrorContext {
   readonly dialect: ServerDialect
-  readonly request: RequestOf<StreamOperation>
-  readonly wording: Framing
-  /** How the reader is told an event, if it is not as it is. */
-  readonly spell?: (event: StreamEvent) => StreamEvent
+  readonly framing: Framing
 }
 
-export interface OpenOptions extends EventTextsOptions {
-  /** Milliseconds after which a silent stream says that it is still there. */
-  readonly heartbeat: number
-  readonly clock?: Clock
-}
-
-/**
- * The texts of a stream as soon as it is one: with its first event, for until then it may still fail; but not later than
- * readers expect a sign of life. Who continues a stream may have to wait long for what comes next, and is told at once.
- */
-export async function openEventStream(
-  events: AsyncIterable<StreamEvent>,
-  { heartbeat, clock, ...options }: OpenOptions,
-): Promise<AsyncIterable<string>> {
-  const isContinued = options.request.after !== undefined && !('message' in options.request)
-  return await awaitFirst(eventFrames(events, options), {
-    patience: isContinued ? Math.min(continuing, heartbeat) : heartbeat,
-    late: (error) => failureText(error, options),
-    ...(clock && { timers: clock }),
-  })
-}
-
-/** A failure before the first event is thrown; one after it is the last event. */
-export async function* eventFrames(
-  events: AsyncIterable<StreamEvent>,
-  options: EventTextsOptions,
-): AsyncGenerator<string> {
-  const { dialect, request, wording, spell } = options
-  const { before, after, rewrite } = wording
+/** The server-sent events of a stream. A failure before the first event is thrown; a later one is the last event. */
+export async function* eventFrames(options: EventFramesOptions): AsyncGenerator<string> {
+  const { events, dialect, request, framing, adapt } = options
+  const { before, after, rewrite } = framing
   const [start, end] = [oneLine(before), oneLine(after)]
-  let begun = false
+  let hasStarted = false
   try {
     for await (const event of events) {
-      const lines = encodeLines(spell ? spell(event) : event, { dialect, request, rewrite })
+      const lines = encodeLines(adapt ? adapt(event) : event, { dialect, request, rewrite })
       for (const [n, line] of lines.entries()) {
-        // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
+        // If one event becomes several, the last carries its number: a reader resumes after all of them.
         const id = n === lines.length - 1 ? generationOf(event) : undefined
         yield eventText({ id, follows: event.follows, data: `${start}${line}${end}` })
-        begun = true
+        hasStarted = true
       }
       const failure = dialect.errorAfter?.(event)
       if (failure) throw failure
     }
   } catch (error) {
-    if (!begun) throw error
-    yield failureText(error, options)
+    if (!hasStarted) throw error
+    yield failureFrame(error, options)
   }
 }
 
-/** What a dialect says of an event, each object as JSON on one line. */
-export function encodeLines(event: StreamEvent, { dialect, request, rewrite }: LinesOptions): readonly string[] {
+export interface EncodeLinesOptions {
+  readonly dialect: ServerDialect
+  readonly request: RequestOf<StreamOperation>
+  /** Converts the encoded object, as REST does in some dialects. */
+  readonly rewrite?: ((wire: JsonObject) => JsonObject) | undefined
+}
+
+/** Encodes an event as the JSON objects of a dialect, each on one line. */
+export function encodeLines(event: StreamEvent, { dialect, request, rewrite }: EncodeLinesOptions): readonly string[] {
   const isShared = dialect.isReaderIndependent && !rewrite && event.type === 'artifact'
   if (!isShared) return dialect.encodeEvent(event, request).map((wire) => toLine(rewrite ? rewrite(wire) : wire))
-  const known = recent.find((written) => written.dialect === dialect && isSame(written.event, event))
-  if (known) return known.lines
+  const encoded = recentChunks.find((chunk) => chunk.dialect === dialect && isSameChunk(chunk.event, event))
+  if (encoded) return encoded.lines
   const lines = dialect.encodeEvent(event, request).map(toLine)
-  if (isWorthKeeping(lines)) recent[next++ % kept] = { event, dialect, lines }
+  if (isWorthCaching(lines)) recentChunks[nextChunk++ % maxRecentChunks] = { event, dialect, lines }
   return lines
+}
+
+/**
+ * Waits for the first event, because until then the call can still be answered with an error; but no longer than
+ * readers wait for a sign of life. A resumed stream may have no new event for long, so its response begins early.
+ */
+function openFrames(options: EventFramesOptions, heartbeat: number, clock: Clock): Promise<AsyncIterable<string>> {
+  const { request } = options
+  const isResumed = request.after !== undefined && !('message' in request)
+  return awaitFirst(eventFrames(options), {
+    patience: isResumed ? Math.min(resumePatience, heartbeat) : heartbeat,
+    late: (error) => failureFrame(error, options),
+    timers: clock,
+  })
 }
 
 function toLine(wire: JsonObject): string {
   return oneLine(JSON.stringify(wire))
 }
 
-interface Written {
-  readonly event: Chunk
+interface EncodedChunk {
+  readonly event: ChunkEvent
   readonly dialect: ServerDialect
   readonly lines: readonly string[]
 }
 
-type Chunk = Extract<StreamEvent, { readonly type: 'artifact' }>
+type ChunkEvent = Extract<StreamEvent, { readonly type: 'artifact' }>
 
-/** Each reader gets an object of its own, in which the log put the same artifact. */
-function isSame(one: Chunk, other: Chunk): boolean {
+/** The log gives each reader its own event object, with the same artifact object in it. */
+function isSameChunk(one: ChunkEvent, other: ChunkEvent): boolean {
   return one.artifact === other.artifact && one.generation === other.generation && one.taskId === other.taskId
 }
 
-/** Shorter ones are written faster than they are found; and giants are not held longer than they must be. */
-function isWorthKeeping([line = '', ...more]: readonly string[]): boolean {
+/** Short lines are encoded faster than they are found, and very long ones should not stay in memory. */
+function isWorthCaching([line = '', ...more]: readonly string[]): boolean {
   return more.length === 0 && line.length >= 1_024 && line.length <= 2 ** 18
 }
 
-function failureText(error: unknown, { wording, signal, onError, incoming }: EventTextsOptions): string {
-  return eventText({
-    event: 'error',
-    data: oneLine(wording.failure(callerError(error, { signal, onError, ...(incoming && { incoming }) }))),
-  })
+function failureFrame(error: unknown, { framing, ...context }: EventFramesOptions): string {
+  return eventText({ event: 'error', data: oneLine(framing.failure(toCallerError(error, context))) })
 }

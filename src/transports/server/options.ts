@@ -5,35 +5,35 @@ import type { Principal } from '../../protocol/model.ts'
 import type { Service, TaskAddress } from '../../protocol/service.ts'
 
 export interface WireLimits {
-  /** Bytes of a request. 10 MiB by default. */
+  /** Maximum size of a request body in bytes. Defaults to 10 MiB. */
   readonly bodyLimit?: number
-  /** How many lists and objects may lie in each other. 64 by default. */
+  /** Maximum nesting depth of JSON in a request. Defaults to 64. */
   readonly jsonDepth?: number
-  /** Milliseconds of silence after which a stream says that it is still there. 15 seconds by default. */
+  /** Milliseconds of silence after which a stream sends a keep-alive comment. Defaults to 15 seconds. */
   readonly heartbeat?: number
   /** For tests. */
   readonly clock?: Clock
 }
 
-export function limitsOf(limits: WireLimits) {
-  const { bodyLimit = 10 * 2 ** 20, jsonDepth = 64, heartbeat = 15_000, clock = systemClock } = limits
-  return { bodyLimit, jsonDepth, heartbeat, clock }
-}
-
 export interface EnvelopeOptions {
-  /** Take calls of JSON-RPC that do not say what they are, as in some examples: without `jsonrpc`, or without `id`. */
+  /** Accepts JSON-RPC calls without `jsonrpc` or without `id`, as in some examples. */
   readonly lenientEnvelope?: boolean
 }
 
-/** What every transport puts a face on, and how. */
+/** What every server transport needs. */
 export interface WireOptions extends WireLimits, EnvelopeOptions, DialectSet {
   readonly service: Service
-  /** Who is calling. What it throws is the answer. */
-  readonly principalOf: (incoming: Incoming) => Principal | Promise<Principal>
-  /** The dialect in which this caller last wrote to a task. */
-  readonly recall: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
-  /** The address by which a caller came. */
+  /** Returns the principal of a request, or throws the error to answer with. */
+  readonly authenticate: (incoming: Incoming) => Principal | Promise<Principal>
+  /** The dialect in which this principal last wrote to a task. */
+  readonly lastDialect: (address: TaskAddress, principal: Principal) => Promise<string | undefined>
+  /** The origin that the caller used. */
   readonly originOf?: (incoming: Pick<Incoming, 'header' | 'secure' | 'base'>) => string
-  /** Gets what must not be shown to a caller. */
+  /** Gets errors that callers must not see. */
   readonly onError: (error: unknown, incoming?: Pick<Incoming, 'header'>) => void
+}
+
+export function withWireDefaults(limits: WireLimits) {
+  const { bodyLimit = 10 * 2 ** 20, jsonDepth = 64, heartbeat = 15_000, clock = systemClock } = limits
+  return { bodyLimit, jsonDepth, heartbeat, clock }
 }

@@ -8,43 +8,40 @@ export interface BodyLimits {
   readonly jsonDepth: number
 }
 
-/** The JSON of a body. One that is not declared as JSON, or is compressed, is not even read. */
-export async function readBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
-  requirePlain(incoming)
-  if (!isJson(incoming.header('content-type'))) throw notJson()
-  let bytes: Uint8Array
-  try {
-    bytes = await incoming.bytes(limits.bodyLimit)
-  } catch (error) {
-    throw explained(error, limits)
-  }
-  return parse(bytes, limits)
+/** Reads a JSON body. A body that is compressed or not declared as JSON is rejected unread. */
+export function readBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
+  return read(incoming, limits, false)
 }
 
-/** The same where a body may be left out. */
-export async function readOptionalBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
-  requirePlain(incoming)
-  const contentType = incoming.header('content-type')
-  if (contentType !== undefined && !isJson(contentType)) throw notJson()
-  let bytes: Uint8Array
-  try {
-    bytes = await incoming.bytes(limits.bodyLimit)
-  } catch (error) {
-    throw explained(error, limits)
-  }
-  if (bytes.length === 0) return undefined
-  if (contentType === undefined) throw notJson()
-  return parse(bytes, limits)
+/** Reads a JSON body that may be missing. */
+export function readOptionalBody(incoming: Incoming, limits: BodyLimits): Promise<unknown> {
+  return read(incoming, limits, true)
 }
 
-/** What callers are told when the server has too much to do. Nothing of the call was done. */
+/** The error for calls that an overloaded server rejects before it does any of their work. */
 export function overloaded(cause?: unknown): A2AError {
   const text = 'This server has too much to do just now: try again in a moment.'
   return new A2AError('unavailable', text, { cause, retryAfter: retryAfterOverload, metadata: { reason: 'overload' } })
 }
 
-/** A small body could unfold into a giant one; those of A2A are small as they are. */
-function requirePlain({ header }: Incoming): void {
+async function read(incoming: Incoming, limits: BodyLimits, isOptional: boolean): Promise<unknown> {
+  requireUncompressed(incoming)
+  const contentType = incoming.header('content-type')
+  const mayBeMissing = isOptional && contentType === undefined
+  if (!mayBeMissing && !isJson(contentType)) throw notJson()
+  let bytes: Uint8Array
+  try {
+    bytes = await incoming.bytes(limits.bodyLimit)
+  } catch (error) {
+    throw readError(error, limits)
+  }
+  if (isOptional && bytes.length === 0) return undefined
+  if (mayBeMissing) throw notJson()
+  return parse(bytes, limits)
+}
+
+/** A small compressed body could expand to a very large one, and A2A requests are small without compression. */
+function requireUncompressed({ header }: Incoming): void {
   const coding = header('content-encoding')
   if (coding === undefined || coding.toLowerCase() === 'identity') return
   throw new A2AError('content-type-not-supported', 'The body must not be compressed: send it without Content-Encoding.')
@@ -54,7 +51,7 @@ function notJson(): A2AError {
   return new A2AError('content-type-not-supported', 'The body must be JSON, with Content-Type: application/json.')
 }
 
-function explained(error: unknown, { bodyLimit }: BodyLimits): unknown {
+function readError(error: unknown, { bodyLimit }: BodyLimits): unknown {
   if (error instanceof Overloaded) return overloaded(error)
   if (!(error instanceof BodyTooLarge)) return error
   return new A2AError('payload-too-large', `The body is longer than ${bodyLimit} bytes.`, { cause: error })

@@ -1,11 +1,11 @@
-import type { Presented } from '../../../src/auth/scheme.ts'
+import type { AuthRequest } from '../../../src/auth/scheme.ts'
 
-export interface RequestCredentials extends Partial<Omit<Presented, 'header'>> {
+export interface RequestCredentials extends Partial<Omit<AuthRequest, 'header'>> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** A request with these credentials, and no more of it. */
-export function credentialsIn({ headers = {}, ...options }: RequestCredentials = {}): Presented {
+export function credentialsIn({ headers = {}, ...options }: RequestCredentials = {}): AuthRequest {
   return {
     method: 'POST',
     path: '/',
@@ -17,6 +17,6 @@ export function credentialsIn({ headers = {}, ...options }: RequestCredentials =
   }
 }
 
-export function bearerToken(token: string): Presented {
+export function bearerToken(token: string): AuthRequest {
   return credentialsIn({ headers: { authorization: `Bearer ${token}` } })
 }

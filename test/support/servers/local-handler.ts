@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { type AgentFunction, agent } from '../../../src/agent/agent.ts'
-import { createHandler, type Handler, type HandlerOptions } from '../../../src/server/handler.ts'
+import { createHandler, type Handler } from '../../../src/server/handler.ts'
+import type { HandlerOptions } from '../../../src/server/hosted-agent.ts'
 import { silentLogger } from '../logger.ts'
 
 /** Auth options under which a caller without credentials may list every task. */
