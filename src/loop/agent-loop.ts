@@ -8,46 +8,46 @@ import { A2AError } from '../protocol/errors.ts'
 import { clientToolsExtension } from '../protocol/extensions/client-tools.ts'
 import { type Artifact, type Message, type Part, type TaskStatus, toTimestamp } from '../protocol/model.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
-import { type Watcher, watchedLoop } from './ask-model.ts'
+import { type LoopObserver, observeLoop } from './call-model.ts'
 import { type LoopEvent, runLoop } from './run-loop.ts'
 import type { Tool } from './tools/tool.ts'
 import { createToolbox, type ToolSource } from './tools/toolbox.ts'
 
-/** A turn that waits for its caller may never be resumed: the oldest of so many are forgotten. */
+/** Invocations kept for `cancel`. A turn that waits for its caller may never resume, so the oldest ones are dropped. */
 const maxRunning = 10_000
 
 export interface AgentLoopOptions {
-  /** Of any provider of the AI SDK. */
+  /** A model from any AI SDK provider. */
   readonly model: LanguageModelV4
   readonly instructions?: string
   readonly tools?: readonly (Tool | ToolSource)[]
-  /** Everything that is told goes through them, in this order: handlers (`tap`), transformers (`map`), filters… */
+  /** RxJS operators that all events pass through, in this order: handlers (`tap`), transformers (`map`), filters… */
   readonly operators?: readonly MonoTypeOperatorFunction<LoopEvent>[]
-  /** What was said before. By default what was said in the context: in this task, and in earlier ones of its caller. */
+  /** Earlier messages. Defaults to those of the context: of this task, and of the caller's earlier tasks in it. */
   readonly history?: (invocation: Invocation) => readonly Message[] | Promise<readonly Message[]>
-  /** Tokens of history that the model is given, as estimated. 8000 by default. */
+  /** Estimated number of history tokens that the model receives. Defaults to 8000. */
   readonly historyTokens?: number
-  /** How often the model is asked for one message. 16 by default. */
+  /** Maximum number of model calls per message. Defaults to 16. */
   readonly maxSteps?: number
-  /** How many tools are called for one message. 64 by default. */
+  /** Maximum number of tool calls per message. Defaults to 64. */
   readonly maxToolCalls?: number
-  /** Milliseconds that a tool may take. 60 seconds by default. */
+  /** Timeout of a tool, in milliseconds. Defaults to 60 seconds. */
   readonly toolTimeout?: number
-  /** Milliseconds that the model may say nothing. 2 minutes by default. */
+  /** Time that the model may send nothing, in milliseconds. Defaults to 2 minutes. */
   readonly modelTimeout?: number
-  /** How often the model is asked again before it has said anything, if its provider thinks it worth a try. 2 by default. */
+  /** Retries of a model call that has sent nothing yet and failed with a retryable provider error. Defaults to 2. */
   readonly modelRetries?: number
-  /** Characters that the model may say in one step. 1,000,000 by default. */
+  /** Maximum number of characters that the model may send in one step. Defaults to 1,000,000. */
   readonly maxTextLength?: number
-  /** Milliseconds that the caller may take to answer: to run a tool, to approve a call. 5 minutes by default. */
+  /** Time that the caller may take to run a tool or to approve a call, in milliseconds. Defaults to 5 minutes. */
   readonly inputTimeout?: number
-  /** When it does not: the task fails (default), or the model is told. */
+  /** When that time is over: `fail` fails the task (default); `continue` reports it to the model. */
   readonly onInputTimeout?: OnTimeout
-  /** Watches what it does where it is invoked without an agent. What that of an agent does, its server has watched. */
+  /** Observes invocations without an agent. The server observes those of an agent. */
   readonly telemetry?: Telemetry
-  /** What it is called there. */
+  /** Name of the loop in that telemetry. */
   readonly name?: string
-  /** Told what went wrong. The caller is not. */
+  /** Receives errors. The caller does not see them. */
   readonly onError?: (error: unknown, invocation: Invocation) => void
 }
 
@@ -56,14 +56,14 @@ export interface LoopOutcome {
   readonly artifacts: readonly Artifact[]
 }
 
-/** Model → tool calls → results → model, until done. `agent(card, loop)` makes an agent of it. */
+/** Calls the model, runs the tools it calls, and returns their results to it, until it is done. Use it as `agent(card, loop)`. */
 export interface AgentLoop {
-  /** What the card of its agent says: that its caller may be asked for input, and to run tools. */
+  /** Extensions for the agent's card: the loop may ask its caller for input, and to run tools. */
   readonly extensions: readonly AgentExtension[]
-  /** Starts when it is subscribed to; whoever unsubscribes stops it. */
+  /** Starts on subscription; unsubscribing stops it. */
   invoke(parts: readonly Part[], invocation: Invocation): Observable<LoopEvent>
   invokeSync(parts: readonly Part[], invocation: Invocation): Promise<LoopOutcome>
-  /** Whether there was something to cancel. */
+  /** Returns whether the task was running. */
   cancel(taskId: string): boolean
 }
 
@@ -73,37 +73,40 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   const settings = { model, instructions, toolbox, ...readLimits(options) }
   const running = new Map<string, AbortController>()
 
-  function run(parts: readonly Part[], given: Given, emit: (event: LoopEvent) => void): Promise<void> {
-    if (given.turn || !telemetry) return work(parts, given, given.turn, emit)
-    return watchedLoop({ telemetry, name }, given, emit, (watcher, told) => work(parts, given, watcher, told))
+  function run(parts: readonly Part[], invocation: AbortableInvocation, emit: Emit): Promise<void> {
+    if (invocation.turn || !telemetry) return runOrFail(parts, invocation, invocation.turn, emit)
+    return observeLoop({ telemetry, name }, invocation, emit, (observer, observedEmit) =>
+      runOrFail(parts, invocation, observer, observedEmit),
+    )
   }
 
-  async function work(
+  async function runOrFail(
     parts: readonly Part[],
-    given: Given,
-    watcher: Watcher | undefined,
-    emit: (event: LoopEvent) => void,
-  ) {
-    const voice = createAgentEvents(given)
+    invocation: AbortableInvocation,
+    observer: LoopObserver | undefined,
+    emit: Emit,
+  ): Promise<void> {
+    const agentEvents = createAgentEvents(invocation)
     try {
-      const report = (error: unknown) => onError?.(error, given)
-      const asked = { ...settings, history: history && (() => history(given)), report, watcher }
-      await runLoop(parts, given, asked, emit)
+      const report = (error: unknown) => onError?.(error, invocation)
+      const readHistory = history && (() => history(invocation))
+      await runLoop(parts, invocation, { ...settings, history: readHistory, report, observer }, emit)
     } catch (error) {
-      if (given.signal.aborted) return emit(voice.status('canceled'))
-      onError?.(error, given)
-      // What a provider says of its errors is not for callers: it may tell addresses and keys.
-      emit(voice.status('failed', error instanceof A2AError ? error.message : 'The model could not be asked.'))
+      if (invocation.signal.aborted) return emit(agentEvents.status('canceled'))
+      onError?.(error, invocation)
+      // Provider errors may contain URLs and keys, so callers do not see them.
+      const text = error instanceof A2AError ? error.message : 'The model could not be called.'
+      emit(agentEvents.status('failed', text))
     }
   }
 
   function invoke(parts: readonly Part[], invocation: Invocation): Observable<LoopEvent> {
-    const told = new Observable<LoopEvent>((subscriber) => {
+    const source = new Observable<LoopEvent>((subscriber) => {
       const { taskId } = invocation
       const controller = new AbortController()
-      // Of a turn that is resumed the first part was left where it was, and what it has begun goes on.
+      // A resumed turn has a journal: its earlier invocation was suspended, and the work that it started continues.
       if (!invocation.journal) running.get(taskId)?.abort('invoked again')
-      makeRoom(running)
+      dropOldest(running)
       running.set(taskId, controller)
       const signal = invocation.signal ? AbortSignal.any([controller.signal, invocation.signal]) : controller.signal
       void run(parts, { ...invocation, signal }, (event) => subscriber.next(event)).finally(() => {
@@ -112,14 +115,14 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
       })
       return () => controller.abort('left')
     })
-    return operators.reduce((events, operator) => operator(events), told)
+    return operators.reduce((events, operator) => operator(events), source)
   }
 
   return {
     extensions: [clientToolsExtension],
     invoke,
     async invokeSync(parts, invocation) {
-      return collect(await lastValueFrom(invoke(parts, invocation).pipe(toArray())))
+      return outcomeOf(await lastValueFrom(invoke(parts, invocation).pipe(toArray())))
     },
     cancel(taskId) {
       const controller = running.get(taskId)
@@ -129,12 +132,18 @@ export function createAgentLoop(options: AgentLoopOptions): AgentLoop {
   }
 }
 
+type AbortableInvocation = Invocation & { readonly signal: AbortSignal }
+
+type Emit = (event: LoopEvent) => void
+
 function readLimits(options: AgentLoopOptions) {
   const limits = { ...defaults }
   for (const name of Object.keys(defaults) as (keyof typeof defaults)[]) {
     const value = options[name] ?? defaults[name]
     if (typeof value !== 'number' || !(value >= 0)) {
-      throw new TypeError(`createAgentLoop(): expected ${name} to be a number from 0 on, got ${JSON.stringify(value)}`)
+      throw new TypeError(
+        `createAgentLoop(): expected ${name} to be a number of at least 0, got ${JSON.stringify(value)}`,
+      )
     }
     limits[name] = value
   }
@@ -152,15 +161,13 @@ const defaults = {
   historyTokens: 8_000,
 }
 
-type Given = Invocation & { readonly signal: AbortSignal }
-
-function makeRoom(running: Map<string, AbortController>): void {
+function dropOldest(running: Map<string, AbortController>): void {
   const [oldest] = running.keys()
   if (running.size >= maxRunning && oldest !== undefined) running.delete(oldest)
 }
 
-/** What events come to: the last status, and the artifacts as a whole. */
-function collect(events: readonly LoopEvent[]): { status: TaskStatus; artifacts: readonly Artifact[] } {
+/** The last status, and the artifacts with their chunks joined. */
+function outcomeOf(events: readonly LoopEvent[]): LoopOutcome {
   let status: TaskStatus = { state: 'completed', timestamp: toTimestamp() }
   const artifacts = new Map<string, Artifact>()
   for (const event of events) {
@@ -169,9 +176,9 @@ function collect(events: readonly LoopEvent[]): { status: TaskStatus; artifacts:
       continue
     }
     const { artifact, append } = event
-    const begun = append ? artifacts.get(artifact.artifactId) : undefined
-    const parts = begun ? [...begun.parts, ...artifact.parts] : artifact.parts
-    artifacts.set(artifact.artifactId, { ...begun, ...artifact, parts })
+    const existing = append ? artifacts.get(artifact.artifactId) : undefined
+    const parts = existing ? [...existing.parts, ...artifact.parts] : artifact.parts
+    artifacts.set(artifact.artifactId, { ...existing, ...artifact, parts })
   }
   return { status, artifacts: [...artifacts.values()] }
 }

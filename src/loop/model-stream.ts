@@ -10,89 +10,6 @@ import type {
 } from '@ai-sdk/provider'
 import { A2AError } from '../protocol/errors.ts'
 
-/** Who must know when a signal aborts. One listener for all of them: those of a signal cost more than a step does. */
-export interface AbortListeners {
-  readonly signal: AbortSignal
-  /** Gives the means to call it off. */
-  onStop(act: (reason: unknown) => void): () => void
-  close(): void
-}
-
-export function createAbortListeners(signal: AbortSignal): AbortListeners {
-  const acts = new Set<(reason: unknown) => void>()
-  const stop = () => {
-    for (const act of [...acts]) act(signal.reason)
-  }
-  signal.addEventListener('abort', stop, { once: true })
-  return {
-    signal,
-    onStop(act) {
-      if (signal.aborted) act(signal.reason)
-      else acts.add(act)
-      return () => void acts.delete(act)
-    },
-    close: () => signal.removeEventListener('abort', stop),
-  }
-}
-
-/** Cuts a model off that says nothing any more, or that nobody wants to hear. After that it is not asked again. */
-export interface ModelTimeout {
-  readonly signal: AbortSignal
-  /** From now on, until it is told to rest, silence counts. */
-  listen(): void
-  rest(): void
-  heard(): void
-  /** Called when it is cut. One at a time: a model is asked once at a time. */
-  whenCut: ((reason: unknown) => void) | undefined
-  close(): void
-}
-
-/** Cut between one and two times that silence: a word costs no more than being counted. */
-export function createHearing(brake: AbortListeners, silence: number): ModelTimeout {
-  const controller = new AbortController()
-  let timer: ReturnType<typeof setInterval> | undefined
-  let isListening = false
-  let words = 0
-  let before = 0
-
-  function cut(reason: unknown): void {
-    controller.abort(reason)
-    hearing.whenCut?.(reason)
-  }
-
-  /** Steps follow each other faster than it looks: the timer of one does for the next. */
-  function stop(): void {
-    clearInterval(timer)
-    timer = undefined
-  }
-
-  function look(): void {
-    if (!isListening) stop()
-    else if (words === before) cut(new A2AError('timeout', `The model said nothing for ${silence / 1000} seconds.`))
-    before = words
-  }
-
-  const release = brake.onStop(cut)
-  const hearing: ModelTimeout = {
-    signal: controller.signal,
-    whenCut: undefined,
-    listen() {
-      words++
-      isListening = true
-      if (Number.isFinite(silence)) timer ??= setInterval(look, silence)
-    },
-    rest() {
-      isListening = false
-    },
-    heard: () => void words++,
-    close() {
-      stop()
-      release()
-    },
-  }
-  return hearing
-}
-
 export interface ModelListener {
   readonly onText: (delta: string) => void
   readonly onReasoning: (text: string) => void
@@ -106,9 +23,9 @@ export interface ToolCall {
   readonly providerMetadata?: SharedV4ProviderMetadata
 }
 
-/** What a model has said in one go. It is JSON, so that it can be stored. */
+/** One answer of the model. It is JSON, and stored in the journal in this form. */
 export interface ModelStep {
-  /** Without its calls. */
+  /** Reasoning and text, without tool calls. */
   readonly said: Extract<LanguageModelV4Message, { role: 'assistant' }>['content']
   readonly text: string
   readonly calls: readonly ToolCall[]
@@ -117,56 +34,53 @@ export interface ModelStep {
   readonly finish: string
 }
 
-/**
- * Asks the model once, and tells what it says while it says it. It may say so many characters. One function: every word
- * of the model comes through here.
- */
-export async function takeStep(
+/** Calls the model once and reports its output as it arrives. A single function because every chunk passes through it. */
+export async function streamStep(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
   { onText, onReasoning, onFile }: ModelListener,
-  { hearing, maxTextLength }: { readonly hearing: ModelTimeout; readonly maxTextLength: number },
+  { timeout, maxTextLength }: { readonly timeout: ModelTimeout; readonly maxTextLength: number },
 ): Promise<ModelStep> {
   const calls: ToolCall[] = []
   const said: ModelStep['said'] = []
   let text = ''
   let reasoning = ''
-  let room = maxTextLength
+  let charactersLeft = maxTextLength
   let usage: LanguageModelV4Usage | undefined
   let finish: string | undefined
   let reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart> | undefined
-  const leave = () => void reader?.cancel('left').catch(() => {})
+  const cancel = () => void reader?.cancel('left').catch(() => {})
   try {
-    const { stream } = await open(model, options, hearing)
+    const { stream } = await openStream(model, options, timeout)
     reader = stream.getReader()
-    // Also of a model that does not listen to its signal.
-    hearing.whenCut = leave
-    hearing.signal.throwIfAborted()
+    // Not every model observes its abort signal.
+    timeout.onAbort = cancel
+    timeout.signal.throwIfAborted()
     for (;;) {
       const { done, value: part } = await reader.read()
       if (done) break
-      hearing.heard()
+      timeout.keepAlive()
       switch (part.type) {
         case 'text-delta':
           if (part.delta === '') break
-          room -= part.delta.length
+          charactersLeft -= part.delta.length
           text += part.delta
           onText(part.delta)
           break
         case 'reasoning-delta':
-          room -= part.delta.length
+          charactersLeft -= part.delta.length
           reasoning += part.delta
           break
         case 'reasoning-end':
           if (reasoning !== '') onReasoning(reasoning)
-          said.push(reasoned(reasoning, part.providerMetadata))
+          said.push(reasoningPart(reasoning, part.providerMetadata))
           reasoning = ''
           break
         case 'tool-call': {
           if (part.providerExecuted) break
-          room -= part.input.length
+          charactersLeft -= part.input.length
           const { toolName, input, providerMetadata } = part
-          const toolCallId = distinct(part.toolCallId, calls)
+          const toolCallId = uniqueId(part.toolCallId, calls)
           calls.push(
             providerMetadata ? { toolCallId, toolName, input, providerMetadata } : { toolCallId, toolName, input },
           )
@@ -182,17 +96,19 @@ export async function takeStep(
         case 'error':
           throw part.error
       }
-      if (room < 0) throw new A2AError('internal', 'The model said more than it may, and did not stop.')
+      if (charactersLeft < 0) {
+        throw new A2AError('internal', `The model sent more than ${maxTextLength} characters in one step.`)
+      }
     }
-    hearing.signal.throwIfAborted()
+    timeout.signal.throwIfAborted()
   } catch (error) {
-    leave()
+    cancel()
     throw error
   } finally {
-    hearing.whenCut = undefined
-    hearing.rest()
+    timeout.onAbort = undefined
+    timeout.stop()
   }
-  if (finish === undefined) throw new Error('the stream of the model ended before its end')
+  if (finish === undefined) throw new Error('the stream of the model ended without a finish part')
   if (reasoning !== '') onReasoning(reasoning)
   if (text !== '') said.push({ type: 'text', text })
   const inputTokens = usage?.inputTokens.total ?? 0
@@ -200,26 +116,111 @@ export async function takeStep(
   return { said, text, calls, inputTokens, outputTokens, finish }
 }
 
-/** A model that does not even begin is cut, too. */
-function open(
+/** Aborts a model call when the model sends nothing for too long, or when the loop is aborted. It cannot be reused after that. */
+export interface ModelTimeout {
+  readonly signal: AbortSignal
+  /** Starts the timeout for a model call. */
+  start(): void
+  stop(): void
+  /** Records that the model has sent something. */
+  keepAlive(): void
+  /** Called on abort. A single listener, because a loop calls the model once at a time. */
+  onAbort: ((reason: unknown) => void) | undefined
+  close(): void
+}
+
+/** Aborts after one to two times the given milliseconds, so that a chunk costs no more than an increment. */
+export function createModelTimeout(abortListeners: AbortListeners, milliseconds: number): ModelTimeout {
+  const controller = new AbortController()
+  let timer: ReturnType<typeof setInterval> | undefined
+  let isRunning = false
+  let activity = 0
+  let lastActivity = 0
+
+  function abort(reason: unknown): void {
+    controller.abort(reason)
+    timeout.onAbort?.(reason)
+  }
+
+  function clear(): void {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  /** The timer outlives a step, because the next step usually starts before it fires. */
+  function check(): void {
+    if (!isRunning) clear()
+    else if (activity === lastActivity)
+      abort(new A2AError('timeout', `The model sent nothing for ${milliseconds / 1000} seconds.`))
+    lastActivity = activity
+  }
+
+  const release = abortListeners.onAbort(abort)
+  const timeout: ModelTimeout = {
+    signal: controller.signal,
+    onAbort: undefined,
+    start() {
+      activity++
+      isRunning = true
+      if (Number.isFinite(milliseconds)) timer ??= setInterval(check, milliseconds)
+    },
+    stop() {
+      isRunning = false
+    },
+    keepAlive: () => void activity++,
+    close() {
+      clear()
+      release()
+    },
+  }
+  return timeout
+}
+
+/** One listener on a signal for all its subscribers: adding one per step to the signal costs more than the step. */
+export interface AbortListeners {
+  readonly signal: AbortSignal
+  /** Calls the listener on abort, or now if the signal is aborted. Returns a function that removes it. */
+  onAbort(listener: (reason: unknown) => void): () => void
+  close(): void
+}
+
+export function createAbortListeners(signal: AbortSignal): AbortListeners {
+  const listeners = new Set<(reason: unknown) => void>()
+  const notify = () => {
+    for (const listener of [...listeners]) listener(signal.reason)
+  }
+  signal.addEventListener('abort', notify, { once: true })
+  return {
+    signal,
+    onAbort(listener) {
+      if (signal.aborted) listener(signal.reason)
+      else listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    close: () => signal.removeEventListener('abort', notify),
+  }
+}
+
+/** The timeout also covers a model that does not even open its stream. */
+function openStream(
   model: LanguageModelV4,
   options: LanguageModelV4CallOptions,
-  hearing: ModelTimeout,
+  timeout: ModelTimeout,
 ): Promise<LanguageModelV4StreamResult> {
   return new Promise((resolve, reject) => {
-    hearing.signal.throwIfAborted()
-    hearing.whenCut = reject
-    hearing.listen()
+    timeout.signal.throwIfAborted()
+    timeout.onAbort = reject
+    timeout.start()
     model.doStream(options).then(resolve, reject)
   })
 }
 
-function reasoned(text: string, about: SharedV4ProviderMetadata | undefined): ModelStep['said'][number] {
-  return about ? { type: 'reasoning', text, providerOptions: about } : { type: 'reasoning', text }
+function reasoningPart(text: string, metadata: SharedV4ProviderMetadata | undefined): ModelStep['said'][number] {
+  return metadata ? { type: 'reasoning', text, providerOptions: metadata } : { type: 'reasoning', text }
 }
 
-/** Results are found by these ids; not every model gives each call one of its own. */
-function distinct(id: string, calls: readonly ToolCall[]): string {
+/** Results refer to calls by id, and not every model gives each call its own. */
+function uniqueId(id: string, calls: readonly ToolCall[]): string {
   const isTaken = id === '' || calls.some(({ toolCallId }) => toolCallId === id)
   return isTaken ? `${id || 'call'}-${calls.length + 1}` : id
 }

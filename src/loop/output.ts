@@ -3,23 +3,29 @@ import type { JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import { type Artifact, toTimestamp } from '../protocol/model.ts'
 
-/** What the model says, as chunks of one artifact. */
-export interface Response {
+/**
+ * Metadata key of status messages that only report progress. Its value has the `type` `reasoning`, or `tool` with `tool`
+ * and `toolCallId`. Such messages are not part of the model's history.
+ */
+export const progressKey = 'https://parley.dev/ext/progress/v1'
+
+/** Emits the model's text as chunks of one artifact. */
+export interface ResponseArtifact {
   readonly artifactId: string
   readonly hasText: boolean
-  /** What was said and told before a restart. */
-  recall(text: string): void
+  /** Adds text that an earlier process emitted. */
+  restore(text: string): void
   write(delta: string, step: string | undefined): void
   close(): void
 }
 
 /**
- * The first chunk of a process takes the place of what an earlier one has told, of which the end may be half a step: it
- * begins with all that is known to be said.
+ * The first chunk of a process replaces the artifact of an earlier one, which may end within an incomplete step: it starts
+ * with the restored text.
  */
-export function createResponse(artifactId: string, emit: (event: ArtifactEvent) => void): Response {
-  let before = ''
-  let isBegun = false
+export function createResponseArtifact(artifactId: string, emit: (event: ArtifactEvent) => void): ResponseArtifact {
+  let restored = ''
+  let isStarted = false
   let hasText = false
 
   return {
@@ -27,17 +33,17 @@ export function createResponse(artifactId: string, emit: (event: ArtifactEvent) 
     get hasText() {
       return hasText
     },
-    recall(text) {
+    restore(text) {
       if (text === '') return
-      before += text
+      restored += text
       hasText = true
     },
     write(delta, step) {
-      const parts = [{ text: isBegun ? delta : before + delta }]
-      const event: ArtifactEvent = isBegun
+      const parts = [{ text: isStarted ? delta : restored + delta }]
+      const event: ArtifactEvent = isStarted
         ? { type: 'artifact', artifact: { artifactId, parts }, append: true, lastChunk: false }
         : { type: 'artifact', artifact: { artifactId, name: 'response', parts }, lastChunk: false }
-      isBegun = true
+      isStarted = true
       hasText = true
       emit(step === undefined ? event : { ...event, step })
     },
@@ -49,34 +55,28 @@ export function createResponse(artifactId: string, emit: (event: ArtifactEvent) 
   }
 }
 
-/** Tells the caller what there is beside the answer. Within a step of the journal it is told with the mark of the step. */
+/** Emits progress and artifacts other than the response. Events of a journal step carry its mark. */
 export interface LoopOutput {
-  progress(text: string, note: JsonObject, mark: string | undefined): void
-  /** The nth that this call, or this step of the model, has brought. */
-  artifact(of: string, n: number, given: Pick<Artifact, 'name' | 'parts'>, mark: string | undefined): void
+  progress(text: string, details: JsonObject, mark: string | undefined): void
+  /** `source` is the tool call or model step that produced the artifact, `number` counts its artifacts. */
+  artifact(source: string, number: number, artifact: Pick<Artifact, 'name' | 'parts'>, mark: string | undefined): void
 }
 
-/** What is brought is named after the answer, of which there is one. */
-export function createTelling(
-  voice: AgentEvents,
-  answerId: string,
+/** Derives artifact ids from the id of the response, which is unique. */
+export function createLoopOutput(
+  agentEvents: AgentEvents,
+  responseId: string,
   emit: (event: StatusEvent | ArtifactEvent) => void,
 ): LoopOutput {
   return {
-    progress(text, note, step) {
-      const message = { ...voice.message(text), metadata: { [progressNote]: note } }
+    progress(text, details, step) {
+      const message = { ...agentEvents.message(text), metadata: { [progressKey]: details } }
       const status = { state: 'working' as const, message, timestamp: toTimestamp() }
       emit(step === undefined ? { type: 'status', status } : { type: 'status', status, step })
     },
-    artifact(of, n, given, step) {
-      const artifact = { ...given, artifactId: `${answerId}-${of}-${n}` }
+    artifact(source, number, content, step) {
+      const artifact = { ...content, artifactId: `${responseId}-${source}-${number}` }
       emit({ type: 'artifact', artifact, lastChunk: true, ...(step !== undefined && { step }) })
     },
   }
 }
-
-/**
- * The name under which the message of a status says, in its metadata, that it only tells how far the agent is: `type` is
- * `reasoning` or `tool`, with `tool` and `toolCallId`. Models are not told it as something that was said.
- */
-export const progressNote = 'https://parley.dev/ext/progress/v1'

@@ -8,40 +8,44 @@ import { clientTools, inputRequestIn, toolResult, toolUse } from '../protocol/ex
 import { type Message, type Part, textOf } from '../protocol/model.ts'
 import { type ClientTool, inputJsonSchema, type Tool } from './tools/tool.ts'
 
-/** What the caller is asked for. One question at a time: a task waits for one answer. */
+/** Asks the caller, one question at a time: a task waits for a single answer. */
 export interface Questions {
   call(tool: ClientTool, toolCallId: string, input: JsonObject): Promise<LanguageModelV4ToolResultOutput>
   approve(tool: Tool, toolCallId: string, input: JsonObject): Promise<boolean>
-  /** Something was answered that nobody but the model may know. */
+  /** Whether an answer was sensitive, so that only the model may see it. */
   hasSecret(): boolean
 }
 
-export function createQuestions(voice: AgentEvents, asking: Asking, emit: (event: StatusEvent) => void): Questions {
-  const { answerTo, turn, inputTimeout, onInputTimeout } = asking
-  const used = new Set((turn?.history ?? []).map((message) => inputRequestIn(message)?.requestId))
+export function createQuestions(
+  agentEvents: AgentEvents,
+  options: QuestionOptions,
+  emit: (event: StatusEvent) => void,
+): Questions {
+  const { answerTo, turn, inputTimeout, onInputTimeout } = options
+  const usedIds = new Set((turn?.history ?? []).map((message) => inputRequestIn(message)?.requestId))
   let last: Promise<unknown> = Promise.resolve()
   let hasSecret = false
 
-  /** Models give the same id to calls in different answers, and a request is known by its own. */
-  function requestIdOf(wanted: string): string {
-    let id = wanted
-    for (let n = 2; used.has(id); n++) id = `${wanted}-${n}`
-    used.add(id)
+  /** Models reuse call ids in later answers, but each request to the caller needs its own id. */
+  function uniqueRequestId(preferred: string): string {
+    let id = preferred
+    for (let suffix = 2; usedIds.has(id); suffix++) id = `${preferred}-${suffix}`
+    usedIds.add(id)
     return id
   }
 
   function ask(content: readonly Part[], request: JsonObject, timeout: number, onTimeout: OnTimeout): Promise<Message> {
-    if (!answerTo) return Promise.reject(new Error('nobody can be asked: the loop was not invoked by an agent.'))
+    if (!answerTo) return Promise.reject(new Error('the caller cannot be asked: the loop was not invoked by an agent.'))
     const answer = last.then(async () => {
-      const { status, ...event } = voice.status('input-required', content)
-      if (!status.message) throw new Error('there is nothing to ask')
+      const { status, ...event } = agentEvents.status('input-required', content)
+      if (!status.message) throw new Error('the question has no content')
       const message = { ...status.message, metadata: { [clientTools]: request }, extensions: [clientTools] }
-      const answered = answerTo(message.messageId, waiting(timeout, onTimeout))
+      const pending = answerTo(message.messageId, deadlineOf(timeout, onTimeout))
       emit({ ...event, status: { ...status, message } })
-      const { message: told, sensitive } = await answered
+      const { message: reply, sensitive } = await pending
       if (sensitive) throw answerLost()
       hasSecret ||= request.sensitive === true
-      return told
+      return reply
     })
     last = answer.catch(() => {})
     return answer
@@ -51,46 +55,46 @@ export function createQuestions(voice: AgentEvents, asking: Asking, emit: (event
     hasSecret: () => hasSecret,
     async call(tool, toolCallId, input) {
       const { name, prompt = `Please run the tool "${name}" and send its result.`, sensitive = false } = tool
-      const requestId = requestIdOf(toolCallId)
+      const requestId = uniqueRequestId(toolCallId)
       const use = { data: { toolUseId: requestId, name, arguments: input }, mediaType: toolUse }
       const request = { requestId, prompt, sensitive, tool: name, schema: inputJsonSchema(tool) }
       const { timeout = inputTimeout, onTimeout = onInputTimeout } = tool
-      return resultIn(await ask([{ text: prompt }, use], request, timeout, onTimeout), requestId)
+      return toOutput(await ask([{ text: prompt }, use], request, timeout, onTimeout), requestId)
     },
     async approve({ name }, toolCallId, input) {
-      const requestId = requestIdOf(`approve-${toolCallId}`)
+      const requestId = uniqueRequestId(`approve-${toolCallId}`)
       const prompt = `May the tool "${name}" be called with ${JSON.stringify(input)}? Please answer yes or no.`
       const request = { requestId, prompt, sensitive: false, tool: name }
       const answer = await ask([{ text: prompt }], request, inputTimeout, onInputTimeout)
-      const told = resultOf(answer, requestId)
-      const word = told === undefined ? textOf(answer) : String(told.result)
+      const result = findResult(answer, requestId)
+      const word = result === undefined ? textOf(answer) : String(result.result)
       return /^\s*(yes|y|true|ok|approved?)\b/i.test(word)
     },
   }
 }
 
 export interface InputPolicy {
-  /** Milliseconds. */
+  /** Time that the caller may take to answer, in milliseconds. */
   readonly inputTimeout: number
   readonly onInputTimeout: OnTimeout
 }
 
-type Asking = Pick<Invocation, 'answerTo' | 'turn'> & InputPolicy
+type QuestionOptions = Pick<Invocation, 'answerTo' | 'turn'> & InputPolicy
 
-function waiting(timeout: number, onTimeout: OnTimeout): AnswerDeadline {
+function deadlineOf(timeout: number, onTimeout: OnTimeout): AnswerDeadline {
   const since = Date.now()
   return Number.isFinite(timeout) ? { since, expiresAt: since + timeout, onTimeout } : {}
 }
 
-/** A plain text answers as well: it satisfies the question that was asked. */
-function resultIn(answer: Message, requestId: string): LanguageModelV4ToolResultOutput {
-  const told = resultOf(answer, requestId)
-  if (!told) return { type: 'text', value: textOf(answer) }
-  const value = typeof told.result === 'string' ? told.result : JSON.stringify(told.result ?? null)
-  return told.isError === true ? { type: 'error-text', value } : { type: 'text', value }
+/** A plain text answer counts as the result. */
+function toOutput(answer: Message, requestId: string): LanguageModelV4ToolResultOutput {
+  const result = findResult(answer, requestId)
+  if (!result) return { type: 'text', value: textOf(answer) }
+  const value = typeof result.result === 'string' ? result.result : JSON.stringify(result.result ?? null)
+  return result.isError === true ? { type: 'error-text', value } : { type: 'text', value }
 }
 
-function resultOf({ parts }: Message, requestId: string): JsonObject | undefined {
+function findResult({ parts }: Message, requestId: string): JsonObject | undefined {
   for (const part of parts) {
     if (!('data' in part) || part.mediaType !== toolResult) continue
     const { data } = part

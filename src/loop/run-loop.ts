@@ -4,22 +4,22 @@ import { createAgentEvents } from '../agent/turn-output.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
 import type { Message, Part } from '../protocol/model.ts'
-import { createModelCaller, type Watcher } from './ask-model.ts'
-import { createAbortListeners, createHearing } from './model-stream.ts'
-import { createResponse, createTelling } from './output.ts'
+import { createModelCaller, type LoopObserver } from './call-model.ts'
+import { createAbortListeners, createModelTimeout } from './model-stream.ts'
+import { createLoopOutput, createResponseArtifact } from './output.ts'
 import { createPrompt } from './prompt.ts'
 import { createQuestions, type InputPolicy } from './questions.ts'
 import { callTool } from './tools/call-tool.ts'
-import { readCall, reminderOf } from './tools/run-tool.ts'
+import { decodeToolCall, toPromptPart } from './tools/run-tool.ts'
 import { inputJsonSchema, type Tool } from './tools/tool.ts'
 import type { Toolbox } from './tools/toolbox.ts'
 
-export interface ConverseOptions extends InputPolicy {
+export interface LoopSettings extends InputPolicy {
   readonly model: LanguageModelV4
   readonly instructions: string | undefined
   readonly toolbox: Toolbox
   readonly history: (() => readonly Message[] | Promise<readonly Message[]>) | undefined
-  /** Told what went wrong although the loop goes on. */
+  /** Receives errors that do not stop the loop. */
   readonly report: (error: unknown) => void
   readonly modelTimeout: number
   readonly modelRetries: number
@@ -28,53 +28,65 @@ export interface ConverseOptions extends InputPolicy {
   readonly maxToolCalls: number
   readonly toolTimeout: number
   readonly historyTokens: number
-  readonly watcher: Watcher | undefined
+  readonly observer: LoopObserver | undefined
 }
 
 export type LoopEvent = StatusEvent | ArtifactEvent
 
-/** Lets the model speak and call tools until it has nothing more to call for, and tells it all as events. */
+/** Calls the model and its tools until the model calls no more tools, and emits the output as events. */
 export async function runLoop(
   parts: readonly Part[],
   invocation: Invocation & { readonly signal: AbortSignal },
-  options: ConverseOptions,
+  settings: LoopSettings,
   emit: (event: LoopEvent) => void,
 ): Promise<void> {
-  const { toolbox, maxSteps, maxToolCalls, toolTimeout, watcher } = options
+  const { toolbox, maxSteps, maxToolCalls, toolTimeout, observer } = settings
   const { taskId, contextId, turn, signal, journal, newArtifactId = randomId, isReplaying, trace } = invocation
-  const voice = createAgentEvents(invocation)
-  const response = createResponse(newArtifactId(), emit)
-  const telling = createTelling(voice, response.artifactId, emit)
-  const brake = createAbortListeners(signal)
-  const hearing = createHearing(brake, options.modelTimeout)
-  const questions = createQuestions(voice, { ...invocation, ...options }, emit)
+  const agentEvents = createAgentEvents(invocation)
+  const response = createResponseArtifact(newArtifactId(), emit)
+  const output = createLoopOutput(agentEvents, response.artifactId, emit)
+  const abortListeners = createAbortListeners(signal)
+  const timeout = createModelTimeout(abortListeners, settings.modelTimeout)
+  const questions = createQuestions(agentEvents, { ...invocation, ...settings }, emit)
   const usage = { inputTokens: 0, outputTokens: 0, steps: 0, toolCalls: 0 }
-  /** What was said since the message came. */
-  const since: LanguageModelV4Message[] = []
-  const prepare = async () => createPrompt({ ...options, history: await historyOf(invocation, options), parts })
-  const ask = createModelCaller(
-    { ...options, response, telling, questions, hearing, brake, prepare, since },
+  /** Model answers and tool results since the caller's message. */
+  const messages: LanguageModelV4Message[] = []
+  const preparePrompt = async () =>
+    createPrompt({ ...settings, history: await readHistory(invocation, settings), parts })
+  const callModel = createModelCaller(
+    { ...settings, response, output, questions, timeout, abortListeners, preparePrompt, messages },
     invocation,
   )
-  const shop = { taskId, contextId, turn, journal, telling, brake, toolTimeout, watcher, trace }
-  const calling = { ...shop, questions, isReplaying }
+  const toolContext = {
+    taskId,
+    contextId,
+    turn,
+    journal,
+    output,
+    abortListeners,
+    toolTimeout,
+    observer,
+    trace,
+    questions,
+    isReplaying,
+  }
 
   function end(state: 'completed' | 'failed', text: string | undefined, finish?: string): void {
     response.close()
-    const told: JsonObject = { usage: { ...usage }, ...(finish !== undefined && { finishReason: finish }) }
-    emit({ ...voice.status(state, text), metadata: told })
+    const metadata: JsonObject = { usage: { ...usage }, ...(finish !== undefined && { finishReason: finish }) }
+    emit({ ...agentEvents.status(state, text), metadata })
   }
 
-  async function goOn(): Promise<void> {
-    let known: ReadonlyMap<string, Tool> | undefined
-    let offered: LanguageModelV4FunctionTool[] = []
+  async function runSteps(): Promise<void> {
+    let previousTools: ReadonlyMap<string, Tool> | undefined
+    let definitions: LanguageModelV4FunctionTool[] = []
     while (usage.steps < maxSteps) {
       usage.steps++
-      const found = toolbox.tools(signal, options.report)
-      const tools = found instanceof Promise ? await found : found
-      if (tools !== known) offered = [...tools.values()].map(offer)
-      known = tools
-      const step = await ask(offered)
+      const listing = toolbox.tools(signal, settings.report)
+      const tools = listing instanceof Promise ? await listing : listing
+      if (tools !== previousTools) definitions = [...tools.values()].map(toDefinition)
+      previousTools = tools
+      const step = await callModel(definitions)
       if ('failed' in step) return end('failed', step.failed)
       usage.inputTokens += step.inputTokens
       usage.outputTokens += step.outputTokens
@@ -86,20 +98,20 @@ export async function runLoop(
       usage.toolCalls += step.calls.length
       if (usage.toolCalls > maxToolCalls)
         return end('failed', `The model called tools more than ${maxToolCalls} times.`)
-      const calls = step.calls.map((call) => readCall(call, step.isRecalled === true))
-      since.push({ role: 'assistant', content: [...step.said, ...calls.map(reminderOf)] })
-      const content = await Promise.all(calls.map((call) => callTool(call, tools, calling)))
+      const calls = step.calls.map((call) => decodeToolCall(call, step.isReplayed === true))
+      messages.push({ role: 'assistant', content: [...step.said, ...calls.map(toPromptPart)] })
+      const content = await Promise.all(calls.map((call) => callTool(call, tools, toolContext)))
       signal.throwIfAborted()
-      since.push({ role: 'tool', content })
+      messages.push({ role: 'tool', content })
     }
     end('failed', `The model did not finish within ${maxSteps} steps.`)
   }
 
   try {
-    await goOn()
+    await runSteps()
   } finally {
-    hearing.close()
-    brake.close()
+    timeout.close()
+    abortListeners.close()
   }
 }
 
@@ -107,14 +119,14 @@ function randomId(): string {
   return crypto.randomUUID()
 }
 
-async function historyOf({ history = [], earlier }: Invocation, options: ConverseOptions): Promise<readonly Message[]> {
-  if (options.history) return await options.history()
-  return earlier && options.historyTokens > 0 ? [...(await earlier()), ...history] : history
+async function readHistory({ history = [], earlier }: Invocation, settings: LoopSettings): Promise<readonly Message[]> {
+  if (settings.history) return await settings.history()
+  return earlier && settings.historyTokens > 0 ? [...(await earlier()), ...history] : history
 }
 
-function offer(tool: Tool): LanguageModelV4FunctionTool {
+function toDefinition(tool: Tool): LanguageModelV4FunctionTool {
   const { name, description } = tool
-  // JSON Schema, whichever of its types describes it.
+  // Both types describe JSON Schema.
   const inputSchema = inputJsonSchema(tool) as LanguageModelV4FunctionTool['inputSchema']
   return { type: 'function', name, ...(description !== undefined && { description }), inputSchema }
 }

@@ -9,41 +9,41 @@ import { type Message, textOf } from '../protocol/model.ts'
 import type { Outcome } from '../protocol/service.ts'
 import { isInterrupted } from '../protocol/states.ts'
 
-/** Milliseconds that a call which is canceled waits to learn of which task. */
-const patience = 10_000
+/** Milliseconds that a canceled call waits for the id of its task, so that it can cancel the task. */
+const taskIdTimeout = 10_000
 
-export interface Following {
+export interface FollowOptions {
   readonly client: Client
   readonly input: Input
   readonly options: SendOptions
-  /** Aborts when the one who called has canceled the call. */
+  /** Aborts when the client has canceled the call. */
   readonly signal: AbortSignal
   readonly onProgress: (text: string) => void
 }
 
-/** Tells an agent something and follows what comes of it until it rests. Whoever cancels the call cancels the task. */
-export async function followTask({ client, input, options, signal, onProgress }: Following): Promise<Outcome> {
+/** Sends input to an agent and follows the task until it ends or waits. Canceling the call cancels the task. */
+export async function followTask({ client, input, options, signal, onProgress }: FollowOptions): Promise<Outcome> {
   let taskId = options.taskId
-  const leaving = new AbortController()
+  const streamAbort = new AbortController()
   const onAbort = () => {
-    if (taskId !== undefined) leaving.abort()
-    else setTimeout(() => leaving.abort(), patience)
+    if (taskId !== undefined) streamAbort.abort()
+    else setTimeout(() => streamAbort.abort(), taskIdTimeout)
   }
   signal.addEventListener('abort', onAbort, { once: true })
   const seen = new Set<string>()
   try {
     if (signal.aborted) throw canceled()
-    for await (const event of client.stream(input, { ...options, signal: leaving.signal })) {
+    for await (const event of client.stream(input, { ...options, signal: streamAbort.signal })) {
       if (event.type === 'message') return event
       taskId = event.type === 'task' ? event.task.id : event.taskId
       if (signal.aborted) throw canceled()
-      const text = progressIn(event, seen)
+      const text = progressOf(event, seen)
       if (text) onProgress(text)
-      // Some agents leave the stream open while they wait.
-      if (isResting(event)) break
+      // Some agents keep the stream open while they wait for input.
+      if (isWaiting(event)) break
     }
     if (signal.aborted) throw canceled()
-    if (taskId === undefined) throw new A2AError('invalid-agent-response', 'The agent has not answered.')
+    if (taskId === undefined) throw new A2AError('invalid-agent-response', 'The agent has not responded.')
     return { type: 'task', task: await client.task(taskId).get() }
   } catch (error) {
     if (!signal.aborted) throw error
@@ -58,39 +58,39 @@ export async function followTask({ client, input, options, signal, onProgress }:
   }
 }
 
-/** What an agent asks, in the words of MCP. */
-export interface Question {
+/** An agent's question in terms of MCP. */
+export interface AgentQuestion {
   readonly text: string
-  /** By which the agent knows the answer again, if it has said so. */
+  /** Identifies the question in the answer, if the agent uses the client-tools extension. */
   readonly requestId: string | undefined
-  /** What a form has to ask for; undefined for one text. */
+  /** Schema of the form; undefined if the answer is a single text. */
   readonly form: RequestedSchema | undefined
-  /** Such things are neither for forms of MCP nor for models. */
+  /** Neither MCP forms nor models may carry sensitive answers. */
   readonly isSensitive: boolean
 }
 
-export function questionIn(message: Message | undefined): Question {
+export function readQuestion(message: Message | undefined): AgentQuestion {
   const { requestId, prompt, sensitive, tool, schema } = inputRequestIn(message) ?? {}
-  const said = message ? textOf(message) : ''
-  const text = (said || (typeof prompt === 'string' ? prompt : '') || 'The agent needs more input.').slice(0, 10_000)
+  const content = message ? textOf(message) : ''
+  const text = (content || (typeof prompt === 'string' ? prompt : '') || 'The agent needs more input.').slice(0, 10_000)
   return {
     text,
     requestId: typeof requestId === 'string' ? requestId : undefined,
-    // The schema of a tool says what the tool takes, and not what it gives.
+    // The schema of a tool describes its input, not the answer.
     form: tool === undefined && isForm(schema) ? schema : undefined,
     isSensitive: sensitive === true,
   }
 }
 
-/** A form for one text, where the agent has not said more. */
+/** The form for a single text. */
 export const textForm: RequestedSchema = {
   type: 'object',
   properties: { answer: { type: 'string', title: 'Answer' } },
   required: ['answer'],
 }
 
-/** What a person, or a model, has answered, as the agent has asked for it. */
-export function answerOf(answer: Json, requestId: string | undefined): Input {
+/** Encodes the answer of a user or a model as the agent expects it. */
+export function encodeAnswer(answer: Json, requestId: string | undefined): Input {
   if (requestId !== undefined) return { data: { toolUseId: requestId, result: answer }, mediaType: toolResult }
   return typeof answer === 'string' ? answer : { data: answer, mediaType: 'application/json' }
 }
@@ -99,8 +99,8 @@ function canceled(): A2AError {
   return new A2AError('unavailable', 'The call was canceled.')
 }
 
-/** What the agent says of its work, and each artifact when it begins. */
-function progressIn(event: StreamEvent, seen: Set<string>): string | undefined {
+/** Status texts, and the start of each artifact. */
+function progressOf(event: StreamEvent, seen: Set<string>): string | undefined {
   if (event.type === 'message') return undefined
   if (event.type !== 'artifact') {
     const { state, message } = event.type === 'task' ? event.task.status : event.status
@@ -112,14 +112,14 @@ function progressIn(event: StreamEvent, seen: Set<string>): string | undefined {
   return `Writing ${name}`
 }
 
-function isResting(event: StreamEvent): boolean {
+function isWaiting(event: StreamEvent): boolean {
   if (event.type === 'task') return isInterrupted(event.task.status.state)
   return event.type === 'status' && isInterrupted(event.status.state)
 }
 
 type RequestedSchema = ElicitRequestFormParams['requestedSchema']
 
-/** Forms of MCP are flat. */
+/** MCP forms are flat. */
 function isForm(schema: Json | undefined): schema is JsonObject & RequestedSchema {
   const { type, properties } = asObject(schema)
   const fields = Object.values(asObject(properties))

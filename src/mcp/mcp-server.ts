@@ -2,54 +2,54 @@ import type { ClientCapabilities, McpServer, ServerContext } from '@modelcontext
 import type { JsonObject } from '../base/json.ts'
 import type { ConnectOptions } from '../client/options.ts'
 import { importOptional } from '../protocol/lazy-import.ts'
-import { type McpAgents, openAgents } from './agents.ts'
-import { type Asked, callTool } from './call-tool.ts'
+import { connectAgents, type McpAgents } from './agents.ts'
+import { callTool, type PendingQuestion } from './call-tool.ts'
 import { createSessions } from './sessions.ts'
-import { type SkillTool, skillToolsOf } from './skill-tools.ts'
+import { createSkillTools, type SkillTool } from './skill-tools.ts'
 
-const missing = ['mcpServer()', '@modelcontextprotocol/server'] as const
+const dependency = ['mcpServer()', '@modelcontextprotocol/server'] as const
 
 export interface McpServerOptions {
-  /** Of the server. That of the agent by default. */
+  /** Name of the server. Defaults to the agent's name. */
   readonly name?: string
   readonly version?: string
-  /** For the model. What the agents say of themselves by default. */
+  /** Instructions for the model. Defaults to the descriptions of the agents. */
   readonly instructions?: string
-  /** How agents that are given by an address are connected: credentials, `fetch`… */
+  /** Options for connecting to agents: credentials, `fetch`… */
   readonly connect?: ConnectOptions
   /**
-   * By which questions that wait for an answer are signed, 32 bytes at least. Of the process by default: give one if
-   * several processes serve HTTP together, or answers must survive a restart.
+   * Signs pending questions; at least 32 bytes. Defaults to a random key of the process: set one if several processes serve
+   * HTTP together, or if answers must survive a restart.
    */
   readonly secret?: string
-  /** The hosts whose pages may call over HTTP, besides those of this machine. Callers that are no page need nothing. */
+  /** Hosts whose web pages may call over HTTP, in addition to localhost. Callers other than browsers need no entry. */
   readonly allowedOrigins?: readonly string[]
-  /** How many bytes the result of a tool may have. 10 MiB by default. */
+  /** Maximum size of a tool result in bytes. Defaults to 10 MiB. */
   readonly maxResult?: number
-  /** Told what went wrong. Callers learn of it what was written for them. */
+  /** Receives all errors. Callers see only texts that are meant for them. */
   readonly onError?: (error: unknown) => void
 }
 
-/** Agents as a server of MCP. */
+/** An MCP server for agents. */
 export interface AgentMcpServer extends AsyncDisposable {
-  /** Serves streamable HTTP, whatever the path. Who may call is to be asked before. */
+  /** Serves Streamable HTTP on any path. It does not authenticate callers: do that first. */
   fetch(request: Request): Promise<Response>
-  /** Serves the standard input and output of this process; resolves when the other side has left. */
+  /** Serves standard input and output of this process. Resolves when the client disconnects. */
   stdio(): Promise<void>
   close(): Promise<void>
 }
 
-/** Makes tools of MCP of the skills of agents. */
+/** Exposes the skills of agents as MCP tools. */
 export async function mcpServer(agents: McpAgents, options: McpServerOptions = {}): Promise<AgentMcpServer> {
   const { onError = () => {}, secret, maxResult = 10 * 2 ** 20, allowedOrigins = [] } = options
   const mcp = await loadMcp()
-  const opened = await openAgents(agents, options.connect ?? {})
-  const tools = skillToolsOf(opened, mcp.fromJsonSchema, onError)
-  const cards = opened.map(({ client }) => client.card)
+  const connected = await connectAgents(agents, options.connect ?? {})
+  const tools = createSkillTools(connected, mcp.fromJsonSchema, onError)
+  const cards = connected.map(({ client }) => client.card)
   const key = secret ?? crypto.getRandomValues(new Uint8Array(32))
-  // Whoever is known to the one who put us up is bound to the question.
+  // Binds a question to the authenticated client, so that no other client can answer it.
   const bind = ({ http }: ServerContext) => http?.authInfo?.clientId ?? ''
-  const state = mcp.createRequestStateCodec<Asked>({ key, bind, ttlSeconds: 24 * 60 * 60 })
+  const state = mcp.createRequestStateCodec<PendingQuestion>({ key, bind, ttlSeconds: 24 * 60 * 60 })
   const instructions =
     options.instructions ?? cards.map(({ name, description }) => `${name}: ${description}`).join('\n')
   const info = {
@@ -69,16 +69,16 @@ export async function mcpServer(agents: McpAgents, options: McpServerOptions = {
 
   function register(server: McpServer, tool: SkillTool): void {
     const { name, title, description, input, output, client } = tool
-    const answerTool = tools.find((each) => each.client === client && each.skill === undefined)?.name ?? ''
+    const answerTool = tools.find((other) => other.client === client && other.skill === undefined)?.name ?? ''
     const config = { title, description, inputSchema: input, ...(output && { outputSchema: output }) }
-    server.registerTool(name, config, async (given, context) => {
-      const capabilities = capabilitiesIn(context) ?? server.server.getClientCapabilities()
-      const about = { tool, answerTool, given: given as JsonObject, context, capabilities }
-      return await callTool({ ...about, mcp, state, maxResult, onError })
+    server.registerTool(name, config, async (args, context) => {
+      const capabilities = capabilitiesOf(context) ?? server.server.getClientCapabilities()
+      const call = { tool, answerTool, input: args as JsonObject, context, capabilities }
+      return await callTool({ ...call, mcp, state, maxResult, onError })
     })
   }
 
-  function capabilitiesIn({ mcpReq }: ServerContext): ClientCapabilities | undefined {
+  function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities | undefined {
     const envelope: Record<string, unknown> = { ...mcpReq.envelope }
     return envelope[mcp.CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined
   }
@@ -93,15 +93,15 @@ export async function mcpServer(agents: McpAgents, options: McpServerOptions = {
 
   return {
     async fetch(request) {
-      const allowed = [...mcp.localhostAllowedOrigins(), ...allowedOrigins]
-      const refused = mcp.originValidationResponse(request, allowed)
-      if (refused) return refused
+      const origins = [...mcp.localhostAllowedOrigins(), ...allowedOrigins]
+      const rejection = mcp.originValidationResponse(request, origins)
+      if (rejection) return rejection
       return (await mcp.isLegacyRequest(request)) ? await sessions.fetch(request) : await handler.fetch(request)
     },
     async stdio() {
       const { serveStdio, StdioServerTransport } = await loadStdio()
       const transport = new StdioServerTransport()
-      const { promise: left, resolve } = Promise.withResolvers<void>()
+      const { promise: disconnected, resolve } = Promise.withResolvers<void>()
       const handle = serveStdio(create, { transport, onerror: onError })
       const { onclose } = transport
       transport.onclose = () => {
@@ -109,18 +109,18 @@ export async function mcpServer(agents: McpAgents, options: McpServerOptions = {
         resolve()
       }
       closing.push(() => handle.close())
-      await left
+      await disconnected
     },
     close,
     [Symbol.asyncDispose]: close,
   }
 }
 
-/** Loaded for those who use it. */
+/** Loaded on first use: an optional dependency. */
 async function loadMcp(): Promise<typeof import('@modelcontextprotocol/server')> {
-  return await importOptional(() => import('@modelcontextprotocol/server'), ...missing)
+  return await importOptional(() => import('@modelcontextprotocol/server'), ...dependency)
 }
 
 async function loadStdio(): Promise<typeof import('@modelcontextprotocol/server/stdio')> {
-  return await importOptional(() => import('@modelcontextprotocol/server/stdio'), ...missing)
+  return await importOptional(() => import('@modelcontextprotocol/server/stdio'), ...dependency)
 }

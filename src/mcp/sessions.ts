@@ -6,9 +6,8 @@ export interface Sessions {
 }
 
 /**
- * Serves clients from before MCP 2026-07-28 over HTTP. They need a session to be asked and to cancel, since both go
- * another way than the call; the newest version needs none. If there are too many, whoever was quiet the longest has to
- * begin anew.
+ * Serves clients of MCP versions before 2026-07-28 over HTTP. Their questions and cancellations use other requests than the
+ * call, so they need a session. If there are too many sessions, the least recently used one is closed.
  */
 export function createSessions(
   mcp: typeof import('@modelcontextprotocol/server'),
@@ -17,18 +16,18 @@ export function createSessions(
 ): Sessions {
   const sessions = new Map<string, Transport>()
 
-  async function begin(): Promise<Transport> {
+  async function open(): Promise<Transport> {
     const transport: Transport = new mcp.WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
-      onsessioninitialized: (id) => keep(id, transport),
+      onsessioninitialized: (id) => touch(id, transport),
       onsessionclosed: (id) => void sessions.delete(id),
     })
     await create().connect(transport)
     return transport
   }
 
-  /** The one that was used last is the last. */
-  function keep(id: string, transport: Transport): void {
+  /** Moves the session to the end, so that the map stays in order of last use. */
+  function touch(id: string, transport: Transport): void {
     sessions.delete(id)
     sessions.set(id, transport)
     const [oldest] = sessions
@@ -40,24 +39,24 @@ export function createSessions(
   return {
     async fetch(request) {
       const id = request.headers.get('mcp-session-id')
-      if (id === null) return await (await begin()).handleRequest(request)
+      if (id === null) return await (await open()).handleRequest(request)
       const transport = sessions.get(id)
       if (!transport) return unknownSession()
-      keep(id, transport)
+      touch(id, transport)
       return await transport.handleRequest(request)
     },
     async close() {
-      const open = [...sessions.values()]
+      const transports = [...sessions.values()]
       sessions.clear()
-      await Promise.all(open.map((transport) => transport.close()))
+      await Promise.all(transports.map((transport) => transport.close()))
     },
   }
 }
 
 type Transport = WebStandardStreamableHTTPServerTransport
 
-/** Upon which clients begin a new one. */
+/** Clients respond to 404 by starting a new session. */
 function unknownSession(): Response {
-  const error = { code: -32001, message: 'There is no such session: begin a new one.' }
+  const error = { code: -32001, message: 'Unknown session: start a new one.' }
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 404 })
 }

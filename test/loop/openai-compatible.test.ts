@@ -24,22 +24,22 @@ const calling = (name: string, ...pieces: string[]) => [
 ]
 const saying = (...texts: string[]) => [...texts.map((content) => chunk({ content })), chunk({}, 'stop')]
 
-async function ask(acts: Act[], options: Partial<AgentLoopOptions> = {}) {
-  const { model, asked } = await scriptedOpenAI(...acts)
+async function run(acts: Act[], options: Partial<AgentLoopOptions> = {}) {
+  const { model, asked: requests } = await scriptedOpenAI(...acts)
   const errors: unknown[] = []
   const onError = (error: unknown) => void errors.push(error)
   const loop = createAgentLoop({ model, tools: [add], onError, ...options })
-  await using opened = await pair(agent({ name: 'Looping' }, loop))
+  await using connection = await pair(agent({ name: 'Looping' }, loop))
   const events = []
-  for await (const event of opened.client.stream('1 and 2?')) events.push(event)
+  for await (const event of connection.client.stream('1 and 2?')) events.push(event)
   const chunks = events.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
   const last = events.at(-1)
   const status = last?.type === 'status' ? last.status : undefined
-  return { asked, errors, events, last, status, texts: chunks.map((part) => ('text' in part ? part.text : '')) }
+  return { requests, errors, events, last, status, texts: chunks.map((part) => ('text' in part ? part.text : '')) }
 }
 
-it('streams, calls tools whose arguments come in pieces, and counts what was used', async () => {
-  const { asked, texts, last } = await ask([
+it('the loop streams text, joins chunked tool arguments, and sums the usage', async () => {
+  const { requests, texts, last } = await run([
     streams(...calling('add', '{"a":1', ',"b":', '2}')),
     streams(...saying('It is', ' three')),
   ])
@@ -48,59 +48,55 @@ it('streams, calls tools whose arguments come in pieces, and counts what was use
     status: { state: 'completed' },
     metadata: { usage: { inputTokens: 14, outputTokens: 6, steps: 2, toolCalls: 1 }, finishReason: 'stop' },
   })
-  expect(asked[0]).toMatchObject({ stream: true, tools: [{ function: { name: 'add' } }] })
-  expect(asked[1]?.messages.at(-1)).toEqual({ role: 'tool', tool_call_id: 'c-1', content: '{"sum":3}' })
+  expect(requests[0]).toMatchObject({ stream: true, tools: [{ function: { name: 'add' } }] })
+  expect(requests[1]?.messages.at(-1)).toEqual({ role: 'tool', tool_call_id: 'c-1', content: '{"sum":3}' })
 })
 
-it('tells the model of calls that are nonsense, and goes on', async () => {
-  const { asked, status } = await ask([
+it('the model receives errors for invalid calls, and the loop continues', async () => {
+  const { requests, status } = await run([
     streams(...calling('fly', '{}')),
     streams(...calling('add', '{"a":')),
     streams(...calling('add', '{"a":"x"}')),
     streams(...saying('Sorry')),
   ])
   expect(status?.state).toBe('completed')
-  const told = asked.slice(1).map(({ messages }) => `${messages.at(-1)?.content}`)
-  expect(told[0]).toContain('There is no tool "fly". There are: add.')
-  expect(told[1]).toContain('are no JSON')
-  expect(told[2]).toContain('do not fit: a: ')
+  const results = requests.slice(1).map(({ messages }) => `${messages.at(-1)?.content}`)
+  expect(results[0]).toContain('There is no tool "fly". There are: add.')
+  expect(results[1]).toContain('are not JSON')
+  expect(results[2]).toContain('do not fit: a: ')
 })
 
 it.each<[string, Act, string]>([
   [
-    'says so',
+    'reports an error',
     begins(saying('It').slice(0, 1), (response) =>
       response.end('data: {"error":{"message":"sk-very-secret is overloaded"}}\n\n'),
     ),
     'broke off',
   ],
-  ['is cut off', begins(saying('It').slice(0, 1), (response) => response.destroy()), 'broke off'],
-  [
-    'sends what is no JSON',
-    begins(saying('It').slice(0, 1), (response) => response.end('data: {"choi\n\n')),
-    'broke off',
-  ],
-  ['refuses the key', refuses(401, 'bad key sk-very-secret'), 'could not be asked'],
-  ['hangs', begins(saying('It').slice(0, 1), () => {}), 'said nothing for 0.2 seconds'],
-])('fails the task in clear words when the provider %s, and tells no secrets', async (_, act, words) => {
-  const { status, events, errors } = await ask([act], { modelTimeout: 200 })
+  ['closes the connection', begins(saying('It').slice(0, 1), (response) => response.destroy()), 'broke off'],
+  ['sends invalid JSON', begins(saying('It').slice(0, 1), (response) => response.end('data: {"choi\n\n')), 'broke off'],
+  ['refuses the key', refuses(401, 'bad key sk-very-secret'), 'could not be called'],
+  ['hangs', begins(saying('It').slice(0, 1), () => {}), 'sent nothing for 0.2 seconds'],
+])('the task fails without secrets in its text if the provider %s', async (_, act, text) => {
+  const { status, events, errors } = await run([act], { modelTimeout: 200 })
   expect(status?.state).toBe('failed')
-  expect(status?.message && textOf(status.message)).toContain(words)
+  expect(status?.message && textOf(status.message)).toContain(text)
   expect(JSON.stringify(events)).not.toContain('sk-very-secret')
   expect(errors.length).toBeGreaterThan(0)
 })
 
-it('asks again when the provider was only overloaded, as often as it may', async () => {
-  const { asked, status } = await ask([refuses(503, 'overloaded'), streams(...saying('Hi'))])
-  expect([status?.state, asked.length]).toEqual(['completed', 2])
-  const { status: failed, asked: once } = await ask([refuses(503, 'overloaded')], { modelRetries: 0 })
-  expect([failed?.state, once.length]).toEqual(['failed', 1])
+it('an overloaded provider is retried up to modelRetries times', async () => {
+  const { requests, status } = await run([refuses(503, 'overloaded'), streams(...saying('Hi'))])
+  expect([status?.state, requests.length]).toEqual(['completed', 2])
+  const { status: failed, requests: single } = await run([refuses(503, 'overloaded')], { modelRetries: 0 })
+  expect([failed?.state, single.length]).toEqual(['failed', 1])
 })
 
-it('stops a model that calls tools without end, or answers with nothing', async () => {
-  const endless = await ask([streams(...calling('add', '{"a":1,"b":2}'))], { maxSteps: 3 })
+it('the task fails if the model calls tools endlessly or sends an empty answer', async () => {
+  const endless = await run([streams(...calling('add', '{"a":1,"b":2}'))], { maxSteps: 3 })
   expect(endless.status?.message && textOf(endless.status.message)).toContain('did not finish within 3 steps')
-  expect(endless.asked).toHaveLength(3)
-  const empty = await ask([streams(...saying())])
+  expect(endless.requests).toHaveLength(3)
+  const empty = await run([streams(...saying())])
   expect(empty.status?.message && textOf(empty.status.message)).toBe('The model gave an empty answer (stop).')
 })

@@ -13,7 +13,7 @@ import type { ServeOptions, Server } from '../../src/serve-options.ts'
 import { collect, until } from '../support/async.ts'
 import { silentLogger } from '../support/logger.ts'
 import { meshPair, startMeshServer } from '../support/mesh/mesh-peers.ts'
-import { scriptedModel, textReply, toldTo, toolCalls } from '../support/models/scripted-model.ts'
+import { lastToolResults, scriptedModel, textReply, toolCalls } from '../support/models/scripted-model.ts'
 import { startWebhookReceiver } from '../support/push/webhook-receiver.ts'
 import { startTestServer as serveOne } from '../support/servers/test-server.ts'
 import { recordSpans } from '../support/telemetry/spans.ts'
@@ -270,7 +270,7 @@ it('sees a loop that is invoked without an agent, if it is told who watches', as
   expect(whole.attributes).toMatchObject({ 'a2a.task.id': 't', 'a2a.task.state': 'completed' })
   expect(pathOf(tool)).toEqual(['execute_tool add', 'invoke_agent Alone'])
   const { traceId, spanId } = tool.spanContext()
-  expect(toldTo(asked)).toEqual([{ type: 'text', value: `00-${traceId}-${spanId}-01` }])
+  expect(lastToolResults(asked)).toEqual([{ type: 'text', value: `00-${traceId}-${spanId}-01` }])
 })
 
 it('a stream is a span until it ends, or its reader leaves', async () => {

@@ -4,38 +4,40 @@ import { isClient, type McpAddress, type McpToolsOptions } from './options.ts'
 
 const newline = 10
 
-const missing = ['mcpTools()', '@modelcontextprotocol/client'] as const
+const carriageReturn = 13
 
-/** Milliseconds after a failure within which nobody tries again: a loop asks for tools before every step. */
-const pause = 1_000
+const dependency = ['mcpTools()', '@modelcontextprotocol/client'] as const
 
-/** A way to an MCP server that is opened when it is needed, and again when it broke. */
+/** Milliseconds after a failed attempt before the next one: a loop lists its tools before every step. */
+const retryDelay = 1_000
+
+/** A connection to an MCP server, opened on first use and reopened after it is lost. */
 export interface Connection {
   open(): Promise<Client>
-  /** What was opened is of no more use. */
+  /** Discards a client whose connection is lost. */
   drop(client: Client): Promise<void>
   close(): Promise<void>
 }
 
 export function createConnection(address: McpAddress, settings: Settings, onListChanged: () => void): Connection {
-  return isClient(address) ? connectionOf(address, onListChanged) : connectionTo(address, settings, onListChanged)
+  return isClient(address) ? wrapClient(address, onListChanged) : createOwnConnection(address, settings, onListChanged)
 }
 
-/** Loaded for those who use it: who has no tools of MCP needs nothing of it. */
+/** Loaded on first use: an optional dependency. */
 export async function loadMcp(): Promise<typeof import('@modelcontextprotocol/client')> {
-  return await importOptional(() => import('@modelcontextprotocol/client'), ...missing)
+  return await importOptional(() => import('@modelcontextprotocol/client'), ...dependency)
 }
 
 type Settings = Pick<McpToolsOptions, 'negotiation'> & { readonly connectTimeout: number; readonly maxMessage: number }
 
-/** It is its owner's to open and to close. */
-function connectionOf(client: Client, onListChanged: () => void): Connection {
-  let isFollowed = false
+/** The user connects and closes this client. */
+function wrapClient(client: Client, onListChanged: () => void): Connection {
+  let isSubscribed = false
   return {
     async open() {
-      if (!client.transport) throw new Error('the client of MCP that was handed in is not connected.')
-      if (!isFollowed) await follow(client, onListChanged)
-      isFollowed = true
+      if (!client.transport) throw new Error('the MCP client passed to mcpTools() is not connected.')
+      if (!isSubscribed) await subscribe(client, onListChanged)
+      isSubscribed = true
       return client
     },
     async drop() {},
@@ -43,8 +45,8 @@ function connectionOf(client: Client, onListChanged: () => void): Connection {
   }
 }
 
-/** Takes the place of a handler that its owner may have set for this notification. */
-async function follow(client: Client, onListChanged: () => void): Promise<void> {
+/** Replaces a handler that the user may have set for this notification. */
+async function subscribe(client: Client, onListChanged: () => void): Promise<void> {
   if (!client.getServerCapabilities()?.tools?.listChanged) return
   client.setNotificationHandler('notifications/tools/list_changed', onListChanged)
   if (client.getProtocolEra() === 'modern' && !client.autoOpenedSubscription) {
@@ -52,9 +54,9 @@ async function follow(client: Client, onListChanged: () => void): Promise<void> 
   }
 }
 
-function connectionTo(address: Remote, settings: Settings, onListChanged: () => void): Connection {
+function createOwnConnection(address: Remote, settings: Settings, onListChanged: () => void): Connection {
   let opening: Promise<Client> | undefined
-  let failed: { readonly at: number; readonly error: unknown } | undefined
+  let failure: { readonly at: number; readonly error: unknown } | undefined
   let isClosed = false
 
   async function connect(): Promise<Client> {
@@ -68,34 +70,34 @@ function connectionTo(address: Remote, settings: Settings, onListChanged: () => 
       },
     )
     client.onclose = () => forget(client)
-    // What goes wrong with a call is told by the call.
+    // Each call reports its own errors.
     client.onerror = () => {}
-    await client.connect(await transportTo(address, settings), { timeout: connectTimeout })
+    await client.connect(await createTransport(address, settings), { timeout: connectTimeout })
     if (isClosed) await client.close()
     return client
   }
 
-  const opened = new WeakMap<Client, Promise<Client>>()
+  const attempts = new WeakMap<Client, Promise<Client>>()
 
   function forget(client: Client): void {
-    if (opened.get(client) === opening) opening = undefined
+    if (attempts.get(client) === opening) opening = undefined
     onListChanged()
   }
 
   return {
     async open() {
-      if (isClosed) throw new Error('the tools of this MCP server were closed.')
-      if (failed && Date.now() - failed.at < pause) throw failed.error
+      if (isClosed) throw new Error('the tools of this MCP server are closed.')
+      if (failure && Date.now() - failure.at < retryDelay) throw failure.error
       const current = opening ?? connect()
       opening = current
       try {
         const client = await current
-        opened.set(client, current)
-        failed = undefined
+        attempts.set(client, current)
+        failure = undefined
         return client
       } catch (error) {
         if (opening === current) opening = undefined
-        failed = { at: Date.now(), error }
+        failure = { at: Date.now(), error }
         throw error
       }
     },
@@ -113,7 +115,7 @@ function connectionTo(address: Remote, settings: Settings, onListChanged: () => 
 
 type Remote = Exclude<McpAddress, Client>
 
-async function transportTo(address: Remote, { maxMessage }: Settings): Promise<Transport> {
+async function createTransport(address: Remote, { maxMessage }: Settings): Promise<Transport> {
   if ('url' in address) {
     const { StreamableHTTPClientTransport } = await loadMcp()
     const { url, headers, authProvider, fetch = globalThis.fetch } = address
@@ -128,22 +130,22 @@ async function transportTo(address: Remote, { maxMessage }: Settings): Promise<T
   return new StdioClientTransport({ ...server, args: [...args], stderr, maxBufferSize: maxMessage })
 }
 
-/** A `fetch` whose answers break off beyond so many bytes; of streams of events, each event may have as many. */
+/** Limits the size of responses; in event streams, the size of each event. */
 function limitedFetch(fetch: FetchLike, maxBytes: number): FetchLike {
   return async (url, init) => {
     const response = await fetch(url, init)
     const { body, headers, status, statusText } = response
     if (!body) return response
     const isStream = headers.get('content-type')?.startsWith('text/event-stream') ?? false
-    return new Response(body.pipeThrough(limit(maxBytes, isStream)), { headers, status, statusText })
+    return new Response(body.pipeThrough(limitBytes(maxBytes, isStream)), { headers, status, statusText })
   }
 }
 
-function limit(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
+function limitBytes(maxBytes: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0
   return new TransformStream({
     transform(chunk, controller) {
-      // An event ends with an empty line. What follows the last one in this chunk belongs to the next.
+      // An empty line ends an event; the rest of the chunk belongs to the next one.
       const end = isStream ? lastEmptyLine(chunk) : -1
       bytes = end < 0 ? bytes + chunk.length : chunk.length - end
       if (bytes > maxBytes) controller.error(new Error(`the MCP server sent more than ${maxBytes} bytes at once`))
@@ -153,14 +155,14 @@ function limit(maxBytes: number, isStream: boolean): TransformStream<Uint8Array,
 }
 
 function lastEmptyLine(chunk: Uint8Array): number {
-  for (let at = chunk.length - 1; at > 0; at--) {
-    if (chunk[at] === newline && (chunk[at - 1] === newline || (chunk[at - 1] === 13 && chunk[at - 2] === newline))) {
-      return at
-    }
+  for (let index = chunk.length - 1; index > 0; index--) {
+    if (chunk[index] !== newline) continue
+    const isAfterReturn = chunk[index - 1] === carriageReturn && chunk[index - 2] === newline
+    if (chunk[index - 1] === newline || isAfterReturn) return index
   }
   return -1
 }
 
 async function loadStdio(): Promise<typeof import('@modelcontextprotocol/client/stdio')> {
-  return await importOptional(() => import('@modelcontextprotocol/client/stdio'), ...missing)
+  return await importOptional(() => import('@modelcontextprotocol/client/stdio'), ...dependency)
 }

@@ -1,21 +1,21 @@
 import type { Client, Tool } from '@modelcontextprotocol/client'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
-/** Pages that a list may have: a server whose list has no end is not followed for ever. */
+/** Maximum number of pages: a faulty server may return an endless list. */
 const maxPages = 64
 
-/** Bytes of name, description and schemas: all of it goes to the model, again and again. */
-const maxTool = 64 * 1024
+/** Maximum size of name, description and schemas in bytes: all of it is part of every prompt. */
+const maxToolBytes = 64 * 1024
 
-export interface Listed {
-  /** As they came: nothing of them is checked. */
+export interface ToolList {
+  /** Unvalidated. */
   readonly tools: readonly unknown[]
-  /** There are more than were asked for. */
-  readonly isCut: boolean
+  /** The server has more tools than `maxTools`. */
+  readonly isTruncated: boolean
 }
 
-/** Asks for the tools by hand, since the client of MCP throws away a whole list for one tool that is wrong. */
-export async function listTools(client: Client, limits: { maxTools: number; timeout: number }): Promise<Listed> {
+/** Sends `tools/list` itself, because the MCP client discards the whole list for one invalid tool. */
+export async function listTools(client: Client, limits: { maxTools: number; timeout: number }): Promise<ToolList> {
   const tools: unknown[] = []
   let cursor: string | undefined
   for (let page = 0; page < maxPages && tools.length <= limits.maxTools; page++) {
@@ -23,30 +23,31 @@ export async function listTools(client: Client, limits: { maxTools: number; time
     const result = await client.request(request, anyPage, { timeout: limits.timeout })
     tools.push(...result.tools)
     if (result.nextCursor === undefined || result.nextCursor === cursor) {
-      return { tools: tools.slice(0, limits.maxTools), isCut: tools.length > limits.maxTools }
+      return { tools: tools.slice(0, limits.maxTools), isTruncated: tools.length > limits.maxTools }
     }
     cursor = result.nextCursor
   }
-  return { tools: tools.slice(0, limits.maxTools), isCut: true }
+  return { tools: tools.slice(0, limits.maxTools), isTruncated: true }
 }
 
-/** Throws, naming what is wrong. */
+/** Throws an error that names the violation. */
 export function readTool(value: unknown): Tool {
   const { name, description, inputSchema } = (value ?? {}) as Record<string, unknown>
   if (typeof name !== 'string' || name === '' || name.length > 256) {
-    throw new Error(`a tool has no name that can be used: ${JSON.stringify(name)?.slice(0, 100)}`)
+    throw new Error(`a tool has no usable name: ${JSON.stringify(name)?.slice(0, 100)}`)
   }
   if (description !== undefined && typeof description !== 'string') {
-    throw new Error(`the description of the tool "${name}" is no text`)
+    throw new Error(`the description of the tool "${name}" is not a string`)
   }
   if (typeof inputSchema !== 'object' || inputSchema === null || Array.isArray(inputSchema)) {
-    throw new Error(`the input schema of the tool "${name}" is no object`)
+    throw new Error(`the input schema of the tool "${name}" is not an object`)
   }
   if (!('type' in inputSchema) || inputSchema.type !== 'object') {
     throw new Error(`the input schema of the tool "${name}" does not describe an object`)
   }
   const { length } = JSON.stringify(value)
-  if (length > maxTool) throw new Error(`the tool "${name}" is described by ${length} bytes, more than ${maxTool}`)
+  if (length > maxToolBytes)
+    throw new Error(`the tool "${name}" is described by ${length} bytes, more than ${maxToolBytes}`)
   return value as Tool
 }
 

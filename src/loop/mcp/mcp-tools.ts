@@ -1,5 +1,6 @@
 import type { CallToolResult, JsonSchemaType, Tool as McpTool, Progress } from '@modelcontextprotocol/client'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { unlessAborted } from '../../base/abort.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { traceHeaders } from '../../base/trace-context.ts'
 import { A2AError } from '../../protocol/errors.ts'
@@ -11,16 +12,16 @@ import { createConnection, loadMcp } from './connection.ts'
 import { listTools, readTool } from './list-tools.ts'
 import type { McpAddress, McpProblem, McpToolsOptions } from './options.ts'
 
-/** The loop cuts calls itself. What a timer can wait at the longest. */
-const never = 2 ** 31 - 1
+/** The longest delay of a timer: the loop has its own timeout for calls. */
+const noTimeout = 2 ** 31 - 1
 
-/** The tools of an MCP server, as the loop needs them; they are what the server says now. */
+/** The current tools of an MCP server. */
 export interface McpTools extends ToolSource, AsyncDisposable {
-  /** Ends the program that was started, or the session. A client that was handed in stays open. */
+  /** Stops the started program or ends the session. A client that was passed in stays open. */
   close(): Promise<void>
 }
 
-/** Tools of an MCP server for a loop. It is connected when a model is first asked, and again after it broke. */
+/** Provides the tools of an MCP server to a loop. Connects before the first model call, and again after the connection is lost. */
 export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): McpTools {
   requireAddress(address)
   const { connectTimeout = 30_000, maxTools = 256, maxMessage = 10 * 2 ** 20, required, onProblem } = options
@@ -28,51 +29,52 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
     isStale = true
   })
   let isStale = true
-  let known: readonly Tool[] = []
-  let listing: Promise<void> | undefined
+  let tools: readonly Tool[] = []
+  let refreshing: Promise<void> | undefined
 
-  const problem = (type: McpProblem['type'], message: string, cause?: unknown) => onProblem?.({ type, message, cause })
+  const report = (type: McpProblem['type'], message: string, cause?: unknown) => onProblem?.({ type, message, cause })
 
-  async function list(): Promise<void> {
+  async function refresh(): Promise<void> {
     const client = await connection.open()
     if (!isStale) return
-    // A change that is told from here on is not in the list, perhaps.
+    // Set before listing: a change notification during the request makes the list stale again.
     isStale = false
     try {
-      const { tools, isCut } = await listTools(client, { maxTools, timeout: connectTimeout })
-      if (isCut) problem('too-many-tools', `The MCP server has more than ${maxTools} tools: only the first are used.`)
-      known = await toTools(tools)
+      const list = await listTools(client, { maxTools, timeout: connectTimeout })
+      if (list.isTruncated)
+        report('too-many-tools', `The MCP server has more than ${maxTools} tools: only the first are used.`)
+      tools = await toTools(list.tools)
     } catch (error) {
       isStale = true
-      if (isLost(error)) await connection.drop(client)
+      if (isConnectionLost(error)) await connection.drop(client)
       throw error
     }
   }
 
-  async function toTools(found: readonly unknown[]): Promise<readonly Tool[]> {
+  async function toTools(definitions: readonly unknown[]): Promise<readonly Tool[]> {
     const { fromJsonSchema } = await loadMcp()
-    const tools = new Map<string, Tool>()
-    for (const each of found) {
+    const byName = new Map<string, Tool>()
+    for (const definition of definitions) {
       try {
-        const tool = readTool(each)
-        if (options.include && !options.include(tool)) continue
-        const made = toTool(tool, fromJsonSchema)
-        if (tools.has(made.name)) throw new Error(`two tools would be called "${made.name}"`)
-        tools.set(made.name, made)
+        const mcpTool = readTool(definition)
+        if (options.include && !options.include(mcpTool)) continue
+        const tool = toTool(mcpTool, fromJsonSchema)
+        if (byName.has(tool.name)) throw new Error(`two tools would be called "${tool.name}"`)
+        byName.set(tool.name, tool)
       } catch (error) {
-        problem('bad-tool', `A tool of the MCP server is not used: ${reasonOf(error)}.`, error)
+        report('bad-tool', `A tool of the MCP server is not used: ${messageOf(error)}.`, error)
       }
     }
-    return [...tools.values()]
+    return [...byName.values()]
   }
 
   function toTool(tool: McpTool, fromJsonSchema: FromJsonSchema): LocalTool {
     const { name, description, inputSchema } = tool
     const { needsApproval = false, timeout } = options
     return localTool({
-      name: nameOf(name, options.prefix),
+      name: toolName(name, options.prefix),
       ...(description !== undefined && { description }),
-      input: compiled(tool, fromJsonSchema),
+      input: compileSchema(tool, fromJsonSchema),
       inputJsonSchema: inputSchema as JsonObject,
       needsApproval: typeof needsApproval === 'function' ? needsApproval(tool) : needsApproval,
       ...(timeout !== undefined && { timeout }),
@@ -80,26 +82,26 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
     })
   }
 
-  async function call(tool: McpTool, input: unknown, context: ToolContext, isAgain = false): Promise<unknown> {
+  async function call(tool: McpTool, input: unknown, context: ToolContext, isRetry = false): Promise<unknown> {
     const client = await connection.open()
     const { signal, progress, trace } = context
     try {
-      const said = { name: tool.name, arguments: input as Record<string, unknown> }
-      // Where MCP has the trace of a caller.
-      const given = trace ? { ...said, _meta: traceHeaders(trace) } : said
-      const onprogress = (told: Progress) => progress(wordsOf(tool, told))
-      const result = await client.callTool(given, { signal, onprogress, timeout: never, toolDefinition: tool })
+      const params = { name: tool.name, arguments: input as Record<string, unknown> }
+      // MCP carries the trace context in _meta.
+      const request = trace ? { ...params, _meta: traceHeaders(trace) } : params
+      const onprogress = (update: Progress) => progress(describeProgress(tool, update))
+      const result = await client.callTool(request, { signal, onprogress, timeout: noTimeout, toolDefinition: tool })
       const parts = toParts(result)
       const files = parts.filter((part) => 'raw' in part || 'url' in part)
       if (options.artifacts && files.length > 0) context.artifact({ name: tool.name, parts: files })
       return partsResult(parts, { isError: result.isError === true })
     } catch (error) {
       signal.throwIfAborted()
-      if (!isLost(error)) throw error
+      if (!isConnectionLost(error)) throw error
       await connection.drop(client)
-      // A session that the server does not know any more: nothing was done.
-      if (isForgotten(error) && !isAgain) return await call(tool, input, context, true)
-      throw new Error(`${reasonOf(error)} (the MCP server has gone; it is connected again by the next call)`)
+      // The server no longer knows the session, so it did not run the call.
+      if (isSessionUnknown(error) && !isRetry) return await call(tool, input, context, true)
+      throw new Error(`${messageOf(error)} (the connection to the MCP server was lost; the next call reconnects)`)
     }
   }
 
@@ -108,20 +110,20 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
     async tools(signal) {
       try {
         if (isStale) {
-          listing ??= list().finally(() => {
-            listing = undefined
+          refreshing ??= refresh().finally(() => {
+            refreshing = undefined
           })
-          await orLeave(listing, signal)
+          await unlessAborted(refreshing, signal)
         }
       } catch (error) {
         signal.throwIfAborted()
-        problem('unreachable', `The MCP server cannot be reached: ${reasonOf(error)}`, error)
-        if (required) throw new A2AError('unavailable', 'A server of tools cannot be reached.', { cause: error })
+        report('unreachable', `The MCP server cannot be reached: ${messageOf(error)}`, error)
+        if (required) throw new A2AError('unavailable', 'An MCP server cannot be reached.', { cause: error })
       }
-      return known
+      return tools
     },
     async close() {
-      known = []
+      tools = []
       await connection.close()
     },
     [Symbol.asyncDispose]() {
@@ -131,58 +133,58 @@ export function mcpTools(address: McpAddress, options: McpToolsOptions = {}): Mc
 }
 
 function requireAddress(address: unknown): void {
-  const isGiven = typeof address === 'object' && address !== null
-  if (isGiven && ('callTool' in address || ('command' in address && typeof address.command === 'string'))) return
-  if (isGiven && 'url' in address && URL.canParse(`${address.url}`)) return
-  throw new TypeError('mcpTools(): expected { command }, { url } or a client of MCP that is connected')
+  const isObject = typeof address === 'object' && address !== null
+  if (isObject && ('callTool' in address || ('command' in address && typeof address.command === 'string'))) return
+  if (isObject && 'url' in address && URL.canParse(`${address.url}`)) return
+  throw new TypeError('mcpTools(): expected { command }, { url } or a connected MCP client')
 }
 
-/** The connection, and not the call, has failed. */
-function isLost(error: unknown): boolean {
-  if (isForgotten(error)) return true
+/** Whether the connection failed, rather than the call. */
+function isConnectionLost(error: unknown): boolean {
+  if (isSessionUnknown(error)) return true
   const code = typeof error === 'object' && error && 'code' in error ? error.code : undefined
   return (
     code === 'CONNECTION_CLOSED' || code === 'NOT_CONNECTED' || code === 'SEND_FAILED' || error instanceof TypeError
   )
 }
 
-function isForgotten(error: unknown): boolean {
+function isSessionUnknown(error: unknown): boolean {
   if (typeof error !== 'object' || !error || !('data' in error)) return false
   const { data } = error
   return typeof data === 'object' && data !== null && 'status' in data && data.status === 404
 }
 
-function reasonOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
 type FromJsonSchema = typeof import('@modelcontextprotocol/client').fromJsonSchema
 
-/** What models may call it: letters, digits, `_` and `-`, 64 at most. */
-function nameOf(name: string, prefix: string | undefined): string {
+/** Models allow letters, digits, `_` and `-`, at most 64 characters. */
+function toolName(name: string, prefix: string | undefined): string {
   return `${prefix ? `${prefix}_` : ''}${name}`.replace(/[^\w-]/g, '_').slice(0, 64)
 }
 
-/** Whatever it is, it is refused here if nothing can be checked by it. */
-function compiled({ name, inputSchema }: McpTool, fromJsonSchema: FromJsonSchema): StandardSchemaV1 {
+/** Throws if the server's JSON Schema is invalid. */
+function compileSchema({ name, inputSchema }: McpTool, fromJsonSchema: FromJsonSchema): StandardSchemaV1 {
   try {
     return fromJsonSchema(inputSchema as JsonSchemaType)
   } catch (error) {
-    throw new Error(`the input schema of the tool "${name}" is wrong: ${reasonOf(error)}`)
+    throw new Error(`the input schema of the tool "${name}" is invalid: ${messageOf(error)}`)
   }
 }
 
-function wordsOf({ name }: McpTool, { progress, total, message }: Progress): string {
+function describeProgress({ name }: McpTool, { progress, total, message }: Progress): string {
   const part = total === undefined ? `${progress}` : `${progress} of ${total}`
   return `${name}: ${message ? `${message.slice(0, 1_000)} (${part})` : part}`
 }
 
-/** What a tool of MCP gives, as parts: its content, or what is structured of it if that is all there is. */
+/** Converts a tool result to parts. */
 function toParts({ content = [], structuredContent }: CallToolResult): readonly Part[] {
   const parts = content.map(toPart)
   if (structuredContent === undefined) return parts
   const data = { data: structuredContent as Json, mediaType: 'application/json' }
-  // Servers repeat it as text for those who do not know of it.
+  // Servers repeat structured content as text, for older clients.
   const text = JSON.stringify(structuredContent)
   const others = parts.filter((part) => !('text' in part && isSameJson(part.text, text)))
   return [data, ...others]
@@ -199,16 +201,16 @@ function toPart(block: Block): Part {
       return { url: block.uri, filename: block.name, ...(block.mimeType && { mediaType: block.mimeType }) }
     case 'resource': {
       const { uri, mimeType } = block.resource
-      const about = { filename: nameIn(uri), ...(mimeType && { mediaType: mimeType }) }
-      return 'blob' in block.resource ? { raw: block.resource.blob, ...about } : { text: block.resource.text, ...about }
+      const file = { filename: lastSegment(uri), ...(mimeType && { mediaType: mimeType }) }
+      return 'blob' in block.resource ? { raw: block.resource.blob, ...file } : { text: block.resource.text, ...file }
     }
   }
 }
 
 type Block = CallToolResult['content'][number]
 
-/** The last of its path. */
-function nameIn(uri: string): string {
+/** The last segment of the path. */
+function lastSegment(uri: string): string {
   return /([^/?#]+)\/?(?:[?#].*)?$/.exec(uri)?.[1] ?? uri
 }
 
@@ -217,19 +219,5 @@ function isSameJson(one: string, other: string): boolean {
     return JSON.stringify(JSON.parse(one)) === other
   } catch {
     return false
-  }
-}
-
-async function orLeave<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted()
-  let leave = () => {}
-  const left = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave, { once: true })
-  })
-  try {
-    return await Promise.race([work, left])
-  } finally {
-    signal.removeEventListener('abort', leave)
   }
 }

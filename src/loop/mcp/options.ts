@@ -1,25 +1,25 @@
 import type { Client, FetchLike, OAuthClientProvider, Tool } from '@modelcontextprotocol/client'
 
-/** Talked to over its standard input and output. */
+/** A program that speaks MCP over its standard input and output. */
 export interface McpCommand {
   readonly command: string
   readonly args?: readonly string[]
-  /** Beside a few harmless variables it gets only these. */
+  /** Environment of the program, in addition to a few harmless variables. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** Where its standard error output goes. To nobody by default. */
+  /** Where its standard error goes. Defaults to `ignore`. */
   readonly stderr?: 'inherit' | 'ignore'
 }
 
 export interface McpUrl {
   readonly url: string | URL
   readonly headers?: Readonly<Record<string, string>>
-  /** The global one by default; a guarded one, if the address comes from somebody else. */
+  /** Defaults to the global `fetch`. Pass a guarded one if you do not control the URL. */
   readonly fetch?: FetchLike
   readonly authProvider?: OAuthClientProvider
 }
 
-/** Where the tools are: a program to start, an address of streamable HTTP, or a client of MCP that is connected. */
+/** A program to start, a Streamable HTTP URL, or a connected MCP client. */
 export type McpAddress = McpCommand | McpUrl | Client
 
 export function isClient(address: McpAddress): address is Client {
@@ -33,26 +33,26 @@ export interface McpProblem {
 }
 
 export interface McpToolsOptions {
-  /** Stands before the name of each tool, with `_` between, so that tools of several servers do not clash. */
+  /** Prefix of the tool names, joined by `_`, so that tools of several servers do not clash. */
   readonly prefix?: string
-  /** Which tools are used. All by default. */
+  /** Selects tools. Defaults to all of them. */
   readonly include?: (tool: Tool) => boolean
-  /** Whether a person, the caller, must say yes before each call, of all tools or of some. */
+  /** Whether the caller must approve each call, for all tools or for some. */
   readonly needsApproval?: boolean | ((tool: Tool) => boolean)
-  /** Whether files that tools give (images, audio, resources) are also artifacts of the task. */
+  /** Whether files that tools return (images, audio, resources) also become artifacts of the task. */
   readonly artifacts?: boolean
-  /** Milliseconds that a call may take. Of the options of the loop by default. */
+  /** Timeout of a call, in milliseconds. Defaults to the loop's options. */
   readonly timeout?: number
-  /** Milliseconds until the server is connected, and until it has told its tools. 30 seconds by default. */
+  /** Timeout for connecting, and for listing the tools, in milliseconds. Defaults to 30 seconds. */
   readonly connectTimeout?: number
-  /** Whether tasks fail while the server cannot be reached. By default they go on without what it does not tell. */
+  /** Whether tasks fail while the server cannot be reached. By default they continue with the last known tools. */
   readonly required?: boolean
-  /** How many tools are used. 256 by default. */
+  /** Maximum number of tools. Defaults to 256. */
   readonly maxTools?: number
-  /** How many bytes a message of the server, and so the result of a tool, may have. 10 MiB by default. */
+  /** Maximum size of a message from the server, and so of a tool result, in bytes. Defaults to 10 MiB. */
   readonly maxMessage?: number
-  /** `auto` tries the newest version of MCP first; over stdio that costs a second process. `auto` over HTTP only. */
+  /** `auto` tries the newest MCP version first, which costs a second process over stdio. Defaults to `auto` over HTTP only. */
   readonly negotiation?: 'auto' | 'legacy'
-  /** Told what is wrong with a server or one of its tools. */
+  /** Receives problems with the server or one of its tools. */
   readonly onProblem?: (problem: McpProblem) => void
 }

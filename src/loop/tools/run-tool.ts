@@ -6,121 +6,119 @@ import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { redactionMark } from '../../protocol/model.ts'
-import { type Watcher, watchedTool } from '../ask-model.ts'
+import { type LoopObserver, observeTool } from '../call-model.ts'
 import type { AbortListeners, ToolCall } from '../model-stream.ts'
 import type { LoopOutput } from '../output.ts'
 import type { LocalTool, ToolContext } from './tool.ts'
-import { pack, unpack } from './tool-result.ts'
+import { decodeResult, encodeResult } from './tool-result.ts'
 
-const argumentsGone = 'its arguments were given to a process that is gone, and are never stored: ask for them again.'
+const redactedArguments = 'its arguments were secret and are never stored: ask for them again.'
 
-export interface WithArguments {
+/** A tool call with its parsed arguments, or with the reason why they cannot be used. */
+export type DecodedCall = ValidCall | { readonly call: ToolCall; readonly failure: string }
+
+export interface ValidCall {
   readonly call: ToolCall
-  readonly given: JsonObject
-  /** They held a secret, and were given to a process that is gone. */
-  readonly isGone: boolean
+  readonly input: JsonObject
+  /** The arguments come from the journal, which redacts the secrets in them. */
+  readonly isRedacted: boolean
 }
 
-/** A call with what the model gave as arguments, as far as they are any. */
-export type ReadCall = WithArguments | { readonly call: ToolCall; readonly problem: string }
-
-export function readCall(call: ToolCall, isRecalled: boolean): ReadCall {
-  const { toolName, input } = call
-  let given: unknown
+export function decodeToolCall(call: ToolCall, isReplayed: boolean): DecodedCall {
+  const { toolName, input: text } = call
+  let input: unknown
   try {
-    given = JSON.parse(input === '' ? '{}' : input)
+    input = JSON.parse(text === '' ? '{}' : text)
   } catch {
-    return { call, problem: `The arguments of "${toolName}" are no JSON: call it again with a JSON object.` }
+    return { call, failure: `The arguments of "${toolName}" are not JSON: call it again with a JSON object.` }
   }
-  if (!isObject(given)) return { call, problem: `The arguments of "${toolName}" must be a JSON object.` }
-  return { call, given, isGone: isRecalled && input.includes(redactionMark) }
+  if (!isObject(input)) return { call, failure: `The arguments of "${toolName}" must be a JSON object.` }
+  return { call, input, isRedacted: isReplayed && text.includes(redactionMark) }
 }
 
-/** The call as the model is reminded of it. Providers want an object, also of a call that was none. */
-export function reminderOf(read: ReadCall): LanguageModelV4ToolCallPart {
-  const { toolCallId, toolName, providerMetadata } = read.call
-  const reminder = { type: 'tool-call' as const, toolCallId, toolName, input: 'given' in read ? read.given : {} }
-  return providerMetadata ? { ...reminder, providerOptions: providerMetadata } : reminder
+/** The call as part of the next prompt. Providers require an object, even for invalid arguments. */
+export function toPromptPart(decoded: DecodedCall): LanguageModelV4ToolCallPart {
+  const { toolCallId, toolName, providerMetadata } = decoded.call
+  const part = { type: 'tool-call' as const, toolCallId, toolName, input: 'input' in decoded ? decoded.input : {} }
+  return providerMetadata ? { ...part, providerOptions: providerMetadata } : part
 }
 
-/** Where tools run. */
-export interface Workshop {
+export interface ToolRunContext {
   readonly taskId: string
   readonly contextId: string
   readonly turn?: Turn | undefined
   readonly journal?: JournalStep | undefined
-  readonly watcher: Watcher | undefined
-  /** Of who invoked the loop, where nobody watches. */
+  readonly observer: LoopObserver | undefined
+  /** Trace of the invocation, used without an observer. */
   readonly trace: Trace | undefined
-  readonly telling: LoopOutput
-  readonly brake: AbortListeners
-  /** Milliseconds, of tools that say nothing else. */
+  readonly output: LoopOutput
+  readonly abortListeners: AbortListeners
+  /** Default timeout of tools, in milliseconds. */
   readonly toolTimeout: number
 }
 
-/** Once, also if the turn is resumed: what it has returned, or why it failed, is stored. */
+/** Runs a tool once, even if the turn is resumed: its result or error is stored. */
 export async function runToolOnce(
   journal: JournalStep,
   tool: LocalTool,
   input: unknown,
-  { call, isGone }: WithArguments,
-  shop: Workshop,
+  { call, isRedacted }: ValidCall,
+  context: ToolRunContext,
 ): Promise<unknown> {
-  const { brake, turn } = shop
-  const within = { ...shop, turn: turn && turnWithin(turn, tool.name) }
-  const done = await journal(`tool ${tool.name} ${call.toolCallId}`, async (mark): Promise<JsonObject> => {
-    if (isGone) return { failed: argumentsGone }
+  const { abortListeners, turn } = context
+  const stepContext = { ...context, turn: turn && turnWithinStep(turn, tool.name) }
+  const stored = await journal(`tool ${tool.name} ${call.toolCallId}`, async (mark): Promise<JsonObject> => {
+    if (isRedacted) return { failed: redactedArguments }
     try {
-      return pack(await runTool(tool, input, call, within, mark))
+      return encodeResult(await runTool(tool, input, call, stepContext, mark))
     } catch (error) {
-      brake.signal.throwIfAborted()
-      return { failed: reasonOf(error) }
+      abortListeners.signal.throwIfAborted()
+      return { failed: messageOf(error) }
     }
   })
-  if (typeof done.failed === 'string') throw new Error(done.failed)
-  return unpack(done)
+  if (typeof stored.failed === 'string') throw new Error(stored.failed)
+  return decodeResult(stored)
 }
 
-/** Gives what the tool returns: at once what it gives at once. */
-export function runTool(tool: LocalTool, input: unknown, call: ToolCall, shop: Workshop, mark?: string): unknown {
-  const { journal, brake, watcher, toolTimeout } = shop
-  // A turn that is left while its caller is asked must not be cut then: what it has begun is gone on with.
+/** Returns the value of a synchronous tool directly, and a promise only for an asynchronous one. */
+export function runTool(
+  tool: LocalTool,
+  input: unknown,
+  call: ToolCall,
+  context: ToolRunContext,
+  mark?: string,
+): unknown {
+  const { journal, abortListeners, observer, toolTimeout } = context
+  // A durable turn may be suspended while it waits for its caller; its work must not time out meanwhile.
   const timeout = journal && tool.usesTurn ? Number.POSITIVE_INFINITY : (tool.timeout ?? toolTimeout)
-  return runWithin(timeout, brake, (limit) => {
-    const act = (trace: Trace | undefined) => tool.run(input, new ToolRun(shop, call, limit, mark, trace))
-    return watcher ? watchedTool(call, watcher, act) : act(shop.trace)
-  })
+  const toolSignal = new LazySignal()
+  const run = (trace: Trace | undefined) => tool.run(input, new ToolRun(context, call, toolSignal, mark, trace))
+  const result = observer ? observeTool(call, observer, run) : run(context.trace)
+  return isThenable(result) ? settleWithin(timeout, abortListeners, toolSignal, result) : result
 }
 
-export function reasonOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What is told of a call, beside words. */
-export function noteOf({ toolName, toolCallId }: ToolCall): JsonObject {
+/** Metadata of progress messages about a call. */
+export function progressDetails({ toolName, toolCallId }: ToolCall): JsonObject {
   return { type: 'tool', tool: toolName, toolCallId }
 }
 
-/** Gives a piece of work so much time, also if it does not listen to its signal. What is done at once cannot be cut. */
-function runWithin(timeout: number, brake: AbortListeners, work: (limit: Limit) => unknown): unknown {
-  const limit = new Limit()
-  const given = work(limit)
-  return isThenable(given) ? settleWithin(timeout, brake, limit, given) : given
-}
-
-/** Aborts when the work is cut; made when it is asked for. */
-class Limit {
+/** Creates its signal on first use. */
+class LazySignal {
   #controller: AbortController | undefined
-  #cut: { readonly reason: unknown } | undefined
+  #aborted: { readonly reason: unknown } | undefined
 
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
-    if (this.#cut) this.#controller.abort(this.#cut.reason)
+    if (this.#aborted) this.#controller.abort(this.#aborted.reason)
     return this.#controller.signal
   }
 
-  cut(reason: unknown): void {
-    this.#cut = { reason }
+  abort(reason: unknown): void {
+    this.#aborted = { reason }
     this.#controller?.abort(reason)
   }
 }
@@ -129,38 +127,39 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
 
+/** Rejects on timeout and abort, even if the tool ignores its signal. */
 function settleWithin(
   timeout: number,
-  brake: AbortListeners,
-  limit: Limit,
-  given: PromiseLike<unknown>,
+  abortListeners: AbortListeners,
+  toolSignal: LazySignal,
+  result: PromiseLike<unknown>,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const cut = (reason: unknown) => {
-      limit.cut(reason)
+    const abort = (reason: unknown) => {
+      toolSignal.abort(reason)
       reject(reason)
     }
-    const expire = () => cut(new A2AError('timeout', `it took longer than ${timeout / 1000} seconds.`))
+    const expire = () => abort(new A2AError('timeout', `it took longer than ${timeout / 1000} seconds.`))
     const timer = Number.isFinite(timeout) ? setTimeout(expire, timeout) : undefined
-    const release = brake.onStop(cut)
-    const done = () => {
+    const removeListener = abortListeners.onAbort(abort)
+    const release = () => {
       clearTimeout(timer)
-      release()
+      removeListener()
     }
-    given.then(
+    result.then(
       (value) => {
-        done()
+        release()
         resolve(value)
       },
       (error) => {
-        done()
+        release()
         reject(error)
       },
     )
   })
 }
 
-/** A class, so that the signal is made only for tools that ask for it: most are done before anybody could stop them. */
+/** A class, so that the signal is created only for tools that read it: most finish before anything could abort them. */
 class ToolRun implements ToolContext {
   readonly taskId: string
   readonly contextId: string
@@ -169,12 +168,12 @@ class ToolRun implements ToolContext {
   readonly artifact: ToolContext['artifact']
   readonly trace: Trace | undefined
   declare readonly turn?: Turn
-  readonly #limit: Limit
+  readonly #signal: LazySignal
 
   constructor(
-    { taskId, contextId, telling, turn }: Workshop,
+    { taskId, contextId, output, turn }: ToolRunContext,
     call: ToolCall,
-    limit: Limit,
+    signal: LazySignal,
     mark: string | undefined,
     trace: Trace | undefined,
   ) {
@@ -182,35 +181,35 @@ class ToolRun implements ToolContext {
     this.contextId = contextId
     this.toolCallId = call.toolCallId
     let artifacts = 0
-    this.progress = (text) => telling.progress(text, noteOf(call), mark)
-    this.artifact = (given) => telling.artifact(call.toolCallId, ++artifacts, given, mark)
+    this.progress = (text) => output.progress(text, progressDetails(call), mark)
+    this.artifact = (content) => output.artifact(call.toolCallId, ++artifacts, content, mark)
     this.trace = trace
     if (turn) this.turn = turn
-    this.#limit = limit
+    this.#signal = signal
   }
 
   get signal(): AbortSignal {
-    return this.#limit.signal
+    return this.#signal.signal
   }
 }
 
-/** The turn for a tool whose run is one step of it: within a step there are no questions, calls and other steps. */
-function turnWithin(turn: Turn, tool: string): Turn {
-  const no = (what: string) => () =>
-    rejected(`turn.${what}() is not for a tool that is stored as a whole: give "${tool}" the option usesTurn: true.`)
+/** The turn for a tool whose run is a single journal step: a step cannot contain questions, calls or other steps. */
+function turnWithinStep(turn: Turn, tool: string): Turn {
+  const refuse = (method: string) => () =>
+    rejected(`turn.${method}() is not for a tool that is stored as a whole: give "${tool}" the option usesTurn: true.`)
   return {
     ...turn,
-    ask: no('ask'),
-    step: no('step'),
-    requireInput: no('requireInput'),
-    requireAuth: no('requireAuth'),
-    callAll: no('callAll'),
-    callFirst: no('callFirst'),
+    ask: refuse('ask'),
+    step: refuse('step'),
+    requireInput: refuse('requireInput'),
+    requireAuth: refuse('requireAuth'),
+    callAll: refuse('callAll'),
+    callFirst: refuse('callFirst'),
     call: () => {
-      const rejected = no('call')()
-      return Object.assign(rejected, {
+      const refusal = refuse('call')()
+      return Object.assign(refusal, {
         async *[Symbol.asyncIterator]() {
-          yield await rejected
+          yield await refusal
         },
       })
     },

@@ -13,27 +13,27 @@ import { type Part, textOf } from '../../protocol/model.ts'
 import { type LocalTool, localTool, type TextInput, type ToolContext, textInput, textJsonSchema } from './tool.ts'
 import { partsResult } from './tool-result.ts'
 
-/** A skill of the agent as a tool of its loop: whoever does not name a skill leaves it to the model which one runs. */
+/** Turns a skill of the agent into a tool of its loop: for messages that name no skill, the model chooses one. */
 export function skillTool(skill: Skill): LocalTool {
   const { id, name, description = name, schemas, security = [] } = skill
   if (security.length > 0) {
-    throw new TypeError(`skillTool(${id}): a skill with security of its own is run only for those who name it`)
+    throw new TypeError(`skillTool(${id}): a skill with security of its own runs only for callers that name it`)
   }
-  const { input } = schemas
-  if (input?.jsonSchema && input.jsonSchema.type !== 'object') {
+  const { input: inputSchema } = schemas
+  if (inputSchema?.jsonSchema && inputSchema.jsonSchema.type !== 'object') {
     throw new TypeError(`skillTool(${id}): a model can only give it an object, and it takes something else`)
   }
   return localTool({
     name: id.replace(/[^\w-]/g, '_').slice(0, 64),
     description,
-    input: input?.schema ?? textInput,
-    inputJsonSchema: input ? input.jsonSchema : textJsonSchema,
+    input: inputSchema?.schema ?? textInput,
+    inputJsonSchema: inputSchema ? inputSchema.jsonSchema : textJsonSchema,
     usesTurn: true,
-    async run(given, context) {
+    async run(input, context) {
       const { turn } = context
       if (!turn) throw new Error('a skill needs a turn: the loop must be that of an agent')
-      const made = await finish(skill.run(input ? given : (given as TextInput).text, turn), context)
-      const output = await checkOutput(skill, made, turn)
+      const result = await finish(skill.run(inputSchema ? input : (input as TextInput).text, turn), context)
+      const output = await checkOutput(skill, result, turn)
       if (output === undefined) return 'Done.'
       const [only] = toParts(output)
       return schemas.output && only && 'data' in only ? only.data : partsResult(toParts(output))
@@ -41,22 +41,22 @@ export function skillTool(skill: Skill): LocalTool {
   })
 }
 
-/** What it tells before its end goes to the caller, and what it returns to the model. */
+/** Forwards what the skill yields to the caller, and returns its result for the model. */
 async function finish(running: unknown, { signal, progress, artifact }: ToolContext): Promise<unknown> {
   const stream = isSubscribable<AgentYield>(running) ? iterate(running, signal) : running
   if (!isAsyncIterable<AgentYield, AgentResult>(stream)) return await stream
-  const steps = stream[Symbol.asyncIterator]()
+  const iterator = stream[Symbol.asyncIterator]()
   const parts: Part[] = []
   for (;;) {
-    const step = await steps.next()
-    if (step.done) {
+    const next = await iterator.next()
+    if (next.done) {
       if (parts.length > 0) artifact({ name: 'response', parts })
-      return step.value
+      return next.value
     }
-    const said = step.value
-    if (said === undefined) continue
-    if (!isEvent(said)) parts.push(...toParts(said))
-    else if (said.type === 'artifact') parts.push(...said.artifact.parts)
-    else if (said.status.message) progress(textOf(said.status.message))
+    const { value } = next
+    if (value === undefined) continue
+    if (!isEvent(value)) parts.push(...toParts(value))
+    else if (value.type === 'artifact') parts.push(...value.artifact.parts)
+    else if (value.status.message) progress(textOf(value.status.message))
   }
 }

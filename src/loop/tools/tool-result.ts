@@ -1,55 +1,56 @@
 import type { LanguageModelV4ToolResultOutput } from '@ai-sdk/provider'
-import type { JsonObject } from '../../base/json.ts'
-import { toJson } from '../../base/json.ts'
+import { type JsonObject, toJson } from '../../base/json.ts'
 import type { Part } from '../../protocol/model.ts'
 import { asText, toModelContent } from '../prompt.ts'
 
-const marked = Symbol('the parts of a tool result')
+const resultParts = Symbol('the parts of a tool result')
 
-/** What a tool has returned, as it can be stored. */
-export function pack(value: unknown): JsonObject {
-  if (isToolResult(value))
-    return { parts: toJson(value[marked], 'What the tool returns') ?? [], isError: value.isError }
-  return { value: toJson(value, 'What the tool returns') ?? null }
-}
-
-/** The same as it was returned, or nearly: JSON is all that is left of other values. */
-export function unpack(packed: JsonObject): unknown {
-  const { parts, isError } = packed
-  return parts === undefined
-    ? packed.value
-    : partsResult(parts as unknown as readonly Part[], { isError: isError === true })
-}
-
-/** What a tool has returned, for the model. */
-export function toOutput(value: unknown): Output {
-  if (typeof value === 'string') return { type: 'text', value }
-  if (isToolResult(value)) return outputOfParts(value)
-  // What is JSON for us is so for the provider, whose lists may be written to: it is a copy.
-  return { type: 'json', value: (toJson(value, 'What the tool returns') ?? null) as never }
-}
-
-/** What a tool gives that is more than text and JSON, such as images; or what it has to say of its failure. */
+/** A tool result other than text and JSON: parts such as images, or an error with content. */
 export interface ToolResult {
-  readonly [marked]: readonly Part[]
+  readonly [resultParts]: readonly Part[]
   readonly isError: boolean
 }
 
-/** To be returned by a tool: the model is shown the parts as they are, as far as its provider can. */
+/** Creates a tool result from parts. The model receives them unchanged as far as its provider supports them. */
 export function partsResult(parts: readonly Part[], { isError = false } = {}): ToolResult {
-  return { [marked]: parts, isError }
+  return { [resultParts]: parts, isError }
+}
+
+/** Encodes the value that a tool has returned for the journal. */
+export function encodeResult(value: unknown): JsonObject {
+  if (isToolResult(value))
+    return { parts: toJson(value[resultParts], 'What the tool returns') ?? [], isError: value.isError }
+  return { value: toJson(value, 'What the tool returns') ?? null }
+}
+
+/** The reverse. Values other than `ToolResult` come back as JSON. */
+export function decodeResult(stored: JsonObject): unknown {
+  const { parts, isError } = stored
+  return parts === undefined
+    ? stored.value
+    : partsResult(parts as unknown as readonly Part[], { isError: isError === true })
+}
+
+/** Converts the value that a tool has returned for the model. */
+export function toOutput(value: unknown): Output {
+  if (typeof value === 'string') return { type: 'text', value }
+  if (isToolResult(value)) return outputOfParts(value)
+  // The provider's JSON type has mutable arrays; toJson returns a copy, so the cast is safe.
+  return { type: 'json', value: (toJson(value, 'What the tool returns') ?? null) as never }
 }
 
 function isToolResult(value: unknown): value is ToolResult {
-  return typeof value === 'object' && value !== null && marked in value
+  return typeof value === 'object' && value !== null && resultParts in value
 }
 
 type Output = LanguageModelV4ToolResultOutput
 
-/** Most providers know text alone; the form for more is used only where there is more. */
-function outputOfParts({ [marked]: parts, isError }: ToolResult): Output {
+/** Most providers support only text, so the form with parts is used only for files. */
+function outputOfParts({ [resultParts]: parts, isError }: ToolResult): Output {
   const hasFiles = parts.some((part) => 'raw' in part || 'url' in part)
   if (hasFiles && !isError) return { type: 'content', value: parts.map(toModelContent) }
   const value = parts.map(asText).join('\n')
-  return isError ? { type: 'error-text', value: value || 'The tool failed without a word.' } : { type: 'text', value }
+  return isError
+    ? { type: 'error-text', value: value || 'The tool failed without a message.' }
+    : { type: 'text', value }
 }

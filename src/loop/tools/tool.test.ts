@@ -5,36 +5,36 @@ import { Compile } from 'typebox/compile'
 import * as v from 'valibot'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { scriptedModel, textReply, toldTo, toolCalls } from '../../../test/support/models/scripted-model.ts'
+import { lastToolResults, scriptedModel, textReply, toolCalls } from '../../../test/support/models/scripted-model.ts'
 import { skill } from '../../agent/skill.ts'
 import { typeBoxSchema } from '../../agent/standard-schema.ts'
 import { createAgentLoop } from '../agent-loop.ts'
 import { clientTool, localTool } from './tool.ts'
 
-const call = { taskId: 't', contextId: 'c' }
-const ofTypeBox = typeBoxSchema(Compile(Type.Object({ n: Type.Number() })))
-const told = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+const invocation = { taskId: 't', contextId: 'c' }
+const typeBox = typeBoxSchema(Compile(Type.Object({ n: Type.Number() })))
+const jsonSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
 
 it.each<[string, StandardSchemaV1<{ n: number }>, object]>([
   ['zod', z.object({ n: z.number() }), {}],
-  ['valibot', v.object({ n: v.number() }), { inputJsonSchema: told }],
+  ['valibot', v.object({ n: v.number() }), { inputJsonSchema: jsonSchema }],
   ['arktype', type({ n: 'number' }), {}],
-  ['typebox', ofTypeBox, {}],
-])('takes a schema of %s: arguments are checked by it, and the model is told of it', async (_, input, more) => {
+  ['typebox', typeBox, {}],
+])('a %s schema validates arguments and describes them to the model', async (_, input, more) => {
   const half = localTool({ name: 'half', input, ...more, run: ({ n }) => ({ half: n / 2 }) })
-  const asked = scriptedModel(toolCalls(['half', '{"n":4}'], ['half', '{"n":"four"}']), textReply('Done'))
-  await createAgentLoop({ model: asked, tools: [half] }).invokeSync([{ text: 'go' }], call)
-  expect(asked.doStreamCalls[0]?.tools).toMatchObject([{ name: 'half', inputSchema: told }])
-  expect(toldTo(asked)).toEqual([
+  const scripted = scriptedModel(toolCalls(['half', '{"n":4}'], ['half', '{"n":"four"}']), textReply('Done'))
+  await createAgentLoop({ model: scripted, tools: [half] }).invokeSync([{ text: 'go' }], invocation)
+  expect(scripted.doStreamCalls[0]?.tools).toMatchObject([{ name: 'half', inputSchema: jsonSchema }])
+  expect(lastToolResults(scripted)).toEqual([
     { type: 'json', value: { half: 2 } },
     { type: 'error-text', value: expect.stringMatching(/^The arguments of "half" do not fit: .*\bn\b/) },
   ])
 })
 
-it('refuses what is no schema of the standard when it is made, and says what would be one', () => {
-  const bare = Type.Object({ n: Type.Number() }) as unknown as StandardSchemaV1
+it('a schema that is not Standard Schema is refused with a hint', () => {
+  const plain = Type.Object({ n: Type.Number() }) as unknown as StandardSchemaV1
   const run = () => 'half'
-  expect(() => localTool({ name: 'half', input: bare, run })).toThrow('localTool(half): expected a schema of Standard')
-  expect(() => clientTool({ name: 'half', input: bare })).toThrow('typeBoxSchema(Compile(…))')
-  expect(() => skill({ id: 'half', name: 'Half', input: bare, run })).toThrow('skill(half).input: expected a schema')
+  expect(() => localTool({ name: 'half', input: plain, run })).toThrow('localTool(half): expected a schema of Standard')
+  expect(() => clientTool({ name: 'half', input: plain })).toThrow('typeBoxSchema(Compile(…))')
+  expect(() => skill({ id: 'half', name: 'Half', input: plain, run })).toThrow('skill(half).input: expected a schema')
 })

@@ -6,22 +6,22 @@ import type { JsonObject } from '../../base/json.ts'
 import type { Trace } from '../../base/trace-context.ts'
 import type { Artifact } from '../../protocol/model.ts'
 
-/** Every message asks for them again, and libraries take their time to tell. */
-const told = new WeakMap<Tool, JsonObject>()
+/** Cached, because schema libraries are slow to create them and every message needs them. */
+const jsonSchemas = new WeakMap<Tool, JsonObject>()
 
 export interface ToolContext {
   readonly taskId: string
   readonly contextId: string
   readonly toolCallId: string
-  /** Aborts on cancel and when the tool has taken too long. */
+  /** Aborts on cancellation and timeout. */
   readonly signal: AbortSignal
-  /** Tells the caller how far it is. */
+  /** Sends the caller a progress message. */
   readonly progress: (text: string) => void
-  /** Gives the caller something beside the answer of the model. */
+  /** Sends the caller an artifact beside the model's answer. */
   readonly artifact: (artifact: Pick<Artifact, 'name' | 'parts'>) => void
-  /** Where it is in its trace (W3C Trace Context), for whom it asks for help; undefined if it is in none. */
+  /** The current trace (W3C Trace Context), to pass on to services that the tool calls. */
   readonly trace?: Trace | undefined
-  /** The turn that the loop works for, if it is the loop of an agent. */
+  /** The agent's turn, if the loop belongs to an agent. */
   readonly turn?: Turn
 }
 
@@ -34,33 +34,33 @@ export interface LocalToolOptions<S extends StandardSchemaV1> extends Omit<ToolB
 export interface LocalTool extends ToolBase {
   readonly type: 'local'
   /**
-   * It works with the turn: asks, calls, has steps. Otherwise, where turns are resumed, what it returns is stored, and it
-   * is not run again.
+   * The tool uses the turn: it asks, calls agents or runs steps. Otherwise, in durable turns, its result is stored and the
+   * tool is not run again.
    */
   readonly usesTurn?: boolean
   readonly run: (input: unknown, context: ToolContext) => unknown
 }
 
-/** A tool that runs in this process. */
+/** Creates a tool that runs in this process. */
 export function localTool<S extends StandardSchemaV1>({ run, ...options }: LocalToolOptions<S>): LocalTool {
   requireName(options.name)
   requireSchema(`localTool(${options.name})`, options.input)
-  // Only what the schema has made of the arguments gets here.
+  // The loop passes only arguments that the schema has validated.
   return { ...options, type: 'local', run: (input, context) => run(input as StandardSchemaV1.InferOutput<S>, context) }
 }
 
-/** Done by the caller: the task pauses until it has told the result. */
+/** A tool that the caller runs: the task pauses until the caller sends the result. */
 export interface ClientTool extends ToolBase {
   readonly type: 'client'
-  /** What the caller is told, beside the call. */
+  /** The text that asks the caller to run the tool. */
   readonly prompt?: string
-  /** When the caller does not answer in time: the task fails, or the model is told. Of the loop's options by default. */
+  /** What happens when the caller does not answer in time. Defaults to `onInputTimeout` of the loop. */
   readonly onTimeout?: OnTimeout
-  /** What the caller answers is for the model alone: it is never stored, told or logged. */
+  /** Only the model receives the answer: it is never stored, emitted or logged. */
   readonly sensitive?: boolean
 }
 
-/** A tool that the caller runs. */
+/** Creates a tool that the caller runs. */
 export function clientTool(options: Omit<ClientTool, 'type'>): ClientTool {
   requireName(options.name)
   requireSchema(`clientTool(${options.name})`, options.input)
@@ -69,7 +69,7 @@ export function clientTool(options: Omit<ClientTool, 'type'>): ClientTool {
 
 export const textJsonSchema = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
 
-/** What a tool takes that takes plain text. */
+/** Input of a tool without a schema. */
 export interface TextInput {
   readonly text: string
 }
@@ -82,33 +82,32 @@ export const textInput: StandardSchemaV1<TextInput> = {
       const text = typeof value === 'object' && value && 'text' in value ? value.text : undefined
       return typeof text === 'string'
         ? { value: { text } }
-        : { issues: [{ message: 'expected a text', path: ['text'] }] }
+        : { issues: [{ message: 'expected a string', path: ['text'] }] }
     },
   },
 }
 
-/** What a model can have done. */
 export type Tool = LocalTool | ClientTool
 
-/** What a tool takes, for the model: as given, or as its schema tells. Where nobody can tell, any object. */
+/** The JSON Schema of the input: the configured one, the schema library's own, or else any object. */
 export function inputJsonSchema(tool: Tool): JsonObject {
-  const known = tool.inputJsonSchema ?? told.get(tool)
-  if (known) return known
+  const cached = tool.inputJsonSchema ?? jsonSchemas.get(tool)
+  if (cached) return cached
   const schema = jsonSchemaOf(tool.input, 'input', 'draft-07') ?? { type: 'object' }
-  told.set(tool, schema)
+  jsonSchemas.set(tool, schema)
   return schema
 }
 
 interface ToolBase {
   readonly name: string
   readonly description?: string
-  /** What it takes, by any library of Standard Schema. Arguments that do not fit never reach the tool. */
+  /** Schema of the input, from any Standard Schema library. Invalid arguments never reach the tool. */
   readonly input: StandardSchemaV1
-  /** What it takes, as the JSON Schema for the model; asked of the library of `input` where that can tell. */
+  /** JSON Schema of the input, for the model. Defaults to the one that the library of `input` creates. */
   readonly inputJsonSchema?: JsonObject
-  /** Milliseconds that it, or the caller who runs it, may take. Of the loop's options by default. */
+  /** Timeout of the tool, or of the caller who runs it, in milliseconds. Defaults to the loop's options. */
   readonly timeout?: number
-  /** A person, the caller, must say yes before each call. */
+  /** The caller must approve each call. */
   readonly needsApproval?: boolean
 }
 

@@ -1,39 +1,40 @@
 import type { Tool } from './tool.ts'
 
-/** Names that are said to be taken, each once. */
-const maxTold = 1_000
+/** Name clashes are reported once per name, for at most this many names. */
+const maxReported = 1_000
 
-/** Tools that come and go, such as those of an MCP server. Asked before the model is. */
+/** A changing set of tools, such as those of an MCP server. Read before every model call. */
 export interface ToolSource {
   readonly type: 'source'
   tools(signal: AbortSignal): Promise<readonly Tool[]>
 }
 
 export interface Toolbox {
-  tools(signal: AbortSignal, report: (error: unknown) => void): Found | Promise<Found>
+  /** Not a promise if there are no sources. */
+  tools(signal: AbortSignal, report: (error: unknown) => void): ToolMap | Promise<ToolMap>
 }
 
-/** Two tools with one name: those that are given may not have one, of those that come the first is taken. */
-export function createToolbox(given: readonly (Tool | ToolSource)[]): Toolbox {
-  const sources = given.filter((each) => each.type === 'source')
-  const own = new Map<string, Tool>()
-  for (const tool of given) {
+/** Fixed tools must have distinct names; of tools from sources, the first with a name is used. */
+export function createToolbox(options: readonly (Tool | ToolSource)[]): Toolbox {
+  const sources = options.filter((tool) => tool.type === 'source')
+  const fixed = new Map<string, Tool>()
+  for (const tool of options) {
     if (tool.type === 'source') continue
-    if (own.has(tool.name)) throw new TypeError(`createAgentLoop(): two tools have the name ${tool.name}`)
-    own.set(tool.name, tool)
+    if (fixed.has(tool.name)) throw new TypeError(`createAgentLoop(): two tools have the name ${tool.name}`)
+    fixed.set(tool.name, tool)
   }
-  if (sources.length === 0) return { tools: () => own }
-  const told = new Set<string>()
+  if (sources.length === 0) return { tools: () => fixed }
+  const reported = new Set<string>()
 
   return {
     async tools(signal, report) {
-      const found = await Promise.all(sources.map((source) => source.tools(signal)))
+      const lists = await Promise.all(sources.map((source) => source.tools(signal)))
       signal.throwIfAborted()
-      const all = new Map(own)
-      for (const tool of found.flat()) {
+      const all = new Map(fixed)
+      for (const tool of lists.flat()) {
         if (!all.has(tool.name)) all.set(tool.name, tool)
-        else if (!told.has(tool.name) && told.size < maxTold) {
-          told.add(tool.name)
+        else if (!reported.has(tool.name) && reported.size < maxReported) {
+          reported.add(tool.name)
           report(new Error(`Two tools are called ${tool.name}: only the first is used. Give one of them a prefix.`))
         }
       }
@@ -42,4 +43,4 @@ export function createToolbox(given: readonly (Tool | ToolSource)[]): Toolbox {
   }
 }
 
-type Found = ReadonlyMap<string, Tool>
+type ToolMap = ReadonlyMap<string, Tool>

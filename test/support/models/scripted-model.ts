@@ -32,7 +32,7 @@ export function scriptedModel(...steps: Part[][]) {
 }
 
 /** What the model was told last of the tools that it called. */
-export function toldTo(asked: MockLanguageModelV4): unknown {
+export function lastToolResults(asked: MockLanguageModelV4): unknown {
   const last = asked.doStreamCalls.at(-1)?.prompt.at(-1)
   return last?.role === 'tool' ? last.content.map((part) => ('output' in part ? part.output : part)) : last
 }

@@ -16,13 +16,13 @@ import {
 import type { McpAddress, McpProblem } from '../../src/loop/mcp/options.ts'
 import { textOf } from '../../src/protocol/model.ts'
 import { type Events, testServer } from '../support/mcp/test-server.ts'
-import { scriptedModel, textReply, toldTo, toolCalls } from '../support/models/scripted-model.ts'
+import { lastToolResults, scriptedModel, textReply, toolCalls } from '../support/models/scripted-model.ts'
 import { closedPort, startHttpServer } from '../support/servers/http-server.ts'
 
 const goodServer = fileURLToPath(new URL('../support/mcp/stdio-server.ts', import.meta.url))
 const badServer = fileURLToPath(new URL('../support/mcp/bad-server.ts', import.meta.url))
 const stdio = { command: process.execPath, args: [goodServer] }
-const bad = (...tools: unknown[]) => ({
+const badServerWith = (...tools: unknown[]) => ({
   command: process.execPath,
   args: [badServer, JSON.stringify(tools)],
 })
@@ -37,13 +37,13 @@ async function namesOf(tools: McpTools): Promise<readonly string[]> {
   return (await tools.tools(AbortSignal.timeout(20_000))).map(({ name }) => name)
 }
 
-/** Has a model call a tool, and gives what the model was told. */
+/** Lets a model call a tool, and returns the result that the model receives. */
 async function call(tools: McpTools, name: string, input = '{}', options: Partial<AgentLoopOptions> = {}) {
-  const asked = scriptedModel(toolCalls([name, input]), textReply('Done'))
-  const loop = createAgentLoop({ model: asked, tools: [tools], ...options })
+  const scripted = scriptedModel(toolCalls([name, input]), textReply('Done'))
+  const loop = createAgentLoop({ model: scripted, tools: [tools], ...options })
   const outcome = await loop.invokeSync([{ text: 'go' }], { taskId: crypto.randomUUID(), contextId: 'c' })
-  const told = toldTo(asked)
-  return { told: Array.isArray(told) ? told[0] : told, outcome, asked }
+  const results = lastToolResults(scripted)
+  return { result: Array.isArray(results) ? results[0] : results, outcome, scripted }
 }
 
 function isAlive(pid: number): boolean {
@@ -54,21 +54,21 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A server whose every request is answered by itself, as the newest version of MCP has it. */
-async function modern(events?: Events): Promise<string> {
+/** A server of the newest MCP version, without sessions. */
+async function startModernServer(events?: Events): Promise<string> {
   const handler = createMcpHandler(() => testServer(events))
   onTestFinished(() => handler.close())
   return await startHttpServer(getRequestListener((request) => handler.fetch(request)))
 }
 
-/** A server with sessions, as the versions before had it. */
-function sessions() {
+/** A server of earlier MCP versions, with sessions. */
+function createSessionServer() {
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>()
-  const forget = () => transports.clear()
+  const dropSessions = () => transports.clear()
   const listener = getRequestListener(async (request) => {
     const id = request.headers.get('mcp-session-id')
-    const known = id === null ? undefined : transports.get(id)
-    if (known) return await known.handleRequest(request)
+    const existing = id === null ? undefined : transports.get(id)
+    if (existing) return await existing.handleRequest(request)
     if (id !== null) return new Response('no such session', { status: 404 })
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => crypto.randomUUID(),
@@ -77,43 +77,45 @@ function sessions() {
     await testServer().connect(transport)
     return await transport.handleRequest(request)
   })
-  return { listener, forget }
+  return { listener, dropSessions }
 }
 
-const places: readonly (readonly [string, () => McpAddress | Promise<McpAddress>])[] = [
+const addresses: readonly (readonly [string, () => McpAddress | Promise<McpAddress>])[] = [
   ['stdio', () => stdio],
-  ['HTTP without sessions', async () => ({ url: await modern() })],
-  ['HTTP with sessions', async () => ({ url: await startHttpServer(sessions().listener) })],
+  ['HTTP without sessions', async () => ({ url: await startModernServer() })],
+  ['HTTP with sessions', async () => ({ url: await startHttpServer(createSessionServer().listener) })],
   [
-    'a client that is handed in',
+    'a client of the user',
     async () => {
       const client = new Client({ name: 'own', version: '1' })
-      await client.connect(new StreamableHTTPClientTransport(new URL(await startHttpServer(sessions().listener))))
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL(await startHttpServer(createSessionServer().listener))),
+      )
       onTestFinished(() => client.close())
       return client
     },
   ],
 ]
 
-describe.each(places)('tools of MCP over %s', (_, open) => {
-  it('are offered to the model and called, with structured results', async () => {
+describe.each(addresses)('MCP tools over %s', (_, open) => {
+  it('tools are offered to the model and return structured results', async () => {
     const tools = toolsOf(await open())
-    const { told, asked } = await call(tools, 'add', '{"a":1,"b":2}')
-    expect(told).toEqual({ type: 'text', value: '{"sum":3}' })
-    expect(asked.doStreamCalls[0]?.tools?.find(({ name }) => name === 'add')).toMatchObject({
+    const { result, scripted } = await call(tools, 'add', '{"a":1,"b":2}')
+    expect(result).toEqual({ type: 'text', value: '{"sum":3}' })
+    expect(scripted.doStreamCalls[0]?.tools?.find(({ name }) => name === 'add')).toMatchObject({
       description: 'Adds.',
       inputSchema: { type: 'object', required: ['a', 'b'] },
     })
   })
 
-  it('get no arguments that do not fit', async () => {
-    const { told } = await call(toolsOf(await open()), 'add', '{"a":1,"b":"two"}')
-    expect(told).toMatchObject({ type: 'error-text', value: expect.stringMatching(/"add" do not fit: .*b/) })
+  it('a tool is not called with invalid arguments', async () => {
+    const { result } = await call(toolsOf(await open()), 'add', '{"a":1,"b":"two"}')
+    expect(result).toMatchObject({ type: 'error-text', value: expect.stringMatching(/"add" do not fit: .*b/) })
   })
 
-  it('give files to the model, and to the caller if that is wanted', async () => {
-    const { told, outcome } = await call(toolsOf(await open(), { artifacts: true }), 'draw')
-    expect(told).toEqual({
+  it('files reach the model and, with artifacts: true, the caller', async () => {
+    const { result, outcome } = await call(toolsOf(await open(), { artifacts: true }), 'draw')
+    expect(result).toEqual({
       type: 'content',
       value: [
         { type: 'text', text: 'Here' },
@@ -134,8 +136,8 @@ describe.each(places)('tools of MCP over %s', (_, open) => {
         },
       ],
     })
-    const drawn = outcome.artifacts.find(({ name }) => name === 'draw')
-    expect(drawn?.parts.map(({ mediaType }) => mediaType)).toEqual([
+    const drawing = outcome.artifacts.find(({ name }) => name === 'draw')
+    expect(drawing?.parts.map(({ mediaType }) => mediaType)).toEqual([
       'image/png',
       'audio/wav',
       undefined,
@@ -143,31 +145,31 @@ describe.each(places)('tools of MCP over %s', (_, open) => {
     ])
   })
 
-  it('tell the model of their errors', async () => {
-    const { told } = await call(toolsOf(await open()), 'fail')
-    expect(told).toEqual({ type: 'error-text', value: 'The printer is out of ink' })
+  it('the model receives the errors of a tool', async () => {
+    const { result } = await call(toolsOf(await open()), 'fail')
+    expect(result).toEqual({ type: 'error-text', value: 'The printer is out of ink' })
   })
 
-  it('are told the trace of whoever calls them', async () => {
+  it('a tool receives the trace of its caller', async () => {
     const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=1' }
     const tools = toolsOf(await open())
-    const asked = scriptedModel(toolCalls(['trace', '{}']), textReply('Done'))
-    const loop = createAgentLoop({ model: asked, tools: [tools] })
+    const scripted = scriptedModel(toolCalls(['trace', '{}']), textReply('Done'))
+    const loop = createAgentLoop({ model: scripted, tools: [tools] })
     await loop.invokeSync([{ text: 'go' }], { taskId: 't', contextId: 'c', trace })
-    expect(toldTo(asked)).toEqual([{ type: 'text', value: `${trace.traceparent} a=1` }])
-    expect((await call(tools, 'trace')).told).toEqual({ type: 'text', value: 'none none' })
+    expect(lastToolResults(scripted)).toEqual([{ type: 'text', value: `${trace.traceparent} a=1` }])
+    expect((await call(tools, 'trace')).result).toEqual({ type: 'text', value: 'none none' })
   })
 
-  it('are named with a prefix', async () => {
+  it('tool names have the configured prefix', async () => {
     expect(await namesOf(toolsOf(await open(), { prefix: 'my' }))).toContain('my_add')
   })
 })
 
-describe.each(places.filter(([name]) => name !== 'HTTP without sessions'))('tools of MCP over %s', (_, open) => {
-  it('are canceled with the task, and tell their progress before', async () => {
+describe.each(addresses.filter(([name]) => name !== 'HTTP without sessions'))('MCP tools over %s', (_, open) => {
+  it('progress is reported, and canceling the task cancels the tool', async () => {
     const tools = toolsOf(await open())
-    const asked = scriptedModel(toolCalls(['wait', '{}']), textReply('Done'))
-    const client = await connect(agent({ name: 'Waiting' }, createAgentLoop({ model: asked, tools: [tools] })))
+    const scripted = scriptedModel(toolCalls(['wait', '{}']), textReply('Done'))
+    const client = await connect(agent({ name: 'Waiting' }, createAgentLoop({ model: scripted, tools: [tools] })))
     const seen: string[] = []
     for await (const event of client.stream('go')) {
       if (event.type !== 'status') continue
@@ -176,66 +178,69 @@ describe.each(places.filter(([name]) => name !== 'HTTP without sessions'))('tool
       if (text === 'wait: Warming up (1 of 3)') await client.task(event.taskId).cancel()
     }
     expect(seen).toEqual(['Calling wait', 'wait: Warming up (1 of 3)', 'canceled'])
-    await expect.poll(async () => (await call(tools, 'canceled')).told).toEqual({ type: 'text', value: '1' })
+    await expect.poll(async () => (await call(tools, 'canceled')).result).toEqual({ type: 'text', value: '1' })
   })
 
-  it('are seen at the next step when the server has new ones', async () => {
+  it('a new tool of the server is available at the next step', async () => {
     const tools = toolsOf(await open())
     expect(await namesOf(tools)).not.toContain('grown')
-    expect((await call(tools, 'grow')).told).toEqual({ type: 'text', value: 'Grown' })
+    expect((await call(tools, 'grow')).result).toEqual({ type: 'text', value: 'Grown' })
     await expect.poll(() => namesOf(tools)).toContain('grown')
-    expect((await call(tools, 'grown')).told).toEqual({ type: 'text', value: 'I am new' })
+    expect((await call(tools, 'grown')).result).toEqual({ type: 'text', value: 'I am new' })
   })
 })
 
-describe('tools of MCP', () => {
-  it('are canceled over HTTP without sessions, too', async () => {
+describe('MCP tools', () => {
+  it('a timed-out tool is canceled over HTTP without sessions', async () => {
     const events = { canceled: 0 }
-    const tools = toolsOf({ url: await modern(events) })
-    const { told } = await call(tools, 'wait', '{}', { toolTimeout: 300 })
-    expect(told).toEqual({ type: 'error-text', value: 'The tool "wait" failed: it took longer than 0.3 seconds.' })
+    const tools = toolsOf({ url: await startModernServer(events) })
+    const { result } = await call(tools, 'wait', '{}', { toolTimeout: 300 })
+    expect(result).toEqual({ type: 'error-text', value: 'The tool "wait" failed: it took longer than 0.3 seconds.' })
     await expect.poll(() => events.canceled).toBe(1)
   })
 
-  it('are there again after their program has died', async () => {
+  it('a program that has exited is started again', async () => {
     const tools = toolsOf(stdio)
-    const { told } = await call(tools, 'die')
-    expect(told).toMatchObject({ type: 'error-text', value: expect.stringContaining('the MCP server has gone') })
-    expect((await call(tools, 'add', '{"a":2,"b":2}')).told).toEqual({ type: 'text', value: '{"sum":4}' })
+    const { result } = await call(tools, 'die')
+    expect(result).toMatchObject({
+      type: 'error-text',
+      value: expect.stringContaining('the connection to the MCP server was lost'),
+    })
+    expect((await call(tools, 'add', '{"a":2,"b":2}')).result).toEqual({ type: 'text', value: '{"sum":4}' })
   })
 
-  it('are there again after their server was restarted, and has forgotten its sessions', async () => {
-    const { listener, forget } = sessions()
+  it('a call is repeated in a new session if the server has lost its sessions', async () => {
+    const { listener, dropSessions } = createSessionServer()
     const tools = toolsOf({ url: await startHttpServer(listener) })
     await call(tools, 'add', '{"a":2,"b":2}')
-    forget()
-    expect((await call(tools, 'add', '{"a":2,"b":3}')).told).toEqual({ type: 'text', value: '{"sum":5}' })
+    dropSessions()
+    expect((await call(tools, 'add', '{"a":2,"b":3}')).result).toEqual({ type: 'text', value: '{"sum":5}' })
   })
 
-  it('let the loop go on without them while their server is not there, unless they are required', async () => {
+  it('the loop runs without an unreachable server unless it is required', async () => {
     const port = await closedPort()
     const problems: McpProblem[] = []
     const tools = toolsOf({ url: `http://127.0.0.1:${port}` }, { onProblem: (problem) => problems.push(problem) })
     expect((await call(tools, 'add')).outcome.status.state).toBe('completed')
     expect(problems[0]).toMatchObject({ type: 'unreachable' })
 
-    const needed = toolsOf({ url: `http://127.0.0.1:${port}` }, { required: true })
-    const { outcome } = await call(needed, 'add')
+    const required = toolsOf({ url: `http://127.0.0.1:${port}` }, { required: true })
+    const { outcome } = await call(required, 'add')
     expect(outcome.status.state).toBe('failed')
-    expect(outcome.status.message?.parts).toEqual([{ text: 'A server of tools cannot be reached.' }])
+    expect(outcome.status.message?.parts).toEqual([{ text: 'An MCP server cannot be reached.' }])
 
-    const server = createServer(sessions().listener)
+    const server = createServer(createSessionServer().listener)
     onTestFinished(() => void server.close())
     server.listen(port, '127.0.0.1')
     onTestFinished(() => server.closeAllConnections())
     await expect.poll(() => namesOf(tools), { timeout: 10_000 }).toContain('add')
   })
 
-  it('are refused one by one where they are wrong, with a reason, and the others stay', async () => {
+  it('invalid tools are refused one by one with a reason, and the others are used', async () => {
     const problems: McpProblem[] = []
     const good = { name: 'good', inputSchema: { type: 'object' } }
     const tools = toolsOf(
-      bad(
+      badServerWith(
         good,
         { name: 'broken', inputSchema: { type: 'object', properties: { a: { type: 'nonsense' } } } },
         { name: 'list', inputSchema: { type: 'array' } },
@@ -252,20 +257,20 @@ describe('tools of MCP', () => {
       'The MCP server has more than 8 tools: only the first are used.',
       expect.stringContaining('broken'),
       expect.stringContaining('the input schema of the tool "list" does not describe an object'),
-      expect.stringContaining('the input schema of the tool "none" is no object'),
-      expect.stringContaining('no name that can be used'),
+      expect.stringContaining('the input schema of the tool "none" is not an object'),
+      expect.stringContaining('no usable name'),
       expect.stringContaining('the tool "huge" is described by'),
-      expect.stringContaining('no name that can be used'),
+      expect.stringContaining('no usable name'),
     ])
-    expect((await call(tools, 'odd_name_of_it')).told).toEqual({ type: 'text', value: 'called odd/name.of it' })
+    expect((await call(tools, 'odd_name_of_it')).result).toEqual({ type: 'text', value: 'called odd/name.of it' })
   })
 
-  it('say so if two of them would have one name', async () => {
+  it('two tools with the same name are reported', async () => {
     const problems: McpProblem[] = []
     const tool = { name: 'one.two', inputSchema: { type: 'object' } }
-    const tools = toolsOf(bad(tool, { ...tool, name: 'one/two' }), {
+    const tools = toolsOf(badServerWith(tool, { ...tool, name: 'one/two' }), {
       maxTools: 2,
-      onProblem: (each) => problems.push(each),
+      onProblem: (problem) => problems.push(problem),
     })
     expect(await namesOf(tools)).toEqual(['one_two'])
     expect(problems.at(-1)?.message).toContain('two tools would be called "one_two"')
@@ -273,45 +278,45 @@ describe('tools of MCP', () => {
 
   it.each([
     ['stdio', () => stdio],
-    ['HTTP', async () => ({ url: await modern() })],
-  ])('give no more than they may over %s, and work again afterwards', { timeout: 30_000 }, async (_, open) => {
+    ['HTTP', async () => ({ url: await startModernServer() })],
+  ])('a result over maxMessage is an error over %s, and later calls work', { timeout: 30_000 }, async (_, open) => {
     const tools = toolsOf(await open(), { maxMessage: 100_000 })
-    expect((await call(tools, 'big', '{"size":200000}')).told).toMatchObject({ type: 'error-text' })
-    expect((await call(tools, 'big', '{"size":3}')).told).toEqual({ type: 'text', value: 'xxx' })
+    expect((await call(tools, 'big', '{"size":200000}')).result).toMatchObject({ type: 'error-text' })
+    expect((await call(tools, 'big', '{"size":3}')).result).toEqual({ type: 'text', value: 'xxx' })
   })
 
-  it('can be chosen, and need approval where that is said', async () => {
+  it('include selects tools, and needsApproval applies to some of them', async () => {
     const tools = toolsOf(stdio, {
       include: ({ name }) => name.startsWith('a'),
       needsApproval: ({ name }) => name === 'add',
     })
-    const asked = scriptedModel(toolCalls(['add', '{"a":1,"b":1}']), textReply('Two'))
-    const client = await connect(agent({ name: 'Careful' }, createAgentLoop({ model: asked, tools: [tools] })))
-    const talk = client.conversation()
-    expect((await talk.send('1 + 1?')).task?.status.state).toBe('input-required')
-    expect((await talk.send('yes')).task?.status.state).toBe('completed')
-    expect(asked.doStreamCalls[0]?.tools).toHaveLength(1)
+    const scripted = scriptedModel(toolCalls(['add', '{"a":1,"b":1}']), textReply('Two'))
+    const client = await connect(agent({ name: 'Careful' }, createAgentLoop({ model: scripted, tools: [tools] })))
+    const conversation = client.conversation()
+    expect((await conversation.send('1 + 1?')).task?.status.state).toBe('input-required')
+    expect((await conversation.send('yes')).task?.status.state).toBe('completed')
+    expect(scripted.doStreamCalls[0]?.tools).toHaveLength(1)
   })
 
-  it('end their program when they are closed', async () => {
+  it('close stops the program', async () => {
     const tools = mcpTools(stdio)
-    const { told } = await call(tools, 'pid')
-    const pid = Number((told as { value: string }).value)
+    const { result } = await call(tools, 'pid')
+    const pid = Number((result as { value: string }).value)
     expect(isAlive(pid)).toBe(true)
     await tools.close()
     await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false)
     expect(await namesOf(tools)).toEqual([])
   })
 
-  it('of a program that there is not are missed by nobody but the operator', async () => {
+  it('a missing program is reported to the operator, and the loop runs without it', async () => {
     const problems: McpProblem[] = []
     const tools = toolsOf({ command: '/no/such/program' }, { onProblem: (problem) => problems.push(problem) })
     expect((await call(tools, 'add')).outcome.status.state).toBe('completed')
     expect(problems[0]).toMatchObject({ type: 'unreachable', message: expect.stringContaining('ENOENT') })
   })
 
-  it('are refused without an address that can be one', () => {
-    expect(() => mcpTools({} as never)).toThrow('expected { command }, { url } or a client')
+  it('an invalid address is refused', () => {
+    expect(() => mcpTools({} as never)).toThrow('expected { command }, { url } or a connected MCP client')
     expect(() => mcpTools({ url: 'nowhere' })).toThrow('expected { command }')
   })
 })

@@ -16,8 +16,8 @@ const script = fileURLToPath(new URL('../support/mcp/agent-server.ts', import.me
 
 type Answer = 'accept' | 'decline'
 
-/** A client of the official package; with an answer, it can be asked. */
-function clientOf(options: ClientOptions, answer?: Answer, content: object = { answer: 'blue' }) {
+/** A client of the official SDK. With an answer, it supports elicitation. */
+function createClient(options: ClientOptions, answer?: Answer, content: object = { answer: 'blue' }) {
   const questions: unknown[] = []
   const client = new Client(
     { name: 'test', version: '1' },
@@ -32,20 +32,20 @@ function clientOf(options: ClientOptions, answer?: Answer, content: object = { a
   return { client, questions }
 }
 
-async function exposed(agents: McpAgents, options: McpServerOptions = {}): Promise<string> {
+async function serveMcp(agents: McpAgents, options: McpServerOptions = {}): Promise<string> {
   const server = await mcpServer(agents, { maxResult: 100_000, ...options })
   onTestFinished(() => server.close())
   return await startHttpServer(getRequestListener((request) => server.fetch(request)))
 }
 
 async function overHttp(url: string, mode: 'auto' | 'legacy', answer?: Answer, content?: object) {
-  const made = clientOf({ versionNegotiation: { mode } }, answer, content)
-  onTestFinished(() => made.client.close())
-  await made.client.connect(new StreamableHTTPClientTransport(new URL(url)))
-  return made
+  const session = createClient({ versionNegotiation: { mode } }, answer, content)
+  onTestFinished(() => session.client.close())
+  await session.client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  return session
 }
 
-/** One process for all that need no answer: it takes long to begin. */
+/** Processes shared by the tests that need no answer: starting one is slow. */
 const shared = new Map<string, ReturnType<typeof startStdio>>()
 afterAll(async () => {
   for (const started of shared.values()) await (await started).client.close()
@@ -57,29 +57,29 @@ async function overStdio(mode: 'auto' | 'legacy', answer?: Answer) {
     shared.set(mode, started)
     return await started
   }
-  const made = await startStdio(mode, answer)
-  onTestFinished(() => made.client.close())
-  return made
+  const session = await startStdio(mode, answer)
+  onTestFinished(() => session.client.close())
+  return session
 }
 
 async function startStdio(mode: 'auto' | 'legacy', answer?: Answer) {
-  const made = clientOf({ versionNegotiation: { mode } }, answer)
-  await made.client.connect(new StdioClientTransport({ command: process.execPath, args: [script] }))
-  return made
+  const session = createClient({ versionNegotiation: { mode } }, answer)
+  await session.client.connect(new StdioClientTransport({ command: process.execPath, args: [script] }))
+  return session
 }
 
-const ways = [
+const transports = [
   ['stdio', (answer?: Answer) => overStdio('legacy', answer)],
   ['stdio, newest version', (answer?: Answer) => overStdio('auto', answer)],
-  ['HTTP', async (answer?: Answer) => overHttp(await exposed(testAgent), 'legacy', answer)],
-  ['HTTP, newest version', async (answer?: Answer) => overHttp(await exposed(testAgent), 'auto', answer)],
+  ['HTTP', async (answer?: Answer) => overHttp(await serveMcp(testAgent), 'legacy', answer)],
+  ['HTTP, newest version', async (answer?: Answer) => overHttp(await serveMcp(testAgent), 'auto', answer)],
 ] as const
 
 const textOf = ({ content }: { content: readonly { type: string; text?: string }[] }) =>
   content.map(({ text }) => text).join('\n')
 
-describe.each(ways)('skills as tools of MCP over %s', (_, open) => {
-  it('are told with what they take and give', async () => {
+describe.each(transports)('skills as MCP tools over %s', (_, open) => {
+  it('tools are listed with their input and output schemas', async () => {
     const { client } = await open()
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(
@@ -94,7 +94,7 @@ describe.each(ways)('skills as tools of MCP over %s', (_, open) => {
     expect(tools.find(({ name }) => name === 'echo')?.inputSchema).toMatchObject({ required: ['text'] })
   })
 
-  it('take and give data, or text', async () => {
+  it('tools take and return data or text', async () => {
     const { client } = await open()
     const typed = await client.callTool({ name: 'forecast', arguments: { city: 'Graz' } })
     expect(typed).toMatchObject({ structuredContent: { degrees: 4 } })
@@ -104,14 +104,14 @@ describe.each(ways)('skills as tools of MCP over %s', (_, open) => {
     expect(JSON.stringify(wrapped.structuredContent)).toContain('8')
   })
 
-  it('refuse arguments that do not fit, and say why', async () => {
+  it('invalid arguments are refused with a reason', async () => {
     const { client } = await open()
-    const refused = await client.callTool({ name: 'forecast', arguments: { city: 'G' } })
-    expect(refused.isError).toBe(true)
-    expect(textOf(refused as never)).toMatch(/city/)
+    const result = await client.callTool({ name: 'forecast', arguments: { city: 'G' } })
+    expect(result.isError).toBe(true)
+    expect(textOf(result as never)).toMatch(/city/)
   })
 
-  it('give artifacts as content', async () => {
+  it('artifacts become content blocks', async () => {
     const { client } = await open()
     const { content } = await client.callTool({ name: 'files', arguments: { text: 'go' } })
     expect(content).toEqual([
@@ -131,7 +131,7 @@ describe.each(ways)('skills as tools of MCP over %s', (_, open) => {
     ['sign-in', 'The agent needs to be authorized first: See https://example.com'],
     ['big', 'The result has 2'],
     ['crash', 'The agent failed unexpectedly'],
-  ])('tell in words that the task of %s went wrong', async (name, text) => {
+  ])('the task of %s ends with an error text', async (name, text) => {
     const { client } = await open()
     const result = await client.callTool({ name, arguments: { text: 'go' } })
     expect(result.isError).toBe(true)
@@ -139,52 +139,52 @@ describe.each(ways)('skills as tools of MCP over %s', (_, open) => {
     expect(JSON.stringify(result)).not.toContain('secret 123')
   })
 
-  it('tell their progress, and are canceled with the call', async () => {
+  it('progress is reported, and canceling the call cancels the task', async () => {
     const { client } = await open()
     const before = Number(textOf((await client.callTool({ name: 'canceled', arguments: { text: '' } })) as never))
     const controller = new AbortController()
-    const told: unknown[] = []
+    const updates: unknown[] = []
     const call = client.callTool(
       { name: 'slow', arguments: { text: 'go' } },
       {
         signal: controller.signal,
         onprogress(progress) {
-          told.push(progress)
+          updates.push(progress)
           controller.abort()
         },
       },
     )
     await expect(call).rejects.toThrow()
-    expect(told).toEqual([{ progress: 1, message: 'Warming up' }])
+    expect(updates).toEqual([{ progress: 1, message: 'Warming up' }])
     const canceled = async () => textOf((await client.callTool({ name: 'canceled', arguments: { text: '' } })) as never)
     await expect.poll(canceled, { timeout: 10_000 }).toBe(`${before + 1}`)
   })
 
-  it('are in the trace of whoever calls, if it tells one that is none of nonsense', async () => {
+  it('the task continues the trace of the client, and ignores an invalid one', async () => {
     const { client } = await open()
     const traced = async (traceparent: string) => {
-      const given = { name: 'trace', arguments: { text: 'go' }, _meta: { traceparent } }
-      return textOf((await client.callTool(given)) as never)
+      const request = { name: 'trace', arguments: { text: 'go' }, _meta: { traceparent } }
+      return textOf((await client.callTool(request)) as never)
     }
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     expect(await traced(traceparent)).toContain(traceparent)
     expect(await traced('nonsense')).toContain('none')
   })
 
-  it('say how to answer where nobody can be asked', async () => {
+  it('a client without elicitation learns how to answer', async () => {
     const { client } = await open()
-    const asked = await client.callTool({ name: 'order', arguments: { item: 'chair' } })
-    expect(asked.isError).toBe(true)
-    const text = textOf(asked as never)
+    const question = await client.callTool({ name: 'order', arguments: { item: 'chair' } })
+    expect(question.isError).toBe(true)
+    const text = textOf(question as never)
     expect(text).toContain('The agent asks: Which colour for the chair?')
     const [, taskId] = /call answer_task with taskId "([^"]+)"/.exec(text) ?? []
-    const answered = await client.callTool({ name: 'answer_task', arguments: { taskId, answer: 'red' } })
-    expect(textOf(answered as never)).toBe('{"item":"chair","colour":"red"}')
+    const result = await client.callTool({ name: 'answer_task', arguments: { taskId, answer: 'red' } })
+    expect(textOf(result as never)).toBe('{"item":"chair","colour":"red"}')
     const again = await client.callTool({ name: 'answer_task', arguments: { taskId, answer: 'red' } })
     expect(again).toMatchObject({ isError: true })
   })
 
-  it('have the person answer what the agent asks', async () => {
+  it('the user answers the question of the agent', async () => {
     const { client, questions } = await open('accept')
     const { structuredContent } = await client.callTool({ name: 'order', arguments: { item: 'chair' } })
     expect(structuredContent).toEqual({ item: 'chair', colour: 'blue' })
@@ -193,7 +193,7 @@ describe.each(ways)('skills as tools of MCP over %s', (_, open) => {
     ])
   })
 
-  it('cancel the task if the person does not answer', async () => {
+  it('the task is canceled if the user declines to answer', async () => {
     const { client } = await open('decline')
     const result = await client.callTool({ name: 'order', arguments: { item: 'chair' } })
     expect(result.isError).toBe(true)
@@ -202,38 +202,38 @@ describe.each(ways)('skills as tools of MCP over %s', (_, open) => {
 })
 
 describe('an MCP server of agents', () => {
-  it('has the tools of several, by the names of the agents or by prefixes', async () => {
+  it('tools of several agents are prefixed with agent names or configured prefixes', async () => {
     const { server } = await startTestServer((turn) => `Far: ${turn.text}`, { profile: { name: 'Far away' } })
     const near = await connect(agent({ name: 'Near' }, (turn) => `Near: ${turn.text}`))
-    const listed = await overHttp(await exposed([server.url, near]), 'auto')
-    const names = (await listed.client.listTools()).tools.map(({ name }) => name)
+    const byName = await overHttp(await serveMcp([server.url, near]), 'auto')
+    const names = (await byName.client.listTools()).tools.map(({ name }) => name)
     expect(names).toEqual(['far_away_far-away', 'far_away_answer_task', 'near_near', 'near_answer_task'])
 
-    const named = await overHttp(
-      await exposed({ a: server.url, b: { card: near.card, service: near.service } }),
+    const byPrefix = await overHttp(
+      await serveMcp({ a: server.url, b: { card: near.card, service: near.service } }),
       'auto',
     )
     const call = async (name: string) =>
-      textOf((await named.client.callTool({ name, arguments: { text: 'hi' } })) as never)
+      textOf((await byPrefix.client.callTool({ name, arguments: { text: 'hi' } })) as never)
     expect([await call('a_far-away'), await call('b_near')]).toEqual(['Far: hi', 'Near: hi'])
   })
 
-  it('asks by the form that the agent gives, and answers by the id of its request', async () => {
-    const { client, questions } = await overHttp(await exposed(askingAgent), 'auto', 'accept', { size: 4, gift: true })
+  it('the user fills in the form of the agent, and the answer names its request id', async () => {
+    const { client, questions } = await overHttp(await serveMcp(askingAgent), 'auto', 'accept', { size: 4, gift: true })
     const result = await client.callTool({ name: 'asking', arguments: { text: 'go' } })
     expect(questions).toMatchObject([{ requestedSchema: { properties: { size: { type: 'integer' } } } }])
     expect(textOf(result as never)).toContain('{"toolUseId":"r-1","result":{"size":4,"gift":true}}')
   })
 
-  it('asks nobody for secrets', async () => {
-    const { client, questions } = await overHttp(await exposed(askingAgent), 'auto', 'accept')
+  it('the user is not asked for secrets', async () => {
+    const { client, questions } = await overHttp(await serveMcp(askingAgent), 'auto', 'accept')
     const result = await client.callTool({ name: 'asking', arguments: { text: 'secret' } })
-    expect(textOf(result as never)).toContain('asks for something secret')
+    expect(textOf(result as never)).toContain('asks for a secret')
     expect(questions).toEqual([])
   })
 
-  it('refuses pages of other hosts, and answers with a state that it has not made', async () => {
-    const url = await exposed(testAgent)
+  it('requests from foreign origins, unknown sessions and forged request states are refused', async () => {
+    const url = await serveMcp(testAgent)
     const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'page', version: '1' } }
     const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
@@ -250,14 +250,14 @@ describe('an MCP server of agents', () => {
     await expect(client.callTool(forged as never)).rejects.toThrow('Invalid or expired requestState')
   })
 
-  it('tells of schemas that it cannot use, and leaves them to the agent', async () => {
+  it('an invalid schema is reported, and the agent itself validates the input', async () => {
     const card = (await connect(testAgent)).card
     const [extension] = card.capabilities.extensions ?? []
-    const wrong = { type: 'object', properties: { city: { type: 'nonsense' } } }
-    const extensions = [{ uri: extension?.uri ?? '', params: { skills: { forecast: { input: wrong } } } }]
+    const invalid = { type: 'object', properties: { city: { type: 'nonsense' } } }
+    const extensions = [{ uri: extension?.uri ?? '', params: { skills: { forecast: { input: invalid } } } }]
     const { service } = await connect(testAgent)
     const errors: unknown[] = []
-    const url = await exposed(
+    const url = await serveMcp(
       { card: { ...card, capabilities: { ...card.capabilities, extensions } }, service },
       { onError: (error) => errors.push(error) },
     )
@@ -269,17 +269,17 @@ describe('an MCP server of agents', () => {
     expect(textOf(refused as never)).toContain('message.parts[0].data.city')
   })
 
-  it('says so if an agent does not keep to the schema that its card tells', async () => {
+  it('output that violates the schema of the card is an error', async () => {
     const { card, service } = await connect(agent({ name: 'Liar' }, () => 'just words'))
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
     const extensions = [{ uri: typedSkills, params: { skills: { liar: { output } } } }]
-    const url = await exposed({ card: { ...card, capabilities: { ...card.capabilities, extensions } }, service })
+    const url = await serveMcp({ card: { ...card, capabilities: { ...card.capabilities, extensions } }, service })
     const { client } = await overHttp(url, 'auto')
-    const lied = await client.callTool({ name: 'liar', arguments: { text: 'go' } }).catch((error) => error)
-    expect(JSON.stringify(lied.content ?? lied.message)).toMatch(/schema|structured/i)
+    const result = await client.callTool({ name: 'liar', arguments: { text: 'go' } }).catch((error) => error)
+    expect(JSON.stringify(result.content ?? result.message)).toMatch(/schema|structured/i)
   })
 
-  it('is refused without an agent', async () => {
+  it('a server without an agent is refused', async () => {
     await expect(mcpServer([])).rejects.toThrow('expected an agent, got none')
   })
 })

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { callOf, messageOf, send, taskOf } from '../../test/support/agents/test-runtime.ts'
 import { until } from '../../test/support/async.ts'
-import { scriptedModel, textReply, toldTo, toolCalls } from '../../test/support/models/scripted-model.ts'
+import { lastToolResults, scriptedModel, textReply, toolCalls } from '../../test/support/models/scripted-model.ts'
 import { never, simulateProcesses, startTask } from '../../test/support/processes/simulated-processes.ts'
 import { connect } from '../entries/client.ts'
 import { agent } from '../local-agent.node.ts'
@@ -18,13 +18,13 @@ import { clientTool, localTool } from './tools/tool.ts'
 const input = z.object({})
 const textOfArtifacts = ({ artifacts }: Task) =>
   artifacts.map(({ parts }) => parts.map((part) => Object.values(part)[0]))
-const isAsking = (service: Service, taskId: string) =>
+const waitForQuestion = (service: Service, taskId: string) =>
   until(async () => (await service.getTask({ taskId }, callOf())).status.state === 'input-required')
 
-/** Says this much, and then nothing any more. */
-function stuck(...deltas: string[]) {
+/** A model that sends this text and then hangs. */
+function hangingModel(...deltas: string[]) {
   const reached = Promise.withResolvers<void>()
-  const asked = new MockLanguageModelV4({
+  const scripted = new MockLanguageModelV4({
     doStream: async () => ({
       stream: new ReadableStream<LanguageModelV4StreamPart>({
         start(controller) {
@@ -34,56 +34,56 @@ function stuck(...deltas: string[]) {
       }),
     }),
   })
-  return { asked, reached: reached.promise }
+  return { scripted, reached: reached.promise }
 }
 
-it('goes on in another process where it was: tools are not run again, and what was half said is said anew', async () => {
+it('a resumed loop runs no tool again and repeats only the incomplete step', async () => {
   const { log, start, ended } = simulateProcesses()
-  let ran = 0
-  const count = localTool({ name: 'count', input, run: () => ({ ran: ++ran }) })
-  const { asked: second, reached } = stuck('It is ', 'half')
+  let runs = 0
+  const count = localTool({ name: 'count', input, run: () => ({ runs: ++runs }) })
+  const { scripted: second, reached } = hangingModel('It is ', 'half')
   const first = scriptedModel([{ type: 'text-delta', id: '1', delta: 'Let me see. ' }, ...toolCalls(['count', '{}'])])
-  let asks = 0
+  let modelCalls = 0
   const dying = new MockLanguageModelV4({
-    doStream: (options) => (++asks === 1 ? first.doStream(options) : second.doStream(options)),
+    doStream: (options) => (++modelCalls === 1 ? first.doStream(options) : second.doStream(options)),
   })
   const one = start(createAgentLoop({ model: dying, tools: [count] }))
   const id = await startTask(one)
   await reached
   await until(async () => JSON.stringify(await log.read(id, 0)).includes('half'))
   one.kill()
-  const asked = scriptedModel(textReply('It is ', 'one'))
-  start(createAgentLoop({ model: asked, tools: [count] }))
+  const scripted = scriptedModel(textReply('It is ', 'one'))
+  start(createAgentLoop({ model: scripted, tools: [count] }))
   const task = await ended(id)
   expect(task.status.state).toBe('completed')
   expect(textOfArtifacts(task).map((texts) => texts.join(''))).toEqual(['Let me see. It is one'])
-  expect([ran, asked.doStreamCalls.length]).toEqual([1, 1])
-  expect(toldTo(asked)).toEqual([{ type: 'json', value: { ran: 1 } }])
+  expect([runs, scripted.doStreamCalls.length]).toEqual([1, 1])
+  expect(lastToolResults(scripted)).toEqual([{ type: 'json', value: { runs: 1 } }])
 })
 
-it('waits for the result of a tool of the caller across restarts, while no process does', async () => {
+it('a loop that waits for a client tool resumes after a restart when the result arrives', async () => {
   const { start, ended } = simulateProcesses()
-  let ran = 0
-  const count = localTool({ name: 'count', input, run: () => ++ran })
+  let runs = 0
+  const count = localTool({ name: 'count', input, run: () => ++runs })
   const locate = clientTool({ name: 'locate', input })
   const tools = [count, locate]
   const one = start(createAgentLoop({ model: scriptedModel(toolCalls(['count', '{}'], ['locate', '{}'])), tools }))
   const id = await startTask(one)
-  await isAsking(one.service, id)
+  await waitForQuestion(one.service, id)
   one.kill()
-  const asked = scriptedModel(textReply('In Bern'))
-  const two = start(createAgentLoop({ model: asked, tools }))
+  const scripted = scriptedModel(textReply('In Bern'))
+  const two = start(createAgentLoop({ model: scripted, tools }))
   const part = { data: { toolUseId: 'call-1', result: 'Bern' }, mediaType: toolResult }
   void two.service.sendMessage({ message: messageOf('', { taskId: id, parts: [part] }) }, callOf())
   const task = await ended(id)
-  expect([task.status.state, ran]).toEqual(['completed', 1])
-  expect(toldTo(asked)).toEqual([
+  expect([task.status.state, runs]).toEqual(['completed', 1])
+  expect(lastToolResults(scripted)).toEqual([
     { type: 'json', value: 1 },
     { type: 'text', value: 'Bern' },
   ])
 })
 
-it('does not run a tool with arguments that were secret and are gone, and tells the model', async () => {
+it('a resumed loop does not run a tool with redacted arguments, and the model receives an error', async () => {
   const { log, start, ended } = simulateProcesses()
   const secret = 'sesame-open-wide'
   const seen: string[] = []
@@ -103,40 +103,40 @@ it('does not run a tool with arguments that were secret and are gone, and tells 
     reached.resolve()
     return never()
   })
-  const asked = scriptedModel(toolCalls(['password', '{}']), toolCalls(['login', `{"key":"${secret}"}`]))
-  const one = start(createAgentLoop({ model: asked, tools: [password, dying] }))
+  const scripted = scriptedModel(toolCalls(['password', '{}']), toolCalls(['login', `{"key":"${secret}"}`]))
+  const one = start(createAgentLoop({ model: scripted, tools: [password, dying] }))
   const id = await startTask(one)
-  await isAsking(one.service, id)
+  await waitForQuestion(one.service, id)
   const { status } = await one.service.getTask({ taskId: id }, callOf())
   expect(inputRequestIn(status.message)).toMatchObject({ sensitive: true, tool: 'password' })
   void send(one.service, secret, { taskId: id, returnImmediately: true })
   await reached.promise
-  expect([seen, toldTo(asked)]).toEqual([[secret], [{ type: 'text', value: secret }]])
+  expect([seen, lastToolResults(scripted)]).toEqual([[secret], [{ type: 'text', value: secret }]])
   one.kill()
   const other = scriptedModel(textReply('Sorry'))
   start(createAgentLoop({ model: other, tools: [password, loginWith(async () => 1)] }))
   const task = await ended(id)
   expect([task.status.state, seen]).toEqual(['completed', [secret]])
-  expect(JSON.stringify(toldTo(other))).toContain('are never stored: ask for them again')
+  expect(JSON.stringify(lastToolResults(other))).toContain('are never stored: ask for them again')
   expect(JSON.stringify(await log.read(id, 0))).not.toContain(secret)
 })
 
-it('refuses to a tool that is stored as a whole what only whole turns can do', async () => {
+it('a tool without usesTurn cannot ask the caller', async () => {
   const { start, ended } = simulateProcesses()
   const asks = localTool({ name: 'asks', input, run: async (_, { turn }) => (await turn?.ask('Sure?'))?.text })
   const may = { ...asks, name: 'may', usesTurn: true }
-  const asked = scriptedModel(toolCalls(['asks', '{}'], ['may', '{}']), textReply('Well'))
-  const { service } = start(createAgentLoop({ model: asked, tools: [asks, may] }))
+  const scripted = scriptedModel(toolCalls(['asks', '{}'], ['may', '{}']), textReply('Well'))
+  const { service } = start(createAgentLoop({ model: scripted, tools: [asks, may] }))
   const { id } = taskOf(await send(service, 'go'))
   void send(service, 'yes', { taskId: id })
   await ended(id)
-  expect(toldTo(asked)).toEqual([
+  expect(lastToolResults(scripted)).toEqual([
     { type: 'error-text', value: expect.stringContaining('give "asks" the option usesTurn: true') },
     { type: 'text', value: 'yes' },
   ])
 })
 
-it('goes on with the task of another agent that has asked, in the same process as in another one', async () => {
+it('a remote agent that asks is resumed in the same and in another process', async () => {
   const { start, ended } = simulateProcesses()
   const writer = agent(
     { name: 'Writer' },
@@ -149,14 +149,14 @@ it('goes on with the task of another agent that has asked, in the same process a
   const { id } = taskOf(await send(first.service, 'go'))
   expect(taskOf(await send(first.service, 'plain', { taskId: id })).status.state).toBe('input-required')
   first.kill()
-  const asked = scriptedModel(textReply('Here'))
-  const second = start(createAgentLoop({ model: asked, tools }))
+  const scripted = scriptedModel(textReply('Here'))
+  const second = start(createAgentLoop({ model: scripted, tools }))
   void send(second.service, 'short', { taskId: id })
   expect((await ended(id)).status.state).toBe('completed')
-  expect(toldTo(asked)).toEqual([{ type: 'text', value: 'plain, short' }])
+  expect(lastToolResults(scripted)).toEqual([{ type: 'text', value: 'plain, short' }])
 })
 
-it('asks everything that the tools of one step ask, each once, and each gets its answer across restarts', async () => {
+it('concurrent questions of one step are asked once each and answered across restarts', async () => {
   const { start, ended } = simulateProcesses()
   const ran: string[] = []
   const tools = [
@@ -166,8 +166,8 @@ it('asks everything that the tools of one step ask, each once, and each gets its
     localTool({ name: 'talk', input, usesTurn: true, run: async (_, { turn }) => (await turn?.ask('Name?'))?.text }),
     localTool({ name: 'chat', input, usesTurn: true, run: async (_, { turn }) => (await turn?.ask('Age?'))?.text }),
   ]
-  const asked = scriptedModel(toolCalls(...tools.map(({ name }): [string, string] => [name, '{}'])))
-  const first = start(createAgentLoop({ model: asked, tools }))
+  const scripted = scriptedModel(toolCalls(...tools.map(({ name }): [string, string] => [name, '{}'])))
+  const first = start(createAgentLoop({ model: scripted, tools }))
   const id = await startTask(first)
   const other = scriptedModel(textReply('Done'))
   let { service, kill } = first
@@ -192,7 +192,7 @@ it('asks everything that the tools of one step ask, each once, and each gets its
     await service.sendMessage({ message, configuration: { returnImmediately: true } }, callOf())
   }
   expect((await ended(id)).status.state).toBe('completed')
-  const [locate, look, wipe, ...talks] = toldTo(other) as { value: unknown }[]
+  const [locate, look, wipe, ...talks] = lastToolResults(other) as { value: unknown }[]
   expect([locate?.value, look?.value, wipe?.value]).toEqual(['yes to call-0', 'yes to call-1', 1])
   expect(new Set(talks.map(({ value }) => value)).size).toBe(2)
   expect([ran, new Set(seen).size]).toEqual([['wipe'], 6])
@@ -201,22 +201,21 @@ it('asks everything that the tools of one step ask, each once, and each gets its
 it.each([
   ['continue', 'completed'],
   ['fail', 'failed'],
-] as const)(
-  'a tool of the caller that nobody runs in time expires across restarts, policy %s',
-  async (onTimeout, state) => {
-    const { start, ended } = simulateProcesses()
-    const tools = [clientTool({ name: 'locate', input, timeout: 150, onTimeout })]
-    const one = start(createAgentLoop({ model: scriptedModel(toolCalls(['locate', '{}'])), tools }))
-    const id = await startTask(one)
-    await isAsking(one.service, id)
-    one.kill()
-    const asked = scriptedModel(textReply('Somewhere'))
-    start(createAgentLoop({ model: asked, tools }))
-    const task = await ended(id)
-    expect(task.status.state).toBe(state)
-    if (state === 'failed') {
-      expect(task.status.message?.metadata).toEqual({ reason: 'INPUT_TIMEOUT', timeoutSeconds: 0.15 })
-    } else
-      expect(toldTo(asked)).toEqual([{ type: 'error-text', value: expect.stringContaining('was not answered by') }])
-  },
-)
+] as const)('a client tool times out across restarts with the policy %s', async (onTimeout, state) => {
+  const { start, ended } = simulateProcesses()
+  const tools = [clientTool({ name: 'locate', input, timeout: 150, onTimeout })]
+  const one = start(createAgentLoop({ model: scriptedModel(toolCalls(['locate', '{}'])), tools }))
+  const id = await startTask(one)
+  await waitForQuestion(one.service, id)
+  one.kill()
+  const scripted = scriptedModel(textReply('Somewhere'))
+  start(createAgentLoop({ model: scripted, tools }))
+  const task = await ended(id)
+  expect(task.status.state).toBe(state)
+  if (state === 'failed') {
+    expect(task.status.message?.metadata).toEqual({ reason: 'INPUT_TIMEOUT', timeoutSeconds: 0.15 })
+  } else
+    expect(lastToolResults(scripted)).toEqual([
+      { type: 'error-text', value: expect.stringContaining('was not answered by') },
+    ])
+})

@@ -1,0 +1,241 @@
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4File,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
+} from '@ai-sdk/provider'
+import type { Invocation, JournalStep } from '../agent/agent-function.ts'
+import type { Turn } from '../agent/turn.ts'
+import { toBase64 } from '../base/base64.ts'
+import { sleep, systemClock } from '../base/clock.ts'
+import type { JsonObject } from '../base/json.ts'
+import type { Trace } from '../base/trace-context.ts'
+import { A2AError } from '../protocol/errors.ts'
+import type { ArtifactEvent, StatusEvent } from '../protocol/events.ts'
+import type { Part } from '../protocol/model.ts'
+import { observe, type Telemetry } from '../protocol/telemetry.ts'
+import {
+  type AbortListeners,
+  type ModelListener,
+  type ModelStep,
+  type ModelTimeout,
+  streamStep,
+  type ToolCall,
+} from './model-stream.ts'
+import type { LoopOutput, ResponseArtifact } from './output.ts'
+import type { Questions } from './questions.ts'
+
+export interface ModelCallerOptions extends ModelCallLimits {
+  readonly model: LanguageModelV4
+  readonly response: ResponseArtifact
+  readonly output: LoopOutput
+  readonly questions: Questions
+  /** The prompt up to the caller's message. A resumed turn needs it only when it calls the model again. */
+  readonly preparePrompt: () => Promise<LanguageModelV4Message[]>
+  /** Model answers and tool results since then. */
+  readonly messages: readonly LanguageModelV4Message[]
+  readonly observer: LoopObserver | undefined
+}
+
+export interface ModelCallLimits {
+  /** Maximum number of characters that the model may send. */
+  readonly maxTextLength: number
+  readonly modelRetries: number
+  readonly report: (error: unknown) => void
+  readonly timeout: ModelTimeout
+  readonly abortListeners: AbortListeners
+}
+
+/** The model's answer, or the error text for the caller. */
+export type ModelAnswer = (ModelStep | { readonly failed: string }) & {
+  /** The answer comes from the journal: an earlier process received it. */
+  readonly isReplayed?: true
+}
+
+/** Returns the model's next answer, and emits it unless it comes from the journal. */
+export type ModelCaller = (tools: LanguageModelV4FunctionTool[]) => Promise<ModelAnswer>
+
+export function createModelCaller(options: ModelCallerOptions, { journal, settled }: Invocation): ModelCaller {
+  const { model, response, output, questions, preparePrompt, messages, timeout, observer } = options
+  let prompt: LanguageModelV4Message[] | undefined
+  let step = 0
+
+  // State of the current step: the journal mark of its events, text that is held back, and what it has sent so far.
+  let mark: string | undefined
+  let heldText: string[] | undefined
+  let fileCount = 0
+  let hasOutput = false
+  const listener = {
+    hasOutput: () => hasOutput,
+    onText(delta: string) {
+      hasOutput = true
+      if (heldText) heldText.push(delta)
+      else response.write(delta, mark)
+    },
+    onReasoning(text: string) {
+      hasOutput = true
+      output.progress(text, { type: 'reasoning' }, mark)
+    },
+    onFile(file: LanguageModelV4File) {
+      hasOutput = true
+      output.artifact(`file-${step}`, ++fileCount, { name: 'file', parts: [filePart(file)] }, mark)
+    },
+  }
+
+  /** Not async: every additional promise costs time in every step. */
+  function call(tools: LanguageModelV4FunctionTool[]): Promise<ModelAnswer> {
+    if (!prompt) return prepareAndCall(tools)
+    // Redaction finds a secret only in the complete text, not in its chunks.
+    heldText = questions.hasSecret() ? [] : undefined
+    fileCount = 0
+    hasOutput = false
+    const callOptions = {
+      prompt: prompt.concat(messages),
+      tools: tools.length > 0 ? tools : undefined,
+      abortSignal: timeout.signal,
+    }
+    const work = () => callWithRetries(model, callOptions, listener, options)
+    const answer = observer ? observeModel(model, observer, work) : work()
+    return heldText ? answer.then(emitHeldText) : answer
+  }
+
+  async function prepareAndCall(tools: LanguageModelV4FunctionTool[]): Promise<ModelAnswer> {
+    prompt = await preparePrompt()
+    return await call(tools)
+  }
+
+  function emitHeldText(answer: ModelAnswer): ModelAnswer {
+    if (heldText && heldText.length > 0) response.write(heldText.join(''), mark)
+    return answer
+  }
+
+  async function callOrReplay(journalStep: JournalStep, tools: LanguageModelV4FunctionTool[]): Promise<ModelAnswer> {
+    let isLive = false
+    const answer = await journalAnswer(journalStep, `model ${step}`, async (stepMark) => {
+      isLive = true
+      mark = stepMark
+      const live = await call(tools)
+      // The events of a step are stored before the step itself.
+      await settled?.()
+      return live
+    })
+    if (isLive) return answer
+    if (!('failed' in answer)) response.restore(answer.text)
+    return { ...answer, isReplayed: true }
+  }
+
+  return (tools) => {
+    step++
+    return journal ? callOrReplay(journal, tools) : call(tools)
+  }
+}
+
+/** Observes a loop's work: its turn, or the loop's own telemetry if it has no turn. */
+export type LoopObserver = Pick<Turn, 'observe' | 'trace'>
+
+export interface LoopTelemetry {
+  readonly telemetry: Telemetry
+  /** Name of the loop. */
+  readonly name: string
+}
+
+/** Observes a loop without an agent as if it were a turn of an agent. */
+export function observeLoop(
+  { telemetry, name }: LoopTelemetry,
+  { taskId, contextId, trace: parent }: Invocation,
+  emit: Emit,
+  work: (observer: LoopObserver, emit: Emit) => Promise<void>,
+): Promise<void> {
+  const activity = { type: 'turn', agent: name, taskId, contextId, attempt: 1 } as const
+  return observe(telemetry, activity, parent, async (span) => {
+    const trace = span?.trace ?? parent
+    const observer: LoopObserver = {
+      trace,
+      observe: (inner, act) => observe(telemetry, inner, trace, act),
+    }
+    await work(observer, (event) => {
+      if (event.type === 'status') span?.learn({ state: event.status.state })
+      emit(event)
+    })
+  })
+}
+
+/** Observes a tool run. The tool's error may contain its arguments, so telemetry receives a general one. */
+export function observeTool<T>(
+  { toolName, toolCallId }: ToolCall,
+  observer: LoopObserver,
+  act: (trace: Trace | undefined) => T | Promise<T>,
+): Promise<T> {
+  return observer.observe({ type: 'tool', tool: toolName, callId: toolCallId }, async (span) => {
+    try {
+      return await act(span?.trace ?? observer.trace)
+    } catch (error) {
+      span?.end(new A2AError('tool-failed', 'The tool failed.'))
+      throw error
+    }
+  })
+}
+
+type Emit = (event: StatusEvent | ArtifactEvent) => void
+
+function filePart({ mediaType, data }: LanguageModelV4File): Part {
+  if (data.type === 'url') return { url: `${data.url}`, mediaType }
+  return { raw: typeof data.data === 'string' ? data.data : toBase64(data.data), mediaType }
+}
+
+/** Retries only while the model has sent nothing and its provider marks the error as retryable. */
+function callWithRetries(
+  model: LanguageModelV4,
+  options: LanguageModelV4CallOptions,
+  listener: ModelListener & { readonly hasOutput: () => boolean },
+  limits: ModelCallLimits,
+  attempt = 0,
+): Promise<ModelAnswer> {
+  return streamStep(model, options, listener, limits).catch(async (error): Promise<ModelAnswer> => {
+    const { modelRetries, report } = limits
+    const { signal } = limits.abortListeners
+    signal.throwIfAborted()
+    report(error)
+    const hasOutput = listener.hasOutput()
+    if (!hasOutput && attempt < modelRetries && isRetryable(error)) {
+      await sleep(500 * 2 ** attempt, signal, systemClock)
+      signal.throwIfAborted()
+      return await callWithRetries(model, options, listener, limits, attempt + 1)
+    }
+    // Provider errors may contain URLs and keys, so callers do not see them.
+    if (error instanceof A2AError) return { failed: error.message }
+    return { failed: hasOutput ? 'The model broke off in its answer.' : 'The model could not be called.' }
+  })
+}
+
+/** AI SDK provider errors have this member. */
+function isRetryable(error: unknown): boolean {
+  return error instanceof Error && 'isRetryable' in error && error.isRetryable === true
+}
+
+function observeModel(
+  model: LanguageModelV4,
+  observer: LoopObserver,
+  work: () => Promise<ModelAnswer>,
+): Promise<ModelAnswer> {
+  return observer.observe({ type: 'model', provider: model.provider, model: model.modelId }, async (span) => {
+    const answer = await work()
+    if ('failed' in answer) {
+      span?.end(new A2AError('invalid-agent-response', answer.failed))
+      return answer
+    }
+    const { inputTokens, outputTokens, finish } = answer
+    span?.learn({ inputTokens, outputTokens, finish })
+    return answer
+  })
+}
+
+/** A model answer is JSON, although its type does not say so. */
+async function journalAnswer(
+  journal: JournalStep,
+  name: string,
+  work: (mark: string) => Promise<ModelAnswer>,
+): Promise<ModelAnswer> {
+  return (await journal(name, async (mark) => (await work(mark)) as unknown as JsonObject)) as unknown as ModelAnswer
+}

@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { lastToolResults, scriptedModel, textReply, toolCalls } from '../../test/support/models/scripted-model.ts'
+import { agent } from '../local-agent.node.ts'
+import { inputRequestIn, toolResult } from '../protocol/extensions/client-tools.ts'
+import { pair } from '../testing/pair.ts'
+import { type AgentLoopOptions, createAgentLoop } from './agent-loop.ts'
+import { clientTool, localTool } from './tools/tool.ts'
+
+const input = z.object({})
+const connectTo = (options: AgentLoopOptions) => pair(agent({ name: 'Looping' }, createAgentLoop(options)))
+
+it('with the policy continue, the model learns that the caller did not answer in time', async () => {
+  const locate = clientTool({ name: 'locate', input, timeout: 50, onTimeout: 'continue' })
+  const scripted = scriptedModel(toolCalls(['locate', '{}']), textReply('Somewhere'))
+  await using connection = await connectTo({ model: scripted, tools: [locate] })
+  const { task } = await connection.client.send('Where am I?')
+  expect(task?.status.state).toBe('input-required')
+  await expect.poll(async () => (await connection.client.task(task?.id ?? '').get()).status.state).toBe('completed')
+  expect(lastToolResults(scripted)).toEqual([
+    { type: 'error-text', value: expect.stringContaining('was not answered by') },
+  ])
+})
+
+it.each([
+  ['run a tool', [clientTool({ name: 'locate', input })]],
+  ['approve a call', [localTool({ name: 'locate', input, needsApproval: true, run: () => 'never' })]],
+])('with the default policy, the task fails if the caller does not %s in time', async (_, tools) => {
+  await using connection = await connectTo({
+    model: scriptedModel(toolCalls(['locate', '{}'])),
+    tools,
+    inputTimeout: 50,
+  })
+  const { task } = await connection.client.send('Where am I?')
+  const handle = connection.client.task(task?.id ?? '')
+  await expect.poll(async () => (await handle.get()).status.state).toBe('failed')
+  expect((await handle.get()).status.message?.metadata).toEqual({ reason: 'INPUT_TIMEOUT', timeoutSeconds: 0.05 })
+})
+
+it('only the model receives a sensitive result', async () => {
+  const secret = 'sesame-open-wide'
+  const password = clientTool({ name: 'password', input, sensitive: true })
+  const scripted = scriptedModel(
+    toolCalls(['password', '{}']),
+    textReply('It is ', secret.slice(0, 8), secret.slice(8), ', thanks'),
+  )
+  await using connection = await connectTo({ model: scripted, tools: [password] })
+  const conversation = connection.client.conversation()
+  await conversation.send('Log in')
+  const answer = { data: { toolUseId: 'call-0', result: secret }, mediaType: toolResult }
+  const { task } = await conversation.send(answer)
+  expect(task?.status.state).toBe('completed')
+  expect(lastToolResults(scripted)).toEqual([{ type: 'text', value: secret }])
+  const stored = JSON.stringify(await connection.client.task(task?.id ?? '').get({ historyLength: 100 }))
+  expect(stored).not.toContain(secret)
+  expect(stored).toContain('[redacted], thanks')
+})
+
+it('each request has its own id, even if the model reuses a call id', async () => {
+  const locate = clientTool({ name: 'locate', input })
+  const scripted = scriptedModel(toolCalls(['locate', '{}']), toolCalls(['locate', '{}']), textReply('Moved'))
+  await using connection = await connectTo({ model: scripted, tools: [locate] })
+  const conversation = connection.client.conversation()
+  const ids = [(await conversation.send('go')).task, (await conversation.send('Bern')).task].map(
+    (task) => inputRequestIn(task?.status.message)?.requestId,
+  )
+  expect(ids).toEqual(['call-0', 'call-0-2'])
+  const late = { data: { toolUseId: 'call-0', result: 'Bern' }, mediaType: toolResult }
+  await expect(conversation.send(late)).rejects.toMatchObject({ code: 'invalid-params' })
+  expect(
+    (await conversation.send({ ...late, data: { toolUseId: 'call-0-2', result: 'Thun' } })).task?.status.state,
+  ).toBe('completed')
+})
