@@ -1,6 +1,7 @@
 import { baseMembers, type MessageType, messageTypes, narrowings } from '../../src/mesh/envelope.ts'
 import type { SchemaVersion } from '../../src/mesh/payloads.ts'
-import { object } from '../../src/schema/strict.ts'
+import { jsonSchemaOf } from '../../src/schema/json-schema.ts'
+import { object } from '../../src/schema/object.ts'
 import { isSchema, type Schema } from './base.ts'
 import { signature, specimens } from './specimens.ts'
 
@@ -21,7 +22,7 @@ function examplesOf(type: MessageType): readonly Example[] {
   const isNew = type === 'handshake_ack' || type === 'goodbye'
   const known: readonly SchemaVersion[] = isNew ? ['1.1.0'] : ['1.0.0', '1.1.0']
   const message = { ...specimens[type], auth: { ...signature, agent_id: specimens[type].sender_id } }
-  const schema = object({ ...baseMembers(), ...narrowings({ version: '1.1.0' })[type] }).schema
+  const schema = jsonSchemaOf(object({ ...baseMembers(), ...narrowings({ version: '1.1.0' })[type] }))
   const unsigned = {
     title: `${type}, unsigned`,
     valid: type === 'handshake_ack' ? ['1.1.0'] : known,

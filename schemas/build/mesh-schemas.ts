@@ -1,6 +1,7 @@
 import { baseMembers, type MessageType, messageTypes, narrowings } from '../../src/mesh/envelope.ts'
 import { AuthenticationTag, type SchemaVersion } from '../../src/mesh/payloads.ts'
-import { type Members, object } from '../../src/schema/strict.ts'
+import { jsonSchemaOf } from '../../src/schema/json-schema.ts'
+import { type Fields, object } from '../../src/schema/object.ts'
 import { base, isSchema, type Schema } from './base.ts'
 import { specimens } from './specimens.ts'
 
@@ -29,7 +30,7 @@ export function meshSchemas(version: SchemaVersion): ReadonlyMap<string, Schema>
   const narrowed = narrowings({ version })
   const types = messageTypes.filter((type) => narrowed[type] !== undefined)
   return new Map([
-    file('base-message.json', 'BaseMessage', 'What all envelopes have.', object(baseMembers()).schema, []),
+    file('base-message.json', 'BaseMessage', 'What all envelopes have.', jsonSchemaOf(object(baseMembers())), []),
     ...types.map((type) =>
       file(fileOf(type), classOf(type), abouts[type], narrowing(type, narrowed[type] ?? {}), [specimens[type]]),
     ),
@@ -63,11 +64,11 @@ const abouts: Readonly<Record<MessageType, string>> = {
 const baseReference = { $ref: 'base-message.json' }
 const signed = {
   type: 'object',
-  allOf: [baseReference, object({ auth: AuthenticationTag }, { open: true }).schema],
+  allOf: [baseReference, jsonSchemaOf(object({ auth: AuthenticationTag }, { open: true }))],
 }
 
-function narrowing(type: MessageType, members: Members): Schema {
-  const { additionalProperties: _, properties, ...rest } = object(members).schema
+function narrowing(type: MessageType, members: Fields): Schema {
+  const { additionalProperties: _, properties, ...rest } = jsonSchemaOf(object(members))
   return {
     type: 'object',
     allOf: [baseReference, { ...rest, properties: { message_type: { const: type }, ...(properties as Schema) } }],

@@ -8,15 +8,15 @@ import type {
   SecurityRequirement,
   SecurityScheme,
 } from '../protocol/card.ts'
-import { assumed, implicit, object, optional } from '../schema/object.ts'
+import { defaultsTo, implicit, object, optional } from '../schema/object.ts'
 import { boolean, type Infer, list, map, type Schema, string, struct } from '../schema/schema.ts'
 import type { Draft } from './codec.ts'
 
 // The parts of cards in ProtoJSON that A2A 1.0 and the proto of 0.3 share.
 
-const text = assumed(string(), '')
+const text = defaultsTo(string(), '')
 
-const strings = assumed(list(string()), [])
+const strings = defaultsTo(list(string()), [])
 
 const optionalStrings = implicit(list(string()))
 
@@ -24,7 +24,7 @@ const Signature = object({ protected: string(), signature: string(), header: opt
 
 const description = implicit(string())
 
-const flowFields = { refreshUrl: implicit(string()), scopes: assumed(map(string()), {}) }
+const flowFields = { refreshUrl: implicit(string()), scopes: defaultsTo(map(string()), {}) }
 
 export const skillFields = {
   id: text,

@@ -2,31 +2,31 @@ import { A2AError, invalidParams } from '../protocol/errors.ts'
 import { type Schema, Violation } from '../schema/schema.ts'
 
 /** Absent params are empty ones, so that what is missing is named. */
-export function readParams<T>(shape: Schema<T>, params: unknown = {}): T {
-  return readOr(shape, params, ({ path, message }) => invalidParams(path || 'params', message))
+export function readParams<T>(schema: Schema<T>, params: unknown = {}): T {
+  return readOr(schema, params, ({ path, message }) => invalidParams(path || 'params', message))
 }
 
 /** What an agent answers. It is no fault of our caller, whose fields are not the ones to blame. */
-export function readResult<T>(shape: Schema<T>, result: unknown): T {
+export function readResult<T>(schema: Schema<T>, result: unknown): T {
   return readOr(
-    shape,
+    schema,
     result,
     ({ path, message }) => new A2AError('invalid-agent-response', `${path || 'result'}: ${message}`),
   )
 }
 
-/** Puts right what somebody sends although the shape does not allow it, as far as that can be done. */
+/** Puts right what somebody sends although the schema does not allow it, as far as that can be done. */
 export type Clean = (wire: unknown) => unknown
 
-export type LenientRead = <T>(shape: Schema<T>, wire: unknown, clean: Clean) => T
+export type LenientRead = <T>(schema: Schema<T>, wire: unknown, clean: Clean) => T
 
 /** Cleans only what cannot be read as it is: who sends it properly pays nothing for the others. */
 export function lenientReader(read: Read): LenientRead {
-  return (shape, wire, clean) => {
+  return (schema, wire, clean) => {
     try {
-      return read(shape, wire)
+      return read(schema, wire)
     } catch {
-      return read(shape, clean(wire))
+      return read(schema, clean(wire))
     }
   }
 }
@@ -42,12 +42,12 @@ export function withFallback<T>(strict: (wire: unknown) => T, lenient: (wire: un
   }
 }
 
-function readOr<T>(shape: Schema<T>, value: unknown, failure: (violation: Violation) => A2AError): T {
+function readOr<T>(schema: Schema<T>, value: unknown, failure: (violation: Violation) => A2AError): T {
   try {
-    return shape.read(value)
+    return schema.read(value)
   } catch (error) {
     throw error instanceof Violation ? failure(error) : error
   }
 }
 
-type Read = <T>(shape: Schema<T>, wire: unknown) => T
+type Read = <T>(schema: Schema<T>, wire: unknown) => T

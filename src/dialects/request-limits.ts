@@ -20,7 +20,7 @@ const idPattern = /^[^\p{Cc}\p{Cs}]*$/u
 /** The id of a message, a task or a context. */
 export const id: Schema<string> = {
   ...idString,
-  form: { is: 'text', min: 1, max: 256, pattern: idPattern.source },
+  node: { is: 'string', min: 1, max: 256, pattern: idPattern.source },
   read(value) {
     const text = idString.read(value)
     if (!idPattern.test(text)) throw new Violation('expected an id, got control characters or half a surrogate pair')

@@ -1,6 +1,6 @@
 import { isObject } from '../base/json.ts'
 import { JsonError, parseJson } from '../http/json.ts'
-import { type EnvelopeRules, envelopeForms, type MeshEnvelope } from './envelope.ts'
+import { createEnvelopeSchemas, type EnvelopeRules, type MeshEnvelope } from './envelope.ts'
 import { MeshError } from './errors.ts'
 import type { MeshSigningKey } from './keys.ts'
 import { AgentId, LenientId, MessageId } from './payloads.ts'
@@ -93,7 +93,7 @@ export const defaultMaxBytes = 10 * 2 ** 20
 export function createCheck(
   rules: EnvelopeRules = {},
 ): (value: Readonly<Record<string, unknown>>) => MeshError | undefined {
-  const forms = envelopeForms(rules)
+  const forms = createEnvelopeSchemas(rules)
   const types = [...forms.keys()].join(', ')
   return (value) => {
     if (!Object.hasOwn(value, 'message_type') || !Object.hasOwn(value, 'message_id')) {

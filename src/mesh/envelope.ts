@@ -1,14 +1,7 @@
-import {
-  anyObject,
-  type Infer,
-  type Members,
-  nothing,
-  object,
-  optional,
-  orNull,
-  type StrictSchema,
-  word,
-} from '../schema/strict.ts'
+import { type Fields, object, optional } from '../schema/object.ts'
+import { type Infer, type Schema, struct } from '../schema/schema.ts'
+import { nullable, nullValue, type StrictSchema, strict } from '../schema/strict.ts'
+import { literal } from '../schema/tagged.ts'
 import {
   AgentAnnouncementPayload,
   type AgentCard,
@@ -37,15 +30,15 @@ export interface EnvelopeRules {
   readonly lenientIds?: boolean
 }
 
-export type EnvelopeForms = ReadonlyMap<unknown, StrictSchema<unknown>>
+export type EnvelopeSchemas = ReadonlyMap<unknown, StrictSchema<unknown>>
 
 /** Made once: the form of a whole envelope by its type. */
-export function envelopeForms(rules: EnvelopeRules = {}): EnvelopeForms {
+export function createEnvelopeSchemas(rules: EnvelopeRules = {}): EnvelopeSchemas {
   const base = baseMembers(rules)
   return new Map(
     Object.entries(narrowings(rules)).map(([type, members]) => [
       type,
-      object({ ...base, message_type: word(type), ...members }),
+      strict(object({ ...base, message_type: literal(type), ...members })),
     ]),
   )
 }
@@ -55,25 +48,25 @@ export function baseMembers({ lenientIds = false }: EnvelopeRules = {}) {
   const id = lenientIds ? LenientId : MessageId
   return {
     message_id: id,
-    message_type: word(...messageTypes),
+    message_type: literal(...messageTypes),
     sender_id: AgentId,
     recipient_id: AgentId,
     timestamp: Timestamp,
-    payload: anyObject(),
-    correlation_id: optional(orNull(id)),
+    payload: struct(),
+    correlation_id: optional(nullable(id)),
     auth: optional(AuthenticationTag),
-  } satisfies Members
+  } satisfies Fields
 }
 
 export type MessageType = (typeof messageTypes)[number]
 
 /** What each type demands beyond the base. Version 1.0.0 names two types that it does not describe. */
-export function narrowings({ version, lenientIds = false }: EnvelopeRules = {}): Partial<Record<MessageType, Members>> {
+export function narrowings({ version, lenientIds = false }: EnvelopeRules = {}): Partial<Record<MessageType, Fields>> {
   const id = lenientIds ? LenientId : MessageId
-  const opening = (payload: StrictSchema<unknown>): Members => ({ payload, correlation_id: optional(nothing()) })
-  const answering = (payload: StrictSchema<unknown>): Members => ({ payload, correlation_id: id })
+  const opening = (payload: Schema<unknown>): Fields => ({ payload, correlation_id: optional(nullValue()) })
+  const answering = (payload: Schema<unknown>): Fields => ({ payload, correlation_id: id })
   const open = version !== '1.1.0'
-  const registry = word(registryId)
+  const registry = literal(registryId)
   return {
     request: opening(RequestPayload),
     response: answering(ResponsePayload),

@@ -1,16 +1,7 @@
-import {
-  anyObject,
-  choice,
-  defaulting,
-  flag,
-  list,
-  named,
-  number,
-  object,
-  optional,
-  text,
-  word,
-} from '../schema/strict.ts'
+import { object, optional } from '../schema/object.ts'
+import { boolean, list, string, struct } from '../schema/schema.ts'
+import { number, strict, titled, withDefault } from '../schema/strict.ts'
+import { literal, union } from '../schema/tagged.ts'
 
 /** The words and numbers of which envelopes are made. Patterns alone decide, so that every language reads them alike. */
 
@@ -37,21 +28,21 @@ const host = '(?:[A-Za-z0-9._~-]+|\\[[0-9A-Fa-f:.]+\\])'
 
 const aboutCard = 'What an agent says of itself when it shakes hands. This is not the agent card of A2A.'
 
-export const MessageId = named(
+export const MessageId = titled(
   'MessageId',
-  text({ pattern: uuid4, expected: 'a UUID of version 4 in lower case' }),
+  string({ pattern: uuid4, expected: 'a UUID of version 4 in lower case' }),
   'A UUID of version 4 in lower case. No two messages have the same one.',
 )
 
 /** Old traffic has letters that no UUID has. */
-export const LenientId = text({ pattern: '^[0-9a-z-]{36}$', expected: '36 characters of 0–9, a–z and -' })
+export const LenientId = strict(string({ pattern: '^[0-9a-z-]{36}$', expected: '36 characters of 0–9, a–z and -' }))
 
 /** A day of the calendar. There is no year 0. */
 const day = `(?!0000)(?:[0-9]{4}-(?:${longMonth}|${shortMonth}|${february})|${leapYear}-02-29)`
 
-export const Timestamp = named(
+export const Timestamp = titled(
   'Timestamp',
-  text({
+  string({
     pattern: `^${day}T${clock}(?:\\.[0-9]{3})?Z$`,
     format: 'date-time',
     expected: 'a time in UTC such as 2026-01-31T12:00:00.000Z (no fraction or three digits of it)',
@@ -59,9 +50,9 @@ export const Timestamp = named(
   'A moment in UTC, to the second or to the millisecond, with Z at the end.',
 )
 
-export const AgentId = named(
+export const AgentId = titled(
   'AgentId',
-  text({
+  string({
     min: 3,
     max: 128,
     pattern: '^[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]$',
@@ -70,9 +61,9 @@ export const AgentId = named(
   'The name of an agent in the mesh. "registry" is the agent that answers discovery.',
 )
 
-const DateTime = named(
+const DateTime = titled(
   'DateTime',
-  text({
+  string({
     pattern: `^${day}T${clock}(?:\\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$`,
     format: 'date-time',
     expected: 'a date and time as RFC 3339 writes them',
@@ -80,27 +71,27 @@ const DateTime = named(
   'A moment as RFC 3339 writes it, in any zone.',
 )
 
-const Nonce = named(
+const Nonce = titled(
   'Nonce',
-  text({ pattern: '^[0-9a-f]{32}$', expected: '32 hexadecimal digits in lower case' }),
+  string({ pattern: '^[0-9a-f]{32}$', expected: '32 hexadecimal digits in lower case' }),
   'Sixteen random bytes in hexadecimal digits, never used twice with one key.',
 )
 
-const Signature = named(
+const Signature = titled(
   'Signature',
-  text({ min: 4, pattern: `^${base64}$`, expected: 'base64 in the standard alphabet, with padding' }),
+  string({ min: 4, pattern: `^${base64}$`, expected: 'base64 in the standard alphabet, with padding' }),
   'The signature over the canonical form (RFC 8785) of the whole envelope without this member, in base64.',
 )
 
-const Fingerprint = named(
+const Fingerprint = titled(
   'Fingerprint',
-  text({ pattern: '^sha256:[0-9a-f]{16,64}$', expected: 'sha256: and 16 to 64 hexadecimal digits' }),
+  string({ pattern: '^sha256:[0-9a-f]{16,64}$', expected: 'sha256: and 16 to 64 hexadecimal digits' }),
   'The SHA-256 of the public key as DER SPKI, or the beginning of it. It selects a key and proves nothing.',
 )
 
 /** The payloads of the eight messages. What differs between the versions of the schemas is made by a function. */
 
-export const AuthenticationTag = named(
+export const AuthenticationTag = titled(
   'AuthenticationTag',
   object({
     agent_id: AgentId,
@@ -112,63 +103,63 @@ export const AuthenticationTag = named(
   'Who signed the envelope. `agent_id` equals the `sender_id` of the envelope.',
 )
 
-export const RequestPayload = named(
+export const RequestPayload = titled(
   'RequestPayload',
-  object({ method: text({ min: 1, max: 128 }), parameters: optional(anyObject()) }),
+  object({ method: string({ min: 1, max: 128 }), parameters: optional(struct()) }),
   'Which method is called, and with what.',
 )
 
-export const ErrorCode = named(
+export const ErrorCode = titled(
   'ErrorCode',
-  text({ pattern: '^[A-Z][A-Z0-9_]*[A-Z0-9]$', expected: 'a code in capitals such as NOT_FOUND' }),
+  string({ pattern: '^[A-Z][A-Z0-9_]*[A-Z0-9]$', expected: 'a code in capitals such as NOT_FOUND' }),
   'What went wrong, for programs. The standard codes are INVALID_MESSAGE, VALIDATION_FAILED, AUTHENTICATION_FAILED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, RATE_LIMIT_EXCEEDED, PAYLOAD_TOO_LARGE, INTERNAL_ERROR, SERVICE_UNAVAILABLE and TIMEOUT; agents may have their own.',
 )
 
-const ErrorObject = named(
+const ErrorObject = titled(
   'ErrorObject',
-  object({ code: ErrorCode, message: text({ min: 1 }), details: optional(anyObject()) }),
+  object({ code: ErrorCode, message: string({ min: 1 }), details: optional(struct()) }),
   'Why a request was not fulfilled.',
 )
 
-const SuccessResponsePayload = named(
+const SuccessResponsePayload = titled(
   'SuccessResponsePayload',
-  object({ status: word('success'), data: anyObject() }),
+  object({ status: literal('success'), data: struct() }),
   'The request was fulfilled.',
 )
 
-const ErrorResponsePayload = named(
+const ErrorResponsePayload = titled(
   'ErrorResponsePayload',
-  object({ status: word('error'), error: ErrorObject }),
+  object({ status: literal('error'), error: ErrorObject }),
   'The agent understood the request and did not fulfil it.',
 )
 
-export const ResponsePayload = named(
+export const ResponsePayload = titled(
   'ResponsePayload',
-  choice('status', { success: SuccessResponsePayload, error: ErrorResponsePayload }),
+  union('status', { success: SuccessResponsePayload, error: ErrorResponsePayload }),
   'What came of a request: data, or an error.',
 )
 
 export type SchemaVersion = '1.0.0' | '1.1.0'
 
-const SemanticVersion = named(
+const SemanticVersion = titled(
   'SemanticVersion',
-  text({ pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+$', expected: 'a version such as 1.0.0' }),
+  string({ pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+$', expected: 'a version such as 1.0.0' }),
   'Major, minor and patch version.',
 )
 
 const cardMembers = {
   agent_id: AgentId,
-  name: text({ min: 1, max: 100 }),
+  name: string({ min: 1, max: 100 }),
   version: SemanticVersion,
-  description: text({ max: 500 }),
-  capabilities: list(text(), { min: 1, max: 50 }),
-  supported_protocols: list(text(), { min: 1 }),
-  metadata: optional(anyObject()),
+  description: string({ max: 500 }),
+  capabilities: list(string(), { min: 1, max: 50 }),
+  supported_protocols: list(string(), { min: 1 }),
+  metadata: optional(struct()),
 }
 
 export const AgentCard = {
-  '1.0.0': named('AgentCard', object(cardMembers), aboutCard),
-  '1.1.0': named(
+  '1.0.0': titled('AgentCard', object(cardMembers), aboutCard),
+  '1.1.0': titled(
     'AgentCard',
     object({ ...cardMembers, schema_versions: optional(list(SemanticVersion, { min: 1 })) }),
     aboutCard,
@@ -176,41 +167,41 @@ export const AgentCard = {
 }
 
 export const HandshakePayload = (version: SchemaVersion) =>
-  named('HandshakePayload', object({ agent_card: AgentCard[version] }), 'Opens a conversation between two agents.')
+  titled('HandshakePayload', object({ agent_card: AgentCard[version] }), 'Opens a conversation between two agents.')
 
-const HandshakeAccepted = named(
+const HandshakeAccepted = titled(
   'HandshakeAccepted',
   object({
-    accepted: flag(true),
+    accepted: boolean(true),
     agent_card: AgentCard['1.1.0'],
-    selected_protocol: text({ min: 1 }),
+    selected_protocol: string({ min: 1 }),
     schema_version: optional(SemanticVersion),
-    reason: optional(text({ max: 500 })),
+    reason: optional(string({ max: 500 })),
   }),
   'The answering agent, and the versions that both will speak.',
 )
 
-const HandshakeRefused = named(
+const HandshakeRefused = titled(
   'HandshakeRefused',
   object({
-    accepted: flag(false),
+    accepted: boolean(false),
     agent_card: optional(AgentCard['1.1.0']),
-    selected_protocol: optional(text({ min: 1 })),
+    selected_protocol: optional(string({ min: 1 })),
     schema_version: optional(SemanticVersion),
-    reason: optional(text({ max: 500 })),
+    reason: optional(string({ max: 500 })),
   }),
   'The answering agent does not want to talk.',
 )
 
-export const HandshakeAckPayload = named(
+export const HandshakeAckPayload = titled(
   'HandshakeAckPayload',
-  choice('accepted', { true: HandshakeAccepted, false: HandshakeRefused }),
+  union('accepted', { true: HandshakeAccepted, false: HandshakeRefused }),
   'The answer to a handshake.',
 )
 
-const HttpUrl = named(
+const HttpUrl = titled(
   'HttpUrl',
-  text({
+  string({
     pattern: `^https?://${host}(?::[0-9]{1,5})?(?:/${inPath}*)?(?:\\?${inQuery}*)?(?:#${inQuery}*)?$`,
     format: 'uri',
     expected: 'an absolute http or https URL without user and password',
@@ -218,19 +209,19 @@ const HttpUrl = named(
   'An absolute URL of HTTP, without user and password.',
 )
 
-const ErrorDetails = named(
+const ErrorDetails = titled(
   'ErrorDetails',
   object({
     code: ErrorCode,
-    message: text({ min: 1, max: 500 }),
-    details: optional(anyObject()),
+    message: string({ min: 1, max: 500 }),
+    details: optional(struct()),
     retry_after: optional(number({ min: 0, integer: true })),
     documentation_url: optional(HttpUrl),
   }),
   'What is wrong with a message, when to try again (in seconds), and where to read more.',
 )
 
-export const ErrorPayload = named(
+export const ErrorPayload = titled(
   'ErrorPayload',
   object({ error: ErrorDetails }),
   'The protocol was broken, or the agent cannot answer at all.',
@@ -243,13 +234,17 @@ export interface Openness {
 
 export const DiscoverAgentsPayload = ({ open }: Openness) => {
   const members = {
-    status: optional(defaulting(word('healthy', 'unhealthy', 'all'), 'all')),
-    max_results: optional(defaulting(number({ min: 1, max: 100, integer: true }), 100)),
+    status: optional(withDefault(literal('healthy', 'unhealthy', 'all'), 'all')),
+    max_results: optional(withDefault(number({ min: 1, max: 100, integer: true }), 100)),
   }
-  const filters = named('DiscoverFilters', object(members, { open }), 'Narrows the search. Without it: all, up to 100.')
-  return named(
+  const filters = titled(
+    'DiscoverFilters',
+    object(members, { open }),
+    'Narrows the search. Without it: all, up to 100.',
+  )
+  return titled(
     'DiscoverAgentsPayload',
-    object({ capabilities: optional(list(text())), filters: optional(filters) }),
+    object({ capabilities: optional(list(string())), filters: optional(filters) }),
     'Asks the registry for agents that have all of these capabilities.',
   )
 }
@@ -257,14 +252,14 @@ export const DiscoverAgentsPayload = ({ open }: Openness) => {
 export const AgentAnnouncementPayload = ({ open }: Openness) => {
   const members = {
     agent_id: AgentId,
-    name: text(),
-    capabilities: list(text()),
-    status: word('healthy', 'unhealthy'),
+    name: string(),
+    capabilities: list(string()),
+    status: literal('healthy', 'unhealthy'),
     endpoint: HttpUrl,
     last_heartbeat: optional(DateTime),
   }
-  const info = named('AgentInfo', object(members, { open }), 'An agent that the registry knows.')
-  return named(
+  const info = titled('AgentInfo', object(members, { open }), 'An agent that the registry knows.')
+  return titled(
     'AgentAnnouncementPayload',
     object({
       agents: list(info),
@@ -275,8 +270,8 @@ export const AgentAnnouncementPayload = ({ open }: Openness) => {
   )
 }
 
-export const GoodbyePayload = named(
+export const GoodbyePayload = titled(
   'GoodbyePayload',
-  object({ reason: optional(text({ max: 500 })), reconnect_after: optional(number({ min: 0, integer: true })) }),
+  object({ reason: optional(string({ max: 500 })), reconnect_after: optional(number({ min: 0, integer: true })) }),
   'The sender leaves, perhaps to come back after so many seconds.',
 )

@@ -1,40 +1,40 @@
-import { type Infer, type Member, placed, readObject, type Schema, Violation } from './schema.ts'
+import { type Infer, type Member, readObject, type Schema, Violation, withPath } from './schema.ts'
 
-/** A member that need not be there. */
+/** A member that may be absent. */
 export interface OptionalField<T> {
-  readonly shape: Schema<T>
-  /** Whether the member, although there, says nothing. */
+  readonly schema: Schema<T>
+  /** Whether the member, although present, counts as absent. */
   isUnset(value: unknown): boolean
   readonly isImplicit?: boolean
 }
 
-/** A proto3 field without presence: not set also when it has the default of its type (`""`, 0, false, `[]`). */
-export function implicit<T>(shape: Schema<T>): OptionalField<T> {
-  return { shape, isUnset: (value) => value === null || shape.isDefault?.(value) === true, isImplicit: true }
+/** Absent also when `null`. */
+export function optional<T>(schema: Schema<T>): OptionalField<T> {
+  return { schema, isUnset: (value) => value === null && !schema.takesNull }
 }
 
-/** A required member that writers of ProtoJSON leave out when it is empty: read as that value then. */
-export function assumed<T>(shape: Schema<T>, value: T): Schema<T> {
-  return { ...shape, read: (given) => (given === undefined || given === null ? value : shape.read(given)) }
+/** A proto3 field with implicit presence: absent also when it has the default of its type (`""`, 0, false, `[]`). */
+export function implicit<T>(schema: Schema<T>): OptionalField<T> {
+  return { schema, isUnset: (value) => value === null || schema.isDefault?.(value) === true, isImplicit: true }
 }
 
-/** Not set when absent or `null`. */
-export function optional<T>(shape: Schema<T>): OptionalField<T> {
-  return { shape, isUnset: (value) => value === null && !shape.takesNull }
+/** A required member that ProtoJSON writers leave out when it is empty; it is read as `fallback` then. */
+export function defaultsTo<T>(schema: Schema<T>, fallback: T): Schema<T> {
+  return { ...schema, read: (value) => (value === undefined || value === null ? fallback : schema.read(value)) }
 }
 
-/** Each member may also be spelled as in the proto, in snake_case. Unknown members are ignored. */
-export function object<F extends Fields>(fields: F): Schema<ObjectOf<F>>
+/** Reads each member also in the snake_case of the proto file, and ignores unknown members. */
+export function object<F extends Fields>(fields: F, options?: { readonly open?: boolean }): Schema<ObjectOf<F>>
 
-/** Exactly one of the members in `oneOf` is there besides the fields. */
-export function object<F extends Fields, C extends Choice>(
+/** Requires exactly one of the members in `oneOf` besides the fields. */
+export function object<F extends Fields, C extends Choices>(
   fields: F,
-  choice: { readonly oneOf: C },
+  options: { readonly oneOf: C },
 ): Schema<ObjectOf<F> & OneOf<C>>
 
-export function object(fields: Fields, { oneOf = {} }: { readonly oneOf?: Choice } = {}): Schema<unknown> {
+export function object(fields: Fields, { oneOf = {}, open = false }: ObjectOptions = {}): Schema<unknown> {
   const members = Object.entries(fields).map(([name, field]) => toMember(name, field))
-  const choices = Object.entries(oneOf).map(([name, shape]) => toMember(name, optional(shape)))
+  const choices = Object.entries(oneOf).map(([name, schema]) => toMember(name, optional(schema)))
   const hasChoice = choices.length > 0
   return {
     read(value) {
@@ -47,11 +47,18 @@ export function object(fields: Fields, { oneOf = {} }: { readonly oneOf?: Choice
       if (chosen.length !== 1) throw notOne(choices, chosen)
       return target
     },
-    form: { is: 'members', members, choices },
+    node: { is: 'members', members, choices, open },
   }
 }
 
-type Fields = Readonly<Record<string, Schema<unknown> | OptionalField<unknown>>>
+export type Fields = Readonly<Record<string, Schema<unknown> | OptionalField<unknown>>>
+
+type Choices = Readonly<Record<string, Schema<unknown>>>
+
+interface ObjectOptions {
+  readonly oneOf?: Choices
+  readonly open?: boolean
+}
 
 type ObjectOf<F> = { readonly [K in RequiredKeys<F>]: Infer<F[K]> } & {
   readonly [K in Exclude<keyof F, RequiredKeys<F>>]?: F[K] extends OptionalField<infer T> ? T : never
@@ -59,30 +66,28 @@ type ObjectOf<F> = { readonly [K in RequiredKeys<F>]: Infer<F[K]> } & {
 
 type RequiredKeys<F> = { [K in keyof F]: F[K] extends Schema<unknown> ? K : never }[keyof F]
 
-type Choice = Readonly<Record<string, Schema<unknown>>>
-
 type OneOf<C> = { [K in keyof C]: { readonly [P in K]: Infer<C[P]> } }[keyof C]
 
 function toMember(name: string, field: Schema<unknown> | OptionalField<unknown>): Member {
   const snakeCase = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const protoName = snakeCase === name ? undefined : snakeCase
-  if (!('shape' in field)) return { name, protoName, shape: field, isUnset: undefined, isImplicit: false }
-  const { shape, isUnset, isImplicit = false } = field
-  return { name, protoName, shape, isUnset, isImplicit }
+  if (!('schema' in field)) return { name, protoName, schema: field, isUnset: undefined, isImplicit: false }
+  const { schema, isUnset, isImplicit = false } = field
+  return { name, protoName, schema, isUnset, isImplicit }
 }
 
-/** Answers whether the member is set. */
+/** Returns whether the member is set. */
 function readInto(
   target: Record<string, unknown>,
   source: Source,
-  { name, protoName, shape, isUnset }: Member,
+  { name, protoName, schema, isUnset }: Member,
 ): boolean {
   const value = protoName === undefined ? source[name] : oneSpelling(source, name, protoName)
   if (isUnset !== undefined && (value === undefined || isUnset(value))) return false
   try {
-    target[name] = shape.read(value)
+    target[name] = schema.read(value)
   } catch (error) {
-    throw placed(error, name)
+    throw withPath(error, name)
   }
   return true
 }
@@ -91,10 +96,10 @@ type Source = Readonly<Record<string, unknown>>
 
 function oneSpelling(source: Source, name: string, protoName: string): unknown {
   const value = source[name]
-  const other = source[protoName]
-  if (other === undefined) return value
+  const protoValue = source[protoName]
+  if (protoValue === undefined) return value
   if (value !== undefined) throw new Violation(`expected one spelling of a member, got ${name} and ${protoName}`)
-  return other
+  return protoValue
 }
 
 function notOne(choices: readonly Member[], chosen: readonly string[]): Violation {

@@ -1,15 +1,15 @@
 import { type Schema, Violation, wrongType, wrongValue } from './schema.ts'
 
-const rfc3339 = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+/** The scalars that ProtoJSON adds to JSON (https://protobuf.dev/programming-guides/json/). */
 
-/** The scalars of ProtoJSON (https://protobuf.dev/programming-guides/json/) that JSON itself has not. */
+const rfc3339 = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 
 export interface Range {
   readonly min?: number
   readonly max?: number
 }
 
-/** A number, or its decimal text. */
+/** A number, or its decimal string. */
 export function int32({ min = -(2 ** 31), max = 2 ** 31 - 1 }: Range = {}): Schema<number> {
   return {
     read(value) {
@@ -19,46 +19,46 @@ export function int32({ min = -(2 ** 31), max = 2 ** 31 - 1 }: Range = {}): Sche
       }
       return number
     },
-    form: { is: 'integer', min, max },
+    node: { is: 'integer', min, max },
     isDefault: (value) => value === 0 || value === '0',
   }
 }
 
 export interface ProtoEnum<T extends string> extends Schema<T> {
-  /** How each value is written. */
+  /** The name of each value on the wire. */
   readonly names: Readonly<Record<T, string>>
-  /** How 0 is written. */
+  /** The name of 0 on the wire. */
   readonly unspecified: string
 }
 
-/** A name, or its number: `names` has them in the order of their numbers from 1 on. 0 is `unspecified`, and no value. */
+/** A name or its number. `names` lists the values in the order of their numbers from 1; 0 is `unspecified`, not a value. */
 export function protoEnum<T extends string>(unspecified: string, names: Readonly<Record<T, string>>): ProtoEnum<T> {
-  const words = Object.keys(names) as T[]
-  const wireNames = words.map((word) => names[word])
-  const wordOf = new Map<unknown, T>()
-  for (const [index, word] of words.entries()) wordOf.set(names[word], word).set(index + 1, word)
+  const values = Object.keys(names) as T[]
+  const wireNames = values.map((value) => names[value])
+  const byWire = new Map<unknown, T>()
+  for (const [index, value] of values.entries()) byWire.set(names[value], value).set(index + 1, value)
   return {
-    read(value) {
-      const word = wordOf.get(value)
-      if (word === undefined) throw wrongValue(`one of ${wireNames.join(', ')}`, value)
-      return word
+    read(wire) {
+      const value = byWire.get(wire)
+      if (value === undefined) throw wrongValue(`one of ${wireNames.join(', ')}`, wire)
+      return value
     },
-    form: { is: 'word', words: wireNames },
+    node: { is: 'enum', values: wireNames },
     isDefault: (value) => value === 0 || value === unspecified,
     names,
     unspecified,
   }
 }
 
-/** As the enum, where 0 is a value: this one. */
+/** The same enum, with 0 read as a value of its own. */
 export function withUnspecified<T extends string, U extends string>(
   { read, names, unspecified }: ProtoEnum<T>,
-  word: U,
+  zero: U,
 ): ProtoEnum<T | U> {
-  const all = { ...names, [word]: unspecified } as ProtoEnum<T | U>['names']
+  const all = { ...names, [zero]: unspecified } as ProtoEnum<T | U>['names']
   return {
-    read: (value) => (value === 0 || value === unspecified ? word : read(value)),
-    form: { is: 'word', words: Object.values(all) },
+    read: (value) => (value === 0 || value === unspecified ? zero : read(value)),
+    node: { is: 'enum', values: Object.values(all) },
     names: all,
     unspecified,
   }
@@ -69,30 +69,30 @@ export function bytes(): Schema<string> {
   return {
     read(value) {
       if (typeof value !== 'string') throw wrongType('base64', value)
-      // One linear pass: this text may have millions of characters.
+      // One linear pass, because the text may have millions of characters.
       const end = value.search(/[^A-Za-z0-9+/_-]/)
-      const given = end === -1 ? value : value.slice(0, end)
-      const padding = value.slice(given.length)
+      const unpadded = end === -1 ? value : value.slice(0, end)
+      const padding = value.slice(unpadded.length)
       if (padding !== '' && !(value.length % 4 === 0 && /^={1,2}$/.test(padding))) {
-        throw new Violation(`expected base64, got something else at character ${given.length + 1}`)
+        throw new Violation(`expected base64, got something else at character ${unpadded.length + 1}`)
       }
-      const excess = given.length % 4
+      const excess = unpadded.length % 4
       if (excess === 1) throw new Violation('expected base64, got a character too few or too many')
-      const digits = given.includes('-') || given.includes('_') ? toStandardAlphabet(given) : given
-      // Written anew, the last bytes get their padding and lose the bits that mean nothing.
-      const whole = digits.length - excess
-      return digits.slice(0, whole) + btoa(atob(digits.slice(whole)))
+      const digits = unpadded.includes('-') || unpadded.includes('_') ? toStandardAlphabet(unpadded) : unpadded
+      // Encoding the last group again adds its padding and clears unused bits.
+      const lastGroup = digits.length - excess
+      return digits.slice(0, lastGroup) + btoa(atob(digits.slice(lastGroup)))
     },
-    form: { is: 'base64' },
+    node: { is: 'base64' },
   }
 }
 
 export interface TimestampOptions {
-  /** The zone of a time that names none. Without it such a time is refused, as protobuf does. */
+  /** The zone of a time that has none. Without this option such a time is a violation, as in protobuf. */
   readonly zone?: 'Z'
 }
 
-/** A moment as in RFC 3339. Read as UTC with milliseconds. */
+/** An RFC 3339 time. Read as UTC with milliseconds. */
 export function timestamp({ zone }: TimestampOptions = {}): Schema<string> {
   const expected = 'a time such as 2026-05-01T08:00:00.000Z'
   return {
@@ -103,15 +103,15 @@ export function timestamp({ zone }: TimestampOptions = {}): Schema<string> {
       const moment = day === undefined ? Number.NaN : Date.parse(zoned)
       if (Number.isNaN(moment) || !isDay(day)) throw wrongValue(expected, value)
       const text = new Date(moment).toISOString()
-      // An offset can push a time out of the years of four digits.
+      // An offset can move a time beyond years of four digits.
       if (!/^\d{4}-/.test(text)) throw wrongValue(expected, value)
       return text
     },
-    form: { is: 'time' },
+    node: { is: 'timestamp' },
   }
 }
 
-/** Byte by byte: replacing in the text takes a hundred times longer where every other character is replaced. */
+/** Works on bytes: string replacement is a hundred times slower when every other character changes. */
 function toStandardAlphabet(digits: string): string {
   const codes = new TextEncoder().encode(digits)
   for (let at = 0; at < codes.length; at++) {
@@ -121,7 +121,7 @@ function toStandardAlphabet(digits: string): string {
   return new TextDecoder().decode(codes)
 }
 
-/** `Date` takes the 30th of February for the 2nd of March. */
+/** `Date` reads 30 February as 2 March. */
 function isDay(day: string | undefined): boolean {
   return new Date(`${day}T00:00:00Z`).toISOString().slice(0, 10) === day
 }

@@ -1,10 +1,57 @@
 import type { Json, JsonObject } from '../base/json.ts'
 
-/** As `wrongType`, but for a word, a number or a time, which is told if it is one. */
-export function wrongValue(expected: string, value: unknown): Violation {
-  if (typeof value === 'string') return new Violation(`expected ${expected}, got ${excerpt(value)}`)
-  if (typeof value === 'number') return new Violation(`expected ${expected}, got ${value}`)
-  return wrongType(expected, value)
+/**
+ * Describes a JSON value once. The description yields a reader, a TypeScript type (`Infer`), a check that does not convert
+ * (strict.ts) and a JSON Schema (json-schema.ts). `read` normalises, so it accepts more spellings than the other two,
+ * which know only the one that we write.
+ */
+export interface Schema<T> {
+  /** Throws a `Violation`. */
+  read(value: unknown): T
+  readonly node: SchemaNode
+  /** Whether proto3 treats the value as "not set". */
+  isDefault?(value: unknown): boolean
+  /** `null` is a value here; anywhere else it means that a field is not set. */
+  readonly takesNull?: true
+}
+
+export type Infer<S> = S extends Schema<infer T> ? T : never
+
+/** A schema as data. */
+export type SchemaNode = Annotations &
+  (
+    | ({ readonly is: 'string' } & StringRules)
+    | { readonly is: 'boolean'; readonly only?: boolean }
+    | { readonly is: 'json' | 'object' | 'base64' | 'timestamp' | 'null' }
+    | { readonly is: 'integer' | 'number'; readonly min: number; readonly max: number }
+    | { readonly is: 'enum'; readonly values: readonly string[] }
+    | ({ readonly is: 'list'; readonly item: Schema<unknown> } & Length)
+    | { readonly is: 'map'; readonly item: Schema<unknown> }
+    | {
+        readonly is: 'members'
+        readonly members: readonly Member[]
+        /** Exactly one of these is present. */
+        readonly choices: readonly Member[]
+        /** Whether unknown members are allowed. `read` ignores them either way. */
+        readonly open: boolean
+      }
+    | { readonly is: 'nullable'; readonly of: Schema<unknown> }
+    | { readonly is: 'any'; readonly of: readonly Schema<unknown>[] }
+    /** The member `tag` selects a schema that does not list the tag itself. */
+    | { readonly is: 'tagged'; readonly tag: string; readonly variants: Variants }
+    /** The member `tag`, as text, selects a schema that lists the tag as well. */
+    | { readonly is: 'union'; readonly tag: string; readonly variants: Variants }
+    /** At most one of these members is present. */
+    | { readonly is: 'exclusive'; readonly of: Schema<unknown>; readonly names: readonly string[] }
+  )
+
+export type Variants = Readonly<Record<string, Schema<unknown>>>
+
+/** Parts of a JSON Schema that only inform. */
+interface Annotations {
+  readonly title?: string
+  readonly description?: string
+  readonly default?: Json
 }
 
 export interface Length {
@@ -12,87 +59,70 @@ export interface Length {
   readonly max?: number
 }
 
+export interface StringRules extends Length {
+  /** Starts with `^` and ends with `$`. */
+  readonly pattern?: string
+  /** A `format` of JSON Schema, which only informs: the pattern decides. */
+  readonly format?: string
+  /** What the pattern stands for, in error texts. */
+  readonly expected?: string
+}
+
 /** A member of an object. */
 export interface Member {
   readonly name: string
-  /** If it is spelled differently in the proto. */
+  /** The spelling in the proto file, if it differs. */
   readonly protoName: string | undefined
-  readonly shape: Schema<unknown>
-  /** Whether the value says nothing; a required member has no such thing. */
+  readonly schema: Schema<unknown>
+  /** Whether the value counts as absent. Required members have no such values. */
   readonly isUnset: ((value: unknown) => boolean) | undefined
-  /** It is left out if it has the default of its type. */
+  /** Writers leave the member out when it has the default of its type. */
   readonly isImplicit: boolean
 }
 
-/** What a shape is made of, as data. */
-export type SchemaNode =
-  | ({ readonly is: 'text'; readonly pattern?: string } & Length)
-  | { readonly is: 'boolean' | 'json' | 'object' | 'base64' | 'time' }
-  | { readonly is: 'integer'; readonly min: number; readonly max: number }
-  | { readonly is: 'word'; readonly words: readonly string[] }
-  | ({ readonly is: 'list'; readonly item: Schema<unknown> } & Length)
-  | { readonly is: 'map'; readonly item: Schema<unknown> }
-  | { readonly is: 'members'; readonly members: readonly Member[]; readonly choices: readonly Member[] }
-  | { readonly is: 'any'; readonly of: readonly Schema<unknown>[] }
-  | { readonly is: 'tagged'; readonly tag: string; readonly variants: Readonly<Record<string, Schema<unknown>>> }
-  /** At most one of these members is there. */
-  | { readonly is: 'exclusive'; readonly of: Schema<unknown>; readonly names: readonly string[] }
-
-/**
- * What a value on the wire looks like: one description from which come the reader, the TypeScript type (`TypeOf`) and
- * the form, of which tests make a JSON Schema. Reading also normalises, so it accepts more spellings than the form, which
- * tells the one we write.
- */
-export interface Schema<T> {
-  /** Throws a `Violation`. */
-  read(value: unknown): T
-  readonly form: SchemaNode
-  /** Whether the value is what proto3 takes for "not set". */
-  isDefault?(value: unknown): boolean
-  /** `null` is a value here; anywhere else it means that a field is not set. */
-  readonly takesNull?: true
-}
-
-export function string(length: Length = {}): Schema<string> {
-  const { min = 0, max = Infinity } = length
-  const expected = `a string${lengthText(length, 'characters')}`
+export function string(rules: StringRules = {}): Schema<string> {
+  const { min = 0, max = Infinity, expected = `a string${lengthText(rules, 'characters')}` } = rules
+  const pattern = rules.pattern === undefined ? undefined : new RegExp(rules.pattern)
   return {
     read(value) {
       if (typeof value !== 'string') throw wrongType(expected, value)
       if (value.length < min || value.length > max) throw wrongLength(expected, value.length)
+      if (pattern !== undefined && !pattern.test(value)) throw wrongValue(expected, value)
       return value
     },
-    form: { is: 'text', ...length },
+    node: { is: 'string', ...rules },
     isDefault: (value) => value === '',
   }
 }
 
-export function boolean(): Schema<boolean> {
+/** `true` or `false`, or only one of them. */
+export function boolean<const B extends boolean = boolean>(only?: B): Schema<B> {
+  const expected = only === undefined ? 'true or false' : `${only}`
   return {
     read(value) {
-      if (typeof value !== 'boolean') throw wrongType('true or false', value)
-      return value
+      if (typeof value !== 'boolean' || (only !== undefined && value !== only)) throw wrongType(expected, value)
+      return value as B
     },
-    form: { is: 'boolean' },
+    node: { is: 'boolean', ...(only !== undefined && { only }) },
     isDefault: (value) => value === false,
   }
 }
 
-/** Any JSON value, unread. */
+/** Any JSON value, unchanged. */
 export function json(): Schema<Json> {
   return {
     read(value) {
       if (value === undefined) throw wrongType('a JSON value', value)
       return value as Json
     },
-    form: { is: 'json' },
+    node: { is: 'json' },
     takesNull: true,
   }
 }
 
-/** Any JSON object, unread. */
+/** Any JSON object, unchanged. */
 export function struct(): Schema<JsonObject> {
-  return { read: readObject, form: { is: 'object' } }
+  return { read: readObject, node: { is: 'object' } }
 }
 
 export function list<T>(item: Schema<T>, length: Length = {}): Schema<readonly T[]> {
@@ -106,57 +136,57 @@ export function list<T>(item: Schema<T>, length: Length = {}): Schema<readonly T
       try {
         for (const element of value) items.push(item.read(element))
       } catch (error) {
-        throw placed(error, items.length)
+        throw withPath(error, items.length)
       }
       return items
     },
-    form: { is: 'list', item, ...length },
+    node: { is: 'list', item, ...length },
     isDefault: (value) => Array.isArray(value) && value.length === 0,
   }
 }
 
-/** An object whose members are named by its writer. */
+/** An object whose writer chooses the member names. */
 export function map<T>(item: Schema<T>): Schema<{ readonly [key: string]: T }> {
   const read = ([key, value]: [string, unknown]): [string, T] => {
     try {
       return [key, item.read(value)]
     } catch (error) {
-      throw placed(error, `[${excerpt(key)}]`)
+      throw withPath(error, `[${excerpt(key)}]`)
     }
   }
   return {
     read: (value) => Object.fromEntries(Object.entries(readObject(value)).map(read)),
-    form: { is: 'map', item },
+    node: { is: 'map', item },
   }
 }
 
-/** Adds to a violation at this very value what its writer may have meant. */
-export function hinted<T>(shape: Schema<T>, hint: (value: unknown) => string | undefined): Schema<T> {
+/** Adds a hint to a violation of this very value: what its writer may have meant. */
+export function withHint<T>(schema: Schema<T>, hint: (value: unknown) => string | undefined): Schema<T> {
   return {
-    ...shape,
+    ...schema,
     read(value) {
       try {
-        return shape.read(value)
+        return schema.read(value)
       } catch (error) {
         if (!(error instanceof Violation) || error.path !== '') throw error
-        const meant = hint(value)
-        throw meant === undefined ? error : new Violation(`${error.message}; ${meant}`)
+        const text = hint(value)
+        throw text === undefined ? error : new Violation(`${error.message}; ${text}`)
       }
     },
   }
 }
 
-/** The value as the shape reads it, or nothing if it is something else. */
-export function fitting<T>(shape: Schema<T>, value: unknown): T | undefined {
+/** Reads the value, or returns undefined if it violates the schema. */
+export function tryRead<T>(schema: Schema<T>, value: unknown): T | undefined {
   try {
-    return shape.read(value)
+    return schema.read(value)
   } catch (error) {
     if (error instanceof Violation) return undefined
     throw error
   }
 }
 
-/** A value that is not of its shape. Its path grows on the way out, so that well-formed input pays nothing for it. */
+/** A value does not match its schema. The path is built while the error propagates, so that valid input pays nothing. */
 export class Violation extends Error {
   override readonly name = 'Violation'
   #path = ''
@@ -165,11 +195,29 @@ export class Violation extends Error {
     return this.#path
   }
 
-  /** The value lies in this member, or at this index, of another one. */
+  /** Prepends the member or index that holds the value. */
   within(segment: string | number): void {
     const step = typeof segment === 'number' ? `[${segment}]` : segment
     this.#path = this.#path === '' || this.#path.startsWith('[') ? step + this.#path : `${step}.${this.#path}`
   }
+}
+
+/** Returns the error; prepends to its path if it is a violation. */
+export function withPath(error: unknown, segment: string | number): unknown {
+  if (error instanceof Violation) error.within(segment)
+  return error
+}
+
+/** Names only the type of the value, which may be large or secret. */
+export function wrongType(expected: string, value: unknown): Violation {
+  return new Violation(`expected ${expected}, got ${typeNameOf(value)}`)
+}
+
+/** As `wrongType`, but shows strings and numbers. */
+export function wrongValue(expected: string, value: unknown): Violation {
+  if (typeof value === 'string') return new Violation(`expected ${expected}, got ${excerpt(value)}`)
+  if (typeof value === 'number') return new Violation(`expected ${expected}, got ${value}`)
+  return wrongType(expected, value)
 }
 
 /** The start of a caller's text, safe to print. */
@@ -177,23 +225,10 @@ export function excerpt(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 39)}…` : text)
 }
 
-/** The value is of another type. Only the type is told: the value may be large or secret. */
-export function wrongType(expected: string, value: unknown): Violation {
-  return new Violation(`expected ${expected}, got ${typeNameOf(value)}`)
-}
-
 export function readObject(value: unknown): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrongType('an object', value)
   return value as JsonObject
 }
-
-/** The error again, and if it is a violation, with where it happened. */
-export function placed(error: unknown, segment: string | number): unknown {
-  if (error instanceof Violation) error.within(segment)
-  return error
-}
-
-export type Infer<S> = S extends Schema<infer T> ? T : never
 
 function typeNameOf(value: unknown): string {
   if (value === undefined) return 'nothing'

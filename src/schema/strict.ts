@@ -1,77 +1,28 @@
-import { isObject, type Json, type JsonObject } from '../base/json.ts'
-import { excerpt, Violation, wrongType, wrongValue } from './schema.ts'
-
-export interface TextRules {
-  readonly min?: number
-  readonly max?: number
-  /** With `^` at its start and `$` at its end. */
-  readonly pattern?: string
-  readonly format?: string
-  /** What the pattern stands for, for people. */
-  readonly expected?: string
-}
+import { isObject, type Json } from '../base/json.ts'
+import { excerpt, type Schema, type SchemaNode, type StringRules, Violation, wrongType, wrongValue } from './schema.ts'
 
 /**
- * What a value of the mesh must look like. In contrast to the shapes of `dialects/`, nothing is normalised and nothing
- * is forgiven: a form only says what is wrong, and the value is taken as it is, since its signature covers all of it.
+ * A schema that also checks values without converting them, as the mesh needs: a signature covers the bytes as they came.
+ * In contrast to `read`, `check` rejects unknown members, and strings and numbers that have no canonical form (RFC 7493).
  */
-export interface StrictSchema<T> {
-  /** The first thing that is wrong with the value. */
+export interface StrictSchema<T> extends Schema<T> {
+  /** Returns the first violation. */
   check(value: unknown): Violation | undefined
-  /** Draft-07. A `title` makes it a definition of its own in the published files. */
-  readonly schema: JsonObject
-  /** Never there: it carries the type. */
-  readonly type?: T
 }
 
-export function text({
-  min = 0,
-  max = Infinity,
-  pattern,
-  format,
-  expected = 'a string',
-}: TextRules = {}): StrictSchema<string> {
-  const form = pattern === undefined ? undefined : new RegExp(pattern)
-  const limits = max < Infinity ? `${min} to ${max}` : `${min} or more`
-  return {
-    check(value) {
-      if (typeof value !== 'string') return wrongType(expected, value)
-      if (value.length < min || value.length > max || (min > 1 && value.length < 2 * min)) {
-        const length = lengthOf(value)
-        if (length < min || length > max) return new Violation(`expected ${limits} characters, got ${length}`)
-      }
-      if (form === undefined) return value.isWellFormed() ? undefined : new Violation('is not valid Unicode')
-      return form.test(value) ? undefined : wrongValue(expected, value)
-    },
-    schema: {
-      type: 'string',
-      ...(min > 0 && { minLength: min }),
-      ...(max < Infinity && { maxLength: max }),
-      // Python's `$` also matches before a line break at the end.
-      ...(pattern !== undefined && { pattern: `${pattern}(?!\\n)` }),
-      ...(format !== undefined && { format }),
-    },
-  }
+/** Compiles the check once; it is the hot path of every message. */
+export function strict<T>(schema: Schema<T>): StrictSchema<T> {
+  return { ...schema, check: checkOf(schema) }
 }
 
-export function word<const W extends string>(...words: readonly W[]): StrictSchema<W> {
-  const known: readonly unknown[] = words
-  const expected = words.length === 1 ? excerpt(words[0] ?? '') : `one of ${words.join(', ')}`
-  return {
-    check: (value) => (known.includes(value) ? undefined : wrongValue(expected, value)),
-    schema: words.length === 1 ? { const: words[0] ?? '' } : { type: 'string', enum: [...words] },
-  }
+/** A strict schema with the name and description under which it is published. */
+export function titled<T>(title: string, schema: Schema<T>, description: string): StrictSchema<T> {
+  return { ...schema, check: checkOf(schema), node: { ...schema.node, title, description } }
 }
 
-export function flag<const B extends boolean = boolean>(only?: B): StrictSchema<B> {
-  const expected = only === undefined ? 'true or false' : String(only)
-  return {
-    check(value) {
-      const fits = only === undefined ? typeof value === 'boolean' : value === only
-      return fits ? undefined : wrongType(expected, value)
-    },
-    schema: only === undefined ? { type: 'boolean' } : { const: only },
-  }
+/** Documents the value that an absent member stands for. */
+export function withDefault<T extends Json>(schema: Schema<T>, value: T): Schema<T> {
+  return { ...schema, node: { ...schema.node, default: value } }
 }
 
 export interface NumberRules {
@@ -80,105 +31,162 @@ export interface NumberRules {
   readonly integer?: boolean
 }
 
-export function number({ min, max = Infinity, integer = false }: NumberRules): StrictSchema<number> {
-  const range = max < Infinity ? `from ${min} to ${max}` : `of ${min} or more`
-  const expected = `${integer ? 'an integer' : 'a number'} ${range}`
+export function number({ min, max = Infinity, integer = false }: NumberRules): Schema<number> {
+  const node = { is: integer ? 'integer' : 'number', min, max } as const
+  return { ...throwing(numberCheck(node)), node }
+}
+
+export function nullValue(): Schema<null> {
+  return { ...throwing(nullCheck), node: { is: 'null' }, takesNull: true }
+}
+
+export function nullable<T>(schema: Schema<T>): Schema<T | null> {
   return {
-    check(value) {
-      const fits = integer ? Number.isInteger(value) : Number.isFinite(value)
-      return fits && (value as number) >= min && (value as number) <= max ? undefined : wrongValue(expected, value)
-    },
-    schema: { type: integer ? 'integer' : 'number', minimum: min, ...(max < Infinity && { maximum: max }) },
+    read: (value) => (value === null ? null : schema.read(value)),
+    node: { is: 'nullable', of: schema },
+    takesNull: true,
   }
 }
 
-export function list<T>(item: StrictSchema<T>, { min = 0, max = Infinity } = {}): StrictSchema<readonly T[]> {
+type Check = (value: unknown) => Violation | undefined
+
+type NodeOf<K extends SchemaNode['is']> = Extract<SchemaNode, { readonly is: K }>
+
+function throwing<T>(check: Check): Pick<Schema<T>, 'read'> {
+  return {
+    read(value) {
+      const violation = check(value)
+      if (violation !== undefined) throw violation
+      return value as T
+    },
+  }
+}
+
+function checkOf(schema: Schema<unknown> | StrictSchema<unknown>): Check {
+  if ('check' in schema) return schema.check
+  const { node } = schema
+  switch (node.is) {
+    case 'string':
+      return stringCheck(node)
+    case 'boolean':
+      return booleanCheck(node)
+    case 'null':
+      return nullCheck
+    case 'enum':
+      return enumCheck(node)
+    case 'integer':
+    case 'number':
+      return numberCheck(node)
+    case 'json':
+      return unreadable
+    case 'object':
+      return (value) => (isObject(value) ? unreadable(value) : wrongType('an object', value))
+    case 'list':
+      return listCheck(node)
+    case 'members':
+      return membersCheck(node)
+    case 'union':
+      return unionCheck(node)
+    case 'nullable': {
+      const check = checkOf(node.of)
+      return (value) => (value === null ? undefined : check(value))
+    }
+    case 'base64':
+    case 'timestamp':
+    case 'map':
+    case 'any':
+    case 'tagged':
+    case 'exclusive':
+      throw new TypeError(`A ${node.is} schema cannot be checked without conversion.`)
+  }
+}
+
+function stringCheck({ min = 0, max = Infinity, pattern, expected = 'a string' }: StringRules): Check {
+  const regex = pattern === undefined ? undefined : new RegExp(pattern)
   const limits = max < Infinity ? `${min} to ${max}` : `${min} or more`
-  return {
-    check(value) {
-      if (!Array.isArray(value)) return wrongType('a list', value)
-      if (value.length < min || value.length > max) {
-        return new Violation(`expected ${limits} items, got ${value.length}`)
-      }
-      for (let at = 0; at < value.length; at++) {
-        const fault = item.check(value[at])
-        if (fault) return within(fault, at)
-      }
-      return undefined
-    },
-    schema: {
-      type: 'array',
-      items: item.schema,
-      ...(min > 0 && { minItems: min }),
-      ...(max < Infinity && { maxItems: max }),
-    },
+  return (value) => {
+    if (typeof value !== 'string') return wrongType(expected, value)
+    if (value.length < min || value.length > max || (min > 1 && value.length < 2 * min)) {
+      const length = codePointsIn(value)
+      if (length < min || length > max) return new Violation(`expected ${limits} characters, got ${length}`)
+    }
+    if (regex === undefined) return value.isWellFormed() ? undefined : new Violation('is not valid Unicode')
+    return regex.test(value) ? undefined : wrongValue(expected, value)
   }
 }
 
-/** Any object, of which only what every program can read is demanded. */
-export function anyObject(): StrictSchema<JsonObject> {
-  return {
-    check(value) {
-      if (!isObject(value)) return wrongType('an object', value)
-      const unreadable = unreadableIn(value)
-      return unreadable === undefined ? undefined : new Violation(unreadable)
-    },
-    schema: { type: 'object' },
+/** JSON Schema counts code points, JavaScript UTF-16 units. */
+function codePointsIn(value: string): number {
+  let length = 0
+  for (const _ of value) length++
+  return length
+}
+
+function booleanCheck({ only }: NodeOf<'boolean'>): Check {
+  const expected = only === undefined ? 'true or false' : `${only}`
+  return (value) => {
+    const isValid = only === undefined ? typeof value === 'boolean' : value === only
+    return isValid ? undefined : wrongType(expected, value)
   }
 }
 
-export function nothing(): StrictSchema<null> {
-  return { check: (value) => (value === null ? undefined : wrongType('null', value)), schema: { type: 'null' } }
+function nullCheck(value: unknown): Violation | undefined {
+  return value === null ? undefined : wrongType('null', value)
 }
 
-export function orNull<T>(form: StrictSchema<T>): StrictSchema<T | null> {
-  return {
-    check: (value) => (value === null ? undefined : form.check(value)),
-    schema: { anyOf: [form.schema, { type: 'null' }] },
+function enumCheck({ values }: NodeOf<'enum'>): Check {
+  const allowed: readonly unknown[] = values
+  const expected = values.length === 1 ? excerpt(values[0] ?? '') : `one of ${values.join(', ')}`
+  return (value) => (allowed.includes(value) ? undefined : wrongValue(expected, value))
+}
+
+function numberCheck({ is, min, max }: NodeOf<'integer' | 'number'>): Check {
+  const isInteger = is === 'integer'
+  const range = max < Infinity ? `from ${min} to ${max}` : `of ${min} or more`
+  const expected = `${isInteger ? 'an integer' : 'a number'} ${range}`
+  return (value) => {
+    const isValid = isInteger ? Number.isInteger(value) : Number.isFinite(value)
+    return isValid && (value as number) >= min && (value as number) <= max ? undefined : wrongValue(expected, value)
   }
 }
 
-/** A name under which the form is published, and what it is good for. */
-export function named<T>(title: string, form: StrictSchema<T>, description: string): StrictSchema<T> {
-  return { check: form.check, schema: { title, description, ...form.schema } }
+function listCheck({ item, min = 0, max = Infinity }: NodeOf<'list'>): Check {
+  const check = checkOf(item)
+  const limits = max < Infinity ? `${min} to ${max}` : `${min} or more`
+  return (value) => {
+    if (!Array.isArray(value)) return wrongType('a list', value)
+    if (value.length < min || value.length > max) return new Violation(`expected ${limits} items, got ${value.length}`)
+    for (let at = 0; at < value.length; at++) {
+      const violation = check(value[at])
+      if (violation !== undefined) return within(violation, at)
+    }
+    return undefined
+  }
 }
 
-/** What is meant if the member is absent. */
-export function defaulting<T extends Json>(form: StrictSchema<T>, value: T): StrictSchema<T> {
-  return { check: form.check, schema: { ...form.schema, default: value } }
-}
-
-/** A member that need not be there. */
-export interface OptionalMember<T> {
-  readonly optional: StrictSchema<T>
-}
-
-export type Members = Readonly<Record<string, StrictSchema<unknown> | OptionalMember<unknown>>>
-
-/** These members and no others; with `open`, others too. */
-export function object<M extends Members>(members: M, { open = false } = {}): StrictSchema<ObjectOf<M>> {
-  const all: ReadonlyMap<string, Member> = new Map(
-    Object.entries(members).map(([name, member]) => [
-      name,
-      'optional' in member ? { form: member.optional, isRequired: false } : { form: member, isRequired: true },
-    ]),
+function membersCheck({ members, choices, open }: NodeOf<'members'>): Check {
+  if (choices.length > 0) throw new TypeError('An object with choices cannot be checked without conversion.')
+  const checks: ReadonlyMap<string, { readonly check: Check; readonly isRequired: boolean }> = new Map(
+    members.map(({ name, schema, isUnset }) => [name, { check: checkOf(schema), isRequired: isUnset === undefined }]),
   )
-  const required = [...all].filter(([, { isRequired }]) => isRequired).map(([name]) => name)
+  const names = [...checks.keys()]
+  const required = names.filter((name) => checks.get(name)?.isRequired)
 
-  /** One pass over what is there: this is the hot path of every message. */
-  function fault(value: unknown): Violation | undefined {
+  return (value) => {
     if (!isObject(value)) return wrongType('an object', value)
     let found = 0
     for (const name in value) {
-      const member = all.get(name)
-      const given = value[name]
+      const member = checks.get(name)
+      const content: Json | undefined = value[name]
       if (member === undefined) {
-        if (!open) return strange(name)
-        const unreadable = unreadableIn(name) ?? unreadableIn(given)
-        if (unreadable !== undefined) return new Violation(unreadable)
-      } else if (given !== undefined) {
-        const wrong = member.form.check(given)
-        if (wrong !== undefined) return within(wrong, name)
+        if (!open) {
+          return new Violation(`has an unknown member ${excerpt(name)}: it may have only ${names.join(', ')}`)
+        }
+        const violation = unreadable(name) ?? unreadable(content)
+        if (violation !== undefined) return violation
+      } else if (content !== undefined) {
+        const violation = member.check(content)
+        if (violation !== undefined) return within(violation, name)
         if (member.isRequired) found++
       }
     }
@@ -186,87 +194,46 @@ export function object<M extends Members>(members: M, { open = false } = {}): St
     const missing = required.find((name) => !Object.hasOwn(value, name) || value[name] === undefined)
     return within(new Violation('is required'), missing ?? '')
   }
+}
 
-  function strange(name: string): Violation {
-    return new Violation(`has an unknown member ${excerpt(name)}: it may have only ${[...all.keys()].join(', ')}`)
-  }
-
-  return {
-    check: fault,
-    schema: {
-      type: 'object',
-      properties: Object.fromEntries([...all].map(([name, { form }]) => [name, form.schema])),
-      ...(required.length > 0 && { required }),
-      ...(!open && { additionalProperties: false }),
-    },
+function unionCheck({ tag, variants }: NodeOf<'union'>): Check {
+  const checks = new Map(Object.entries(variants).map(([name, schema]) => [name, checkOf(schema)]))
+  const expected = [...checks.keys()].join(' or ')
+  return (value) => {
+    if (!isObject(value)) return wrongType('an object', value)
+    const check = Object.hasOwn(value, tag) ? checks.get(String(value[tag])) : undefined
+    // The variant checks the tag again, and with it the type of the tag.
+    return check ? check(value) : within(new Violation(`expected ${expected}`), tag)
   }
 }
 
-export type Infer<F> = F extends StrictSchema<infer T> ? T : never
-
-/** One of several objects, told apart by the value of one member: the names of the options are its values as texts. */
-export function choice<O extends Readonly<Record<string, StrictSchema<unknown>>>>(
-  tag: string,
-  options: O,
-): StrictSchema<Infer<O[keyof O]>> {
-  const forms: ReadonlyMap<string, StrictSchema<unknown>> = new Map(Object.entries(options))
-  const words = [...forms.keys()].join(' or ')
-  return {
-    check(value) {
-      if (!isObject(value)) return wrongType('an object', value)
-      const option = Object.hasOwn(value, tag) ? forms.get(String(value[tag])) : undefined
-      // The option looks at the tag again, and at its type.
-      return option ? option.check(value) : within(new Violation(`expected ${words}`), tag)
-    },
-    schema: { type: 'object', oneOf: [...forms.values()].map(({ schema }) => schema) },
-  }
-}
-
-export function optional<T>(form: StrictSchema<T>): OptionalMember<T> {
-  return { optional: form }
-}
-
-/** JSON Schema counts characters, JavaScript their halves. */
-function lengthOf(value: string): number {
-  let length = 0
-  for (const _ of value) length++
-  return length
-}
-
-function within(fault: Violation, segment: string | number): Violation {
-  fault.within(segment)
-  return fault
+function within(violation: Violation, segment: string | number): Violation {
+  violation.within(segment)
+  return violation
 }
 
 /**
- * What no other program could read in this value, or would read otherwise (RFC 7493): halves of characters, and numbers
- * beyond a double. Neither has a canonical form, so neither can be signed. The depth must be limited before.
+ * Values that another program cannot read or reads differently (RFC 7493): lone surrogates, and numbers beyond a double.
+ * They have no canonical form and cannot be signed. The caller limits the depth beforehand.
  */
-function unreadableIn(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.isWellFormed() ? undefined : 'has a string that is not valid Unicode'
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : 'has a number that is too great'
+function unreadable(value: unknown): Violation | undefined {
+  if (typeof value === 'string') {
+    return value.isWellFormed() ? undefined : new Violation('has a string that is not valid Unicode')
+  }
+  if (typeof value === 'number') {
+    return Number.isFinite(value) ? undefined : new Violation('has a number that is too great')
+  }
   if (typeof value !== 'object' || value === null) return undefined
   if (Array.isArray(value)) {
     for (const item of value) {
-      const fault = unreadableIn(item)
-      if (fault !== undefined) return fault
+      const violation = unreadable(item)
+      if (violation !== undefined) return violation
     }
     return undefined
   }
   for (const key in value) {
-    const fault = unreadableIn(key) ?? unreadableIn((value as Readonly<Record<string, unknown>>)[key])
-    if (fault !== undefined) return fault
+    const violation = unreadable(key) ?? unreadable((value as Readonly<Record<string, unknown>>)[key])
+    if (violation !== undefined) return violation
   }
   return undefined
-}
-
-type ObjectOf<M> = { readonly [K in RequiredNames<M>]: Infer<M[K]> } & {
-  readonly [K in Exclude<keyof M, RequiredNames<M>>]?: M[K] extends OptionalMember<infer T> ? T : never
-}
-
-type RequiredNames<M> = { [K in keyof M]: M[K] extends OptionalMember<unknown> ? never : K }[keyof M]
-
-interface Member {
-  readonly form: StrictSchema<unknown>
-  readonly isRequired: boolean
 }

@@ -1,47 +1,57 @@
-import { type Infer, readObject, type Schema, wrongValue } from './schema.ts'
+import { type Infer, readObject, type Schema, type Variants, Violation, withPath, wrongValue } from './schema.ts'
 
-/** What JSON of the older versions has: words as they are, and objects that say by a member of what kind they are. */
-
-/** One of these words. */
-export function word<T extends string>(...words: readonly T[]): Schema<T> {
-  const known: ReadonlySet<unknown> = new Set(words)
-  const expected = words.length === 1 ? `"${words[0]}"` : `one of ${words.join(', ')}`
+/** One of these strings. */
+export function literal<const T extends string>(...values: readonly T[]): Schema<T> {
+  const allowed: ReadonlySet<unknown> = new Set(values)
+  const expected = values.length === 1 ? `"${values[0]}"` : `one of ${values.join(', ')}`
   return {
     read(value) {
-      if (!known.has(value)) throw wrongValue(expected, value)
+      if (!allowed.has(value)) throw wrongValue(expected, value)
       return value as T
     },
-    form: { is: 'word', words },
+    node: { is: 'enum', values },
   }
 }
 
-/** An object whose member `tag` is this word. The word says nothing more, so it is not in what is read. */
-export function marked<T>(tag: string, name: string, shape: Schema<T>): Schema<T> {
+/** An object whose member `tag` is this literal. Reading drops the tag. */
+export function taggedAs<T>(tag: string, name: string, schema: Schema<T>): Schema<T> {
   return {
     read(value) {
-      const given = readObject(value)[tag]
-      if (given !== name) throw wrongValue(`"${tag}" to be "${name}"`, given)
-      return shape.read(value)
+      const actual = readObject(value)[tag]
+      if (actual !== name) throw wrongValue(`"${tag}" to be "${name}"`, actual)
+      return schema.read(value)
     },
-    form: { is: 'tagged', tag, variants: { [name]: shape } },
+    node: { is: 'tagged', tag, variants: { [name]: schema } },
   }
 }
 
-/** An object whose member `tag` tells which of these it is. Read as an object whose one member is it. */
+/** An object whose member `tag` selects a schema. Read as an object with one member, named like the tag. */
 export function tagged<V extends Variants>(tag: string, variants: V): Schema<OneMember<V>> {
-  const shapes: ReadonlyMap<unknown, Schema<unknown>> = new Map(Object.entries(variants))
+  const schemas: ReadonlyMap<unknown, Schema<unknown>> = new Map(Object.entries(variants))
   const expected = `"${tag}" to be one of ${Object.keys(variants).join(', ')}`
   return {
     read(value) {
       const name = readObject(value)[tag]
-      const shape = shapes.get(name)
-      if (shape === undefined) throw wrongValue(expected, name)
-      return { [name as string]: shape.read(value) } as OneMember<V>
+      const schema = schemas.get(name)
+      if (schema === undefined) throw wrongValue(expected, name)
+      return { [name as string]: schema.read(value) } as OneMember<V>
     },
-    form: { is: 'tagged', tag, variants },
+    node: { is: 'tagged', tag, variants },
   }
 }
 
-type Variants = Readonly<Record<string, Schema<unknown>>>
+/** An object whose member `tag`, as text, selects a schema. Each schema describes the tag as well. */
+export function union<V extends Variants>(tag: string, variants: V): Schema<Infer<V[keyof V]>> {
+  const schemas: ReadonlyMap<string, Schema<unknown>> = new Map(Object.entries(variants))
+  const expected = `expected ${Object.keys(variants).join(' or ')}`
+  return {
+    read(value) {
+      const schema = schemas.get(String(readObject(value)[tag]))
+      if (schema === undefined) throw withPath(new Violation(expected), tag)
+      return schema.read(value) as Infer<V[keyof V]>
+    },
+    node: { is: 'union', tag, variants },
+  }
+}
 
 type OneMember<V> = { [K in keyof V]: { readonly [P in K]: Infer<V[P]> } }[keyof V]

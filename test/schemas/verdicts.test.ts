@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createSchemaValidator, validate } from '../../schemas/typescript/index.ts'
-import { envelopeForms } from '../../src/mesh/envelope.ts'
+import { createEnvelopeSchemas } from '../../src/mesh/envelope.ts'
 import { findPython, pythonVerdicts } from '../support/processes/python.ts'
 import { readExamples } from './examples.ts'
 
@@ -23,7 +23,7 @@ describe('the examples of the schema package', () => {
   })
 
   it.each(versions)('are judged by the forms of the mesh as they should be in version %s', (version) => {
-    const forms = envelopeForms({ version })
+    const forms = createEnvelopeSchemas({ version })
     const fits = (message: unknown) => forms.get(Object(message).message_type)?.check(message) === undefined
     // How deep a message is, is looked at before it is parsed.
     const said = examples.filter(({ text }) => depthOf(JSON.parse(text)) <= 64)

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import { object, optional } from '../../schema/object.ts'
-import { fitting, json, list, map, string } from '../../schema/schema.ts'
+import { json, list, map, string, tryRead } from '../../schema/schema.ts'
 import type { Draft } from '../codec.ts'
 import type { HttpError, WireError } from '../dialect.ts'
 import { codeOfHttpStatus, sharedNumbers, toError, wireErrorIn } from '../errors.ts'
@@ -35,7 +35,7 @@ export function decodeHttpError({ status, body }: HttpError): A2AError {
 }
 
 export function decodeError(error: WireError): A2AError {
-  const { detail = error.message, retryAfter, ...data } = fitting(ErrorData, error.data) ?? {}
+  const { detail = error.message, retryAfter, ...data } = tryRead(ErrorData, error.data) ?? {}
   const details = typeof retryAfter === 'number' ? { ...data, retryAfter } : data
   return toError(codesByNumber.get(error.code) ?? 'internal', detail, details, error)
 }

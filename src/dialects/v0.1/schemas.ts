@@ -4,7 +4,6 @@ import { implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, timestamp } from '../../schema/proto.ts'
 import {
   boolean,
-  hinted,
   type Infer,
   json,
   list,
@@ -13,9 +12,10 @@ import {
   string,
   struct,
   Violation,
+  withHint,
   wrongType,
 } from '../../schema/schema.ts'
-import { tagged, word } from '../../schema/tagged.ts'
+import { literal, tagged } from '../../schema/tagged.ts'
 import { withKeys, withoutKeys } from '../part-metadata.ts'
 import { historyLength, id, maxListItems, maxParts } from '../request-limits.ts'
 
@@ -31,7 +31,7 @@ const words = list(string({ min: 1 }), { max: maxListItems })
 
 /** What a caller who mixes later versions of A2A into 0.1 should write instead. */
 
-const partForms = 'in 0.1 write {"type": "text", "text": …}, {"type": "file", "file": …} or {"type": "data", "data": …}'
+const partHint = 'in 0.1 write {"type": "text", "text": …}, {"type": "file", "file": …} or {"type": "data", "data": …}'
 
 /** Where agents call. */
 
@@ -80,7 +80,7 @@ const State: Schema<TaskState | 'unknown'> = {
     if (typeof value !== 'string') throw wrongType(`one of ${wordsStates.join(', ')}`, value)
     return spellings.get(value.toLowerCase().replaceAll('_', '-')) ?? 'unknown'
   },
-  form: { is: 'word', words: wordsStates },
+  node: { is: 'enum', values: wordsStates },
 }
 
 const FileContent = object({
@@ -97,7 +97,7 @@ const File: typeof FileContent = {
     if (file.bytes !== undefined && file.uri !== undefined) throw new Violation('expected bytes or uri, got both')
     return file
   },
-  form: { is: 'exclusive', of: FileContent, names: ['bytes', 'uri'] },
+  node: { is: 'exclusive', of: FileContent, names: ['bytes', 'uri'] },
 }
 
 /** Objects; the text of 0.1 also has lists. */
@@ -106,7 +106,7 @@ const Data: Schema<Json> = {
     if (typeof value !== 'object' || value === null) throw wrongType('an object or a list', value)
     return value as Json
   },
-  form: { is: 'any', of: [struct(), list(json())] },
+  node: { is: 'any', of: [struct(), list(json())] },
 }
 
 export const Part = tagged('type', {
@@ -115,7 +115,7 @@ export const Part = tagged('type', {
   data: object({ data: Data, metadata }),
 })
 
-const Message = object({ role: word('user', 'agent'), parts: list(Part), metadata })
+const Message = object({ role: literal('user', 'agent'), parts: list(Part), metadata })
 
 const Artifact = object({
   name: optional(string()),
@@ -161,8 +161,8 @@ export const SendParams = object({
   sessionId: implicit(id),
   // Only the agent itself speaks as the agent.
   message: object({
-    role: hinted(word('user'), hintForRole),
-    parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+    role: withHint(literal('user'), hintForRole),
+    parts: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
     metadata,
   }),
   pushNotification: optional(PushConfig),
@@ -225,8 +225,8 @@ const substitutes = {
 } as const
 
 /** Callers may add what their webhooks need to know. */
-function open<T extends object>(shape: Schema<T>): Schema<T> {
-  return { ...shape, read: (value) => ({ ...readObject(value), ...shape.read(value) }) }
+function open<T extends object>(schema: Schema<T>): Schema<T> {
+  return { ...schema, read: (value) => ({ ...readObject(value), ...schema.read(value) }) }
 }
 
 function hintForRole(value: unknown): string | undefined {
@@ -236,9 +236,9 @@ function hintForRole(value: unknown): string | undefined {
 
 function hintForPart(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || 'type' in value) return undefined
-  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partForms}`
+  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partHint}`
   if ('text' in value || 'raw' in value || 'url' in value || 'data' in value) {
-    return `a part without "type" looks like A2A 1.0; ${partForms}`
+    return `a part without "type" looks like A2A 1.0; ${partHint}`
   }
   return undefined
 }

@@ -2,10 +2,10 @@ import { isObject, type JsonObject } from '../../base/json.ts'
 import { clientTools, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import type { Carry, Message, Part } from '../../protocol/model.ts'
 import type { SendRequest } from '../../protocol/service.ts'
-import { assumed, object, optional } from '../../schema/object.ts'
+import { defaultsTo, object, optional } from '../../schema/object.ts'
 import { int32 } from '../../schema/proto.ts'
-import { boolean, fitting, type Infer, json, type Schema, string, struct } from '../../schema/schema.ts'
-import { marked } from '../../schema/tagged.ts'
+import { boolean, type Infer, json, type Schema, string, struct, tryRead } from '../../schema/schema.ts'
+import { taggedAs } from '../../schema/tagged.ts'
 import { carryCodec } from '../codec.ts'
 import { withoutKeys } from '../part-metadata.ts'
 import { id } from '../request-limits.ts'
@@ -41,11 +41,11 @@ const InputRequestFields = object({
   schema: optional(struct()),
 })
 
-export const InputRequest = marked('kind', 'input-request', InputRequestFields)
+export const InputRequest = taggedAs('kind', 'input-request', InputRequestFields)
 
 /** An artifact chunk with an index instead of an id, as house events have it. */
 export const Chunk = object({
-  index: assumed(int32({ min: 0 }), 0),
+  index: defaultsTo(int32({ min: 0 }), 0),
   part: struct(),
 })
 
@@ -133,7 +133,7 @@ export function messageFromStandard(message: Message): Message {
 
 export function messageToStandard(message: Message): Message {
   const { metadata, extensions: uris, carry, ...rest } = message
-  const kept = fitting(HouseMembers, houseCarry.readCarry(carry).words)
+  const kept = tryRead(HouseMembers, houseCarry.readCarry(carry).words)
   const isUnchanged = kept && isSame(toModelMembers(kept), withoutUndefined({ metadata, extensions: uris }))
   const { extensions, ...houseMetadata } = isUnchanged ? kept : toHouseMembers(message)
   return {
@@ -159,7 +159,7 @@ function asToolPart(part: Part): JsonObject | undefined {
   const tool = toolKinds.find(({ mediaType }) => mediaType === part.mediaType)
   if (!tool || !('data' in part) || !isObject(part.data) || part.filename !== undefined) return undefined
   const { metadata } = part
-  const members = fitting(tool.schema, metadata === undefined ? part.data : { ...part.data, metadata })
+  const members = tryRead(tool.schema, metadata === undefined ? part.data : { ...part.data, metadata })
   return members && { kind: tool.kind, ...members }
 }
 
@@ -175,7 +175,7 @@ function toModelMembers({ inputRequest, metadata, extensions }: HouseMembers): M
 
 function toHouseMembers({ metadata, extensions }: ModelMembers): HouseMembers {
   const request = metadata?.[clientTools]
-  const inputRequest = request === undefined ? undefined : fitting(InputRequestFields, request)
+  const inputRequest = request === undefined ? undefined : tryRead(InputRequestFields, request)
   if (inputRequest === undefined) return withoutUndefined({ metadata, extensions })
   const others = extensions?.filter((uri) => uri !== clientTools)
   return withoutUndefined({

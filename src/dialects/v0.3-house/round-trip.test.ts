@@ -1,14 +1,14 @@
 import fc, { type Arbitrary } from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { wireValuesOf } from '../../../test/contracts/dialects/wire-values-of.ts'
-import { arbitraryObjectOf } from '../../../test/support/schema/arbitrary-of.ts'
+import { wireValuesOf, wireValuesOfJsonSchema } from '../../../test/contracts/dialects/wire-values-of.ts'
+import { arbitraryObjectOf, objectsOfJsonSchema } from '../../../test/support/schema/arbitrary-of.ts'
 import { expectRoundTrip } from '../../../test/support/schema/expect-round-trip.ts'
-import { schemaOf } from '../../../test/support/schema/schema-of.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../base/json.ts'
 import { clientTools, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
+import { jsonSchemaOf } from '../../schema/json-schema.ts'
 import type { Schema } from '../../schema/schema.ts'
-import { marked } from '../../schema/tagged.ts'
+import { taggedAs } from '../../schema/tagged.ts'
 import * as request from '../v0.3/schemas.ts'
 import * as wire from '../v0.3/schemas.ts'
 import { TaskPage } from '../v0.3/schemas.ts'
@@ -20,9 +20,9 @@ import { v0_3House, v0_3HouseClient, v0_3HouseStrict } from './server.ts'
 const { encodeResult, encodeEvent, decodeRequest } = v0_3House
 const { encodeRequest, decodeResult, decodeEvent } = v0_3HouseClient
 
-const standardPart = JSON.stringify(schemaOf(wire.Part))
+const standardPart = JSON.stringify(jsonSchemaOf(wire.Part))
 const toolPart: JsonObject = {
-  oneOf: [marked('kind', 'tool-use', ToolUse), marked('kind', 'tool-result', ToolResult)].map(schemaOf),
+  oneOf: [taggedAs('kind', 'tool-use', ToolUse), taggedAs('kind', 'tool-result', ToolResult)].map(jsonSchemaOf),
 }
 
 const unknownPart = 'application/vnd.a2a.unknown-part+json'
@@ -54,15 +54,15 @@ function houseSchema(schema: Json): Json {
   if (!isObject(properties) || properties.messageId === undefined) return inside
   const { metadata, extensions, ...members } = properties
   const asking = {
-    inputRequest: schemaOf(InputRequest),
+    inputRequest: jsonSchemaOf(InputRequest),
     metadata: { oneOf: [metadata ?? {}, askingMetadata] },
     extensions: { oneOf: [extensions ?? {}, askingExtensions] },
   }
   return { ...inside, properties: { ...members, ...asking } }
 }
 
-function houseValuesOf(shape: Schema<unknown>): Arbitrary<JsonObject> {
-  return wireValuesOf({ schema: houseSchema(schemaOf(shape)) as JsonObject })
+function houseValuesOf(schema: Schema<unknown>): Arbitrary<JsonObject> {
+  return wireValuesOfJsonSchema(houseSchema(jsonSchemaOf(schema)) as JsonObject)
 }
 
 const sent = decodeRequest.sendMessage({
@@ -104,7 +104,7 @@ describe('what comes back as it went', () => {
 })
 
 it('calls of tools, their results and requests for input survive the way through A2A 1.0', () => {
-  const parts = fc.array(arbitraryObjectOf({ schema: toolPart }))
+  const parts = fc.array(objectsOfJsonSchema(toolPart))
   const events = fc.record({ parts, inputRequest: arbitraryObjectOf(InputRequest) }).map((asked) => {
     const message = { kind: 'message', role: 'agent', messageId: 'm', ...asked }
     const status = { state: 'input-required', message }

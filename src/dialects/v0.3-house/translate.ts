@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../base/json.ts'
 import type { Message, Part } from '../../protocol/model.ts'
-import { placed, type Schema } from '../../schema/schema.ts'
+import { type Schema, withPath } from '../../schema/schema.ts'
 import {
   Chunk,
   messageFromStandard,
@@ -24,7 +24,7 @@ export const StandardWire: Schema<unknown> = {
     // A started task is at least submitted, the first state of 0.3.
     state: (state) => (state === 'started' ? 'submitted' : state),
   }),
-  form: { is: 'json' },
+  node: { is: 'json' },
 }
 
 /** A house event, read as the 0.3 event, in which artifact chunks have an id, and the event has their flags. */
@@ -37,7 +37,7 @@ export const StandardWireEvent: Schema<unknown> = {
     const artifact = { artifactId: `artifact-${index}`, parts: [chunk] }
     return StandardWire.read({ ...update, artifact, ...(append !== undefined && { append }) })
   },
-  form: { is: 'json' },
+  node: { is: 'json' },
 }
 
 /** Turns what 0.3 decoded from `StandardWire` into the model. */
@@ -102,7 +102,7 @@ function atPath(segment: string | number, translate: Translate, value: unknown):
   try {
     return translate(value)
   } catch (error) {
-    throw placed(error, segment)
+    throw withPath(error, segment)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import type { Message, Part } from '../../protocol/model.ts'
-import { fitting, type Infer, list } from '../../schema/schema.ts'
+import { type Infer, list, tryRead } from '../../schema/schema.ts'
 import { carryCodec } from '../codec.ts'
 import { decodeAnnotations, encodeAnnotations, unwrapData, withKeys, withoutKeys, wrapData } from '../part-metadata.ts'
 import { id, maxListItems } from '../request-limits.ts'
@@ -38,7 +38,7 @@ export function encodeReferences({ referenceTaskIds, metadata }: ReferenceFields
 
 export function decodeReferences({ metadata }: Pick<Message, 'metadata'>): ReferenceFields {
   // Any other value under the key belongs to another writer, and stays in the metadata.
-  const referenceTaskIds = fitting(References, metadata?.[referencesKey])
+  const referenceTaskIds = tryRead(References, metadata?.[referencesKey])
   return { referenceTaskIds, metadata: withoutKeys(metadata, { [referencesKey]: referenceTaskIds }) }
 }
 

@@ -1,7 +1,7 @@
 import type { Role as RoleWord, TaskState } from '../../protocol/model.ts'
-import { assumed, implicit, object, optional } from '../../schema/object.ts'
+import { defaultsTo, implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../../schema/proto.ts'
-import { boolean, hinted, list, map, string, struct } from '../../schema/schema.ts'
+import { boolean, list, map, string, struct, withHint } from '../../schema/schema.ts'
 import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows } from '../proto-card.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 import { ConfigName, TaskName } from './resource-names.ts'
@@ -14,10 +14,10 @@ const flag = implicit(boolean())
 
 /** What a caller who mixes other forms of A2A into the proto of 0.3 should write instead. */
 
-const partForms =
+const partHint =
   'in the proto of 0.3 write {"text": …}, {"file": {"fileWithBytes": base64}}, {"file": {"fileWithUri": …}} or {"data": {"data": {…}}}'
 
-const count = assumed(int32({ min: 0 }), 0)
+const count = defaultsTo(int32({ min: 0 }), 0)
 
 const pageToken = implicit(string({ max: 4096 }))
 
@@ -62,9 +62,9 @@ const messageFields = {
   metadata,
 }
 
-const parts = assumed(list(Part), [])
+const parts = defaultsTo(list(Part), [])
 
-export const Message = object({ ...messageFields, messageId: assumed(id, ''), content: parts })
+export const Message = object({ ...messageFields, messageId: defaultsTo(id, ''), content: parts })
 
 export const Artifact = object({
   artifactId: id,
@@ -76,7 +76,7 @@ export const Artifact = object({
 })
 
 export const TaskStatus = object({
-  state: assumed(AnyState, 'unknown'),
+  state: defaultsTo(AnyState, 'unknown'),
   message: optional(Message),
   timestamp: optional(timestamp({ zone: 'Z' })),
 })
@@ -124,8 +124,8 @@ export const ListPushConfigsResponse = object({
 
 /** Not in the proto: as in 1.0. */
 export const ListTasksResponse = object({
-  tasks: assumed(list(Task), []),
-  nextPageToken: assumed(string(), ''),
+  tasks: defaultsTo(list(Task), []),
+  nextPageToken: defaultsTo(string(), ''),
   pageSize: count,
   totalSize: count,
 })
@@ -134,8 +134,8 @@ export const ListTasksResponse = object({
 
 const SentMessage = object({
   ...messageFields,
-  role: hinted(Role, hintForRole),
-  content: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+  role: withHint(Role, hintForRole),
+  content: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
 })
 
 /**
@@ -173,7 +173,7 @@ export const ListTasksRequest = object({
 
 export const CreatePushConfigRequest = object({
   parent: TaskName,
-  configId: assumed(id, ''),
+  configId: defaultsTo(id, ''),
   config: object({ name: implicit(string()), pushNotificationConfig: PushConfig }),
 })
 
@@ -199,12 +199,12 @@ const Capabilities = object({ streaming: flagCardSchemas, pushNotifications: fla
 export const AgentCard = object({
   ...addressFields,
   ...cardFields,
-  capabilities: assumed(Capabilities, {}),
+  capabilities: defaultsTo(Capabilities, {}),
   documentationUrl: text,
   // Came after 0.3.0; the SDKs of 0.3 have it.
   iconUrl: text,
   supportsAuthenticatedExtendedCard: flagCardSchemas,
-  skills: assumed(list(object({ ...skillFields, security: securitySecuritySchemas })), []),
+  skills: defaultsTo(list(object({ ...skillFields, security: securitySecuritySchemas })), []),
   securitySchemes: optional(map(schemeWith(object({}, { oneOf: v0_3Flows })))),
   security: securitySecuritySchemas,
 })
@@ -216,8 +216,8 @@ function hintForRole(value: unknown): string | undefined {
 
 function hintForPart(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  if ('kind' in value) return `a part with "kind" looks like A2A 0.3 over JSON-RPC; ${partForms}`
-  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
-  if ('raw' in value || 'url' in value) return `a part with "raw" or "url" looks like A2A 1.0; ${partForms}`
+  if ('kind' in value) return `a part with "kind" looks like A2A 0.3 over JSON-RPC; ${partHint}`
+  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partHint}`
+  if ('raw' in value || 'url' in value) return `a part with "raw" or "url" looks like A2A 1.0; ${partHint}`
   return undefined
 }

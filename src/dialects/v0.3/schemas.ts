@@ -4,7 +4,6 @@ import { object, optional } from '../../schema/object.ts'
 import { bytes, int32, timestamp } from '../../schema/proto.ts'
 import {
   boolean,
-  hinted,
   type Infer,
   list,
   map,
@@ -12,14 +11,15 @@ import {
   type Schema,
   string,
   struct,
+  withHint,
   wrongValue,
 } from '../../schema/schema.ts'
-import { marked, tagged, word } from '../../schema/tagged.ts'
+import { literal, tagged, taggedAs } from '../../schema/tagged.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
 /** What a caller who mixes other versions of A2A into 0.3 should write instead. */
 
-const partForms = 'in 0.3 write {"kind": "text", "text": …}, {"kind": "file", "file": …} or {"kind": "data", "data": …}'
+const partHint = 'in 0.3 write {"kind": "text", "text": …}, {"kind": "file", "file": …} or {"kind": "data", "data": …}'
 
 /** As far as years have four digits. */
 const latest = Date.parse('9999-12-31T23:59:59.999Z')
@@ -62,7 +62,7 @@ export const Part = tagged('kind', {
 
 export const messageFields = {
   messageId: id,
-  role: word('user', 'agent'),
+  role: literal('user', 'agent'),
   contextId: optional(id),
   taskId: optional(id),
   referenceTaskIds: optional(list(id, { max: maxListItems })),
@@ -72,7 +72,7 @@ export const messageFields = {
 
 const MessageMembers = object({ ...messageFields, parts: list(Part) })
 
-export const Message = marked('kind', 'message', MessageMembers)
+export const Message = taggedAs('kind', 'message', MessageMembers)
 
 export const Artifact = object({
   artifactId: id,
@@ -85,7 +85,7 @@ export const Artifact = object({
 
 export const TaskStatus = object({
   // An agent may have lost track of a task; nobody can ask for such tasks.
-  state: word(...states, 'unknown'),
+  state: literal(...states, 'unknown'),
   message: optional(Message),
   timestamp: optional(timestamp({ zone: 'Z' })),
 })
@@ -126,7 +126,7 @@ export const PushConfig = object({
 
 export const TaskPushConfig = object({ taskId: id, pushNotificationConfig: PushConfig })
 
-export const Task = marked('kind', 'task', TaskMembers)
+export const Task = taggedAs('kind', 'task', TaskMembers)
 
 export const TaskPage = object({
   tasks: list(Task),
@@ -137,13 +137,13 @@ export const TaskPage = object({
 
 /** What a caller sends, as params of JSON-RPC. */
 
-const SentMessage = marked(
+const SentMessage = taggedAs(
   'kind',
   'message',
   object({
     ...messageFields,
-    role: hinted(word('user'), hintForRole),
-    parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+    role: withHint(literal('user'), hintForRole),
+    parts: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
   }),
 )
 
@@ -161,14 +161,14 @@ export const TaskParams = object({ id, metadata })
 
 export const GetTaskParams = object({ id, historyLength: optional(historyLength), metadata })
 
-export const State = word(...states)
+export const State = literal(...states)
 
 const milliseconds: Schema<number> = {
   read(value) {
     if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= latest) return Number(value)
     throw wrongValue('a time in milliseconds since 1970', value)
   },
-  form: { is: 'integer', min: 0, max: latest },
+  node: { is: 'integer', min: 0, max: latest },
 }
 
 export const ListTasksParams = object({
@@ -241,7 +241,7 @@ const OAuthFlows = object({
 })
 
 const schemes = {
-  apiKey: object({ name: string(), in: word('cookie', 'header', 'query'), description: textSecuritySchemas }),
+  apiKey: object({ name: string(), in: literal('cookie', 'header', 'query'), description: textSecuritySchemas }),
   http: object({ scheme: string(), bearerFormat: textSecuritySchemas, description: textSecuritySchemas }),
   oauth2: object({ flows: OAuthFlows, oauth2MetadataUrl: textSecuritySchemas, description: textSecuritySchemas }),
   openIdConnect: object({ openIdConnectUrl: string(), description: textSecuritySchemas }),
@@ -258,7 +258,7 @@ export const SecurityScheme: Schema<Infer<typeof KnownScheme> | { readonly unusa
     const scheme = KnownScheme.read(source)
     return 'oauth2' in scheme && Object.keys(scheme.oauth2.flows).length === 0 ? { unusable: source } : scheme
   },
-  form: KnownScheme.form,
+  node: KnownScheme.node,
 }
 
 export const AgentCard = object({
@@ -270,9 +270,9 @@ export const AgentCard = object({
 
 export function hintForPart(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || 'kind' in value) return undefined
-  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
+  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partHint}`
   if ('text' in value || 'raw' in value || 'url' in value) {
-    return `a part without "kind" looks like A2A 1.0; ${partForms}`
+    return `a part without "kind" looks like A2A 1.0; ${partHint}`
   }
   return undefined
 }

@@ -1,7 +1,7 @@
 import type { Role as RoleWords, TaskState } from '../../protocol/model.ts'
-import { assumed, implicit, object, optional } from '../../schema/object.ts'
+import { defaultsTo, implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, protoEnum, timestamp } from '../../schema/proto.ts'
-import { boolean, hinted, json, list, map, string, struct } from '../../schema/schema.ts'
+import { boolean, json, list, map, string, struct, withHint } from '../../schema/schema.ts'
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
@@ -13,11 +13,11 @@ const metadata = optional(struct())
 
 const flag = implicit(boolean())
 
-const count = assumed(int32({ min: 0 }), 0)
+const count = defaultsTo(int32({ min: 0 }), 0)
 
 /** What a caller who mixes older versions of A2A into 1.0 should write instead. */
 
-const partForms = 'in 1.0 write {"text": …}, {"raw": base64}, {"url": …} or {"data": …}'
+const partHint = 'in 1.0 write {"text": …}, {"raw": base64}, {"url": …} or {"data": …}'
 
 const pageToken = implicit(string({ max: 4096 }))
 
@@ -60,7 +60,7 @@ const messageFields = {
 }
 
 /** What an agent says is not limited by us: an artifact has as many parts as it was streamed in. */
-const parts = assumed(list(Part), [])
+const parts = defaultsTo(list(Part), [])
 
 const Message = object({ ...messageFields, parts })
 
@@ -120,8 +120,8 @@ export const ListPushConfigsResponse = object({
 })
 
 export const ListTasksResponse = object({
-  tasks: assumed(list(Task), []),
-  nextPageToken: assumed(string(), ''),
+  tasks: defaultsTo(list(Task), []),
+  nextPageToken: defaultsTo(string(), ''),
   pageSize: count,
   totalSize: count,
 })
@@ -130,8 +130,8 @@ export const ListTasksResponse = object({
 
 const SentMessage = object({
   ...messageFields,
-  role: hinted(Role, hintForRole),
-  parts: list(hinted(Part, hintForPart), { min: 1, max: maxParts }),
+  role: withHint(Role, hintForRole),
+  parts: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
 })
 
 const SendConfiguration = object({
@@ -194,8 +194,8 @@ export const AgentSkill = object({ ...skillFields, securityRequirements })
 export const AgentCard = object({
   ...cardFields,
   supportedInterfaces: list(AgentInterface, { min: 1 }),
-  capabilities: assumed(Capabilities, {}),
-  skills: assumed(list(AgentSkill), []),
+  capabilities: defaultsTo(Capabilities, {}),
+  skills: defaultsTo(list(AgentSkill), []),
   documentationUrl: optional(string()),
   iconUrl: optional(string()),
   securitySchemes: optional(map(Scheme)),
@@ -209,7 +209,7 @@ function hintForRole(value: unknown): string | undefined {
 
 function hintForPart(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partForms}`
-  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partForms}`
+  if ('kind' in value) return `a part with "kind" looks like A2A 0.2 or 0.3; ${partHint}`
+  if ('type' in value) return `a part with "type" looks like A2A 0.1; ${partHint}`
   return undefined
 }

@@ -1,12 +1,17 @@
 import type { Arbitrary } from 'fast-check'
 import type { Json, JsonObject } from '../../../src/base/json.ts'
 import { isObject } from '../../../src/base/json.ts'
-import { arbitraryObjectOf } from '../../support/schema/arbitrary-of.ts'
-import { type Described, schemaOf } from '../../support/schema/schema-of.ts'
+import { jsonSchemaOf } from '../../../src/schema/json-schema.ts'
+import type { Schema } from '../../../src/schema/schema.ts'
+import { objectsOfJsonSchema } from '../../support/schema/arbitrary-of.ts'
 
-/** Valid objects of the shape, also such as have what dialects put into metadata for want of a place. */
-export function wireValuesOf(described: Described): Arbitrary<JsonObject> {
-  return arbitraryObjectOf({ schema: withLentKeys(schemaOf(described)) as JsonObject })
+/** Valid objects of the schema, some of them with the metadata that dialects use for fields they lack. */
+export function wireValuesOf(schema: Pick<Schema<unknown>, 'node'>): Arbitrary<JsonObject> {
+  return wireValuesOfJsonSchema(jsonSchemaOf(schema))
+}
+
+export function wireValuesOfJsonSchema(schema: JsonObject): Arbitrary<JsonObject> {
+  return objectsOfJsonSchema(withLentKeys(schema) as JsonObject)
 }
 
 const anyObject: JsonObject = { type: 'object' }

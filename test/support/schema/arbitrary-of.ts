@@ -1,22 +1,24 @@
 import fc, { type Arbitrary } from 'fast-check'
 import type { Json, JsonObject } from '../../../src/base/json.ts'
-import { type Described, schemaOf } from './schema-of.ts'
+import { jsonSchemaOf } from '../../../src/schema/json-schema.ts'
+import type { Schema } from '../../../src/schema/schema.ts'
 
-/**
- * Valid values of a shape as they are on the wire, made from its JSON Schema: in the one spelling that we write, and
- * without members that only say their default.
- */
-export function arbitraryOf(described: Described): Arbitrary<Json> {
-  return valuesOf(schemaOf(described) as Schema)
+/** Valid values of a schema as they are on the wire: in the one spelling that we write, and without implicit defaults. */
+export function arbitraryOf(schema: Pick<Schema<unknown>, 'node'>): Arbitrary<Json> {
+  return valuesOf(jsonSchemaOf(schema) as JsonSchema)
 }
 
-/** As `arbitraryOf`, for the shape of an object. */
-export function arbitraryObjectOf(shape: Described): Arbitrary<JsonObject> {
-  return arbitraryOf(shape) as Arbitrary<JsonObject>
+/** As `arbitraryOf`, for the schema of an object. */
+export function arbitraryObjectOf(schema: Pick<Schema<unknown>, 'node'>): Arbitrary<JsonObject> {
+  return objectsOfJsonSchema(jsonSchemaOf(schema))
 }
 
-/** The keywords that shapes use. */
-interface Schema {
+export function objectsOfJsonSchema(schema: JsonObject): Arbitrary<JsonObject> {
+  return valuesOf(schema as JsonSchema) as Arbitrary<JsonObject>
+}
+
+/** The keywords that `jsonSchemaOf` uses. */
+interface JsonSchema {
   readonly type?: 'string' | 'boolean' | 'integer' | 'array' | 'object'
   readonly const?: Json
   readonly enum?: readonly Json[]
@@ -28,17 +30,17 @@ interface Schema {
   readonly contentEncoding?: 'base64'
   readonly minimum?: number
   readonly maximum?: number
-  readonly items?: Schema
+  readonly items?: JsonSchema
   readonly minItems?: number
   readonly maxItems?: number
-  readonly properties?: Readonly<Record<string, Schema>>
+  readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
-  readonly additionalProperties?: Schema
+  readonly additionalProperties?: JsonSchema | false
   /** Whole values to choose from; or, beside `properties`, which of those are there. */
-  readonly oneOf?: readonly Schema[]
+  readonly oneOf?: readonly JsonSchema[]
 }
 
-function valuesOf(schema: Schema): Arbitrary<Json> {
+function valuesOf(schema: JsonSchema): Arbitrary<Json> {
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
   if (schema.oneOf !== undefined && schema.properties === undefined) return fc.oneof(...schema.oneOf.map(valuesOf))
@@ -47,7 +49,7 @@ function valuesOf(schema: Schema): Arbitrary<Json> {
   return valuesOfType(schema).filter((value) => JSON.stringify(value) !== unsaid)
 }
 
-function valuesOfType(schema: Schema): Arbitrary<Json> {
+function valuesOfType(schema: JsonSchema): Arbitrary<Json> {
   switch (schema.type) {
     case undefined:
       return fc.jsonValue({ maxDepth: 2 }) as Arbitrary<Json>
@@ -64,7 +66,7 @@ function valuesOfType(schema: Schema): Arbitrary<Json> {
   }
 }
 
-function textsOf({ format, contentEncoding, pattern = '', minLength, maxLength }: Schema): Arbitrary<string> {
+function textsOf({ format, contentEncoding, pattern = '', minLength, maxLength }: JsonSchema): Arbitrary<string> {
   if (contentEncoding === 'base64') return fc.uint8Array().map((bytes) => Buffer.from(bytes).toString('base64'))
   if (format === 'date-time') return moments.map((moment) => moment.toISOString())
   const form = new RegExp(pattern, 'u')
@@ -85,13 +87,13 @@ const moments = fc.oneof(
 )
 
 /** Short, since lists lie in lists. */
-function listsOf({ items = {}, minItems = 0, maxItems = Infinity }: Schema): Arbitrary<Json> {
+function listsOf({ items = {}, minItems = 0, maxItems = Infinity }: JsonSchema): Arbitrary<Json> {
   return fc.array(valuesOf(items), { minLength: minItems, maxLength: Math.min(minItems + 2, maxItems) })
 }
 
-function objectsOf(schema: Schema): Arbitrary<JsonObject> {
+function objectsOf(schema: JsonSchema): Arbitrary<JsonObject> {
   const { properties, required = [], additionalProperties = {}, oneOf = [] } = schema
-  if (properties === undefined) return fc.dictionary(fc.string(), valuesOf(additionalProperties), { maxKeys: 3 })
+  if (properties === undefined) return fc.dictionary(fc.string(), valuesOf(additionalProperties || {}), { maxKeys: 3 })
   const choices = oneOf.map((choice) => choice.required ?? [])
   const fixed = Object.keys(properties).filter((name) => !choices.flat().includes(name))
   const withChoice = (chosen: readonly string[]): Arbitrary<JsonObject> => {

@@ -59,6 +59,6 @@ export const of0_3Proto: WireObjects = {
 }
 
 /** The form of names is not in the schema, where they are texts. */
-function named(shape: Schema<unknown>, names: Readonly<Record<string, Arbitrary<string>>>): Arbitrary<JsonObject> {
-  return fc.tuple(wireValuesOf(shape), fc.record(names)).map(([value, members]) => ({ ...value, ...members }))
+function named(schema: Schema<unknown>, names: Readonly<Record<string, Arbitrary<string>>>): Arbitrary<JsonObject> {
+  return fc.tuple(wireValuesOf(schema), fc.record(names)).map(([value, members]) => ({ ...value, ...members }))
 }

@@ -4,14 +4,14 @@ import { violationOf } from '../../test/support/schema/violation-of.ts'
 import { bytes, int32, protoEnum, timestamp, withUnspecified } from './proto.ts'
 
 describe('int32', () => {
-  it('is a number or its decimal text', () => {
+  it('is a number or its decimal string', () => {
     for (const value of [0, 5, -7, 2147483647, -2147483648]) {
       expect(int32().read(value)).toBe(value)
       expect(int32().read(`${value}`)).toBe(value)
     }
   })
 
-  it('is whole and in its range', () => {
+  it('is an integer in its range', () => {
     const size = int32({ min: 1, max: 100 })
     expect(violationOf(size, 150)).toBe('expected an integer from 1 to 100, got 150')
     expect(violationOf(size, 1.5)).toBe('expected an integer from 1 to 100, got 1.5')
@@ -22,7 +22,7 @@ describe('int32', () => {
     }
   })
 
-  it('shows at most 40 characters of a wrong text', () => {
+  it('shows at most 40 characters of a wrong string', () => {
     expect(violationOf(int32(), 'x'.repeat(5000))).toContain(`got "${'x'.repeat(39)}…"`)
   })
 })
@@ -39,7 +39,7 @@ describe('an enum', () => {
     ])
   })
 
-  it('has no other spelling and no unspecified value', () => {
+  it('accepts neither other spellings nor the unspecified value', () => {
     expect(violationOf(Color, 'red')).toBe('expected one of COLOR_RED, COLOR_GREEN, got "red"')
     expect(violationOf(Color, 3)).toBe('expected one of COLOR_RED, COLOR_GREEN, got 3')
     for (const value of ['COLOR_UNSPECIFIED', 0, '1', 'color_red', null, [], 'toString']) violationOf(Color, value)
@@ -47,7 +47,7 @@ describe('an enum', () => {
     expect(Color.isDefault?.(0)).toBe(true)
   })
 
-  it('may take what is unspecified for a value as well', () => {
+  it('may read the unspecified value as a value of its own', () => {
     const AnyColor = withUnspecified(Color, 'none')
     expect(['COLOR_UNSPECIFIED', 0, 'COLOR_RED'].map((value) => AnyColor.read(value))).toEqual(['none', 'none', 'red'])
     expect(AnyColor.names).toEqual({ red: 'COLOR_RED', green: 'COLOR_GREEN', none: 'COLOR_UNSPECIFIED' })
@@ -56,17 +56,17 @@ describe('an enum', () => {
 })
 
 describe('bytes', () => {
-  it('are read as standard base64 with padding, however they are spelled', () => {
+  it('are read as padded standard base64 from any spelling', () => {
     const spellings = { '//77': '//77', __77: '//77', 'QQ==': 'QQ==', QQ: 'QQ==', QUI: 'QUI=', '-_8': '+/8=', '': '' }
-    for (const [given, read] of Object.entries(spellings)) expect(bytes().read(given)).toBe(read)
+    for (const [wire, read] of Object.entries(spellings)) expect(bytes().read(wire)).toBe(read)
   })
 
-  it('lose the bits after their end, so that the same bytes are the same text', () => {
+  it('lose unused trailing bits, so that equal bytes are equal strings', () => {
     expect(bytes().read('QR==')).toBe('QQ==')
     expect(bytes().read('QUJ')).toBe('QUI=')
   })
 
-  it('are nothing else than base64, and the message tells where', () => {
+  it('must be base64; the violation names the position but not the content', () => {
     expect(violationOf(bytes(), 7)).toBe('expected base64, got a number')
     expect(violationOf(bytes(), 'QU JD')).toBe('expected base64, got something else at character 3')
     expect(violationOf(bytes(), 'QUJDR')).toBe('expected base64, got a character too few or too many')
@@ -75,7 +75,7 @@ describe('bytes', () => {
     }
   })
 
-  it('of any content come back the same in all four spellings', () => {
+  it('are read alike in all four spellings', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (content) => {
         const standard = Buffer.from(content).toString('base64')
@@ -96,11 +96,11 @@ describe('a timestamp', () => {
       '2026-05-01T08:00:00.5+02:00': '2026-05-01T06:00:00.500Z',
       '2024-02-29T23:30:00-01:00': '2024-03-01T00:30:00.000Z',
     }
-    for (const [given, read] of Object.entries(moments)) expect(timestamp().read(given)).toBe(read)
+    for (const [wire, read] of Object.entries(moments)) expect(timestamp().read(wire)).toBe(read)
   })
 
-  it('is a moment that exists, as RFC 3339 writes it', () => {
-    const wrong = [
+  it('is an existing moment in the format of RFC 3339', () => {
+    const invalid = [
       '2026-05-01',
       '2026-05-01 08:00:00Z',
       '2026-05-01T08:00Z',
@@ -115,11 +115,11 @@ describe('a timestamp', () => {
       'Fri, 01 May 2026 08:00:00 GMT',
       '',
     ]
-    for (const value of wrong) expect(violationOf(timestamp(), value)).toMatch(/^expected a time such as 2026-05-01T/)
+    for (const value of invalid) expect(violationOf(timestamp(), value)).toMatch(/^expected a time such as 2026-05-01T/)
     expect(violationOf(timestamp(), 1777622400)).toMatch(/got a number$/)
   })
 
-  it('names its zone, unless the reader knows which is meant', () => {
+  it('has a zone unless the schema supplies one', () => {
     const pythonic = '2025-04-02T16:59:25.331844'
     expect(violationOf(timestamp(), pythonic)).toContain(`got "${pythonic}"`)
     expect(timestamp({ zone: 'Z' }).read(pythonic)).toBe('2025-04-02T16:59:25.331Z')
