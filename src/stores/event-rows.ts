@@ -1,46 +1,31 @@
 import type { TaskEvent } from '../protocol/events.ts'
 import { isEnded } from '../protocol/states.ts'
-import { readLimit, type TaskHead } from '../tasks/log.ts'
+import type { TaskHead } from '../tasks/log.ts'
 
-/** What a row holds at the most, so that reading one event does not mean reading many. */
+/** Maximum content of a row, so that reading one event does not mean reading many. */
 const rowLimit = { events: 64, characters: 64 * 1024 }
 
-/** Events that lie in one row, because a row costs more than the events in it. */
+/** A row that holds several events, because a row costs more than the events in it. */
 export interface EventRow {
   readonly count: number
-  /** A JSON array of them. */
+  /** The events as a JSON array. */
   readonly text: string
   readonly hasStatus: boolean
 }
 
-/** Events to be stored together, and the rows as which they are stored. */
+/** Events that are stored together, and their rows. */
 export interface EventBatch {
   readonly events: readonly TaskEvent[]
   readonly rows: readonly EventRow[]
 }
 
-/** Done before a write is queued: an event that cannot be encoded must not take its group with it. */
+/** Called before a write is queued: an event that cannot be encoded must not fail the other writes of its group. */
 export function encodeBatch(events: readonly TaskEvent[]): EventBatch {
   return { events, rows: rowsOf(events) }
 }
 
-export function decodeRow(text: string): readonly TaskEvent[] {
-  return JSON.parse(text) as readonly TaskEvent[]
-}
-
-/** The generation of the last row with a status in it, if the batch is stored beyond `after`. */
-export function statusRow({ rows }: EventBatch, after: number): number | null {
-  let generation = after
-  let found: number | null = null
-  for (const { count, hasStatus } of rows) {
-    generation += count
-    if (hasStatus) found = generation
-  }
-  return found
-}
-
-/** For stores in which each event has a row of its own. */
-export function encodeSingly(events: readonly TaskEvent[]): EventBatch {
+/** For stores in which each event has its own row. */
+export function encodeRowPerEvent(events: readonly TaskEvent[]): EventBatch {
   const rows = events.map((event) => ({
     count: 1,
     text: JSON.stringify(event),
@@ -49,32 +34,33 @@ export function encodeSingly(events: readonly TaskEvent[]): EventBatch {
   return { events, rows }
 }
 
-/** What events change in the row of their task. */
+export function decodeRow(text: string): readonly TaskEvent[] {
+  return JSON.parse(text) as readonly TaskEvent[]
+}
 
-/** Whether a message came after the last status, be that among these events or before them. */
+/** The generation of the last row that contains a status, if the batch is stored after generation `after`. */
+export function statusRow({ rows }: EventBatch, after: number): number | null {
+  let generation = after
+  let statusGeneration: number | null = null
+  for (const { count, hasStatus } of rows) {
+    generation += count
+    if (hasStatus) statusGeneration = generation
+  }
+  return statusGeneration
+}
+
+/** Whether a message follows the last status, as the column `status_answered` stores it. */
 export function isAnswered(events: readonly TaskEvent[]): 0 | 1 {
   return lastIndex(events, 'message') > lastIndex(events, 'status') ? 1 : 0
 }
 
-/** Most events of a long task change nothing but its generation. */
+/** Whether an event changes only the generation in the row of its task. Most events of a long task do. */
 export function keepsTaskRow({ type }: TaskEvent): boolean {
   return type === 'artifact' || type === 'cancel' || type === 'journal'
 }
 
 export function isOver(phase: TaskHead['phase']): boolean {
   return phase === 'expired' || isEnded(phase)
-}
-
-/** As many as one `read` may answer, and one at least. */
-export function takePage<T>(items: Iterable<T>, bytesOf: (item: T) => number): readonly T[] {
-  const page: T[] = []
-  let bytes = 0
-  for (const item of items) {
-    page.push(item)
-    bytes += bytesOf(item)
-    if (page.length === readLimit.events || bytes >= readLimit.bytes) break
-  }
-  return page
 }
 
 function rowsOf(events: readonly TaskEvent[]): readonly EventRow[] {

@@ -4,39 +4,39 @@ const columns = 'e.id, e.name, e.kind, e.owner, e.seen, e.trouble, e.entry'
 
 const kinds: readonly EntryKind[] = ['mesh', 'a2a']
 
-/** So many questions are remembered. */
-const most = 100
+/** Number of counts to cache. */
+const maxCounts = 100
 
-/** How many entries meet a condition; from `common` on it does not matter how many. */
+/** The number of entries that match each condition; exact only below `commonSize`. */
 export interface EntrySizes {
   readonly terms: readonly number[]
   readonly prefixes: readonly number[]
 }
 
-/** Whether it has to be known how many are as healthy as they shall be. */
-export function needsHealth({ health }: EntryQuery, { terms, prefixes }: EntrySizes): boolean {
-  return health !== undefined && Math.min(common, ...terms, ...prefixes) === common
+/** Whether the plan depends on the number of entries with the requested health. */
+export function needsHealthSize({ health }: EntryQuery, { terms, prefixes }: EntrySizes): boolean {
+  return health !== undefined && Math.min(commonSize, ...terms, ...prefixes) === commonSize
 }
 
-/** What is read first. The rest is asked of each row that this gives. */
-export type Lead =
+/** How the first rows are found. All other conditions are checked for each of these rows. */
+export type AccessPath =
   | { readonly type: 'term' | 'prefix'; readonly text: string }
-  /** Those that are as healthy as they shall be. */
+  /** Entries with the requested health. */
   | { readonly type: 'health' }
-  /** All, in the order in which they are wanted. */
+  /** All entries, in the requested order. */
   | { readonly type: 'order' }
 
-export interface EntryPlan {
+export interface QueryPlan {
   readonly query: EntryQuery
-  readonly lead: Lead
-  /** What leads gives few rows. */
+  readonly access: AccessPath
+  /** Whether the access path yields few rows. */
   readonly isRare: boolean
-  /** How many have the one term that is all that is asked for. */
+  /** The number of entries, if a single term is the only condition. */
   readonly exact?: number
 }
 
-/** The rarest leads. A term that all have is still in the order of the names, so it may lead as well. */
-export function planOf(query: EntryQuery, sizes: EntrySizes, health = common): EntryPlan {
+/** Starts with the rarest condition. A common term is suitable as well, because its entries are sorted by name. */
+export function planQuery(query: EntryQuery, sizes: EntrySizes, health = commonSize): QueryPlan {
   const { terms = [], prefixes = [], order = 'name' } = query
   const conditions = [
     ...terms.map((text, at) => ({ type: 'term', text, size: sizes.terms[at] ?? 0 }) as const),
@@ -49,26 +49,26 @@ export function planOf(query: EntryQuery, sizes: EntrySizes, health = common): E
     terms: conditions.filter(({ type }) => type === 'term').map(({ text }) => text),
     prefixes: conditions.filter(({ type }) => type === 'prefix').map(({ text }) => text),
   }
-  const made = { query: sorted, isRare: false, ...(isOnly && { exact: rarest.size }) }
-  if (rarest && rarest.size < common) return { ...made, isRare: true, lead: rarest }
-  if (health < common) return { ...made, lead: { type: 'health' } }
+  const plan = { query: sorted, isRare: false, ...(isOnly && { exact: rarest.size }) }
+  if (rarest && rarest.size < commonSize) return { ...plan, isRare: true, access: rarest }
+  if (health < commonSize) return { ...plan, access: { type: 'health' } }
   const [term] = sorted.terms
-  if (term !== undefined && order === 'name') return { ...made, lead: { type: 'term', text: term } }
-  return { ...made, lead: { type: 'order' } }
+  if (term !== undefined && order === 'name') return { ...plan, access: { type: 'term', text: term } }
+  return { ...plan, access: { type: 'order' } }
 }
 
-/** The tables as a database calls them, and how it writes the place of a value. */
+/** The tables and the syntax of a database. */
 export interface EntryTables {
   readonly agents: string
-  /** The same, looked up by kind, trouble and when they were seen. */
+  /** The agents, accessed by the index on kind, trouble and `seen`. */
   readonly byHealth: string
   readonly terms: string
-  /** With a column for each kind: how many there are. */
+  /** The table with the number of agents of each kind. */
   readonly state: string
-  readonly place: (index: number) => string
-  /** Such that what leads is read first. */
+  readonly placeholder: (index: number) => string
+  /** A join that reads the table of the access path first. */
   readonly join: string
-  /** Before a column by which a page shall not be looked up, since it would have to be sorted then. */
+  /** Prefix of a column whose index must not be used, because the page would have to be sorted then. */
   readonly unindexed: string
 }
 
@@ -77,60 +77,63 @@ export interface EntryStatement {
   readonly values: readonly (string | number)[]
 }
 
-/** What is asked of SQLite and PostgreSQL for a page: it costs what is on it, and not how many there are. */
-export function pageStatement({ query, lead }: EntryPlan, tables: EntryTables): EntryStatement {
-  const { values, value } = collector(tables)
-  const { before, from, conditions, name, id } = sourceOf(query, lead, tables, value, tables.unindexed)
+/** Selects one page. Its cost depends on the size of the page, not on the number of entries. */
+export function pageStatement({ query, access }: QueryPlan, tables: EntryTables): EntryStatement {
+  const { values, value } = createValues(tables)
+  const { before, from, conditions, name, id } = sourceOf(query, access, tables, value, tables.unindexed)
   const { after, order = 'name', limit } = query
   if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)
   const sorted = order === 'best' ? `(e.trouble IS NOT NULL), e.rank, e.name, e.id` : `${name}, ${id}`
   return {
-    text: `${before}SELECT ${columns} ${from} WHERE ${where(conditions)} ORDER BY ${sorted} LIMIT ${value(limit)}`,
+    text: `${before}SELECT ${columns} ${from} WHERE ${allOf(conditions)} ORDER BY ${sorted} LIMIT ${value(limit)}`,
     values,
   }
 }
 
-/** How many there are, and how many of them do not count. */
-export interface EntryCount {
-  readonly all: EntryStatement | { readonly known: EntryKind | 'all' } | { readonly exact: number }
-  /** It stays the same until something changes. */
+/** How to count the matching entries: all of them, minus some. */
+export interface CountPlan {
+  readonly all: EntryStatement | { readonly kind: EntryKind | 'all' } | { readonly exact: number }
+  /** Whether the count stays the same until an entry changes. */
   readonly isStable?: boolean
+  /** Counts the entries to subtract. */
   readonly without?: EntryStatement
 }
 
-/** Most are healthy: of what many have, the others are taken off. */
-export function countOf({ query, lead, isRare, exact }: EntryPlan, tables: EntryTables): EntryCount | undefined {
+/** Most entries are healthy, so for common conditions the unhealthy ones are counted and subtracted. */
+export function countStatements(
+  { query, access, isRare, exact }: QueryPlan,
+  tables: EntryTables,
+): CountPlan | undefined {
   if (query.uncounted) return undefined
   const { kind, health, terms = [], prefixes = [] } = query
-  if (health && isRare) return { all: countAll(query, lead, tables) }
+  if (health && isRare) return { all: countAll(query, access, tables) }
   const unhealthy = health && countUnhealthy(query, health.since, tables)
   if (unhealthy && !health.isHealthy) return { all: unhealthy }
   const without = unhealthy && { without: unhealthy }
-  if (terms.length + prefixes.length === 0) return { all: { known: kind ?? 'all' }, ...without }
+  if (terms.length + prefixes.length === 0) return { all: { kind: kind ?? 'all' }, ...without }
   if (exact !== undefined) return { all: { exact }, ...without }
-  const { health: _, ...whole } = query
-  const led: Lead = lead.type === 'health' ? { type: 'order' } : lead
-  return { all: countAll(whole, led, tables), isStable: true, ...without }
+  const { health: _, ...anyHealth } = query
+  const countAccess: AccessPath = access.type === 'health' ? { type: 'order' } : access
+  return { all: countAll(anyHealth, countAccess, tables), isStable: true, ...without }
 }
 
-/** Up to `common` of those who are as healthy as they shall be, of each sort. */
-export function healthSize(query: EntryQuery, tables: EntryTables): EntryStatement {
-  const { values, value } = collector(tables)
-  const counts = sortsOf(query).map((sort) => {
-    const some = `SELECT 1 FROM ${tables.byHealth} WHERE ${ofSort(sort, query, value)} LIMIT ${common}`
+/** Counts the entries with the requested health, up to `commonSize` per class. */
+export function healthSizeStatement(query: EntryQuery, tables: EntryTables): EntryStatement {
+  const { values, value } = createValues(tables)
+  const counts = healthClassesOf(query).map((healthClass) => {
+    const some = `SELECT 1 FROM ${tables.byHealth} WHERE ${healthClassCondition(healthClass, query, value)} LIMIT ${commonSize}`
     return `(SELECT count(*) FROM (${some}) AS few)`
   })
   return { text: `SELECT ${counts.join(' + ')} AS total`, values }
 }
 
-/** Of questions, how many entries answer them: counted once, until something changes. */
-export interface StableCounts {
-  get(question: string, at: number): number | undefined
-  set(question: string, at: number, total: number): void
+/** Caches counts until an entry changes. `at` is the number of the last change, read before counting. */
+export interface CountCache {
+  get(key: string, at: number): number | undefined
+  set(key: string, at: number, total: number): void
 }
 
-/** `at` is the number of the last change, read before it was counted. */
-export function createStableCounts(): StableCounts {
+export function createCountCache(): CountCache {
   const counts = new Map<string, number>()
   let asOf = -1
 
@@ -141,110 +144,124 @@ export function createStableCounts(): StableCounts {
   }
 
   return {
-    get(question, at) {
+    get(key, at) {
       moveTo(at)
-      return counts.get(question)
+      return counts.get(key)
     },
-    set(question, at, total) {
+    set(key, at, total) {
       if (at !== asOf) return
-      if (counts.size >= most) counts.clear()
-      counts.set(question, total)
+      if (counts.size >= maxCounts) counts.clear()
+      counts.set(key, total)
     },
   }
 }
 
-/** What so many entries meet is found among the first of all; what fewer meet is looked up. */
-export const common = 1_000
+/** Entries with a condition that at least this many match are found among the first rows; rarer ones need an index. */
+export const commonSize = 1_000
 
-function collector({ place }: EntryTables) {
+function createValues({ placeholder }: EntryTables) {
   const values: (string | number)[] = []
-  const value: Value = (given) => place(values.push(given))
+  const value: Value = (item) => placeholder(values.push(item))
   return { values, value }
 }
 
 type Value = (value: string | number) => string
 
-/** The rows that are meant, with those of the agents beside them where they are needed. */
-function sourceOf(query: EntryQuery, lead: Lead, tables: EntryTables, value: Value, unindexed = '', withAgents = true) {
+/** The tables and conditions of a query. */
+function sourceOf(
+  query: EntryQuery,
+  access: AccessPath,
+  tables: EntryTables,
+  value: Value,
+  unindexed = '',
+  withAgents = true,
+) {
   const { agents, byHealth, terms, join } = tables
   const { kind, health } = query
-  const beside = withAgents ? `${join} ${agents} e ON e.id = t.id` : ''
+  const joinAgents = withAgents ? `${join} ${agents} e ON e.id = t.id` : ''
   const conditions: string[] = []
   let before = ''
   let [from, name, id] = [`FROM ${agents} e`, 'e.name', 'e.id']
-  let left = query
-  switch (lead.type) {
+  let remaining = query
+  switch (access.type) {
     case 'term':
-      from = `FROM ${terms} t ${beside}`
-      conditions.push(`t.term = ${value(lead.text)}`)
+      from = `FROM ${terms} t ${joinAgents}`
+      conditions.push(`t.term = ${value(access.text)}`)
       ;[name, id] = ['t.name', 't.id']
-      left = { ...query, terms: (query.terms ?? []).filter((term) => term !== lead.text) }
+      remaining = { ...query, terms: (query.terms ?? []).filter((term) => term !== access.text) }
       break
     case 'prefix':
-      from = `FROM (SELECT DISTINCT p.name, p.id FROM ${terms} p WHERE ${within('p', lead.text, value)}) t ${beside}`
+      from = `FROM (SELECT DISTINCT p.name, p.id FROM ${terms} p WHERE ${prefixCondition('p', access.text, value)}) t ${joinAgents}`
       ;[name, id] = ['t.name', 't.id']
-      left = { ...query, prefixes: (query.prefixes ?? []).filter((prefix) => prefix !== lead.text) }
+      remaining = { ...query, prefixes: (query.prefixes ?? []).filter((prefix) => prefix !== access.text) }
       break
     case 'health': {
-      const some = sortsOf(query).map((sort) => `SELECT e.id FROM ${byHealth} WHERE ${ofSort(sort, query, value)}`)
-      before = `WITH led AS MATERIALIZED (${some.join(' UNION ALL ')}) `
-      from = `FROM led t ${join} ${agents} e ON e.id = t.id`
+      const some = healthClassesOf(query).map(
+        (healthClass) => `SELECT e.id FROM ${byHealth} WHERE ${healthClassCondition(healthClass, query, value)}`,
+      )
+      before = `WITH matched AS MATERIALIZED (${some.join(' UNION ALL ')}) `
+      from = `FROM matched t ${join} ${agents} e ON e.id = t.id`
       break
     }
     case 'order':
   }
-  conditions.push(...havingAll(left, tables, value, name, id))
-  if (lead.type === 'health') return { before, from, conditions, name, id }
-  if (kind !== undefined) conditions.push(...ofKind(kind, health, value, unindexed))
+  conditions.push(...termConditions(remaining, tables, value, name, id))
+  if (access.type === 'health') return { before, from, conditions, name, id }
+  if (kind !== undefined) conditions.push(...kindConditions(kind, health, value, unindexed))
   else if (health) {
-    const either = kinds.map((each) => `${unindexed}${where(ofKind(each, health, value, unindexed))}`)
+    const either = kinds.map((entryKind) => `${unindexed}${allOf(kindConditions(entryKind, health, value, unindexed))}`)
     conditions.push(`(${either.join(' OR ')})`)
   }
   return { before, from, conditions, name, id }
 }
 
-/** No text is sorted behind the last code point. */
-function within(table: string, prefix: string, value: Value): string {
+/** The last code point is the upper bound, as no text sorts after it. */
+function prefixCondition(table: string, prefix: string, value: Value): string {
   return `${table}.term >= ${value(prefix)} AND ${table}.term < ${value(`${prefix}\u{10ffff}`)}`
 }
 
-function sortsOf({ kind, health }: EntryQuery): readonly Sort[] {
-  return (kind ? [kind] : kinds).flatMap((each): readonly Sort[] => {
-    if (health?.isHealthy) return [`well ${each}`]
-    return each === 'mesh' ? ['troubled mesh', 'silent mesh'] : ['troubled a2a']
+function healthClassesOf({ kind, health }: EntryQuery): readonly HealthClass[] {
+  return (kind ? [kind] : kinds).flatMap((entryKind): readonly HealthClass[] => {
+    if (health?.isHealthy) return [`healthy ${entryKind}`]
+    return entryKind === 'mesh' ? ['failing mesh', 'silent mesh'] : ['failing a2a']
   })
 }
 
-/** The same in pieces that exclude each other, each a part of an index. */
-type Sort = `${'well' | 'troubled'} ${EntryKind}` | 'silent mesh'
+/** Disjoint classes of health, each a range of an index. */
+type HealthClass = `${'healthy' | 'failing'} ${EntryKind}` | 'silent mesh'
 
-function ofSort(sort: Sort, { health }: EntryQuery, value: Value): string {
+function healthClassCondition(healthClass: HealthClass, { health }: EntryQuery, value: Value): string {
   const since = health?.since ?? 0
-  switch (sort) {
-    case 'well mesh':
+  switch (healthClass) {
+    case 'healthy mesh':
       return `e.kind = ${value('mesh')} AND e.trouble IS NULL AND e.seen >= ${value(since)}`
     case 'silent mesh':
       return `e.kind = ${value('mesh')} AND e.trouble IS NULL AND e.seen < ${value(since)}`
-    case 'well a2a':
+    case 'healthy a2a':
       return `e.kind = ${value('a2a')} AND e.trouble IS NULL`
-    case 'troubled mesh':
+    case 'failing mesh':
       return `e.kind = ${value('mesh')} AND e.trouble IS NOT NULL`
-    case 'troubled a2a':
+    case 'failing a2a':
       return `e.kind = ${value('a2a')} AND e.trouble IS NOT NULL`
   }
 }
 
-/** By its limit PostgreSQL asks it of each row that is left, and does not look for all who have the term. */
-function havingAll(query: EntryQuery, { terms }: EntryTables, value: Value, name: string, id: string): string[] {
+/** The limit makes PostgreSQL check each remaining row instead of searching all entries with the term. */
+function termConditions(query: EntryQuery, { terms }: EntryTables, value: Value, name: string, id: string): string[] {
   const having = (condition: string) => `EXISTS (SELECT 1 FROM ${terms} o WHERE ${condition} LIMIT 1 OFFSET 0)`
   return [
     ...(query.terms ?? []).map((term) => having(`o.term = ${value(term)} AND o.name = ${name} AND o.id = ${id}`)),
-    ...(query.prefixes ?? []).map((prefix) => having(`o.id = ${id} AND ${within('o', prefix, value)}`)),
+    ...(query.prefixes ?? []).map((prefix) => having(`o.id = ${id} AND ${prefixCondition('o', prefix, value)}`)),
   ]
 }
 
-/** A peer of the mesh has to have been heard of; an agent of A2A is looked at by the registry itself. */
-function ofKind(kind: EntryKind, health: EntryQuery['health'], value: Value, unindexed = ''): readonly string[] {
+/** A mesh peer is healthy only if it was seen recently; an A2A agent is probed by the registry itself. */
+function kindConditions(
+  kind: EntryKind,
+  health: EntryQuery['health'],
+  value: Value,
+  unindexed = '',
+): readonly string[] {
   const isOfKind = `e.kind = ${value(kind)}`
   if (!health) return [isOfKind]
   const since = kind === 'mesh' ? `${unindexed}e.seen >= ${value(health.since)}` : '1 = 1'
@@ -252,23 +269,26 @@ function ofKind(kind: EntryKind, health: EntryQuery['health'], value: Value, uni
   return [isOfKind, health.isHealthy ? isHealthy : `NOT (${isHealthy})`]
 }
 
-function where(conditions: readonly string[]): string {
+function allOf(conditions: readonly string[]): string {
   return conditions.length > 0 ? conditions.join(' AND ') : '1 = 1'
 }
 
-function countAll(query: EntryQuery, lead: Lead, tables: EntryTables): EntryStatement {
-  const { values, value } = collector(tables)
-  const isNarrowed = query.kind !== undefined || query.health !== undefined || lead.type === 'order'
-  const { from, conditions } = sourceOf(query, lead, tables, value, '', isNarrowed)
-  return { text: `SELECT count(*) AS total ${from} WHERE ${where(conditions)}`, values }
+function countAll(query: EntryQuery, access: AccessPath, tables: EntryTables): EntryStatement {
+  const { values, value } = createValues(tables)
+  const isNarrowed = query.kind !== undefined || query.health !== undefined || access.type === 'order'
+  const { from, conditions } = sourceOf(query, access, tables, value, '', isNarrowed)
+  return { text: `SELECT count(*) AS total ${from} WHERE ${allOf(conditions)}`, values }
 }
 
 function countUnhealthy(query: EntryQuery, since: number, tables: EntryTables): EntryStatement {
-  const { values, value } = collector(tables)
+  const { values, value } = createValues(tables)
   const unhealthy = { ...query, health: { isHealthy: false, since } }
-  const counts = sortsOf(unhealthy).map((sort) => {
-    const conditions = [ofSort(sort, unhealthy, value), ...havingAll(query, tables, value, 'e.name', 'e.id')]
-    return `(SELECT count(*) FROM ${tables.byHealth} WHERE ${where(conditions)})`
+  const counts = healthClassesOf(unhealthy).map((healthClass) => {
+    const conditions = [
+      healthClassCondition(healthClass, unhealthy, value),
+      ...termConditions(query, tables, value, 'e.name', 'e.id'),
+    ]
+    return `(SELECT count(*) FROM ${tables.byHealth} WHERE ${allOf(conditions)})`
   })
   return { text: `SELECT ${counts.join(' + ')} AS total`, values }
 }

@@ -118,7 +118,7 @@ describe('limits in PostgreSQL', () => {
   it('say at once that a schema has no name for one, and fail while the database is away', async () => {
     const pool = new pg.Pool({ connectionString: 'postgres://nobody@127.0.0.1:1/none' })
     onTestFinished(() => pool.end())
-    expect(() => createPostgresLimits({ pool, schema: 'a"; DROP' })).toThrow('The schema must be a word')
+    expect(() => createPostgresLimits({ pool, schema: 'a"; DROP' })).toThrow('The schema must be a name')
     const store = createPostgresLimits({ pool })
     await expect(store.take('a', { limit: 1, window: 1 })).rejects.toThrow()
     await expect(store.hold('a', 1)).rejects.toThrow()

@@ -97,7 +97,7 @@ test('logs of different schemas have nothing in common', async () => {
   const taskId = await begin(one)
   expect(await two.head(taskId)).toBeUndefined()
   await Promise.all([one.close(), two.close()])
-  await expect(createPostgresLog({ pool, schema: 'x"; DROP' })).rejects.toThrow(/must be a word/)
+  await expect(createPostgresLog({ pool, schema: 'x"; DROP' })).rejects.toThrow(/must be a name/)
 })
 
 test('an append is one statement, however many events and tasks it is for', async () => {

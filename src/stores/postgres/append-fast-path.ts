@@ -2,25 +2,25 @@ import { keepsTaskRow } from '../event-rows.ts'
 import type { Append } from './append.ts'
 import type { Database } from './connection.ts'
 import { array, encodeText, lines } from './sql-text.ts'
-import { changeBy, eventColumns, skipped } from './write-batches.ts'
+import { eventColumns, eventOffsets, taskRowChange } from './write-batches.ts'
 
-/** Whether an append asks for nothing but its events to be stored. */
-export function isPlain({ fence, lease, claims = [] }: Append): boolean {
+/** Whether an append by the holder of the lease only stores events, without a new lease or claims. */
+export function isWriterAppend({ fence, lease, claims = [] }: Append): boolean {
   return fence !== undefined && !lease && claims.length === 0
 }
 
 /**
- * Appends what the writers of tasks say, of which turns are made, in one statement that does little else. Says of each
- * whether it is stored; if not, the row was not as expected, and why is for the long way to find out.
+ * The fast path for the events of turns: appends them in one statement that does little else. Returns for each append
+ * whether it was stored; if not, the row was not as expected, and `AppendAll` finds out why.
  */
-export type AppendByWriter = (appends: readonly Append[], notice: string) => Promise<readonly boolean[]>
+export type AppendByWriter = (appends: readonly Append[], notification: string) => Promise<readonly boolean[]>
 
 export function createAppendByWriter(db: Database, channel: string): AppendByWriter {
   const tasks = db.name('tasks')
-  // What counts is checked by the update, whose row stays as it is from then on. To lock the rows in order first, as the
-  // long way does, would cost a third more; only a group of messages for several of these tasks can get in its way.
+  // The update itself checks generation and fence, and locks the row. Locking all rows in order first, as `AppendAll`
+  // does, would cost a third more; only a batch of messages to several of these tasks can cause a deadlock.
   const store = db.prepare<{ readonly stored: string | null }>(`
-    WITH found AS MATERIALIZED (
+    WITH target AS MATERIALIZED (
       SELECT task.key, write.* FROM unnest(string_to_array($1, E'\\n'), $2::int[], $3::int[], $4::int[], $5::int[],
         $6::bigint[], $7::text[], $8::int[], $9::bool[], $10::bigint[], $11::bool[])
       WITH ORDINALITY AS write (task_id, after, fence, events, skipped, token, phase, status_at, answered, changed,
@@ -30,30 +30,30 @@ export function createAppendByWriter(db: Database, channel: string): AppendByWri
     ),
     stored AS (
       UPDATE ${tasks} AS task SET
-        generation = found.after + found.events,
-        phase = coalesce(found.phase, task.phase),
-        status_generation = coalesce(found.status_at, task.status_generation),
-        status_answered = coalesce(found.answered, task.status_answered),
-        changed = coalesce(found.changed, task.changed),
-        ended = task.ended OR found.is_over,
-        lease_until = CASE WHEN found.is_over THEN NULL ELSE task.lease_until END,
-        lease_holder = CASE WHEN found.is_over THEN NULL ELSE task.lease_holder END
-      FROM found
-      WHERE task.key = found.key AND task.generation = found.after AND task.fence = found.fence
+        generation = target.after + target.events,
+        phase = coalesce(target.phase, task.phase),
+        status_generation = coalesce(target.status_at, task.status_generation),
+        status_answered = coalesce(target.answered, task.status_answered),
+        changed = coalesce(target.changed, task.changed),
+        ended = task.ended OR target.is_over,
+        lease_until = CASE WHEN target.is_over THEN NULL ELSE task.lease_until END,
+        lease_holder = CASE WHEN target.is_over THEN NULL ELSE task.lease_holder END
+      FROM target
+      WHERE task.key = target.key AND task.generation = target.after AND task.fence = target.fence
         AND task.phase <> 'expired'
-      RETURNING found.at, found.key, found.after, found.fence, found.skipped, found.token
+      RETURNING target.at, target.key, target.after, target.fence, target.skipped, target.token
     ),
-    told AS (
+    inserted AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
       SELECT stored.key, stored.after + (event.at - stored.skipped)::int, event.event, stored.fence, stored.token
       FROM unnest(string_to_array($12, E'\\n'), $13::int[]) WITH ORDINALITY AS event (event, write, at)
       JOIN stored ON stored.at = event.write
     ),
-    woken AS MATERIALIZED (SELECT pg_notify($14, $15) FROM stored LIMIT 1)
-    SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN woken ON true`)
+    notified AS MATERIALIZED (SELECT pg_notify($14, $15) FROM stored LIMIT 1)
+    SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN notified ON true`)
 
-  const [addChunk, addChunks] = [createAddChunk(db, channel), createAddChunks(db, channel)]
-  // The same for one task, as most groups are in quiet times; it is almost twice as fast.
+  const [appendChunk, appendChunks] = [createAppendChunk(db, channel), createAppendChunks(db, channel)]
+  // The same for one task, which most batches are under low load; it is almost twice as fast.
   const storeOne = db.prepareUrgent(`
     WITH stored AS (
       UPDATE ${tasks} SET
@@ -68,15 +68,15 @@ export function createAppendByWriter(db: Database, channel: string): AppendByWri
       WHERE task_id = $1 AND generation = $2 AND fence = $3 AND phase <> 'expired'
       RETURNING key
     ),
-    told AS (
+    inserted AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
       SELECT stored.key, $2 + event.at::int, event.event, $3, $5
       FROM stored, unnest(string_to_array($11, E'\\n')) WITH ORDINALITY AS event (event, at)
     )
     SELECT pg_notify($12, $13) FROM stored`)
 
-  async function moveOn({ taskId, after, fence = 0, batch, token }: Append, notice: string): Promise<boolean> {
-    const { phase, statusAt, answered, changed, isOver } = changeBy(batch.events, after)
+  async function appendOne({ taskId, after, fence = 0, batch, token }: Append, notification: string): Promise<boolean> {
+    const { phase, statusAt, answered, changed, isOver } = taskRowChange(batch.events, after)
     const rows = await storeOne(
       encodeText(taskId),
       after,
@@ -90,22 +90,22 @@ export function createAppendByWriter(db: Database, channel: string): AppendByWri
       isOver,
       batch.rows.map(({ text }) => text).join('\n'),
       channel,
-      notice,
+      notification,
     )
     return rows.length > 0
   }
 
-  return async (appends, notice) => {
+  return async (appends, notification) => {
     const [only, ...others] = appends
-    if (only && others.length === 0) return [await (isChunk(only) ? addChunk : moveOn)(only, notice)]
-    if (appends.every(isChunk)) return await addChunks(appends, notice)
-    const changes = appends.map(({ batch, after }) => changeBy(batch.events, after))
+    if (only && others.length === 0) return [await (isChunk(only) ? appendChunk : appendOne)(only, notification)]
+    if (appends.every(isChunk)) return await appendChunks(appends, notification)
+    const changes = appends.map(({ batch, after }) => taskRowChange(batch.events, after))
     const [row] = await store(
       lines(appends.map(({ taskId }) => taskId)),
       array(appends.map(({ after }) => after)),
       array(appends.map(({ fence }) => fence)),
       array(appends.map(({ batch }) => batch.events.length)),
-      array(skipped(appends)),
+      array(eventOffsets(appends)),
       array(appends.map(({ token }) => token)),
       array(changes.map(({ phase }) => phase)),
       array(changes.map(({ statusAt }) => statusAt)),
@@ -114,15 +114,15 @@ export function createAppendByWriter(db: Database, channel: string): AppendByWri
       array(changes.map(({ isOver }) => isOver)),
       ...eventColumns(appends),
       channel,
-      notice,
+      notification,
     )
     const stored = new Set(row?.stored?.split(' ').map(Number))
     return appends.map((_, index) => stored.has(index + 1))
   }
 }
 
-/** The same for one, as it is while few tasks stream: readers in other replicas wait for it. */
-function createAddChunk(db: Database, channel: string): (chunk: Append, notice: string) => Promise<boolean> {
+/** Appends one chunk, the usual case while few tasks stream. Readers in other replicas wait for it. */
+function createAppendChunk(db: Database, channel: string): (chunk: Append, notification: string) => Promise<boolean> {
   const store = db.prepareUrgent(`
     WITH stored AS (
       UPDATE ${db.name('tasks')} SET generation = $2 + 1
@@ -133,15 +133,15 @@ function createAddChunk(db: Database, channel: string): (chunk: Append, notice: 
     SELECT key, $2 + 1, $5, $3, $4 FROM stored
     RETURNING pg_notify($6, $7)`)
 
-  return async ({ taskId, after, fence = 0, token, batch }, notice) => {
+  return async ({ taskId, after, fence = 0, token, batch }, notification) => {
     const text = batch.rows[0]?.text ?? ''
-    const rows = await store(encodeText(taskId), after, fence, token, text, channel, notice)
+    const rows = await store(encodeText(taskId), after, fence, token, text, channel, notification)
     return rows.length > 0
   }
 }
 
-/** What most groups are while tasks stream. It takes a third less time than the statement for all that writers say. */
-function createAddChunks(db: Database, channel: string): AddChunks {
+/** Appends one chunk to each of several tasks, the usual batch while tasks stream. A third faster than the general statement. */
+function createAppendChunks(db: Database, channel: string): AppendChunks {
   const store = db.prepare<{ readonly stored: string | null }>(`
     WITH write AS MATERIALIZED (
       SELECT * FROM unnest(string_to_array($1, E'\\n'), $2::int[], $3::int[], $4::bigint[], string_to_array($5, E'\\n'))
@@ -154,33 +154,33 @@ function createAddChunks(db: Database, channel: string): AddChunks {
         AND task.phase <> 'expired'
       RETURNING task.key, write.after, write.fence, write.token, write.event, write.at
     ),
-    told AS (
+    inserted AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
       SELECT key, after + 1, event, fence, token FROM stored
     ),
-    woken AS MATERIALIZED (SELECT pg_notify($6, $7) FROM stored LIMIT 1)
-    SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN woken ON true`)
+    notified AS MATERIALIZED (SELECT pg_notify($6, $7) FROM stored LIMIT 1)
+    SELECT string_agg(stored.at::text, ' ') AS stored FROM stored LEFT JOIN notified ON true`)
 
-  return async (chunks, notice) => {
+  return async (chunks, notification) => {
     const [row] = await store(
       lines(chunks.map(({ taskId }) => taskId)),
       array(chunks.map(({ after }) => after)),
       array(chunks.map(({ fence }) => fence)),
       array(chunks.map(({ token }) => token)),
-      // JSON has no line breaks of its own, so the lines need no quoting.
+      // JSON contains no line breaks, so the lines need no quoting.
       chunks.map(({ batch: { rows } }) => rows[0]?.text).join('\n'),
       channel,
-      notice,
+      notification,
     )
     const stored = new Set(row?.stored?.split(' ').map(Number))
     return chunks.map((_, index) => stored.has(index + 1))
   }
 }
 
-/** Says of each whether it is stored. */
-type AddChunks = (chunks: readonly Append[], notice: string) => Promise<readonly boolean[]>
+/** Returns for each chunk whether it was stored. */
+type AppendChunks = (chunks: readonly Append[], notification: string) => Promise<readonly boolean[]>
 
-/** Whether an append is one event that changes nothing of how its task stands, as the chunks of a stream are. */
+/** Whether an append is a single event that changes only the generation of its task, such as an artifact chunk. */
 function isChunk({ batch: { events } }: Append): boolean {
   return events.length === 1 && events.every(keepsTaskRow)
 }

@@ -1,23 +1,23 @@
 import type { Appended, LeaseRequest } from '../../tasks/log.ts'
-import { type Database, Mismatch } from './connection.ts'
-import { type ClaimedRow, decodeClaimed } from './create.ts'
-import { isFree, leaseEnd } from './leases.ts'
+import { type Database, IncompatibleDatabase } from './connection.ts'
+import { type ClaimRow, decodeClaim } from './create.ts'
+import { isFreeSql, leaseEndSql } from './leases.ts'
 import { array, lines } from './sql-text.ts'
-import { changeBy, claimColumns, eventColumns, skipped, type Write } from './write-batches.ts'
+import { claimColumns, eventColumns, eventOffsets, taskRowChange, type Write } from './write-batches.ts'
 
 export interface Append extends Write {
   readonly fence?: number
   readonly lease?: LeaseRequest
 }
 
-/** Stores appends to different tasks in one statement; each is stored or refused for itself. */
-export type AppendAll = (appends: readonly Append[], notice: string) => Promise<readonly Appended[]>
+/** Stores appends to different tasks in one statement. Each is stored or refused independently. */
+export type AppendAll = (appends: readonly Append[], notification: string) => Promise<readonly Appended[]>
 
 export function createAppendAll(db: Database, channel: string): AppendAll {
   const tasks = db.name('tasks')
-  // The rows are locked first, and in one order by all, so what the statement then decides stays true, and no two
-  // wait for each other. Claims and events are inserted only for what is stored. A claim that somebody else takes at
-  // the same moment makes the whole statement fail, and the next try sees it.
+  // The rows are locked first, in the same order by every statement, so that the checks stay valid and no deadlock is
+  // possible. Claims and events are inserted only for stored appends. If another statement claims the same key at the
+  // same time, the whole statement fails, and its retry sees the claim.
   const store = db.prepare<AppendRow>(`
     WITH write AS (
       SELECT * FROM unnest(string_to_array($1, E'\\n'), $2::int[], $3::int[], $4::int[], $5::int[], $6::bigint[],
@@ -26,24 +26,24 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
       WITH ORDINALITY AS write (task_id, after, fence, events, skipped, token, phase, status_at, answered, dialect,
         changed, is_over, holder, ttl, at)
     ),
-    wanted AS (
+    new_claim AS (
       SELECT * FROM unnest($17::int[], string_to_array($18, E'\\n'), string_to_array($19, E'\\n'))
-      WITH ORDINALITY AS wanted (write, key, digest, at)
+      WITH ORDINALITY AS new_claim (write, key, digest, at)
     ),
     locked AS MATERIALIZED (
       SELECT key, task_id, owner, generation, phase, fence,
-        NOT ended AND ${isFree} AS is_free
+        NOT ended AND ${isFreeSql} AS is_free
       FROM ${tasks} WHERE task_id = ANY ((SELECT string_to_array($1, E'\\n'))::text[])
       ORDER BY key FOR NO KEY UPDATE
     ),
     known AS (
-      SELECT DISTINCT ON (wanted.write) wanted.write, claim.digest, task.task_id, claim.generation
-      FROM wanted JOIN write ON write.at = wanted.write JOIN locked ON locked.task_id = write.task_id
-      JOIN ${db.name('claims')} AS claim ON claim.owner = locked.owner AND claim.key = wanted.key
+      SELECT DISTINCT ON (new_claim.write) new_claim.write, claim.digest, task.task_id, claim.generation
+      FROM new_claim JOIN write ON write.at = new_claim.write JOIN locked ON locked.task_id = write.task_id
+      JOIN ${db.name('claims')} AS claim ON claim.owner = locked.owner AND claim.key = new_claim.key
       JOIN ${tasks} AS task ON task.key = claim.task
-      ORDER BY wanted.write, wanted.at
+      ORDER BY new_claim.write, new_claim.at
     ),
-    verdict AS MATERIALIZED (
+    decided AS MATERIALIZED (
       SELECT write.*, locked.key, locked.owner, locked.generation,
         CASE
           WHEN locked.key IS NULL OR locked.phase = 'expired' THEN 'gone'
@@ -56,8 +56,8 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
         known.digest, known.task_id AS claimed_task, known.generation AS claimed_generation
       FROM write LEFT JOIN locked ON locked.task_id = write.task_id LEFT JOIN known ON known.write = write.at
     ),
-    stored AS (SELECT * FROM verdict WHERE type = 'stored'),
-    moved AS (
+    stored AS (SELECT * FROM decided WHERE type = 'stored'),
+    updated AS (
       UPDATE ${tasks} AS task SET
         generation = stored.after + stored.events,
         phase = coalesce(stored.phase, task.phase),
@@ -68,12 +68,12 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
         ended = task.ended OR stored.is_over,
         fence = coalesce(stored.taken, task.fence),
         lease_until = CASE WHEN stored.is_over THEN NULL WHEN stored.taken IS NULL THEN task.lease_until
-          ELSE ${leaseEnd('stored.ttl')} END,
+          ELSE ${leaseEndSql('stored.ttl')} END,
         lease_holder = CASE WHEN stored.is_over THEN NULL WHEN stored.taken IS NULL THEN task.lease_holder
           ELSE stored.holder END
       FROM stored WHERE task.key = stored.key
     ),
-    told AS (
+    inserted AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
       SELECT stored.key, stored.after + (event.at - stored.skipped)::int, event.event,
         coalesce(stored.taken, stored.fence), stored.token
@@ -82,21 +82,21 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
     ),
     claimed AS (
       INSERT INTO ${db.name('claims')} (owner, key, digest, task, generation)
-      SELECT stored.owner, wanted.key, wanted.digest, stored.key, stored.after + 1
-      FROM wanted JOIN stored ON stored.at = wanted.write ORDER BY stored.owner, wanted.key
+      SELECT stored.owner, new_claim.key, new_claim.digest, stored.key, stored.after + 1
+      FROM new_claim JOIN stored ON stored.at = new_claim.write ORDER BY stored.owner, new_claim.key
     ),
-    woken AS MATERIALIZED (SELECT pg_notify($20, $21) FROM stored LIMIT 1)
+    notified AS MATERIALIZED (SELECT pg_notify($20, $21) FROM stored LIMIT 1)
     SELECT type, generation, taken, digest, claimed_task AS task_id, claimed_generation
-    FROM verdict LEFT JOIN woken ON true ORDER BY at`)
+    FROM decided LEFT JOIN notified ON true ORDER BY at`)
 
-  return async (appends, notice) => {
-    const changes = appends.map(({ batch, after }) => changeBy(batch.events, after))
+  return async (appends, notification) => {
+    const changes = appends.map(({ batch, after }) => taskRowChange(batch.events, after))
     const rows = await store(
       lines(appends.map(({ taskId }) => taskId)),
       array(appends.map(({ after }) => after)),
       array(appends.map(({ fence }) => fence)),
       array(appends.map(({ batch }) => batch.events.length)),
-      array(skipped(appends)),
+      array(eventOffsets(appends)),
       array(appends.map(({ token }) => token)),
       array(changes.map(({ phase }) => phase)),
       array(changes.map(({ statusAt }) => statusAt)),
@@ -109,13 +109,13 @@ export function createAppendAll(db: Database, channel: string): AppendAll {
       ...eventColumns(appends),
       ...claimColumns(appends),
       channel,
-      notice,
+      notification,
     )
     return appends.map((append, index) => decodeAppended(append, rows[index]))
   }
 }
 
-interface AppendRow extends Pick<ClaimedRow, 'digest' | 'task_id'> {
+interface AppendRow extends Pick<ClaimRow, 'digest' | 'task_id'> {
   readonly type: Appended['type']
   readonly generation: number
   readonly taken: number | null
@@ -123,7 +123,7 @@ interface AppendRow extends Pick<ClaimedRow, 'digest' | 'task_id'> {
 }
 
 function decodeAppended({ after, batch }: Append, row: AppendRow | undefined): Appended {
-  if (!row) throw new Mismatch('the database answered less than it was asked')
+  if (!row) throw new IncompatibleDatabase('the database returned fewer rows than expected')
   switch (row.type) {
     case 'gone':
     case 'fenced':
@@ -131,7 +131,7 @@ function decodeAppended({ after, batch }: Append, row: AppendRow | undefined): A
     case 'behind':
       return { type: 'behind', generation: row.generation }
     case 'known':
-      return { type: 'known', claimed: decodeClaimed({ ...row, generation: row.claimed_generation }) }
+      return { type: 'known', claimed: decodeClaim({ ...row, generation: row.claimed_generation }) }
     case 'stored':
       return {
         type: 'stored',

@@ -4,22 +4,22 @@ import { delayAfter } from '../../base/backoff.ts'
 
 const delays = { minDelay: 20, maxDelay: 1_000 }
 
-/** Shutting down, crashing, starting up; too many connections; a server that has become a standby. */
-const passing = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25006'])
+/** The server is shutting down, crashing or starting up, has too many connections, or has become a standby. */
+const transientStates = new Set(['57P01', '57P02', '57P03', '57P05', '53300', '25006'])
 
-/** Somebody else was in the way and the statement did nothing: the next try sees what the other did. */
-export function isCollision(error: unknown): boolean {
+/** Whether a concurrent transaction made the statement fail without effect: a retry sees the result of the other one. */
+export function isConflict(error: unknown): boolean {
   return ['23505', '40001', '40P01'].includes(sqlState(error) ?? '')
 }
 
 export type PostgresValue = string | number | boolean | null
 
 export interface PostgresStatement {
-  /** What has a name is parsed once for each connection. */
+  /** A named statement is parsed once per connection. */
   readonly name?: string
   readonly text: string
   readonly values?: PostgresValue[]
-  /** Milliseconds after which the connection is given up. */
+  /** Time after which the driver closes the connection, in milliseconds. */
   readonly query_timeout?: number
 }
 
@@ -36,41 +36,41 @@ export interface PostgresClient {
   on(event: 'notification', listener: (notification: PostgresNotification) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   on(event: 'end', listener: () => void): unknown
-  /** That it is open shall not keep the process alive, or, with `ref`, shall do so again. */
+  /** Lets the process exit although the connection is open; `ref` undoes it. */
   unref?(): void
   ref?(): void
-  /** Gives it back to its pool, or, with `true`, closes it. */
+  /** Returns the connection to its pool, or closes it if `destroy` is true. */
   release(destroy?: boolean): void
 }
 
-export interface LineOptions {
+export interface HeldConnectionOptions {
   readonly client: PostgresClient
-  /** Milliseconds after which nobody waits for an answer any more. */
+  /** Timeout of a statement in milliseconds. */
   readonly timeout: number
-  /** No answer came, or the connection broke: nothing more can be asked over it. */
+  /** Called when a statement timed out or the connection broke: it is unusable then. */
   readonly onBroken: () => void
 }
 
-/** A connection that is held, and over which one statement at a time is asked. */
+/** A connection outside its pool that runs one statement at a time. */
 export interface HeldConnection {
-  /** Undefined while somebody else asks. */
-  ask(statement: PostgresStatement): Promise<PostgresResult> | undefined
-  /** Resolves when nothing is under way. */
-  settled(): Promise<void>
+  /** Undefined while another statement is running. */
+  query(statement: PostgresStatement): Promise<PostgresResult> | undefined
+  /** Resolves when no statement is running. */
+  idle(): Promise<void>
   close(): void
 }
 
-export function createHeldConnection({ client, timeout, onBroken }: LineOptions): HeldConnection {
-  let current: Asking | undefined
-  // One for all, because making one for each takes longer than the rest of asking.
-  const silence = setTimeout(() => fail(new Error(`no answer within ${timeout} ms`)), timeout).unref()
-  client.unref?.() // Who only listens has nothing more to do.
+export function createHeldConnection({ client, timeout, onBroken }: HeldConnectionOptions): HeldConnection {
+  let current: PendingQuery | undefined
+  // One timer for all statements, because creating one takes longer than the rest of the call.
+  const timer = setTimeout(() => fail(new Error(`no answer within ${timeout} ms`)), timeout).unref()
+  client.unref?.() // an idle connection does not keep the process alive
 
-  function finish(): Asking | undefined {
+  function finish(): PendingQuery | undefined {
     const finished = current
     current = undefined
     client.unref?.()
-    finished?.settle()
+    finished?.finish()
     return finished
   }
 
@@ -81,12 +81,12 @@ export function createHeldConnection({ client, timeout, onBroken }: LineOptions)
   }
 
   return {
-    ask(statement) {
+    query(statement) {
       if (current) return undefined
-      const { promise: settled, resolve: settle } = Promise.withResolvers<void>()
+      const { promise: done, resolve: markDone } = Promise.withResolvers<void>()
       return new Promise((resolve, reject) => {
-        current = { settled, settle, reject }
-        silence.refresh()
+        current = { done, finish: markDone, reject }
+        timer.refresh()
         client.ref?.()
         client.query(statement).then((result) => {
           finish()
@@ -94,80 +94,82 @@ export function createHeldConnection({ client, timeout, onBroken }: LineOptions)
         }, fail)
       })
     },
-    settled: () => current?.settled ?? Promise.resolve(),
+    idle: () => current?.done ?? Promise.resolve(),
     close() {
-      clearTimeout(silence)
-      fail(new Error('the connection was given up'))
+      clearTimeout(timer)
+      fail(new Error('the connection was closed'))
     },
   }
 }
 
-/** As much of a PostgreSQL driver as is used here. A `Pool` of the package `pg` fits; it stays its maker's to end. */
+/** The part of a PostgreSQL driver that the stores use. A `Pool` of the package `pg` implements it. Stores never end it. */
 export interface PostgresPool {
   query(statement: PostgresStatement): Promise<PostgresResult>
   connect(): Promise<PostgresClient>
-  /** Connections break also while nobody uses them, and Node ends a process in which nobody listens to that. */
+  /** An idle connection can break, and Node ends a process that has no listener for its error. */
   on(event: 'error', listener: (error: Error) => void): unknown
-  /** The same for one that somebody has just taken. */
+  /** The same for a connection that was just taken from the pool. */
   on(event: 'acquire', listener: (client: Pick<PostgresClient, 'on'>) => void): unknown
 }
 
 export interface DatabaseOptions {
   readonly pool: PostgresPool
   readonly schema: string
-  /** How long one statement may take, and how long to wait for the database to come back, in milliseconds. */
+  /** Timeout of one statement, in milliseconds. */
   readonly statementTimeout: number
+  /** How long to wait for an unreachable database, in milliseconds. */
   readonly patience: number
   readonly closed: AbortSignal
-  /** The short way, if there is one. */
-  readonly nearby?: HeldConnection['ask']
-  /** What is kept in it, as errors call it. The task log by default. */
-  readonly what?: string
+  /** Runs a statement on a held connection, if one is idle. */
+  readonly queryHeld?: HeldConnection['query']
+  /** What the database stores, for error messages. Defaults to "The task log". */
+  readonly subject?: string
 }
 
-/** Asks once. If it rejects because the connection broke, the statement may have been done or not. */
+/** Runs a statement once. If it rejects because the connection broke, the statement may have been executed or not. */
 export type Query<Row> = (...values: PostgresValue[]) => Promise<readonly Row[]>
 
-/** The database as the parts of the log see it. */
+/** The database as the stores see it. */
 export interface Database {
-  /** How a table, or whatever else is in our schema, is called in a statement. */
-  name(thing: string): string
+  /** The qualified name of a table in the schema. */
+  name(table: string): string
   prepare<Row>(text: string): Query<Row>
-  /** The same for what is small and somebody waits for: it takes the shortest way to the database. */
+  /** The same for small statements on the critical path: they use the held connection if it is idle. */
   prepareUrgent<Row>(text: string): Query<Row>
-  /** Repeats what may be repeated until the database is back, for as long as the log is patient. */
-  patiently<T>(work: () => Promise<T>): Promise<T>
-  /** An error for the operator's log. */
+  /** Repeats idempotent work while the database is unreachable, for up to `patience` milliseconds. */
+  withRetry<T>(work: () => Promise<T>): Promise<T>
+  /** An error for the operator. */
   explain(error: unknown): Error
-  /** Aborts when the log has closed. */
+  /** Aborts when the store is closed. */
   readonly closed: AbortSignal
 }
 
 export function createDatabase(options: DatabaseOptions): Database {
-  const { pool, schema, statementTimeout, patience, closed, nearby, what } = options
-  const name = (thing: string) => `"${schema}".${thing}`
+  const { pool, schema, statementTimeout, patience, closed, queryHeld, subject } = options
+  const name = (table: string) => `"${schema}".${table}`
 
-  function ask({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> {
-    return within(statementTimeout * 1.5, pool.query({ name, text, values, query_timeout: statementTimeout }))
+  function queryPool({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> {
+    return withTimeout(statementTimeout * 1.5, pool.query({ name, text, values, query_timeout: statementTimeout }))
   }
 
-  function askNearby({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> | undefined {
-    return nearby?.({ name, text, values })
+  function queryHeldFirst({ name, text }: PreparedQuery, values: PostgresValue[]): Promise<PostgresResult> | undefined {
+    return queryHeld?.({ name, text, values })
   }
 
   return {
     name,
     closed,
-    explain: (error) => explainTrouble(error, schema, what),
+    explain: (error) => explainError(error, schema, subject),
     prepare<Row>(text: string): Query<Row> {
-      const prepared = nameOf(text)
-      return async (...values) => (await ask(prepared, values)).rows as Row[]
+      const prepared = namedQuery(text)
+      return async (...values) => (await queryPool(prepared, values)).rows as Row[]
     },
     prepareUrgent<Row>(text: string): Query<Row> {
-      const prepared = nameOf(text)
-      return async (...values) => (await (askNearby(prepared, values) ?? ask(prepared, values))).rows as Row[]
+      const prepared = namedQuery(text)
+      return async (...values) =>
+        (await (queryHeldFirst(prepared, values) ?? queryPool(prepared, values))).rows as Row[]
     },
-    async patiently(work) {
+    async withRetry(work) {
       const end = performance.now() + patience
       const backoff = createBackoff(closed)
       for (;;) {
@@ -175,7 +177,7 @@ export function createDatabase(options: DatabaseOptions): Database {
           return await work()
         } catch (error) {
           if (!isDisconnected(error) || performance.now() > end || closed.aborted)
-            throw explainTrouble(error, schema, what)
+            throw explainError(error, schema, subject)
           await backoff.wait()
         }
       }
@@ -183,43 +185,43 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 }
 
-export type Ask = <Row>(text: string, ...values: PostgresValue[]) => Promise<readonly Row[]>
+export type RunQuery = <Row>(text: string, ...values: PostgresValue[]) => Promise<readonly Row[]>
 
-/** Does all of the work on one connection, or nothing. */
+/** Runs all of the work in one transaction, or nothing. */
 export async function inTransaction<T>(
   pool: PostgresPool,
   timeout: number,
-  work: (ask: Ask) => Promise<T>,
+  work: (query: RunQuery) => Promise<T>,
 ): Promise<T> {
   const connecting = pool.connect()
-  const client = await within(timeout, connecting).catch((error) => {
-    connecting.then((late) => late.release()).catch(() => {})
+  const client = await withTimeout(timeout, connecting).catch((error) => {
+    connecting.then((lateClient) => lateClient.release()).catch(() => {})
     throw error
   })
-  const ask: Ask = async <Row>(text: string, ...values: PostgresValue[]) =>
+  const query: RunQuery = async <Row>(text: string, ...values: PostgresValue[]) =>
     (await client.query({ text, values, query_timeout: timeout })).rows as Row[]
   let isBroken = true
   try {
-    await ask('BEGIN')
-    const result = await work(ask)
-    await ask('COMMIT')
+    await query('BEGIN')
+    const result = await work(query)
+    await query('COMMIT')
     isBroken = false
     return result
   } finally {
-    client.release(isBroken) // what is closed is rolled back
+    client.release(isBroken) // closing the connection rolls back
   }
 }
 
-/** The connection broke or the server is not ready: what was asked may have been done or not. */
+/** Whether the connection broke or the server is not ready: the statement may have been executed or not. */
 export function isDisconnected(error: unknown): boolean {
   const code = sqlState(error)
-  // What does not come from the server comes from the way to it, unless somebody has ended the pool.
-  if (code === undefined) return !isOurs(error) && !/after calling end/.test(messageOf(error))
-  return code.startsWith('08') || passing.has(code)
+  // An error that does not come from the server is a connection error, unless the application ended the pool.
+  if (code === undefined) return !isOwnError(error) && !/after calling end/.test(messageOf(error))
+  return code.startsWith('08') || transientStates.has(code)
 }
 
-/** A pool may wait for ever for a connection that cannot be made. */
-export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+/** Bounds the wait for a pool, which may wait forever for a connection. */
+export async function withTimeout<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${milliseconds} ms`)), milliseconds)
@@ -231,14 +233,14 @@ export async function within<T>(milliseconds: number, work: Promise<T>): Promise
   }
 }
 
-/** An error for the operator's log: what is wrong, what to do. It tells neither address nor password. */
-export function explainTrouble(error: unknown, schema: string, what = 'The task log'): Error {
-  const advice = advices[sqlState(error) ?? '']
-  const where = `${what} in schema ${schema} of PostgreSQL`
+/** An error for the operator: what is wrong, what to do. It contains neither address nor password. */
+export function explainError(error: unknown, schema: string, subject = 'The task log'): Error {
+  const advice = adviceBySqlState[sqlState(error) ?? '']
+  const where = `${subject} in schema ${schema} of PostgreSQL`
   return new Error(`${where} ${advice ?? 'cannot be used'}: ${messageOf(error)}`, { cause: error })
 }
 
-/** Waits longer after every failure, and not all in step. */
+/** Waits longer after every failure, with jitter. */
 export interface Backoff {
   wait(): Promise<void>
   reset(): void
@@ -256,9 +258,9 @@ export function createBackoff(signal: AbortSignal): Backoff {
   }
 }
 
-/** What is there is not what this version can work with; trying again does not help. */
-export class Mismatch extends Error {
-  override readonly name = 'Mismatch'
+/** This version cannot work with the contents of the database; a retry does not help. */
+export class IncompatibleDatabase extends Error {
+  override readonly name = 'IncompatibleDatabase'
 }
 
 function sqlState(error: unknown): string | undefined {
@@ -266,20 +268,20 @@ function sqlState(error: unknown): string | undefined {
   return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : undefined
 }
 
-function isOurs(error: unknown): boolean {
-  return error instanceof Mismatch || error instanceof TypeError
+function isOwnError(error: unknown): boolean {
+  return error instanceof IncompatibleDatabase || error instanceof TypeError
 }
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // Errors that are several in one, as when no address of a name answers, have a code and no message.
+  // An AggregateError, as when no address of a host answers, has a code and no message.
   return error.message || ('code' in error ? String(error.code) : error.name)
 }
 
-const advices: Readonly<Record<string, string>> = {
-  '28000': 'may not be used by this user. Check the user and how it has to authenticate (pg_hba.conf)',
+const adviceBySqlState: Readonly<Record<string, string>> = {
+  '28000': 'may not be used by this user. Check the user and its authentication method (pg_hba.conf)',
   '28P01': 'may not be used: the password is wrong. Check the password of the pool',
-  '3D000': 'cannot be used: there is no such database. Create it, or name another one in the pool',
+  '3D000': 'cannot be used: there is no such database. Create it, or configure another one in the pool',
   '42501':
     'may not be used by this user. Let it create the schema, or create the schema for it and grant it USAGE and CREATE',
   '53100': 'cannot grow: the disk of the server is full. Free some space; what was stored before is safe',
@@ -288,9 +290,9 @@ const advices: Readonly<Record<string, string>> = {
   '25006': 'may only be read: this server is a standby. Connect to the primary',
 }
 
-interface Asking {
-  readonly settled: Promise<void>
-  readonly settle: () => void
+interface PendingQuery {
+  readonly done: Promise<void>
+  readonly finish: () => void
   readonly reject: (error: unknown) => void
 }
 
@@ -299,7 +301,7 @@ interface PreparedQuery {
   readonly text: string
 }
 
-/** Stores of other schemas, and other versions of this one, may share the connection. */
-function nameOf(text: string): PreparedQuery {
+/** Named by a hash of its text, because stores of other schemas and versions may share the connection. */
+function namedQuery(text: string): PreparedQuery {
   return { name: `parley_${createHash('sha1').update(text).digest('hex').slice(0, 24)}`, text }
 }

@@ -1,27 +1,27 @@
 import type { ClaimRecord, Created, LeaseRequest, NewTask } from '../../tasks/log.ts'
 import { advanceHead, initialHead } from '../../tasks/task-head.ts'
-import { type Database, Mismatch } from './connection.ts'
-import { leaseEnd } from './leases.ts'
+import { type Database, IncompatibleDatabase } from './connection.ts'
+import { leaseEndSql } from './leases.ts'
 import { array, decodeText, encodeText, lines } from './sql-text.ts'
-import { changeBy, claimColumns, eventColumns, skipped, type Write } from './write-batches.ts'
+import { claimColumns, eventColumns, eventOffsets, taskRowChange, type Write } from './write-batches.ts'
 
 export type FindClaim = (owner: string, key: string) => Promise<ClaimRecord | undefined>
 
-export interface ClaimedRow {
+export interface ClaimRow {
   readonly digest: string
   readonly task_id: string
   readonly generation: number
 }
 
 export function createFindClaim(db: Database): FindClaim {
-  const select = db.prepare<ClaimedRow>(`
+  const select = db.prepare<ClaimRow>(`
     SELECT claim.digest, task.task_id, claim.generation
     FROM ${db.name('claims')} AS claim JOIN ${db.name('tasks')} AS task ON task.key = claim.task
     WHERE claim.owner = $1 AND claim.key = $2`)
 
   return async (owner, key) => {
     const [row] = await select(encodeText(owner), encodeText(key))
-    return row && decodeClaimed(row)
+    return row && decodeClaim(row)
   }
 }
 
@@ -30,13 +30,13 @@ export interface Create extends Write {
   readonly lease: LeaseRequest
 }
 
-/** A task id can be used once. */
-export interface Exists {
+/** The task id is already in use. */
+export interface TaskExists {
   readonly type: 'exists'
 }
 
-/** Begins several tasks in one statement; each is stored or refused for itself. */
-export type CreateAll = (creates: readonly Create[], notice: string) => Promise<readonly (Created | Exists)[]>
+/** Creates several tasks in one statement. Each is stored or refused independently. */
+export type CreateAll = (creates: readonly Create[], notification: string) => Promise<readonly (Created | TaskExists)[]>
 
 export function createCreateAll(db: Database, channel: string): CreateAll {
   const tasks = db.name('tasks')
@@ -48,28 +48,28 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
       WITH ORDINALITY AS write (task_id, context_id, owner, events, skipped, token, phase, status_at, answered, dialect,
         created, changed, is_over, holder, ttl, at)
     ),
-    wanted AS (
+    new_claim AS (
       SELECT * FROM unnest($18::int[], string_to_array($19, E'\\n'), string_to_array($20, E'\\n'))
-      WITH ORDINALITY AS wanted (write, key, digest, at)
+      WITH ORDINALITY AS new_claim (write, key, digest, at)
     ),
     known AS MATERIALIZED (
-      SELECT DISTINCT ON (wanted.write) wanted.write, claim.digest, task.task_id, claim.generation
-      FROM wanted JOIN write ON write.at = wanted.write
-      JOIN ${db.name('claims')} AS claim ON claim.owner = write.owner AND claim.key = wanted.key
+      SELECT DISTINCT ON (new_claim.write) new_claim.write, claim.digest, task.task_id, claim.generation
+      FROM new_claim JOIN write ON write.at = new_claim.write
+      JOIN ${db.name('claims')} AS claim ON claim.owner = write.owner AND claim.key = new_claim.key
       JOIN ${tasks} AS task ON task.key = claim.task
-      ORDER BY wanted.write, wanted.at
+      ORDER BY new_claim.write, new_claim.at
     ),
-    begun AS (
+    created AS (
       INSERT INTO ${tasks} (task_id, context_id, owner, generation, phase, status_generation, status_answered, dialect,
         created, changed, ended, fence, lease_until, lease_holder)
       SELECT task_id, context_id, owner, events, phase, status_at, answered, dialect, created, changed, is_over, 1,
-        CASE WHEN is_over THEN NULL ELSE ${leaseEnd('ttl')} END, CASE WHEN is_over THEN NULL ELSE holder END
+        CASE WHEN is_over THEN NULL ELSE ${leaseEndSql('ttl')} END, CASE WHEN is_over THEN NULL ELSE holder END
       FROM write WHERE at NOT IN (SELECT write FROM known) ORDER BY at
       ON CONFLICT (task_id) DO NOTHING
       RETURNING key, task_id
     ),
-    stored AS (SELECT begun.key, write.* FROM begun JOIN write USING (task_id)),
-    told AS (
+    stored AS (SELECT created.key, write.* FROM created JOIN write USING (task_id)),
+    inserted AS (
       INSERT INTO ${db.name('events')} (task, generation, event, fence, token)
       SELECT stored.key, (event.at - stored.skipped)::int, event.event, 1, stored.token
       FROM unnest(string_to_array($16, E'\\n'), $17::int[]) WITH ORDINALITY AS event (event, write, at)
@@ -77,27 +77,27 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
     ),
     claimed AS (
       INSERT INTO ${db.name('claims')} (owner, key, digest, task, generation)
-      SELECT stored.owner, wanted.key, wanted.digest, stored.key, 1
-      FROM wanted JOIN stored ON stored.at = wanted.write ORDER BY stored.owner, wanted.key
+      SELECT stored.owner, new_claim.key, new_claim.digest, stored.key, 1
+      FROM new_claim JOIN stored ON stored.at = new_claim.write ORDER BY stored.owner, new_claim.key
     ),
-    woken AS MATERIALIZED (SELECT pg_notify($21, $22) FROM begun LIMIT 1)
+    notified AS MATERIALIZED (SELECT pg_notify($21, $22) FROM created LIMIT 1)
     SELECT CASE WHEN known.write IS NOT NULL THEN 'known' WHEN stored.key IS NULL THEN 'exists' ELSE 'stored' END AS type,
       known.digest, known.task_id, known.generation
     FROM write LEFT JOIN known ON known.write = write.at LEFT JOIN stored ON stored.at = write.at
-    LEFT JOIN woken ON true ORDER BY write.at`)
+    LEFT JOIN notified ON true ORDER BY write.at`)
 
-  return async (creates, notice) => {
+  return async (creates, notification) => {
     const now = Date.now()
     const changes = creates.map(({ batch }) => ({
       ...advanceHead(initialHead(now), batch.events),
-      ...changeBy(batch.events, 0),
+      ...taskRowChange(batch.events, 0),
     }))
     const rows = await store(
       lines(creates.map(({ taskId }) => taskId)),
       lines(creates.map(({ task }) => task.contextId)),
       lines(creates.map(({ task }) => task.owner)),
       array(creates.map(({ batch }) => batch.events.length)),
-      array(skipped(creates)),
+      array(eventOffsets(creates)),
       array(creates.map(({ token }) => token)),
       array(changes.map(({ phase }) => phase)),
       array(changes.map(({ statusAt }) => statusAt)),
@@ -111,27 +111,27 @@ export function createCreateAll(db: Database, channel: string): CreateAll {
       ...eventColumns(creates),
       ...claimColumns(creates),
       channel,
-      notice,
+      notification,
     )
     return creates.map((create, index) => decodeCreated(create, rows[index]))
   }
 }
 
-export function decodeClaimed({ digest, task_id, generation }: ClaimedRow): ClaimRecord {
+export function decodeClaim({ digest, task_id, generation }: ClaimRow): ClaimRecord {
   return { digest: decodeText(digest), taskId: decodeText(task_id), generation }
 }
 
-interface CreateRow extends ClaimedRow {
+interface CreateRow extends ClaimRow {
   readonly type: 'stored' | 'known' | 'exists'
 }
 
-function decodeCreated({ batch }: Create, row: CreateRow | undefined): Created | Exists {
-  if (!row) throw new Mismatch('the database answered less than it was asked')
+function decodeCreated({ batch }: Create, row: CreateRow | undefined): Created | TaskExists {
+  if (!row) throw new IncompatibleDatabase('the database returned fewer rows than expected')
   switch (row.type) {
     case 'exists':
       return { type: 'exists' }
     case 'known':
-      return { type: 'known', claimed: decodeClaimed(row) }
+      return { type: 'known', claimed: decodeClaim(row) }
     case 'stored':
       return { type: 'stored', generation: batch.events.length, lease: { fence: 1 } }
   }

@@ -5,15 +5,15 @@ import { encodeText } from './sql-text.ts'
 import type { Write } from './write-batches.ts'
 
 export interface Events {
-  /** A page, and the generation at which the task was then; none if there is nothing beyond. */
+  /** Events after a generation, and the generation of the task at that time; undefined if there are no such events. */
   read(taskId: string, after: number): Promise<{ readonly page: readonly StoredEvent[]; readonly last?: number }>
-  /** Whether a write was stored of which no answer came; and the fence its events have. */
+  /** Looks up a write whose response was lost; returns the fence of its events if it was stored. */
   find(write: Write): Promise<{ readonly fence: number | null } | undefined>
 }
 
 export function createEvents(db: Database): Events {
-  // What goes beyond a page is not sent.
-  const beyond = db.prepareUrgent<EventRow>(`
+  // The database sends no more than one page.
+  const selectAfter = db.prepareUrgent<EventRow>(`
     SELECT generation, event, last FROM (
       SELECT generation, event, last, sum(octet_length(event)) OVER so_far - octet_length(event) AS before
       FROM (
@@ -25,18 +25,18 @@ export function createEvents(db: Database): Events {
       WINDOW so_far AS (ORDER BY generation ROWS UNBOUNDED PRECEDING)
     ) AS weighed
     WHERE before < ${readLimit.bytes} ORDER BY generation`)
-  const ofToken = db.prepare<{ readonly fence: number | null }>(`
+  const selectByToken = db.prepare<{ readonly fence: number | null }>(`
     SELECT fence FROM ${db.name('events')}
     WHERE task = (SELECT key FROM ${db.name('tasks')} WHERE task_id = $1) AND generation = $2 AND token = $3`)
 
   return {
     async read(taskId, after) {
-      const rows = await beyond(encodeText(taskId), after)
+      const rows = await selectAfter(encodeText(taskId), after)
       const page = rows.map(({ generation, event }) => ({ generation, event: JSON.parse(event) as TaskEvent }))
       return { page, last: rows[0]?.last }
     },
     async find({ taskId, after, token }) {
-      const [row] = await ofToken(encodeText(taskId), after + 1, token)
+      const [row] = await selectByToken(encodeText(taskId), after + 1, token)
       return row
     },
   }
@@ -52,7 +52,7 @@ export function createSnapshots(db: Database): Snapshots {
   const select = db.prepare<{ readonly snapshot: string }>(
     `SELECT snapshot FROM ${snapshots} WHERE task = (SELECT key FROM ${tasks} WHERE task_id = $1)`,
   )
-  // The lock keeps the task from expiring in between, which would leave a snapshot of nothing.
+  // The lock keeps the task from expiring meanwhile, which would leave a snapshot without a task.
   const upsert = db.prepare(`
     WITH task AS MATERIALIZED (
       SELECT key FROM ${tasks} WHERE task_id = $1 AND phase <> 'expired' FOR KEY SHARE

@@ -23,12 +23,12 @@ export interface HeadRow {
 }
 
 export function createFindHead(db: Database): FindHead {
-  /** One for each form of a scope. */
+  /** One statement per form of scope. */
   const prepared = new Map<string, Query<HeadRow>>()
 
-  // Of a task that is not within the scope nothing is read: it must take no longer than one that never was.
+  // The scope is part of the query: a task outside it must take no longer than one that does not exist.
   return async (taskId, scope) => {
-    const { conditions, values } = scope ? ownedBy(scope) : { conditions: [], values: [] }
+    const { conditions, values } = scope ? ownerConditions(scope) : { conditions: [], values: [] }
     const where = [...conditions, `task.task_id = $${values.length + 1}`].join(' AND ')
     const query = prepared.get(where) ?? db.prepare<HeadRow>(`${selectHeads(db)} WHERE ${where}`)
     prepared.set(where, query)
@@ -37,12 +37,12 @@ export function createFindHead(db: Database): FindHead {
   }
 }
 
-export type Listing = (query: ListQuery) => Promise<HeadPage>
+export type ListHeads = (query: ListQuery) => Promise<HeadPage>
 
-export function createListing(db: Database): Listing {
+export function createListHeads(db: Database): ListHeads {
   return async ({ owner, also, contextId, phase, changedSince, cursor, limit }) => {
-    // Only tasks have a status, and so only they are listed.
-    const owned = ownedBy({ owner, also })
+    // An exchange without a status never became a task.
+    const owned = ownerConditions({ owner, also })
     const where = ['task.status_generation IS NOT NULL', ...owned.conditions]
     const values: PostgresValue[] = [...owned.values]
     const filter = (condition: string, value: PostgresValue | undefined) => {
@@ -57,27 +57,27 @@ export function createListing(db: Database): Listing {
     const count = db.prepare<{ readonly total: number }>(
       `SELECT count(*)::float8 AS total FROM ${db.name('tasks')} AS task WHERE ${where.join(' AND ')}`,
     )
-    const counted = count(...values)
+    const counting = count(...values)
 
     const paged: PostgresValue[] = [...values]
     if (cursor) {
       paged.push(cursor.changed, cursor.key)
       where.push(`(task.changed, task.key) < ($${paged.length - 1}, $${paged.length})`)
     }
-    // One more than asked for shows whether there is another page.
+    // One row more than the limit shows whether there is another page.
     paged.push(limit + 1)
     const page = db.prepare<HeadRow>(
       `${selectHeads(db)} WHERE ${where.join(' AND ')} ORDER BY task.changed DESC, task.key DESC LIMIT $${paged.length}`,
     )
-    const [[found], rows] = await Promise.all([counted, page(...paged)])
-    const shown = rows.slice(0, limit)
-    const last = rows.length > limit ? shown.at(-1) : undefined
+    const [[counted], rows] = await Promise.all([counting, page(...paged)])
+    const pageRows = rows.slice(0, limit)
+    const last = rows.length > limit ? pageRows.at(-1) : undefined
     const next = last && { changed: last.changed, key: last.key }
-    return { heads: shown.map(decodeHead), total: found?.total ?? 0, next }
+    return { heads: pageRows.map(decodeHead), total: counted?.total ?? 0, next }
   }
 }
 
-/** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
+/** Selects heads with their status, which is stored among the events. Conditions on `task` follow. */
 export function selectHeads(db: Database): string {
   return `
     SELECT task.key::float8, task.task_id, task.context_id, task.owner, task.generation, task.phase,
@@ -100,27 +100,27 @@ export function decodeHead(row: HeadRow): TaskHead {
   }
 }
 
-/** As in the fold, the message of a status that was answered belongs to the history. */
+/** As in the fold, the message of an answered status belongs to the history. */
 function decodeStatus({ status_event, status_answered }: HeadRow): TaskStatus | undefined {
   if (status_event === null) return undefined
   const { status } = JSON.parse(status_event) as StatusEvent
   return status_answered ? withoutMessage(status) : status
 }
 
-function ownedBy({ owner, also }: Scope): Owned {
+function ownerConditions({ owner, also }: Scope): OwnerConditions {
   if (also === undefined) return { conditions: ['task.owner = $1'], values: [encodeText(owner)] }
   if (also === 'everyone') return { conditions: [], values: [] }
   const { owners = [], tenants = [] } = also
-  // As values of one line each, so that their number makes no new statement.
-  const among = `task.owner = ANY (string_to_array($1, E'\\n'))`
-  const within = `EXISTS (SELECT FROM unnest(string_to_array($2, E'\\n')) AS tenant WHERE starts_with(task.owner, tenant))`
+  // One value for all owners and one for all tenants, so that their number does not change the statement.
+  const isOwner = `task.owner = ANY (string_to_array($1, E'\\n'))`
+  const isInTenant = `EXISTS (SELECT FROM unnest(string_to_array($2, E'\\n')) AS tenant WHERE starts_with(task.owner, tenant))`
   return {
-    conditions: [`(${among} OR ${within})`],
+    conditions: [`(${isOwner} OR ${isInTenant})`],
     values: [lines([owner, ...owners]), lines(tenants.map(tenantPrefix))],
   }
 }
 
-interface Owned {
+interface OwnerConditions {
   readonly conditions: readonly string[]
   readonly values: readonly string[]
 }

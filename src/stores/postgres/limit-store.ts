@@ -3,23 +3,23 @@ import type { PostgresPool } from './connection.ts'
 import { openDatabase, requireSchema } from './schema.ts'
 import { encodeText } from './sql-text.ts'
 
-/** Several may reach for the same free place at once; one gets it, and the others try the next. */
-const tries = 20
+/** Attempts to occupy a free place: several processes may pick the same one, and only one gets it. */
+const maxAttempts = 20
 
-/** Milliseconds: whoever is counted waits for it. */
+/** In milliseconds. Short, because every counted request waits for the result. */
 const timeouts = { patience: 0, statementTimeout: 5_000 }
 
 export interface PostgresLimitsOptions {
   readonly pool: PostgresPool
-  /** The schema with the tables; made if it is not there. `parley` by default, as that of the log. */
+  /** The schema of the tables, created if missing. Defaults to `parley`, as for the log. */
   readonly schema?: string
-  /** Seconds after which the places of a process that is gone are free again. */
+  /** Time after which the places of a crashed process are free again, in seconds. Defaults to 30. */
   readonly placeTtl?: number
 }
 
-/** Limits that replicas share. Its clock is that of the database. */
+/** Limits that replicas share, by the clock of the database. */
 export interface PostgresLimits extends LimitStore {
-  /** Gives back what is held, and stops. The pool stays its maker's to end. */
+  /** Releases the held places and stops. Does not end the pool. */
   close(): Promise<void>
 }
 
@@ -29,9 +29,9 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
   const holder = crypto.randomUUID()
   const closing = new AbortController()
   let opened: Promise<Counters> | undefined
-  const beat = setInterval(() => void renew().catch(() => {}), (placeTtl * 1000) / 3).unref()
+  const renewal = setInterval(() => void renew().catch(() => {}), (placeTtl * 1000) / 3).unref()
 
-  /** When it is needed first, and again if the database was away. */
+  /** Opens the database on first use, and again after a failure. */
   async function counters(): Promise<Counters> {
     opened ??= openCounters({ pool, schema, closed: closing.signal })
     return await opened.catch((error) => {
@@ -42,35 +42,35 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
 
   async function renew(): Promise<void> {
     if (!opened) return
-    const { prolong, dropRates, dropPlaces } = await counters()
-    await prolong(holder, placeTtl)
+    const { renewPlaces, dropRates, dropPlaces } = await counters()
+    await renewPlaces(holder, placeTtl)
     await dropRates()
     await dropPlaces()
   }
 
   async function take(key: string, { limit, window }: RateLimit): Promise<RateState> {
-    const { count, look } = await counters()
-    const each = (window * 1000) / limit
+    const { count, readRate } = await counters()
+    const interval = (window * 1000) / limit
     const name = encodeText(key)
-    const [counted] = await count(name, each, window * 1000)
-    const [known] = counted ? [counted] : await look(name)
-    const used = Math.max(0, known ? known.full_at - known.now : 0)
+    const [counted] = await count(name, interval, window * 1000)
+    const [rate] = counted ? [counted] : await readRate(name)
+    const used = Math.max(0, rate ? rate.full_at - rate.now : 0)
     return {
       isAllowed: counted !== undefined,
-      remaining: Math.max(0, Math.floor((window * 1000 - used) / each + 1e-6)),
+      remaining: Math.max(0, Math.floor((window * 1000 - used) / interval + 1e-6)),
       fullAfter: used / 1000,
-      retryAfter: Math.max(0, (used + each - window * 1000) / 1000),
+      retryAfter: Math.max(0, (used + interval - window * 1000) / 1000),
     }
   }
 
   async function hold(key: string, limit: number): Promise<Release | undefined> {
     const { findFree, occupy } = await counters()
     const name = encodeText(key)
-    for (let attempt = 0; attempt < tries; attempt++) {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const [free] = await findFree(name, limit)
       if (!free) return undefined
-      const [got] = await occupy(name, free.place, holder, placeTtl)
-      if (got) return releaseOf(name, free.place)
+      const [occupied] = await occupy(name, free.place, holder, placeTtl)
+      if (occupied) return releaseOf(name, free.place)
     }
     return undefined
   }
@@ -80,7 +80,7 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
     return () => {
       if (!isHeld) return
       isHeld = false
-      // If it cannot be given back now, it is free when its time is over.
+      // If this fails, the place is free when its time is over.
       counters()
         .then(({ leave }) => leave(name, place, holder))
         .catch(() => {})
@@ -91,7 +91,7 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
     take,
     hold,
     async close() {
-      clearInterval(beat)
+      clearInterval(renewal)
       if (opened) await (await counters()).leaveAll(holder)
       closing.abort()
     },
@@ -100,8 +100,8 @@ export function createPostgresLimits(options: PostgresLimitsOptions): PostgresLi
 
 type Counters = Awaited<ReturnType<typeof openCounters>>
 
-async function openCounters(given: { pool: PostgresPool; schema: string; closed: AbortSignal }) {
-  const db = await openDatabase({ ...given, ...timeouts, what: 'The count of limits' })
+async function openCounters(options: { pool: PostgresPool; schema: string; closed: AbortSignal }) {
+  const db = await openDatabase({ ...options, ...timeouts, subject: 'The limit store' })
   const [rates, places] = [db.name('limit_rates'), db.name('limit_places')]
   const now = 'extract(epoch FROM statement_timestamp())::float8 * 1000'
   const later = (seconds: string) => `now() + ${seconds}::float8 * interval '1 second'`
@@ -111,7 +111,7 @@ async function openCounters(given: { pool: PostgresPool; schema: string; closed:
       ON CONFLICT (key) DO UPDATE SET full_at = greatest(known.full_at, ${now}) + $2::float8
       WHERE greatest(known.full_at, ${now}) + $2::float8 <= ${now} + $3::float8 + 0.01
       RETURNING full_at, ${now} AS now`),
-    look: db.prepare<{ readonly full_at: number; readonly now: number }>(
+    readRate: db.prepare<{ readonly full_at: number; readonly now: number }>(
       `SELECT full_at, ${now} AS now FROM ${rates} WHERE key = $1`,
     ),
     findFree: db.prepare<{ readonly place: number }>(`
@@ -124,7 +124,7 @@ async function openCounters(given: { pool: PostgresPool; schema: string; closed:
       WHERE taken.until <= now() RETURNING place`),
     leave: db.prepare(`DELETE FROM ${places} WHERE key = $1 AND place = $2 AND holder = $3`),
     leaveAll: db.prepare(`DELETE FROM ${places} WHERE holder = $1`),
-    prolong: db.prepare(`UPDATE ${places} SET until = ${later('$2')} WHERE holder = $1`),
+    renewPlaces: db.prepare(`UPDATE ${places} SET until = ${later('$2')} WHERE holder = $1`),
     dropRates: db.prepare(`DELETE FROM ${rates} WHERE full_at < ${now}`),
     dropPlaces: db.prepare(`DELETE FROM ${places} WHERE until < now() - interval '1 minute'`),
   }

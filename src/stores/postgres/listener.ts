@@ -5,92 +5,93 @@ import {
   type PostgresPool,
   type PostgresResult,
   type PostgresStatement,
-  within,
+  withTimeout,
 } from './connection.ts'
 
-/** Milliseconds between two looks whether somebody is still at the other end, and how long the answer may take. */
-const pulse = 5_000
+/** Interval at which the connection is checked, in milliseconds. */
+const pingInterval = 5_000
 
-const patience = 5_000
+/** How long a check, or opening the connection, may take, in milliseconds. */
+const pingTimeout = 5_000
 
 export interface ListenerOptions {
   readonly pool: PostgresPool
   readonly channel: string
-  readonly onNotice: (notice: string) => void
-  /** How long what is asked over the connection may take, in milliseconds. */
+  readonly onNotification: (payload: string) => void
+  /** Timeout of a statement on the connection, in milliseconds. */
   readonly statementTimeout: number
-  /** It listens now, after it did not. */
+  /** Called each time it begins to listen; earlier notifications may have been lost. */
   readonly onListening: () => void
   readonly closed: AbortSignal
 }
 
-/** The one connection of a log that listens. It comes back by itself; what was told meanwhile is lost to it. */
+/** Listens for notifications on its own connection. It reconnects by itself; notifications in between are lost. */
 export interface Listener {
-  /** Listens from now on, as soon as it can. */
+  /** Starts to listen, as soon as the database is reachable. */
   start(): void
   readonly isListening: boolean
   /**
-   * Asks over the connection that listens, which is there and awake, so that it need not be taken from the pool first.
-   * While it answers it tells nothing, so only what is small may be asked. Undefined if it cannot be used now.
+   * Runs a statement on the listening connection, which saves taking one from the pool. It receives no notifications
+   * meanwhile, so only small statements may use it. Undefined if it is busy or not connected.
    */
-  ask(statement: PostgresStatement): Promise<PostgresResult> | undefined
+  query(statement: PostgresStatement): Promise<PostgresResult> | undefined
 }
 
 export function createListener(options: ListenerOptions): Listener {
-  const { pool, channel, statementTimeout, onNotice, onListening, closed } = options
+  const { pool, channel, statementTimeout, onNotification, onListening, closed } = options
   const backoff = createBackoff(closed)
   let isStarted = false
-  let line: HeldConnection | undefined
+  let connection: HeldConnection | undefined
 
   async function listenOnce(): Promise<void> {
     const connecting = pool.connect()
-    const connected = await within(patience, connecting).catch((error) => {
-      connecting.then((late) => late.release(true)).catch(() => {})
+    const client = await withTimeout(pingTimeout, connecting).catch((error) => {
+      connecting.then((lateClient) => lateClient.release(true)).catch(() => {})
       throw error
     })
-    const { promise: broken, resolve: give } = Promise.withResolvers<void>()
-    const giveUp = () => give()
-    connected.on('error', giveUp)
-    connected.on('end', giveUp)
-    closed.addEventListener('abort', giveUp)
-    connected.on('notification', ({ payload }) => onNotice(payload ?? ''))
+    const { promise: broken, resolve: resolveBroken } = Promise.withResolvers<void>()
+    const stop = () => resolveBroken()
+    client.on('error', stop)
+    client.on('end', stop)
+    closed.addEventListener('abort', stop)
+    client.on('notification', ({ payload }) => onNotification(payload ?? ''))
     try {
-      await connected.query({ text: `LISTEN "${channel}"`, query_timeout: patience })
-      line = createHeldConnection({ client: connected, timeout: statementTimeout, onBroken: giveUp })
+      await client.query({ text: `LISTEN "${channel}"`, query_timeout: pingTimeout })
+      connection = createHeldConnection({ client, timeout: statementTimeout, onBroken: stop })
       backoff.reset()
       onListening()
-      await Promise.race([broken, feelPulse(line)])
+      await Promise.race([broken, ping(connection)])
     } finally {
-      const left = line
-      line = undefined
-      closed.removeEventListener('abort', giveUp)
-      if (closed.aborted) await left?.settled()
-      left?.close()
-      connected.release(true)
+      const lost = connection
+      connection = undefined
+      closed.removeEventListener('abort', stop)
+      if (closed.aborted) await lost?.idle()
+      lost?.close()
+      client.release(true)
     }
   }
 
-  /** A connection can also fall silent, and nobody is told. */
-  async function feelPulse(felt: HeldConnection): Promise<void> {
-    while (line === felt && !closed.aborted) {
-      await new Promise((resolve) => setTimeout(resolve, pulse).unref())
-      // Not while something is asked over it: that is given up by itself if no answer comes.
-      if (line === felt) await felt.ask({ text: 'SELECT 1', query_timeout: patience })
+  /** Detects a connection that broke without an error. */
+  async function ping(checked: HeldConnection): Promise<void> {
+    while (connection === checked && !closed.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, pingInterval).unref())
+      // While a statement is running this does nothing: that statement has its own timeout.
+      if (connection === checked) await checked.query({ text: 'SELECT 1', query_timeout: pingTimeout })
     }
   }
 
   async function keepListening(): Promise<void> {
     while (!closed.aborted) {
-      await listenOnce().catch(() => {}) // Those who wait look for themselves meanwhile.
+      await listenOnce().catch(() => {}) // waiting readers poll meanwhile
       await backoff.wait()
     }
   }
 
   return {
     get isListening() {
-      return line !== undefined
+      return connection !== undefined
     },
-    ask: (statement) => line?.ask(statement),
+    query: (statement) => connection?.query(statement),
     start() {
       if (isStarted) return
       isStarted = true

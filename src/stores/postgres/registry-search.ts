@@ -1,29 +1,29 @@
 import type { EntryKind, EntryPage, EntryQuery, RegistryEntry } from '../../registry/entry.ts'
 import {
-  common,
-  countOf,
-  createStableCounts,
-  type EntryPlan,
+  commonSize,
+  countStatements,
+  createCountCache,
   type EntrySizes,
   type EntryStatement,
-  healthSize,
-  needsHealth,
+  healthSizeStatement,
+  needsHealthSize,
   pageStatement,
-  planOf,
+  planQuery,
+  type QueryPlan,
 } from '../registry-query.ts'
-import type { Ask, Database, Query } from './connection.ts'
+import type { Database, Query, RunQuery } from './connection.ts'
 import { decodeText, encodeText, lines } from './sql-text.ts'
 
-/** Prefixes come behind the terms. */
-const apart = 1_000_000
+/** Offset that sorts the sizes of prefixes after those of terms. */
+const prefixOffset = 1_000_000
 
-/** So many different questions are kept prepared. */
+/** Number of prepared search statements to cache. */
 const maxPrepared = 100
 
 export const entryColumns = 'id, name, kind, owner, seen, trouble, entry'
 
-/** In the order of the columns. */
-export function valuesOf(entry: RegistryEntry) {
+/** The values of an entry in the order of `entryColumns`. */
+export function encodeEntry(entry: RegistryEntry) {
   const { owner, seen, trouble, ...rest } = entry
   const { id, name, kind } = rest
   const ownedBy = owner === undefined ? null : encodeText(owner)
@@ -34,28 +34,28 @@ export interface EntryRow {
   readonly owner: string | null
   readonly seen: number
   readonly trouble: RegistryEntry['trouble'] | null
-  /** What has no column, as JSON. */
+  /** The part of the entry that has no column, as JSON. */
   readonly entry: string
 }
 
-/** A page and how many there are, each by a statement of its own; they go out together. */
+/** Finds a page of entries and their total number, by two concurrent statements. */
 export function createFindEntries(db: Database): (query: EntryQuery) => Promise<EntryPage> {
   const tables = {
     agents: db.name('registry_agents'),
     byHealth: `${db.name('registry_agents')} e`,
     terms: db.name('registry_terms'),
     state: db.name('registry_state'),
-    place: (index: number) => `$${index}`,
+    placeholder: (index: number) => `$${index}`,
     join: 'JOIN',
     unindexed: '',
   }
   const counts = db.name('registry_term_counts')
   const state = db.prepare<{ readonly number: number }>(`SELECT number::float8 FROM ${tables.state}`)
-  const counted = createStableCounts()
-  const known = { all: 'mesh + a2a', mesh: 'mesh', a2a: 'a2a' }
+  const cache = createCountCache()
+  const countColumns = { all: 'mesh + a2a', mesh: 'mesh', a2a: 'a2a' }
   const prepared = new Map<string, Query<unknown>>()
 
-  function ask<Row>({ text, values }: EntryStatement): Promise<readonly Row[]> {
+  function run<Row>({ text, values }: EntryStatement): Promise<readonly Row[]> {
     let query = prepared.get(text)
     if (!query) {
       if (prepared.size >= maxPrepared) prepared.clear()
@@ -65,77 +65,81 @@ export function createFindEntries(db: Database): (query: EntryQuery) => Promise<
     return query(...values) as Promise<readonly Row[]>
   }
 
-  const sizes = db.prepare<{ readonly place: number; readonly size: number }>(`
+  const selectSizes = db.prepare<{ readonly place: number; readonly size: number }>(`
     SELECT place::float8, coalesce((SELECT sum(total) FROM ${counts} c WHERE c.term = wanted.term AND c.kind IN ($3, $4)), 0)::float8 AS size
     FROM unnest(string_to_array($1, E'\\n')) WITH ORDINALITY AS wanted (term, place)
     UNION ALL
-    SELECT place::float8 + ${apart}, coalesce((SELECT sum(total) FROM (
+    SELECT place::float8 + ${prefixOffset}, coalesce((SELECT sum(total) FROM (
       SELECT total FROM ${counts} c
-      WHERE c.term >= wanted.term AND c.term < wanted.term || chr(1114111) AND c.kind IN ($3, $4) LIMIT ${common}) AS few
+      WHERE c.term >= wanted.term AND c.term < wanted.term || chr(1114111) AND c.kind IN ($3, $4) LIMIT ${commonSize}) AS few
     ), 0)::float8
     FROM unnest(string_to_array($2, E'\\n')) WITH ORDINALITY AS wanted (term, place)`)
 
   async function sizesOf({ terms = [], prefixes = [], kind }: EntryQuery): Promise<EntrySizes> {
     if (terms.length + prefixes.length === 0) return { terms: [], prefixes: [] }
-    const rows = await sizes(terms.join('\n'), prefixes.join('\n'), kind ?? 'mesh', kind ?? 'a2a')
+    const rows = await selectSizes(terms.join('\n'), prefixes.join('\n'), kind ?? 'mesh', kind ?? 'a2a')
     const all = rows.toSorted((one, other) => one.place - other.place).map(({ size }) => size)
     return { terms: all.slice(0, terms.length), prefixes: all.slice(terms.length) }
   }
 
-  const total = async (statement: EntryStatement) => Number((await ask<{ total: string }>(statement))[0]?.total ?? 0)
+  const runCount = async (statement: EntryStatement) => Number((await run<{ total: string }>(statement))[0]?.total ?? 0)
 
-  /** Counted once, until something changes. */
-  async function totalOnce(statement: EntryStatement): Promise<number> {
+  async function cachedCount(statement: EntryStatement): Promise<number> {
     const { number = 0 } = (await state())[0] ?? {}
-    const question = JSON.stringify(statement)
-    const known = counted.get(question, number)
-    if (known !== undefined) return known
-    const found = await total(statement)
-    counted.set(question, number, found)
-    return found
+    const key = JSON.stringify(statement)
+    const cached = cache.get(key, number)
+    if (cached !== undefined) return cached
+    const total = await runCount(statement)
+    cache.set(key, number, total)
+    return total
   }
 
-  async function totalOf(plan: EntryPlan): Promise<number> {
-    const count = countOf(plan, tables)
+  async function totalOf(plan: QueryPlan): Promise<number> {
+    const count = countStatements(plan, tables)
     if (!count) return 0
     const { all, isStable, without } = count
-    const [whole, left] = await Promise.all([
+    const [total, excluded] = await Promise.all([
       'exact' in all
         ? all.exact
-        : 'known' in all
-          ? total({ text: `SELECT ${known[all.known]} AS total FROM ${tables.state}`, values: [] })
+        : 'kind' in all
+          ? runCount({ text: `SELECT ${countColumns[all.kind]} AS total FROM ${tables.state}`, values: [] })
           : isStable
-            ? totalOnce(all)
-            : total(all),
-      without ? total(without) : 0,
+            ? cachedCount(all)
+            : runCount(all),
+      without ? runCount(without) : 0,
     ])
-    return whole - left
+    return total - excluded
   }
 
-  return async (asked) => {
-    const query = encoded(asked)
-    const found = await sizesOf(query)
-    const health = needsHealth(query, found) ? await total(healthSize(query, tables)) : undefined
-    const plan = planOf(query, found, health)
-    const [rows, all] = await Promise.all([ask<EntryRow>(pageStatement(plan, tables)), totalOf(plan)])
-    return { entries: rows.map(entryOf), total: all }
+  return async (entryQuery) => {
+    const query = encodeQuery(entryQuery)
+    const querySizes = await sizesOf(query)
+    const health = needsHealthSize(query, querySizes) ? await runCount(healthSizeStatement(query, tables)) : undefined
+    const plan = planQuery(query, querySizes, health)
+    const [rows, total] = await Promise.all([run<EntryRow>(pageStatement(plan, tables)), totalOf(plan)])
+    return { entries: rows.map(decodeEntry), total }
   }
 }
 
-/** By which terms entries are found, and how many have each. */
-export interface TermIndex {
-  /** `before` is the entry as it is stored, if it is. */
-  replace(ask: Ask, before: RegistryEntry | undefined, entry: RegistryEntry, terms: readonly string[]): Promise<void>
-  remove(ask: Ask, kind: EntryKind, ids: readonly string[]): Promise<void>
+/** The search terms of entries and the number of entries per term. */
+export interface PostgresTermIndex {
+  /** `before` is the stored entry, if there is one. */
+  replace(
+    query: RunQuery,
+    before: RegistryEntry | undefined,
+    entry: RegistryEntry,
+    terms: readonly string[],
+  ): Promise<void>
+  remove(query: RunQuery, kind: EntryKind, ids: readonly string[]): Promise<void>
 }
 
-export function createTermIndex(db: Pick<Database, 'name'>): TermIndex {
+export function createTermIndex(db: Pick<Database, 'name'>): PostgresTermIndex {
   const [terms, counts] = [db.name('registry_terms'), db.name('registry_term_counts')]
 
-  /** Ids as they are stored. */
-  async function remove(ask: Ask, kind: EntryKind, ids: readonly string[]): Promise<void> {
+  /** The ids are encoded, as stored. */
+  async function remove(query: RunQuery, kind: EntryKind, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
-    const left = await ask<{ readonly term: string; readonly total: number }>(
+    const counted = await query<{ readonly term: string; readonly total: number }>(
       `WITH gone AS (DELETE FROM ${terms} WHERE id = ANY (string_to_array($1, E'\\n')) RETURNING term),
        counted AS (SELECT term, count(*) AS total FROM gone GROUP BY term)
        UPDATE ${counts} c SET total = c.total - counted.total FROM counted
@@ -143,39 +147,39 @@ export function createTermIndex(db: Pick<Database, 'name'>): TermIndex {
       ids.join('\n'),
       kind,
     )
-    const unused = left.filter(({ total }) => total <= 0).map(({ term }) => term)
+    const unused = counted.filter(({ total }) => total <= 0).map(({ term }) => term)
     if (unused.length === 0) return
-    await ask(
+    await query(
       `DELETE FROM ${counts} WHERE term = ANY (string_to_array($1, E'\\n')) AND kind = $2`,
       unused.join('\n'),
       kind,
     )
   }
 
-  async function isSame(ask: Ask, id: string, wanted: readonly string[]): Promise<boolean> {
-    const rows = await ask<{ readonly term: string }>(`SELECT term FROM ${terms} WHERE id = $1`, id)
-    const known = new Set(rows.map(({ term }) => term))
-    return known.size === wanted.length && wanted.every((term) => known.has(encodeText(term)))
+  async function hasTerms(query: RunQuery, id: string, newTerms: readonly string[]): Promise<boolean> {
+    const rows = await query<{ readonly term: string }>(`SELECT term FROM ${terms} WHERE id = $1`, id)
+    const oldTerms = new Set(rows.map(({ term }) => term))
+    return oldTerms.size === newTerms.length && newTerms.every((term) => oldTerms.has(encodeText(term)))
   }
 
   return {
     remove,
-    async replace(ask, before, entry, given) {
+    async replace(query, before, entry, entryTerms) {
       const [id, name] = [encodeText(entry.id), encodeText(entry.name)]
-      const wanted = [...new Set(given)]
+      const newTerms = [...new Set(entryTerms)]
       if (before) {
-        const isNamedSo = before.name === entry.name && before.kind === entry.kind
-        if (isNamedSo && (await isSame(ask, id, wanted))) return
-        await remove(ask, before.kind, [id])
+        const isSame = before.name === entry.name && before.kind === entry.kind
+        if (isSame && (await hasTerms(query, id, newTerms))) return
+        await remove(query, before.kind, [id])
       }
-      if (wanted.length === 0) return
-      await ask(
+      if (newTerms.length === 0) return
+      await query(
         `WITH put AS (
            INSERT INTO ${terms} (term, name, id) SELECT term, $2, $3 FROM unnest(string_to_array($1, E'\\n')) AS term
            RETURNING term)
          INSERT INTO ${counts} AS c (term, kind, total) SELECT term, $4, 1 FROM put
          ON CONFLICT (term, kind) DO UPDATE SET total = c.total + 1`,
-        lines(wanted),
+        lines(newTerms),
         name,
         id,
         entry.kind,
@@ -184,12 +188,12 @@ export function createTermIndex(db: Pick<Database, 'name'>): TermIndex {
   }
 }
 
-export function entryOf({ owner, seen, trouble, entry }: EntryRow): RegistryEntry {
+export function decodeEntry({ owner, seen, trouble, entry }: EntryRow): RegistryEntry {
   const ownedBy = owner === null ? undefined : { owner: decodeText(owner) }
   return { ...JSON.parse(entry), ...ownedBy, seen, ...(trouble && { trouble }) }
 }
 
-function encoded({ terms, prefixes, after, ...query }: EntryQuery): EntryQuery {
+function encodeQuery({ terms, prefixes, after, ...query }: EntryQuery): EntryQuery {
   return {
     ...query,
     ...(terms && { terms: terms.map(encodeText) }),

@@ -3,19 +3,19 @@ import type { PostgresPool } from './connection.ts'
 import { openDatabase } from './schema.ts'
 import { encodeText } from './sql-text.ts'
 
-/** Milliseconds between two times that what is too old is removed, and what is there is counted. */
+/** Interval at which expired messages are removed and the rest is counted, in milliseconds. */
 const sweepInterval = 5_000
 
-const removedAtOnce = 10_000
+const removalBatch = 10_000
 
 export interface PostgresReplayCacheOptions {
-  /** A `Pool` of the package `pg`; ending it is up to its maker. */
+  /** A `Pool` of the package `pg`, which the cache does not end. */
   readonly pool: PostgresPool
-  /** The schema with the tables; made if it is not there. `parley` by default, as that of the log. */
+  /** The schema of the tables, created if missing. Defaults to `parley`, as for the log. */
   readonly schema?: string
-  /** Messages that are remembered, of all replicas. A million by default; when it is full, new ones are refused. */
+  /** Number of messages to remember, for all replicas. A full cache refuses new ones. Defaults to 1,000,000. */
   readonly capacity?: number
-  /** Bytes of answers that are kept. 64 MiB by default; older answers go first. */
+  /** Maximum size of the stored replies, in bytes; older ones are dropped first. Defaults to 64 MiB. */
   readonly replySize?: number
   readonly now?: () => number
 }
@@ -24,15 +24,15 @@ export interface PostgresReplayCache extends ReplayCache {
   close(): Promise<void>
 }
 
-/** Remembers messages for all replicas that are one agent of the mesh. */
+/** Remembers mesh messages for all replicas of one agent. */
 export async function createPostgresReplayCache(options: PostgresReplayCacheOptions): Promise<PostgresReplayCache> {
   const { pool, schema = 'parley', capacity = 1_000_000, replySize = 2 ** 26, now = Date.now } = options
   const closing = new AbortController()
-  const what = 'The replay cache'
+  const subject = 'The replay cache'
   const timeouts = { patience: 5_000, statementTimeout: 5_000 }
-  const db = await openDatabase({ pool, schema, ...timeouts, closed: closing.signal, what })
+  const db = await openDatabase({ pool, schema, ...timeouts, closed: closing.signal, subject })
   const sightings = db.name('mesh_sightings')
-  // Of two that come together one inserts; the other one waits for it, and sees it in its second question.
+  // Of two concurrent claims one inserts; the other waits for it, and sees it in its second select.
   const insert = db.prepare(`
     INSERT INTO ${sightings} (message_id, nonce, digest, until) VALUES ($1, $2, $3, $4::float8)
     ON CONFLICT DO NOTHING RETURNING message_id`)
@@ -42,10 +42,10 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
   const removeOld = db.prepare(
     `DELETE FROM ${sightings} WHERE (message_id = $1 OR nonce = $2) AND until <= $3::float8 RETURNING message_id`,
   )
-  const keep = db.prepare(
+  const storeReply = db.prepare(
     `UPDATE ${sightings} SET settled = true, reply = $2 WHERE message_id = $1 RETURNING message_id`,
   )
-  const giveBack = db.prepare(`DELETE FROM ${sightings} WHERE message_id = $1 AND NOT settled`)
+  const release = db.prepare(`DELETE FROM ${sightings} WHERE message_id = $1 AND NOT settled`)
   const removeAllOld = db.prepare(`
     DELETE FROM ${sightings} WHERE message_id IN (
       SELECT message_id FROM ${sightings} WHERE until <= $1::float8 LIMIT $2 FOR UPDATE SKIP LOCKED)
@@ -59,21 +59,21 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
         SELECT message_id, sum(octet_length(reply)) OVER (ORDER BY until DESC, message_id) AS size
         FROM ${sightings} WHERE reply IS NOT NULL) AS kept
       WHERE size > $1::float8)`)
-  /** As far as we know; others add to it meanwhile. */
-  let total = (await db.patiently(() => count()))[0]?.total ?? 0
+  /** An estimate: other replicas add messages meanwhile. */
+  let total = (await db.withRetry(() => count()))[0]?.total ?? 0
   let bytes = 0
   const timer = setInterval(() => void sweep().catch(() => {}), sweepInterval).unref()
 
   async function sweep(): Promise<void> {
-    for (let removed = removedAtOnce; removed === removedAtOnce; ) {
-      removed = (await removeAllOld(now(), removedAtOnce)).length
+    for (let removed = removalBatch; removed === removalBatch; ) {
+      removed = (await removeAllOld(now(), removalBatch)).length
     }
     if (bytes > 0) await dropReplies(replySize)
     bytes = 0
     total = (await count())[0]?.total ?? 0
   }
 
-  /** Undefined if there is room. */
+  /** Seconds until there is room again; undefined if the cache is not full. */
   async function fullFor(): Promise<number | undefined> {
     if (total < capacity) return undefined
     await sweep()
@@ -97,21 +97,21 @@ export async function createPostgresReplayCache(options: PostgresReplayCacheOpti
       const [other] = await select(id, now())
       if (other) return claimOf(other, digest)
       const removed = await removeOld(id, once, now())
-      // Nothing of the same id, and nothing that is too old: the nonce is another message's.
+      // No row with this id and none that has expired: the nonce belongs to another message.
       if (removed.length === 0) return 'replay'
     }
   }
 
   return {
-    claim: (sighting) => db.patiently(() => claim(sighting)),
+    claim: (sighting) => db.withRetry(() => claim(sighting)),
     async settle(messageId, reply) {
       const size = Buffer.byteLength(reply)
-      await db.patiently(() => keep(encodeText(messageId), size > replySize ? null : reply))
+      await db.withRetry(() => storeReply(encodeText(messageId), size > replySize ? null : reply))
       bytes += size
       if (bytes > replySize / 4) await sweep()
     },
     async release({ messageId }) {
-      await db.patiently(() => giveBack(encodeText(messageId)))
+      await db.withRetry(() => release(encodeText(messageId)))
       total--
     },
     async close() {

@@ -3,12 +3,12 @@ import type { ErasedTask, TaskSelection } from '../../tasks/log.ts'
 import type { Database } from './connection.ts'
 import { array, decodeText, encodeText } from './sql-text.ts'
 
-/** They answer which tasks they touched. What another replica is removing right now they leave to it. */
+/** Each method returns the tasks that it changed. Rows that another replica is removing are skipped. */
 export interface Retention {
   expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): Promise<readonly string[]>
   forget(endedBefore: number, limit: number): Promise<readonly string[]>
-  /** The only one that is patient by itself. */
-  erase(whose: TaskSelection, limit: number): Promise<readonly ErasedTask[]>
+  /** Retries by itself, unlike the other methods. */
+  erase(selection: TaskSelection, limit: number): Promise<readonly ErasedTask[]>
 }
 
 export function createRetention(db: Database): Retention {
@@ -18,7 +18,7 @@ export function createRetention(db: Database): Retention {
       SELECT key, task_id FROM ${tasks} WHERE ${condition} AND changed < $1
       ORDER BY changed LIMIT $2 FOR UPDATE SKIP LOCKED
     )`
-  const bury = db.prepare<TaskRow>(`
+  const makeTombstones = db.prepare<TaskRow>(`
     WITH ${old("ended AND phase <> 'expired' AND ($3::text[] IS NULL OR phase = ANY ($3::text[]))")},
     events_gone AS (DELETE FROM ${db.name('events')} WHERE task IN (SELECT key FROM old)),
     snapshots_gone AS (DELETE FROM ${db.name('snapshots')} WHERE task IN (SELECT key FROM old))
@@ -34,7 +34,7 @@ export function createRetention(db: Database): Retention {
   const webhooksIn = (from: string) => `
       (SELECT json_agg(json_build_array(hook.owner, hook.id))::text FROM ${from} AS hook WHERE hook.task_id = task.task_id)
       AS webhooks`
-  const belonging = db.prepare<OwnedRow>(`
+  const selectOwned = db.prepare<OwnedRow>(`
     SELECT task.key, ${columns}, ${webhooksIn(db.name('webhooks'))} FROM ${tasks} AS task
     WHERE ($1::text IS NULL OR owner = $1) AND ($2::text IS NULL OR context_id = $2) ORDER BY key LIMIT $3`)
   const drop = db.prepare<OwnedRow>(`
@@ -50,31 +50,31 @@ export function createRetention(db: Database): Retention {
     DELETE FROM ${tasks} AS task USING erased WHERE task.key = erased.key
     RETURNING task.key, ${columns}, ${webhooksIn('webhooks_gone')}`)
 
-  /** Which of them it has removed. They are known before, so that an answer that is lost loses nothing. */
-  async function dropAll(found: readonly OwnedRow[]): Promise<readonly OwnedRow[]> {
-    let isUnsure = false
-    const rows = await db.patiently(() =>
-      drop(array(found.map(({ key }) => `${key}`))).catch((error) => {
-        isUnsure = true
+  /** Removes tasks and returns the removed rows. As they were selected before, a lost response loses nothing. */
+  async function dropAll(selected: readonly OwnedRow[]): Promise<readonly OwnedRow[]> {
+    let mayBeDropped = false
+    const rows = await db.withRetry(() =>
+      drop(array(selected.map(({ key }) => `${key}`))).catch((error) => {
+        mayBeDropped = true
         throw error
       }),
     )
     const dropped = new Map(rows.map((row) => [row.key, row]))
-    return found.flatMap((row) => dropped.get(row.key) ?? (isUnsure ? row : []))
+    return selected.flatMap((row) => dropped.get(row.key) ?? (mayBeDropped ? row : []))
   }
 
   return {
     expire: async (endedBefore, limit, phases) =>
-      idsOf(await bury(Math.ceil(endedBefore), limit, phases ? array(phases) : null)),
+      idsOf(await makeTombstones(Math.ceil(endedBefore), limit, phases ? array(phases) : null)),
     forget: async (endedBefore, limit) => idsOf(await remove(Math.ceil(endedBefore), limit)),
     async erase({ owner, contextId }, limit) {
-      const text = (given: string | undefined) => (given === undefined ? null : encodeText(given))
+      const optional = (text: string | undefined) => (text === undefined ? null : encodeText(text))
       let rows: readonly OwnedRow[] = []
-      // What somebody else has just removed is not ours to tell, and says nothing of the rest.
-      for (let isOver = false; !isOver && rows.length === 0; ) {
-        const found = await db.patiently(() => belonging(text(owner), text(contextId), limit))
-        isOver = found.length === 0
-        if (!isOver) rows = await dropAll(found)
+      // If another replica removed all selected rows, select again: there may be more.
+      for (let isDone = false; !isDone && rows.length === 0; ) {
+        const selected = await db.withRetry(() => selectOwned(optional(owner), optional(contextId), limit))
+        isDone = selected.length === 0
+        if (!isDone) rows = await dropAll(selected)
       }
       return rows.map((row) => ({
         taskId: decodeText(row.task_id),
@@ -96,7 +96,7 @@ interface OwnedRow extends TaskRow {
   readonly context_id: string
   readonly owner: string
   readonly events: number
-  /** Their owners and ids, as JSON. */
+  /** Owners and ids of the webhooks, as JSON. */
   readonly webhooks: string | null
 }
 

@@ -2,59 +2,59 @@ import {
   createDatabase,
   type Database,
   type DatabaseOptions,
-  Mismatch,
+  IncompatibleDatabase,
   type PostgresClient,
   type PostgresPool,
 } from './connection.ts'
 
-const calmed = new WeakSet<object>()
+const handled = new WeakSet<object>()
 
-/** A database whose schema is there and of the newest format. */
+/** Opens the database and upgrades its schema to the newest format. */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { pool, schema } = options
   requireSchema(schema)
   const db = createDatabase(options)
-  calm(pool)
-  await db.patiently(() => migrate(pool, schema))
+  ignoreConnectionErrors(pool)
+  await db.withRetry(() => migrate(pool, schema))
   return db
 }
 
-/** It becomes part of statements. */
+/** Rejects names that are not safe to insert into a statement. */
 export function requireSchema(schema: string): void {
   if (/^[a-z_][a-z0-9_]{0,39}$/.test(schema)) return
-  throw new Error(`The schema must be a word of at most 40 small letters, digits and _, and "${schema}" is not.`)
+  throw new Error(`The schema must be a name of at most 40 lower-case letters, digits and _, got "${schema}".`)
 }
 
-/** Brings the schema to the newest format. Processes that start together do it once, one after the other. */
-export async function migrate(pool: PostgresPool, schema: string, known = migrations): Promise<void> {
-  if (isCurrent(await formatOf(pool, schema), known)) return
+/** Upgrades the schema to the newest format. Only one of several processes that start together does so. */
+export async function migrate(pool: PostgresPool, schema: string, available = migrations): Promise<void> {
+  if (isCurrent(await formatOf(pool, schema), available)) return
   const client = await pool.connect()
   let isBroken = true
   try {
     await client.query({ text: 'BEGIN' })
     await client.query({ text: `SET LOCAL idle_in_transaction_session_timeout = '20s'` })
     await client.query({ text: 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', values: [`parley ${schema}`] })
-    // Again: another process may have been faster.
+    // Read again: another process may have migrated meanwhile.
     const format = await formatOf(client, schema)
-    if (!isCurrent(format, known)) await bringOn(client, schema, format, known)
+    if (!isCurrent(format, available)) await applyMigrations(client, schema, format, available)
     await client.query({ text: 'COMMIT' })
     isBroken = false
   } finally {
-    client.release(isBroken) // what is closed is rolled back
+    client.release(isBroken) // closing the connection rolls back
   }
 }
 
 export interface Migration {
-  /** What it does, `$` standing for the schema. Released ones are never changed, only added to. */
+  /** The statements, with `$` for the schema. Released migrations never change. */
   readonly sql: string
   /**
-   * Whether logs of before it cannot work with what it makes. It must not be so within one major version: replicas of
-   * both kinds run side by side while an upgrade is rolled out, so a new column has a default or may be NULL.
+   * Whether older versions cannot work with the new format. Not allowed within a major version: during a rolling
+   * upgrade, replicas of both versions share the schema, so a new column needs a default or must be nullable.
    */
   readonly breaksOlder?: true
 }
 
-/** Migration n leads from format n to format n + 1. */
+/** Migration n upgrades format n to format n + 1. */
 export const migrations: readonly Migration[] = [
   {
     breaksOlder: true,
@@ -222,63 +222,67 @@ export const migrations: readonly Migration[] = [
   },
 ]
 
-function isCurrent({ format, oldest }: Format, known: readonly Migration[]): boolean {
-  if (oldest > known.length) {
-    throw new Mismatch(
-      `it has format ${format} of a newer parley-a2a, which this one, knowing formats up to ${known.length}, cannot use; update parley-a2a`,
+function isCurrent({ format, oldest }: Format, available: readonly Migration[]): boolean {
+  if (oldest > available.length) {
+    throw new IncompatibleDatabase(
+      `it has format ${format} of a newer parley-a2a, which this one, knowing formats up to ${available.length}, cannot use; update parley-a2a`,
     )
   }
-  return format >= known.length
+  return format >= available.length
 }
 
-/** The format a schema has, and the oldest that a log must know to work with it. */
+/** The format of a schema. */
 interface Format {
   readonly format: number
+  /** The oldest format that a version must know to work with the schema. */
   readonly oldest: number
 }
 
 async function formatOf(from: Pick<PostgresPool, 'query'>, schema: string): Promise<Format> {
-  const { rows } = await from.query({ text: findFormat, values: [schema] })
+  const { rows } = await from.query({ text: selectFormatTable, values: [schema] })
   if (rows.length === 0) return { format: 0, oldest: 0 }
   const { rows: formats } = await from.query({ text: `SELECT format, oldest FROM "${schema}".format` })
   return (formats as Format[])[0] ?? { format: 0, oldest: 0 }
 }
 
-/** Not by to_regclass, which may answer from what its connection remembers. */
-const findFormat = `
+/** Not `to_regclass`, which may answer from the cache of its connection. */
+const selectFormatTable = `
   SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = pg_class.relnamespace
   WHERE pg_namespace.nspname = $1 AND pg_class.relname = 'format'`
 
-async function bringOn(
+async function applyMigrations(
   client: PostgresClient,
   schema: string,
   { format, oldest }: Format,
-  known: readonly Migration[],
+  available: readonly Migration[],
 ) {
   if (format === 0) {
-    // Asked first, because who may use a schema may not always create one.
+    // Checked first, because a user that may use a schema may lack the right to create one.
     const { rows } = await client.query({ text: 'SELECT FROM pg_namespace WHERE nspname = $1', values: [schema] })
     if (rows.length === 0) await client.query({ text: `CREATE SCHEMA "${schema}"` })
     await client.query({ text: `CREATE TABLE "${schema}".format (format int NOT NULL, oldest int NOT NULL)` })
     await client.query({ text: `INSERT INTO "${schema}".format VALUES (0, 0)` })
   }
-  let needed = oldest
-  for (const [index, { sql, breaksOlder }] of known.entries()) {
+  let oldestCompatible = oldest
+  for (const [index, { sql, breaksOlder }] of available.entries()) {
     if (index < format) continue
     await client.query({ text: sql.replaceAll('$.', `"${schema}".`) })
-    if (breaksOlder) needed = index + 1
+    if (breaksOlder) oldestCompatible = index + 1
   }
-  await client.query({ text: `UPDATE "${schema}".format SET format = $1, oldest = $2`, values: [known.length, needed] })
+  await client.query({
+    text: `UPDATE "${schema}".format SET format = $1, oldest = $2`,
+    values: [available.length, oldestCompatible],
+  })
 }
 
-/** Whoever uses a broken connection next hears of it; that one broke while nobody asked must not end the process. */
-function calm(pool: PostgresPool): void {
-  if (calmed.has(pool)) return
-  calmed.add(pool)
+/** The next statement on a broken connection reports the error; an idle one that breaks must not end the process. */
+function ignoreConnectionErrors(pool: PostgresPool): void {
+  if (handled.has(pool)) return
+  handled.add(pool)
   pool.on('error', () => {})
   pool.on('acquire', (client) => {
-    if (calmed.has(client)) return
-    calmed.add(client)
+    if (handled.has(client)) return
+    handled.add(client)
     client.on('error', () => {})
   })
 }

@@ -1,4 +1,4 @@
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches control characters.
 const special = /[\\\u0000-\u001f\u007f-\u009f]/
 
 export function decodeText(text: string): string {
@@ -7,19 +7,19 @@ export function decodeText(text: string): string {
   return text.replace(/\\([0-9a-f]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
-/** Texts as lines of one value; an empty line is a NULL. */
+/** Encodes texts as the lines of one value; an empty line is NULL. */
 export function lines(texts: readonly (string | undefined)[]): string {
   return texts.map((text) => (text === undefined ? '' : encodeText(text))).join('\n')
 }
 
-/** Values without commas, quotes or braces as an array of PostgreSQL. */
+/** Encodes values without commas, quotes or braces as a PostgreSQL array. */
 export function array(values: readonly (string | number | boolean | null | undefined)[]): string {
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`
 }
 
 /**
- * Any string as a text that PostgreSQL can hold, and that is one line: it has no NUL, no half of a surrogate pair and
- * no control character. Several of them can travel as the lines of one value, which needs no quoting.
+ * Encodes any string as a text that PostgreSQL can store, on one line: without NUL, lone surrogates and control
+ * characters. Several of them fit into one value as lines, without quoting.
  */
 export function encodeText(text: string): string {
   if (text === '') return '\\e'

@@ -4,202 +4,203 @@ import type { Database } from './connection.ts'
 import type { Events } from './events.ts'
 import { decodeText, lines } from './sql-text.ts'
 
-/** So many fit into one in any case. */
-const most = 500
+/** Number of hashes that always fit into one notification. */
+const maxHashes = 500
 
-/** More tasks are not remembered; who waits for one that is forgotten asks the database. */
-const maxSeen = 20_000
+/** Number of tasks to remember. A waiting reader queries the database about any other task. */
+const maxTasks = 20_000
 
-/** So many are asked for in one query. */
-const maxAsked = 1_000
+/** Number of tasks per query. */
+const batchSize = 1_000
 
-export function decodeNotice(notice: string): { readonly sender: string; readonly hashes: readonly string[] } {
-  const [sender = '', ...hashes] = notice.split(' ')
+export function decodeNotification(payload: string): { readonly sender: string; readonly hashes: readonly string[] } {
+  const [sender = '', ...hashes] = payload.split(' ')
   return { sender, hashes }
 }
 
-/** Tells the other replicas of tasks that changed without an append. */
-export function createNotify(db: Database, channel: string, sender: string) {
+/** Notifies the other replicas of tasks that changed without an append. */
+export function createNotifyReplicas(db: Database, channel: string, sender: string) {
   const send = db.prepare('SELECT pg_notify($1, $2)')
   return async (taskIds: readonly string[]): Promise<void> => {
-    for (let at = 0; at < taskIds.length; at += most) {
-      await send(channel, encodeNotice(sender, taskIds.slice(at, at + most)))
+    for (let at = 0; at < taskIds.length; at += maxHashes) {
+      await send(channel, encodeNotification(sender, taskIds.slice(at, at + maxHashes)))
     }
   }
 }
 
-export interface WatchOptions {
+export interface WaitersOptions {
   readonly db: Database
-  /** Milliseconds from one look at all that are waited for to the next. */
+  /** Polling interval in milliseconds. */
   readonly interval: () => number
-  /** How long they may fail until those who wait are told. */
+  /** How long polls may fail before waiting readers get an error, in milliseconds. */
   readonly patience: number
-  /** There may be more to read beyond this generation of a task that somebody waits for, and who is woken next. */
+  /** Called before waiting readers of a task are woken; there may be events after this generation. */
   readonly onAwaited: (taskId: string, after: number) => void
 }
 
-/** Counts up with what is heard. */
-export type Moment = number
+/** A logical clock that advances with every notification. */
+export type LogicalTime = number
 
 /**
- * Who waits for which task, and what is known of it. A notification only says that there may be more; all that is
- * known comes from answers of the database. So a lost notification costs the time until the next look.
+ * The readers that wait for tasks, and the progress of those tasks. A notification only says that there may be new
+ * events; the progress itself comes from query results. A lost notification therefore only costs the time to the next
+ * poll.
  */
 export interface Waiters {
-  /** To be called before the database is asked about a task; gives the moment at which it is. */
-  begin(taskId: string): Moment
-  /** The database has answered: at that moment or later the task was at this generation, or at one known before. */
-  learn(taskId: string, moment: Moment, generation: number): void
-  /** When a notification last told of the task. */
-  moment(taskId: string): Moment
+  /** Called before a query about a task; returns the time to pass to `update`. */
+  beginRead(taskId: string): LogicalTime
+  /** Records a query result: at this time or later, the task had reached this generation, or an earlier known one. */
+  update(taskId: string, lastNotified: LogicalTime, generation: number): void
+  /** The time of the last notification about the task. */
+  moment(taskId: string): LogicalTime
   wait(taskId: string, after: number, signal: AbortSignal): Promise<void>
-  /** There may be more to read of these. */
-  notice(hashes: readonly string[]): void
-  /** Anything may have happened unseen: everybody looks. */
-  doubt(): void
+  /** Handles a notification: these tasks may have new events. */
+  notify(hashes: readonly string[]): void
+  /** Makes all waiting readers check again, because notifications may have been lost. */
+  recheckAll(): void
   stop(): void
 }
 
-export function createWaiters({ db, interval, patience, onAwaited }: WatchOptions): Waiters {
+export function createWaiters({ db, interval, patience, onAwaited }: WaitersOptions): Waiters {
   const wakeups = createWakeups()
-  const seen = new Map<string, Seen>()
+  const tasks = new Map<string, TaskProgress>()
   const byHash = new Map<string, Set<string>>()
   const waiting = new Map<string, number>()
-  let now: Moment = 0
-  let trustedSince: Moment = 0
+  let time: LogicalTime = 0
+  let recheckedAt: LogicalTime = 0
   let timer: NodeJS.Timeout | undefined
-  let lastLook = performance.now()
-  let trouble: { readonly error: unknown } | undefined
+  let lastPoll = performance.now()
+  let outage: { readonly error: unknown } | undefined
 
-  const generations = db.prepare<{ readonly task_id: string; readonly generation: number }>(
+  const selectGenerations = db.prepare<{ readonly task_id: string; readonly generation: number }>(
     `SELECT task_id, generation FROM ${db.name('tasks')} WHERE task_id = ANY (string_to_array($1, E'\\n'))`,
   )
 
-  function begin(taskId: string): Moment {
-    const known = seen.get(taskId)
-    if (known) {
-      seen.delete(taskId) // and last again, for the first is the one to forget
-      seen.set(taskId, known)
-      return now
+  function beginRead(taskId: string): LogicalTime {
+    const progress = tasks.get(taskId)
+    if (progress) {
+      tasks.delete(taskId) // moves it to the end, as the first is forgotten first
+      tasks.set(taskId, progress)
+      return time
     }
     const hash = hashOf(taskId)
-    seen.set(taskId, { hash, generation: 0, checkedAt: -1, toldAt: now, missed: 0 })
+    tasks.set(taskId, { hash, generation: 0, checkedAt: -1, notifiedAt: time, missed: 0 })
     byHash.set(hash, (byHash.get(hash) ?? new Set()).add(taskId))
-    if (seen.size > maxSeen) forgetOldest()
-    return now
+    if (tasks.size > maxTasks) forgetOldest()
+    return time
   }
 
   function forgetOldest() {
-    for (const [taskId, { hash }] of seen) {
+    for (const [taskId, { hash }] of tasks) {
       if (waiting.has(taskId)) continue
-      seen.delete(taskId)
-      const same = byHash.get(hash)
-      same?.delete(taskId)
-      if (same?.size === 0) byHash.delete(hash)
-      if (seen.size <= maxSeen) return
+      tasks.delete(taskId)
+      const sameHash = byHash.get(hash)
+      sameHash?.delete(taskId)
+      if (sameHash?.size === 0) byHash.delete(hash)
+      if (tasks.size <= maxTasks) return
     }
   }
 
-  function learn(taskId: string, moment: Moment, generation: number) {
-    const known = seen.get(taskId)
-    if (!known) return
-    known.checkedAt = Math.max(known.checkedAt, moment)
-    if (generation <= known.generation) return
-    known.generation = generation
+  function update(taskId: string, queriedAt: LogicalTime, generation: number) {
+    const progress = tasks.get(taskId)
+    if (!progress) return
+    progress.checkedAt = Math.max(progress.checkedAt, queriedAt)
+    if (generation <= progress.generation) return
+    progress.generation = generation
     wakeups.wake(taskId)
   }
 
-  function isCertain({ checkedAt, toldAt }: Seen): boolean {
-    return checkedAt >= toldAt && checkedAt >= trustedSince
+  function isCurrent({ checkedAt, notifiedAt }: TaskProgress): boolean {
+    return checkedAt >= notifiedAt && checkedAt >= recheckedAt
   }
 
-  async function look(taskIds: readonly string[]): Promise<void> {
-    const moment = now
-    for (const taskId of taskIds) begin(taskId)
-    const rows = await generations(lines(taskIds))
-    lastLook = performance.now()
-    trouble = undefined
-    const found = new Map(rows.map(({ task_id, generation }) => [decodeText(task_id), generation]))
+  async function check(taskIds: readonly string[]): Promise<void> {
+    const queriedAt = time
+    for (const taskId of taskIds) beginRead(taskId)
+    const rows = await selectGenerations(lines(taskIds))
+    lastPoll = performance.now()
+    outage = undefined
+    const generations = new Map(rows.map(({ task_id, generation }) => [decodeText(task_id), generation]))
     for (const taskId of taskIds) {
-      learn(taskId, moment, found.get(taskId) ?? 0)
-      if (!found.has(taskId)) miss(taskId)
+      update(taskId, queriedAt, generations.get(taskId) ?? 0)
+      if (!generations.has(taskId)) markMissing(taskId)
     }
   }
 
-  /** It was erased, or is yet to be created: those who wait may want to know whether it ever comes. */
-  function miss(taskId: string) {
-    const known = seen.get(taskId)
-    if (known) known.missed++
+  /** The task was erased or does not exist yet: waiting readers check which. */
+  function markMissing(taskId: string) {
+    const progress = tasks.get(taskId)
+    if (progress) progress.missed++
     wakeups.wake(taskId)
   }
 
-  async function lookAtAll(): Promise<void> {
+  async function checkAll(): Promise<void> {
     const all = [...waiting.keys()]
-    for (let at = 0; at < all.length; at += maxAsked) await look(all.slice(at, at + maxAsked))
+    for (let at = 0; at < all.length; at += batchSize) await check(all.slice(at, at + batchSize))
   }
 
-  /** The net below the notifications. */
-  function keepLooking() {
+  /** Polls in case notifications are lost. */
+  function schedulePoll() {
     if (timer || waiting.size === 0 || db.closed.aborted) return
     timer = setTimeout(async () => {
-      await lookAtAll().catch(beWorried)
+      await checkAll().catch(onPollFailed)
       timer = undefined
-      keepLooking()
+      schedulePoll()
     }, interval())
     timer.unref()
   }
 
-  /** The database is away. Who waits too long may find it from elsewhere. */
-  function beWorried(error: unknown) {
-    if (performance.now() - lastLook < patience) return
-    trouble = { error }
+  /** The database is unreachable. After `patience`, the waiting readers fail, so that clients can try another replica. */
+  function onPollFailed(error: unknown) {
+    if (performance.now() - lastPoll < patience) return
+    outage = { error }
     wakeups.wakeAll()
   }
 
-  async function sleep(taskId: string, signal: AbortSignal): Promise<void> {
-    if (waiting.size === 0) lastLook = performance.now()
+  async function waitForWakeup(taskId: string, signal: AbortSignal): Promise<void> {
+    if (waiting.size === 0) lastPoll = performance.now()
     waiting.set(taskId, (waiting.get(taskId) ?? 0) + 1)
-    keepLooking()
+    schedulePoll()
     try {
       await wakeups.wait(taskId, signal)
     } finally {
-      const left = (waiting.get(taskId) ?? 1) - 1
-      if (left > 0) waiting.set(taskId, left)
+      const readers = (waiting.get(taskId) ?? 1) - 1
+      if (readers > 0) waiting.set(taskId, readers)
       else waiting.delete(taskId)
     }
   }
 
   return {
-    begin,
-    learn,
-    moment: (taskId) => seen.get(taskId)?.toldAt ?? now,
+    beginRead: beginRead,
+    update: update,
+    moment: (taskId) => tasks.get(taskId)?.notifiedAt ?? time,
     async wait(taskId, after, signal) {
-      const oldTrouble = trouble
+      const earlierOutage = outage
       while (!signal.aborted && !db.closed.aborted) {
-        const known = seen.get(taskId)
-        if (known && known.generation > after) return
-        if (known && isCertain(known)) {
-          const { toldAt, missed } = known
-          await sleep(taskId, signal) // Nothing happened since `isCertain`, so nothing is missed.
-          if (known.toldAt > toldAt) return // To read costs as much as to look whether there is something to read.
-          if (known.missed > missed) return
-        } else await look([taskId]).catch(() => sleep(taskId, signal))
-        if (trouble && trouble !== oldTrouble) throw db.explain(trouble.error)
+        const progress = tasks.get(taskId)
+        if (progress && progress.generation > after) return
+        if (progress && isCurrent(progress)) {
+          const { notifiedAt, missed } = progress
+          await waitForWakeup(taskId, signal) // called synchronously after `isCurrent`, so no wake-up is missed
+          if (progress.notifiedAt > notifiedAt) return // reading costs as much as checking for events
+          if (progress.missed > missed) return
+        } else await check([taskId]).catch(() => waitForWakeup(taskId, signal))
+        if (outage && outage !== earlierOutage) throw db.explain(outage.error)
       }
     },
-    notice(hashes) {
-      now++
+    notify(hashes) {
+      time++
       for (const hash of hashes) {
         for (const taskId of byHash.get(hash) ?? []) {
-          const known = seen.get(taskId)
-          if (known) known.toldAt = now
-          if (known && waiting.has(taskId)) onAwaited(taskId, known.generation)
+          const progress = tasks.get(taskId)
+          if (progress) progress.notifiedAt = time
+          if (progress && waiting.has(taskId)) onAwaited(taskId, progress.generation)
           wakeups.wake(taskId)
         }
       }
     },
-    doubt() {
-      trustedSince = ++now
+    recheckAll() {
+      recheckedAt = ++time
       wakeups.wakeAll()
     },
     stop() {
@@ -210,35 +211,35 @@ export function createWaiters({ db, interval, patience, onAwaited }: WatchOption
   }
 }
 
-/** Reads from the database. Those who want the same at the same time, as all readers of a task do, ask it once. */
-export type Reads = (taskId: string, after: number) => Promise<readonly StoredEvent[]>
+/** Reads events from the database. Concurrent readers of the same events share one query. */
+export type ReadEvents = (taskId: string, after: number) => Promise<readonly StoredEvent[]>
 
-export function createReads(db: Database, events: Events, watch: Waiters): Reads {
-  const underWay = new Map<string, Promise<readonly StoredEvent[]>>()
+export function createSharedReads(db: Database, events: Events, waiters: Waiters): ReadEvents {
+  const inFlight = new Map<string, Promise<readonly StoredEvent[]>>()
 
-  async function ask(taskId: string, after: number): Promise<readonly StoredEvent[]> {
-    const moment = watch.begin(taskId)
-    const { page, last = 0 } = await db.patiently(() => events.read(taskId, after))
-    watch.learn(taskId, moment, last)
+  async function read(taskId: string, after: number): Promise<readonly StoredEvent[]> {
+    const queriedAt = waiters.beginRead(taskId)
+    const { page, last = 0 } = await db.withRetry(() => events.read(taskId, after))
+    waiters.update(taskId, queriedAt, last)
     return page
   }
 
   return (taskId, after) => {
-    // Not together with a read from before the last notification, which may not know what that told of.
-    const key = `${after} ${watch.moment(taskId)} ${taskId}`
-    const known = underWay.get(key)
-    if (known) return known
-    const asked = ask(taskId, after).finally(() => underWay.delete(key))
-    underWay.set(key, asked)
-    return asked
+    // A read from before the last notification is not shared: it may not see the notified events.
+    const key = `${after} ${waiters.moment(taskId)} ${taskId}`
+    const shared = inFlight.get(key)
+    if (shared) return shared
+    const reading = read(taskId, after).finally(() => inFlight.delete(key))
+    inFlight.set(key, reading)
+    return reading
   }
 }
 
 /**
- * What a notification says: who sent it, and of which tasks there is more to read. Tasks are told by a short hash, so
- * that hundreds fit into the 8,000 bytes PostgreSQL allows. If two tasks have the same, a reader looks in vain, once.
+ * The payload of a notification: the sender and the tasks with new events. Tasks are given by a short hash, so that
+ * hundreds fit into the 8,000 bytes that PostgreSQL allows. A hash collision only costs one needless read.
  */
-export function encodeNotice(sender: string, taskIds: readonly string[]): string {
+export function encodeNotification(sender: string, taskIds: readonly string[]): string {
   return [sender, ...new Set(taskIds.map(hashOf))].join(' ')
 }
 
@@ -249,12 +250,13 @@ export function hashOf(taskId: string): string {
   return (hash >>> 0).toString(36)
 }
 
-interface Seen {
+interface TaskProgress {
   readonly hash: string
   generation: number
-  /** When the database was last asked, and when a notification last told of it. */
-  checkedAt: Moment
-  toldAt: Moment
-  /** How often there was no such task. */
+  /** Time of the last query whose result is known. */
+  checkedAt: LogicalTime
+  /** Time of the last notification. */
+  notifiedAt: LogicalTime
+  /** How often a query found no such task. */
   missed: number
 }

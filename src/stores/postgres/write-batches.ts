@@ -3,16 +3,16 @@ import type { TaskEvent } from '../../protocol/events.ts'
 import type { Claim } from '../../tasks/log.ts'
 import { advanceHead, initialHead } from '../../tasks/task-head.ts'
 import { type EventBatch, isAnswered, isOver, keepsTaskRow } from '../event-rows.ts'
-import { createBackoff, explainTrouble, isCollision, isDisconnected, type PostgresValue } from './connection.ts'
+import { createBackoff, explainError, isConflict, isDisconnected, type PostgresValue } from './connection.ts'
 import { array, lines } from './sql-text.ts'
 
 /**
- * So many statements are under way at once. More than one only if their groups are worth it: then the database works on
- * one while the answers to another are dealt with here, and that is why what has waited long is sent in two halves.
+ * Maximum number of concurrent statements. More than one is sent only if their batches are large: the database then
+ * works on one while this process handles the results of another. For the same reason a long queue is split in halves.
  */
-const maxFlights = 3
+const maxConcurrent = 3
 
-const worthwhile = 16
+const minBatch = 16
 
 const maxWrites = 200
 
@@ -24,8 +24,8 @@ export function newToken(): number {
   return Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
 }
 
-/** What events change in the row of their task; what they leave as it is, is missing. */
-export interface Change {
+/** The columns of a task row that events change. Unchanged ones are undefined. */
+export interface TaskRowChange {
   readonly phase?: string
   readonly statusAt?: number
   readonly answered?: boolean
@@ -34,32 +34,32 @@ export interface Change {
   readonly isOver: boolean
 }
 
-export function changeBy(events: readonly TaskEvent[], after: number): Change {
+export function taskRowChange(events: readonly TaskEvent[], after: number): TaskRowChange {
   if (events.every(keepsTaskRow)) return { isOver: false }
-  const isSpoken = events.some(({ type }) => type === 'status' || type === 'reply')
+  const hasStatusOrReply = events.some(({ type }) => type === 'status' || type === 'reply')
   const { phase, dialect, changed } = advanceHead(initialHead(0), events)
   return {
-    ...(isSpoken && { phase, changed }),
+    ...(hasStatusOrReply && { phase, changed }),
     statusAt: statusAt(events, after),
     answered: isAnswered(events) === 1,
     dialect,
-    isOver: isSpoken && isOver(phase),
+    isOver: hasStatusOrReply && isOver(phase),
   }
 }
 
-/** One append or create, as it waits to be sent with others. */
+/** An append or create that is sent in a batch. */
 export interface Write {
   readonly taskId: string
   readonly after: number
   readonly batch: EventBatch
   readonly claims?: readonly Claim[]
-  /** Marks its events, so that it can be found again if its answer is lost. */
+  /** Stored with the events, to find out whether a write without a result was stored. */
   readonly token: number
 }
 
-/** The events of several writes, as the columns `event` and `write` (from 1) of what a statement takes in. */
+/** The events of several writes as columns for a statement: the event, and the number of its write, starting at 1. */
 export function eventColumns(writes: readonly Write[]): [events: string, writes: string] {
-  // JSON has no line breaks of its own, so the lines need no quoting.
+  // JSON contains no line breaks, so the lines need no quoting.
   const texts = writes.flatMap(({ batch }) => batch.rows.map(({ text }) => text)).join('\n')
   return [texts, array(writes.flatMap(({ batch }, index) => batch.rows.map(() => index + 1)))]
 }
@@ -67,16 +67,16 @@ export function eventColumns(writes: readonly Write[]): [events: string, writes:
 export function claimColumns(
   writes: readonly Write[],
 ): [writes: PostgresValue, keys: PostgresValue, digests: PostgresValue] {
-  const wanted = writes.flatMap(({ claims = [] }, index) => claims.map((claim) => ({ ...claim, write: index + 1 })))
+  const rows = writes.flatMap(({ claims = [] }, index) => claims.map((claim) => ({ ...claim, write: index + 1 })))
   return [
-    array(wanted.map(({ write }) => write)),
-    lines(wanted.map(({ key }) => key)),
-    lines(wanted.map(({ digest }) => digest)),
+    array(rows.map(({ write }) => write)),
+    lines(rows.map(({ key }) => key)),
+    lines(rows.map(({ digest }) => digest)),
   ]
 }
 
-/** How many events come before those of each write. */
-export function skipped(writes: readonly Write[]): readonly number[] {
+/** For each write, the number of events in the writes before it. */
+export function eventOffsets(writes: readonly Write[]): readonly number[] {
   let sum = 0
   return writes.map(({ batch }) => {
     sum += batch.events.length
@@ -84,122 +84,123 @@ export function skipped(writes: readonly Write[]): readonly number[] {
   })
 }
 
-export interface GroupsOptions<W, A> {
-  readonly send: (writes: readonly W[]) => Promise<readonly A[]>
-  readonly isStored: (answer: A) => boolean
-  /** The answer that a write would have got, if it was stored after all. */
-  readonly find: (write: W) => Promise<A | undefined>
+export interface WriteBatcherOptions<W, R> {
+  readonly send: (writes: readonly W[]) => Promise<readonly R[]>
+  readonly isStored: (result: R) => boolean
+  /** The result of a write whose response was lost, if it was stored. */
+  readonly find: (write: W) => Promise<R | undefined>
   readonly patience: number
   readonly schema: string
   readonly closed: AbortSignal
 }
 
 /**
- * Sends writes to the database and gives each its answer.
+ * Sends writes to the database in batches.
  *
- * What waits together travels in one statement, because a round trip and a commit take as long for many writes as for
- * one. A write whose answer was lost is sent again as soon as the database is back. That cannot store it twice, because
- * every write says what it expects to find; and if it is refused then, a look shows whether it was stored before.
+ * Waiting writes share one statement, because a round trip and a commit take as long for many writes as for one. A write
+ * whose response was lost is sent again once the database is reachable. That cannot store it twice, because every write
+ * names the generation it expects; if the second one is refused, a query shows whether the first one was stored.
  */
-export interface WriteBatcher<W, A> {
-  write(write: W): Promise<A>
-  /** Resolves when nothing waits any more. */
-  settled(): Promise<void>
+export interface WriteBatcher<W, R> {
+  write(write: W): Promise<R>
+  /** Resolves when no write is waiting. */
+  idle(): Promise<void>
 }
 
-export function createWriteBatcher<W extends Write, A>(options: GroupsOptions<W, A>): WriteBatcher<W, A> {
+export function createWriteBatcher<W extends Write, R>(options: WriteBatcherOptions<W, R>): WriteBatcher<W, R> {
   const { send, isStored, find, patience, schema, closed } = options
-  let waiting: Queued<W, A>[] = []
-  /** What the statements under way touch. */
-  const busy = new Set<string>()
+  let waiting: QueuedWrite<W, R>[] = []
+  /** Tasks and claims that running statements write. */
+  const busyKeys = new Set<string>()
   const backoff = createBackoff(closed)
-  let flights = 0
+  let inFlight = 0
   let isScheduled = false
   let isPausing = false
-  const settlers: (() => void)[] = []
+  const idleListeners: (() => void)[] = []
 
   function schedule() {
     if (isScheduled || isPausing) return
     isScheduled = true
-    process.nextTick(depart) // when all who heard an answer at the same time have said what they want next
+    process.nextTick(sendWaiting) // after all callers of a finished batch have queued their next write
   }
 
-  function depart() {
+  function sendWaiting() {
     isScheduled = false
-    while (flights === 0 || (flights < maxFlights && waiting.length >= worthwhile)) {
-      const isLarge = flights === 0 && waiting.length >= 2 * worthwhile
-      const group = takeGroup(isLarge ? Math.min(maxWrites, Math.ceil(waiting.length / 2)) : maxWrites)
-      if (group.length === 0) break
-      void fly(group)
+    while (inFlight === 0 || (inFlight < maxConcurrent && waiting.length >= minBatch)) {
+      const isLarge = inFlight === 0 && waiting.length >= 2 * minBatch
+      const batch = takeBatch(isLarge ? Math.min(maxWrites, Math.ceil(waiting.length / 2)) : maxWrites)
+      if (batch.length === 0) break
+      void sendBatch(batch)
     }
-    if (flights > 0 || waiting.length > 0) return
-    for (const settle of settlers.splice(0)) settle()
+    if (inFlight > 0 || waiting.length > 0) return
+    for (const notify of idleListeners.splice(0)) notify()
   }
 
-  /** The oldest that do not touch what another one touches, so that nothing waits for a lock and order is kept. */
-  function takeGroup(limit: number): readonly Queued<W, A>[] {
-    const group: Queued<W, A>[] = []
-    const left: Queued<W, A>[] = []
-    const touched = new Set(busy)
+  /** The oldest writes that share no task or claim with another one, so that none waits for a lock and order is kept. */
+  function takeBatch(limit: number): readonly QueuedWrite<W, R>[] {
+    const batch: QueuedWrite<W, R>[] = []
+    const rest: QueuedWrite<W, R>[] = []
+    const takenKeys = new Set(busyKeys)
     let bytes = 0
     for (const queued of waiting) {
-      const isFree = queued.touches.every((key) => !touched.has(key))
-      const isFull = group.length === limit || bytes >= maxBytes || (group.length > 0 && queued.isAlone)
-      for (const key of queued.touches) touched.add(key)
-      if (!isFree || isFull || group[0]?.isAlone) left.push(queued)
+      const isFree = queued.keys.every((key) => !takenKeys.has(key))
+      const isFull = batch.length === limit || bytes >= maxBytes || (batch.length > 0 && queued.mustBeAlone)
+      for (const key of queued.keys) takenKeys.add(key)
+      if (!isFree || isFull || batch[0]?.mustBeAlone) rest.push(queued)
       else {
-        group.push(queued)
+        batch.push(queued)
         bytes += queued.bytes
       }
     }
-    waiting = left
-    return group
+    waiting = rest
+    return batch
   }
 
-  async function fly(group: readonly Queued<W, A>[]): Promise<void> {
-    flights++
-    for (const { touches } of group) for (const key of touches) busy.add(key)
+  async function sendBatch(batch: readonly QueuedWrite<W, R>[]): Promise<void> {
+    inFlight++
+    for (const { keys } of batch) for (const key of keys) busyKeys.add(key)
     try {
-      const answers = await send(group.map(({ write }) => write))
+      const results = await send(batch.map(({ write }) => write))
       backoff.reset()
-      const unsure: Promise<void>[] = []
-      for (const [index, queued] of group.entries()) {
-        const answer = answers[index] as A
-        if (queued.isUnsure && !isStored(answer)) unsure.push(lookFor(queued, answer))
-        else queued.resolve(answer)
+      const confirmations: Promise<void>[] = []
+      for (const [index, queued] of batch.entries()) {
+        const result = results[index] as R
+        if (queued.mayBeStored && !isStored(result)) confirmations.push(confirm(queued, result))
+        else queued.resolve(result)
       }
-      if (unsure.length > 0) await Promise.all(unsure)
+      if (confirmations.length > 0) await Promise.all(confirmations)
     } catch (error) {
-      await retry(group, error)
+      await retry(batch, error)
     } finally {
-      flights--
-      for (const { touches } of group) for (const key of touches) busy.delete(key)
+      inFlight--
+      for (const { keys } of batch) for (const key of keys) busyKeys.delete(key)
       schedule()
     }
   }
 
-  async function lookFor({ write, resolve, reject }: Queued<W, A>, answer: A): Promise<void> {
-    await find(write).then((found) => resolve(found ?? answer), reject)
+  /** Resolves a refused write whose earlier response was lost: it may have been stored then. */
+  async function confirm({ write, resolve, reject }: QueuedWrite<W, R>, refusal: R): Promise<void> {
+    await find(write).then((stored) => resolve(stored ?? refusal), reject)
   }
 
-  async function retry(group: readonly Queued<W, A>[], error: unknown): Promise<void> {
+  async function retry(batch: readonly QueuedWrite<W, R>[], error: unknown): Promise<void> {
     const isLost = isDisconnected(error)
+    const isRetryable = isLost || isConflict(error)
     const now = performance.now()
-    const again: Queued<W, A>[] = []
-    for (const queued of group) {
-      const isHopeful = isLost || isCollision(error)
-      if (isLost) queued.isUnsure = true
-      // Whatever is wrong with one of them shall not be the others' trouble.
-      else if (!isHopeful && group.length > 1 && !queued.isAlone) queued.isAlone = true
-      else if (!isHopeful) {
-        queued.reject(explainTrouble(error, schema))
+    const retried: QueuedWrite<W, R>[] = []
+    for (const queued of batch) {
+      if (isLost) queued.mayBeStored = true
+      // The write that caused the error must not fail the others: each is sent again alone.
+      else if (!isRetryable && batch.length > 1 && !queued.mustBeAlone) queued.mustBeAlone = true
+      else if (!isRetryable) {
+        queued.reject(explainError(error, schema))
         continue
       }
-      if (now - queued.since > patience || closed.aborted) queued.reject(explainTrouble(error, schema))
-      else again.push(queued)
+      if (now - queued.queuedAt > patience || closed.aborted) queued.reject(explainError(error, schema))
+      else retried.push(queued)
     }
-    waiting = [...again, ...waiting]
-    if (!isLost || again.length === 0) return
+    waiting = [...retried, ...waiting]
+    if (!isLost || retried.length === 0) return
     isPausing = true
     await backoff.wait()
     isPausing = false
@@ -209,19 +210,20 @@ export function createWriteBatcher<W extends Write, A>(options: GroupsOptions<W,
     write: (write) =>
       new Promise((resolve, reject) => {
         if (waiting.length >= maxWaiting) {
-          reject(new A2AError('unavailable', 'More is to be stored than the database takes.', { retryAfter: 5 }))
+          const message = 'The database cannot keep up: too many writes are waiting.'
+          reject(new A2AError('unavailable', message, { retryAfter: 5 }))
           return
         }
-        const since = performance.now()
+        const queuedAt = performance.now()
         const bytes = write.batch.rows.reduce((sum, { text }) => sum + text.length, 0)
         const { taskId, claims } = write
-        const touches = claims ? [taskId, ...claims.map(({ key }) => `claim ${key}`)] : [taskId]
-        waiting.push({ write, touches, bytes, since, isUnsure: false, isAlone: false, resolve, reject })
+        const keys = claims ? [taskId, ...claims.map(({ key }) => `claim ${key}`)] : [taskId]
+        waiting.push({ write, keys, bytes, queuedAt, mayBeStored: false, mustBeAlone: false, resolve, reject })
         schedule()
       }),
-    settled: () =>
+    idle: () =>
       new Promise((resolve) => {
-        settlers.push(resolve)
+        idleListeners.push(resolve)
         schedule()
       }),
   }
@@ -232,14 +234,15 @@ function statusAt(events: readonly TaskEvent[], after: number): number | undefin
   return index < 0 ? undefined : after + 1 + index
 }
 
-interface Queued<W, A> {
+interface QueuedWrite<W, R> {
   readonly write: W
-  readonly touches: readonly string[]
+  /** The task and the claims that it writes. */
+  readonly keys: readonly string[]
   readonly bytes: number
-  readonly since: number
-  /** It was sent, and no answer came. */
-  isUnsure: boolean
-  isAlone: boolean
-  readonly resolve: (answer: A) => void
+  readonly queuedAt: number
+  /** Whether the write was sent before and its response was lost. */
+  mayBeStored: boolean
+  mustBeAlone: boolean
+  readonly resolve: (result: R) => void
   readonly reject: (error: unknown) => void
 }

@@ -1,7 +1,7 @@
 const locked =
-  'is locked by another process. Find the one that keeps a transaction open (a backup, a sqlite3 shell) and end it.'
+  'is locked by another process. Find the one that keeps a transaction open (a backup, a sqlite3 shell) and stop it.'
 
-const forbidden = 'may not be written. Let the user of this process write the file and its directory.'
+const forbidden = 'cannot be written. Give the user of this process write access to the file and its directory.'
 
 export type SqliteValue = string | number | null
 
@@ -12,24 +12,24 @@ export interface SqliteStatement {
   iterate(...values: SqliteValue[]): Iterable<unknown>
 }
 
-/** As much of a SQLite driver as is used here. `DatabaseSync` of node:sqlite fits, and so does better-sqlite3. */
+/** The part of a SQLite driver that the stores use. `DatabaseSync` of `node:sqlite` and better-sqlite3 implement it. */
 export interface SqliteDatabase {
   exec(sql: string): unknown
   prepare(sql: string): SqliteStatement
   close(): unknown
 }
 
-/** Opens a file, and makes it if it is not there. */
+/** Opens a database file, creating it if missing. */
 export type SqliteDriver = (file: string) => SqliteDatabase
 
-/** The SQLite that comes with Node; loaded on demand, because who hands in a driver may have none. */
+/** The SQLite that comes with Node. Loaded on demand, because a runtime with another driver may not have it. */
 export const nodeDriver: SqliteDriver = (file) => {
   const sqlite = process.getBuiltinModule('node:sqlite')
-  if (!sqlite) throw new Error('this Node has no node:sqlite. Use Node 22.13 or newer, or hand in a driver')
+  if (!sqlite) throw new Error('this Node has no node:sqlite. Use Node 22.13 or newer, or pass a driver')
   return new sqlite.DatabaseSync(file)
 }
 
-/** Does all of the work or nothing. Holds the lock of the only writer from its start, so what it reads stays true. */
+/** Runs all of the work or nothing. It holds the write lock from the start, so what it reads does not change. */
 export type Transaction = <T>(work: () => T) => T
 
 export function createTransaction(db: SqliteDatabase): Transaction {
@@ -49,20 +49,20 @@ export function createTransaction(db: SqliteDatabase): Transaction {
   }
 }
 
-/** An error for the operator's log: which file, what is wrong, what to do. */
-export function explainTrouble(error: unknown, file: string): Error {
+/** An error for the operator: which file, what is wrong, what to do. */
+export function explainError(error: unknown, file: string): Error {
   const message = error instanceof Error ? error.message : String(error)
-  const known = troubles.find((trouble) => isTrouble(error, trouble))
-  const what = known ? `${known.advice} (${message})` : `cannot be used: ${message}`
-  return new Error(`The task log ${file} ${what}`, { cause: error })
+  const failure = failures.find((candidate) => isFailure(error, candidate))
+  const explanation = failure ? `${failure.advice} (${message})` : `cannot be used: ${message}`
+  return new Error(`The task log ${file} ${explanation}`, { cause: error })
 }
 
-/** Somebody else holds the lock; it may be free in a moment. */
+/** Whether another connection holds the lock, so that a retry may succeed. */
 export function isBusy(error: unknown): boolean {
-  return isTrouble(error, busy)
+  return isFailure(error, busy)
 }
 
-/** Does what removes something so that it cannot be read in the free pages of the file any more. */
+/** Runs deletions so that the deleted content cannot be read from free pages of the file. */
 export function withSecureDelete<T>(db: SqliteDatabase, work: () => T): T {
   db.exec('PRAGMA secure_delete = ON')
   try {
@@ -76,13 +76,13 @@ function rollBack(db: SqliteDatabase): void {
   try {
     db.exec('ROLLBACK')
   } catch {
-    // After some errors, such as a full disk, SQLite has done it already.
+    // After some errors, such as a full disk, SQLite has already rolled back.
   }
 }
 
-const busy: Trouble = { number: 5, name: 'SQLITE_BUSY', advice: locked }
+const busy: Failure = { number: 5, name: 'SQLITE_BUSY', advice: locked }
 
-const troubles: readonly Trouble[] = [
+const failures: readonly Failure[] = [
   busy,
   { number: 6, name: 'SQLITE_LOCKED', advice: locked },
   { number: 3, name: 'SQLITE_PERM', advice: forbidden },
@@ -90,7 +90,7 @@ const troubles: readonly Trouble[] = [
   {
     number: 10,
     name: 'SQLITE_IOERR',
-    advice: 'cannot be read or written. Check the disk; a network share will not do, SQLite needs a local one.',
+    advice: 'cannot be read or written. Check the disk; SQLite needs a local one, not a network share.',
   },
   {
     number: 11,
@@ -111,18 +111,19 @@ const troubles: readonly Trouble[] = [
   {
     number: 26,
     name: 'SQLITE_NOTADB',
-    advice: 'is no SQLite database. Choose another file, or restore this one from a backup.',
+    advice: 'is not a SQLite database. Choose another file, or restore this one from a backup.',
   },
 ]
 
-interface Trouble {
+interface Failure {
+  /** The primary result code. */
   readonly number: number
   readonly name: string
   readonly advice: string
 }
 
-/** node:sqlite tells the extended number, whose lowest byte is the kind; better-sqlite3 tells the extended name. */
-function isTrouble(error: unknown, { number, name }: Trouble): boolean {
+/** `node:sqlite` reports the extended result code, whose lowest byte is the primary one; better-sqlite3 its name. */
+function isFailure(error: unknown, { number, name }: Failure): boolean {
   if (!(error instanceof Error)) return false
   if ('errcode' in error && typeof error.errcode === 'number') return (error.errcode & 0xff) === number
   return 'code' in error && typeof error.code === 'string' && error.code.startsWith(name)

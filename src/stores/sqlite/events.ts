@@ -8,28 +8,29 @@ import {
   type CreateOptions,
   type NewTask,
   readLimit,
+  type Snapshot,
   type TaskHead,
 } from '../../tasks/log.ts'
 import { advanceHead, initialHead } from '../../tasks/task-head.ts'
 import { decodeRow, type EventBatch, isAnswered, isOver, keepsTaskRow, statusRow } from '../event-rows.ts'
 import type { SqliteDatabase } from './connection.ts'
-import type { Leases } from './heads.ts'
+import type { Leases } from './leases.ts'
 
-/** Whose rows need no looking up. Who is at work on more tasks at once looks the oldest of them up. */
-const knownTasks = 10_000
+/** Number of tasks whose row keys are cached. */
+const maxCachedKeys = 10_000
 
 export interface Claims {
   find(owner: string, key: string): ClaimRecord | undefined
-  /** The first of these keys that is taken already. */
+  /** The record of the first of these keys that is already claimed. */
   findAny(owner: string, claims: readonly Claim[] | undefined): ClaimRecord | undefined
-  claim(owner: string, task: number, generation: number, claims: readonly Claim[] | undefined): void
+  insert(owner: string, task: number, generation: number, claims: readonly Claim[] | undefined): void
 }
 
 export function createClaims(db: SqliteDatabase): Claims {
   const select = db.prepare(`
     SELECT claims.digest, tasks.task_id, claims.generation FROM claims JOIN tasks ON tasks.key = claims.task
     WHERE claims.owner = ? AND claims.key = ?`)
-  const insert = db.prepare(
+  const insertClaim = db.prepare(
     'INSERT OR REPLACE INTO claims (owner, key, digest, task, generation) VALUES (?, ?, ?, ?, ?)',
   )
 
@@ -42,18 +43,18 @@ export function createClaims(db: SqliteDatabase): Claims {
     find,
     findAny(owner, claims = []) {
       for (const { key } of claims) {
-        const found = find(owner, key)
-        if (found) return found
+        const record = find(owner, key)
+        if (record) return record
       }
       return undefined
     },
-    claim(owner, task, generation, claims = []) {
-      for (const { key, digest } of claims) insert.run(owner, key, digest, task, generation)
+    insert(owner, task, generation, claims = []) {
+      for (const { key, digest } of claims) insertClaim.run(owner, key, digest, task, generation)
     },
   }
 }
 
-/** Every write looks before it changes anything, so that a refused one leaves nothing to undo. */
+/** Every write checks before it changes anything, so that a refused write leaves nothing to undo. */
 export interface Events {
   create(task: NewTask, batch: EventBatch, options: CreateOptions): Created | { readonly type: 'exists' }
   append(taskId: string, after: number, batch: EventBatch, options: AppendOptions): Appended
@@ -68,19 +69,19 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
     ON CONFLICT (task_id) DO NOTHING`)
   const insertRow = db.prepare('INSERT INTO events (task, generation, events) VALUES (?, ?, ?)')
   const selectTask = db.prepare('SELECT key, owner, generation, phase, changed, fence FROM tasks WHERE task_id = ?')
-  // An index on a column costs as soon as the column is named, so most events name only the generation.
+  // Naming an indexed column updates its index even if the value is unchanged, so most appends set only the generation.
   const setGeneration = db.prepare('UPDATE tasks SET generation = ? WHERE key = ?')
-  const setStanding = db.prepare(`
+  const setHead = db.prepare(`
     UPDATE tasks SET generation = ?, phase = ?, status_row = coalesce(?, status_row), status_answered = ?,
       dialect = coalesce(?, dialect), changed = ?
     WHERE key = ?`)
   const setEnd = db.prepare('UPDATE tasks SET ended = 1, lease_until = NULL, lease_holder = NULL WHERE key = ?')
-  const selectBeyond = db.prepare(`
+  const selectAfter = db.prepare(`
     SELECT generation, events FROM events
     WHERE task = (SELECT key FROM tasks WHERE task_id = ?) AND generation > ?
     ORDER BY generation`)
 
-  const moveOn = createMoveOn(db, clock)
+  const appendByWriter = createAppendByWriter(db, clock)
 
   function insertEvents(task: number, after: number, { rows }: EventBatch) {
     let generation = after
@@ -91,9 +92,9 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
   }
 
   return {
-    create(task, batch, { lease, claims: wanted }) {
+    create(task, batch, { lease, claims: newClaims }) {
       const { events } = batch
-      const claimed = claims.findAny(task.owner, wanted)
+      const claimed = claims.findAny(task.owner, newClaims)
       if (claimed) return { type: 'known', claimed }
       const now = clock()
       const { generation, phase, dialect, changed } = advanceHead(initialHead(now), events, clock)
@@ -115,21 +116,22 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
       const key = Number(lastInsertRowid)
       insertEvents(key, 0, batch)
       if (isOver(phase)) setEnd.run(key)
-      else moveOn.know(task.taskId, key)
-      claims.claim(task.owner, key, 1, wanted)
+      else appendByWriter.rememberKey(task.taskId, key)
+      claims.insert(task.owner, key, 1, newClaims)
       return { type: 'stored', generation, lease: { fence: 1 } }
     },
 
-    append(taskId, after, batch, { fence, lease: request, claims: wanted }) {
+    append(taskId, after, batch, { fence, lease: request, claims: newClaims }) {
       const { events } = batch
-      const key = fence === undefined || wanted || request ? undefined : moveOn(taskId, after, batch, fence)
+      const isPlain = fence !== undefined && !newClaims && !request
+      const key = isPlain ? appendByWriter(taskId, after, batch, fence) : undefined
       if (key !== undefined) {
         insertEvents(key, after, batch)
         return { type: 'stored', generation: after + events.length }
       }
       const task = selectTask.get(taskId) as TaskRow | undefined
       if (!task || task.phase === 'expired') return { type: 'gone' }
-      const claimed = claims.findAny(task.owner, wanted)
+      const claimed = claims.findAny(task.owner, newClaims)
       if (claimed) return { type: 'known', claimed }
       if (fence !== undefined && fence !== task.fence) return { type: 'fenced' }
       if (task.generation !== after) return { type: 'behind', generation: task.generation }
@@ -138,23 +140,23 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
       if (events.every(keepsTaskRow)) setGeneration.run(generation, task.key)
       else {
         const statusAt = statusRow(batch, after)
-        setStanding.run(generation, phase, statusAt, isAnswered(events), dialect ?? null, changed, task.key)
+        setHead.run(generation, phase, statusAt, isAnswered(events), dialect ?? null, changed, task.key)
         if (isOver(phase)) setEnd.run(task.key)
       }
       insertEvents(task.key, after, batch)
-      claims.claim(task.owner, task.key, after + 1, wanted)
+      claims.insert(task.owner, task.key, after + 1, newClaims)
       const lease = request && leases.acquire(taskId, request)
       return { type: 'stored', generation, lease }
     },
 
     read(taskId, after) {
-      const rows = selectBeyond.iterate(taskId, after) as Iterable<StoredRow>
+      const rows = selectAfter.iterate(taskId, after) as Iterable<StoredRow>
       const page: StoredEvent[] = []
       let characters = 0
       for (const { generation: last, events: text } of rows) {
         const events = decodeRow(text)
         const before = last - events.length
-        // The first row may begin before what is asked for.
+        // The first row may begin at or before `after`.
         for (let at = Math.max(0, after - before); at < events.length && page.length < readLimit.events; at++) {
           page.push({ generation: before + 1 + at, event: events[at] as TaskEvent })
         }
@@ -166,14 +168,38 @@ export function createEvents(db: SqliteDatabase, claims: Claims, leases: Leases,
   }
 }
 
+export interface Snapshots {
+  newest(taskId: string): Snapshot | undefined
+  keep(taskId: string, generation: number, json: string): void
+}
+
+export function createSnapshots(db: SqliteDatabase): Snapshots {
+  const select = db.prepare('SELECT snapshot FROM snapshots WHERE task = (SELECT key FROM tasks WHERE task_id = ?)')
+  const upsert = db.prepare(`
+    INSERT INTO snapshots (task, generation, snapshot)
+    SELECT key, ?, ? FROM tasks WHERE task_id = ? AND phase <> 'expired'
+    ON CONFLICT (task) DO UPDATE SET generation = excluded.generation, snapshot = excluded.snapshot
+    WHERE excluded.generation > snapshots.generation`)
+
+  return {
+    newest(taskId) {
+      const row = select.get(taskId) as { snapshot: string } | undefined
+      return row && (JSON.parse(row.snapshot) as Snapshot)
+    },
+    keep(taskId, generation, json) {
+      upsert.run(generation, json, taskId)
+    },
+  }
+}
+
 /**
- * Moves the row of a task on by events of its writer, in one statement that looks and changes; gives the row's key.
- * Undefined if the row is not as it must be: why, the long way finds out. A turn is made of such appends.
+ * The fast path for the events of a turn: updates the row of the task in one statement, if generation and fence are as
+ * expected, and returns the key of the row. Undefined if they are not; the general path then finds out why.
  */
-export interface MoveOn {
+interface AppendByWriter {
   (taskId: string, after: number, batch: EventBatch, fence: number): number | undefined
-  /** Remembers where the row of a task is that is at work here. */
-  know(taskId: string, key: number): void
+  /** Caches the row key of a task that this process works on. */
+  rememberKey(taskId: string, key: number): void
 }
 
 interface ClaimRow {
@@ -182,46 +208,46 @@ interface ClaimRow {
   readonly generation: number
 }
 
-function createMoveOn(db: SqliteDatabase, now: () => number): MoveOn {
+function createAppendByWriter(db: SqliteDatabase, now: () => number): AppendByWriter {
   const select = db.prepare('SELECT key FROM tasks WHERE task_id = ?')
-  // The id beside the key: a key may belong to another task once its own is forgotten.
-  const asExpected = "WHERE key = ? AND task_id = ? AND generation = ? AND fence = ? AND phase <> 'expired'"
-  const standing = 'generation = ?, phase = ?, status_row = coalesce(?, status_row), status_answered = ?'
-  const count = db.prepare(`UPDATE tasks SET generation = ? ${asExpected}`)
-  const change = db.prepare(`UPDATE tasks SET ${standing}, changed = ? ${asExpected}`)
-  const end = db.prepare(`
-    UPDATE tasks SET ${standing}, changed = ?, ended = 1, lease_until = NULL, lease_holder = NULL ${asExpected}`)
+  // The id next to the key: SQLite may reuse the key of a removed task.
+  const isUnchanged = "WHERE key = ? AND task_id = ? AND generation = ? AND fence = ? AND phase <> 'expired'"
+  const headColumns = 'generation = ?, phase = ?, status_row = coalesce(?, status_row), status_answered = ?'
+  const setGeneration = db.prepare(`UPDATE tasks SET generation = ? ${isUnchanged}`)
+  const setHead = db.prepare(`UPDATE tasks SET ${headColumns}, changed = ? ${isUnchanged}`)
+  const setEnd = db.prepare(`
+    UPDATE tasks SET ${headColumns}, changed = ?, ended = 1, lease_until = NULL, lease_holder = NULL ${isUnchanged}`)
   const keys = new Map<string, number>()
 
   function keyOf(taskId: string): number | undefined {
-    const known = keys.get(taskId)
-    if (known !== undefined) return known
-    const found = (select.get(taskId) as { readonly key: number } | undefined)?.key
-    if (found !== undefined) know(taskId, found)
-    return found
+    const cached = keys.get(taskId)
+    if (cached !== undefined) return cached
+    const key = (select.get(taskId) as { readonly key: number } | undefined)?.key
+    if (key !== undefined) rememberKey(taskId, key)
+    return key
   }
 
-  function know(taskId: string, key: number): void {
+  function rememberKey(taskId: string, key: number): void {
     keys.set(taskId, key)
     for (const oldest of keys.keys()) {
-      if (keys.size <= knownTasks) break
+      if (keys.size <= maxCachedKeys) break
       keys.delete(oldest)
     }
   }
 
-  function moveOn(taskId: string, after: number, batch: EventBatch, fence: number): number | undefined {
+  function append(taskId: string, after: number, batch: EventBatch, fence: number): number | undefined {
     const { events } = batch
-    // What a caller says changes more than its writer knows of.
+    // A message leaves the phase as it is and may change the dialect: these statements cover neither.
     if (events.some(({ type }) => type === 'message')) return undefined
     const key = keyOf(taskId)
     if (key === undefined) return undefined
     const generation = after + events.length
     if (events.every(keepsTaskRow)) {
-      return count.run(generation, key, taskId, after, fence).changes ? key : gone(taskId)
+      return setGeneration.run(generation, key, taskId, after, fence).changes ? key : forgetKey(taskId)
     }
     const { phase, changed } = advanceHead(initialHead(0), events, now)
     const isLast = isOver(phase)
-    const { changes } = (isLast ? end : change).run(
+    const { changes } = (isLast ? setEnd : setHead).run(
       generation,
       phase,
       statusRow(batch, after),
@@ -232,15 +258,15 @@ function createMoveOn(db: SqliteDatabase, now: () => number): MoveOn {
       after,
       fence,
     )
-    if (isLast || !changes) gone(taskId)
+    if (isLast || !changes) forgetKey(taskId)
     return changes ? key : undefined
   }
 
-  function gone(taskId: string): undefined {
+  function forgetKey(taskId: string): undefined {
     keys.delete(taskId)
   }
 
-  return Object.assign(moveOn, { know })
+  return Object.assign(append, { rememberKey })
 }
 
 interface TaskRow {
@@ -253,7 +279,7 @@ interface TaskRow {
 }
 
 interface StoredRow {
-  /** Of the last event in it. */
+  /** The generation of the last event in the row. */
   readonly generation: number
   readonly events: string
 }

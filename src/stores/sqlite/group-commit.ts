@@ -1,31 +1,32 @@
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import { createTransaction, isBusy, type SqliteDatabase } from './connection.ts'
 
-/** After so many milliseconds a transaction ends and the rest waits for the next one, so that readers get theirs. */
-const longestTurn = 10
+/** Duration after which a transaction ends and the remaining writes wait for the next one, in milliseconds. */
+const maxTransactionTime = 10
 
-/** How long another process may hold the lock, and how long to wait between two tries, in milliseconds. */
-const patience = 5_000
+/** How long to wait for a lock of another process, in milliseconds. */
+const lockTimeout = 5_000
 
-const pause = 5
+/** Delay between two attempts to get the lock, in milliseconds. */
+const lockRetryDelay = 5
 
-/** Puts on disk what is committed, without holding up the event loop. */
+/** Syncs committed transactions to disk without blocking the event loop. */
 export interface WalSync {
   sync(done: (error: Error | null) => void): void
   close(): void
 }
 
 /**
- * Lets SQLite commit without waiting for the disk, and waits for it here: what is committed lies in the write-ahead
- * log, and syncing that file is all that SQLite itself would do. Before it moves anything from there into the database
- * it still syncs by itself. Undefined where there is no such file, and SQLite goes on to wait at every commit.
+ * Lets SQLite commit without waiting for the disk, and syncs here instead: committed transactions are in the write-ahead
+ * log, and syncing that file is all that SQLite itself would do. Before a checkpoint SQLite still syncs by itself.
+ * Undefined if there is no such file; SQLite then waits for the disk at every commit.
  *
- * SQLite keeps its locks on two other files, so that a handle of ours on this one disturbs none of them.
+ * SQLite holds its locks on two other files, so our handle on this one does not affect them.
  */
 export function createWalSync(db: SqliteDatabase, file: string): WalSync | undefined {
   let handle: number
   try {
-    db.prepare('SELECT count(*) FROM sqlite_schema').get() // makes the file, if nobody has
+    db.prepare('SELECT count(*) FROM sqlite_schema').get() // creates the file if missing
     handle = openSync(`${file}-wal`, 'r+')
   } catch {
     return undefined
@@ -38,33 +39,34 @@ export function createWalSync(db: SqliteDatabase, file: string): WalSync | undef
 }
 
 /**
- * Writes in groups, because making them durable takes as long for many as for one.
+ * Commits writes in groups, because syncing many takes as long as syncing one.
  *
- * What is queued while a group goes to disk becomes the next transaction. A write that throws takes its whole group
- * with it, so what can be refused must be answered.
+ * Writes that are queued during a sync form the next transaction. A write that throws fails its whole group, so an
+ * expected refusal must be a result.
  */
 export interface GroupCommit {
-  /** Queues a write and resolves with its answer once that is on disk. */
+  /** Queues a write and resolves with its result once it is on disk. */
   write<T>(write: () => T): Promise<T>
-  /** Resolves when all that can be read now is on disk; undefined if it is. */
-  onDisk(): Promise<void> | undefined
+  /** Resolves when everything that can be read now is on disk; undefined if it already is. */
+  pendingSync(): Promise<void> | undefined
 }
 
 export function createGroupCommit(db: SqliteDatabase, disk?: Pick<WalSync, 'sync'>): GroupCommit {
   const inTransaction = createTransaction(db)
-  let queue: Queued[] = []
-  /** What is committed and on its way to the disk, and who wants to know when it is there. */
-  let group: Queued[] = []
+  let queue: QueuedWrite[] = []
+  /** Committed writes whose sync is in progress. */
+  let group: QueuedWrite[] = []
+  /** Readers that wait for that sync. */
   const readers: (() => void)[] = []
   let lockedSince: number | undefined
-  /** After a failed sync nobody knows what is on disk, and asking again would not tell. */
-  let broken: Error | undefined
+  /** After a failed sync it is unknown what is on disk, and a second sync would not help: all further writes fail. */
+  let syncError: Error | undefined
 
   function commit(): void {
     let done = 0
     try {
       inTransaction(() => {
-        const end = performance.now() + longestTurn
+        const end = performance.now() + maxTransactionTime
         for (const queued of queue) {
           queued.run()
           done++
@@ -72,8 +74,8 @@ export function createGroupCommit(db: SqliteDatabase, disk?: Pick<WalSync, 'sync
         }
       })
     } catch (error) {
-      if (isBusy(error) && isPatient()) {
-        setTimeout(commit, pause)
+      if (isBusy(error) && mayRetry()) {
+        setTimeout(commit, lockRetryDelay)
         return
       }
       done = 0
@@ -89,38 +91,38 @@ export function createGroupCommit(db: SqliteDatabase, disk?: Pick<WalSync, 'sync
   function finish(error: Error | null): void {
     const finished = group
     group = []
-    broken ??= error ?? undefined
-    for (const { resolve, reject } of finished) broken ? reject(broken) : resolve()
-    for (const tell of readers.splice(0)) tell()
-    if (broken) for (const { reject } of queue.splice(0)) reject(broken)
+    syncError ??= error ?? undefined
+    for (const { resolve, reject } of finished) syncError ? reject(syncError) : resolve()
+    for (const notify of readers.splice(0)) notify()
+    if (syncError) for (const { reject } of queue.splice(0)) reject(syncError)
     if (queue.length > 0) setImmediate(commit)
   }
 
-  function isPatient(): boolean {
+  function mayRetry(): boolean {
     lockedSince ??= performance.now()
-    return performance.now() - lockedSince < patience
+    return performance.now() - lockedSince < lockTimeout
   }
 
   return {
     write<T>(write: () => T): Promise<T> {
       return new Promise<T>((resolve, reject) => {
-        if (broken) return reject(broken)
-        let answer: T
+        if (syncError) return reject(syncError)
+        let result: T
         queue.push({
           run() {
-            answer = write()
+            result = write()
           },
-          resolve: () => resolve(answer),
+          resolve: () => resolve(result),
           reject,
         })
         if (queue.length === 1 && group.length === 0) setImmediate(commit)
       })
     },
-    onDisk: () => (group.length === 0 ? undefined : new Promise((resolve) => readers.push(resolve))),
+    pendingSync: () => (group.length === 0 ? undefined : new Promise((resolve) => readers.push(resolve))),
   }
 }
 
-interface Queued {
+interface QueuedWrite {
   readonly run: () => void
   readonly resolve: () => void
   readonly reject: (error: unknown) => void

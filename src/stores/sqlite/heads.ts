@@ -1,13 +1,13 @@
 import type { TaskStatus } from '../../protocol/model.ts'
 import { tenantPrefix } from '../../protocol/principal.ts'
 import { withoutMessage } from '../../tasks/fold.ts'
-import type { HeadPage, HeldLease, Lease, LeaseRequest, ListQuery, Scope, TaskHead } from '../../tasks/log.ts'
+import type { HeadPage, ListQuery, Scope, TaskHead } from '../../tasks/log.ts'
 import { decodeRow } from '../event-rows.ts'
 import type { SqliteDatabase, SqliteStatement, SqliteValue } from './connection.ts'
 
 export interface Heads {
   head(taskId: string, scope?: Scope): TaskHead | undefined
-  isBeyond(taskId: string, generation: number): boolean
+  hasEventsAfter(taskId: string, generation: number): boolean
 }
 
 export interface HeadRow {
@@ -25,32 +25,32 @@ export interface HeadRow {
 }
 
 export function createHeads(db: SqliteDatabase): Heads {
-  const ofTask = db.prepare(`${selectHeads()} WHERE task.task_id = ?`)
-  /** One for each form of a scope. */
-  const within = new Map<string, SqliteStatement>()
-  const beyond = db.prepare('SELECT 1 FROM tasks WHERE task_id = ? AND generation > ?')
+  const select = db.prepare(`${selectHeads()} WHERE task.task_id = ?`)
+  /** One statement per form of scope. */
+  const scoped = new Map<string, SqliteStatement>()
+  const selectAfter = db.prepare('SELECT 1 FROM tasks WHERE task_id = ? AND generation > ?')
 
-  function find(taskId: string, scope: Scope): unknown {
-    const { condition, values } = ownedBy(scope)
-    const statement = within.get(condition) ?? db.prepare(`${selectHeads()} WHERE task.task_id = ? AND ${condition}`)
-    within.set(condition, statement)
+  function selectScoped(taskId: string, scope: Scope): unknown {
+    const { condition, values } = ownerCondition(scope)
+    const statement = scoped.get(condition) ?? db.prepare(`${selectHeads()} WHERE task.task_id = ? AND ${condition}`)
+    scoped.set(condition, statement)
     return statement.get(taskId, ...values)
   }
 
   return {
-    // Of a task that is not within the scope nothing is read: it must take no longer than one that never was.
+    // The scope is part of the query: a task outside it must take no longer than one that does not exist.
     head(taskId, scope) {
-      const row = (scope ? find(taskId, scope) : ofTask.get(taskId)) as HeadRow | undefined
+      const row = (scope ? selectScoped(taskId, scope) : select.get(taskId)) as HeadRow | undefined
       return row && decodeHead(row)
     },
-    isBeyond: (taskId, generation) => beyond.get(taskId, generation) !== undefined,
+    hasEventsAfter: (taskId, generation) => selectAfter.get(taskId, generation) !== undefined,
   }
 }
 
-export type Listing = (query: ListQuery) => HeadPage
+export type ListHeads = (query: ListQuery) => HeadPage
 
-export function createListing(db: SqliteDatabase): Listing {
-  /** One for each combination of filters that was asked for. */
+export function createListHeads(db: SqliteDatabase): ListHeads {
+  /** One statement per combination of filters. */
   const prepared = new Map<string, SqliteStatement>()
 
   function prepare(sql: string): SqliteStatement {
@@ -60,18 +60,18 @@ export function createListing(db: SqliteDatabase): Listing {
   }
 
   return ({ owner, also, contextId, phase, changedSince, cursor, limit }) => {
-    // Named, because SQLite would sometimes take the wider one. Those who see more than their own may wait longer.
+    // Forced, because SQLite sometimes picks the wider index. Callers who see the tasks of others may wait longer.
     const index = also ? '' : ` INDEXED BY ${contextId === undefined ? 'tasks_of_owner' : 'tasks_of_context'}`
     const from = `tasks AS task${index}`
-    const owned = ownedBy({ owner, also })
-    // Only tasks have a status, and so only they are listed.
+    const owned = ownerCondition({ owner, also })
+    // An exchange without a status never became a task.
     const where = ['task.status_row IS NOT NULL', owned.condition]
     const values: SqliteValue[] = [...owned.values]
-    const filter = (condition: string, ...given: (SqliteValue | undefined)[]) => {
-      const known = given.filter((value) => value !== undefined)
-      if (known.length === 0) return
+    const filter = (condition: string, ...optional: (SqliteValue | undefined)[]) => {
+      const present = optional.filter((value) => value !== undefined)
+      if (present.length === 0) return
       where.push(condition)
-      values.push(...known)
+      values.push(...present)
     }
 
     filter('task.context_id = ?', contextId)
@@ -84,55 +84,16 @@ export function createListing(db: SqliteDatabase): Listing {
     const page = prepare(
       `${selectHeads(from)} WHERE ${where.join(' AND ')} ORDER BY task.changed DESC, task.key DESC LIMIT ?`,
     )
-    // One more than asked for shows whether there is another page.
+    // One row more than the limit shows whether there is another page.
     const rows = page.all(...values, limit + 1) as HeadRow[]
-    const shown = rows.slice(0, limit)
-    const last = rows.length > limit ? shown.at(-1) : undefined
-    return { heads: shown.map(decodeHead), total, next: last && { changed: last.changed, key: last.key } }
+    const pageRows = rows.slice(0, limit)
+    const last = rows.length > limit ? pageRows.at(-1) : undefined
+    return { heads: pageRows.map(decodeHead), total, next: last && { changed: last.changed, key: last.key } }
   }
 }
 
-export interface Leases {
-  acquire(taskId: string, request: LeaseRequest): Lease | undefined
-  renew(leases: readonly HeldLease[], ttl: number): readonly string[]
-  release(taskId: string, fence: number, after: number, wakeAt?: number): boolean
-  orphans(limit: number): readonly TaskHead[]
-}
-
-export function createLeases(db: SqliteDatabase, now: () => number): Leases {
-  const take = db.prepare(`
-    UPDATE tasks SET fence = fence + 1, lease_until = ?, lease_holder = ?
-    WHERE task_id = ? AND ended = 0 AND (lease_until IS NULL OR lease_until <= ? OR lease_holder IS NULL)
-    RETURNING fence`)
-  const prolong = db.prepare(
-    'UPDATE tasks SET lease_until = ? WHERE task_id = ? AND fence = ? AND lease_holder IS NOT NULL',
-  )
-  const giveBack = db.prepare(`
-    UPDATE tasks SET lease_until = iif(ended, NULL, ?), lease_holder = NULL
-    WHERE task_id = ? AND fence = ? AND generation = ?`)
-  const holds = db.prepare('SELECT 1 FROM tasks WHERE task_id = ? AND fence = ?')
-  const runOut = db.prepare(`${selectHeads()} WHERE task.lease_until <= ? ORDER BY task.lease_until LIMIT ?`)
-
-  return {
-    acquire(taskId, { holder, ttl }) {
-      const moment = now()
-      const row = take.get(moment + ttl, holder, taskId, moment) as Lease | undefined
-      return row && { fence: row.fence }
-    },
-    renew(leases, ttl) {
-      const until = now() + ttl
-      return leases.flatMap(({ taskId, fence }) => (prolong.run(until, taskId, fence).changes ? [] : [taskId]))
-    },
-    release(taskId, fence, after, wakeAt) {
-      if (giveBack.run(wakeAt ?? null, taskId, fence, after).changes) return true
-      return holds.get(taskId, fence) === undefined
-    },
-    orphans: (limit) => (runOut.all(now(), limit) as HeadRow[]).map(decodeHead),
-  }
-}
-
-/** Every head is selected in this way; conditions on `task` follow. Its status lies among the events. */
-function selectHeads(from = 'tasks AS task'): string {
+/** Selects heads with their status, which is stored among the events. Conditions on `task` follow. */
+export function selectHeads(from = 'tasks AS task'): string {
   return `
     SELECT task.key, task.task_id, task.context_id, task.owner, task.generation, task.phase, task.created, task.changed,
       task.dialect, task.status_answered, status.events AS status_events
@@ -140,13 +101,13 @@ function selectHeads(from = 'tasks AS task'): string {
     LEFT JOIN events AS status ON status.task = task.key AND status.generation = task.status_row`
 }
 
-/** The owners of a tenant lie side by side in the index: from its prefix on, up to where that would be greater by one. */
-function ownedBy({ owner, also }: Scope): { readonly condition: string; readonly values: readonly string[] } {
+/** The owners of a tenant are a range of the index: from its prefix up to the prefix with its last character raised. */
+function ownerCondition({ owner, also }: Scope): { readonly condition: string; readonly values: readonly string[] } {
   if (also === undefined) return { condition: 'task.owner = ?', values: [owner] }
   if (also === 'everyone') return { condition: '1', values: [] }
   const owners = [owner, ...(also.owners ?? [])]
   const ranges = (also.tenants ?? []).map((tenant) => [tenantPrefix(tenant), tenantEnd(tenant)] as const)
-  // As one value, so that the number of owners makes no new statement.
+  // One value for all owners, so that their number does not change the statement.
   const conditions = ['task.owner IN (SELECT value FROM json_each(?))']
   for (const _ of ranges) conditions.push('(task.owner >= ? AND task.owner < ?)')
   return { condition: `(${conditions.join(' OR ')})`, values: [JSON.stringify(owners), ...ranges.flat()] }
@@ -157,7 +118,7 @@ function tenantEnd(tenant: string): string {
   return `${tenant}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`
 }
 
-function decodeHead(row: HeadRow): TaskHead {
+export function decodeHead(row: HeadRow): TaskHead {
   return {
     taskId: row.task_id,
     contextId: row.context_id,
@@ -171,7 +132,7 @@ function decodeHead(row: HeadRow): TaskHead {
   }
 }
 
-/** As in the fold, the message of a status that was answered belongs to the history. */
+/** As in the fold, the message of an answered status belongs to the history. */
 function decodeStatus({ status_events, status_answered }: HeadRow): TaskStatus | undefined {
   if (status_events === null) return undefined
   const status = decodeRow(status_events).findLast((event) => event.type === 'status')?.status

@@ -9,15 +9,15 @@ import type {
 } from '../../push/store.ts'
 import { type SqliteDatabase, withSecureDelete } from './connection.ts'
 
-/** How the log reads and writes: in order, in groups, and telling nothing that is not on disk. */
-export interface Access {
-  look<T>(read: () => T): Promise<T>
+/** How the log accesses its database: writes in groups, and reads return nothing that is not on disk. */
+export interface LogAccess {
+  query<T>(read: () => T): Promise<T>
   write<T>(work: () => T): Promise<T>
 }
 
-/** Webhooks in the file of the log. */
-export function createSqlitePushStore(db: SqliteDatabase, { look, write }: Access, clock: () => number): PushStore {
-  const webhooks = createWebhooks(db, clock)
+/** Stores webhooks in the file of the log. */
+export function createSqlitePushStore(db: SqliteDatabase, { query, write }: LogAccess, clock: () => number): PushStore {
+  const webhooks = createWebhookTable(db, clock)
   return {
     add(webhook, lease) {
       const text = JSON.stringify(webhook.webhook)
@@ -28,14 +28,14 @@ export function createSqlitePushStore(db: SqliteDatabase, { look, write }: Acces
       return write(() => webhooks.edit(webhook, text))
     },
     remove: (key) => write(() => webhooks.remove(key)),
-    get: (key) => look(() => webhooks.get(key)),
-    list: (query) => look(() => webhooks.list(query)),
+    get: (key) => query(() => webhooks.get(key)),
+    list: (webhookQuery) => query(() => webhooks.list(webhookQuery)),
     claim: (lease, limit) => write(() => webhooks.claim(lease, limit)),
     renew: (lease, held) => write(() => held.filter((stored) => !webhooks.renew(lease, stored))),
     settle(holder, settled) {
       const texts = settled.map(({ webhook }) => JSON.stringify(webhook))
       return write(() =>
-        settled.filter((each, at) => !webhooks.settle(holder, each, texts[at] ?? '', each.isReleased === true)),
+        settled.filter((update, at) => !webhooks.settle(holder, update, texts[at] ?? '', update.isReleased === true)),
       )
     },
     release: (holder, keys) =>
@@ -46,22 +46,22 @@ export function createSqlitePushStore(db: SqliteDatabase, { look, write }: Acces
   }
 }
 
-/** The webhooks beside the tasks; what each does is said by `PushStore`. */
-export interface Webhooks {
+/** The statements on webhooks; see `PushStore` for what each does. */
+export interface WebhookTable {
   add(webhook: NewWebhook, text: string, lease: PushLease | undefined): StoredWebhook | undefined
   edit(webhook: StoredWebhook, text: string): StoredWebhook | undefined
   remove(key: WebhookKey): boolean
   get(key: WebhookKey): StoredWebhook | undefined
   list(query: WebhookQuery): readonly StoredWebhook[]
   claim(lease: PushLease, limit: number): readonly StoredWebhook[]
-  /** Whether it is still held, and as it was. */
+  /** Returns false if the lease was lost or the webhook edited. */
   renew(lease: PushLease, held: StoredWebhook): boolean
   settle(holder: string, settled: StoredWebhook, text: string, isReleased: boolean): boolean
   release(holder: string, key: WebhookKey): void
   expire(idleBefore: number, limit: number): number
 }
 
-function createWebhooks(db: SqliteDatabase, clock: () => number): Webhooks {
+function createWebhookTable(db: SqliteDatabase, clock: () => number): WebhookTable {
   const columns = 'place, task_id, owner, id, revision, due, webhook'
   const key = 'task_id = ? AND owner = ? AND id = ?'
   const insert = db.prepare(`
@@ -69,24 +69,28 @@ function createWebhooks(db: SqliteDatabase, clock: () => number): Webhooks {
     VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?) ON CONFLICT (task_id, owner, id) DO NOTHING`)
   const update = db.prepare(`
     UPDATE webhooks SET due = ?, webhook = ?, touched = ?, revision = revision + 1 WHERE ${key} AND revision = ?`)
-  const drop = db.prepare(`DELETE FROM webhooks WHERE ${key}`)
+  const remove = db.prepare(`DELETE FROM webhooks WHERE ${key}`)
   const select = db.prepare(`SELECT ${columns} FROM webhooks WHERE ${key}`)
-  const ofTask = db.prepare(`SELECT ${columns} FROM webhooks WHERE task_id = ? AND place > ? ORDER BY place LIMIT ?`)
-  const all = db.prepare(`SELECT ${columns} FROM webhooks WHERE place > ? ORDER BY place LIMIT ?`)
-  const take = db.prepare(`
+  const selectOfTask = db.prepare(
+    `SELECT ${columns} FROM webhooks WHERE task_id = ? AND place > ? ORDER BY place LIMIT ?`,
+  )
+  const selectAll = db.prepare(`SELECT ${columns} FROM webhooks WHERE place > ? ORDER BY place LIMIT ?`)
+  const claimDue = db.prepare(`
     UPDATE webhooks SET lease_holder = ?, lease_until = ? WHERE place IN (
       SELECT place FROM webhooks WHERE due <= ? AND (lease_until IS NULL OR lease_until <= ?) ORDER BY due LIMIT ?)
     RETURNING ${columns}`)
-  const prolong = db.prepare(`UPDATE webhooks SET lease_until = ? WHERE ${key} AND revision = ? AND lease_holder = ?`)
-  const write = db.prepare(`
+  const renewLease = db.prepare(
+    `UPDATE webhooks SET lease_until = ? WHERE ${key} AND revision = ? AND lease_holder = ?`,
+  )
+  const settleWebhook = db.prepare(`
     UPDATE webhooks SET due = ?, webhook = ?, touched = ?, revision = revision + 1,
       lease_holder = CASE WHEN ? THEN NULL ELSE lease_holder END,
       lease_until = CASE WHEN ? THEN NULL ELSE lease_until END
     WHERE ${key} AND revision = ? AND lease_holder = ?`)
-  const giveBack = db.prepare(
+  const releaseLease = db.prepare(
     `UPDATE webhooks SET lease_holder = NULL, lease_until = NULL WHERE ${key} AND lease_holder = ?`,
   )
-  const dropIdle = db.prepare(`
+  const removeIdle = db.prepare(`
     DELETE FROM webhooks WHERE place IN (SELECT place FROM webhooks WHERE due IS NULL AND touched < ? LIMIT ?)`)
 
   return {
@@ -102,29 +106,29 @@ function createWebhooks(db: SqliteDatabase, clock: () => number): Webhooks {
       const { changes } = update.run(due, text, clock(), taskId, owner, id, revision)
       return changes ? { ...stored, revision: revision + 1 } : undefined
     },
-    remove: ({ taskId, owner, id }) => withSecureDelete(db, () => drop.run(taskId, owner, id).changes > 0),
+    remove: ({ taskId, owner, id }) => withSecureDelete(db, () => remove.run(taskId, owner, id).changes > 0),
     get({ taskId, owner, id }) {
       const row = select.get(taskId, owner, id) as Row | undefined
       return row && decode(row)
     },
     list({ taskId, after = 0, limit }) {
-      const rows = taskId === undefined ? all.all(after, limit) : ofTask.all(taskId, after, limit)
+      const rows = taskId === undefined ? selectAll.all(after, limit) : selectOfTask.all(taskId, after, limit)
       return (rows as Row[]).map(decode)
     },
     claim({ holder, ttl }, limit) {
       const now = clock()
-      return (take.all(holder, now + ttl, now, now, limit) as Row[]).map(decode)
+      return (claimDue.all(holder, now + ttl, now, now, limit) as Row[]).map(decode)
     },
     renew({ holder, ttl }, { taskId, owner, id, revision }) {
-      return prolong.run(clock() + ttl, taskId, owner, id, revision, holder).changes > 0
+      return renewLease.run(clock() + ttl, taskId, owner, id, revision, holder).changes > 0
     },
     settle(holder, { due = null, taskId, owner, id, revision }, text, isReleased) {
       const released = isReleased ? 1 : 0
-      const { changes } = write.run(due, text, clock(), released, released, taskId, owner, id, revision, holder)
+      const { changes } = settleWebhook.run(due, text, clock(), released, released, taskId, owner, id, revision, holder)
       return changes > 0
     },
-    release: (holder, { taskId, owner, id }) => void giveBack.run(taskId, owner, id, holder),
-    expire: (idleBefore, limit) => Number(dropIdle.run(idleBefore, limit).changes),
+    release: (holder, { taskId, owner, id }) => void releaseLease.run(taskId, owner, id, holder),
+    expire: (idleBefore, limit) => Number(removeIdle.run(idleBefore, limit).changes),
   }
 }
 

@@ -2,25 +2,25 @@ import type { EndedPhase } from '../../protocol/states.ts'
 import type { ErasedTask, TaskSelection } from '../../tasks/log.ts'
 import { type SqliteDatabase, withSecureDelete } from './connection.ts'
 
-/** They answer which tasks they touched. */
+/** Each method returns the tasks that it changed. */
 export interface Retention {
   expire(endedBefore: number, limit: number, phases?: readonly EndedPhase[]): readonly string[]
   forget(endedBefore: number, limit: number): readonly string[]
-  erase(whose: TaskSelection, limit: number): readonly ErasedTask[]
+  erase(selection: TaskSelection, limit: number): readonly ErasedTask[]
 }
 
 export function createRetention(db: SqliteDatabase): Retention {
-  const ended = db.prepare(`
+  const selectEnded = db.prepare(`
     SELECT key, task_id FROM tasks WHERE ended = 1 AND phase <> 'expired' AND changed < ?1
       AND (?2 IS NULL OR phase IN (SELECT value FROM json_each(?2)))
     ORDER BY changed LIMIT ?3`)
-  const tombstones = db.prepare(
+  const selectTombstones = db.prepare(
     `SELECT key, task_id FROM tasks WHERE phase = 'expired' AND changed < ? ORDER BY changed LIMIT ?`,
   )
-  const belonging = db.prepare(`
+  const selectOwned = db.prepare(`
     SELECT key, task_id, context_id, owner, iif(phase = 'expired', 0, generation) AS events FROM tasks
     WHERE owner = coalesce(?, owner) AND context_id = coalesce(?, context_id) LIMIT ?`)
-  const bury = db.prepare(`UPDATE tasks SET phase = 'expired', status_row = NULL WHERE key = ?`)
+  const makeTombstone = db.prepare(`UPDATE tasks SET phase = 'expired', status_row = NULL WHERE key = ?`)
   const dropEvents = db.prepare('DELETE FROM events WHERE task = ?')
   const dropSnapshot = db.prepare('DELETE FROM snapshots WHERE task = ?')
   const dropClaims = db.prepare('DELETE FROM claims WHERE task = ?')
@@ -29,29 +29,29 @@ export function createRetention(db: SqliteDatabase): Retention {
 
   return {
     expire(endedBefore, limit, phases) {
-      return (ended.all(endedBefore, phases ? JSON.stringify(phases) : null, limit) as TaskRow[]).map(
+      return (selectEnded.all(endedBefore, phases ? JSON.stringify(phases) : null, limit) as TaskRow[]).map(
         ({ key, task_id }) => {
           dropEvents.run(key)
           dropSnapshot.run(key)
-          bury.run(key)
+          makeTombstone.run(key)
           return task_id
         },
       )
     },
     forget(endedBefore, limit) {
-      return (tombstones.all(endedBefore, limit) as TaskRow[]).map(({ key, task_id }) => {
+      return (selectTombstones.all(endedBefore, limit) as TaskRow[]).map(({ key, task_id }) => {
         dropClaims.run(key)
         dropTask.run(key)
         return task_id
       })
     },
     erase({ owner = null, contextId = null }, limit) {
-      const tasks = belonging.all(owner, contextId, limit) as OwnedRow[]
+      const tasks = selectOwned.all(owner, contextId, limit) as OwnedRow[]
       return withSecureDelete(db, () =>
-        tasks.map(({ key, task_id: taskId, context_id, owner: of, events }) => {
+        tasks.map(({ key, task_id: taskId, context_id, owner: taskOwner, events }) => {
           for (const drop of [dropEvents, dropSnapshot, dropClaims, dropTask]) drop.run(key)
           const webhooks = (dropWebhooks.all(taskId) as WebhookRow[]).map((row) => ({ owner: row.owner, id: row.id }))
-          return { taskId, contextId: context_id, owner: of, events, webhooks }
+          return { taskId, contextId: context_id, owner: taskOwner, events, webhooks }
         }),
       )
     },

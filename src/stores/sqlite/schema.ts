@@ -2,25 +2,26 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { createTransaction, isBusy, type SqliteDatabase, type SqliteDriver } from './connection.ts'
 
-/** How long processes that start together wait for each other, and between two tries, in milliseconds. */
-const patience = 5_000
+/** How long processes that start together wait for each other, in milliseconds. */
+const lockTimeout = 5_000
 
-const pause = 10
+/** Delay between two attempts to get the lock, in milliseconds. */
+const lockRetryDelay = 10
 
-/** Opens a task log's file, in which what is committed survives a crash of the process and of the machine. */
+/** Opens and migrates a database file, whose commits survive a crash of the process and of the machine. */
 export function openDatabase(file: string, driver: SqliteDriver): SqliteDatabase {
   mkdirSync(dirname(file), { recursive: true })
   const db = driver(file)
   try {
     db.exec('PRAGMA busy_timeout = 5000')
-    patiently(() => db.exec('PRAGMA journal_mode = WAL'))
+    whileBusy(() => db.exec('PRAGMA journal_mode = WAL'))
     db.exec('PRAGMA synchronous = FULL')
-    // Pages that change again and again are written back less often; the log beside the file may so grow to 16 MB.
+    // Pages that change often are written back less often; the write-ahead log may therefore grow to 16 MB.
     db.exec('PRAGMA wal_autocheckpoint = 4000')
-    // What an update replaces is overwritten at once, where that costs no write: see securely.ts.
+    // Replaced content is overwritten where that costs no extra write; see `withSecureDelete` for deletions.
     db.exec('PRAGMA secure_delete = FAST')
-    patiently(() => migrate(db))
-    // From here on locks are waited for without holding up the event loop: see group-commit.ts.
+    whileBusy(() => migrate(db))
+    // From here on, waiting for a lock must not block the event loop; see group-commit.ts.
     db.exec('PRAGMA busy_timeout = 10')
     return db
   } catch (error) {
@@ -29,7 +30,7 @@ export function openDatabase(file: string, driver: SqliteDriver): SqliteDatabase
   }
 }
 
-/** Migration n leads from format n to format n + 1. What has been released is never changed, only added to. */
+/** Migration n upgrades format n to format n + 1. Released migrations never change. */
 export const migrations: readonly string[] = [
   `
   CREATE TABLE tasks (
@@ -162,27 +163,27 @@ export const migrations: readonly string[] = [
   `,
 ]
 
-/** SQLite does not wait for the lock it needs to change the journal, whatever its time-out. */
-function patiently(work: () => void): void {
-  const end = performance.now() + patience
+/** Retries while the database is locked: SQLite ignores its timeout when it changes the journal mode. */
+function whileBusy(work: () => void): void {
+  const end = performance.now() + lockTimeout
   for (;;) {
     try {
       work()
       return
     } catch (error) {
       if (!isBusy(error) || performance.now() > end) throw error
-      // Nothing else is to be done before the log is open.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pause)
+      // Blocks the event loop: nothing else can happen before the log is open.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, lockRetryDelay)
     }
   }
 }
 
-/** Brings a database to the newest format. Processes that start together do it once, one after the other. */
+/** Upgrades a database to the newest format. Only one of several processes that start together does so. */
 function migrate(db: SqliteDatabase): void {
   const newest = migrations.length
   if (formatOf(db) === newest) return
   createTransaction(db)(() => {
-    const format = formatOf(db) // again: another process may have been faster
+    const format = formatOf(db) // read again: another process may have migrated meanwhile
     if (format > newest) {
       throw new Error(
         `it has format ${format} of a newer parley-a2a, and this one knows formats up to ${newest}; update parley-a2a`,

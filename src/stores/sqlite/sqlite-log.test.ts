@@ -10,7 +10,7 @@ import { createSqliteLog, type SqliteLogOptions } from './sqlite-log.ts'
 const task = { taskId: 't', contextId: 'c', owner: 'alice' }
 const lease = { holder: 'test', ttl: 60_000 }
 
-test('it writes ahead, takes the wait for the disk off the event loop, and leaves one file when it is closed', async () => {
+test('the log uses a write-ahead log, syncs off the event loop, and leaves one file when it is closed', async () => {
   let db: DatabaseSync | undefined
   const file = newFile()
   const log = createSqliteLog({
@@ -28,7 +28,7 @@ test('it writes ahead, takes the wait for the disk off the event loop, and leave
   expect(existsSync(`${file}-wal`)).toBe(false)
 })
 
-test('an event that cannot be stored is refused alone', async () => {
+test('an event that cannot be encoded does not fail other writes', async () => {
   const log = open({ file: newFile() })
   const circular = { type: 'artifact', artifact: { artifactId: 'a', parts: [{ data: {} }] } }
   Object.assign(circular.artifact, { circular })
@@ -41,7 +41,7 @@ test('an event that cannot be stored is refused alone', async () => {
   expect(await log.head('t')).toMatchObject({ generation: 2 })
 })
 
-test('a log of a newer format is refused and left as it is', async () => {
+test('a file of a newer format is refused and left unchanged', async () => {
   const file = newFile()
   await createSqliteLog({ file }).close()
   const db = new DatabaseSync(file)
@@ -53,20 +53,20 @@ test('a log of a newer format is refused and left as it is', async () => {
   again.close()
 })
 
-test('a file that is no database is refused and left as it is', () => {
+test('a file that is not a database is refused and left unchanged', () => {
   const file = newFile()
   writeFileSync(file, 'Dear diary, today I learned about SQLite.'.repeat(100))
-  expect(() => createSqliteLog({ file })).toThrow(/is no SQLite database/)
+  expect(() => createSqliteLog({ file })).toThrow(/is not a SQLite database/)
   expect(readFileSync(file, 'utf8')).toMatch(/^Dear diary/)
 })
 
-test('a directory in the place of the file is refused', () => {
+test('a directory instead of a file is refused', () => {
   const file = newFile()
   mkdirSync(file)
   expect(() => createSqliteLog({ file })).toThrow(/cannot be opened/)
 })
 
-test('a damaged file is reported as such', async () => {
+test('a damaged file is reported as damaged', async () => {
   const file = newFile()
   const log = createSqliteLog({ file })
   await log.create(task, [chunk('x')], { lease })
@@ -85,7 +85,7 @@ test('a damaged file is reported as such', async () => {
   await expect(damaged.append('t', 200, [chunk('z')], { fence: 1 })).rejects.toThrow(/is damaged/)
 })
 
-test('on a full disk writes are refused, nothing is told, and reading and later writing go on', async () => {
+test('on a full disk writes fail without waking readers, and reads and later writes work', async () => {
   let db: DatabaseSync | undefined
   const log = open({
     file: newFile(),
@@ -116,13 +116,13 @@ test('on a full disk writes are refused, nothing is told, and reading and later 
   await waiting
 })
 
-test('a file that may only be read can be read, and says so when it is written', async () => {
+test('a read-only file can be read, and writing to it fails with an explanation', async () => {
   const file = newFile()
   const first = open({ file })
   await first.create(task, [chunk('x')], { lease })
   const log = open({ file, driver: (path) => new DatabaseSync(path, { readOnly: true }) })
   expect(await log.read('t', 0)).toHaveLength(1)
-  await expect(log.append('t', 1, [chunk('y')], { fence: 1 })).rejects.toThrow(/may not be written/)
+  await expect(log.append('t', 1, [chunk('y')], { fence: 1 })).rejects.toThrow(/cannot be written/)
 })
 
 function newFile(): string {
@@ -141,7 +141,7 @@ function chunk(text: string): TaskEvent {
   return { type: 'artifact', artifact: { artifactId: 'a', parts: [{ text }] }, append: true }
 }
 
-/** Where the tables of events begin; what names the tables lies elsewhere. */
+/** The root pages of the events table and its indexes. */
 function rootPages(file: string): readonly { readonly rootpage: number }[] {
   const db = new DatabaseSync(file)
   const rows = db.prepare("SELECT rootpage FROM sqlite_schema WHERE tbl_name = 'events'").all()

@@ -4,31 +4,31 @@ import { createWakeups } from '../../tasks/follow.ts'
 import type { TaskLog } from '../../tasks/log.ts'
 import { type EventBatch, encodeBatch } from '../event-rows.ts'
 import { createRecentEvents } from '../recent-events.ts'
-import { explainTrouble, nodeDriver, type SqliteDriver } from './connection.ts'
+import { explainError, nodeDriver, type SqliteDriver } from './connection.ts'
 import { createCrossProcessWakeups } from './cross-process.ts'
-import { createClaims, createEvents } from './events.ts'
+import { createClaims, createEvents, createSnapshots } from './events.ts'
 import { createGroupCommit, createWalSync } from './group-commit.ts'
-import { createHeads, createLeases, createListing } from './heads.ts'
+import { createHeads, createListHeads } from './heads.ts'
+import { createLeases } from './leases.ts'
 import { createSqlitePushStore } from './push-store.ts'
 import { createRetention } from './retention.ts'
 import { openDatabase } from './schema.ts'
-import { createSnapshots } from './snapshots.ts'
 
 export interface SqliteLogOptions {
-  /** Where it lies; made with its directory if it is not there. Several processes of one machine may share it. */
+  /** The database file, created with its directory if missing. Processes of one machine may share it. */
   readonly file: string
-  /** Opens the file; the SQLite of Node unless given. */
+  /** Opens the file. Defaults to `node:sqlite`. */
   readonly driver?: SqliteDriver
-  /** For tests: leases and retention go by it, also those of webhooks. */
+  /** Clock for leases and retention, including those of webhooks. For tests. */
   readonly clock?: Clock
 }
 
-/** A log that also keeps the webhooks of its tasks. */
+/** A log that also stores the webhooks of its tasks. */
 export interface SqliteLog extends TaskLog {
   readonly webhooks: PushStore
 }
 
-/** The log in one file: what it has answered survives a crash. */
+/** Stores the task log in one SQLite file. An operation that has resolved survives a crash. */
 export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock }: SqliteLogOptions): SqliteLog {
   const db = explained(() => openDatabase(file, driver))
   const disk = createWalSync(db, file)
@@ -38,60 +38,60 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
   const leases = createLeases(db, clock.now)
   const events = createEvents(db, claims, leases, clock.now)
   const snapshots = createSnapshots(db)
-  const listing = createListing(db)
+  const listHeads = createListHeads(db)
   const retention = createRetention(db)
-  const tails = createRecentEvents()
+  const recentEvents = createRecentEvents()
   const wakeups = createWakeups()
-  const neighbours = createCrossProcessWakeups(db, wakeups, disk)
+  const otherProcesses = createCrossProcessWakeups(db, wakeups, disk)
   let closing: Promise<void> | undefined
 
   function explained<T>(work: () => T): T {
     try {
       return work()
     } catch (error) {
-      throw explainTrouble(error, file)
+      throw explainError(error, file)
     }
   }
 
-  function mustBeOpen() {
+  function requireOpen() {
     if (closing) throw new Error(`The task log ${file} is closed.`)
   }
 
-  /** Nothing is told that is not on disk. */
-  async function look<T>(read: () => T): Promise<T> {
-    mustBeOpen()
-    const found = explained(read)
-    const safe = commit.onDisk()
-    if (safe) await safe
-    return found
+  /** Returns nothing that is not on disk yet. */
+  async function query<T>(read: () => T): Promise<T> {
+    requireOpen()
+    const result = explained(read)
+    const synced = commit.pendingSync()
+    if (synced) await synced
+    return result
   }
 
   async function write<T>(work: () => T): Promise<T> {
-    mustBeOpen()
+    requireOpen()
     try {
       return await commit.write(work)
     } catch (error) {
-      throw explainTrouble(error, file)
+      throw explainError(error, file)
     }
   }
 
-  function tell(taskId: string, generation: number, batch: EventBatch) {
-    tails.keep(taskId, generation - batch.events.length, batch)
+  function publish(taskId: string, generation: number, batch: EventBatch) {
+    recentEvents.add(taskId, generation - batch.events.length, batch)
     wakeups.wake(taskId)
   }
 
-  function dropTails(taskIds: readonly string[]): number {
-    for (const taskId of taskIds) tails.drop(taskId)
+  function dropRecent(taskIds: readonly string[]): number {
+    for (const taskId of taskIds) recentEvents.drop(taskId)
     return taskIds.length
   }
 
-  async function finish(): Promise<void> {
-    neighbours.stop()
+  async function close(): Promise<void> {
+    otherProcesses.stop()
     try {
-      await commit.write(() => {}) // the last of what is queued
+      await commit.write(() => {}) // waits for all queued writes
       db.exec('PRAGMA wal_checkpoint')
     } catch (error) {
-      throw explainTrouble(error, file)
+      throw explainError(error, file)
     } finally {
       disk?.close()
       db.close()
@@ -100,68 +100,68 @@ export function createSqliteLog({ file, driver = nodeDriver, clock = systemClock
   }
 
   return {
-    webhooks: createSqlitePushStore(db, { look, write }, clock.now),
+    webhooks: createSqlitePushStore(db, { query, write }, clock.now),
 
-    async create(task, given, options) {
-      const batch = encodeBatch(given)
+    async create(task, taskEvents, options) {
+      const batch = encodeBatch(taskEvents)
       const created = await write(() => events.create(task, batch, options))
       if (created.type === 'exists') throw new Error(`task ${task.taskId} exists already`)
-      if (created.type === 'stored') tell(task.taskId, created.generation, batch)
+      if (created.type === 'stored') publish(task.taskId, created.generation, batch)
       return created
     },
 
-    async append(taskId, after, given, options) {
-      const batch = encodeBatch(given)
+    async append(taskId, after, taskEvents, options) {
+      const batch = encodeBatch(taskEvents)
       const appended = await write(() => events.append(taskId, after, batch, options))
-      if (appended.type === 'stored') tell(taskId, appended.generation, batch)
+      if (appended.type === 'stored') publish(taskId, appended.generation, batch)
       return appended
     },
 
-    head: (taskId, scope) => look(() => heads.head(taskId, scope)),
+    head: (taskId, scope) => query(() => heads.head(taskId, scope)),
 
     async read(taskId, after) {
-      mustBeOpen()
-      const kept = tails.beyond(taskId, after)
-      return kept.length > 0 ? kept : await look(() => events.read(taskId, after))
+      requireOpen()
+      const recent = recentEvents.readAfter(taskId, after)
+      return recent.length > 0 ? recent : await query(() => events.read(taskId, after))
     },
 
     async wait(taskId, after, signal) {
-      mustBeOpen()
-      const isThere = explained(() => {
-        neighbours.watch() // first, so that nothing falls between the look and the watch
-        return heads.isBeyond(taskId, after)
+      requireOpen()
+      const hasEvents = explained(() => {
+        otherProcesses.watch() // before the query, so that no commit in between is missed
+        return heads.hasEventsAfter(taskId, after)
       })
-      if (!isThere) await wakeups.wait(taskId, signal)
+      if (!hasEvents) await wakeups.wait(taskId, signal)
     },
 
-    snapshot: (taskId) => look(() => snapshots.newest(taskId)),
+    snapshot: (taskId) => query(() => snapshots.newest(taskId)),
 
     async keepSnapshot(snapshot) {
       const text = JSON.stringify(snapshot)
       await write(() => snapshots.keep(snapshot.taskId, snapshot.generation, text))
     },
 
-    list: (query) => look(() => listing(query)),
-    claimed: (owner, key) => look(() => claims.find(owner, key)),
+    list: (listQuery) => query(() => listHeads(listQuery)),
+    claimed: (owner, key) => query(() => claims.find(owner, key)),
     acquire: (taskId, lease) => write(() => leases.acquire(taskId, lease)),
     renew: (held, ttl) => write(() => leases.renew(held, ttl)),
     release: (taskId, fence, after, wakeAt) => write(() => leases.release(taskId, fence, after, wakeAt)),
-    orphans: (limit) => look(() => leases.orphans(limit)),
+    orphans: (limit) => query(() => leases.orphans(limit)),
     expire: async (endedBefore, limit, phases) =>
-      dropTails(await write(() => retention.expire(endedBefore, limit, phases))),
-    forget: async (endedBefore, limit) => dropTails(await write(() => retention.forget(endedBefore, limit))),
+      dropRecent(await write(() => retention.expire(endedBefore, limit, phases))),
+    forget: async (endedBefore, limit) => dropRecent(await write(() => retention.forget(endedBefore, limit))),
 
-    async erase(whose, limit) {
-      const erased = await write(() => retention.erase(whose, limit))
+    async erase(selection, limit) {
+      const erased = await write(() => retention.erase(selection, limit))
       for (const { taskId } of erased) {
-        tails.drop(taskId)
+        recentEvents.drop(taskId)
         wakeups.wake(taskId)
       }
       return erased
     },
 
     close() {
-      closing ??= finish()
+      closing ??= close()
       return closing
     },
   }

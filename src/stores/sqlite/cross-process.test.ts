@@ -7,19 +7,19 @@ import { nodeDriver } from './connection.ts'
 import { createCrossProcessWakeups } from './cross-process.ts'
 import { openDatabase } from './schema.ts'
 
-test('who waits is woken when the database can no longer be asked', async () => {
+test('waiting readers are woken when the database becomes unavailable', async () => {
   const db = openDatabase(newFile(), nodeDriver)
   const wakeups = createWakeups()
-  const neighbours = createCrossProcessWakeups(db, wakeups)
-  neighbours.watch()
+  const otherProcesses = createCrossProcessWakeups(db, wakeups)
+  otherProcesses.watch()
   const waiting = wakeups.wait('t', new AbortController().signal)
   db.close()
   await waiting
-  neighbours.stop()
+  otherProcesses.stop()
 })
 
 function newFile(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'parley-neighbours-'))
+  const directory = mkdtempSync(join(tmpdir(), 'parley-wakeups-'))
   onTestFinished(() => rmSync(directory, { recursive: true }))
   return join(directory, 'tasks.db')
 }

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import type { PostgresClient, PostgresResult } from './connection.ts'
 import { createHeldConnection } from './connection.ts'
 
-/** A connection that answers when it is told to. */
+/** A connection whose statements finish when the test says so. */
 function createConnection() {
-  const asked: PromiseWithResolvers<PostgresResult>[] = []
+  const statements: PromiseWithResolvers<PostgresResult>[] = []
   const connection = { holdsProcess: true, brokenTimes: 0 }
   const client: PostgresClient = {
     query() {
       const answer = Promise.withResolvers<PostgresResult>()
-      asked.push(answer)
+      statements.push(answer)
       return answer.promise
     },
     on() {},
@@ -22,50 +22,50 @@ function createConnection() {
     },
   }
   const open = (timeout = 10_000) => createHeldConnection({ client, timeout, onBroken: () => connection.brokenTimes++ })
-  return { connection, open, answer: (index: number) => asked[index] ?? expect.fail('nothing was asked') }
+  return { connection, open, answer: (index: number) => statements[index] ?? expect.fail('no statement was sent') }
 }
 
-test('one statement at a time is asked, and only then the process must not end', async () => {
+test('a held connection runs one statement at a time, and keeps the process alive only meanwhile', async () => {
   const { connection, open, answer } = createConnection()
-  const line = open()
+  const held = open()
   expect(connection.holdsProcess).toBe(false)
-  const asked = line.ask({ text: 'SELECT 1' })
-  expect(line.ask({ text: 'SELECT 2' })).toBeUndefined()
+  const running = held.query({ text: 'SELECT 1' })
+  expect(held.query({ text: 'SELECT 2' })).toBeUndefined()
   expect(connection.holdsProcess).toBe(true)
   answer(0).resolve({ rows: [1] })
-  expect(await asked).toEqual({ rows: [1] })
-  await line.settled()
+  expect(await running).toEqual({ rows: [1] })
+  await held.idle()
   expect(connection.holdsProcess).toBe(false)
-  expect(line.ask({ text: 'SELECT 2' })).toBeInstanceOf(Promise)
+  expect(held.query({ text: 'SELECT 2' })).toBeInstanceOf(Promise)
 })
 
-test('a statement that the server refuses leaves the connection as it is', async () => {
+test('a statement that the server rejects does not break the connection', async () => {
   const { connection, open, answer } = createConnection()
-  const line = open()
-  const asked = line.ask({ text: 'SELECT 1 / 0' })
+  const held = open()
+  const running = held.query({ text: 'SELECT 1 / 0' })
   answer(0).reject(Object.assign(new Error('division by zero'), { code: '22012', severity: 'ERROR' }))
-  await expect(asked).rejects.toThrow('division by zero')
+  await expect(running).rejects.toThrow('division by zero')
   expect(connection.brokenTimes).toBe(0)
 })
 
-test('a connection that breaks, or gives no answer in time, is given up', async () => {
+test('a held connection that breaks or times out is reported as broken', async () => {
   const { connection, open, answer } = createConnection()
-  const breaking = open().ask({ text: 'SELECT 1' })
+  const breaking = open().query({ text: 'SELECT 1' })
   answer(0).reject(new Error('Connection terminated unexpectedly'))
   await expect(breaking).rejects.toThrow('terminated')
   expect(connection.brokenTimes).toBe(1)
   const silent = open(20)
-  await expect(silent.ask({ text: 'SELECT 1' })).rejects.toThrow('no answer within 20 ms')
+  await expect(silent.query({ text: 'SELECT 1' })).rejects.toThrow('no answer within 20 ms')
   expect(connection.brokenTimes).toBe(2)
-  await silent.settled()
+  await silent.idle()
 })
 
-test('what is under way when the connection is given up fails at once, and its answer is of no use any more', async () => {
+test('closing a held connection fails the running statement, and its late result is ignored', async () => {
   const { open, answer } = createConnection()
-  const line = open()
-  const asked = line.ask({ text: 'SELECT 1' })
-  line.close()
-  await expect(asked).rejects.toThrow('given up')
+  const held = open()
+  const running = held.query({ text: 'SELECT 1' })
+  held.close()
+  await expect(running).rejects.toThrow('was closed')
   answer(0).resolve({ rows: [] })
-  await line.settled()
+  await held.idle()
 })
