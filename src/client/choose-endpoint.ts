@@ -7,158 +7,158 @@ import {
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { StreamEvent } from '../protocol/events.ts'
-import type { Call, RequestOf, ResultOf, Service, StreamOperation, UnaryOperation } from '../protocol/service.ts'
-import { type Operations, operationsOf } from '../transports/client/operations.ts'
-import { type ConnectionTrace, factsOf } from './diagnostics/connection-trace.ts'
+import { callStream, callUnary, createService } from '../protocol/intercept.ts'
+import type {
+  Call,
+  Operation,
+  RequestOf,
+  ResultOf,
+  Service,
+  StreamOperation,
+  UnaryOperation,
+} from '../protocol/service.ts'
+import { type ConnectionTrace, endpointInfo } from './diagnostics/connection-trace.ts'
 import type { Notice, Notify } from './options.ts'
 
-/**
- * What a failure says of the door: no connection comes about, nobody of A2A is behind it, or somebody who speaks
- * another version, or this version in another form. In all cases nobody has begun to work on what was asked.
- */
-export type EndpointFailure = 'unreachable' | 'nobody' | 'another-dialect' | 'another-form'
-
-export interface Failure {
-  readonly door: Endpoint
-  readonly error: A2AError
-  readonly verdict: EndpointFailure
-}
-
-/** The other ways to an agent, loaded when the one that its card names first has proved wrong. */
-export interface FallbackEndpoints {
-  /** The failure, if it is the fault of the door; undefined if another one would not help. */
-  judge(door: Endpoint, error: A2AError, operation: keyof Service): Failure | undefined
-  /** Where to go after this door, whatever has failed before. */
-  next(door: Endpoint, failures: readonly Failure[]): Endpoint | undefined
-  /** Why a door is right that the card does not name. */
-  reasonFor(door: Endpoint): string
-  noticeOf(door: Endpoint, instead: Failure): Notice
-}
-
-function createFallbacks(card: AgentCard, named: readonly Endpoint[], options: EndpointOptions): FallbackEndpoints {
-  const { cardUrl } = options
-  const beside = cardUrl === undefined ? [] : cardRelativeEndpoints(named, cardUrl)
-  const doors = [...named, ...otherVersionEndpoints(card, named, options), ...beside]
-  return {
-    judge(door, error, operation) {
-      const verdict = classifyFailure(error, operation, door)
-      return verdict && { door, error, verdict }
-    },
-    reasonFor: ({ origin }) => reasons[origin],
-    noticeOf,
-    next: (door, failures) => doors.slice(doors.indexOf(door) + 1).find((each) => isWorthTrying(each, failures)),
-  }
-}
-
-export interface WayOptions {
+export interface FailoverOptions {
   readonly card: AgentCard
-  /** Those that the card names: at least one. */
-  readonly doors: readonly [Endpoint, ...Endpoint[]]
-  /** By which others are found. */
-  readonly options: EndpointOptions
-  readonly open: (door: Endpoint) => Promise<Service>
-  readonly journal: ConnectionTrace
+  /** The endpoints that the card names: at least one. */
+  readonly endpoints: readonly [Endpoint, ...Endpoint[]]
+  /** The options by which the endpoints that the card does not name are found. */
+  readonly endpointOptions: EndpointOptions
+  readonly open: (endpoint: Endpoint) => Promise<Service>
+  readonly trace: ConnectionTrace
   readonly notify: Notify
 }
 
-export interface EndpointFailover extends Operations {
-  /** The door that calls go through, once one has proved right. */
-  readonly door: () => Endpoint | undefined
+export interface EndpointFailover {
+  readonly service: Service
+  /** The endpoint of all calls, once one has worked. */
+  readonly endpoint: () => Endpoint | undefined
 }
 
 /**
- * Goes through the first door, and as long as none has proved right, through the next one if it is the wrong one.
- * Nothing is asked twice that way, since nobody was there who would have understood it.
+ * A service that calls the first endpoint, and until one has worked, the next one if the endpoint is at fault. No call
+ * runs twice that way: an endpoint is at fault only if nothing behind it has begun to work on the call.
  */
-export function createEndpointFailover({ card, doors, options, open, journal, notify }: WayOptions): EndpointFailover {
-  const opened = new Map<Endpoint, Operations>()
-  let taken: Endpoint | undefined
-  let detours: FallbackEndpoints | undefined
+export function createEndpointFailover(options: FailoverOptions): EndpointFailover {
+  const { endpoints, open, trace, notify } = options
+  const services = new Map<Endpoint, Service>()
+  let working: Endpoint | undefined
+  let candidates: readonly Endpoint[] | undefined
 
-  async function behind(door: Endpoint): Promise<Operations> {
-    const known = opened.get(door) ?? operationsOf(await open(door))
-    opened.set(door, known)
-    return known
+  async function serviceAt(endpoint: Endpoint): Promise<Service> {
+    const service = services.get(endpoint) ?? (await open(endpoint))
+    services.set(endpoint, service)
+    return service
   }
 
-  function settle(door: Endpoint, [first]: readonly Failure[]): void {
-    if (taken) return
-    taken = door
-    journal.add({ type: 'door', ...factsOf(door), outcome: 'taken', detail: detours?.reasonFor(door) ?? '' })
-    if (first && detours) notify(detours.noticeOf(door, first))
+  function settle(endpoint: Endpoint, [first]: readonly EndpointFailure[]): void {
+    if (working) return
+    working = endpoint
+    trace.add({ type: 'endpoint', ...endpointInfo(endpoint), outcome: 'taken', detail: originTexts[endpoint.origin] })
+    if (first) notify(fallbackNotice(endpoint, first))
   }
 
-  /** The door after one that has failed; throws why there is none. */
-  function after(door: Endpoint, error: unknown, operation: keyof Service, failures: Failure[]): Endpoint {
-    if (taken || !(error instanceof A2AError)) throw error
-    detours ??= createFallbacks(card, doors, options)
-    const failure = detours.judge(door, error, operation)
-    if (!failure) throw error
-    journal.add({ type: 'door', ...factsOf(door), outcome: 'failed', detail: error.message })
-    failures.push(failure)
-    const next = detours.next(door, failures)
+  /** The endpoint to try after one that has failed; throws the error if there is none. */
+  function nextAfter(endpoint: Endpoint, error: unknown, operation: Operation, failures: EndpointFailure[]): Endpoint {
+    if (working || !(error instanceof A2AError)) throw error
+    const kind = classifyFailure(error, operation, endpoint)
+    if (!kind) throw error
+    trace.add({ type: 'endpoint', ...endpointInfo(endpoint), outcome: 'failed', detail: error.message })
+    failures.push({ endpoint, error, kind })
+    candidates ??= candidatesOf(options)
+    const later = candidates.slice(candidates.indexOf(endpoint) + 1)
+    const next = later.find((candidate) => isWorthTrying(candidate, failures))
     if (!next) throw failures[0]?.error ?? error
     return next
   }
 
-  async function ask<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
-    const failures: Failure[] = []
-    for (let door = taken ?? doors[0]; ; ) {
+  async function unary<O extends UnaryOperation>(
+    operation: O,
+    request: RequestOf<O>,
+    call: Call,
+  ): Promise<ResultOf<O>> {
+    const failures: EndpointFailure[] = []
+    for (let endpoint = working ?? endpoints[0]; ; ) {
       try {
-        const wire = await behind(door)
-        const result = await wire.ask(operation, request, call)
-        settle(door, failures)
+        const result = await callUnary(await serviceAt(endpoint), operation, request, call)
+        settle(endpoint, failures)
         return result
       } catch (error) {
-        door = after(door, error, operation, failures)
+        endpoint = nextAfter(endpoint, error, operation, failures)
       }
     }
   }
 
-  async function* follow<O extends StreamOperation>(
+  async function* stream<O extends StreamOperation>(
     operation: O,
     request: RequestOf<O>,
     call: Call,
   ): AsyncGenerator<StreamEvent> {
-    const failures: Failure[] = []
-    for (let door = taken ?? doors[0]; ; ) {
+    const failures: EndpointFailure[] = []
+    for (let endpoint = working ?? endpoints[0]; ; ) {
       try {
-        const wire = await behind(door)
-        for await (const event of wire.follow(operation, request, call)) {
-          settle(door, failures)
+        for await (const event of callStream(await serviceAt(endpoint), operation, request, call)) {
+          settle(endpoint, failures)
           yield event
         }
         return
       } catch (error) {
-        door = after(door, error, operation, failures)
+        endpoint = nextAfter(endpoint, error, operation, failures)
       }
     }
   }
 
-  return { ask, follow, door: () => taken }
+  return { service: createService({ unary, stream }), endpoint: () => working }
 }
 
-function noticeOf({ url, binding, dialect }: Endpoint, { error }: Failure): Notice {
+/** All endpoints, in the order in which they are tried. */
+function candidatesOf({ card, endpoints, endpointOptions }: FailoverOptions): readonly Endpoint[] {
+  const { cardUrl } = endpointOptions
+  const relative = cardUrl === undefined ? [] : cardRelativeEndpoints(endpoints, cardUrl)
+  return [...endpoints, ...otherVersionEndpoints(card, endpoints, endpointOptions), ...relative]
+}
+
+const originTexts: Readonly<Record<Endpoint['origin'], string>> = {
+  card: '',
+  'other-version': 'the card names another version than the one that is spoken there',
+  'card-relative': 'the card names another address, and this one is beside the card',
+}
+
+function fallbackNotice({ url, binding, dialect }: Endpoint, { error }: EndpointFailure): Notice {
   const message = `${url} (${binding}, A2A ${dialect.version}) was used instead: ${error.message}`
   return { type: 'fallback-endpoint', message, hint: `Correct the card: it should name ${url} as ${binding}.` }
 }
 
-/** Undefined if the door is not to blame. */
+interface EndpointFailure {
+  readonly endpoint: Endpoint
+  readonly error: A2AError
+  readonly kind: FailureKind
+}
+
+/**
+ * Why an endpoint is at fault: there is no connection, no A2A server answers, or the server speaks another version, or
+ * another form of this version.
+ */
+type FailureKind = 'unreachable' | 'not-a2a' | 'other-dialect' | 'other-form'
+
+/** Undefined if the endpoint is not at fault. */
 function classifyFailure(
   { code, reason }: A2AError,
-  operation: keyof Service,
-  door: Endpoint,
-): EndpointFailure | undefined {
+  operation: Operation,
+  { binding }: Endpoint,
+): FailureKind | undefined {
   if (reason !== undefined && unreachable.has(reason)) return 'unreachable'
-  if (reason === 'wrong-path' || reason === 'html') return 'nobody'
-  if (reason !== undefined && isReading(operation) && (reason === 'not-json' || reason === 'not-a2a')) return 'nobody'
+  if (reason === 'wrong-path' || reason === 'html') return 'not-a2a'
+  if (isRead(operation) && (reason === 'not-json' || reason === 'not-a2a')) return 'not-a2a'
   if (reason === 'not-in-dialect') return undefined
-  if (code === 'method-not-found' || code === 'version-not-supported') return 'another-dialect'
-  // Servers of 0.1 validate the method like any other member.
-  if (code === 'invalid-request' && door.binding === 'JSONRPC') return 'another-dialect'
-  // Over REST two forms of one version have the same paths, and one takes the objects of the other for wrong params.
-  if (code === 'invalid-params' && door.binding === 'HTTP+JSON') return 'another-form'
-  if (code === 'invalid-agent-response' && isReading(operation)) return 'another-dialect'
+  if (code === 'method-not-found' || code === 'version-not-supported') return 'other-dialect'
+  // 0.1 servers validate the method like any other member.
+  if (code === 'invalid-request' && binding === 'JSONRPC') return 'other-dialect'
+  // Over REST, two forms of one version share their paths, and each rejects the objects of the other as invalid.
+  if (code === 'invalid-params' && binding === 'HTTP+JSON') return 'other-form'
+  if (code === 'invalid-agent-response' && isRead(operation)) return 'other-dialect'
   return undefined
 }
 
@@ -173,43 +173,37 @@ const unreachable: ReadonlySet<string> = new Set([
   'guarded',
 ])
 
-function isReading(operation: keyof Service): boolean {
+function isRead(operation: Operation): boolean {
   return operation.startsWith('get') || operation.startsWith('list') || operation === 'subscribeToTask'
 }
 
-const reasons: Readonly<Record<Endpoint['origin'], string>> = {
-  card: '',
-  skew: 'the card names another version than the one that is spoken there',
-  relative: 'the card names another address, and this one is beside the card',
-}
-
-/** What was tried already is not tried again under another name. */
-function isWorthTrying(door: Endpoint, failures: readonly Failure[]): boolean {
-  if (failures.some((failure) => rulesOut(failure, door))) return false
-  switch (door.origin) {
+/** Whether the earlier failures leave a chance that the endpoint works. */
+function isWorthTrying(endpoint: Endpoint, failures: readonly EndpointFailure[]): boolean {
+  if (failures.some((failure) => rulesOut(failure, endpoint))) return false
+  switch (endpoint.origin) {
     case 'card':
       return true
-    case 'skew':
-      return failures.some(({ door: failed, verdict }) => verdict !== 'unreachable' && isSamePlace(failed, door))
-    case 'relative':
-      return failures.some(({ verdict }) => verdict === 'unreachable' || verdict === 'nobody')
+    case 'other-version':
+      return failures.some(({ endpoint: failed, kind }) => kind !== 'unreachable' && isSameAddress(failed, endpoint))
+    case 'card-relative':
+      return failures.some(({ kind }) => kind === 'unreachable' || kind === 'not-a2a')
   }
 }
 
-function rulesOut({ door: failed, verdict }: Failure, door: Endpoint): boolean {
-  switch (verdict) {
+function rulesOut({ endpoint: failed, kind }: EndpointFailure, endpoint: Endpoint): boolean {
+  switch (kind) {
     case 'unreachable':
-      return new URL(failed.url).origin === new URL(door.url).origin
-    case 'nobody':
+      return new URL(failed.url).origin === new URL(endpoint.url).origin
+    case 'not-a2a':
       // Over REST another dialect has other paths.
-      return isSamePlace(failed, door) && door.binding === 'JSONRPC'
-    case 'another-dialect':
+      return isSameAddress(failed, endpoint) && endpoint.binding === 'JSONRPC'
+    case 'other-dialect':
       return false
-    case 'another-form':
-      return !isSamePlace(failed, door) || failed.dialect.version !== door.dialect.version
+    case 'other-form':
+      return !isSameAddress(failed, endpoint) || failed.dialect.version !== endpoint.dialect.version
   }
 }
 
-function isSamePlace(one: Endpoint, other: Endpoint): boolean {
+function isSameAddress(one: Endpoint, other: Endpoint): boolean {
   return one.binding === other.binding && one.url === other.url
 }

@@ -14,8 +14,8 @@ import {
 } from '../../test/support/servers/local-handler.ts'
 import { temporaryDirectory } from '../../test/support/temporary-directory.ts'
 import { agent } from '../local-agent.node.ts'
-import { createCardCache } from './card-cache.ts'
 import { connect } from './connect.ts'
+import { createCardCache } from './find-card.ts'
 import type { Notice } from './options.ts'
 
 const url = 'http://localhost/'
@@ -207,12 +207,12 @@ describe('the explanation', () => {
       agentRoute(createLocalHandler(tell)),
     )
     const client = await connect(peer)
-    expect(client.explain().lines.at(-1)).toBe('No call has found its way yet.')
+    expect(client.explain().lines.at(-1)).toBe('No call has succeeded yet.')
     await client.send('hello')
     expect(client.explain().lines).toEqual([
       `There was no card at http://localhost${cardPath}: http://localhost${cardPath} answered with HTTP status 404: "Not Found"`,
       `The card was found at http://localhost${legacyCardPath}.`,
-      'The card tells: supportedInterfaces names the versions.',
+      'The card was read: supportedInterfaces names the versions.',
       expect.stringMatching(/^JSONRPC \(A2A 1\.0\) at http:\/\/localhost\/wrong did not work: .* status 404/),
       'JSONRPC (A2A 1.0) at http://localhost/ works: the card names another address, and this one is beside the card.',
       'Calls go to JSONRPC (A2A 1.0) at http://localhost/.',

@@ -1,7 +1,7 @@
 import { systemClock } from '../base/clock.ts'
 import { clientDialects } from '../dialects/client-dialects.ts'
 import type { Binding } from '../dialects/dialect.ts'
-import { type Endpoint, endpointsOf } from '../dialects/endpoints.ts'
+import { type Endpoint, type EndpointOptions, endpointsOf } from '../dialects/endpoints.ts'
 import type { Fetch } from '../http/fetch.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { SkillMap } from '../protocol/extensions/typed-skills.ts'
@@ -14,21 +14,25 @@ import { authorizing } from './credentials/authorize.ts'
 import { byCard } from './credentials/by-card.ts'
 import { createConnectionTrace } from './diagnostics/connection-trace.ts'
 import { diagnose } from './diagnostics/diagnose.ts'
-import { type FoundCard, findCard, isLocal } from './find-card.ts'
+import { type FoundCard, findCard, isLocal, verifyCard } from './find-card.ts'
 import type { ConnectOptions, Local, Notice, Target, Transport } from './options.ts'
-import { createPeerCapabilities } from './resilience/peer-capabilities.ts'
 import { createResilientService } from './resilience/resilient-service.ts'
-import { verified } from './verify-card.ts'
+import { createPeerCapabilities } from './resilience/retry.ts'
 
 /**
- * Finds out what an agent speaks, and where, and gives a client that talks to it. With `connect<typeof myAgent>(…)`, or
- * the types that `skillTypesOf(card)` has written, the client knows what its skills take and give.
+ * Fetches the card of an agent, picks a protocol version and a transport, and returns a client for the agent. With
+ * `connect<typeof myAgent>(…)`, or the types that `skillTypesOf(card)` has generated, the client knows the input and output
+ * types of the agent's skills.
+ *
+ * @example
+ * const reporter = await connect('https://reports.example.com')
+ * const { text } = await reporter.send('Sales of the first quarter')
  */
 export const connect: Connect = (target: Target, options: ConnectOptions = {}) =>
   // The types of the skills exist for the compiler only.
   openClient(target, options) as Promise<Client<never>>
 
-/** The skills of an agent, by its type, or the types themselves. */
+/** The skill types of an agent, by the type of the agent or by the types themselves. */
 export type SkillsOf<A> = A extends { readonly skillTypes?: infer Skills extends SkillMap }
   ? Skills
   : A extends SkillMap
@@ -41,7 +45,7 @@ export interface Connect {
 }
 
 async function openClient(target: Target, options: ConnectOptions): Promise<Client> {
-  const { onNotice, timeout = 60_000, clock = systemClock, verifyCard } = options
+  const { onNotice, timeout = 60_000, clock = systemClock, peerDeduplicates } = options
   const authorize = authorizeOf(options)
   const trace = createConnectionTrace()
   const notify = (notice: Notice) => {
@@ -49,46 +53,41 @@ async function openClient(target: Target, options: ConnectOptions): Promise<Clie
     onNotice?.(notice)
   }
   let found: FoundCard | undefined
-  const explained = (error: unknown) => diagnose(error, { ...found, hasCredentials: authorize !== undefined })
+  const diagnoseHere = (error: unknown) => diagnose(error, { ...found, hasCredentials: authorize !== undefined })
   const withCredentials = (plain: Fetch) => (authorize ? authorizing(plain, authorize, () => found?.card) : plain)
   const fetch = withCredentials(fetchOf(target, options))
   try {
     found = await findCard(target, { ...options, authorize, fetch, trace, clock })
-    const { card, cardUrl } = found
+    const { card } = found
     const transports = transportsOf(options)
-    const transportOf = (binding: Binding) => transports.find((each) => each.binding === binding) ?? noCommonInterface()
-    const among = {
-      dialects: clientDialects.filter(({ name }) => options.dialects?.includes(name) ?? true),
-      bindings: transports.map(({ binding }) => binding),
-      addressOf: (binding: Binding, address: string) => transportOf(binding).addressOf?.(address, cardUrl) ?? address,
-      ...found,
-    }
-    const [first = noCommonInterface(), ...others] = endpointsOf(card, among)
+    const endpointOptions = endpointOptionsOf(found, transports, options)
+    const [first = noCommonInterface(), ...others] = endpointsOf(card, endpointOptions)
     const open = async ({ binding, url, dialect, tenant }: Endpoint): Promise<Service> => {
-      const { open, fetch: own } = transportOf(binding)
-      return open({
+      const transport = transportFor(binding, transports)
+      return transport.open({
         ...options,
-        fetch: own ? withCredentials(own) : fetch,
+        fetch: transport.fetch ? withCredentials(transport.fetch) : fetch,
         url,
         dialect: await dialect.load(),
         tenant,
-        believe: verifyCard && ((wire) => verified(wire, url, verifyCard)),
+        verifyExtendedCard: options.verifyCard && ((wire) => verifyCard(wire, url, options.verifyCard)),
       })
     }
-    const way = createEndpointFailover({
+    const endpoints = [first, ...others] as const
+    const { service: wire, endpoint } = createEndpointFailover({
       card,
-      doors: [first, ...others],
-      options: among,
+      endpoints,
+      endpointOptions,
       open,
-      journal: trace,
+      trace,
       notify,
     })
-    const peer = createPeerCapabilities({ card, door: way.door, deduplicates: options.peerDeduplicates })
-    const service = createResilientService({ ...options, wire: way, peer, timeout, notify, clock, diagnose: explained })
-    const explain = () => trace.explain(way.door())
+    const peer = createPeerCapabilities({ card, endpoint, deduplicates: peerDeduplicates })
+    const service = createResilientService({ ...options, wire, peer, timeout, notify, clock, diagnose: diagnoseHere })
+    const explain = () => trace.explain(endpoint())
     return createClient({ card, service: options.watch?.(service, card) ?? service, explain })
   } catch (error) {
-    throw explained(error)
+    throw diagnoseHere(error)
   }
 }
 
@@ -119,7 +118,24 @@ function transportsOf({ bindings }: ConnectOptions): readonly ClientTransport[] 
   )
 }
 
+function transportFor(binding: Binding, transports: readonly ClientTransport[]): ClientTransport {
+  return transports.find((transport) => transport.binding === binding) ?? noCommonInterface()
+}
+
+function endpointOptionsOf(
+  found: FoundCard,
+  transports: readonly ClientTransport[],
+  options: ConnectOptions,
+): EndpointOptions {
+  return {
+    ...found,
+    dialects: clientDialects.filter(({ name }) => options.dialects?.includes(name) ?? true),
+    bindings: transports.map(({ binding }) => binding),
+    addressOf: (binding, address) => transportFor(binding, transports).addressOf?.(address, found.cardUrl) ?? address,
+  }
+}
+
 function noCommonInterface(): never {
-  const problem = 'The card names no way to the agent that this client can go.'
+  const problem = 'The card names no interface that this client can use.'
   throw new A2AError('unsupported-operation', problem, { reason: 'no-common-interface' })
 }

@@ -1,4 +1,5 @@
 import { withDeadline } from '../base/abort.ts'
+import { BoundedMap } from '../base/bounded-map.ts'
 import type { Clock } from '../base/clock.ts'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { clientDialects, readLegacyCard } from '../dialects/client-dialects.ts'
@@ -9,13 +10,11 @@ import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import { networkError, notA2AError } from '../transports/client/failures.ts'
 import { answerLimitsOf } from '../transports/client/options.ts'
-import { readAnswer } from '../transports/client/read-response.ts'
-import { type CardCache, createCardCache } from './card-cache.ts'
+import { readResponse } from '../transports/client/read-response.ts'
 import type { ConnectionTrace } from './diagnostics/connection-trace.ts'
 import { isFile, readFile } from './files.ts'
-import type { ConnectOptions, Local, Target } from './options.ts'
-import { isTransient, retryBackoff, retrying } from './resilience/retry.ts'
-import { verified } from './verify-card.ts'
+import type { CachedCard, CardCache, ConnectOptions, Local, Target, VerifyCard } from './options.ts'
+import { isTransient, retry, retryBackoff } from './resilience/retry.ts'
 
 /** Where a card is since 0.3, and where it was before. */
 const wellKnown = '/.well-known/agent-card.json'
@@ -26,9 +25,6 @@ const localOrigin = 'http://localhost'
 
 /** Bytes of a card. */
 const maxCard = 2 ** 20
-
-/** Cards that are served without credentials are the same for every caller. */
-const sharedCards = createCardCache()
 
 export interface FindCardOptions extends ConnectOptions {
   readonly fetch: Fetch
@@ -57,9 +53,33 @@ export async function findCard(target: Target, options: FindCardOptions): Promis
   }
 }
 
+/** A cache to share between clients, of at most `limit` cards. */
+export function createCardCache(limit = 256): CardCache {
+  return new BoundedMap<string, CachedCard>(limit)
+}
+
+/** The verified part of a card; non-objects pass through, because no reader accepts them. */
+export async function verifyCard<T>(
+  wire: T,
+  url: string | undefined,
+  verify: VerifyCard | undefined,
+): Promise<T | JsonObject> {
+  if (!isObject(wire)) return wire
+  try {
+    return (await verify?.(wire)) ?? wire
+  } catch (error) {
+    const where = url === undefined ? '' : ` at ${url}`
+    const problem = `The card${where} is not to be believed: ${error instanceof Error ? error.message : error}.`
+    throw new A2AError('invalid-agent-response', problem, { cause: error, reason: 'card-verification-failed', url })
+  }
+}
+
 export function isLocal(target: Target): target is Local {
   return typeof target === 'object' && 'fetch' in target && typeof target.fetch === 'function'
 }
+
+/** Cards that are served without credentials are the same for every caller. */
+const sharedCards = createCardCache()
 
 interface LoadedCard {
   readonly wire: JsonObject
@@ -69,10 +89,14 @@ interface LoadedCard {
 async function loadCard(target: Exclude<Target, AgentCard>, options: FindCardOptions): Promise<LoadedCard> {
   if (isLocal(target)) return await searchCard(localOrigin, createCardCache(1), options)
   if (typeof target !== 'string' && !(target instanceof URL)) {
-    return { wire: await verified(requireCard(target), undefined, options.verifyCard) }
+    return { wire: await verifyCard(requireCard(target), undefined, options.verifyCard) }
   }
-  if (isFile(target)) return { wire: await readCardFile(target, options) }
+  if (!isHttpUrl(`${target}`) && isFile(target)) return { wire: await readCardFile(target, options) }
   return await searchCard(`${target}`, options.authorize ? createCardCache(1) : sharedCards, options)
+}
+
+function isHttpUrl(address: string): boolean {
+  return /^https?:/i.test(address) && URL.canParse(address)
 }
 
 function isModel(target: Target): target is AgentCard {
@@ -86,12 +110,12 @@ function requireCard(target: JsonObject): JsonObject {
   throw new A2AError('invalid-params', problem, { reason: 'not-a-card' })
 }
 
-async function readCardFile(path: string | URL, { trace, verifyCard }: FindCardOptions): Promise<JsonObject> {
+async function readCardFile(path: string | URL, options: FindCardOptions): Promise<JsonObject> {
   const url = `${path}`
   const wire = parseFile(await readFile(path, maxCard), url)
   if (!isObject(wire) || !isCard(wire)) throw notACardFile(url, 'has JSON that is no agent card')
-  const card = await verified(wire, url, verifyCard)
-  trace.add({ type: 'card', url, outcome: 'found', detail: '' })
+  const card = await verifyCard(wire, url, options.verifyCard)
+  options.trace.add({ type: 'card', url, outcome: 'found', detail: '' })
   return card
 }
 
@@ -117,7 +141,7 @@ async function searchCard(address: string, fallbackCache: CardCache, options: Fi
   const search = () => fetchFirstCard(urls, address, { ...options, cache, signal })
   try {
     const backoff = retryBackoff(options.retry)
-    return await search().catch((error) => retrying(search, error, { backoff, signal, clock, isWorthIt: isTransient }))
+    return await search().catch((error) => retry(search, error, { backoff, signal, clock, mayRetry: isTransient }))
   } finally {
     release()
   }
@@ -128,7 +152,7 @@ async function searchCard(address: string, fallbackCache: CardCache, options: Fi
  * mounted; and any page of an origin may stand for the agent of that origin.
  */
 function cardUrls(address: string): readonly string[] {
-  if (!/^https?:/i.test(address) || !URL.canParse(address)) {
+  if (!isHttpUrl(address)) {
     const problem = `${JSON.stringify(address)} is no address of an agent.`
     throw new A2AError('invalid-params', problem, { reason: 'bad-url', url: address })
   }
@@ -173,7 +197,7 @@ function mayBeElsewhere({ code, reason }: A2AError): boolean {
 
 /** Only a verified card is cached and recorded. */
 async function fetchCard(requestUrl: string, options: FetchCardOptions): Promise<LoadedCard> {
-  const { fetch, cache, signal, trace, verifyCard } = options
+  const { fetch, cache, signal, trace } = options
   const cached = cache.get(requestUrl)
   const headers = {
     accept: 'application/json',
@@ -182,20 +206,20 @@ async function fetchCard(requestUrl: string, options: FetchCardOptions): Promise
     ...(cached && { 'if-none-match': cached.etag }),
   }
   const response = await fetch(requestUrl, { method: 'GET', headers, signal })
-  const answer = await readAnswer(response, { ...answerLimitsOf({ answerLimit: maxCard }), url: requestUrl })
-  const unchanged = answer.status === 304 ? cached?.wire : undefined
-  const isRefused = answer.status < 200 || answer.status >= 300 || answer.form !== 'json'
-  if (!unchanged && isRefused) throw notA2AError(answer)
-  const wire = unchanged ?? answer.body
+  const content = await readResponse(response, { ...answerLimitsOf({ answerLimit: maxCard }), url: requestUrl })
+  const unchanged = content.status === 304 ? cached?.wire : undefined
+  const isRefused = content.status < 200 || content.status >= 300 || content.form !== 'json'
+  if (!unchanged && isRefused) throw notA2AError(content)
+  const wire = unchanged ?? content.body
   if (!isObject(wire) || !isCard(wire)) {
     const problem = `${requestUrl} has JSON that is no agent card.`
     throw new A2AError('invalid-agent-response', problem, { reason: 'not-a-card', url: requestUrl })
   }
-  const card = await verified(wire, requestUrl, verifyCard)
-  const etag = answer.headers.get('etag')
+  const card = await verifyCard(wire, requestUrl, options.verifyCard)
+  const etag = content.headers.get('etag')
   if (!unchanged && etag !== null) cache.set(requestUrl, { etag, wire })
-  trace.add({ type: 'card', url: answer.url, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
-  return { wire: card, url: answer.url }
+  trace.add({ type: 'card', url: content.url, outcome: unchanged ? 'unchanged' : 'found', detail: '' })
+  return { wire: card, url: content.url }
 }
 
 /** Whether JSON has the members that cards of every version have. */

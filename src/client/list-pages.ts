@@ -1,11 +1,11 @@
 import { A2AError } from '../protocol/errors.ts'
 import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
-import { callOf } from './call.ts'
 import type { CallOptions, TaskFilter } from './options.ts'
+import { callOf } from './send-request.ts'
 
-/** So many pages in a row may have nothing: agents that look for the right ones only then have such. */
-const mostEmpty = 100
+/** How many empty pages may follow each other: agents that filter after they page have such. */
+const maxEmptyPages = 100
 
 export function allTasks(service: Service, filter: TaskFilter, options?: CallOptions): AsyncGenerator<Task> {
   return allPages(async (pageToken) => {
@@ -21,27 +21,27 @@ export function allPushConfigs(service: Service, taskId: string, options?: CallO
   })
 }
 
-export interface Page<T> {
+interface Page<T> {
   readonly items: readonly T[]
   readonly nextPageToken: string
 }
 
-/** All that an agent lists page by page. One that gives no token, or the same again, has no more. */
-async function* allPages<T>(ask: (pageToken: string | undefined) => Promise<Page<T>>): AsyncGenerator<T> {
+/** The items of all pages. A page without a token, or with the token of the page before it, is the last one. */
+async function* allPages<T>(getPage: (pageToken: string | undefined) => Promise<Page<T>>): AsyncGenerator<T> {
   let pageToken: string | undefined
-  let empty = 0
+  let emptyPages = 0
   do {
-    const { items, nextPageToken } = await ask(pageToken)
+    const { items, nextPageToken } = await getPage(pageToken)
     yield* items
-    empty = items.length === 0 ? empty + 1 : 0
-    if (empty >= mostEmpty) throw endless()
+    emptyPages = items.length === 0 ? emptyPages + 1 : 0
+    if (emptyPages >= maxEmptyPages) throw endlessList()
     if (nextPageToken === pageToken) return
     pageToken = nextPageToken
   } while (pageToken)
 }
 
-function endless(): A2AError {
-  const problem = `The agent promises more in its list again and again, but its last ${mostEmpty} pages were empty.`
-  const hint = 'Ask for less by a filter, or tell whoever runs the agent that its page tokens lead nowhere.'
+function endlessList(): A2AError {
+  const problem = `The agent promises more in its list again and again, but its last ${maxEmptyPages} pages were empty.`
+  const hint = 'Use a narrower filter, or report to the operator of the agent that its page tokens never end.'
   return new A2AError('invalid-agent-response', problem, { reason: 'endless-list', hint })
 }

@@ -4,93 +4,118 @@ import type { Binding, DialectName } from '../dialects/dialect.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import type { CredentialProvider } from '../protocol/principal.ts'
-import type { ListTasksRequest, Service } from '../protocol/service.ts'
+import type { Call, ListTasksRequest, Service } from '../protocol/service.ts'
 import type { AnswerLimits, WireClientOptions } from '../transports/client/options.ts'
-import type { CardCache } from './card-cache.ts'
 import type { Authorize } from './credentials/authorize.ts'
 import type { PollOptions } from './resilience/poll.ts'
-import type { VerifyCard } from './verify-card.ts'
 
-/** What a caller may want to know although nothing failed. Each is told once per client, stream or cause. */
+/** Information about a call that did not fail. Each notice is emitted once per client, stream or cause. */
 export type Notice =
-  /** A stream was resumed at an agent that does not number its events: some between may be missing. */
+  /** A stream was resumed at an agent that does not number its events, so events may be missing. */
   | { readonly type: 'best-effort'; readonly taskId: string; readonly message: string }
-  /** A stream broke and goes on. */
+  /** A stream broke and was resumed. */
   | { readonly type: 'resumed'; readonly taskId: string; readonly tries: number; readonly message: string }
-  /** The agent does not stream what its card may promise: the task is asked for again and again instead. */
+  /** The agent does not stream, whatever its card says, so the client polls the task. */
   | { readonly type: 'polling'; readonly message: string }
-  /** The card did not lead to the agent, but something else did. */
+  /** The endpoint of the card does not work, but another one does. */
   | { readonly type: 'fallback-endpoint'; readonly message: string; readonly hint: string }
-  /** Events were held back on their way and came all at once. */
+  /** Events were held back on their way and arrived all at once. */
   | { readonly type: 'buffered'; readonly message: string; readonly hint: string }
 
 export type Notify = (notice: Notice) => void
 
-/** Such as `agent(…)` itself, or the handler of `createHandler(agent)`: no socket is opened. */
+/** An agent in this process, such as `agent(…)` itself or `createHandler(agent)`: no socket is opened. */
 export interface Local {
   readonly fetch: (request: Request) => Promise<Response>
 }
 
 /**
- * Whom to talk to: an origin such as `https://agent.example.com`, where an agent is mounted below one, the address of
- * a card, a file with a card (`./card.json`, `file:…`), a card, or an agent in this process that speaks `fetch`.
+ * The agent to connect to: an origin such as `https://agent.example.com`, a URL below which an agent is mounted, the URL
+ * of a card, a file with a card (`./card.json`, `file:…`), a card, or an agent in this process.
  */
 export type Target = string | URL | AgentCard | JsonObject | Local
 
-/** A binding that is not part of the client, and what it needs to get to an agent. */
+/** A binding that is not part of the client, such as `grpc()` of `parley-a2a/node`. */
 export interface Transport {
   readonly binding: Binding
   readonly fetch: Fetch
   readonly open: (options: WireClientOptions) => Service
-  /** The URL of what a card has as an address, if that need not be one. `cardUrl` is where the card was found. */
+  /** Turns an address of a card into a URL, if the two differ. `cardUrl` is where the card was found. */
   readonly addressOf?: (address: string, cardUrl: string | undefined) => string
 }
 
+/** A card as it was last fetched from its URL. */
+export interface CachedCard {
+  readonly etag: string
+  readonly wire: JsonObject
+}
+
+/** Cards by their URLs. Every connection revalidates its card, but an unchanged one is not sent again (RFC 9110 §13.1.2). */
+export interface CardCache {
+  get(url: string): CachedCard | undefined
+  set(url: string, card: CachedCard): void
+}
+
+/**
+ * Verifies a card; called for every card, including the extended one. Throws to reject the card, which is then neither
+ * used nor cached. May return the verified part of the card, which is used instead.
+ */
+export type VerifyCard = (wire: JsonObject) => VerifiedCard | Promise<VerifiedCard>
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a verifier that only throws returns nothing.
+type VerifiedCard = JsonObject | undefined | void
+
 export interface ConnectOptions extends AnswerLimits {
-  /** The global one by default. */
+  /** Defaults to the global `fetch`; on Node, to one that calls public addresses only. */
   readonly fetch?: Fetch
-  /** What there is of credentials, by `parley-a2a/client/auth`; the card decides which are used. */
+  /** The available credentials, by `parley-a2a/client/auth`. The card decides which ones are used. */
   readonly auth?: readonly CredentialProvider[]
-  /** Gives the credentials for a request, instead of `auth`. */
+  /** Returns the credentials for a request. Replaces `auth`. */
   readonly authorize?: Authorize
-  /** Told what is worth knowing although nothing failed. */
+  /** Called with information about calls that did not fail. */
   readonly onNotice?: (notice: Notice) => void
-  /** Milliseconds that a call with one answer may take, with all its tries. 60 seconds by default. */
+  /** Timeout of a unary call in milliseconds, including its retries. Defaults to 60 seconds. */
   readonly timeout?: number
-  /** How calls are tried again. 3 tries by default. */
+  /** How failed calls are retried. Defaults to 3 tries. */
   readonly retry?: Partial<Backoff>
-  /** How streams are opened again. 8 tries in a row by default. */
+  /** How broken streams are resumed. Defaults to 8 tries in a row. */
   readonly resume?: Partial<Backoff>
-  /** How often a task is asked for, of agents that do not stream. */
+  /** How often tasks of agents that do not stream are polled. */
   readonly polling?: Partial<PollOptions>
   /**
-   * Whether the agent takes two sends of one message under one `Idempotency-Key` for one, so that a send that got no
-   * answer may be sent again. By default an agent is believed to if it numbers the events of its streams.
+   * Whether the agent treats two sends of one message under one `Idempotency-Key` as one, so that a send without an
+   * answer may be repeated. Defaults to whether the agent numbers the events of its streams.
    */
   readonly peerDeduplicates?: boolean
-  /** The versions to speak. All by default. */
+  /** The versions to speak. Defaults to all. */
   readonly dialects?: readonly DialectName[]
-  /** The bindings to use, such as `['JSONRPC', grpc()]`. JSON-RPC and REST by default, in the order of the card. */
+  /** The bindings to use, such as `['JSONRPC', grpc()]`. Defaults to JSON-RPC and REST, in the order of the card. */
   readonly bindings?: readonly (Binding | Transport)[]
-  /** Extensions to activate, by their URIs. */
+  /** URIs of the extensions to activate. */
   readonly extensions?: readonly string[]
-  /** Where cards are kept. One for the whole process by default. */
+  /** Defaults to one cache for the whole process; cards that need credentials are not cached then. */
   readonly cardCache?: CardCache
-  /** Says what of a card is to be believed, as `cardVerifier` of `parley-a2a/auth` does by its signatures. */
+  /** Verifies every card, for example by its signatures: see `cardVerifier` of `parley-a2a/auth`. */
   readonly verifyCard?: VerifyCard
-  /** Watches the calls, as `watchClient(…)` of `parley-a2a/telemetry` does, and puts them into the trace at hand. */
+  /** Wraps the service to observe its calls: see `watchClient(…)` of `parley-a2a/telemetry`. */
   readonly watch?: (service: Service, card: AgentCard) => Service
+  /** Aborts the search for the card. */
   readonly signal?: AbortSignal
 }
 
-/** Of one call. */
+/** Options of one call. */
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Milliseconds. Streams have none unless it is given here. */
+  /** Timeout in milliseconds. Streams have none by default. */
   readonly timeout?: number
-  /** Said beside the request, such as `traceparent`. */
+  /** Headers of the request, such as `traceparent`. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Which tasks are listed. */
+/** A call with its own timeout. */
+export interface CallWithTimeout extends Call {
+  readonly timeout?: number
+}
+
+/** The tasks to list. */
 export type TaskFilter = Omit<ListTasksRequest, 'pageToken' | 'tenant'>

@@ -3,49 +3,46 @@ import { isList, isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { StreamEvent } from '../protocol/events.ts'
 import { type Artifact, type Message, type Part, type Task, type TaskStatus, textOf } from '../protocol/model.ts'
 import type { Outcome } from '../protocol/service.ts'
+import { isEnded, isInterrupted } from '../protocol/states.ts'
 
-/** What a task needs before it goes on, as far as the agent says it. To be got by other means than A2A. */
+/** The credentials that a task needs to continue, as far as the agent describes them. The caller obtains them outside A2A. */
 export interface AuthRequired {
-  /** In words. */
+  /** The agent's message. */
   readonly text: string
-  /** The schemes that are named, such as `Bearer` or `oauth2`. */
+  /** The schemes that the agent names, such as `Bearer` or `oauth2`. */
   readonly schemes: readonly string[]
-  /** Where to go for it. */
+  /** Where to obtain the credentials. */
   readonly urls: readonly string[]
-  /** All that was said as data. */
+  /** The data parts of the agent's message. */
   readonly details: readonly JsonObject[]
 }
 
-/** An event of a task, with what is needed where it cannot go on without credentials. */
+/** A stream event, with the credentials that its task needs to continue. */
 export type ClientEvent = StreamEvent & { readonly authRequired?: AuthRequired }
-
-export function withAuthRequired(event: StreamEvent): ClientEvent {
-  if (event.type === 'message' || event.type === 'artifact') return event
-  return { ...event, ...authRequiredOf(event.type === 'task' ? event.task.status : event.status) }
-}
 
 export interface OutputFile {
   readonly name: string | undefined
   readonly mediaType: string | undefined
-  /** Where it is, or what it is. */
+  /** Set if the file is a URL. */
   readonly url: string | undefined
+  /** Set if the file came with the message. */
   readonly bytes: Uint8Array<ArrayBuffer> | undefined
 }
 
-/** An artifact, taken apart by what it is made of. */
+/** An artifact, with its parts sorted by kind. */
 export interface Output {
   readonly artifactId: string
   readonly name: string | undefined
-  /** Chunks of text as one. */
+  /** All text parts, joined. */
   readonly text: string
   readonly data: readonly Json[]
   readonly files: readonly OutputFile[]
   readonly artifact: Artifact
 }
 
-/** What an agent answered: a message, or a task and what has become of it. */
+/** The answer of an agent: a message, or a task in its current state. */
 export type Reply = {
-  /** What it says: the text of the message; or of the artifacts; or, if there is none, of the status. */
+  /** The text of the message; or of the artifacts; or if they have none, of the status. */
   readonly text: string
   readonly artifacts: readonly Output[]
   readonly contextId: string | undefined
@@ -55,7 +52,7 @@ export type Reply = {
       readonly type: 'task'
       readonly task: Task
       readonly message?: undefined
-      /** If the task cannot go on without credentials. */
+      /** Set if the task needs credentials to continue. */
       readonly authRequired?: AuthRequired
     }
 )
@@ -67,10 +64,10 @@ export function toReply(outcome: Outcome): Reply {
   }
   const { task } = outcome
   const artifacts = task.artifacts.map(toOutput)
-  const written = artifacts.map(({ text }) => text).filter((text) => text !== '')
-  const said = task.status.message ? textOf(task.status.message) : ''
-  const needs = authRequiredOf(task.status)
-  return { type: 'task', ...needs, task, text: written.join('\n') || said, artifacts, contextId: task.contextId }
+  const artifactTexts = artifacts.map(({ text }) => text).filter((text) => text !== '')
+  const statusText = task.status.message ? textOf(task.status.message) : ''
+  const text = artifactTexts.join('\n') || statusText
+  return { type: 'task', ...authRequiredOf(task.status), task, text, artifacts, contextId: task.contextId }
 }
 
 export function toOutput(artifact: Artifact): Output {
@@ -85,8 +82,33 @@ export function toOutput(artifact: Artifact): Output {
   }
 }
 
-/** What the message of a status asks for that waits for credentials. */
-function needsIn({ message }: TaskStatus): AuthRequired {
+function toFile(part: Extract<Part, { raw: string } | { url: string }>): OutputFile {
+  return {
+    name: part.filename,
+    mediaType: part.mediaType,
+    url: 'url' in part ? part.url : undefined,
+    // Decoded on access, because most callers use few of many files.
+    get bytes() {
+      return 'raw' in part ? fromBase64(part.raw) : undefined
+    },
+  }
+}
+
+/** Whether the task has ended or waits for its caller. */
+export function isSettled({ status: { state } }: Pick<Task, 'status'>): boolean {
+  return isEnded(state) || isInterrupted(state)
+}
+
+export function withAuthRequired(event: StreamEvent): ClientEvent {
+  if (event.type === 'message' || event.type === 'artifact') return event
+  return { ...event, ...authRequiredOf(event.type === 'task' ? event.task.status : event.status) }
+}
+
+function authRequiredOf(status: TaskStatus): { readonly authRequired?: AuthRequired } {
+  return status.state === 'auth-required' ? { authRequired: readAuthRequired(status) } : {}
+}
+
+function readAuthRequired({ message }: TaskStatus): AuthRequired {
   const parts = message?.parts ?? []
   const details = parts.flatMap((part) => ('data' in part && isObject(part.data) ? [part.data] : []))
   const links = parts.flatMap((part) => ('url' in part ? [part.url] : []))
@@ -102,31 +124,15 @@ function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)]
 }
 
-/** As in `AuthenticationInfo`, before and since 1.0, or in a scheme as cards have it. */
+/** Reads `AuthenticationInfo` of any version, or a security scheme as cards have it. */
 function schemesIn({ scheme, schemes, type }: JsonObject): readonly string[] {
-  const named = isList(schemes) ? schemes : isObject(schemes) ? Object.keys(schemes) : [scheme, type]
-  return named.filter((each) => typeof each === 'string')
+  const names = isList(schemes) ? schemes : isObject(schemes) ? Object.keys(schemes) : [scheme, type]
+  return names.filter((name) => typeof name === 'string')
 }
 
 function urlsIn(value: Json, depth: number): readonly string[] {
   if (typeof value === 'string') return /^https?:\/\/\S+$/.test(value) ? [value] : []
   return typeof value === 'object' && value !== null && depth > 0
-    ? Object.values(value).flatMap((each: Json) => urlsIn(each, depth - 1))
+    ? Object.values(value).flatMap((member: Json) => urlsIn(member, depth - 1))
     : []
-}
-
-function authRequiredOf(status: TaskStatus): { readonly authRequired?: AuthRequired } {
-  return status.state === 'auth-required' ? { authRequired: needsIn(status) } : {}
-}
-
-/** Decoded when it is read: most callers look at few of many. */
-function toFile(part: Extract<Part, { raw: string } | { url: string }>): OutputFile {
-  return {
-    name: part.filename,
-    mediaType: part.mediaType,
-    url: 'url' in part ? part.url : undefined,
-    get bytes() {
-      return 'raw' in part ? fromBase64(part.raw) : undefined
-    },
-  }
 }

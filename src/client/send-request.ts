@@ -1,11 +1,9 @@
-import { isList, type Json, type JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/json.ts'
 import { invalidParams } from '../protocol/errors.ts'
-import type { Message, Part } from '../protocol/model.ts'
+import { anonymous, type Message, type Part } from '../protocol/model.ts'
 import type { PushConfig, SendRequest } from '../protocol/service.ts'
 import { type InputFile, type PathFile, readInput } from './files.ts'
-import type { CallOptions } from './options.ts'
-
-const members = ['text', 'url', 'raw', 'data']
+import type { CallOptions, CallWithTimeout } from './options.ts'
 
 /** JSON as a part. */
 export function data(value: Json): Part {
@@ -14,35 +12,34 @@ export function data(value: Json): Part {
 
 export type InputItem = string | Part | Blob | Uint8Array | InputFile | PathFile
 
-/** What is said to an agent: text, parts, files and data, or several of them. */
+/** The content of a message: text, parts, files and data, or several of them. */
 export type Input = InputItem | readonly InputItem[]
 
-/** Takes what agents tell, as `receive()` of `parley-a2a/push` does. */
+/** A receiver of push notifications, such as `receive()` of `parley-a2a/push`. */
 export interface PushReceiver {
   register(): PushConfig | Promise<PushConfig>
 }
 
-/** How something is said. */
 export interface SendOptions extends CallOptions {
-  /** Goes on with a conversation. */
+  /** Continues a conversation. */
   readonly contextId?: string
-  /** Goes on with a task. */
+  /** Continues a task. */
   readonly taskId?: string
   readonly referenceTaskIds?: readonly string[]
-  /** Of the request. */
+  /** Metadata of the request. */
   readonly metadata?: JsonObject
-  /** The skill that it is for, by its id. */
+  /** The id of the skill that the message is for. */
   readonly skill?: string
-  /** Media types that the caller can use. */
+  /** Media types that the caller accepts. */
   readonly acceptedOutputModes?: readonly string[]
   readonly historyLength?: number
-  /** Where the agent calls when something happens: an address, or a receiver, which gives out a token of its own. */
+  /** Where the agent sends push notifications: a webhook, or a receiver, which issues a token of its own. */
   readonly push?: PushConfig | PushReceiver
-  /** Do not wait for the task to rest. */
+  /** Return before the task has ended or needs input. */
   readonly returnImmediately?: boolean
-  /** The same message under the same id is the same message, to agents that deduplicate. */
+  /** The id of the message. Agents that deduplicate treat two messages with one id as one. */
   readonly messageId?: string
-  /** Under it an agent that deduplicates takes all tries for one, also those of another process. */
+  /** Agents that deduplicate treat all sends under one key as one, including those of other processes. */
   readonly idempotencyKey?: string
 }
 
@@ -64,31 +61,44 @@ export async function createSendRequest(input: Input, options: SendOptions): Pro
   }
 }
 
-/** A UUID; `crypto.randomUUID` is only there in secure contexts: in others it is as many bits of chance. */
+/** The call of a request. Its principal is anonymous: a client authenticates by the credentials of its wire requests. */
+export function callOf({ signal = neverAborted, timeout, headers, idempotencyKey }: SendOptions = {}): CallWithTimeout {
+  return { principal: anonymous, signal, timeout, headers, idempotencyKey }
+}
+
+const neverAborted = new AbortController().signal
+
+/** A UUID, or as many random bits outside secure contexts, where `crypto.randomUUID` is missing. */
 export function newId(): string {
   return crypto.randomUUID?.() ?? crypto.getRandomValues(new Uint32Array(4)).join('-')
 }
 
-/** A receiver is registered anew each time: who knows one token can tell nothing in another one's name. */
+/** A receiver registers anew for each message, so that the token of one message cannot forge deliveries of another. */
 export function pushConfigOf(push: PushConfig | PushReceiver): PushConfig | Promise<PushConfig> {
   return 'register' in push ? push.register() : push
 }
 
 export async function toParts(input: Input): Promise<readonly Part[]> {
-  const items: readonly InputItem[] = isList(input) ? input : [input]
+  const items: readonly InputItem[] = isItemList(input) ? input : [input]
   if (items.length === 0) throw invalidParams('input', 'expected something to say')
   return await Promise.all(items.map(toPart))
 }
 
-async function toPart(item: InputItem): Promise<Part> {
-  if (typeof item === 'string') return { text: item }
-  if (isPart(item)) return item
-  return await readInput(item)
+function isItemList(input: Input): input is readonly InputItem[] {
+  return Array.isArray(input)
 }
 
-/** A file may have a `text()`, which is none. */
+async function toPart(item: InputItem): Promise<Part> {
+  if (typeof item === 'string') return { text: item }
+  return isPart(item) ? item : await readInput(item)
+}
+
+const contentMembers = ['text', 'url', 'raw', 'data']
+
+/** A `Blob` has a method `text()`, and is no part. */
 function isPart(item: Exclude<InputItem, string>): item is Part {
-  return typeof item === 'object' && item !== null && !(item instanceof Blob) && members.some((name) => name in item)
+  if (typeof item !== 'object' || item === null || item instanceof Blob) return false
+  return contentMembers.some((name) => name in item)
 }
 
 /** Only the members that have a value. */

@@ -1,12 +1,10 @@
 import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type { PushConfig, Service } from '../protocol/service.ts'
-import { isEnded, isInterrupted } from '../protocol/states.ts'
-import { callOf } from './call.ts'
 import { allPushConfigs } from './list-pages.ts'
 import type { CallOptions } from './options.ts'
-import { type ClientEvent, type Output, type Reply, toOutput, toReply, withAuthRequired } from './reply.ts'
-import { type PushReceiver, pushConfigOf } from './send-request.ts'
+import { type ClientEvent, isSettled, type Output, type Reply, toOutput, toReply, withAuthRequired } from './reply.ts'
+import { callOf, type PushReceiver, pushConfigOf } from './send-request.ts'
 
 export type NewPushConfig = Omit<PushConfig, 'taskId' | 'isAlias' | 'tenant'>
 
@@ -17,17 +15,17 @@ export interface PushHandle {
   delete(id: string, options?: CallOptions): Promise<void>
 }
 
-/** A task at the agent, by its id. Nothing is asked before one of these is called. */
+/** A task of the agent, by its id. Creating a handle sends nothing. */
 export interface TaskHandle {
   readonly id: string
   get(options?: CallOptions & { readonly historyLength?: number }): Promise<Task>
-  /** Waits until it has ended or needs its caller. */
+  /** Waits until the task has ended or needs its caller. */
   wait(options?: CallOptions): Promise<Reply>
-  /** The task as it is and then every change. One that has ended is told once. */
+  /** Emits the task as it is and then every change. A task that has ended is emitted once. */
   subscribe(options?: CallOptions): AsyncGenerator<ClientEvent>
   cancel(options?: CallOptions): Promise<Task>
   artifacts(options?: CallOptions): Promise<readonly Output[]>
-  /** Where the agent calls when something happens. */
+  /** The push notification configs of the task. */
   readonly push: PushHandle
 }
 
@@ -45,7 +43,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
     get,
     subscribe,
     async wait(options) {
-      for await (const event of subscribe(options)) if (isAtRest(event)) break
+      for await (const event of subscribe(options)) if (isSettledAfter(event)) break
       return toReply({ type: 'task', task: await get(options) })
     },
     cancel: (options) => service.cancelTask({ taskId }, callOf(options)),
@@ -63,11 +61,7 @@ export function createTaskHandle(service: Service, taskId: string): TaskHandle {
   }
 }
 
-export function isSettled({ status: { state } }: Pick<Task, 'status'>): boolean {
-  return isEnded(state) || isInterrupted(state)
-}
-
-function isAtRest(event: StreamEvent): boolean {
+function isSettledAfter(event: StreamEvent): boolean {
   switch (event.type) {
     case 'message':
       return true

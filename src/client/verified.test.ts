@@ -5,8 +5,9 @@ import { signCard } from '../auth/card-signature/sign-card.ts'
 import { cardVerifier } from '../auth/card-signature/verify-card.ts'
 import type { JsonObject } from '../base/json.ts'
 import { etagOf, matches } from '../http/response-headers.ts'
-import { type CachedCard, createCardCache } from './card-cache.ts'
 import { connect } from './connect.ts'
+import { createCardCache } from './find-card.ts'
+import type { CachedCard } from './options.ts'
 
 async function signedAgent() {
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
@@ -52,7 +53,7 @@ describe('a client that verifies cards', () => {
     const failure = await connect(origin, { verifyCard, cardCache }).catch((error) => error)
     expect(failure).toMatchObject({ code: 'invalid-agent-response', reason: 'card-verification-failed' })
     expect(failure.message).toContain('the card is not the one that "one" has signed')
-    expect(failure.hint).toContain('who signed it')
+    expect(failure.hint).toContain('its signer is not trusted')
     expect(kept).toEqual([])
   })
 
@@ -80,7 +81,7 @@ describe('a client that verifies cards', () => {
       await expect(client.extendedCard()).rejects.toMatchObject({
         code: 'invalid-agent-response',
         reason: 'card-verification-failed',
-        hint: expect.stringContaining('who signed it'),
+        hint: expect.stringContaining('its signer is not trusted'),
       })
       state.extended = plain as JsonObject
       await expect(client.extendedCard()).rejects.toMatchObject({ reason: 'card-verification-failed' })

@@ -22,9 +22,9 @@ describe('the doors of a card', () => {
       'card HTTP+JSON v0.3-proto https://a.test/rest',
       'card HTTP+JSON v0.3 https://a.test/rest',
       'card JSONRPC v1.0 https://a.test/rpc',
-      'skew HTTP+JSON v1.0 https://a.test/rest',
-      'skew JSONRPC v0.3 https://a.test/rpc',
-      'skew JSONRPC v0.1 https://a.test/rpc',
+      'other-version HTTP+JSON v1.0 https://a.test/rest',
+      'other-version JSONRPC v0.3 https://a.test/rpc',
+      'other-version JSONRPC v0.1 https://a.test/rpc',
     ])
   })
 
@@ -71,8 +71,8 @@ describe('doors beside the card', () => {
       dialects: clientDialects.slice(0, 1),
     })
     expect(wordsOf(cardRelativeEndpoints(doors, 'https://h.test/agents/a/.well-known/agent-card.json'))).toEqual([
-      'relative JSONRPC v1.0 https://h.test/rpc',
-      'relative JSONRPC v1.0 https://h.test/agents/a/',
+      'card-relative JSONRPC v1.0 https://h.test/rpc',
+      'card-relative JSONRPC v1.0 https://h.test/agents/a/',
     ])
   })
 

@@ -1,12 +1,20 @@
 export type { Json, JsonObject } from '../base/json.ts'
-export { type CardCache, createCardCache } from '../client/card-cache.ts'
 export type { Client } from '../client/client.ts'
 export { connect } from '../client/connect.ts'
 export type { Conversation } from '../client/conversation.ts'
 export type { Authorize } from '../client/credentials/authorize.ts'
 export type { Explanation } from '../client/diagnostics/connection-trace.ts'
 export type { InputFile } from '../client/files.ts'
-export type { CallOptions, ConnectOptions, Notice, Target, TaskFilter, Transport } from '../client/options.ts'
+export { createCardCache } from '../client/find-card.ts'
+export type {
+  CallOptions,
+  CardCache,
+  ConnectOptions,
+  Notice,
+  Target,
+  TaskFilter,
+  Transport,
+} from '../client/options.ts'
 export type { ClientEvent, Output, Reply } from '../client/reply.ts'
 export type { SendOptions } from '../client/send-request.ts'
 export { data, type Input } from '../client/send-request.ts'

@@ -2,8 +2,8 @@ import { delayAfter } from '../base/backoff.ts'
 import { sleep, systemClock } from '../base/clock.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Trace } from '../base/trace-context.ts'
-import { type Looking, poll, sendAndPoll } from '../client/resilience/poll.ts'
-import { createSeen } from '../client/resilience/task-diff.ts'
+import { type PollSettings, poll, sendAndPoll } from '../client/resilience/poll.ts'
+import { createTaskDiff } from '../client/resilience/task-diff.ts'
 import { v1_0Client } from '../dialects/v1.0/client.ts'
 import type { MeshLink } from '../mesh/link.ts'
 import { A2AError, type ErrorCode } from '../protocol/errors.ts'
@@ -107,7 +107,7 @@ const methodOf = Object.fromEntries(
 
 /** What a stream says of a task that is looked at again and again: the task at first, and then what has changed. */
 async function* differences(looks: AsyncGenerator<StreamEvent>): AsyncGenerator<StreamEvent> {
-  const seen = createSeen()
+  const seen = createTaskDiff()
   for await (const look of looks) {
     for (const event of look.type === 'task' ? seen.missingEvents(look.task) : [look]) {
       seen.record(event)
@@ -127,7 +127,7 @@ async function noPush(): Promise<never> {
 
 /** How a service is looked at: a look that fails for a while ends nobody's stream. */
 function pollTask(service: Service, { minDelay = 100, maxDelay = 2_000 }: LookOptions) {
-  const looking: Looking = { minDelay, maxDelay, clock: systemClock }
+  const looking: PollSettings = { minDelay, maxDelay, clock: systemClock }
   const getTask: Service['getTask'] = async (request, call) => {
     for (let failures = 1; ; failures++) {
       try {

@@ -1,7 +1,6 @@
 import type { Client } from '../client/client.ts'
 import { connect } from '../client/connect.ts'
-import type { ConnectOptions } from '../client/options.ts'
-import type { VerifyCard } from '../client/verify-card.ts'
+import type { ConnectOptions, VerifyCard } from '../client/options.ts'
 import type { MeshLink } from '../mesh/link.ts'
 import type { MeshPeer } from '../mesh/peer.ts'
 import { type AgentListing, type EntryStore, listingOf, type RegistryEntry } from './entry.ts'

@@ -1,6 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { ConnectOptions } from '../client/options.ts'
-import type { VerifyCard } from '../client/verify-card.ts'
+import type { ConnectOptions, VerifyCard } from '../client/options.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { MeshCard } from '../mesh/envelope.ts'
 import type { MeshPeerOptions } from '../mesh/options.ts'

@@ -104,7 +104,7 @@ const cases: readonly Case[] = [
         ? void response.writeHead(301, { location: '/rpc/' }).end()
         : void response.writeHead(405).end(),
     ),
-    expected: { code: 'method-not-found', status: 405, hint: /made a GET of the call: put http:.*\/rpc\/ itself/ },
+    expected: { code: 'method-not-found', status: 405, hint: /turned the call into a GET: put http:.*\/rpc\/ itself/ },
   },
   {
     reason: 'wrong-path',
@@ -135,7 +135,7 @@ const cases: readonly Case[] = [
         result: { message: { messageId: 'm', role: 'agent', parts: [{ kind: 'text', text: 'Hello.' }] } },
       }),
     ),
-    expected: { code: 'invalid-agent-response', hint: /in the objects of an older version/ },
+    expected: { code: 'invalid-agent-response', hint: /with the objects of an older version/ },
   },
   {
     reason: 'gateway',
@@ -155,7 +155,7 @@ const cases: readonly Case[] = [
   {
     reason: 'card-protected',
     start: async () => `${await startScriptedPeer({ answer: respondWith(401, '', challenge('Bearer')) })}/card.json`,
-    expected: { code: 'unauthenticated', status: 401, hint: /Even the card asks for credentials/ },
+    expected: { code: 'unauthenticated', status: 401, hint: /Even the card requires credentials/ },
   },
   {
     reason: 'credentials-missing',
@@ -189,12 +189,12 @@ const cases: readonly Case[] = [
     reason: 'not-allowed',
     start: behind(respondWith(403, { error: 'no' })),
     options: bearer,
-    expected: { code: 'forbidden', hint: /may not do this/ },
+    expected: { code: 'forbidden', hint: /do not permit this/ },
   },
   {
     reason: 'version-skew',
     start: behind(respondWithRpcError({ code: -32601, message: 'Method not found' })),
-    expected: { code: 'method-not-found', hint: /names A2A 1\.0, but who answers does not speak 1\.0/ },
+    expected: { code: 'method-not-found', hint: /names A2A 1\.0, but the agent does not speak 1\.0/ },
   },
   {
     reason: 'extension-missing',

@@ -1,9 +1,8 @@
 import type { Endpoint } from '../../dialects/endpoints.ts'
 
-/** A client that lives long and fails often remembers only the last of it. */
+/** A long-lived client that fails often keeps only the last steps. */
 const maxSteps = 200
 
-/** A way to the agent, as data. */
 export interface EndpointInfo {
   readonly url: string
   readonly binding: string
@@ -11,7 +10,7 @@ export interface EndpointInfo {
   readonly tenant?: string
 }
 
-/** One thing that was tried on the way to an agent. */
+/** One attempt on the way to an agent. */
 export type Step =
   | {
       readonly type: 'card'
@@ -20,21 +19,21 @@ export type Step =
       readonly detail: string
     }
   | { readonly type: 'reading'; readonly detail: string }
-  | (EndpointInfo & { readonly type: 'door'; readonly outcome: 'taken' | 'failed'; readonly detail: string })
+  | (EndpointInfo & { readonly type: 'endpoint'; readonly outcome: 'taken' | 'failed'; readonly detail: string })
   | { readonly type: 'fallback'; readonly detail: string }
 
-/** How a client came to its agent. */
+/** How a client found its agent. */
 export interface Explanation {
   readonly steps: readonly Step[]
-  /** The way that calls take. Undefined until a call has found one. */
+  /** The endpoint of all calls. Undefined until a call has succeeded. */
   readonly endpoint: EndpointInfo | undefined
-  /** The same in sentences. */
+  /** The steps and the endpoint as sentences. */
   readonly lines: readonly string[]
 }
 
 export interface ConnectionTrace {
   add(step: Step): void
-  explain(door: Endpoint | undefined): Explanation
+  explain(endpoint: Endpoint | undefined): Explanation
 }
 
 export function createConnectionTrace(): ConnectionTrace {
@@ -44,20 +43,16 @@ export function createConnectionTrace(): ConnectionTrace {
       if (steps.length >= maxSteps) steps.shift()
       steps.push(step)
     },
-    explain(door) {
-      const facts = door && factsOf(door)
-      const end = facts ? `Calls go to ${describeEndpoint(facts)}.` : 'No call has found its way yet.'
-      return { steps: [...steps], endpoint: facts, lines: [...steps.map(lineOf), end] }
+    explain(endpoint) {
+      const info = endpoint && endpointInfo(endpoint)
+      const end = info ? `Calls go to ${describeEndpoint(info)}.` : 'No call has succeeded yet.'
+      return { steps: [...steps], endpoint: info, lines: [...steps.map(lineOf), end] }
     },
   }
 }
 
-export function factsOf({ url, binding, dialect, tenant }: Endpoint): EndpointInfo {
+export function endpointInfo({ url, binding, dialect, tenant }: Endpoint): EndpointInfo {
   return { url, binding, dialect: dialect.name, ...(tenant !== undefined && { tenant }) }
-}
-
-function describeEndpoint({ url, binding, dialect, tenant }: EndpointInfo): string {
-  return `${binding} (A2A ${dialect.slice(1)}) at ${url}${tenant === undefined ? '' : ` for ${tenant}`}`
 }
 
 function lineOf(step: Step): string {
@@ -67,12 +62,16 @@ function lineOf(step: Step): string {
         ? `There was no card at ${step.url}: ${step.detail}`
         : `The card was found at ${step.url}${step.outcome === 'unchanged' ? ', and had not changed' : ''}.`
     case 'reading':
-      return `The card tells: ${step.detail}.`
-    case 'door':
+      return `The card was read: ${step.detail}.`
+    case 'endpoint':
       return step.outcome === 'failed'
         ? `${describeEndpoint(step)} did not work: ${step.detail}`
         : `${describeEndpoint(step)} works${step.detail === '' ? '' : `: ${step.detail}`}.`
     case 'fallback':
       return step.detail
   }
+}
+
+function describeEndpoint({ url, binding, dialect, tenant }: EndpointInfo): string {
+  return `${binding} (A2A ${dialect.slice(1)}) at ${url}${tenant === undefined ? '' : ` for ${tenant}`}`
 }

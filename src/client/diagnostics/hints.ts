@@ -1,18 +1,17 @@
 import type { AgentCard } from '../../protocol/card.ts'
 import type { A2AError } from '../../protocol/errors.ts'
 
-/** What is known around a failure. */
-export interface Situation {
+/** What is known about the connection when a call fails. */
+export interface FailureContext {
   readonly card?: AgentCard
-  /** Where the card was found; undefined if it was handed in. */
+  /** Where the card was found; undefined if it was passed in. */
   readonly cardUrl?: string
   readonly hasCredentials: boolean
 }
 
-/** The mistakes that callers and operators make most, told apart by their signs. */
+/** The most common mistakes of callers and operators, each with the hint for it. */
 export type Misconfiguration = keyof typeof hints
 
-/** What to do about each. */
 export const hints = {
   'connection-refused': ({ url }) => `Start the agent, or correct the address and its port: ${url}.`,
   'name-not-found': ({ url }) => `Correct the name of the host, or its DNS: ${hostOf(url)}.`,
@@ -22,52 +21,55 @@ export const hints = {
   certificate: ({ url }) => `Give ${hostOf(url)} a certificate that is trusted here, or trust the one it has.`,
   'not-tls': ({ url }) => `${hostOf(url)} speaks plain HTTP at that port: write http://, or put TLS in front of it.`,
   'needs-https': ({ url }) => `${hostOf(url)} speaks TLS at that port: write https:// in the card.`,
-  'not-http': ({ url }) => `Something else than an agent listens at ${hostOf(url)}: check the port.`,
-  'bad-url': ({ url }) => `Write the address as https://host/path: ${url} is none.`,
+  'not-http': ({ url }) => `Something other than an agent listens at ${hostOf(url)}: check the port.`,
+  'bad-url': ({ url }) => `Write the address as https://host/path; ${url} is not one.`,
   'redirect-loop': ({ url }) => `Correct the redirects of ${hostOf(url)}: they lead back to themselves.`,
   guarded: ({ url }) =>
-    `If it is meant, allow it: { fetch: createGuardedFetch({ allow: ['${nameOf(url)}'] }) }, of parley-a2a/node.`,
-  redirected: ({ url }) => `A redirect made a GET of the call: put ${url} itself into the card.`,
+    `If the call is intended, allow it: { fetch: createGuardedFetch({ allow: ['${hostnameOf(url)}'] }) }, of parley-a2a/node.`,
+  redirected: ({ url }) => `A redirect turned the call into a GET: put ${url} itself into the card.`,
   blocked: () => 'In a browser this is mostly CORS: the agent must allow this origin and its headers.',
   'wrong-path': ({ url }) =>
-    `Nothing of A2A is at ${url}: correct the path in the card, or where the agent is mounted.`,
+    `There is no A2A agent at ${url}: correct the path in the card, or the path at which the agent is mounted.`,
   html: ({ url }) => `${url} is a web page: the address of the agent is another path, or behind a login.`,
   'not-json': ({ url }) => `${url} is no agent, or something on the way rewrites its answers.`,
   'not-a2a': ({ url }) => `${url} is another JSON service: correct the path in the card.`,
-  gateway: ({ url }) => `A proxy answers for ${hostOf(url)}, but the agent behind it does not: see whether it runs.`,
+  gateway: ({ url }) =>
+    `A proxy answers for ${hostOf(url)}, but the agent behind it does not answer: check that it runs.`,
   'card-not-found': () =>
-    'Serve the card at /.well-known/agent-card.json, or hand connect() the address of the card or the card itself.',
+    'Serve the card at /.well-known/agent-card.json, or pass connect() the address of the card or the card itself.',
   'not-a-card': () => 'The card must have a name, and supportedInterfaces (1.0) or url (before).',
   'card-verification-failed': () =>
-    'Somebody changed the card, or who signed it is not trusted here: ask its owner for the keys, and hand them to verifyCard.',
+    'The card was changed, or its signer is not trusted here: get the keys from its owner, and pass them to verifyCard.',
   'not-loaded': () => 'Publish all chunks of the bundle, and keep those of the last release for pages that are open.',
-  'card-protected': () => 'Even the card asks for credentials: give connect() the auth option.',
+  'card-protected': () => 'Even the card requires credentials: pass connect() the auth option.',
   'credentials-missing': (_, { card }) =>
-    `The agent asks for credentials: give connect() the auth option for ${schemesOf(card)}.`,
+    `The agent requires credentials: pass connect() the auth option for ${schemesOf(card)}.`,
   'credentials-refused': () =>
     'The credentials are wrong, expired or of the wrong kind: see the challenge in metadata.',
-  'wrong-audience': ({ url }) => `The token is for somebody else: ask for one whose audience is ${hostOf(url)}.`,
+  'wrong-audience': ({ url }) => `The token is for another audience: request one whose audience is ${hostOf(url)}.`,
   'scope-missing': ({ metadata }) => `The token lacks a scope: ${metadata.challenge}.`,
-  'not-allowed': () => 'These credentials are known, but may not do this.',
+  'not-allowed': () => 'The credentials are valid, but do not permit this.',
   'version-skew': ({ dialect = '' }, { card }) =>
-    `The card names A2A ${versionsOf(card)}, but who answers does not speak ${dialect.slice(1)}: update the card.`,
+    `The card names A2A ${versionsOf(card)}, but the agent does not speak ${dialect.slice(1)}: update the card.`,
   'mixed-versions': ({ url }) =>
-    `${url} speaks 1.0, but in the objects of an older version: update the agent, or let the card name that version.`,
+    `${url} speaks 1.0, but with the objects of an older version: update the agent, or name that version in the card.`,
   'extension-missing': (_, { card }) =>
-    `The agent insists on extensions: pass extensions: ${JSON.stringify(requiredBy(card))} to connect().`,
-  'tenant-missing': () => 'Several agents share this address: the card must name the tenant, or another one.',
+    `The agent requires extensions: pass extensions: ${JSON.stringify(requiredBy(card))} to connect().`,
+  'tenant-missing': () => 'Several agents share this address: the card must name the tenant, or another address.',
   'too-many-calls': ({ retryAfter }) => (retryAfter === undefined ? 'Call less often.' : `Wait ${retryAfter} seconds.`),
   'request-too-large': () => 'Send files by url instead of raw, or raise the limit of the agent.',
-  'content-type-lost': () => 'The agent wants application/json: a proxy or a custom fetch may have dropped the header.',
-  'answer-too-large': () => 'Raise answerLimit or eventLimit if the agent is to be trusted with that much.',
-  'broken-event': () => 'The agent, or a proxy on the way, writes events that are no JSON.',
-  'out-of-order': () => 'The agent, or what is between, mixes up the order of events: nothing after this is certain.',
+  'content-type-lost': () =>
+    'The agent expects application/json: a proxy or a custom fetch may have dropped the header.',
+  'answer-too-large': () => 'Raise answerLimit or eventLimit if you trust the agent with that much memory.',
+  'broken-event': () => 'The agent, or a proxy on the way, writes events that are not JSON.',
+  'out-of-order': () =>
+    'The agent, or a proxy on the way, mixes up the order of events: later events cannot be trusted.',
   'connection-lost': () => 'The connection broke: a proxy with a short timeout, or the agent went down.',
-  silent: () => 'Proxies cut silent streams: let the agent send comments, or raise idle.',
-  'ended-early': () => 'The agent ends streams before its tasks: ask for the task by its id.',
+  silent: () => 'Proxies cut silent streams: let the agent send heartbeats, or raise idle.',
+  'ended-early': () => 'The agent ends streams before its tasks: get the task by its id.',
   'may-have-run': () =>
-    'Ask for the task before you send again; if the agent deduplicates, say peerDeduplicates: true.',
-  deadline: () => 'Raise timeout, or stream: the task may go on without being waited for.',
+    'Look for the task before you send again; if the agent deduplicates, set peerDeduplicates: true.',
+  deadline: () => 'Raise timeout, or stream: the task may continue although the call has timed out.',
   'no-common-interface': (_, { card }) => `The agent offers ${offersOf(card)}.`,
 } as const satisfies Record<string, Hint>
 
@@ -75,13 +77,13 @@ function hostOf(url = ''): string {
   return URL.canParse(url) ? new URL(url).host : url
 }
 
-function nameOf(url = ''): string {
+function hostnameOf(url = ''): string {
   return URL.canParse(url) ? new URL(url).hostname : url
 }
 
 function schemesOf(card: AgentCard | undefined): string {
   const names = Object.keys(card?.securitySchemes ?? {})
-  return names.length === 0 ? 'whatever it takes' : names.join(' or ')
+  return names.length === 0 ? 'its schemes' : names.join(' or ')
 }
 
 function versionsOf(card: AgentCard | undefined): string {
@@ -97,4 +99,4 @@ function offersOf(card: AgentCard | undefined): string {
   return all?.join(', ') ?? 'nothing'
 }
 
-type Hint = (error: A2AError, situation: Situation) => string
+type Hint = (error: A2AError, context: FailureContext) => string

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { wordsOf } from '../../../test/contracts/service/story.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { TaskState } from '../../protocol/model.ts'
-import { createCursor, createPosition, isAtRest, type StreamCursor } from './stream-position.ts'
+import { createPosition, createStreamCursor, isSettled, type StreamCursor } from './stream-position.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
 const task = (generation: number, state: TaskState = 'working', texts: readonly string[] = []): StreamEvent => ({
@@ -35,7 +35,7 @@ const status = (generation: number, state: TaskState): StreamEvent => ({
 function open() {
   let gaps = 0
   const position = createPosition()
-  const cursor = createCursor(position, () => gaps++)
+  const cursor = createStreamCursor(position, () => gaps++)
   return { cursor, position, gaps: () => gaps }
 }
 
@@ -47,7 +47,7 @@ describe('a reader', () => {
     const { cursor, position } = open()
     expect(position.taskId).toBeUndefined()
     tell(cursor, task(2), chunk(3, 'a'))
-    expect(position).toMatchObject({ taskId: 't', generation: 3, told: 2 })
+    expect(position).toMatchObject({ taskId: 't', generation: 3, emitted: 2 })
   })
 
   it('goes on with the next event, and is told none again', () => {
@@ -115,13 +115,13 @@ describe('a stream that ends', () => {
   ] as const)('at %s has said all: %s; if it broke: %s', (state, ended, broke) => {
     const { cursor, position } = open()
     tell(cursor, task(2), status(3, state))
-    expect([isAtRest(position, false), isAtRest(position, true)]).toEqual([ended, broke])
+    expect([isSettled(position, false), isSettled(position, true)]).toEqual([ended, broke])
   })
 
   it('may break while the task waits, as it did when the stream began', () => {
     const { cursor, position } = open()
     tell(cursor, task(2, 'input-required'))
-    expect([isAtRest(position, false), isAtRest(position, true)]).toEqual([true, false])
+    expect([isSettled(position, false), isSettled(position, true)]).toEqual([true, false])
   })
 })
 

@@ -1,35 +1,35 @@
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Notice } from '../options.ts'
 
-/** Milliseconds between the first and the last status: shorter streams show nothing. */
-const longEnough = 2_000
+/** Milliseconds between the first and the last status below which a stream shows nothing. */
+const minDuration = 2_000
 
-/** Watches whether the events of a stream come when they happen. */
+/** Detects whether something between the agent and the client holds the events of a stream back. */
 export interface BufferingDetector {
-  note(event: StreamEvent): void
-  /** At its end: what it shows, if it shows anything. */
+  record(event: StreamEvent): void
+  /** The notice to emit at the end of the stream, if its events were held back. */
   result(): Notice | undefined
 }
 
 export function createBufferingDetector(now: () => number): BufferingDetector {
-  let first: { readonly told: number; readonly came: number } | undefined
+  let first: { readonly sentAt: number; readonly receivedAt: number } | undefined
   let last = first
   return {
-    note(event) {
+    record(event) {
       const status = event.type === 'task' ? event.task.status : event.type === 'status' ? event.status : undefined
-      const told = Date.parse(status?.timestamp ?? '')
-      if (Number.isNaN(told)) return
-      last = { told, came: now() }
+      const sentAt = Date.parse(status?.timestamp ?? '')
+      if (Number.isNaN(sentAt)) return
+      last = { sentAt, receivedAt: now() }
       first ??= last
     },
     result() {
       if (!first || !last) return undefined
-      const took = last.told - first.told
-      // The clocks of both sides need not agree: only how long it took is compared.
-      if (took < longEnough || last.came - first.came > took / 10) return undefined
+      // Only durations are compared, because the clocks of both sides need not agree.
+      const duration = last.sentAt - first.sentAt
+      if (duration < minDuration || last.receivedAt - first.receivedAt > duration / 10) return undefined
       return {
         type: 'buffered',
-        message: `What the agent told over ${Math.round(took / 1000)} seconds came all at once.`,
+        message: `The events of ${Math.round(duration / 1000)} seconds arrived all at once.`,
         hint: 'A proxy on the way holds events back: switch off buffering and compression for text/event-stream.',
       }
     },

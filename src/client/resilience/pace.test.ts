@@ -16,7 +16,7 @@ function verdictOn(seconds: readonly (readonly [told: number, came: number])[]) 
       contextId: 'c',
       generation: 0,
     }
-    pace.note(event)
+    pace.record(event)
   }
   return pace.result()
 }

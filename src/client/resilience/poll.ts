@@ -5,54 +5,53 @@ import type { Call, SendRequest, Service } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 
 export interface PollOptions {
-  /** Milliseconds between two looks, at first and at last. */
+  /** Milliseconds between the first two polls; the delay doubles up to `maxDelay`. */
   readonly minDelay: number
   readonly maxDelay: number
 }
 
-/** With what it waits for. */
-export interface Looking extends PollOptions {
+export interface PollSettings extends PollOptions {
   readonly clock: Clock
 }
 
-export interface SendAndPollOptions extends Looking {
-  /** The agent takes by a send what it may have refused as a stream. */
+export interface SendAndPollSettings extends PollSettings {
+  /** The agent has accepted the message, which it may have rejected as a stream. */
   readonly onAnswer: () => void
-  /** From now on the task is told as it is, again and again. */
+  /** From now on, each event is the task at the time of a poll. */
   readonly onPoll: () => void
 }
 
-/** For agents that do not stream: sends, does not wait, and looks. */
+/** Streams from an agent that does not stream: sends without waiting, and then polls the task. */
 export async function* sendAndPoll(
   service: Service,
   request: SendRequest,
   call: Call,
-  options: SendAndPollOptions,
+  settings: SendAndPollSettings,
 ): AsyncGenerator<StreamEvent> {
   const configuration = { ...request.configuration, returnImmediately: true }
   const outcome = await service.sendMessage({ ...request, configuration }, call)
-  options.onAnswer()
+  settings.onAnswer()
   if (outcome.type === 'message') return yield { ...outcome, isLast: true }
   const { id, status } = outcome.task
   yield { ...outcome, isLast: isEnded(status.state) }
   if (isEnded(status.state) || status.state === 'input-required') return
-  options.onPoll()
-  await sleep(options.minDelay, call.signal, options.clock)
-  yield* poll(service, id, call, options)
+  settings.onPoll()
+  await sleep(settings.minDelay, call.signal, settings.clock)
+  yield* poll(service, id, call, settings)
 }
 
-/** The task again and again, until it rests. */
+/** Gets the task repeatedly until it has ended or needs input. */
 export async function* poll(
   service: Service,
   taskId: string,
   call: Call,
-  options: Looking,
+  settings: PollSettings,
 ): AsyncGenerator<StreamEvent> {
-  for (let looks = 1; !call.signal.aborted; looks++) {
+  for (let polls = 1; !call.signal.aborted; polls++) {
     const task = await service.getTask({ taskId }, call)
     const { state } = task.status
     yield { type: 'task', task, isLast: isEnded(state) }
     if (isEnded(state) || state === 'input-required') return
-    await sleep(delayAfter(looks, options), call.signal, options.clock)
+    await sleep(delayAfter(polls, settings), call.signal, settings.clock)
   }
 }

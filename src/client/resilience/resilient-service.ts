@@ -1,111 +1,100 @@
 import { withDeadline } from '../../base/abort.ts'
-import type { Backoff } from '../../base/backoff.ts'
 import type { Clock } from '../../base/clock.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { StreamEvent } from '../../protocol/events.ts'
-import type {
-  Call,
-  Operation,
-  RequestOf,
-  ResultOf,
-  Service,
-  StreamOperation,
-  UnaryOperation,
-} from '../../protocol/service.ts'
-import { type Operations, serviceOf } from '../../transports/client/operations.ts'
-import type { ConnectOptions, Notify } from '../options.ts'
+import { type Interceptor, intercept, type UnaryNext } from '../../protocol/intercept.ts'
+import type { Call, Operation, RequestOf, ResultOf, Service, UnaryOperation } from '../../protocol/service.ts'
+import type { CallWithTimeout, ConnectOptions, Notify } from '../options.ts'
 import { newId } from '../send-request.ts'
-import type { PeerCapabilities } from './peer-capabilities.ts'
 import { resumingStream } from './resume-stream.ts'
-import { isTransient, isUnsent, mayHaveRun, type RetryOptions, retryBackoff, retrying } from './retry.ts'
+import { isRepeatable, isTransient, isUnsent, mayHaveRun, type PeerCapabilities, retry, retryBackoff } from './retry.ts'
 
-export interface TalkOptions extends Pick<ConnectOptions, 'retry' | 'resume' | 'polling'> {
-  /** The agent, as it is. */
-  readonly wire: Operations
+export interface ResilienceOptions extends Pick<ConnectOptions, 'retry' | 'resume' | 'polling'> {
+  /** The agent, called without retries. */
+  readonly wire: Service
   readonly peer: PeerCapabilities
   readonly clock: Clock
-  /** Milliseconds that a call with one answer may take. */
+  /** Milliseconds for a unary call, including its retries. */
   readonly timeout: number
   readonly notify: Notify
+  /** Adds a hint to an error. */
   readonly diagnose: (error: unknown) => A2AError
 }
 
-/** A call with a deadline of its own. */
-export interface CallWithTimeout extends Call {
-  readonly timeout?: number
+/** A service with deadlines that repeats calls where that is safe, and resumes broken streams. */
+export function createResilientService(options: ResilienceOptions): Service {
+  const retrying = intercept(options.wire, [retryInterceptor(options)])
+  return intercept(retrying, [diagnoseInterceptor(options), resumeInterceptor(options, retrying)])
 }
 
-/** A service that heals: it has deadlines, tries again what may be tried again, and goes on with broken streams. */
-export function createResilientService(options: TalkOptions): Service {
-  const { wire, clock, timeout, diagnose } = options
-
-  async function ask<O extends UnaryOperation>(
-    operation: O,
-    request: RequestOf<O>,
-    caller: CallWithTimeout,
-  ): Promise<ResultOf<O>> {
-    const { call, release } = timed(operation, caller, caller.timeout ?? timeout, clock)
-    const attempt = () => wire.ask(operation, request, call)
-    try {
-      return await attempt()
-    } catch (error) {
-      return await retryCall(attempt, error, { ...options, operation, signal: call.signal })
-    } finally {
-      release()
-    }
-  }
-
-  async function* follow<O extends StreamOperation>(
-    operation: O,
-    request: RequestOf<O>,
-    caller: CallWithTimeout,
-  ): AsyncGenerator<StreamEvent> {
-    const { call, release } = timed(operation, caller, caller.timeout ?? Number.POSITIVE_INFINITY, clock)
-    const open = () => wire.follow(operation, request, call)
-    try {
-      const service = serviceOf({ ask, follow: wire.follow })
-      yield* resumingStream({ ...options, service, request, call, direct: open })
-      if (call.signal.reason instanceof A2AError) throw call.signal.reason
-    } catch (error) {
-      throw diagnose(error)
-    } finally {
-      release()
-    }
-  }
-
-  return serviceOf({
-    follow,
-    async ask<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
+/** Gives every unary call a deadline and repeats it if that is safe. */
+function retryInterceptor({ peer, clock, timeout, retry: backoff }: ResilienceOptions): Interceptor {
+  return {
+    async unary<O extends UnaryOperation>(
+      operation: O,
+      request: RequestOf<O>,
+      caller: CallWithTimeout,
+      next: UnaryNext<O>,
+    ): Promise<ResultOf<O>> {
+      const { call, release } = withTimeout(operation, caller, caller.timeout ?? timeout, clock)
+      const attempt = () => next(request, call)
+      const mayRetry = (error: A2AError) => isUnsent(error) || (isTransient(error) && isRepeatable(operation, peer))
       try {
-        return await ask(operation, request, call)
+        return await attempt().catch((error) =>
+          retry(attempt, error, { backoff: retryBackoff(backoff), signal: call.signal, clock, mayRetry }),
+        )
+      } catch (error) {
+        const isUncertain =
+          operation === 'sendMessage' && error instanceof A2AError && isTransient(error) && !mayRetry(error)
+        throw isUncertain ? mayHaveRun(error) : error
+      } finally {
+        release()
+      }
+    },
+  }
+}
+
+/** Resumes broken streams, and polls agents that do not stream, by the calls of `service`. */
+function resumeInterceptor(options: ResilienceOptions, service: Service): Interceptor {
+  return {
+    async *stream(operation, request, caller: CallWithTimeout, next) {
+      const limit = caller.timeout ?? Number.POSITIVE_INFINITY
+      const { call, release } = withTimeout(operation, caller, limit, options.clock)
+      try {
+        yield* resumingStream({ ...options, service, request, call, open: () => next(request, call) })
+        if (call.signal.reason instanceof A2AError) throw call.signal.reason
+      } finally {
+        release()
+      }
+    },
+  }
+}
+
+function diagnoseInterceptor({ diagnose }: ResilienceOptions): Interceptor {
+  return {
+    async unary<O extends UnaryOperation>(
+      _operation: O,
+      request: RequestOf<O>,
+      call: Call,
+      next: UnaryNext<O>,
+    ): Promise<ResultOf<O>> {
+      try {
+        return await next(request, call)
       } catch (error) {
         throw diagnose(error)
       }
     },
-  })
-}
-
-interface RetriedCall extends Pick<RetryOptions, 'signal' | 'clock'> {
-  readonly retry?: Partial<Backoff>
-  readonly operation: UnaryOperation
-  readonly peer: PeerCapabilities
-}
-
-/** Asks once more what has failed, if that can do no harm. */
-async function retryCall<T>(attempt: () => Promise<T>, failure: unknown, asked: RetriedCall): Promise<T> {
-  const { operation, peer, signal, clock } = asked
-  const backoff = retryBackoff(asked.retry)
-  const isWorthIt = (error: A2AError) => isUnsent(error) || (isTransient(error) && mayRepeat(operation, peer))
-  try {
-    return await retrying(attempt, failure, { backoff, signal, clock, isWorthIt })
-  } catch (error) {
-    const isLost = operation === 'sendMessage' && error instanceof A2AError && isTransient(error) && !isWorthIt(error)
-    throw isLost ? mayHaveRun(error) : error
+    async *stream(_operation, request, call, next) {
+      try {
+        yield* next(request, call)
+      } catch (error) {
+        throw diagnose(error)
+      }
+    },
   }
 }
 
-/** With its deadline. All tries of a send have one key. */
-function timed(operation: Operation, caller: CallWithTimeout, limit: number, clock: Clock) {
+/** The call with a deadline. All attempts of a send share one idempotency key. */
+function withTimeout(operation: Operation, caller: CallWithTimeout, limit: number, clock: Clock) {
   const { principal, headers, idempotencyKey } = caller
   const expired = () =>
     new A2AError('timeout', `There was no answer within ${limit / 1000} seconds.`, { reason: 'deadline' })
@@ -119,23 +108,4 @@ function timed(operation: Operation, caller: CallWithTimeout, limit: number, clo
     deadline: Number.isFinite(limit) ? clock.now() + limit : undefined,
   }
   return { call, release }
-}
-
-/** Whether it does no harm if it is done twice. */
-function mayRepeat(operation: UnaryOperation, peer: PeerCapabilities): boolean {
-  switch (operation) {
-    case 'getTask':
-    case 'listTasks':
-    case 'getPushConfig':
-    case 'listPushConfigs':
-    case 'deletePushConfig':
-    case 'getExtendedCard':
-      return true
-    case 'sendMessage':
-      return peer.deduplicates()
-    // Done already, it would be refused, and a second config may be one more.
-    case 'cancelTask':
-    case 'createPushConfig':
-      return false
-  }
 }

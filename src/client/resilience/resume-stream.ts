@@ -1,68 +1,70 @@
 import type { Backoff } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
-
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Call, RequestOf, SendRequest, Service, StreamOperation } from '../../protocol/service.ts'
 import type { Notice, Notify } from '../options.ts'
 import { createBufferingDetector } from './detect-buffering.ts'
-import type { PeerCapabilities } from './peer-capabilities.ts'
 import { type PollOptions, poll, sendAndPoll } from './poll.ts'
-import { asksForTooLong, isTransient, isUnsent, mayHaveRun, pauseAfter } from './retry.ts'
-import { createCursor, createPosition, isAtRest, isNext, type StreamPosition } from './stream-position.ts'
+import { exceedsRetryAfter, isTransient, isUnsent, mayHaveRun, type PeerCapabilities, retryDelay } from './retry.ts'
+import { createPosition, createStreamCursor, isNext, isSettled, type StreamPosition } from './stream-position.ts'
 
-/** A stream that lasted so long, in milliseconds, was no failure: its end begins a new count. */
-const goodWhile = 5_000
+/** Milliseconds after which a stream counts as healthy: its end starts a new count of failures. */
+const healthyAfter = 5_000
 
-export interface ResumeOptions {
-  /** Whose streams break. */
+export interface StreamOptions {
+  /** The service for polling and resubscribing. */
   readonly service: Service
+  readonly request: RequestOf<StreamOperation>
+  readonly call: Call
+  /** Opens the requested stream. */
+  readonly open: Open
   readonly peer: PeerCapabilities
-  readonly backoff: Backoff
-  readonly polling: PollOptions
+  readonly resume?: Partial<Backoff>
+  readonly polling?: Partial<PollOptions>
   readonly clock: Clock
   readonly notify: Notify
 }
 
-export type StreamRequest = RequestOf<StreamOperation>
-
-export type Open = () => AsyncGenerator<StreamEvent>
-
-/** Why a stream is over before its task is: it failed, or just ended. */
-export type StreamBreak = A2AError | 'ended'
-
-export interface BrokenStream extends ResumeOptions {
-  readonly request: StreamRequest
-  readonly call: Call
-  readonly position: StreamPosition
-  /** Opens the stream as it was asked for. */
-  readonly direct: Open
-  /** When it was, in milliseconds since 1970. */
-  readonly begun: number
-  /** Why it is over; undefined if there was none, since the agent does not stream. */
-  readonly broken: StreamBreak | undefined
-}
-
-export interface StreamOptions extends Omit<BrokenStream, 'position' | 'begun' | 'broken' | 'backoff' | 'polling'> {
-  readonly resume?: Partial<Backoff>
-  readonly polling?: Partial<PollOptions>
-}
+type Open = () => AsyncGenerator<StreamEvent>
 
 /** A stream that resumes by itself when it breaks. Its reader sees each event once, in order. */
 export async function* resumingStream(options: StreamOptions): AsyncGenerator<StreamEvent> {
-  const { clock, notify } = options
-  const pace = createBufferingDetector(clock.now)
-  for await (const event of unbroken(options)) {
-    pace.note(event)
+  const { call, clock, notify } = options
+  const detector = createBufferingDetector(clock.now)
+  for await (const event of unbrokenStream(options)) {
+    detector.record(event)
     yield event
   }
-  const verdict = pace.result()
-  if (verdict && !options.call.signal.aborted) notify(verdict)
+  const notice = detector.result()
+  if (notice && !call.signal.aborted) notify(notice)
 }
 
-export type Take = (event: StreamEvent) => readonly StreamEvent[]
+async function* unbrokenStream(options: StreamOptions): AsyncGenerator<StreamEvent> {
+  const { request, call, open, peer, clock } = options
+  const position = createPosition('taskId' in request ? request.taskId : undefined)
+  const openedAt = clock.now()
+  if ('message' in request && !peer.streams()) return yield* resumeStream({ ...options, position, openedAt })
+  const streamBreak = yield* readUntilBreak(open, position, peer, call, takeNext(position))
+  if (streamBreak) yield* resumeStream({ ...options, position, openedAt, streamBreak })
+}
 
-/** Tells what is new in a stream. Returns why it is over before the task is; nothing if it is not. */
+/** Takes the events of a stream that has not been interrupted: all but repetitions. */
+function takeNext(position: StreamPosition): Take {
+  return (event) => {
+    if (!isNext(position, event)) return []
+    position.emitted++
+    return [event]
+  }
+}
+
+/** Returns the events that the reader has not seen. */
+type Take = (event: StreamEvent) => readonly StreamEvent[]
+
+/** Why a stream is over before its task: it failed, or just ended. */
+type StreamBreak = A2AError | 'ended'
+
+/** Emits the new events of a stream. Returns why it is over before its task; undefined if the task is over. */
 async function* readUntilBreak(
   open: Open,
   position: StreamPosition,
@@ -72,87 +74,108 @@ async function* readUntilBreak(
 ): AsyncGenerator<StreamEvent, StreamBreak | undefined> {
   try {
     for await (const event of open()) {
-      for (const news of take(event)) {
-        yield news
-        if (news.isLast) return undefined
+      for (const newEvent of take(event)) {
+        yield newEvent
+        if (newEvent.isLast) return undefined
       }
       if (position.generation !== undefined) peer.update({ numbersEvents: true })
     }
-    return signal.aborted || isAtRest(position, false) ? undefined : 'ended'
+    return signal.aborted || isSettled(position, false) ? undefined : 'ended'
   } catch (error) {
     if (error instanceof A2AError) return error
     throw error
   }
 }
 
-/** What comes after what was told before a stream broke, until the task rests. */
+interface BrokenStream extends StreamOptions {
+  readonly position: StreamPosition
+  /** When the stream was opened, in milliseconds since 1970. */
+  readonly openedAt: number
+  /** Why the stream is over; undefined if it was never opened because the agent does not stream. */
+  readonly streamBreak?: StreamBreak
+}
+
+/** The events after a break, until the task has ended or needs input. */
 async function* resumeStream(stream: BrokenStream): AsyncGenerator<StreamEvent> {
-  const { request, call, position, direct, service, peer, backoff, clock, notify } = stream
+  const { request, call, position, open: openDirectly, peer, clock, notify } = stream
   const { signal } = call
-  const polling = { ...stream.polling, clock }
-  const cursor = createCursor(
-    position,
-    once(() => notify(gap(position.taskId ?? ''))),
-  )
+  const backoff = { tries: 8, minDelay: 250, maxDelay: 15_000, ...stream.resume }
+  const sources = createSources(stream)
+  const read = (open: Open) => readUntilBreak(open, position, peer, call, sources.take)
 
-  const polled = (sent: SendRequest, why: string): Open => {
-    const onAnswer = () => {
-      notify({ type: 'polling', message: `${why} The task is asked for again and again instead.` })
-      peer.update({ streams: false })
-    }
-    return () => sendAndPoll(service, sent, call, { ...polling, onAnswer, onPoll: () => cursor.reopen('looks') })
+  let { streamBreak, openedAt } = stream
+  let open = openDirectly
+  let emittedBefore = 0
+  if (streamBreak === undefined && 'message' in request) {
+    open = sources.sendAndPoll(request, 'The agent does not stream, says its card.')
+    streamBreak = yield* read(open)
   }
-
-  /** Where the agent does not stream, and says so before it has done anything. */
-  const insteadOf = (failure: A2AError): Open | undefined => {
-    if ('message' in request) return doesNotStream.has(failure.code) ? polled(request, failure.message) : undefined
-    const { taskId, includeEnded } = request
-    if (!includeEnded || !endsOrNeverBegins.has(failure.code)) return undefined
-    cursor.reopen('looks')
-    return () => poll(service, taskId, call, polling)
-  }
-
-  /** What comes after what was told, from wherever the agent tells it. */
-  async function* again(taskId: string): AsyncGenerator<StreamEvent> {
-    const after = peer.startsOver() ? undefined : position.generation
-    cursor.reopen(after === undefined ? 'snapshot' : 'next')
-    try {
-      yield* service.subscribeToTask({ taskId, ...(after !== undefined && { after }) }, call)
-    } catch (error) {
-      if (!(error instanceof A2AError) || !endsOrNeverBegins.has(error.code)) throw error
-      // It has ended meanwhile, or cannot be followed: either way it can be got.
-      yield* poll(service, taskId, call, polling)
-    }
-  }
-
-  let { broken, begun } = stream
-  let open = direct
-  let told = 0
-  if (broken === undefined && 'message' in request) {
-    open = polled(request, 'The agent does not stream, says its card.')
-    broken = yield* readUntilBreak(open, position, peer, call, cursor.take)
-  }
-  for (let failures = 0; broken !== undefined; ) {
-    const failure: A2AError = broken === 'ended' ? endedEarly(position.taskId) : broken
-    if (broken !== 'ended' && isTransient(failure) && isAtRest(position, true)) return
-    if (position.told > told || clock.now() - begun > goodWhile) failures = 0
+  for (let failures = 0; streamBreak !== undefined; ) {
+    const failure: A2AError = streamBreak === 'ended' ? endedEarly(position.taskId) : streamBreak
+    if (streamBreak !== 'ended' && isTransient(failure) && isSettled(position, true)) return
+    if (position.emitted > emittedBefore || clock.now() - openedAt > healthyAfter) failures = 0
     const { taskId } = position
-    const instead = open === direct && position.told === 0 ? insteadOf(failure) : undefined
+    const isRejected = open === openDirectly && position.emitted === 0
+    const instead = isRejected ? sources.insteadOfStream(failure) : undefined
     if (instead) open = instead
     else {
       if (!isTransient(failure)) throw failure
       if (taskId === undefined && !isUnsent(failure) && !peer.deduplicates()) throw mayHaveRun(failure)
-      if (++failures > backoff.tries || asksForTooLong(failure)) throw failure
-      await sleep(pauseAfter(failure, failures, backoff), signal, clock)
+      if (++failures > backoff.tries || exceedsRetryAfter(failure)) throw failure
+      await sleep(retryDelay(failure, failures, backoff), signal, clock)
       if (signal.aborted) return
       if (taskId !== undefined) {
         notify({ type: 'resumed', taskId, tries: failures, message: failure.message })
-        open = () => again(taskId)
+        open = () => sources.resubscribe(taskId)
       }
     }
-    begun = clock.now()
-    told = position.told
-    broken = yield* readUntilBreak(open, position, peer, call, cursor.take)
+    openedAt = clock.now()
+    emittedBefore = position.emitted
+    streamBreak = yield* read(open)
+  }
+}
+
+/** Where the events of a task come from after its first stream, and the cursor that drops what the reader has seen. */
+function createSources({ service, request, call, position, peer, clock, notify, polling: options }: BrokenStream) {
+  const polling = { minDelay: 500, maxDelay: 5_000, ...options, clock }
+  const cursor = createStreamCursor(
+    position,
+    once(() => notify(gapNotice(position.taskId ?? ''))),
+  )
+
+  function sendThenPoll(send: SendRequest, why: string): Open {
+    const onAnswer = () => {
+      notify({ type: 'polling', message: `${why} The task is asked for again and again instead.` })
+      peer.update({ streams: false })
+    }
+    const onPoll = () => cursor.reopen('polling')
+    return () => sendAndPoll(service, send, call, { ...polling, onAnswer, onPoll })
+  }
+
+  return {
+    take: cursor.take,
+    sendAndPoll: sendThenPoll,
+
+    /** What to do if the agent rejects the stream before it has done anything, because it does not stream. */
+    insteadOfStream({ code, message }: A2AError): Open | undefined {
+      if ('message' in request) return noStreaming.has(code) ? sendThenPoll(request, message) : undefined
+      const { taskId, includeEnded } = request
+      if (!includeEnded || !noSubscription.has(code)) return undefined
+      cursor.reopen('polling')
+      return () => poll(service, taskId, call, polling)
+    },
+
+    async *resubscribe(taskId: string): AsyncGenerator<StreamEvent> {
+      const after = peer.cannotResume() ? undefined : position.generation
+      cursor.reopen(after === undefined ? 'snapshot' : 'next')
+      try {
+        yield* service.subscribeToTask({ taskId, ...(after !== undefined && { after }) }, call)
+      } catch (error) {
+        if (!(error instanceof A2AError) || !noSubscription.has(error.code)) throw error
+        // The task has ended meanwhile, or the agent has no subscriptions: either way, getTask works.
+        yield* poll(service, taskId, call, polling)
+      }
+    },
   }
 }
 
@@ -164,26 +187,26 @@ function once(action: () => void): () => void {
   }
 }
 
-function gap(taskId: string): Notice {
-  const message = 'The agent does not number its events: what it told while the stream was broken may be missing.'
+function gapNotice(taskId: string): Notice {
+  const message = 'The agent does not number its events: those sent while the stream was broken may be missing.'
   return { type: 'best-effort', taskId, message }
 }
 
-/** Of an agent that was asked to stream. */
-const doesNotStream: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** Errors by which agents reject a streaming send because they do not stream. */
+const noStreaming: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'unsupported-operation',
   'streaming-not-supported',
   'method-not-found',
 ])
 
-/** Of an agent that was asked to follow a task. */
-const endsOrNeverBegins: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** Errors by which agents reject a subscription because the task has ended, or because they have none. */
+const noSubscription: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'task-ended',
   'unsupported-operation',
   'streaming-not-supported',
   'method-not-found',
   'invalid-params',
-  // As some SDKs say it.
+  // The codes of some SDKs.
   'invalid-request',
   'internal',
 ])
@@ -194,24 +217,4 @@ function endedEarly(taskId: string | undefined): A2AError {
       ? 'The stream ended before anything came.'
       : `The stream of task ${taskId} ended although the task had not.`
   return new A2AError('unavailable', problem, { reason: 'ended-early' })
-}
-
-async function* unbroken(options: StreamOptions): AsyncGenerator<StreamEvent> {
-  const { request, call, direct, peer, clock } = options
-  const position = createPosition('taskId' in request ? request.taskId : undefined)
-  const isPolled = 'message' in request && !peer.streams()
-  const begun = clock.now()
-  const broken = isPolled ? undefined : yield* readUntilBreak(direct, position, peer, call, nextOf(position))
-  if (!broken && !isPolled) return
-  const backoff = { tries: 8, minDelay: 250, maxDelay: 15_000, ...options.resume }
-  const polling = { minDelay: 500, maxDelay: 5_000, ...options.polling }
-  yield* resumeStream({ ...options, position, begun, broken, backoff, polling })
-}
-
-function nextOf(position: StreamPosition): Take {
-  return (event) => {
-    if (!isNext(position, event)) return []
-    position.told++
-    return [event]
-  }
 }

@@ -1,44 +1,112 @@
 import { type Backoff, delayAfter } from '../../base/backoff.ts'
 import { type Clock, sleep } from '../../base/clock.ts'
+import type { Endpoint } from '../../dialects/endpoints.ts'
 import { isBeforeSending, type NetworkFailure } from '../../http/network-failure.ts'
+import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
+import type { UnaryOperation } from '../../protocol/service.ts'
 
-const longestWait = 60_000
+/** The longest delay in milliseconds that an agent may request; no call waits longer. */
+const maxRetryAfter = 60_000
+
+export interface PeerOptions {
+  readonly card: AgentCard
+  readonly endpoint: () => Endpoint | undefined
+  /** Defaults to whether the agent numbers its events, as Parley does. */
+  readonly deduplicates?: boolean
+}
+
+/** What is known of the agent beyond its card. Calls add to it. */
+export interface PeerCapabilities {
+  /** Whether the agent treats two sends of one message under one idempotency key as one. */
+  deduplicates(): boolean
+  /** Whether the agent answers with streams, as far as is known. */
+  streams(): boolean
+  /** Whether its streams always begin anew, even if the agent numbers its events. */
+  cannotResume(): boolean
+  update(facts: { readonly numbersEvents?: boolean; readonly streams?: boolean }): void
+}
+
+export function createPeerCapabilities({ card, endpoint, deduplicates }: PeerOptions): PeerCapabilities {
+  let numbersEvents = false
+  let streams = card.capabilities.streaming !== false
+  const cannotResume = () => endpoint()?.dialect.cannotResume === true
+  return {
+    // A dialect whose streams cannot resume has no message ids by which an agent could deduplicate.
+    deduplicates: () => deduplicates ?? (numbersEvents && !cannotResume()),
+    streams: () => streams,
+    cannotResume,
+    update(facts) {
+      numbersEvents = facts.numbersEvents ?? numbersEvents
+      streams = facts.streams ?? streams
+    },
+  }
+}
+
+/** Whether the operation may run twice without harm. */
+export function isRepeatable(operation: UnaryOperation, peer: PeerCapabilities): boolean {
+  switch (operation) {
+    case 'getTask':
+    case 'listTasks':
+    case 'getPushConfig':
+    case 'listPushConfigs':
+    case 'deletePushConfig':
+    case 'getExtendedCard':
+      return true
+    case 'sendMessage':
+      return peer.deduplicates()
+    // The second cancel would be rejected, and the second config may be one more.
+    case 'cancelTask':
+    case 'createPushConfig':
+      return false
+  }
+}
 
 export interface RetryOptions {
   readonly backoff: Backoff
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** Whether what failed so may be tried again. */
-  readonly isWorthIt: (error: A2AError) => boolean
+  readonly mayRetry: (error: A2AError) => boolean
 }
 
-/**
- * Tries again what has failed, until it works, makes no sense, or has been tried often enough. A pause that the agent
- * asks for is kept.
- */
-export async function retrying<T>(attempt: () => Promise<T>, failure: unknown, options: RetryOptions): Promise<T> {
-  const { backoff, signal, clock, isWorthIt } = options
-  let error = failure
+/** Repeats a failed attempt until it succeeds, must not be repeated, or has failed too often. Honours `Retry-After`. */
+export async function retry<T>(attempt: () => Promise<T>, firstError: unknown, options: RetryOptions): Promise<T> {
+  const { backoff, signal, clock, mayRetry } = options
+  let error = firstError
   for (let failures = 1; ; failures++) {
     const isOver = failures >= backoff.tries || signal.aborted
-    if (isOver || !(error instanceof A2AError) || !isWorthIt(error)) throw error
-    if (asksForTooLong(error)) throw error
-    await sleep(pauseAfter(error, failures, backoff), signal, clock)
+    if (isOver || !(error instanceof A2AError) || !mayRetry(error) || exceedsRetryAfter(error)) throw error
+    await sleep(retryDelay(error, failures, backoff), signal, clock)
     try {
       return await attempt()
-    } catch (again) {
-      error = again
+    } catch (thrown) {
+      error = thrown
     }
   }
 }
 
-/** How calls are tried again, unless their caller says otherwise. */
-export function retryBackoff(given: Partial<Backoff> | undefined): Backoff {
-  return { tries: 3, minDelay: 250, maxDelay: 5_000, ...given }
+/** The delays between attempts of a call, with the defaults applied. */
+export function retryBackoff(options: Partial<Backoff> | undefined): Backoff {
+  return { tries: 3, minDelay: 250, maxDelay: 5_000, ...options }
 }
 
-/** Nobody has begun to work on it: it never arrived, or was turned away at the door. */
+/** Milliseconds to wait before the next attempt. */
+export function retryDelay({ retryAfter = 0 }: A2AError, failures: number, backoff: Backoff): number {
+  return Math.max(retryAfter * 1000, delayAfter(failures, backoff))
+}
+
+/** Whether the agent requests a longer delay than a call waits. The caller finds it in the error. */
+export function exceedsRetryAfter({ retryAfter = 0 }: A2AError): boolean {
+  return retryAfter * 1000 > maxRetryAfter
+}
+
+/** Whether a repeated call may succeed. */
+export function isTransient({ code, reason = '' }: A2AError): boolean {
+  if (reason === 'aborted' || reason === 'deadline' || permanentFailures.has(reason)) return false
+  return code === 'unavailable' || code === 'rate-limited' || code === 'timeout'
+}
+
+/** Whether a repeated call may succeed and the agent has not begun to work on this one. */
 export function isUnsent(error: A2AError): boolean {
   if (!isTransient(error)) return false
   const { code, reason, retryAfter } = error
@@ -47,13 +115,13 @@ export function isUnsent(error: A2AError): boolean {
   return code === 'rate-limited' || (code === 'unavailable' && retryAfter !== undefined)
 }
 
-/** What cannot be sent again without the risk that it is done twice. */
+/** The error for a send that cannot be repeated without the risk that the agent runs it twice. */
 export function mayHaveRun(failure: A2AError): A2AError {
   const { code, message, url, status, dialect, binding } = failure
   return new A2AError(code, `${message} The message may have reached the agent all the same.`, {
     cause: failure,
     metadata: { mayHaveRun: 'true' },
-    // Where a proxy has answered, that is what is to be put right.
+    // If a proxy has answered, the proxy is what has to be fixed.
     reason: failure.reason === 'gateway' ? 'gateway' : 'may-have-run',
     url,
     status,
@@ -62,27 +130,7 @@ export function mayHaveRun(failure: A2AError): A2AError {
   })
 }
 
-/** Nobody waits that long in a call; whoever does knows from the error how long. */
-export function asksForTooLong({ retryAfter = 0 }: A2AError): boolean {
-  return retryAfter * 1000 > longestWait
-}
-
-/** Milliseconds. */
-export function pauseAfter({ retryAfter = 0 }: A2AError, failures: number, backoff: Backoff): number {
-  return Math.max(retryAfter * 1000, delayAfter(failures, backoff))
-}
-
-/** It may work the next time, if the question can be asked twice. */
-export function isTransient({ code, reason }: A2AError): boolean {
-  if (reason === 'aborted' || reason === 'deadline' || isHopeless(reason)) return false
-  return code === 'unavailable' || code === 'rate-limited' || code === 'timeout'
-}
-
-function isHopeless(reason: string | undefined): boolean {
-  return hopeless.has(reason ?? '')
-}
-
-const hopeless: ReadonlySet<string> = new Set<NetworkFailure>([
+const permanentFailures: ReadonlySet<string> = new Set<NetworkFailure>([
   'certificate',
   'not-tls',
   'bad-url',

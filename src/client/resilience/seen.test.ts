@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { wordsOf } from '../../../test/contracts/service/story.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Part, Task, TaskState } from '../../protocol/model.ts'
-import { createSeen } from './task-diff.ts'
+import { createTaskDiff } from './task-diff.ts'
 
 const ref = { taskId: 't', contextId: 'c', generation: 0 }
 const statusOf = (state: TaskState, second = 0) => ({ state, timestamp: `2026-05-01T08:00:0${second}.000Z` })
@@ -24,7 +24,7 @@ const chunk = (text: string, append = true): StreamEvent => ({
 })
 
 function seenOf(...events: readonly StreamEvent[]) {
-  const seen = createSeen()
+  const seen = createTaskDiff()
   for (const event of events) seen.record(event)
   return seen
 }

@@ -2,115 +2,125 @@ import { A2AError } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { TaskState } from '../../protocol/model.ts'
 import { isEnded } from '../../protocol/states.ts'
-import { createMarks, createSeen, mark, type TaskFingerprint } from './task-diff.ts'
+import { createFingerprint, createTaskDiff, recordEvent, type TaskFingerprint } from './task-diff.ts'
 
 /**
- * The first number that a stream tells of a task is at least this one, since the message that began it is the first
- * event. Agents that number the events of each stream by themselves begin lower, and their numbers say nothing.
+ * The lowest first number of a stream whose numbers count the events of its task: the message that starts a task is its
+ * first event, and is not streamed. An agent that numbers the events of each stream starts lower; its numbers are useless.
  */
 const firstNumber = 2
 
-/** As many numbers are remembered, to tell a repetition from disorder. */
-const remembered = 1_000
+/** How many numbers are remembered to distinguish repetition from disorder. */
+const maxNumbers = 1_000
 
-/** Where a reader of a task is, across all the streams in which it is told. */
+/** How far the reader of a task is, across all streams of the task. */
 export interface StreamPosition {
   taskId?: string
-  /** The number of the last event, if the agent numbers them. */
+  /** The number of the last event, if the agent numbers its events. */
   generation?: number
   state?: TaskState
-  hasMoved: boolean
-  /** How many events have been told. */
-  told: number
+  hasStatusEvent: boolean
+  /** How many events the reader has got. */
+  emitted: number
   isNumbered?: boolean
-  /** The agent says where numbers are left out: every other hole is a loss. */
-  isCounted: boolean
+  /** Whether the agent marks the numbers that it leaves out, so that any other gap is a loss. */
+  isGapless: boolean
   readonly numbers: Set<number>
-  readonly marks: TaskFingerprint
+  readonly fingerprint: TaskFingerprint
 }
 
 export function createPosition(taskId?: string): StreamPosition {
-  const position = { hasMoved: false, told: 0, isCounted: false, numbers: new Set<number>(), marks: createMarks() }
+  const position = {
+    hasStatusEvent: false,
+    emitted: 0,
+    isGapless: false,
+    numbers: new Set<number>(),
+    fingerprint: createFingerprint(),
+  }
   return taskId === undefined ? position : { ...position, taskId }
 }
 
-/** Whether a stream that ends here has said all; `broke` if it did not end but broke. */
-export function isAtRest({ state, hasMoved }: StreamPosition, broke: boolean): boolean {
+/** Whether a stream that ends here is complete; `isBroken` if it broke instead of ending. */
+export function isSettled({ state, hasStatusEvent }: StreamPosition, isBroken: boolean): boolean {
   if (state === undefined) return false
   if (isEnded(state)) return true
-  return broke ? state === 'input-required' && hasMoved : state === 'input-required' || state === 'auth-required'
+  if (isBroken) return state === 'input-required' && hasStatusEvent
+  return state === 'input-required' || state === 'auth-required'
 }
 
-/** A reader whose stream broke, and who reads on in others. */
+/** Drops what the reader has seen from the streams that follow a broken one. */
 export interface StreamCursor {
   /**
-   * What comes now is from another source: the next events, if the agent heeds the number it was given; or the task
-   * as it is and then the next events; or looks at the task.
+   * Announces another source of events: a stream that should continue after the last number; a stream that begins with
+   * the task as it is; or polls of the task.
    */
-  reopen(from: 'next' | 'snapshot' | 'looks'): void
-  /** What of the event is to be told. Each is told once, in its order. */
+  reopen(source: 'next' | 'snapshot' | 'polling'): void
+  /** Returns the new events in an event. Each is returned once, in order. */
   take(event: StreamEvent): readonly StreamEvent[]
 }
 
-/** `onGap`: it cannot be known whether something is missing. */
-export function createCursor(position: StreamPosition, onGap: () => void): StreamCursor {
-  const seen = createSeen(position.marks)
+/** `onGap` is called where events may be missing. */
+export function createStreamCursor(position: StreamPosition, onGap: () => void): StreamCursor {
+  const diff = createTaskDiff(position.fingerprint)
   let mode: Mode = 'exact'
 
-  /** The first event of a stream that was asked to go on after another shows whether it does. */
-  function decide(event: StreamEvent): Mode {
+  /** The first event shows whether a stream continues after the last number, as requested. */
+  function decideMode(event: StreamEvent): Mode {
     if (event.type === 'task' && numberOf(position, event) < (position.generation ?? 0)) {
-      // It counts from the start: so it has counted something else all the time.
+      // The numbers start anew, so they never counted the events of the task.
       position.isNumbered = false
       delete position.generation
     }
     return event.type !== 'task' && numberOf(position, event) > 0 ? 'exact' : 'difference'
   }
 
-  function newsIn(event: StreamEvent): readonly StreamEvent[] {
+  function newEventsIn(event: StreamEvent): readonly StreamEvent[] {
     if (event.type === 'message') return [event]
-    if (mode === 'unsure') {
-      mode = decide(event)
+    if (mode === 'undecided') {
+      mode = decideMode(event)
       const number = numberOf(position, event)
-      const isNothingMissing = event.type === 'task' && number > 0 && number === position.generation
-      if (mode === 'difference' && !isNothingMissing) onGap()
+      const isComplete = event.type === 'task' && number > 0 && number === position.generation
+      if (mode === 'difference' && !isComplete) onGap()
     }
     if (mode === 'exact') return isNext(position, event) ? [event] : []
-    if (event.follows !== undefined) position.isCounted = true
+    if (event.follows !== undefined) position.isGapless = true
     const number = numberOf(position, event)
-    // The task as it is has what led to it.
+    // A snapshot of the task already contains the events up to its number.
     if (event.type !== 'task' && number > 0 && number <= (position.generation ?? 0)) return []
-    const news = event.type === 'task' ? seen.missingEvents(event.task) : [seen.changeIn(event)]
-    note(position, event)
-    return news.filter((each) => each !== undefined)
+    const changes = event.type === 'task' ? diff.missingEvents(event.task) : [diff.changeIn(event)]
+    record(position, event)
+    return changes.filter((change) => change !== undefined)
   }
 
   return {
-    reopen(from) {
-      mode = from === 'next' ? 'unsure' : 'difference'
-      // Who only looks knows that something may happen between two looks.
-      if (from === 'snapshot') onGap()
+    reopen(source) {
+      mode = source === 'next' ? 'undecided' : 'difference'
+      // Polling reports its own notice; changes between two polls are expected to be missing.
+      if (source === 'snapshot') onGap()
     },
     take(event) {
-      const news = newsIn(event)
-      position.told += news.length
-      return news
+      const events = newEventsIn(event)
+      position.emitted += events.length
+      return events
     },
   }
 }
 
-/** Whether the event, which should be the next one, is news. Each is told once, in its order. */
+/** How the events of a stream relate to those of the previous one. */
+type Mode = 'exact' | 'undecided' | 'difference'
+
+/** Whether an event of a continuous stream is new, and if so, records it. Throws if an event is missing or out of order. */
 export function isNext(position: StreamPosition, event: StreamEvent): boolean {
   if (event.type === 'message') return true
-  if (event.follows !== undefined) position.isCounted = true
+  if (event.follows !== undefined) position.isGapless = true
   const number = numberOf(position, event)
   if (isRepeated(position, number)) return false
-  requireNext(position, event, number)
-  note(position, event)
+  requireNoGap(position, event, number)
+  record(position, event)
   return true
 }
 
-/** The number of an event, if numbers can be relied on. */
+/** The number of an event; 0 if it has none, or if the numbers are useless. */
 function numberOf(position: StreamPosition, event: StreamEvent): number {
   if (event.type === 'message') return 0
   const { generation } = event.type === 'task' ? event.task : event
@@ -120,36 +130,33 @@ function numberOf(position: StreamPosition, event: StreamEvent): number {
 
 function isRepeated({ generation, numbers }: StreamPosition, number: number): boolean {
   if (number === 0 || generation === undefined || number > generation) return false
-  if (numbers.has(number) || numbers.size >= remembered) return true
+  if (numbers.has(number) || numbers.size >= maxNumbers) return true
   throw new A2AError('invalid-agent-response', `Event ${number} came after event ${generation}.`, {
     reason: 'out-of-order',
   })
 }
 
-/** What did not come is asked for again, before what came is told. */
-function requireNext({ generation, isCounted }: StreamPosition, { type, follows }: StreamEvent, number: number): void {
-  if (!isCounted || type === 'task' || generation === undefined || number <= generation + 1) return
+/** Lost events are requested again before a later one is emitted. */
+function requireNoGap({ generation, isGapless }: StreamPosition, { type, follows }: StreamEvent, number: number): void {
+  if (!isGapless || type === 'task' || generation === undefined || number <= generation + 1) return
   if (follows === generation) return
   const problem = `Event ${number} came after event ${generation}: what is between is asked for.`
   throw new A2AError('unavailable', problem, { reason: 'events-lost' })
 }
 
-function note(position: StreamPosition, event: StreamEvent): void {
+function record(position: StreamPosition, event: StreamEvent): void {
   const { numbers } = position
   const number = numberOf(position, event)
   if (number > 0) {
     position.generation = Math.max(number, position.generation ?? 0)
     numbers.add(number)
     const [oldest] = numbers
-    if (numbers.size > remembered && oldest !== undefined) numbers.delete(oldest)
+    if (numbers.size > maxNumbers && oldest !== undefined) numbers.delete(oldest)
   }
-  mark(position.marks, event)
+  recordEvent(position.fingerprint, event)
   if (event.type === 'message') return
   position.taskId = event.type === 'task' ? event.task.id : event.taskId
   if (event.type === 'artifact') return
   position.state = (event.type === 'task' ? event.task : event).status.state
-  if (event.type === 'status') position.hasMoved = true
+  if (event.type === 'status') position.hasStatusEvent = true
 }
-
-/** How the events of a stream follow those of the one before. */
-type Mode = 'exact' | 'unsure' | 'difference'

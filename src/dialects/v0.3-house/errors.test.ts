@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
-import { errorsOf } from '../../transports/client/failures.ts'
+import { errorDecoderOf } from '../../transports/client/failures.ts'
 import { createHouseDialect, v0_3House, v0_3HouseClient } from './server.ts'
 
-const { decodeError } = await errorsOf(v0_3HouseClient)
+const { decodeError } = errorDecoderOf(v0_3HouseClient)
 const legacy = createHouseDialect({ legacyCodes: true })
 const metadata = { taskId: 't', timeoutSeconds: '300' }
 const timeout = new A2AError('input-timeout', 'Nobody answered for 300 seconds.', { metadata })

@@ -7,57 +7,27 @@ import { EventTooLarge, StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import type { Operation } from '../../protocol/service.ts'
 import { excerpt } from '../../schema/schema.ts'
-import { type Answer, type ResponseSummary, tellAnswer } from './read-response.ts'
+import { type ResponseContent, type ResponseSummary, summarize } from './read-response.ts'
 
 export function notInDialect(operation: Operation, version: string, binding: string): A2AError {
   const problem = `A2A ${version} has no way to ask for it over ${binding}: ${operation}.`
   return new A2AError('unsupported-operation', problem, { reason: 'not-in-dialect' })
 }
 
-/** An answer that is none of A2A: of a proxy, of another program, or of a page that is in the wrong place. */
-export function notA2AError(given: Answer): A2AError {
-  const answer = tellAnswer(given)
-  const { status, url, challenge, retryAfter } = answer
-  const told = messageIn(answer.body) ?? (answer.excerpt === '' ? undefined : excerpt(answer.excerpt))
-  const what = status < 400 ? sayingsForeignAnswer[answer.form] : `answered with HTTP status ${status}`
-  return new A2AError(codeOf(answer), `${url} ${what}${told === undefined ? '.' : `: ${told}`}`, {
-    cause: answer,
-    url,
-    status,
-    reason: reasonOf(answer),
-    ...(retryAfter !== undefined && { retryAfter }),
-    ...(challenge !== undefined && { metadata: { challenge } }),
-  })
-}
-
-/** An error that the agent told, with what HTTP says beside it where the body has no word for it. */
-export function withHttpDetails(error: A2AError, answer: Answer): A2AError {
-  const { status, url, challenge, retryAfter } = tellAnswer(answer)
-  const { code, message, violations, metadata } = error
-  const isVague = code === 'internal' || code === 'invalid-request'
-  return new A2AError(isVague ? (httpCodes.get(status) ?? meantBy(message) ?? code) : code, message, {
-    cause: error.cause,
-    violations,
-    metadata: challenge === undefined ? metadata : { ...metadata, challenge },
-    retryAfter: error.retryAfter ?? retryAfter,
-    url,
-    status,
-  })
-}
-
-export function errorsOf({ errors }: ClientDialect): ErrorDecoder {
+/** The error decoder of a dialect. All versions since 0.2 have the same, unless the dialect has its own. */
+export function errorDecoderOf({ errors }: ClientDialect): ErrorDecoder {
   return errors ?? { decodeError, decodeHttpError }
 }
 
 /**
- * What was thrown between a request and the end of its answer, as the one error that callers see. Whoever aborts may
- * say why by an error, such as that the time was up.
+ * The error for anything thrown between a request and the end of its response. An abort reason that is an `A2AError`,
+ * such as a deadline, is that error.
  */
 export function networkError(thrown: unknown, url: string, signal: AbortSignal): A2AError {
   const error = signal.aborted && !(thrown instanceof A2AError) ? signal.reason : thrown
   if (error instanceof A2AError) return error
-  if (error instanceof StreamSilent) return silent(url, error.idle)
-  if (signal.aborted) return givenUp(signal)
+  if (error instanceof StreamSilent) return streamSilent(url, error.idle)
+  if (signal.aborted) return callAborted(signal)
   if (error instanceof BodyTooLarge || error instanceof EventTooLarge) {
     const problem = `The answer of ${url} is not read: ${error.message}.`
     return new A2AError('payload-too-large', problem, { cause: error, url, reason: 'answer-too-large' })
@@ -66,32 +36,23 @@ export function networkError(thrown: unknown, url: string, signal: AbortSignal):
   const problem =
     failure === 'guarded' && error instanceof Error
       ? `${url} is not asked: ${error.message}.`
-      : `${url} cannot be reached: ${sayings[failure]}.`
-  return new A2AError('unavailable', problem, {
-    cause: error,
-    url,
-    reason: failure,
-  })
+      : `${url} cannot be reached: ${networkFailureTexts[failure]}.`
+  return new A2AError('unavailable', problem, { cause: error, url, reason: failure })
 }
 
-/** Several releases of the official SDKs tell every error as an internal one; their messages still say which it is. */
-export function meantBy(message: string): ErrorCode | undefined {
-  return sentences.find(([sentence]) => sentence.test(message))?.[1]
-}
-
-function silent(url: string, milliseconds: number): A2AError {
+function streamSilent(url: string, milliseconds: number): A2AError {
   const problem = `The stream of ${url} is silent: nothing came for ${milliseconds / 1000} seconds.`
   return new A2AError('unavailable', problem, { url, reason: 'silent' })
 }
 
-function givenUp({ reason }: AbortSignal): A2AError {
+function callAborted({ reason }: AbortSignal): A2AError {
   return new A2AError('unavailable', 'The call was given up before there was an answer.', {
     cause: reason,
     reason: 'aborted',
   })
 }
 
-const sayings: Readonly<Record<NetworkFailure, string>> = {
+const networkFailureTexts: Readonly<Record<NetworkFailure, string>> = {
   'connection-refused': 'nothing listens there',
   'name-not-found': 'there is no host of that name',
   'host-unreachable': 'there is no way to that host',
@@ -105,25 +66,41 @@ const sayings: Readonly<Record<NetworkFailure, string>> = {
   blocked: 'the request failed, and the platform does not say why',
 }
 
-/** Frameworks say it in one of these. */
+/** The error for a response that is not A2A: of a proxy, of another program, or of a page at the wrong path. */
+export function notA2AError(content: ResponseContent): A2AError {
+  const summary = summarize(content)
+  const { status, url, challenge, retryAfter } = summary
+  const detail = messageIn(summary.body) ?? (summary.excerpt === '' ? undefined : excerpt(summary.excerpt))
+  const problem = status < 400 ? formTexts[summary.form] : `answered with HTTP status ${status}`
+  return new A2AError(codeOfForeign(summary), `${url} ${problem}${detail === undefined ? '.' : `: ${detail}`}`, {
+    cause: summary,
+    url,
+    status,
+    reason: reasonOf(summary),
+    ...(retryAfter !== undefined && { retryAfter }),
+    ...(challenge !== undefined && { metadata: { challenge } }),
+  })
+}
+
+/** The members in which frameworks put the message of an error. */
 function messageIn(body: unknown): string | undefined {
   if (!isObject(body)) return undefined
   const { error, message, detail, title } = body
   if (isObject(error)) return messageIn(error)
-  const text = [message, detail, error, title].find((each) => typeof each === 'string' && each !== '')
+  const text = [message, detail, error, title].find((member) => typeof member === 'string' && member !== '')
   return typeof text === 'string' ? excerpt(text) : undefined
 }
 
-const sayingsForeignAnswer: Readonly<Record<ResponseSummary['form'], string>> = {
+const formTexts: Readonly<Record<ResponseSummary['form'], string>> = {
   json: 'answered with JSON that is no answer of A2A',
   empty: 'answered with nothing',
   html: 'answered with a web page instead of JSON',
   text: 'answered with something that is not JSON',
 }
 
-function codeOf({ status }: ResponseSummary): ErrorCode {
+function codeOfForeign({ status }: ResponseSummary): ErrorCode {
   if (status < 400) return 'invalid-agent-response'
-  // There may be a task of that name, but nobody who would know.
+  // Not `task-not-found`: no agent answered, so nothing is known about the task.
   if (status === 404 || status === 405 || status === 410) return 'method-not-found'
   return status === 502 ? 'unavailable' : codeOfHttpStatus(status)
 }
@@ -135,6 +112,21 @@ function reasonOf({ status, form }: ResponseSummary): string {
   return form === 'json' ? 'not-a2a' : form === 'html' ? 'html' : 'not-json'
 }
 
+/** Adds to an error of the agent what only HTTP says: the status, the challenge and `Retry-After`. */
+export function withHttpDetails(error: A2AError, content: ResponseContent): A2AError {
+  const { status, url, challenge, retryAfter } = summarize(content)
+  const { code, message, violations, metadata } = error
+  const isVague = code === 'internal' || code === 'invalid-request'
+  return new A2AError(isVague ? (httpCodes.get(status) ?? codeOfMessage(message) ?? code) : code, message, {
+    cause: error.cause,
+    violations,
+    metadata: challenge === undefined ? metadata : { ...metadata, challenge },
+    retryAfter: error.retryAfter ?? retryAfter,
+    url,
+    status,
+  })
+}
+
 const httpCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [401, 'unauthenticated'],
   [403, 'forbidden'],
@@ -144,7 +136,12 @@ const httpCodes: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [504, 'timeout'],
 ])
 
-const sentences: readonly (readonly [RegExp, ErrorCode])[] = [
+/** Several releases of the official SDKs report every error as an internal one; their messages still say which it is. */
+export function codeOfMessage(message: string): ErrorCode | undefined {
+  return messagePatterns.find(([pattern]) => pattern.test(message))?.[1]
+}
+
+const messagePatterns: readonly (readonly [RegExp, ErrorCode])[] = [
   [/task (with id \S+ )?not found/i, 'task-not-found'],
   [/task \S+ (cannot be|is not) cancel/i, 'task-not-cancelable'],
   [/task not cancelable/i, 'task-not-cancelable'],

@@ -4,6 +4,7 @@ import type { Binding } from '../../dialects/dialect.ts'
 import { StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
+import { createService } from '../../protocol/intercept.ts'
 import type {
   Call,
   Operation,
@@ -15,79 +16,102 @@ import type {
 } from '../../protocol/service.ts'
 import { withGeneration } from '../event-numbers.ts'
 import { networkError, notInDialect } from './failures.ts'
-import { serviceOf } from './operations.ts'
-import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from './options.ts'
-import { type Answer, readAnswer, readStream } from './read-response.ts'
+import { answerLimitsOf, serviceParametersOf, verifiedResult, type WireClientOptions } from './options.ts'
+import { type ResponseContent, readResponse, readStreamResponse } from './read-response.ts'
 
-/** A request of HTTP. */
 export interface HttpRequest {
   readonly url: string
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly body?: JsonObject
   readonly contentType: string
-  /** The next one asks the same in another form: agents that take only that refuse this one as invalid. */
+  /** The next candidate has the same meaning in another form; agents that take only that reject this one as invalid. */
   readonly hasOtherForm?: boolean
-  /** What this request showed to be right, if it is answered. */
+  /** Called when the request is answered, so that later calls use the same path and method. */
   readonly confirm?: () => void
 }
 
-/** What is particular to a binding. */
+/** The part of a client that is specific to JSON-RPC or REST. */
 export interface HttpBinding {
-  readonly binding: Binding
-  /** Whether it can carry the operation in the dialect at all. */
-  has(operation: Operation): boolean
-  /** The requests that may mean the operation, the likeliest first: another one is tried where nobody is. */
-  compose(operation: Operation, wire: JsonObject): readonly HttpRequest[]
-  /** The result in an answer; throws the error that it is instead. */
-  resultIn(answer: Answer, operation: Operation): unknown
-  /** The event in the data of a server-sent event; throws the error that it is instead. */
-  eventIn(data: unknown, isError: boolean): unknown
+  readonly name: Binding
+  /** Whether the dialect has the operation in this binding. */
+  supports(operation: Operation): boolean
+  /** The requests that may carry the operation, the likeliest first. The next one is tried after a wrong path. */
+  createRequests(operation: Operation, wire: JsonObject): readonly HttpRequest[]
+  /** Returns the result in a response; throws if the response is an error. */
+  readResult(content: ResponseContent, operation: Operation): unknown
+  /** Returns the event in the data of a server-sent event; throws if the data is an error. */
+  readEvent(data: unknown, isError: boolean): unknown
 }
 
-/** `Service` over HTTP. Whatever goes wrong is an `A2AError` that knows with whom. */
-export function createWireClient(options: WireClientOptions, speech: HttpBinding): Service {
+/** A service over HTTP. Every failure is an `A2AError` that names the dialect, the binding and the URL. */
+export function createHttpClient(options: WireClientOptions, binding: HttpBinding): Service {
   const { url, dialect, fetch, tenant } = options
   const limits = answerLimitsOf(options)
-  const known = (error: A2AError) =>
-    withContext(error, { dialect: dialect.name, binding: speech.binding, url: error.url ?? url })
 
-  async function send(composed: HttpRequest, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
-    const { url, method, body, contentType } = composed
-    const { signal } = call
-    const sent = { ...parametersOf(options, call), ...headers, ...(body && { 'content-type': contentType }) }
-    const asking = fetch(url, { method, headers: sent, signal, ...(body && { body: JSON.stringify(body) }) })
-    return await unlessAborted(asking, signal)
+  function toError(thrown: unknown, signal: AbortSignal, requestUrl = url): A2AError {
+    const error = networkError(thrown, requestUrl, signal)
+    return withContext(error, { dialect: dialect.name, binding: binding.name, url: error.url ?? url })
   }
 
-  /** Tries one request after the other until somebody is there. */
-  async function ask<T>(
+  async function send(request: HttpRequest, call: Call, headers: Readonly<Record<string, string>>): Promise<Response> {
+    const { method, body, contentType } = request
+    const { signal } = call
+    const allHeaders = {
+      ...serviceParametersOf(options, call),
+      ...headers,
+      ...(body && { 'content-type': contentType }),
+    }
+    const init = { method, headers: allHeaders, signal, ...(body && { body: JSON.stringify(body) }) }
+    return await unlessAborted(fetch(request.url, init), signal)
+  }
+
+  /** Tries the candidates for a request until one reaches the agent. */
+  async function exchange<T>(
     operation: Operation,
     request: object,
-    attempt: (composed: HttpRequest) => Promise<T>,
-    call: Call,
-  ) {
-    if (!speech.has(operation)) throw known(notInDialect(operation, dialect.version, speech.binding))
+    { signal }: Call,
+    attempt: (candidate: HttpRequest) => Promise<T>,
+  ): Promise<T> {
+    if (!binding.supports(operation)) throw toError(notInDialect(operation, dialect.version, binding.name), signal)
     const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
     const wire = encode(tenant === undefined ? request : { tenant, ...request })
-    let failure: A2AError | undefined
-    for (const composed of speech.compose(operation, wire)) {
+    let firstError: A2AError | undefined
+    for (const candidate of binding.createRequests(operation, wire)) {
       try {
-        const result = await attempt(composed)
-        composed.confirm?.()
+        const result = await attempt(candidate)
+        candidate.confirm?.()
         return result
-      } catch (error) {
-        const told = networkError(error, composed.url, call.signal)
-        failure ??= told
-        const isOfForm = composed.hasOtherForm && told.code === 'invalid-params'
-        if (told.reason !== 'wrong-path' && !isOfForm) throw known(told)
+      } catch (thrown) {
+        const error = toError(thrown, signal, candidate.url)
+        firstError ??= error
+        const isFormRejected = candidate.hasOtherForm && error.code === 'invalid-params'
+        if (error.reason !== 'wrong-path' && !isFormRejected) throw error
       }
     }
-    throw known(failure as A2AError)
+    throw firstError
   }
 
-  async function* follow(
-    operation: StreamOperation,
-    request: StreamRequest,
+  async function unary<O extends UnaryOperation>(
+    operation: O,
+    request: RequestOf<O>,
+    call: Call,
+  ): Promise<ResultOf<O>> {
+    const headers = { accept: 'application/json, application/a2a+json' }
+    const result = await exchange(operation, request, call, async (candidate) => {
+      const response = await send(candidate, call, headers)
+      const reading = readResponse(response, { ...limits, url: candidate.url })
+      return binding.readResult(await unlessAborted(reading, call.signal), operation)
+    })
+    try {
+      return dialect.decodeResult[operation](await verifiedResult(operation, result, options), request)
+    } catch (error) {
+      throw toError(error, call.signal)
+    }
+  }
+
+  async function* stream<O extends StreamOperation>(
+    operation: O,
+    request: RequestOf<O>,
     caller: Call,
   ): AsyncGenerator<StreamEvent> {
     const { after } = request
@@ -96,47 +120,28 @@ export function createWireClient(options: WireClientOptions, speech: HttpBinding
     const deadline = withDeadline(caller.signal, openWithin, () => new StreamSilent(openWithin), limits.clock)
     const { signal } = deadline
     const call = { ...caller, signal }
-    const open = async (composed: HttpRequest) => {
-      const response = await send(composed, call, headers)
-      const stream = await unlessAborted(readStream(response, { ...limits, url: composed.url, signal }), signal)
-      return 'answer' in stream ? { result: speech.resultIn(stream.answer, operation) } : stream
-    }
     try {
-      const opened = await ask(operation, request, open, call)
-      if ('result' in opened) return yield dialect.decodeEvent(opened.result, request)
+      const opened = await exchange(operation, request, call, async (candidate) => {
+        const response = await send(candidate, call, headers)
+        const reading = readStreamResponse(response, { ...limits, url: candidate.url, signal })
+        const { events, content } = await unlessAborted(reading, signal)
+        return content ? { result: binding.readResult(content, operation) } : { events }
+      })
+      if (!opened.events) return yield dialect.decodeEvent(opened.result, request)
       deadline.extend()
       for await (const { id, follows, data, isError } of opened.events) {
-        const event = dialect.decodeEvent(speech.eventIn(data, isError), request)
+        const event = dialect.decodeEvent(binding.readEvent(data, isError), request)
         yield withGeneration(event, id, follows)
         if (event.isLast) return
       }
     } catch (error) {
-      // Who has gone hears no more; who is sent away hears why.
+      // A caller that aborts just ends the stream, unless it aborts with an error of its own.
       if (caller.signal.aborted && !(caller.signal.reason instanceof A2AError)) return
-      throw known(networkError(error, url, signal))
+      throw toError(error, signal)
     } finally {
       deadline.release()
     }
   }
 
-  return serviceOf({
-    follow,
-    async ask<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
-      const headers = { accept: 'application/json, application/a2a+json' }
-      const attempt = async (composed: HttpRequest) => {
-        const response = await send(composed, call, headers)
-        const reading = readAnswer(response, { ...limits, url: composed.url })
-        return speech.resultIn(await unlessAborted(reading, call.signal), operation)
-      }
-      const result = await ask(operation, request, attempt, call)
-      try {
-        const wire = await believed(operation, result, options)
-        return dialect.decodeResult[operation](wire, request)
-      } catch (error) {
-        throw known(networkError(error, url, call.signal))
-      }
-    },
-  })
+  return createService({ unary, stream })
 }
-
-type StreamRequest = RequestOf<StreamOperation>

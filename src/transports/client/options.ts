@@ -4,20 +4,20 @@ import type { Fetch } from '../../http/fetch.ts'
 import type { Call, Operation } from '../../protocol/service.ts'
 
 export interface AnswerLimits {
-  /** Bytes of an answer. 64 MiB by default. */
+  /** Maximum bytes of a response. Defaults to 64 MiB. */
   readonly answerLimit?: number
-  /** Characters of one event of a stream. 10 Mi by default. */
+  /** Maximum characters of one stream event. Defaults to 10 Mi. */
   readonly eventLimit?: number
-  /** How many lists and objects may lie in each other. 64 by default. */
+  /** Maximum nesting of lists and objects. Defaults to 64. */
   readonly jsonDepth?: number
-  /** Milliseconds without a byte after which a stream counts as broken. 45 seconds by default. */
+  /** Milliseconds without a byte after which a stream counts as broken. Defaults to 45 seconds. */
   readonly idle?: number
   /**
-   * Milliseconds until a stream must begin that a message opens: agents may think long before they say a word.
-   * 5 minutes by default.
+   * Milliseconds in which the stream that a message opens must begin: agents may think long before the first event.
+   * Defaults to 5 minutes.
    */
   readonly openWithin?: number
-  /** For tests. */
+  /** Replaces the system clock in tests. */
   readonly clock?: Clock
 }
 
@@ -28,29 +28,29 @@ export function answerLimitsOf(limits: AnswerLimits) {
 }
 
 export interface WireClientOptions extends AnswerLimits {
-  /** Where the agent is asked, as its card says. */
+  /** The URL of the endpoint, as the card names it. */
   readonly url: string
   readonly dialect: ClientDialect
   readonly fetch: Fetch
   /** Named in every request, if the card names it (A2A 1.0 §5.8). */
   readonly tenant?: string
-  /** Extensions to activate, by their URIs. */
+  /** URIs of the extensions to activate. */
   readonly extensions?: readonly string[]
-  /** Gives what of an extended card is to be believed; throws if nothing is. */
-  readonly believe?: (card: unknown) => Promise<unknown>
+  /** Returns the part of an extended card that its signatures cover; throws if the card fails verification. */
+  readonly verifyExtendedCard?: (card: unknown) => Promise<unknown>
 }
 
-/** A result as far as it is to be believed: cards may have to prove whose they are. */
-export async function believed(
+/** The result again; an extended card only as far as it is verified. */
+export async function verifiedResult(
   operation: Operation,
   result: unknown,
-  { believe }: WireClientOptions,
+  { verifyExtendedCard }: WireClientOptions,
 ): Promise<unknown> {
-  return believe && operation === 'getExtendedCard' ? await believe(result) : result
+  return verifyExtendedCard && operation === 'getExtendedCard' ? await verifyExtendedCard(result) : result
 }
 
-/** What is said beside the request, in headers or metadata (A2A 1.0 §3.2.6). */
-export function parametersOf(
+/** The service parameters of a call, for headers or gRPC metadata (A2A 1.0 §3.2.6). */
+export function serviceParametersOf(
   { dialect, extensions = [] }: WireClientOptions,
   { idempotencyKey, headers }: Pick<Call, 'idempotencyKey' | 'headers'>,
 ): Readonly<Record<string, string>> {
@@ -58,7 +58,7 @@ export function parametersOf(
   return {
     ...headers,
     'a2a-version': dialect.version,
-    // The header lost its prefix with 1.0; a server reads the one that it knows.
+    // 1.0 dropped the prefix of the header; a server reads the one it knows.
     ...(activated !== '' && { 'a2a-extensions': activated, 'x-a2a-extensions': activated }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   }

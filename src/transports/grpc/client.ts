@@ -9,7 +9,7 @@ import { trailersOf } from '../../http/fetch.ts'
 import { StreamSilent } from '../../http/sse-reader.ts'
 import { A2AError, withContext } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
-import { isStream } from '../../protocol/intercept.ts'
+import { createService, isStream } from '../../protocol/intercept.ts'
 import type {
   Call,
   Operation,
@@ -19,10 +19,9 @@ import type {
   StreamOperation,
   UnaryOperation,
 } from '../../protocol/service.ts'
-import { errorsOf, meantBy, networkError, notA2AError, notInDialect } from '../client/failures.ts'
-import { serviceOf } from '../client/operations.ts'
-import { answerLimitsOf, believed, parametersOf, type WireClientOptions } from '../client/options.ts'
-import { readAnswer } from '../client/read-response.ts'
+import { codeOfMessage, errorDecoderOf, networkError, notA2AError, notInDialect } from '../client/failures.ts'
+import { answerLimitsOf, serviceParametersOf, verifiedResult, type WireClientOptions } from '../client/options.ts'
+import { readResponse } from '../client/read-response.ts'
 import { withGeneration } from '../event-numbers.ts'
 import { decodeMessage, decodeNumbered, type Numbers } from './codec.ts'
 import { acceptedEncodings, encodeFrame, readMessages } from './frames.ts'
@@ -58,7 +57,7 @@ export function createGrpcClient(options: WireClientOptions): Service {
     const url = `${origin}${pathOf(method)}`
     const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
     const body = encodeFrame(method.input, encode(tenant === undefined ? request : { tenant, ...request }) as Json)
-    const headers = { ...fixed, ...parametersOf(options, call), ...timeoutOf(call, clock), ...more }
+    const headers = { ...fixed, ...serviceParametersOf(options, call), ...timeoutOf(call, clock), ...more }
     const { signal } = call
     const init = { method: 'POST', headers, body: body as Uint8Array<ArrayBuffer>, signal }
     const response = await unlessAborted(fetch(url, init), signal)
@@ -99,12 +98,12 @@ export function createGrpcClient(options: WireClientOptions): Service {
     }
   }
 
-  return serviceOf({
-    follow,
-    async ask<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
+  return createService({
+    stream: follow,
+    async unary<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
       try {
         const result = await onlyOne(exchange(operation, request, call))
-        const wire = await believed(operation, result, options)
+        const wire = await verifiedResult(operation, result, options)
         return dialect.decodeResult[operation](wire, request)
       } catch (error) {
         throw known(error, call.signal)
@@ -158,7 +157,7 @@ function timeoutOf({ deadline }: Call, clock: Clock): Metadata {
 async function* readReply(response: Response, options: ReplyOptions): AsyncGenerator<ReplyMessage> {
   const { type, url, dialect, messageLimit } = options
   const contentType = response.headers.get('content-type') ?? ''
-  if (!contentType.startsWith('application/grpc')) throw notA2AError(await readAnswer(response, options))
+  if (!contentType.startsWith('application/grpc')) throw notA2AError(await readResponse(response, options))
   const source = {
     chunks: () => iterate(response.body),
     header: (name: string) => response.headers.get(name) ?? undefined,
@@ -209,7 +208,7 @@ async function toldStatus(end: Headers, dialect: ClientDialect): Promise<A2AErro
   const message = percentDecode(end.get('grpc-message') ?? '')
   const status = names.get(code) ?? 'UNKNOWN'
   const details = detailsIn(end.get('grpc-status-details-bin'))
-  const { decodeHttpError } = errorsOf(dialect)
+  const { decodeHttpError } = errorDecoderOf(dialect)
   const told = decodeHttpError({ status: 500, body: { error: { status, message, details } } })
   if (readDetails(details).reason !== undefined) return told
   return withoutDetails(told, status, message)
@@ -247,7 +246,7 @@ function withoutDetails(told: A2AError, status: StatusName, message: string): A2
   if (status === 'UNIMPLEMENTED' && nobodyThere.test(message)) return known('method-not-found', 'wrong-path')
   if (status === 'RESOURCE_EXHAUSTED' && tooLong.test(message)) return known('payload-too-large')
   if (status === 'CANCELLED') return known('unavailable', 'connection-lost')
-  const meant = meantBy(message)
+  const meant = codeOfMessage(message)
   return meant === undefined ? told : known(meant)
 }
 

@@ -1,60 +1,53 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import type { ClientDialect, WireError } from '../../dialects/dialect.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
-import { errorsOf, notA2AError, withHttpDetails } from '../client/failures.ts'
-import { createWireClient, type HttpBinding } from '../client/http-client.ts'
+import { errorDecoderOf, notA2AError, withHttpDetails } from '../client/failures.ts'
+import { createHttpClient } from '../client/http-client.ts'
 import type { WireClientOptions } from '../client/options.ts'
-import type { Answer } from '../client/read-response.ts'
+import type { ResponseContent } from '../client/read-response.ts'
 
 export function createJsonRpcClient(options: WireClientOptions): Service {
   const { url, dialect } = options
   let calls = 0
-
-  const speech: HttpBinding = {
-    binding: 'JSONRPC',
-    has: (operation) => dialect.methods[operation] !== undefined,
-    compose(operation, params) {
+  return createHttpClient(options, {
+    name: 'JSONRPC',
+    supports: (operation) => dialect.methods[operation] !== undefined,
+    createRequests(operation, params) {
       const body = { jsonrpc: '2.0', id: ++calls, method: dialect.methods[operation] ?? operation, params }
       return [{ url, method: 'POST', body, contentType: 'application/json' }]
     },
-    resultIn(answer, operation) {
-      const { body } = answer
-      if (isObject(body) && body.result !== undefined && !isObject(body.error)) return body.result
-      return readOddAnswer(answer, operation, dialect)
-    },
-    eventIn(data, isError) {
+    readResult: (content, operation) => readResult(content, operation, dialect),
+    readEvent(data, isError) {
       if (!isObject(data)) return data
       const { error = isError ? data : undefined, result } = data
-      if (isObject(error)) throw readError(wireError(error), dialect)
-      // Some servers forget the envelope.
+      if (isObject(error)) throw decodeWireError(toWireError(error), dialect)
+      // Some servers leave out the envelope.
       return result ?? data
     },
-  }
-  return createWireClient(options, speech)
+  })
 }
 
-/** What an answer says that is not just a result. Throws the error that it tells, or that it is. */
-function readOddAnswer(answer: Answer, operation: Operation, dialect: ClientDialect): unknown {
-  const { body, form, status } = answer
-  const error = isObject(body) ? errorIn(body) : undefined
-  if (error) throw withHttpDetails(readError(error, dialect), answer)
-  if (isObject(body) && body.result !== undefined) return body.result
-  // Some servers leave out a result that is null; to be told nothing is only enough where nothing is to be told.
-  const isNothing = form === 'empty' || (isObject(body) && body.jsonrpc !== undefined)
-  if (operation === 'deletePushConfig' && status < 300 && isNothing) return null
-  throw notA2AError(answer)
+function readResult(content: ResponseContent, operation: Operation, dialect: ClientDialect): unknown {
+  const { body, form, status } = content
+  const envelope = isObject(body) ? body : undefined
+  const error = envelope && wireErrorIn(envelope)
+  if (error) throw withHttpDetails(decodeWireError(error, dialect), content)
+  if (envelope?.result !== undefined) return envelope.result
+  // Some servers leave out a result that is null. No result is enough only for an operation without one.
+  const hasNoResult = form === 'empty' || envelope?.jsonrpc !== undefined
+  if (operation === 'deletePushConfig' && status < 300 && hasNoResult) return null
+  throw notA2AError(content)
 }
 
-/** One of JSON-RPC: proxies and frameworks also answer with an `error`. Servers of 0.1 may say that there is none. */
-function errorIn({ jsonrpc, error }: JsonObject): WireError | undefined {
+/** The JSON-RPC error of an envelope: proxies and frameworks also answer with an `error`. 0.1 servers may set it to null. */
+function wireErrorIn({ jsonrpc, error }: JsonObject): WireError | undefined {
   if (!isObject(error)) return undefined
-  const isOurs = jsonrpc !== undefined || (typeof error.code === 'number' && error.code < 0)
-  return isOurs ? wireError(error) : undefined
+  const isJsonRpc = jsonrpc !== undefined || (typeof error.code === 'number' && error.code < 0)
+  return isJsonRpc ? toWireError(error) : undefined
 }
 
-function wireError({ code, message, data }: JsonObject): WireError {
+function toWireError({ code, message, data }: JsonObject): WireError {
   return {
     code: typeof code === 'number' ? code : -32603,
     message: typeof message === 'string' ? message : '',
@@ -62,10 +55,12 @@ function wireError({ code, message, data }: JsonObject): WireError {
   }
 }
 
-/** Who does not speak our dialect cannot tell us so in it; Parley at least names those that it speaks. */
-function readError(error: WireError, dialect: ClientDialect): A2AError {
-  const { decodeError } = errorsOf(dialect)
-  const told = decodeError(error)
-  if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return told
-  return new A2AError('version-not-supported', told.message, { cause: error, metadata: told.metadata })
+/**
+ * A server that does not speak the dialect of a call cannot report that in the dialect; Parley lists the versions that
+ * it speaks.
+ */
+function decodeWireError(error: WireError, dialect: ClientDialect): A2AError {
+  const decoded = errorDecoderOf(dialect).decodeError(error)
+  if (!JSON.stringify(error.data ?? null).includes('"supportedVersions"')) return decoded
+  return new A2AError('version-not-supported', decoded.message, { cause: error, metadata: decoded.metadata })
 }

@@ -1,12 +1,11 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import type { ClientDialect, RestRequest } from '../../dialects/dialect.ts'
 import { type A2AError, withContext } from '../../protocol/errors.ts'
 import type { Operation, Service } from '../../protocol/service.ts'
-import { errorsOf, notA2AError, withHttpDetails } from '../client/failures.ts'
-import { createWireClient, type HttpBinding, type HttpRequest } from '../client/http-client.ts'
+import { errorDecoderOf, notA2AError, withHttpDetails } from '../client/failures.ts'
+import { createHttpClient, type HttpRequest } from '../client/http-client.ts'
 import type { WireClientOptions } from '../client/options.ts'
-import type { Answer } from '../client/read-response.ts'
+import type { ResponseContent } from '../client/read-response.ts'
 
 export function createRestClient(options: WireClientOptions): Service {
   const { url, dialect } = options
@@ -14,65 +13,51 @@ export function createRestClient(options: WireClientOptions): Service {
   if (!rest) throw new TypeError(`A2A ${dialect.version} has no REST binding`)
   const { contentType, prefix } = rest
   let bases = possibleBases(url, prefix)
-  // The text of every version says POST, its proto says GET.
-  let subscribeBy: readonly RestRequest['method'][] = ['POST', 'GET']
+  // The specification of every version says POST, its proto says GET.
+  let subscribeMethods: readonly RestRequest['method'][] = ['POST', 'GET']
 
-  function composedAt(base: string, method: RestRequest['method'], place: RestRequest): readonly HttpRequest[] {
-    const { path, query = {}, body = {}, alternativeBody } = place
-    const composed = {
+  function requestsAt(base: string, method: RestRequest['method'], request: RestRequest): readonly HttpRequest[] {
+    const { path, query = {}, body = {}, alternativeBody } = request
+    const candidate = {
       url: `${base}${path}${queryOf(query)}`,
       method,
       contentType,
       ...(method === 'POST' && { body }),
       confirm() {
         bases = [base]
-        if (path.endsWith(':subscribe')) subscribeBy = [method]
+        if (path.endsWith(':subscribe')) subscribeMethods = [method]
       },
     }
-    return alternativeBody
-      ? [
-          { ...composed, hasOtherForm: true },
-          { ...composed, body: alternativeBody },
-        ]
-      : [composed]
+    if (!alternativeBody) return [candidate]
+    return [
+      { ...candidate, hasOtherForm: true },
+      { ...candidate, body: alternativeBody },
+    ]
   }
 
-  const speech: HttpBinding = {
-    binding: 'HTTP+JSON',
-    has: () => true,
-    compose(operation, wire) {
-      const place = rest.toRequest(operation, wire)
-      const methods = operation === 'subscribeToTask' ? subscribeBy : [place.method]
-      return bases.flatMap((base) => methods.flatMap((method) => composedAt(base, method, place)))
+  return createHttpClient(options, {
+    name: 'HTTP+JSON',
+    supports: () => true,
+    createRequests(operation, wire) {
+      const request = rest.toRequest(operation, wire)
+      const methods = operation === 'subscribeToTask' ? subscribeMethods : [request.method]
+      return bases.flatMap((base) => methods.flatMap((method) => requestsAt(base, method, request)))
     },
-    resultIn(answer, operation) {
-      const { status, body, form } = answer
+    readResult(content, operation) {
+      const { status, body, form } = content
       if (status >= 200 && status < 300 && (form === 'json' || form === 'empty')) return body ?? {}
-      throw readRefusal(answer, operation, dialect)
+      throw readError(content, operation, dialect)
     },
-    eventIn(data, isError) {
-      if (!isObject(data) || !(isError || isFailure(data))) return data
-      throw errorsOf(dialect).decodeHttpError({ status: 500, body: data })
+    readEvent(data, isError) {
+      if (!isObject(data) || !(isError || isErrorBody(data))) return data
+      throw errorDecoderOf(dialect).decodeHttpError({ status: 500, body: data })
     },
-  }
-  return createWireClient(options, speech)
-}
-
-/** What an answer tells that has no result. A path that does not exist, and a task that does not, may be told alike. */
-function readRefusal(answer: Answer, operation: Operation, dialect: ClientDialect): A2AError {
-  const { status, body } = answer
-  const foreign = notA2AError(answer)
-  if (!isObject(body)) return foreign
-  const { decodeHttpError } = errorsOf(dialect)
-  const told = withHttpDetails(decodeHttpError({ status, body }), answer)
-  if (isOfA2A(body)) return told
-  if (foreign.reason !== 'wrong-path') return isObject(body.error) ? told : foreign
-  return status === 404 && isAboutTask(operation) ? withContext(told, { reason: 'wrong-path' }) : foreign
+  })
 }
 
 /**
- * What the paths of REST may follow: the address of the card and the prefix of the version. Some cards have the prefix
- * in the address already, others forget what the server itself was mounted at.
+ * The URLs that the paths of REST may follow: the URL of the card and the prefix of the version. Some cards already have
+ * the prefix in the URL, others leave out the path at which the server is mounted.
  */
 export function possibleBases(url: string, prefix: string): readonly string[] {
   const plain = url.replace(/[?#].*$/s, '').replace(/\/+$/, '')
@@ -86,17 +71,28 @@ function queryOf(query: JsonObject): string {
   return parameters.size === 0 ? '' : `?${parameters}`
 }
 
-/** An event that tells an error has the body that the error would have been before the stream. */
-function isFailure({ error, code, message }: JsonObject): boolean {
-  return isObject(error) || (typeof code === 'number' && typeof message === 'string')
+/** The error in a response. A missing path and a missing task may look the same. */
+function readError(content: ResponseContent, operation: Operation, dialect: ClientDialect): A2AError {
+  const { status, body } = content
+  const foreign = notA2AError(content)
+  if (!isObject(body)) return foreign
+  const decoded = withHttpDetails(errorDecoderOf(dialect).decodeHttpError({ status, body }), content)
+  if (isA2AErrorBody(body)) return decoded
+  if (foreign.reason !== 'wrong-path') return isObject(body.error) ? decoded : foreign
+  return status === 404 && isAboutTask(operation) ? withContext(decoded, { reason: 'wrong-path' }) : foreign
 }
 
-/** Frameworks and proxies also answer in JSON, but not with a reason, a code of JSON-RPC or the type of an error. */
-function isOfA2A({ error, code, type }: JsonObject): boolean {
+/** Frameworks and proxies also answer in JSON, but without a reason, a JSON-RPC code or an error type. */
+function isA2AErrorBody({ error, code, type }: JsonObject): boolean {
   const details = isObject(error) && Array.isArray(error.details) ? error.details : []
   return details.length > 0 || (typeof code === 'number' && code < 0) || typeof type === 'string'
 }
 
 function isAboutTask(operation: Operation): boolean {
   return operation !== 'sendMessage' && operation !== 'streamMessage' && operation !== 'listTasks'
+}
+
+/** An error in a stream is an event with the body that the error would have as a response. */
+function isErrorBody({ error, code, message }: JsonObject): boolean {
+  return isObject(error) || (typeof code === 'number' && typeof message === 'string')
 }
