@@ -4,10 +4,7 @@ import type { ReadCard } from './peer-card.ts'
 import { v1_0Client } from './v1.0/client.ts'
 import { methods } from './v1.0/methods.ts'
 
-/**
- * Every dialect of the client, in the order in which they are tried where nothing else decides. Versions before 1.0 are
- * loaded when a card or an agent needs them.
- */
+/** All dialects of the client, in the order of preference. Versions before 1.0 are loaded when an agent needs them. */
 export const clientDialects: readonly [DialectInfo, ...DialectInfo[]] = [
   {
     name: 'v1.0',
@@ -51,5 +48,5 @@ export const readLegacyCard: ReadCard = async (wire, dialects) => (await loadLeg
 
 /** The only part of the client that is loaded lazily: most pages never meet a version before 1.0. */
 function loadLegacy(): Promise<typeof import('./legacy.ts')> {
-  return lazyImport('speak to an agent of A2A before 1.0', import('./legacy.ts'))
+  return lazyImport('call an agent of a version before A2A 1.0', import('./legacy.ts'))
 }

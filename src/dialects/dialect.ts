@@ -5,24 +5,178 @@ import type { StreamEvent } from '../protocol/events.ts'
 import type { Task } from '../protocol/model.ts'
 import type { Operation, RequestOf, ResultOf, StreamOperation, UnaryOperation } from '../protocol/service.ts'
 
-/** What a webhook can be told: every status, those at which a task rests, chunks of artifacts, answers without a task. */
+export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
+
+/** A transport, as cards name it. */
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
+
+/** A version of the protocol, or a variant of one: a pure translation between its JSON and the model. */
+export interface Dialect {
+  readonly name: DialectName
+  /** Major.Minor, as in `A2A-Version` and on cards. */
+  readonly version: string
+  readonly bindings: readonly Binding[]
+  /** The JSON-RPC method of each supported operation, or the gRPC method if the dialect has no JSON-RPC binding. */
+  readonly methods: Readonly<Partial<Record<Operation, string>>>
+}
+
+/** The half of a dialect that a server needs: it decodes requests and encodes results. */
+export interface ServerDialect extends Dialect {
+  /** The operation of each method, including other method names that clients use. */
+  readonly operations: ReadonlyMap<string, Operation>
+  /** Whether a call has features of this dialect only. Decides between dialects with the same method. */
+  recognises?(features: CallFeatures): boolean
+  /** The operation of a call, if its method alone does not determine it. */
+  operationFor?(features: CallFeatures): Operation | undefined
+  /** Whether a JSON-RPC request may lack an id. The id of its response is `null` then. */
+  readonly allowsMissingId?: boolean
+  /** Throws `A2AError('invalid-params')` that names the field, the expected and the actual value. */
+  readonly decodeRequest: { readonly [O in Operation]: (params: unknown) => RequestOf<O> }
+  readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }
+  /** Whether streams cannot resume after an event. A resumed stream starts with the complete task. */
+  readonly cannotResume?: boolean
+  /** Whether the dialect has its own form for input requests. */
+  readonly hasInputRequests?: boolean
+  /** Whether the encoding of an event does not depend on its reader, so that it can be shared. */
+  readonly isReaderIndependent?: boolean
+  /** An event may become several objects on the wire, or none. */
+  encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
+  /** The error that ends a stream after an event, if any. */
+  errorAfter?(event: StreamEvent): A2AError | undefined
+  /** The format of notifications to webhooks that were registered in this dialect. */
+  readonly pushFormat: PushFormat
+  encodeError(error: A2AError): WireError
+  /** Encodes an error as an HTTP response without JSON-RPC. */
+  encodeHttpError(error: A2AError): HttpError
+  /** Only in dialects that have a REST binding. */
+  readonly rest?: RestServerBinding
+  encodeCard(card: AgentCard): JsonObject
+}
+
+/** The half of a dialect that a client needs: it encodes requests and decodes results. */
+export interface ClientDialect extends Dialect, ResponseDecoder {
+  readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
+  /** Only in dialects whose errors differ from those that all versions since 0.2 share. */
+  readonly errors?: ErrorDecoder
+  /** Only in dialects that have a REST binding. */
+  readonly rest?: RestClientBinding
+  /** Whether streams cannot resume after an event. A resumed stream starts with the complete task. */
+  readonly cannotResume?: boolean
+}
+
+/** What the client knows about a dialect before it loads it. */
+export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'cannotResume'> {
+  /** The JSON-RPC method to send a message. An agent that does not know it supports no dialect with the same method. */
+  readonly sendMethod: string | undefined
+  /** Returns the dialect. Versions before 1.0 are loaded when an agent needs them. */
+  load(): ClientDialect | Promise<ClientDialect>
+}
+
+/** The features of a JSON-RPC call that determine its dialect. */
+export interface CallFeatures {
+  /** Major.Minor. */
+  readonly version: string | undefined
+  readonly method: string
+  readonly params: unknown
+  /** Whether the caller accepts an event stream. */
+  readonly acceptsStream: boolean
+}
+
+export interface ResponseDecoder {
+  /** Throws `A2AError('invalid-agent-response')` that names the field, the expected and the actual value. */
+  readonly decodeResult: { readonly [O in UnaryOperation]: (wire: unknown, request: RequestOf<O>) => ResultOf<O> }
+  decodeEvent(wire: unknown, request: RequestOf<StreamOperation>): StreamEvent
+  decodeCard(wire: unknown): AgentCard
+  /** Also reads cards that break the schema in known ways. For cards that no dialect reads by its schema. */
+  decodeLenientCard?(wire: unknown): AgentCard
+}
+
+/** The `error` member of a JSON-RPC response. */
+export interface WireError {
+  readonly code: number
+  readonly message: string
+  readonly data?: Json
+}
+
+/** An error as an HTTP response without JSON-RPC. */
+export interface HttpError {
+  readonly status: number
+  readonly body: JsonObject
+}
+
+export interface ErrorDecoder {
+  decodeError(error: WireError): A2AError
+  decodeHttpError(error: HttpError): A2AError
+}
+
+/** A REST call, as the server received it. */
+export interface RestCall {
+  readonly operation: Operation
+  readonly tenant?: string
+  readonly taskId?: string
+  readonly configId?: string
+  readonly query: Readonly<Record<string, string>>
+  /** Undefined if the request had no body. */
+  readonly body: unknown
+}
+
+/** The server's side of a dialect over REST. */
+export interface RestServerBinding {
+  /** The content type of responses, unless the caller requests another one. */
+  readonly contentType: string
+  /** An older version that is identical over REST. */
+  readonly olderEqualVersion?: string
+  /** Whether a call has features of this dialect only. Decides between dialects with the same paths. */
+  recognises(call: RestCall): boolean
+  /** Collects the params of the operation from path, query and body. */
+  params(call: RestCall): unknown
+  /** Wraps send results and stream events, if they differ from those of JSON-RPC. */
+  wrap?(wire: JsonObject): JsonObject
+  /** Whether a missing extended card is answered with 404 instead of an A2A error. */
+  readonly missingCardIsNotFound?: boolean
+  /** Whether a task is canceled if its caller leaves the stream before it ends. */
+  readonly cancelsOnDisconnect?: boolean
+}
+
+/** The client's side of a dialect over REST. */
+export interface RestClientBinding {
+  /** The content type of requests. */
+  readonly contentType: string
+  /** The prefix of all paths, such as `/v1`. */
+  readonly prefix: string
+  /** Turns the params of an operation, as `encodeRequest` returned them, into an HTTP request. */
+  toRequest(operation: Operation, wire: JsonObject): RestRequest
+}
+
+export interface RestRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** The path after the prefix, percent-encoded. */
+  readonly path: string
+  readonly query?: JsonObject
+  readonly body?: JsonObject
+  /** The body that some agents expect instead. */
+  readonly alternativeBody?: JsonObject
+}
+
+/** What a webhook is notified of: every status, the statuses that end or interrupt a task, artifacts, or replies. */
 export type PushKind = 'status' | 'rest' | 'artifact' | 'message'
 
-/** How a dialect tells webhooks. */
+/** The format of a dialect's push notifications. */
 export interface PushFormat {
   readonly contentType: string
-  /** What it can tell, and what it does unless that is chosen. */
+  /** The kinds that the format supports. */
   readonly kinds: readonly PushKind[]
+  /** The kinds that are sent unless the operator chooses others. */
   readonly defaultKinds: readonly PushKind[]
-  /** Whether an event is told as the task as of then, and `encode` gets that. */
+  /** Whether a notification is the task at the time of the event. If so, `encode` gets the task. */
   readonly sendsTask: boolean
-  /** A config that is registered without an id takes the place of the one before. */
+  /** Whether a config without an id replaces the previous one without an id. */
   readonly replacesUnnamed: boolean
-  /** The body, under the id by which the receiver knows the task. */
+  /** Encodes a notification. `taskId` is the id by which the receiver knows the task. */
   encode(event: StreamEvent, taskId: string): JsonObject
 }
 
-/** Before 1.0 a webhook gets the task itself, without an envelope. */
+/** The push format of the versions before 1.0: the task itself, without an envelope. */
 export function bareTaskPushFormat(encodeTask: (task: Task) => JsonObject): PushFormat {
   return {
     contentType: 'application/json',
@@ -37,106 +191,7 @@ export function bareTaskPushFormat(encodeTask: (task: Task) => JsonObject): Push
   }
 }
 
-export type DialectName = 'v0.1' | 'v0.2' | 'v0.3' | 'v0.3-house' | 'v0.3-proto' | 'v1.0'
-
-/** As cards name them. */
-export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
-
-/** One version of the protocol: a pure translation between its JSON and the model. */
-export interface Dialect {
-  readonly name: DialectName
-  /** Major.Minor, as in `A2A-Version` and on cards. */
-  readonly version: string
-  /** What carries it. */
-  readonly bindings: readonly Binding[]
-  /** The method of each operation that it has, in JSON-RPC or else in gRPC. */
-  readonly methods: Readonly<Partial<Record<Operation, string>>>
-}
-
-/** What tells the dialect of a JSON-RPC call. */
-export interface CallFeatures {
-  /** Major.Minor. */
-  readonly version: string | undefined
-  readonly method: string
-  readonly params: unknown
-  /** The caller is ready for a stream. */
-  readonly acceptsStream: boolean
-}
-
-/** The `error` member of a JSON-RPC answer. */
-export interface WireError {
-  readonly code: number
-  readonly message: string
-  readonly data?: Json
-}
-
-export interface HttpError {
-  readonly status: number
-  readonly body: JsonObject
-}
-
-/** A call as REST has it. */
-export interface RestCall {
-  readonly operation: Operation
-  readonly tenant?: string
-  readonly taskId?: string
-  readonly configId?: string
-  readonly query: Readonly<Record<string, string>>
-  /** Undefined if there was none. */
-  readonly body: unknown
-}
-
-/** How a dialect is spoken over REST. */
-export interface RestServerBinding {
-  /** Of answers, if the caller does not say otherwise. */
-  readonly contentType: string
-  /** A version before it that is the same over REST. */
-  readonly olderEqualVersion?: string
-  /** Whether a request bears the marks of this dialect, where several share a path. */
-  recognises(call: RestCall): boolean
-  /** The params of the operation, gathered from path, query and body. */
-  params(call: RestCall): unknown
-  /** What a send answers and a stream tells, if it is not sent as JSON-RPC has it. */
-  wrap?(wire: JsonObject): JsonObject
-  /** The extended card is a page, and not found where there is none. */
-  readonly missingCardIsNotFound?: boolean
-  /** Who leaves the stream of a message before its end takes the task along. */
-  readonly cancelsOnDisconnect?: boolean
-}
-
-/** The half that a server needs: requests come in, results go out. */
-export interface ServerDialect extends Dialect {
-  /** The operation of each method, also under other names that callers use in the wild. */
-  readonly operations: ReadonlyMap<string, Operation>
-  /** Whether a call that several dialects have bears the marks of this one. */
-  recognises?(proposal: CallFeatures): boolean
-  /** Where the method alone does not tell the operation. */
-  operationFor?(proposal: CallFeatures): Operation | undefined
-  /** A call of JSON-RPC need not have an id; its answer has `null` then. */
-  readonly allowsMissingId?: boolean
-  /** Throws `A2AError('invalid-params')` that names the field, what was expected and what came. */
-  readonly decodeRequest: { readonly [O in Operation]: (params: unknown) => RequestOf<O> }
-  readonly encodeResult: { readonly [O in UnaryOperation]: (result: ResultOf<O>, request: RequestOf<O>) => Json }
-  /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
-  readonly cannotResume?: boolean
-  /** It has a form of its own for what an agent asks its caller for. */
-  readonly hasInputRequests?: boolean
-  /** What it says of an event is the same for all who read it. */
-  readonly isReaderIndependent?: boolean
-  /** One event may be several on the wire, or none. */
-  encodeEvent(event: StreamEvent, request: RequestOf<StreamOperation>): readonly JsonObject[]
-  /** What a stream is broken off with behind an event, although the event tells it, too. */
-  errorAfter?(event: StreamEvent): A2AError | undefined
-  /** How webhooks that were registered in it are told. */
-  readonly pushFormat: PushFormat
-  encodeError(error: A2AError): WireError
-  /** How the same error looks where HTTP itself carries it. */
-  encodeHttpError(error: A2AError): HttpError
-  /** Only in dialects that have a REST binding. */
-  readonly rest?: RestServerBinding
-  encodeCard(card: AgentCard): JsonObject
-}
-
+/** `aliases` are other names of methods. */
 export function operationsByMethod(
   methods: Dialect['methods'],
   aliases: Readonly<Record<string, Operation>>,
@@ -144,60 +199,4 @@ export function operationsByMethod(
   const operations = new Map(Object.entries(aliases))
   for (const [operation, method] of Object.entries(methods)) operations.set(method, operation as Operation)
   return operations
-}
-
-/** How a dialect is read. */
-export interface ResponseDecoder {
-  /** Throws `A2AError('invalid-agent-response')` that names the field, what was expected and what came. */
-  readonly decodeResult: { readonly [O in UnaryOperation]: (wire: unknown, request: RequestOf<O>) => ResultOf<O> }
-  decodeEvent(wire: unknown, request: RequestOf<StreamOperation>): StreamEvent
-  decodeCard(wire: unknown): AgentCard
-  /** Also reads cards that break the schema in known ways. For cards that no dialect reads by its schema. */
-  decodeLenientCard?(wire: unknown): AgentCard
-}
-
-/** How a dialect tells what is wrong. */
-export interface ErrorDecoder {
-  decodeError(error: WireError): A2AError
-  /** Where HTTP itself carries the error. */
-  decodeHttpError(error: HttpError): A2AError
-}
-
-export interface RestRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Behind the prefix, percent-encoded. */
-  readonly path: string
-  readonly query?: JsonObject
-  readonly body?: JsonObject
-  /** What some agents want instead. */
-  readonly alternativeBody?: JsonObject
-}
-
-/** How a dialect asks over REST. */
-export interface RestClientBinding {
-  /** Of requests. */
-  readonly contentType: string
-  /** What its paths begin with, such as `/v1`. */
-  readonly prefix: string
-  /** Where the request of an operation goes, as `encodeRequest` wrote it. */
-  toRequest(operation: Operation, wire: JsonObject): RestRequest
-}
-
-/** The half that a client needs: requests go out, results come in. */
-export interface ClientDialect extends Dialect, ResponseDecoder {
-  readonly encodeRequest: { readonly [O in Operation]: (request: RequestOf<O>) => JsonObject }
-  /** Set if its errors differ from those that all versions since 0.2 have in common. */
-  readonly errors?: ErrorDecoder
-  /** Only in dialects that have a REST binding. */
-  readonly rest?: RestClientBinding
-  /** A stream of it cannot go on after an event: resumed, it begins with all there is. */
-  readonly cannotResume?: boolean
-}
-
-/** A dialect that a client can speak, as far as it has to be known before anybody speaks it. */
-export interface DialectInfo extends Pick<ClientDialect, 'name' | 'version' | 'bindings' | 'cannotResume'> {
-  /** Its method of JSON-RPC to send by: who does not know it speaks no dialect that has the same. */
-  readonly sendMethod: string | undefined
-  /** The dialect itself. Older ones are loaded when an agent speaks them. */
-  load(): ClientDialect | Promise<ClientDialect>
 }

@@ -1,20 +1,19 @@
 import type { AgentCard, AgentSkill } from '../protocol/card.ts'
 
-/** A card of 0.2 or 0.3, in whichever form, but for where the agent is and who may call. */
-export interface LegacyCard extends Pick<AgentCard, AsItIs> {
+/** A card of 0.2 or 0.3, in JSON or ProtoJSON, without its interfaces and security. */
+export interface LegacyCard extends Pick<AgentCard, SharedMember> {
   readonly capabilities: Omit<AgentCard['capabilities'], 'extendedCard'> & { readonly stateTransitionHistory?: boolean }
   readonly supportsAuthenticatedExtendedCard?: boolean
   readonly skills: readonly Omit<AgentSkill, 'security'>[]
 }
 
-/** Who may call, as far as a card says it. */
+/** The security of a card, and its skills with theirs. */
 export type CardSecurity = Partial<Pick<AgentCard, 'securitySchemes' | 'security' | 'skills'>>
 
-/** What both forms have in common with the model. */
 export function decodeLegacyCard(
   card: LegacyCard,
   interfaces: AgentCard['interfaces'],
-  secured: CardSecurity,
+  security: CardSecurity,
 ): AgentCard {
   const { stateTransitionHistory: _, ...capabilities } = card.capabilities
   return {
@@ -29,12 +28,13 @@ export function decodeLegacyCard(
     provider: card.provider,
     documentationUrl: card.documentationUrl,
     iconUrl: card.iconUrl,
-    ...secured,
+    ...security,
     signatures: card.signatures,
   }
 }
 
-type AsItIs =
+/** The members that are the same in the model. */
+type SharedMember =
   | 'name'
   | 'description'
   | 'version'

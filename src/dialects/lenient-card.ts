@@ -1,87 +1,76 @@
-import type { JsonObject } from '../base/json.ts'
-import { isObject } from '../base/json.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
-import type { ReadCarry, ToCarry } from './codec.ts'
+import type { CarryCodec } from './codec.ts'
 
 const flowNames = ['authorizationCode', 'clientCredentials', 'implicit', 'password', 'deviceCode']
 
-/** They multiply with every scheme that had several flows: beyond this many, a card is not worth the trouble. */
+/** The maximum number of alternatives of a requirement. They multiply with every scheme that has several flows. */
 const maxAlternatives = 64
 
-export interface CleanCard {
+export interface CleanedCard {
   readonly card: unknown
-  /** Schemes of a kind, or with flows, that nobody here knows, as they came. */
+  /** Schemes of an unknown type or with unknown flows, as received. */
   readonly unusable: JsonObject
 }
 
 /**
- * Cards in the wild say who may call in many ways. Here they are brought into the one of the proto: requirements
- * without their wrappers, schemes told apart by `type`, several flows in one scheme, where the proto has room for one.
- * A scheme of a kind that we do not know is put aside, so that the rest of the card can be read.
+ * Rewrites the security of a card into the form of the proto. Cards in practice have requirements without wrappers,
+ * schemes with a `type`, and schemes with several flows, where the proto allows one. Schemes of an unknown type are
+ * removed, so that the rest of the card can be read.
  */
-export function cleanSecurity(card: unknown, member: 'security' | 'securityRequirements'): CleanCard {
+export function cleanSecurity(card: unknown, requirementsMember: 'security' | 'securityRequirements'): CleanedCard {
   if (!isObject(card)) return { card, unusable: {} }
-  // The proto of 0.3 has no flow for devices.
-  const known = member === 'security' ? flowNames.filter((flow) => flow !== 'deviceCode') : flowNames
-  const { schemes, unusable, twins } = cleanSchemes(card.securitySchemes, known)
-  const requirementsOf = (holder: JsonObject): object => {
-    const requirements = holder[member] ?? holder.security
+  // The proto of 0.3 has no device code flow.
+  const flows = requirementsMember === 'security' ? flowNames.filter((flow) => flow !== 'deviceCode') : flowNames
+  const { schemes, unusable, flowSchemes } = cleanSchemes(card.securitySchemes, flows)
+  const cleanRequirements = (holder: JsonObject): object => {
+    const requirements = holder[requirementsMember] ?? holder.security
     if (!Array.isArray(requirements)) return {}
-    return { [member]: requirements.flatMap((each) => withTwins(cleanRequirement(each), twins)) }
+    const alternatives = requirements.flatMap((item) => withFlowSchemes(cleanRequirement(item), flowSchemes))
+    return { [requirementsMember]: alternatives }
   }
-  const cleanSkill = (skill: unknown) => (isObject(skill) ? { ...skill, ...requirementsOf(skill) } : skill)
+  const cleanSkill = (skill: unknown) => (isObject(skill) ? { ...skill, ...cleanRequirements(skill) } : skill)
   const cleaned = {
     ...card,
-    ...requirementsOf(card),
+    ...cleanRequirements(card),
     ...(schemes && { securitySchemes: schemes }),
     ...(Array.isArray(card.skills) && { skills: card.skills.map(cleanSkill) }),
   }
   return { card: cleaned, unusable }
 }
 
-/** Reads cards after they are cleaned. Schemes of an unknown kind stay with the card, to be encoded again. */
-export function lenientCardDecoder(
-  decodeCard: (wire: unknown) => AgentCard,
-  clean: (card: unknown) => CleanCard,
-  { toCarry, readCarry }: Keeping,
-): (wire: unknown) => AgentCard {
-  return (wire) => {
-    const { card, unusable } = clean(wire)
-    const decoded = decodeCard(card)
-    if (Object.keys(unusable).length === 0) return decoded
-    return { ...decoded, ...toCarry({ ...readCarry(decoded.carry), unusable }) }
-  }
+/** Keeps the unusable schemes with a decoded card, to be encoded again. */
+export function keepUnusable(card: AgentCard, unusable: JsonObject, { toCarry, readCarry }: CarryCodec): AgentCard {
+  if (Object.keys(unusable).length === 0) return card
+  return { ...card, ...toCarry({ ...readCarry(card.carry), unusable }) }
 }
 
-function cleanSchemes(given: unknown, known: readonly string[]): CleanSchemes {
-  const twins = new Map<string, readonly string[]>()
-  if (!isObject(given)) return { unusable: {}, twins }
+interface CleanedSchemes {
+  readonly schemes?: JsonObject
+  readonly unusable: JsonObject
+  /** The names of the schemes of further flows, by the name of the scheme that had several. */
+  readonly flowSchemes: ReadonlyMap<string, readonly string[]>
+}
+
+function cleanSchemes(wireSchemes: unknown, flows: readonly string[]): CleanedSchemes {
+  const flowSchemes = new Map<string, readonly string[]>()
+  if (!isObject(wireSchemes)) return { unusable: {}, flowSchemes }
   const schemes: [string, JsonObject][] = []
   const unusable: [string, JsonObject][] = []
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(wireSchemes)) {
     if (!isObject(value)) continue
     const scheme = cleanScheme(value)
-    if (scheme === undefined || hasNoFlow(scheme, known)) {
+    if (scheme === undefined || hasUnknownFlowsOnly(scheme, flows)) {
       unusable.push([name, value])
       continue
     }
-    const [first, ...split] = splitFlows(name, scheme, known)
-    const others = split.filter(([twin]) => !Object.hasOwn(given, twin))
+    const [first, ...split] = splitFlows(name, scheme, flows)
+    const others = split.filter(([other]) => !Object.hasOwn(wireSchemes, other))
     schemes.push(first, ...others)
-    if (others.length > 0)
-      twins.set(
-        name,
-        others.map(([twin]) => twin),
-      )
+    const otherNames = others.map(([other]) => other)
+    if (otherNames.length > 0) flowSchemes.set(name, otherNames)
   }
-  return { schemes: Object.fromEntries(schemes), unusable: Object.fromEntries(unusable), twins }
-}
-
-interface CleanSchemes {
-  readonly schemes?: JsonObject
-  readonly unusable: JsonObject
-  /** For the name of a scheme that had several flows: the names of the schemes that have the others now. */
-  readonly twins: ReadonlyMap<string, readonly string[]>
+  return { schemes: Object.fromEntries(schemes), unusable: Object.fromEntries(unusable), flowSchemes }
 }
 
 function cleanScheme(scheme: JsonObject): JsonObject | undefined {
@@ -100,51 +89,46 @@ const memberOfType: ReadonlyMap<unknown, string> = new Map([
   ['mutualTLS', 'mtlsSecurityScheme'],
 ])
 
-function hasNoFlow({ oauth2SecurityScheme: oauth2 }: JsonObject, known: readonly string[]): boolean {
+function hasUnknownFlowsOnly({ oauth2SecurityScheme: oauth2 }: JsonObject, flowNames: readonly string[]): boolean {
   if (!isObject(oauth2) || !isObject(oauth2.flows)) return false
   const { flows } = oauth2
-  return !known.some((flow) => isObject(flows[flow]))
+  return !flowNames.some((flow) => isObject(flows[flow]))
 }
 
-/** The first flow keeps the name of the scheme; each other one gets its own name behind it. */
+/** The first flow keeps the name of the scheme. The name of each further flow is appended to it. */
 function splitFlows(
   name: string,
   scheme: JsonObject,
-  known: readonly string[],
+  flowNames: readonly string[],
 ): [[string, JsonObject], ...[string, JsonObject][]] {
   const { oauth2SecurityScheme: oauth2 } = scheme
   if (!isObject(oauth2) || !isObject(oauth2.flows)) return [[name, scheme]]
   const { flows } = oauth2
-  const [first, ...others] = known.filter((flow) => isObject(flows[flow]))
+  const [first, ...others] = flowNames.filter((flow) => isObject(flows[flow]))
   if (first === undefined || others.length === 0) return [[name, scheme]]
-  const only = (flow: string) => ({ oauth2SecurityScheme: { ...oauth2, flows: { [flow]: flows[flow] ?? {} } } })
-  return [[name, only(first)], ...others.map((flow): [string, JsonObject] => [`${name}.${flow}`, only(flow)])]
+  const withFlow = (flow: string) => ({ oauth2SecurityScheme: { ...oauth2, flows: { [flow]: flows[flow] ?? {} } } })
+  return [[name, withFlow(first)], ...others.map((flow): [string, JsonObject] => [`${name}.${flow}`, withFlow(flow)])]
 }
 
-/** Whoever can meet a requirement by one flow of a scheme can meet it by another one. */
-function withTwins(requirement: unknown, twins: CleanSchemes['twins']): readonly unknown[] {
+/** Adds alternatives with the schemes of further flows: a caller may satisfy a scheme by any of its flows. */
+function withFlowSchemes(requirement: unknown, flowSchemes: CleanedSchemes['flowSchemes']): readonly unknown[] {
   if (!isObject(requirement) || !isObject(requirement.schemes)) return [requirement]
   let alternatives = [requirement.schemes]
-  for (const [name, others] of twins) {
+  for (const [name, others] of flowSchemes) {
     if (!Object.hasOwn(requirement.schemes, name)) continue
     if (alternatives.length * (others.length + 1) > maxAlternatives) break
-    alternatives = [name, ...others].flatMap((twin) => alternatives.map((schemes) => renamed(schemes, name, twin)))
+    alternatives = [name, ...others].flatMap((other) => alternatives.map((schemes) => renameKey(schemes, name, other)))
   }
   return alternatives.map((schemes) => ({ schemes }))
 }
 
-function renamed(object: JsonObject, from: string, to: string): JsonObject {
+function renameKey(object: JsonObject, from: string, to: string): JsonObject {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key === from ? to : key, value]))
 }
 
 function cleanRequirement(requirement: unknown): unknown {
   if (!isObject(requirement)) return requirement
   const schemes = isObject(requirement.schemes) ? requirement.schemes : requirement
-  const listed = Object.entries(schemes).map(([name, list]) => [name, Array.isArray(list) ? { list } : list])
-  return { schemes: Object.fromEntries(listed) }
-}
-
-interface Keeping {
-  readonly toCarry: ToCarry
-  readonly readCarry: ReadCarry
+  const wrapped = Object.entries(schemes).map(([name, list]) => [name, Array.isArray(list) ? { list } : list])
+  return { schemes: Object.fromEntries(wrapped) }
 }

@@ -79,6 +79,6 @@ describe('a card', () => {
   })
 
   it('may be one of the mesh, which is another matter', async () => {
-    await expect(read({ agent_id: 'a', supported_protocols: [] })).rejects.toThrow('of the mesh')
+    await expect(read({ agent_id: 'a', supported_protocols: [] })).rejects.toThrow('of a mesh agent')
   })
 })

@@ -1,15 +1,14 @@
-import type { JsonObject } from '../base/json.ts'
-import { isObject } from '../base/json.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
 import type { AgentCard } from '../protocol/card.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { DialectInfo } from './dialect.ts'
 
-/** A card that was found somewhere, read by the dialect it is written in. */
+/** The card of another agent, and how its version was determined. */
 export interface PeerCard {
   readonly card: AgentCard
-  /** What told the dialect, to be shown. */
+  /** What determined the version, as text for the operator. */
   readonly evidence: string
-  /** Set if the card cannot tell which of two versions is spoken: the other one is as likely. */
+  /** Set if the card is ambiguous: another version, which is as likely. */
   readonly alternativeVersion?: string
 }
 
@@ -23,7 +22,7 @@ export async function readPeerCard(
 ): Promise<PeerCard> {
   if (!isObject(wire)) throw notACard('it is no object')
   if (wire.agent_id !== undefined && wire.supported_protocols !== undefined) {
-    throw new A2AError('unsupported-operation', 'This is the card of an agent of the mesh, which A2A does not reach.')
+    throw new A2AError('unsupported-operation', 'This is the card of a mesh agent, which cannot be called over A2A.')
   }
   const { supportedInterfaces, protocolVersion } = wire
   if (Array.isArray(supportedInterfaces) && supportedInterfaces.length > 0) {
@@ -38,7 +37,7 @@ export async function readPeerCard(
   return await readLegacy(wire, dialects)
 }
 
-/** Reads a card by the schemas of these versions; one that breaks them is read leniently, as far as it can be used. */
+/** Reads a card by the schemas of these versions. A card that breaks them is read leniently, as far as possible. */
 export async function decodeCardAs(
   versions: readonly string[],
   wire: JsonObject,
@@ -63,7 +62,7 @@ export async function decodeCardAs(
       }
     }
   }
-  throw notACard(failure instanceof A2AError ? failure.message : 'none of our dialects reads it', failure)
+  throw notACard(failure instanceof A2AError ? failure.message : 'no dialect can read it', failure)
 }
 
 function notACard(problem: string, cause?: unknown): A2AError {

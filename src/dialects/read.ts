@@ -1,27 +1,27 @@
 import { A2AError, invalidParams } from '../protocol/errors.ts'
 import { type Schema, Violation } from '../schema/schema.ts'
 
-/** Absent params are empty ones, so that what is missing is named. */
+/** Reads the params of a request. Absent params count as an empty object, so that the error names the missing member. */
 export function readParams<T>(schema: Schema<T>, params: unknown = {}): T {
-  return readOr(schema, params, ({ path, message }) => invalidParams(path || 'params', message))
+  return readOrThrow(schema, params, ({ path, message }) => invalidParams(path || 'params', message))
 }
 
-/** What an agent answers. It is no fault of our caller, whose fields are not the ones to blame. */
+/** Reads the answer of an agent. The error has no violations: those are about the fields of the caller's request. */
 export function readResult<T>(schema: Schema<T>, result: unknown): T {
-  return readOr(
+  return readOrThrow(
     schema,
     result,
     ({ path, message }) => new A2AError('invalid-agent-response', `${path || 'result'}: ${message}`),
   )
 }
 
-/** Puts right what somebody sends although the schema does not allow it, as far as that can be done. */
+/** Repairs known deviations from a schema. */
 export type Clean = (wire: unknown) => unknown
 
 export type LenientRead = <T>(schema: Schema<T>, wire: unknown, clean: Clean) => T
 
-/** Cleans only what cannot be read as it is: who sends it properly pays nothing for the others. */
-export function lenientReader(read: Read): LenientRead {
+/** Returns a reader that cleans a value only if the schema rejects it, so that valid values cost nothing more. */
+export function lenientReader(read: <T>(schema: Schema<T>, wire: unknown) => T): LenientRead {
   return (schema, wire, clean) => {
     try {
       return read(schema, wire)
@@ -31,7 +31,7 @@ export function lenientReader(read: Read): LenientRead {
   }
 }
 
-/** Reads by the schema first, so that a well-formed value costs nothing more; a value that breaks it is read leniently. */
+/** Returns a decoder that tries the lenient one only if the strict one throws. */
 export function withFallback<T>(strict: (wire: unknown) => T, lenient: (wire: unknown) => T): (wire: unknown) => T {
   return (wire) => {
     try {
@@ -42,12 +42,10 @@ export function withFallback<T>(strict: (wire: unknown) => T, lenient: (wire: un
   }
 }
 
-function readOr<T>(schema: Schema<T>, value: unknown, failure: (violation: Violation) => A2AError): T {
+function readOrThrow<T>(schema: Schema<T>, value: unknown, toError: (violation: Violation) => A2AError): T {
   try {
     return schema.read(value)
   } catch (error) {
-    throw error instanceof Violation ? failure(error) : error
+    throw error instanceof Violation ? toError(error) : error
   }
 }
-
-type Read = <T>(schema: Schema<T>, wire: unknown) => T

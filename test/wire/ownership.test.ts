@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
 import type { Binding, DialectName } from '../../src/dialects/dialect.ts'
-import { v0_3HouseClient } from '../../src/dialects/v0.3-house/server.ts'
+import { v0_3HouseClient } from '../../src/dialects/v0.3-house/client.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { grpc } from '../../src/node/grpc-client.ts'
 import type { A2AError } from '../../src/protocol/errors.ts'

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { AgentCard, AgentProvider, AgentSkill, OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Infer } from '../../schema/schema.ts'
@@ -8,18 +7,18 @@ import { readResult } from '../read.ts'
 import { readCarry, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
 
-/** By the text of 0.1; its schema has `text`, which is no media type. */
+/** The default of the text of 0.1. Its schema has `text`, which is no media type. */
 const defaultModes = ['text/plain']
 
 export function decodeCard(result: unknown): AgentCard {
   const { url, provider, capabilities, authentication, skills, ...card } = readResult(wire.AgentCard, result)
   const { stateTransitionHistory, ...others } = capabilities
   const { defaultInputModes, defaultOutputModes } = card
-  const kept: Draft = {}
-  if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
-  if (authentication !== undefined) kept.authentication = { ...authentication }
-  if (defaultInputModes === undefined) kept.anyInput = true
-  if (defaultOutputModes === undefined) kept.anyOutput = true
+  const extras: Draft = {}
+  if (stateTransitionHistory !== undefined) extras.stateTransitionHistory = stateTransitionHistory
+  if (authentication !== undefined) extras.authentication = { ...authentication }
+  if (defaultInputModes === undefined) extras.anyInput = true
+  if (defaultOutputModes === undefined) extras.anyOutput = true
   return {
     description: '',
     ...card,
@@ -30,14 +29,14 @@ export function decodeCard(result: unknown): AgentCard {
     skills: skills.map((skill) => ({ description: '', tags: [], ...skill })),
     ...(provider !== undefined && { provider: { url: '', ...provider } satisfies AgentProvider }),
     ...(authentication !== undefined && decodeAuthentication(authentication)),
-    ...toCarry(kept),
+    ...toCarry(extras),
   }
 }
 
-/** Throws if the agent cannot be reached by 0.1: then there is nothing that such a card could say. */
+/** Throws if the agent has no 0.1 interface. */
 export function encodeCard(card: AgentCard): JsonObject {
-  const kept = readCarry(card.carry)
-  const authentication = kept.authentication ?? encodeAuthentication(card)
+  const extras = readCarry(card.carry)
+  const authentication = extras.authentication ?? encodeAuthentication(card)
   const wire: Draft = {
     name: card.name,
     url: urlOf(card),
@@ -52,12 +51,12 @@ export function encodeCard(card: AgentCard): JsonObject {
   }
   if (card.documentationUrl !== undefined) wire.documentationUrl = card.documentationUrl
   if (authentication !== undefined) wire.authentication = authentication
-  if (!kept.anyInput) wire.defaultInputModes = card.defaultInputModes
-  if (!kept.anyOutput) wire.defaultOutputModes = card.defaultOutputModes
+  if (!extras.anyInput) wire.defaultInputModes = card.defaultInputModes
+  if (!extras.anyOutput) wire.defaultOutputModes = card.defaultOutputModes
   return wire
 }
 
-/** Each of the schemes will do. */
+/** Each scheme is an alternative. */
 function decodeAuthentication({ schemes, credentials = '' }: Infer<typeof wire.Authentication>) {
   const details = detailsIn(credentials)
   return {
@@ -66,7 +65,7 @@ function decodeAuthentication({ schemes, credentials = '' }: Infer<typeof wire.A
   }
 }
 
-/** Mostly JSON, as a text; or just the address of an OpenID provider. */
+/** The credentials are usually JSON in a string, or the URL of an OpenID provider. */
 function detailsIn(credentials: string): JsonObject {
   if (URL.canParse(credentials)) return { openIdConnectUrl: credentials }
   try {
@@ -77,36 +76,40 @@ function detailsIn(credentials: string): JsonObject {
   }
 }
 
-/** A scheme of which too little is told is the one of HTTP by that name. */
+/** A scheme with too few details becomes the HTTP scheme of the same name. */
 function decodeScheme(name: string, details: JsonObject): SecurityScheme {
-  const word = name.toLowerCase()
-  switch (word) {
+  const lowerCase = name.toLowerCase()
+  switch (lowerCase) {
     case 'bearer':
     case 'basic':
-      return { type: 'http', scheme: word }
+      return { type: 'http', scheme: lowerCase }
     case 'apikey':
-      return { type: 'api-key', name: textOf(details.name) ?? 'X-API-Key', location: textOf(details.in) ?? 'header' }
+      return {
+        type: 'api-key',
+        name: stringOf(details.name) ?? 'X-API-Key',
+        location: stringOf(details.in) ?? 'header',
+      }
     case 'oauth2': {
       const flow = decodeFlow(details)
       if (flow !== undefined) return { type: 'oauth2', flow }
       break
     }
     case 'openidconnect': {
-      const url = textOf(details.openIdConnectUrl)
+      const url = stringOf(details.openIdConnectUrl)
       if (url !== undefined) return { type: 'openid', url }
     }
   }
   return { type: 'http', scheme: name }
 }
 
-function textOf(value: Json | undefined): string | undefined {
+function stringOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
 function decodeFlow(details: JsonObject): OAuthFlow | undefined {
-  const authorizationUrl = textOf(details.authorizationUrl)
-  const tokenUrl = textOf(details.tokenUrl)
-  const scopes = textsOf(details.scopes)
+  const authorizationUrl = stringOf(details.authorizationUrl)
+  const tokenUrl = stringOf(details.tokenUrl)
+  const scopes = stringsIn(details.scopes)
   if (authorizationUrl === undefined) {
     return tokenUrl === undefined ? undefined : { type: 'client-credentials', tokenUrl, scopes }
   }
@@ -115,23 +118,23 @@ function decodeFlow(details: JsonObject): OAuthFlow | undefined {
     : { type: 'authorization-code', authorizationUrl, tokenUrl, scopes }
 }
 
-function textsOf(value: Json | undefined): Readonly<Record<string, string>> {
+function stringsIn(value: Json | undefined): Readonly<Record<string, string>> {
   if (!isObject(value)) return {}
   return Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   )
 }
 
-/** Only what callers must have. The credentials are no secret, but what else they must know of the one scheme. */
+/** The required schemes. The credentials are not secret: they hold the details of the scheme, if only one has any. */
 function encodeAuthentication({ security = [], securitySchemes = {} }: AgentCard): JsonObject | undefined {
   const required = new Set(security.flatMap((requirement) => Object.keys(requirement)))
-  const known = new Map(Object.entries(securitySchemes))
-  const schemes = [...required].flatMap((name) => known.get(name) ?? [])
+  const schemesByName = new Map(Object.entries(securitySchemes))
+  const schemes = [...required].flatMap((name) => schemesByName.get(name) ?? [])
   if (schemes.length === 0) return undefined
   const names = [...new Set(schemes.map(nameOf))]
   const [details, ...others] = schemes.flatMap((scheme) => detailsOf(scheme) ?? [])
-  const isClear = details !== undefined && others.length === 0
-  return isClear ? { schemes: names, credentials: JSON.stringify(details) } : { schemes: names }
+  const isUnambiguous = details !== undefined && others.length === 0
+  return isUnambiguous ? { schemes: names, credentials: JSON.stringify(details) } : { schemes: names }
 }
 
 function nameOf(scheme: SecurityScheme): string {
@@ -168,7 +171,7 @@ function detailsOf(scheme: SecurityScheme): JsonObject | undefined {
   }
 }
 
-/** A flow is known by which addresses it has, so that one with the addresses of another cannot be told. */
+/** A flow is identified by its URLs, so flows with the same URLs as another one cannot be encoded. */
 function detailsOfFlow(flow: OAuthFlow): JsonObject | undefined {
   switch (flow.type) {
     case 'authorization-code':
@@ -184,9 +187,9 @@ function detailsOfFlow(flow: OAuthFlow): JsonObject | undefined {
 }
 
 function urlOf({ interfaces }: AgentCard): string {
-  const own = interfaces.find(({ binding, protocolVersion }) => binding === 'JSONRPC' && protocolVersion === '0.1')
-  if (own === undefined) throw new A2AError('version-not-supported', 'This agent does not speak A2A 0.1.')
-  return own.url
+  const v0_1 = interfaces.find(({ binding, protocolVersion }) => binding === 'JSONRPC' && protocolVersion === '0.1')
+  if (v0_1 === undefined) throw new A2AError('version-not-supported', 'This agent does not speak A2A 0.1.')
+  return v0_1.url
 }
 
 function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {

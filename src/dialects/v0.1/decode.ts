@@ -1,44 +1,26 @@
-import type { Json, JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
-import type { StatusEvent, StreamEvent } from '../../protocol/events.ts'
+import type { StatusEvent, StreamEvent, TaskRef } from '../../protocol/events.ts'
 import type { Artifact, Message, Task } from '../../protocol/model.ts'
 import type { PushConfig, RequestOf, SendRequest, StreamOperation, TaskAddress } from '../../protocol/service.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { type Draft, decodeBareStatus, generation } from '../codec.ts'
+import { type Draft, decodeBareStatus, unknownGeneration } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
-import { type Clean, type LenientRead, lenientReader, readParams, readResult } from '../read.ts'
+import { type LenientRead, lenientReader, readParams, readResult } from '../read.ts'
+import { cleanSendParams, cleanTaskParams } from './lenient.ts'
 import { missingOperations } from './methods.ts'
 import { decodePart, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
-import { decodeState, type Message as MessageMessageIds, TaskPushConfig } from './schemas.ts'
 
-const types: readonly (keyof JsonObject)[] = ['text', 'file', 'data']
+/** The time after which a send returns the task in its current state, in milliseconds. */
+const sendTimeout = 30_000
 
-/** Milliseconds that a send may take: 0.1 promises the task as it is then, at rest or not. */
-const patience = 30_000
+const hashSeeds = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f]
 
-const seeds = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f]
+export const decodeRequest = createRequestDecoder(lenientReader(readParams))
 
-/** What callers of A2A 0.1 send although the schema does not allow it, put right where we can. */
-
-/** Whoever calls speaks as the user, also if it is an agent. */
-const cleanSendParams: Clean = (params) => {
-  if (!isObject(params) || !isObject(params.message)) return params
-  const { role, parts, ...message } = params.message
-  const clean: Record<string, Json> = { ...message, role: role === 'agent' ? 'user' : (role ?? null) }
-  if (parts !== undefined) clean.parts = Array.isArray(parts) ? parts.map(cleanPart) : parts
-  return { ...params, message: clean }
-}
-
-/** Later versions call the id of a task so, nearly everywhere. */
-const cleanTaskParams: Clean = (params) =>
-  isObject(params) && params.id === undefined && params.taskId !== undefined ? { ...params, id: params.taskId } : params
-
-export const decodeRequest = requestDecoder(lenientReader(readParams))
-
-/** Takes nothing that is not in the schema. */
-export const decodeRequestStrictly = requestDecoder(readParams)
+/** Rejects params that break the schema. */
+export const decodeRequestStrictly = createRequestDecoder(readParams)
 
 export const decodeResult: ClientDialect['decodeResult'] = {
   ...missingOperations,
@@ -49,34 +31,27 @@ export const decodeResult: ClientDialect['decodeResult'] = {
   cancelTask: (result) => decodeTask(readResult(wire.Task, result)),
   createPushConfig: decodeTaskPushConfig,
   getPushConfig(result) {
-    if (isObject(result) && isNone(result.pushNotificationConfig)) {
+    if (isObject(result) && isMissing(result.pushNotificationConfig)) {
       throw new A2AError('task-not-found', 'The task has no push config.')
     }
     return decodeTaskPushConfig(result)
   },
 }
 
-/** No event tells its session. */
+/** Events do not have the session. It is that of the request, or else the task is its own session. */
 export function decodeEvent(event: unknown, request: RequestOf<StreamOperation>): StreamEvent {
-  const asked = 'message' in request ? request.message.contextId : undefined
-  const refOf = (id: string) => ({ taskId: id, contextId: asked ?? id, generation })
+  const session = 'message' in request ? request.message.contextId : undefined
+  const refOf = (id: string) => ({ taskId: id, contextId: session ?? id, generation: unknownGeneration })
   if (isObject(event) && isObject(event.artifact)) {
     const { id, artifact, metadata } = readResult(wire.ArtifactUpdate, event)
-    const { append, lastChunk, ...whole } = artifact
-    return {
-      type: 'artifact',
-      ...refOf(id),
-      artifact: decodeArtifact(whole),
-      append,
-      lastChunk,
-      metadata,
-    }
+    const { append, lastChunk, ...rest } = artifact
+    return { type: 'artifact', ...refOf(id), artifact: decodeArtifact(rest), append, lastChunk, metadata }
   }
   const { id, status, final, metadata } = readResult(wire.StatusUpdate, event)
   return {
     type: 'status',
     ...refOf(id),
-    ...decodeStatus(status, metadata, messageDecoder(refOf(id))),
+    ...decodeStatus(status, metadata, createMessageDecoder(refOf(id))),
     isLast: final,
   }
 }
@@ -86,7 +61,7 @@ function decodeTaskPushConfig(result: unknown): PushConfig {
   return { taskId: id, ...decodePushConfig(pushNotificationConfig) }
 }
 
-/** The model has one scheme of authentication: the first. */
+/** The model has one authentication scheme: the first. */
 function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushConfig {
   if (authentication === undefined) return config
   const { credentials, ...others } = authentication
@@ -98,18 +73,18 @@ function decodePushConfig({ authentication, ...config }: wire.PushConfig): PushC
   }
 }
 
-function isNone(config: unknown): boolean {
+function isMissing(config: unknown): boolean {
   return config === null || (isObject(config) && Object.keys(config).length === 0)
 }
 
-function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
+function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
   const decodeSend = (params: unknown, blockFor?: number): SendRequest => {
     const request = read(wire.SendParams, params, cleanSendParams)
     const { sessionId, message, pushNotification, historyLength = 0, acceptedOutputModes } = request
     return {
       alias: request.id,
       message: {
-        // 0.1 cannot tell a message that is sent twice from two that say the same: each is a new one.
+        // 0.1 messages have no ids: a repeated message cannot be distinguished from a new one with the same content.
         messageId: crypto.randomUUID(),
         role: message.role,
         parts: message.parts.map(decodePart),
@@ -125,67 +100,59 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
       metadata: request.metadata,
     }
   }
-  const readTask = (params: unknown) => aliased(read(wire.TaskParams, params, cleanTaskParams))
+  const readTask = (params: unknown) => toAddress(read(wire.TaskParams, params, cleanTaskParams))
   const readQuery = (params: unknown) => read(wire.TaskQueryParams, params, cleanTaskParams)
   return {
     ...missingOperations,
-    sendMessage: (params) => decodeSend(params, patience),
-    // Its state for credentials is the one for input, at which streams end.
+    sendMessage: (params) => decodeSend(params, sendTimeout),
+    // 0.1 has `input-required` instead of `auth-required`, and its streams end there.
     streamMessage: (params) => ({ ...decodeSend(params), endOnAuth: true }),
     getTask(params) {
       const { historyLength = 0, ...address } = readQuery(params)
-      return { ...aliased(address), historyLength }
+      return { ...toAddress(address), historyLength }
     },
     cancelTask: readTask,
     subscribeToTask(params) {
       const { historyLength, ...address } = readQuery(params)
       const carry = historyLength === undefined ? {} : toCarry({ historyLength })
-      return { ...aliased(address), includeEnded: true, endOnAuth: true, ...carry }
+      return { ...toAddress(address), includeEnded: true, endOnAuth: true, ...carry }
     },
     createPushConfig(params) {
-      const request = readParams(TaskPushConfig, params)
-      return { ...aliased(request), ...decodePushConfig(request.pushNotificationConfig) }
+      const request = readParams(wire.TaskPushConfig, params)
+      return { ...toAddress(request), ...decodePushConfig(request.pushNotificationConfig) }
     },
     getPushConfig: readTask,
   }
 }
 
-/** Later versions tell by `kind` what a part is, or by the one member that it has. */
-function cleanPart(part: Json): Json {
-  if (!isObject(part) || part.type !== undefined) return part
-  const type = part.kind ?? types.find((name) => part[name] !== undefined)
-  return type === undefined ? part : { ...part, type }
-}
-
-/** The caller chose the id. */
-function aliased({ id, metadata }: Infer<typeof wire.TaskParams>): TaskAddress {
+/** Callers choose the ids of their tasks. */
+function toAddress({ id, metadata }: Infer<typeof wire.TaskParams>): TaskAddress {
   return metadata === undefined ? { taskId: id, isAlias: true } : { taskId: id, isAlias: true, metadata }
 }
 
-/** A task that tells no session is of the one that was asked for, and if none was, of one that is its own. */
-function decodeTask(task: Infer<typeof wire.Task>, askedSession?: string): Task {
+/** A task without a session has that of the request, or else is its own session. */
+function decodeTask(task: Infer<typeof wire.Task>, requestSession?: string): Task {
   const { id, sessionId, artifacts, history } = task
-  const contextId = sessionId ?? askedSession ?? id
-  const decodeMessage = messageDecoder({ taskId: id, contextId })
-  const kept: Draft = {}
-  if (sessionId === undefined) kept.sessionless = true
-  if (artifacts?.length === 0) kept.artifacts = []
-  if (history?.length === 0) kept.history = []
+  const contextId = sessionId ?? requestSession ?? id
+  const decodeMessage = createMessageDecoder({ taskId: id, contextId })
+  const extras: Draft = {}
+  if (sessionId === undefined) extras.sessionless = true
+  if (artifacts?.length === 0) extras.artifacts = []
+  if (history?.length === 0) extras.history = []
   return {
     id,
     contextId,
     history: history?.map(decodeMessage) ?? [],
     ...decodeStatus(task.status, task.metadata, decodeMessage),
     artifacts: artifacts?.map(decodeArtifact) ?? [],
-    generation,
-    ...toCarry(kept),
+    generation: unknownGeneration,
+    ...toCarry(extras),
   }
 }
 
-/** For the messages of one task, oldest first. */
-function messageDecoder(of: { readonly taskId: string; readonly contextId: string }): MessageDecoder {
-  const { taskId, contextId } = of
-  const idOf = messageIds(taskId)
+/** Decodes the messages of one task, oldest first. */
+function createMessageDecoder({ taskId, contextId }: Omit<TaskRef, 'generation'>): MessageDecoder {
+  const idOf = createMessageIds(taskId)
   return (message) => {
     const { role, parts, metadata } = message
     return { messageId: idOf(message), role, parts: parts.map(decodePart), contextId, taskId, metadata }
@@ -195,23 +162,23 @@ function messageDecoder(of: { readonly taskId: string; readonly contextId: strin
 type MessageDecoder = (message: wire.Message) => Message
 
 /**
- * Messages of 0.1 have no ids, and must get the same ones whenever they are read: by their task, by what they say,
- * and, of several that say the same, by their order.
+ * Derives message ids, which 0.1 does not have, from the task, the content and, for equal messages, their order. So a
+ * message has the same id whenever it is read.
  */
-function messageIds(taskId: string): (message: MessageMessageIds) => string {
-  const told = new Map<string, number>()
+function createMessageIds(taskId: string): (message: wire.Message) => string {
+  const counts = new Map<string, number>()
   return (message) => {
-    // Read objects are built in one order, so equal messages have equal texts.
-    const text = JSON.stringify(message)
-    const before = told.get(text) ?? 0
-    told.set(text, before + 1)
-    return uuidOf(JSON.stringify([taskId, before, text]))
+    // The schema builds members in a fixed order, so equal messages have equal JSON.
+    const json = JSON.stringify(message)
+    const count = counts.get(json) ?? 0
+    counts.set(json, count + 1)
+    return uuidOf(JSON.stringify([taskId, count, json]))
   }
 }
 
-/** A UUID of version 8 (RFC 9562 §5.8): its bits are a hash of ours, good to tell messages apart, not to keep secrets. */
+/** A UUID of version 8 (RFC 9562 §5.8) from a non-cryptographic hash. */
 function uuidOf(text: string): string {
-  const hex = seeds.map((seed) => hashOf(text, seed).toString(16).padStart(8, '0')).join('')
+  const hex = hashSeeds.map((seed) => hashOf(text, seed).toString(16).padStart(8, '0')).join('')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
 }
 
@@ -224,22 +191,22 @@ function hashOf(text: string, seed: number): number {
   return hash >>> 0
 }
 
-/** With the metadata of the task or event that has it, which may say more of the state than the state itself. */
+/** Decodes a status together with the metadata of its task or event, which holds states that 0.1 does not have. */
 function decodeStatus(
-  { state: word, message, timestamp }: wire.TaskStatus,
-  around: JsonObject | undefined,
+  { state: wireState, message, timestamp }: wire.TaskStatus,
+  outerMetadata: JsonObject | undefined,
   decodeMessage: MessageDecoder,
 ): Omit<StatusEvent, 'type'> {
-  const { state, metadata } = decodeState({ state: word, metadata: around })
+  const { state, metadata } = wire.decodeState({ state: wireState, metadata: outerMetadata })
   const status = decodeBareStatus({ state, timestamp }, toCarry)
   return { status: message === undefined ? status : { ...status, message: decodeMessage(message) }, metadata }
 }
 
-/** Without a number it is the one at its position, and in a stream the first. */
+/** An artifact without an index has that of its position. In a stream, it is the first. */
 function decodeArtifact(artifact: wire.Artifact, position = 0): Artifact {
   const { index, append, lastChunk, parts, ...rest } = artifact
-  const kept: Draft = { index: index ?? null }
-  if (append !== undefined) kept.append = append
-  if (lastChunk !== undefined) kept.lastChunk = lastChunk
-  return { ...rest, artifactId: `artifact-${index ?? position}`, parts: parts.map(decodePart), ...toCarry(kept) }
+  const extras: Draft = { index: index ?? null }
+  if (append !== undefined) extras.append = append
+  if (lastChunk !== undefined) extras.lastChunk = lastChunk
+  return { ...rest, artifactId: `artifact-${index ?? position}`, parts: parts.map(decodePart), ...toCarry(extras) }
 }

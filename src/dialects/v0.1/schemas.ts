@@ -19,41 +19,44 @@ import { literal, tagged } from '../../schema/tagged.ts'
 import { withKeys, withoutKeys } from '../part-metadata.ts'
 import { historyLength, id, maxListItems, maxParts } from '../request-limits.ts'
 
-const wordsStates = ['submitted', 'working', 'input-required', 'completed', 'canceled', 'failed', 'unknown'] as const
+// The objects of A2A 0.1. Optional members may also be `null`.
 
-const key = 'a2a.state'
+const wireStates = ['submitted', 'working', 'input-required', 'completed', 'canceled', 'failed', 'unknown'] as const
 
-/** The objects of A2A 0.1. Members that need not be there may also be `null`. */
+/** The metadata key of states that 0.1 does not have. */
+const stateKey = 'a2a.state'
 
 const metadata = optional(struct())
 
-const words = list(string({ min: 1 }), { max: maxListItems })
+const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 
-/** What a caller who mixes later versions of A2A into 0.1 should write instead. */
-
+/** The hint for callers that mix later versions of A2A into 0.1. */
 const partHint = 'in 0.1 write {"type": "text", "text": …}, {"type": "file", "file": …} or {"type": "data", "data": …}'
-
-/** Where agents call. */
 
 const authenticationFields = { schemes: list(string({ min: 1 }), { min: 1 }), credentials: optional(string()) }
 
 const text = optional(string())
 
-const someText = implicit(string())
+const implicitText = implicit(string())
 
-const texts = optional(list(string()))
+const strings = optional(list(string()))
 
-export function encodeState({ state, metadata }: Stated<TaskState | 'unknown'>): Stated<WireState> {
+/** Replaces a state that 0.1 does not have, and writes it into the metadata. */
+export function encodeState({ state, metadata }: StateFields<TaskState | 'unknown'>): StateFields<WireState> {
   if (state !== 'rejected' && state !== 'auth-required') return { state, metadata }
-  const { word, truth } = substitutes[state]
-  return { state: word, metadata: withKeys(metadata, { [key]: truth }) }
+  const { wireState, name } = substitutes[state]
+  return { state: wireState, metadata: withKeys(metadata, { [stateKey]: name }) }
 }
 
-export function decodeState({ state, metadata }: Stated<TaskState | 'unknown'>): Stated<TaskState | 'unknown'> {
-  for (const meant of ['rejected', 'auth-required'] as const) {
-    const { word, truth } = substitutes[meant]
-    if (state === word && metadata?.[key] === truth) {
-      return { state: meant, metadata: withoutKeys(metadata, { [key]: truth }) }
+/** Undoes `encodeState`. */
+export function decodeState({
+  state,
+  metadata,
+}: StateFields<TaskState | 'unknown'>): StateFields<TaskState | 'unknown'> {
+  for (const substituted of ['rejected', 'auth-required'] as const) {
+    const { wireState, name } = substitutes[substituted]
+    if (state === wireState && metadata?.[stateKey] === name) {
+      return { state: substituted, metadata: withoutKeys(metadata, { [stateKey]: name }) }
     }
   }
   return { state, metadata }
@@ -65,9 +68,9 @@ export type Artifact = Infer<typeof Artifact>
 
 export type Message = Infer<typeof Message>
 
-/** As agents spell them, also those of later versions and those who never looked it up. */
-const spellings: ReadonlyMap<string, TaskState | 'unknown'> = new Map<string, TaskState | 'unknown'>([
-  ...wordsStates.map((word) => [word, word] as const),
+/** The spellings of states that agents use, including those of later versions. */
+const stateSpellings: ReadonlyMap<string, TaskState | 'unknown'> = new Map<string, TaskState | 'unknown'>([
+  ...wireStates.map((state) => [state, state] as const),
   ['rejected', 'rejected'],
   ['auth-required', 'auth-required'],
   ['cancelled', 'canceled'],
@@ -77,10 +80,10 @@ const spellings: ReadonlyMap<string, TaskState | 'unknown'> = new Map<string, Ta
 
 const State: Schema<TaskState | 'unknown'> = {
   read(value) {
-    if (typeof value !== 'string') throw wrongType(`one of ${wordsStates.join(', ')}`, value)
-    return spellings.get(value.toLowerCase().replaceAll('_', '-')) ?? 'unknown'
+    if (typeof value !== 'string') throw wrongType(`one of ${wireStates.join(', ')}`, value)
+    return stateSpellings.get(value.toLowerCase().replaceAll('_', '-')) ?? 'unknown'
   },
-  node: { is: 'enum', values: wordsStates },
+  node: { is: 'enum', values: wireStates },
 }
 
 const FileContent = object({
@@ -90,7 +93,7 @@ const FileContent = object({
   uri: implicit(string({ min: 1 })),
 })
 
-/** It may also be just named. */
+/** A file may have bytes, a URI, or neither. */
 const File: typeof FileContent = {
   read(value) {
     const file = FileContent.read(value)
@@ -100,7 +103,7 @@ const File: typeof FileContent = {
   node: { is: 'exclusive', of: FileContent, names: ['bytes', 'uri'] },
 }
 
-/** Objects; the text of 0.1 also has lists. */
+/** The schema of 0.1 allows objects only, its text also lists. */
 const Data: Schema<Json> = {
   read(value) {
     if (typeof value !== 'object' || value === null) throw wrongType('an object or a list', value)
@@ -154,12 +157,11 @@ export const TaskPushConfig = object({ id, pushNotificationConfig: PushConfig })
 
 export type Part = Infer<typeof Part>
 
-/** What callers of A2A 0.1 send. No history is asked for by 0, or not at all. */
-
+/** A `historyLength` of 0 or none requests no history. */
 export const SendParams = object({
   id,
   sessionId: implicit(id),
-  // Only the agent itself speaks as the agent.
+  // Callers have the role of the user.
   message: object({
     role: withHint(literal('user'), hintForRole),
     parts: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
@@ -168,11 +170,11 @@ export const SendParams = object({
   pushNotification: optional(PushConfig),
   historyLength: implicit(historyLength),
   // Not in the schema, but clients send it.
-  acceptedOutputModes: implicit(words),
+  acceptedOutputModes: implicit(nonEmptyStrings),
   metadata,
 })
 
-/** To get a task, or to follow it: there its history is of no interest. */
+/** To get a task, or to subscribe to it, which ignores `historyLength`. */
 export const TaskQueryParams = object({ id, historyLength: implicit(historyLength), metadata })
 
 /** To cancel a task, or to get its push config. */
@@ -189,42 +191,42 @@ const Capabilities = object({
 const AgentSkill = object({
   id: string(),
   name: string(),
-  description: someText,
+  description: implicitText,
   tags: implicit(list(string())),
-  examples: texts,
-  inputModes: texts,
-  outputModes: texts,
+  examples: strings,
+  inputModes: strings,
+  outputModes: strings,
 })
 
 export const AgentCard = object({
   name: string(),
-  description: someText,
+  description: implicitText,
   url: string({ min: 1 }),
-  provider: optional(object({ organization: string(), url: someText })),
+  provider: optional(object({ organization: string(), url: implicitText })),
   version: string(),
   documentationUrl: text,
   capabilities: Capabilities,
-  defaultInputModes: texts,
-  defaultOutputModes: texts,
+  defaultInputModes: strings,
+  defaultOutputModes: strings,
   skills: list(AgentSkill),
   authentication: optional(Authentication),
 })
 
-/** A state, and the metadata of what is in that state. */
-interface Stated<S> {
+/** A state, and the metadata of the task or event in that state. */
+interface StateFields<S> {
   readonly state: S
   readonly metadata?: JsonObject
 }
 
-type WireState = (typeof wordsStates)[number]
+type WireState = (typeof wireStates)[number]
 
-/** The states that 0.1 has no word for: what is said instead, and what the metadata says then. */
+/** The states that 0.1 does not have: the state on the wire, and the name in the metadata. */
 const substitutes = {
-  rejected: { word: 'failed', truth: 'TASK_STATE_REJECTED' },
-  'auth-required': { word: 'input-required', truth: 'TASK_STATE_AUTH_REQUIRED' },
+  rejected: { wireState: 'failed', name: 'TASK_STATE_REJECTED' },
+  'auth-required': { wireState: 'input-required', name: 'TASK_STATE_AUTH_REQUIRED' },
 } as const
 
-/** Callers may add what their webhooks need to know. */
+/** Also keeps unknown members: callers may add what their webhooks need. */
 function open<T extends object>(schema: Schema<T>): Schema<T> {
   return { ...schema, read: (value) => ({ ...readObject(value), ...schema.read(value) }) }
 }

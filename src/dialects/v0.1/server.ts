@@ -14,7 +14,7 @@ export const v0_1: ServerDialect = {
   allowsMissingId: true,
   decodeRequest,
   encodeResult,
-  // Its artifacts are numbered within a stream.
+  // Artifact indexes are relative to a stream.
   cannotResume: true,
   encodeEvent,
   pushFormat: pushFormat,
@@ -23,5 +23,5 @@ export const v0_1: ServerDialect = {
   encodeCard,
 }
 
-/** Refuses the sloppy forms that are common in the wild. */
+/** Rejects requests that deviate from the specification. */
 export const v0_1Strict: ServerDialect = { ...v0_1, decodeRequest: decodeRequestStrictly }

@@ -1,18 +1,12 @@
+import type { JsonObject } from '../../base/json.ts'
+import type { AgentCard } from '../../protocol/card.ts'
+import type { A2AError } from '../../protocol/errors.ts'
 import { bareTaskPushFormat, type ServerDialect } from '../dialect.ts'
-import { cardEncoder } from '../v0.3/card.ts'
+import { encodeVersionedCard } from '../v0.3/card.ts'
 import { decodeRequest, decodeRequestStrictly } from '../v0.3/decode.ts'
 import { encodeEvent, encodeResult, encodeTask } from '../v0.3/encode.ts'
-import { type ErrorKinds, errorEncoder, httpErrorEncoder, kinds, unsupported } from '../v0.3/errors.ts'
+import { type ErrorKind, encodeErrorAs, encodeHttpErrorAs, kinds, unsupported } from '../v0.3/errors.ts'
 import { methods, operations, recognises } from './methods.ts'
-
-/** Readers of 0.2 refuse a card with a scheme of a type that came later. */
-const encodeCard = cardEncoder({ version: '0.2', protocolVersion: '0.2.6', lacks: ['mutual-tls'] })
-
-const olderKinds: ErrorKinds = { ...kinds, 'extended-card-not-configured': unsupported }
-
-const encodeError = errorEncoder(olderKinds)
-
-const encodeHttpError = httpErrorEncoder(olderKinds)
 
 /** A2A 0.2.0 to 0.2.6: the objects of 0.3, with other methods, cards and errors around them. */
 export const v0_2: ServerDialect = {
@@ -29,10 +23,20 @@ export const v0_2: ServerDialect = {
   encodeEvent,
   isReaderIndependent: true,
   pushFormat: bareTaskPushFormat(encodeTask),
-  encodeError,
-  encodeHttpError,
+  encodeError: (error) => encodeErrorAs(kindOf(error), error),
+  encodeHttpError: (error) => encodeHttpErrorAs(kindOf(error), error),
   encodeCard,
 }
 
-/** Refuses what is not quite the protocol. */
+/** Rejects requests that deviate from the specification. */
 export const v0_2Strict: ServerDialect = { ...v0_2, allowsMissingId: false, decodeRequest: decodeRequestStrictly }
+
+/** 0.2 clients reject cards with schemes of later types. */
+function encodeCard(card: AgentCard): JsonObject {
+  return encodeVersionedCard(card, { version: '0.2', protocolVersion: '0.2.6', unsupportedSchemes: ['mutual-tls'] })
+}
+
+/** 0.2 has no error for a missing extended card. */
+function kindOf({ code }: A2AError): ErrorKind {
+  return code === 'extended-card-not-configured' ? unsupported : kinds[code]
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { clientTools } from '../../protocol/extensions/client-tools.ts'
-import { v0_3HouseClient } from './server.ts'
+import { v0_3HouseClient } from './client.ts'
 
 const { decodeEvent, decodeResult } = v0_3HouseClient
 const address = { taskId: 't' }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { clientTools, toolResult, toolUse } from '../../protocol/extensions/client-tools.ts'
 import type { Message, Part, Task } from '../../protocol/model.ts'
-import { v0_3House, v0_3HouseClient } from './server.ts'
+import { v0_3HouseClient } from './client.ts'
+import { v0_3House } from './server.ts'
 
 const { decodeRequest, encodeEvent, encodeResult } = v0_3House
 const { encodeRequest } = v0_3HouseClient

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
 import { errorDecoderOf } from '../../transports/client/failures.ts'
-import { createHouseDialect, v0_3House, v0_3HouseClient } from './server.ts'
+import { v0_3HouseClient } from './client.ts'
+import { createHouseDialect, v0_3House } from './server.ts'
 
 const { decodeError } = errorDecoderOf(v0_3HouseClient)
 const legacy = createHouseDialect({ legacyCodes: true })

@@ -10,7 +10,7 @@ import { carryCodec } from '../codec.ts'
 import { withoutKeys } from '../part-metadata.ts'
 import { id } from '../request-limits.ts'
 import { isWrapped, readCarry, unknownPartOf, wrapUnknownPart } from '../v0.3/parts.ts'
-import { metadata, words } from '../v0.3/schemas.ts'
+import { metadata, nonEmptyStrings } from '../v0.3/schemas.ts'
 
 // What the house has beyond 0.3: parts for tool calls and their results, and a message member for input requests. In the
 // model, both are the client tools extension: data parts and metadata. `translate.ts` describes the stages of translation.
@@ -49,7 +49,7 @@ export const Chunk = object({
   part: struct(),
 })
 
-const sharedFields = { metadata, extensions: optional(words) }
+const sharedFields = { metadata, extensions: optional(nonEmptyStrings) }
 
 /** The members of a house message that differ from the model, on the wire. */
 const HouseWireMembers = object({ inputRequest: optional(InputRequest), ...sharedFields })

@@ -14,8 +14,9 @@ import * as wire from '../v0.3/schemas.ts'
 import { TaskPage } from '../v0.3/schemas.ts'
 import { v1_0Client } from '../v1.0/client.ts'
 import { v1_0 } from '../v1.0/server.ts'
+import { v0_3HouseClient } from './client.ts'
 import { InputRequest, ToolResult, ToolUse } from './parts.ts'
-import { v0_3House, v0_3HouseClient, v0_3HouseStrict } from './server.ts'
+import { v0_3House, v0_3HouseStrict } from './server.ts'
 
 const { encodeResult, encodeEvent, decodeRequest } = v0_3House
 const { encodeRequest, decodeResult, decodeEvent } = v0_3HouseClient

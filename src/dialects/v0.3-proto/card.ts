@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../base/json.ts'
 import type {
   AgentCapabilities,
-  AgentCard as AgentCardCardDecoder,
-  AgentCard as AgentCardEncodeCard,
+  AgentCard,
   AgentSkill,
   SecurityRequirement,
   SecurityScheme,
 } from '../../protocol/card.ts'
 import type { Draft } from '../codec.ts'
 import { type CardSecurity, decodeLegacyCard } from '../legacy-card.ts'
+import { cleanSecurity, keepUnusable } from '../lenient-card.ts'
 import {
   decodeRequirement,
   decodeScheme,
@@ -20,41 +20,45 @@ import {
   mapValues,
 } from '../proto-card.ts'
 import { readResult } from '../read.ts'
-import { addressesOf, interfacesOf } from '../v0.3/card.ts'
-import { readCarry, toCarry } from './parts.ts'
-import { Addresses, AgentCard } from './schemas.ts'
+import { decodeInterfaces, encodeInterfaces } from '../v0.3/card.ts'
+import { carry } from './parts.ts'
+import * as wire from './schemas.ts'
 
-const spoken = { version: '0.3', protocolVersion: '0.3.0' }
-
-export function decodeCard(given: unknown): AgentCardCardDecoder {
-  const card = readResult(AgentCard, given)
-  const addresses = readResult(Addresses, given)
-  const secured: CardSecurity = {
+export function decodeCard(value: unknown): AgentCard {
+  const card = readResult(wire.AgentCard, value)
+  const addresses = readResult(wire.Addresses, value)
+  const security: CardSecurity = {
     skills: card.skills.map((skill) => ({ ...skill, security: skill.security?.map(decodeRequirement) })),
     securitySchemes: card.securitySchemes && mapValues(card.securitySchemes, decodeScheme),
     security: card.security?.map(decodeRequirement),
   }
   return {
-    ...decodeLegacyCard(card, interfacesOf(addresses, '0.3'), secured),
-    ...toCarry({ addresses: addresses as JsonObject }),
+    ...decodeLegacyCard(card, decodeInterfaces(addresses, '0.3'), security),
+    ...carry.toCarry({ addresses: addresses as JsonObject }),
   }
 }
 
-/** What the schema of 0.3 requires is there even if it is empty: the proto requires nothing, but readers do. */
-export function encodeCard(card: AgentCardEncodeCard): JsonObject {
+/** Reads cards that break the schema in known ways: servers of the Python SDK send the card in the JSON of 0.3. */
+export function decodeLenientCard(value: unknown): AgentCard {
+  const { card, unusable } = cleanSecurity(value, 'security')
+  return keepUnusable(decodeCard(card), unusable, carry)
+}
+
+/** Members that the JSON schema of 0.3 requires are present even if they are empty: the proto has no required members. */
+export function encodeCard(card: AgentCard): JsonObject {
   const { securitySchemes = {} } = card
-  const kept = readCarry(card.carry)
-  const schemes = Object.entries(securitySchemes).flatMap(([name, scheme]) => toldScheme(name, scheme))
-  const told = new Map(schemes)
-  const canBeMet = (requirement: SecurityRequirement) =>
-    Object.keys(requirement).every((name) => told.has(name) || !Object.hasOwn(securitySchemes, name))
+  const extras = carry.readCarry(card.carry)
+  const schemes = Object.entries(securitySchemes).flatMap(([name, scheme]) => supportedScheme(name, scheme))
+  const supported = new Map(schemes)
+  const isSupported = (requirement: SecurityRequirement) =>
+    Object.keys(requirement).every((name) => supported.has(name) || !Object.hasOwn(securitySchemes, name))
   const encodeSecurity = (security: readonly SecurityRequirement[] = []) =>
-    security.filter(canBeMet).map(encodeRequirement)
+    security.filter(isSupported).map(encodeRequirement)
 
   const wire: Draft = {
     name: card.name,
     description: card.description,
-    ...addressesOf(card.interfaces, spoken, kept.addresses),
+    ...encodeInterfaces(card.interfaces, { version: '0.3', protocolVersion: '0.3.0' }, extras.addresses),
     version: card.version,
     capabilities: encodeCapabilities(card.capabilities),
     defaultInputModes: card.defaultInputModes,
@@ -64,7 +68,7 @@ export function encodeCard(card: AgentCardEncodeCard): JsonObject {
   if (card.provider) wire.provider = { organization: card.provider.organization, url: card.provider.url }
   if (card.documentationUrl) wire.documentationUrl = card.documentationUrl
   if (card.iconUrl) wire.iconUrl = card.iconUrl
-  if (card.securitySchemes) wire.securitySchemes = encodeSchemes(Object.fromEntries(schemes), kept.unusable)
+  if (card.securitySchemes) wire.securitySchemes = encodeSchemes(Object.fromEntries(schemes), extras.unusable)
   const security = encodeSecurity(card.security)
   if (security.length > 0) wire.security = security
   if (card.capabilities.extendedCard) wire.supportsAuthenticatedExtendedCard = true
@@ -72,8 +76,8 @@ export function encodeCard(card: AgentCardEncodeCard): JsonObject {
   return wire
 }
 
-/** As far as 0.3 has a word for it: device codes and proof keys came later. */
-function toldScheme(name: string, scheme: SecurityScheme): readonly [string, SecurityScheme][] {
+/** Removes what 0.3 does not have: device codes and PKCE. */
+function supportedScheme(name: string, scheme: SecurityScheme): readonly [string, SecurityScheme][] {
   if (scheme.type !== 'oauth2') return [[name, scheme]]
   const { flow } = scheme
   if (flow.type === 'device-code') return []

@@ -1,12 +1,11 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import { invalidParams } from '../../protocol/errors.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, PushConfig, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { decodeBareStatus, generation } from '../codec.ts'
+import { decodeBareStatus, unknownGeneration } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import { readParams, readResult } from '../read.ts'
 import { decodeCard } from './card.ts'
@@ -15,10 +14,10 @@ import { decodePart, decodeReferences, toCarry } from './parts.ts'
 import { type ConfigAddress, configName } from './resource-names.ts'
 import * as wire from './schemas.ts'
 
-/** Where a client would fill in what is missing, the wish of this caller is to be passed on as it is. */
+/** Marks a request that came from a caller: a client that forwards it adds no defaults. */
 const asSent = toCarry({ asSent: true })
 
-/** Takes nothing that is not ProtoJSON of the proto. */
+/** Rejects params that are not ProtoJSON of the proto. */
 export const decodeRequestStrictly: ServerDialect['decodeRequest'] = {
   sendMessage: decodeSend,
   streamMessage: decodeSend,
@@ -52,26 +51,26 @@ export const decodeRequest: ServerDialect['decodeRequest'] = {
   listTasks: (params) => decodeRequestStrictly.listTasks(cleanListTasksParams(params)),
 }
 
-/** Cleaned before they are read: agents deviate from the proto in too many ways to try the schema first. */
+/** Results are always cleaned before they are read: most agents deviate from the proto. */
 export const decodeResult: ResponseDecoder['decodeResult'] = {
   sendMessage: (result) => decodeOutcome(readResult(wire.SendMessageResponse, cleanEvent(result))),
   getTask(result, { historyLength }) {
     const task = decodeTask(readResult(wire.Task, cleanTask(result)))
-    // Over gRPC, to ask for none is the same as to say nothing.
+    // Over gRPC, a history length of 0 cannot be distinguished from none.
     return historyLength === 0 ? { ...task, history: [] } : task
   },
   listTasks(result, { includeArtifacts = false }) {
-    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanTasks(result))
+    const { tasks, ...page } = readResult(wire.ListTasksResponse, cleanTaskPage(result))
     return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
   },
   createPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
   getPushConfig: (result) => decodeConfig(readResult(wire.TaskPushConfig, cleanConfig(result))),
   listPushConfigs(result) {
-    const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, cleanConfigs(result))
+    const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, cleanConfigPage(result))
     return { configs: configs.map(decodeConfig), nextPageToken }
   },
   cancelTask: (result) => decodeTask(readResult(wire.Task, cleanTask(result))),
-  // Agents answer `{}`, `null` or nothing.
+  // Agents return `{}`, `null` or nothing.
   deletePushConfig() {},
   getExtendedCard: decodeCard,
 }
@@ -94,9 +93,9 @@ function decodeMessage({ content, ...message }: Infer<typeof wire.Message>): Mes
 }
 
 /**
- * Writers of ProtoJSON leave out what is false, so a configuration without `blocking` says not to wait, and only a
- * caller without a configuration leaves it open. Over REST 0 for `historyLength` asks for none; in gRPC nobody can tell
- * it from nothing, so what turns gRPC into JSON never writes a 0.
+ * ProtoJSON omits false, so a configuration without `blocking` means not to wait; only a caller without a configuration
+ * leaves it open. A `historyLength` of 0 means no history over REST. In gRPC it cannot be distinguished from none, so the
+ * conversion from gRPC to JSON never writes 0.
  */
 function decodeConfiguration({ blocking, pushNotification, ...configuration }: WireConfiguration): SendConfiguration {
   return {
@@ -108,40 +107,40 @@ function decodeConfiguration({ blocking, pushNotification, ...configuration }: W
 
 type WireConfiguration = NonNullable<Infer<typeof wire.SendMessageRequest>['configuration']>
 
-/** The model has one scheme of authentication: the first. */
-function decodePushConfig(config: WirePushConfig, kept: JsonObject = {}): PushConfig {
+/** The model has one authentication scheme: the first. */
+function decodePushConfig(config: WirePushConfig, extras: JsonObject = {}): PushConfig {
   const { authentication, ...fields } = config
-  if (authentication === undefined) return { ...fields, ...toCarry(kept) }
+  if (authentication === undefined) return { ...fields, ...toCarry(extras) }
   const { schemes = [], credentials } = authentication
   const [scheme, ...others] = schemes
-  if (scheme === undefined) return { ...fields, ...toCarry({ ...kept, credentials: credentials ?? '' }) }
-  const carry = toCarry(others.length > 0 ? { ...kept, schemes } : kept)
+  if (scheme === undefined) return { ...fields, ...toCarry({ ...extras, credentials: credentials ?? '' }) }
+  const carry = toCarry(others.length > 0 ? { ...extras, schemes } : extras)
   return { ...fields, authentication: { scheme, credentials }, ...carry }
 }
 
 type WirePushConfig = Infer<typeof wire.PushConfig>
 
-/** Without an id it is named after its task, as servers of 0.3 do: so the next one replaces it. */
+/** A config without an id gets the id of its task, as in all 0.3 servers, so that the next one replaces it. */
 function decodeNewConfig({ parent, configId, config }: Infer<typeof wire.CreatePushConfigRequest>): PushConfig {
-  const { name = '', pushNotificationConfig: given } = config
-  const address = { taskId: parent, id: configId || given.id || parent }
-  const kept: JsonObject = name === configName(address) ? {} : { name }
-  return decodeNamedConfig(configId ? given : { ...given, id: address.id }, address, kept)
+  const { name = '', pushNotificationConfig } = config
+  const address = { taskId: parent, id: configId || pushNotificationConfig.id || parent }
+  const extras: JsonObject = name === configName(address) ? {} : { name }
+  const namedConfig = configId ? pushNotificationConfig : { ...pushNotificationConfig, id: address.id }
+  return decodeNamedConfig(namedConfig, address, extras)
 }
 
-/** A config has its id in its name. Some have another one beside, or none. */
-function decodeNamedConfig(config: WirePushConfig, address: ConfigAddress, kept: JsonObject = {}): PushConfig {
-  const own = config.id === address.id ? kept : { ...kept, id: config.id ?? '' }
-  return { ...decodePushConfig(config, own), ...address }
+/** The id of a config is in its name. Its own id may differ or be missing, and is kept. */
+function decodeNamedConfig(config: WirePushConfig, address: ConfigAddress, extras: JsonObject = {}): PushConfig {
+  const allExtras = config.id === address.id ? extras : { ...extras, id: config.id ?? '' }
+  return { ...decodePushConfig(config, allExtras), ...address }
 }
 
-/** The text of 0.3 has a bare list here. */
-function cleanTasks(page: unknown): unknown {
+/** In the text of 0.3, the result is a bare list. */
+function cleanTaskPage(page: unknown): unknown {
   const wrapped = Array.isArray(page) ? { tasks: page, pageSize: page.length, totalSize: page.length } : page
   return changeMembers(wrapped, { tasks: items(cleanTask) })
 }
 
-/** What an agent leaves open is empty in the model. */
 function decodeTask(task: Infer<typeof wire.Task>): Task {
   const { contextId = '', status, artifacts = [], history = [], ...rest } = task
   return {
@@ -150,7 +149,7 @@ function decodeTask(task: Infer<typeof wire.Task>): Task {
     status: decodeStatus(status),
     artifacts: artifacts.map(decodeArtifact),
     history: history.map(decodeMessage),
-    generation,
+    generation: unknownGeneration,
   }
 }
 
@@ -173,7 +172,7 @@ function cleanConfig(config: unknown): unknown {
   return { name: configName({ taskId, id: typeof id === 'string' ? id : taskId }), ...config }
 }
 
-function cleanConfigs(page: unknown): unknown {
+function cleanConfigPage(page: unknown): unknown {
   return changeMembers(Array.isArray(page) ? { configs: page } : page, { configs: items(cleanConfig) })
 }
 
@@ -181,10 +180,12 @@ export function decodeEvent(event: unknown): StreamEvent {
   const response = readResult(wire.StreamResponse, cleanEvent(event))
   if ('statusUpdate' in response) {
     const { contextId = '', status, final, ...update } = response.statusUpdate
+    const generation = unknownGeneration
     return { type: 'status', ...update, contextId, status: decodeStatus(status), generation, isLast: final }
   }
   if ('artifactUpdate' in response) {
     const { contextId = '', artifact, ...update } = response.artifactUpdate
+    const generation = unknownGeneration
     return { type: 'artifact', ...update, contextId, artifact: decodeArtifact(artifact), generation }
   }
   const outcome = decodeOutcome(response)

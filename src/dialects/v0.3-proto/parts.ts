@@ -9,6 +9,10 @@ import type * as wire from './schemas.ts'
 /** The metadata key of the tasks that a message refers to: the proto of 0.3 has no member for them. */
 const referencesKey = 'a2a.referenceTaskIds'
 
+export const carry = carryCodec('v0.3-proto')
+
+export const { toCarry, readCarry } = carry
+
 const References = list(id, { min: 1, max: maxListItems })
 
 export function decodePart(part: Infer<typeof wire.Part>): Part {
@@ -41,8 +45,6 @@ export function decodeReferences({ metadata }: Pick<Message, 'metadata'>): Refer
   const referenceTaskIds = tryRead(References, metadata?.[referencesKey])
   return { referenceTaskIds, metadata: withoutKeys(metadata, { [referencesKey]: referenceTaskIds }) }
 }
-
-export const { toCarry, readCarry } = carryCodec('v0.3-proto')
 
 function draft(content: string, value: Json, metadata: JsonObject | undefined): JsonObject {
   return metadata === undefined ? { [content]: value } : { [content]: value, metadata }

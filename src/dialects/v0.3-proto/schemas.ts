@@ -1,4 +1,4 @@
-import type { Role as RoleWord, TaskState } from '../../protocol/model.ts'
+import type * as model from '../../protocol/model.ts'
 import { defaultsTo, implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, protoEnum, timestamp, withUnspecified } from '../../schema/proto.ts'
 import { boolean, list, map, string, struct, withHint } from '../../schema/schema.ts'
@@ -6,14 +6,15 @@ import { cardFields, extensions, Requirement, schemeWith, skillFields, v0_3Flows
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 import { ConfigName, TaskName } from './resource-names.ts'
 
-const words = list(string({ min: 1 }), { max: maxListItems })
+// The objects of the proto of 0.3, `a2a.v1`. It has few required members; those that are required in effect are here.
+
+const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 
 const metadata = optional(struct())
 
 const flag = implicit(boolean())
 
-/** What a caller who mixes other forms of A2A into the proto of 0.3 should write instead. */
-
+/** The hint for callers that mix other forms of A2A into the proto of 0.3. */
 const partHint =
   'in the proto of 0.3 write {"text": …}, {"file": {"fileWithBytes": base64}}, {"file": {"fileWithUri": …}} or {"data": {"data": {…}}}'
 
@@ -23,13 +24,9 @@ const pageToken = implicit(string({ max: 4096 }))
 
 const text = implicit(string())
 
-const flagCardSchemas = implicit(boolean())
+const security = implicit(list(Requirement))
 
-const securitySecuritySchemas = implicit(list(Requirement))
-
-/** The objects of A2A 0.3 in its proto, `a2a.v1`. It marks next to nothing as required; what is so by sense is here. */
-
-export const State = protoEnum<TaskState>('TASK_STATE_UNSPECIFIED', {
+export const State = protoEnum<model.TaskState>('TASK_STATE_UNSPECIFIED', {
   submitted: 'TASK_STATE_SUBMITTED',
   working: 'TASK_STATE_WORKING',
   completed: 'TASK_STATE_COMPLETED',
@@ -40,17 +37,17 @@ export const State = protoEnum<TaskState>('TASK_STATE_UNSPECIFIED', {
   'auth-required': 'TASK_STATE_AUTH_REQUIRED',
 })
 
-/** An agent may have lost track of a task; nobody can ask for such tasks. */
+/** With the state of a task that the agent has lost track of. Requests cannot filter by it. */
 export const AnyState = withUnspecified(State, 'unknown')
 
-export const Role = protoEnum<RoleWord>('ROLE_UNSPECIFIED', { user: 'ROLE_USER', agent: 'ROLE_AGENT' })
+export const Role = protoEnum<model.Role>('ROLE_UNSPECIFIED', { user: 'ROLE_USER', agent: 'ROLE_AGENT' })
 
 const File = object(
   { mimeType: implicit(string()), name: implicit(string()) },
   { oneOf: { fileWithUri: string({ min: 1 }), fileWithBytes: bytes() } },
 )
 
-/** Its metadata and the name of a file came after 0.3.0; the SDKs of 0.3 have them. */
+/** The metadata and the name of a file came after 0.3.0, but the 0.3 SDKs have them. */
 export const Part = object({ metadata }, { oneOf: { text: string(), file: File, data: object({ data: struct() }) } })
 
 const messageFields = {
@@ -58,7 +55,7 @@ const messageFields = {
   role: Role,
   contextId: implicit(id),
   taskId: implicit(id),
-  extensions: implicit(words),
+  extensions: implicit(nonEmptyStrings),
   metadata,
 }
 
@@ -106,13 +103,11 @@ export const StreamResponse = object(
   },
 )
 
-/** What few ask for: where agents call, and lists of tasks. */
-
 export const PushConfig = object({
   id: implicit(id),
   url: string({ min: 1 }),
   token: implicit(string()),
-  authentication: optional(object({ schemes: implicit(words), credentials: implicit(string()) })),
+  authentication: optional(object({ schemes: implicit(nonEmptyStrings), credentials: implicit(string()) })),
 })
 
 export const TaskPushConfig = object({ name: ConfigName, pushNotificationConfig: PushConfig })
@@ -122,7 +117,7 @@ export const ListPushConfigsResponse = object({
   nextPageToken: implicit(string()),
 })
 
-/** Not in the proto: as in 1.0. */
+/** As in 1.0: the proto does not have it. */
 export const ListTasksResponse = object({
   tasks: defaultsTo(list(Task), []),
   nextPageToken: defaultsTo(string(), ''),
@@ -130,20 +125,15 @@ export const ListTasksResponse = object({
   totalSize: count,
 })
 
-/** What a caller sends: the request messages of the proto. */
-
 const SentMessage = object({
   ...messageFields,
   role: withHint(Role, hintForRole),
   content: list(withHint(Part, hintForPart), { min: 1, max: maxParts }),
 })
 
-/**
- * In the proto, history length has no presence, so that 0 is the same as nothing. JSON shows the difference, and callers
- * mean it: `decode.ts` says what.
- */
+/** In the proto, `historyLength` has no presence. JSON distinguishes 0 from none: see `decodeConfiguration`. */
 const SendConfiguration = object({
-  acceptedOutputModes: implicit(words),
+  acceptedOutputModes: implicit(nonEmptyStrings),
   pushNotification: optional(PushConfig),
   historyLength: optional(historyLength),
   blocking: implicit(boolean()),
@@ -157,10 +147,10 @@ export const SendMessageRequest = object({
 
 export const GetTaskRequest = object({ name: TaskName, historyLength: optional(historyLength) })
 
-/** Of one task: to cancel it, or to follow it. */
+/** To cancel a task, or to subscribe to it. */
 export const TaskRequest = object({ name: TaskName })
 
-/** Not in the proto: as in 1.0. */
+/** As in 1.0: the proto does not have it. */
 export const ListTasksRequest = object({
   contextId: implicit(id),
   status: implicit(State),
@@ -177,7 +167,7 @@ export const CreatePushConfigRequest = object({
   config: object({ name: implicit(string()), pushNotificationConfig: PushConfig }),
 })
 
-/** Of one config: to get it, or to delete it. */
+/** To get or delete a config. */
 export const PushConfigRequest = object({ name: ConfigName })
 
 export const ListPushConfigsRequest = object({ parent: TaskName, pageSize: implicit(pageSize), pageToken })
@@ -191,22 +181,22 @@ const addressFields = {
   protocolVersion: text,
 }
 
-/** The members of a card that say where the agent can be reached. */
+/** The members of a card with the addresses of the agent. */
 export const Addresses = object(addressFields)
 
-const Capabilities = object({ streaming: flagCardSchemas, pushNotifications: flagCardSchemas, extensions })
+const Capabilities = object({ streaming: flag, pushNotifications: flag, extensions })
 
 export const AgentCard = object({
   ...addressFields,
   ...cardFields,
   capabilities: defaultsTo(Capabilities, {}),
   documentationUrl: text,
-  // Came after 0.3.0; the SDKs of 0.3 have it.
+  // Came after 0.3.0, but the 0.3 SDKs have it.
   iconUrl: text,
-  supportsAuthenticatedExtendedCard: flagCardSchemas,
-  skills: defaultsTo(list(object({ ...skillFields, security: securitySecuritySchemas })), []),
+  supportsAuthenticatedExtendedCard: flag,
+  skills: defaultsTo(list(object({ ...skillFields, security })), []),
   securitySchemes: optional(map(schemeWith(object({}, { oneOf: v0_3Flows })))),
-  security: securitySecuritySchemas,
+  security,
 })
 
 function hintForRole(value: unknown): string | undefined {

@@ -22,5 +22,5 @@ export const v0_3Proto: ServerDialect = {
   encodeCard,
 }
 
-/** Refuses what is not quite the protocol. */
+/** Rejects requests that deviate from the specification. */
 export const v0_3ProtoStrict: ServerDialect = { ...v0_3Proto, decodeRequest: decodeRequestStrictly }

@@ -1,7 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import type {
-  AgentCard as AgentCardCardDecoder,
-  AgentCard as AgentCardEncodeCard,
+  AgentCard,
   AgentExtension,
   AgentInterface,
   AgentSkill,
@@ -15,140 +14,149 @@ import type { Draft } from '../codec.ts'
 import { type CardSecurity, decodeLegacyCard } from '../legacy-card.ts'
 import { readResult } from '../read.ts'
 import { readCarry, toCarry } from './parts.ts'
-import { Addresses, AgentCard } from './schemas.ts'
+import * as wire from './schemas.ts'
 import { decodeRequirements, decodeSchemes, type EncodedSecurity, encodeSecurity } from './security.ts'
 
-const otherBindings: ReadonlyMap<string, string> = new Map([
+const bindingSynonyms: ReadonlyMap<string, string> = new Map([
   ['REST', 'HTTP+JSON'],
   ['HTTP_JSON', 'HTTP+JSON'],
 ])
 
-export const decodeCard = cardDecoder('0.3')
-
-export const encodeCard = cardEncoder({ version: '0.3', protocolVersion: '0.3.0', lacks: [] })
-
-/** `version` is the version of a card that does not name one. */
-export function cardDecoder(version: string): (wire: unknown) => AgentCardCardDecoder {
-  return (given) => {
-    const card = readResult(AgentCard, given)
-    const addresses = readResult(Addresses, given)
-    const { stateTransitionHistory } = card.capabilities
-    const { unusable = {}, ...secured } = decodeSecurity(card)
-    const kept: Record<string, Json> = { addresses: addresses as JsonObject }
-    if (stateTransitionHistory !== undefined) kept.stateTransitionHistory = stateTransitionHistory
-    if (Object.keys(unusable).length > 0) kept.unusable = unusable
-    return { ...decodeLegacyCard(card, interfacesOf(addresses, version), secured), ...toCarry(kept) }
-  }
+/** How the cards of 0.2 and 0.3 differ. */
+export interface CardVersion extends InterfaceVersion {
+  /** The types of security schemes that the version does not have. */
+  readonly unsupportedSchemes: readonly SecurityScheme['type'][]
 }
 
-export interface SpokenVersion {
+export interface InterfaceVersion {
   readonly version: string
   readonly protocolVersion: string
 }
 
-export interface CardVersion extends SpokenVersion {
-  /** The types of security scheme that it does not have. */
-  readonly lacks: readonly SecurityScheme['type'][]
+const v0_3Card: CardVersion = { version: '0.3', protocolVersion: '0.3.0', unsupportedSchemes: [] }
+
+export function decodeCard(value: unknown): AgentCard {
+  return decodeVersionedCard(value, v0_3Card.version)
 }
 
-export function cardEncoder(spoken: CardVersion): (card: AgentCardEncodeCard) => JsonObject {
-  return (card) => {
-    const security = encodeSecurity(card, spoken.lacks)
-    const wire: Draft = {
-      name: card.name,
-      description: card.description,
-      ...addressesOf(card.interfaces, spoken, readCarry(card.carry).addresses),
-      version: card.version,
-      capabilities: encodeCapabilities(card),
-      defaultInputModes: card.defaultInputModes,
-      defaultOutputModes: card.defaultOutputModes,
-      skills: card.skills.map((skill) => encodeSkill(skill, security)),
-    }
-    const { provider, documentationUrl, iconUrl, signatures, capabilities } = card
-    if (provider !== undefined) wire.provider = { organization: provider.organization, url: provider.url }
-    if (documentationUrl !== undefined) wire.documentationUrl = documentationUrl
-    if (iconUrl !== undefined) wire.iconUrl = iconUrl
-    if (card.securitySchemes !== undefined) wire.securitySchemes = security.schemes
-    if (card.security !== undefined) wire.security = security.encodeRequirements(card.security)
-    const { extendedCard } = capabilities
-    if (extendedCard !== undefined) wire.supportsAuthenticatedExtendedCard = extendedCard
-    if (signatures !== undefined) wire.signatures = signatures.map(encodeSignature)
-    return wire
+export function encodeCard(card: AgentCard): JsonObject {
+  return encodeVersionedCard(card, v0_3Card)
+}
+
+/** Decodes a card of 0.2 or 0.3. `defaultVersion` is the version of a card that does not name one. */
+export function decodeVersionedCard(value: unknown, defaultVersion: string): AgentCard {
+  const card = readResult(wire.AgentCard, value)
+  const addresses = readResult(wire.Addresses, value)
+  const { stateTransitionHistory } = card.capabilities
+  const { unusable = {}, ...security } = decodeSecurity(card)
+  const extras: Draft = { addresses: addresses as JsonObject }
+  if (stateTransitionHistory !== undefined) extras.stateTransitionHistory = stateTransitionHistory
+  if (Object.keys(unusable).length > 0) extras.unusable = unusable
+  return { ...decodeLegacyCard(card, decodeInterfaces(addresses, defaultVersion), security), ...toCarry(extras) }
+}
+
+/** Encodes a card of 0.2 or 0.3. */
+export function encodeVersionedCard(card: AgentCard, cardVersion: CardVersion): JsonObject {
+  const security = encodeSecurity(card, cardVersion.unsupportedSchemes)
+  const wire: Draft = {
+    name: card.name,
+    description: card.description,
+    ...encodeInterfaces(card.interfaces, cardVersion, readCarry(card.carry).addresses),
+    version: card.version,
+    capabilities: encodeCapabilities(card),
+    defaultInputModes: card.defaultInputModes,
+    defaultOutputModes: card.defaultOutputModes,
+    skills: card.skills.map((skill) => encodeSkill(skill, security)),
   }
+  const { provider, documentationUrl, iconUrl, signatures, capabilities } = card
+  if (provider !== undefined) wire.provider = { organization: provider.organization, url: provider.url }
+  if (documentationUrl !== undefined) wire.documentationUrl = documentationUrl
+  if (iconUrl !== undefined) wire.iconUrl = iconUrl
+  if (card.securitySchemes !== undefined) wire.securitySchemes = security.schemes
+  if (card.security !== undefined) wire.security = security.encodeRequirements(card.security)
+  const { extendedCard } = capabilities
+  if (extendedCard !== undefined) wire.supportsAuthenticatedExtendedCard = extendedCard
+  if (signatures !== undefined) wire.signatures = signatures.map(encodeSignature)
+  return wire
 }
 
-/** The members for these interfaces: those that were `read`, if they say the same. */
-export function addressesOf(
+/** The address members of a card. If `received` ones mean the same interfaces, they are returned unchanged. */
+export function encodeInterfaces(
   interfaces: readonly AgentInterface[],
-  { version, protocolVersion }: SpokenVersion,
-  read: Json | undefined,
+  { version, protocolVersion }: InterfaceVersion,
+  received: Json | undefined,
 ): JsonObject {
-  const isRead = read !== undefined && isSame(interfacesOf(read as Infer<typeof Addresses>, version), interfaces)
-  if (isRead) return read as JsonObject
-  const spoken = withoutRepeats(interfaces.filter((each) => /^0\.[23]$/.test(each.protocolVersion)))
-  const [main] = spoken
+  const isUnchanged = received !== undefined && isSame(decodeInterfaces(received as Addresses, version), interfaces)
+  if (isUnchanged) return received as JsonObject
+  const supported = withoutDuplicates(interfaces.filter((candidate) => /^0\.[23]$/.test(candidate.protocolVersion)))
+  const [main] = supported
   if (main === undefined) throw new A2AError('version-not-supported', `This agent has no interface of A2A ${version}.`)
   return {
     url: main.url,
     preferredTransport: main.binding,
-    additionalInterfaces: spoken.map(({ url, binding }) => ({ url, transport: binding })),
+    additionalInterfaces: supported.map(({ url, binding }) => ({ url, transport: binding })),
     protocolVersion,
   }
 }
 
-/** The interfaces of a card, the preferred one first. `unsaid` is their version if the card names none. */
-export function interfacesOf(addresses: Infer<typeof Addresses>, unsaid: string): readonly AgentInterface[] {
-  const { url, preferredTransport = 'JSONRPC', additionalInterfaces = [], protocolVersion = unsaid } = addresses
-  const version = versionOf(protocolVersion) ?? unsaid
+/** The interfaces of a card, the preferred one first. */
+export function decodeInterfaces(addresses: Addresses, defaultVersion: string): readonly AgentInterface[] {
+  const { url, preferredTransport = 'JSONRPC', additionalInterfaces = [], protocolVersion = defaultVersion } = addresses
+  const version = majorMinorOf(protocolVersion) ?? defaultVersion
   const all = [{ url, transport: preferredTransport }, ...additionalInterfaces].map(
     ({ url, transport }): AgentInterface => ({
       url,
-      binding: otherBindings.get(transport) ?? transport,
+      binding: bindingSynonyms.get(transport) ?? transport,
       protocolVersion: version,
     }),
   )
-  return withoutRepeats(all)
+  return withoutDuplicates(all)
 }
 
-/** With the schemes that nobody here knows, as they came. */
-export interface SecuredOrNot extends CardSecurity {
-  readonly unusable?: JsonObject
-}
+type Addresses = Infer<typeof wire.Addresses>
 
-/** The sample card of every version since 0.2.5 says 0.2.9, which never was. */
-function versionOf(text: string): string | undefined {
+/** The sample card of every version since 0.2.5 has 0.2.9, which was never released. */
+function majorMinorOf(text: string): string | undefined {
   return text === '0.2.9' ? '0.3' : /^\d{1,4}\.\d{1,4}/.exec(text)?.[0]
 }
 
-/** The main one is often listed once more among the others. */
-function withoutRepeats(interfaces: readonly AgentInterface[]): readonly AgentInterface[] {
-  const first = new Map(interfaces.toReversed().map((each) => [JSON.stringify([each.url, each.binding]), each]))
-  return interfaces.filter((each) => first.get(JSON.stringify([each.url, each.binding])) === each)
+/** Many cards list the main interface among the others as well. */
+function withoutDuplicates(interfaces: readonly AgentInterface[]): readonly AgentInterface[] {
+  const keyOf = ({ url, binding }: AgentInterface) => JSON.stringify([url, binding])
+  const first = new Map(interfaces.toReversed().map((candidate) => [keyOf(candidate), candidate]))
+  return interfaces.filter((candidate) => first.get(keyOf(candidate)) === candidate)
 }
 
 function isSame(some: readonly AgentInterface[], others: readonly AgentInterface[]): boolean {
   return JSON.stringify(some) === JSON.stringify(others)
 }
 
-function decodeSecurity(card: Infer<typeof AgentCard>): SecuredOrNot {
-  const { schemes, unusable, flowSchemes } = decodeSchemes(card.securitySchemes ?? {}, namesIn(card))
-  const requirementsOf = ({ security }: { readonly security?: readonly SecurityRequirement[] }) =>
+interface DecodedSecurity extends CardSecurity {
+  /** Schemes of an unknown type, as received. */
+  readonly unusable?: JsonObject
+}
+
+function decodeSecurity(card: WireCard): DecodedSecurity {
+  const { schemes, unusable, flowSchemes } = decodeSchemes(card.securitySchemes ?? {}, schemeNamesIn(card))
+  const decodeSecurityOf = ({ security }: { readonly security?: readonly SecurityRequirement[] }) =>
     security && decodeRequirements(security, flowSchemes)
   return {
-    skills: card.skills.map((skill) => ({ ...skill, security: requirementsOf(skill) })),
+    skills: card.skills.map((skill) => ({ ...skill, security: decodeSecurityOf(skill) })),
     securitySchemes: card.securitySchemes && schemes,
-    security: requirementsOf(card),
+    security: decodeSecurityOf(card),
     unusable,
   }
 }
 
-/** Every name by which the card calls a scheme, whether it has it or not. */
-function namesIn({ securitySchemes = {}, security = [], skills }: Infer<typeof AgentCard>): ReadonlySet<string> {
+type WireCard = Infer<typeof wire.AgentCard>
+
+/** All scheme names in the card, including those of missing schemes. */
+function schemeNamesIn({ securitySchemes = {}, security = [], skills }: WireCard): ReadonlySet<string> {
   const requirements = [...security, ...skills.flatMap((skill) => skill.security ?? [])]
-  return new Set([securitySchemes, ...requirements].flatMap((named) => Object.keys(named)))
+  return new Set([securitySchemes, ...requirements].flatMap((holder) => Object.keys(holder)))
 }
 
-function encodeCapabilities({ capabilities, carry }: AgentCardEncodeCard): JsonObject {
+function encodeCapabilities({ capabilities, carry }: AgentCard): JsonObject {
   const { streaming, pushNotifications, extensions } = capabilities
   const { stateTransitionHistory } = readCarry(carry)
   const wire: Draft = {}
@@ -177,8 +185,8 @@ function encodeSkill(skill: AgentSkill, { encodeRequirements }: EncodedSecurity)
   return wire
 }
 
-function encodeSignature({ protected: header64, signature, header }: CardSignature): JsonObject {
-  const wire: Draft = { protected: header64, signature }
+function encodeSignature({ protected: protectedHeader, signature, header }: CardSignature): JsonObject {
+  const wire: Draft = { protected: protectedHeader, signature }
   if (header !== undefined) wire.header = header
   return wire
 }

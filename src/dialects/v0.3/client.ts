@@ -1,6 +1,6 @@
 import type { ClientDialect } from '../dialect.ts'
 import { decodeCard } from './card.ts'
-import { responseDecoder } from './decode.ts'
+import { createResponseDecoder } from './decode.ts'
 import { encodeRequest } from './encode.ts'
 import { methods, restClientBinding } from './methods.ts'
 
@@ -10,6 +10,6 @@ export const v0_3Client: ClientDialect = {
   bindings: ['JSONRPC', 'HTTP+JSON'],
   methods,
   encodeRequest,
-  ...responseDecoder(decodeCard),
+  ...createResponseDecoder(decodeCard),
   rest: restClientBinding,
 }

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Message, Task, TaskStatus } from '../../protocol/model.ts'
 import type {
@@ -12,35 +11,31 @@ import type {
 } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import { type Infer, list } from '../../schema/schema.ts'
-import { type Draft, decodeBareStatus, generation } from '../codec.ts'
+import { type Draft, decodeBareStatus, unknownGeneration } from '../codec.ts'
 import type { ResponseDecoder, ServerDialect } from '../dialect.ts'
 import { type LenientRead, lenientReader, readParams, readResult } from '../read.ts'
-import { decodeResult as proto } from '../v0.3-proto/decode.ts'
+import { decodeResult as decodeProtoResult } from '../v0.3-proto/decode.ts'
 import { cleanEvent, cleanPage, cleanSendParams, cleanTask, cleanTaskParams } from './lenient.ts'
 import { decodePart, toCarry } from './parts.ts'
 import * as wire from './schemas.ts'
-import { TaskPushConfig } from './schemas.ts'
 
-/** Where a client would fill in what is missing, the wish of this caller is to be passed on as it is. */
+/** Marks a request that came from a caller: a client that forwards it adds no defaults. */
 const asSent = toCarry({ asSent: true })
 
-export const decodeRequest = requestDecoder(lenientReader(readParams))
+export const decodeRequest = createRequestDecoder(lenientReader(readParams))
 
-/** Takes nothing that is not in the schema. */
-export const decodeRequestStrictly = requestDecoder(readParams)
+/** Rejects params that break the schema. */
+export const decodeRequestStrictly = createRequestDecoder(readParams)
 
-/**
- * Reads answers and events by the schema, or else after common deviations from it are cleaned up. The card is read by
- * `decodeCard`, in which 0.2 differs.
- */
-export function responseDecoder(decodeCard: ResponseDecoder['decodeCard']): ResponseDecoder {
+/** Reads answers and events, repairing common deviations from the schema. 0.2 differs in `decodeCard`. */
+export function createResponseDecoder(decodeCard: ResponseDecoder['decodeCard']): ResponseDecoder {
   const read = lenientReader(readResult)
   return {
     decodeResult: {
       sendMessage: (result) => decodeOutcome(read(wire.Outcome, result, cleanEvent)),
       getTask: (result) => decodeTask(read(wire.Task, result, cleanTask)),
       listTasks(result, request) {
-        if (isOfProto(result)) return proto.listTasks(result, request)
+        if (isProtoPage(result)) return decodeProtoResult.listTasks(result, request)
         const { includeArtifacts = false } = request
         const { tasks, ...page } = read(wire.TaskPage, result, cleanPage)
         return { ...page, tasks: tasks.map(decodeTask), withArtifacts: includeArtifacts }
@@ -52,7 +47,7 @@ export function responseDecoder(decodeCard: ResponseDecoder['decodeCard']): Resp
         const configs = readResult(list(wire.TaskPushConfig), result)
         return { configs: configs.map(decodeTaskPushConfig), nextPageToken: '' }
       },
-      // It should be null; some leave it out, some send an object.
+      // The result should be null, but some agents send an object or nothing.
       deletePushConfig() {},
       getExtendedCard: decodeCard,
     },
@@ -61,7 +56,7 @@ export function responseDecoder(decodeCard: ResponseDecoder['decodeCard']): Resp
   }
 }
 
-function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
+function createRequestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
   const decodeSend = (params: unknown): SendRequest => {
     const { message, configuration, metadata } = read(wire.SendParams, params, cleanSendParams)
     return {
@@ -86,11 +81,14 @@ function requestDecoder(read: LenientRead): ServerDialect['decodeRequest'] {
         ...(lastUpdatedAfter !== undefined && { statusSince: new Date(lastUpdatedAfter).toISOString() }),
       }
     },
-    cancelTask: (params) => addressOf(read(wire.TaskParams, params, cleanTaskParams)),
-    subscribeToTask: (params) => ({ ...addressOf(read(wire.TaskParams, params, cleanTaskParams)), includeEnded: true }),
-    createPushConfig: (params) => decodeNewConfig(readParams(TaskPushConfig, params)),
+    cancelTask: (params) => decodeTaskParams(read(wire.TaskParams, params, cleanTaskParams)),
+    subscribeToTask: (params) => ({
+      ...decodeTaskParams(read(wire.TaskParams, params, cleanTaskParams)),
+      includeEnded: true,
+    }),
+    createPushConfig: (params) => decodeNewConfig(readParams(wire.TaskPushConfig, params)),
     getPushConfig: (params) => decodePushConfigRef(readParams(wire.GetPushConfigParams, params)),
-    listPushConfigs: (params) => addressOf(readParams(wire.TaskParams, params)),
+    listPushConfigs: (params) => decodeTaskParams(readParams(wire.TaskParams, params)),
     deletePushConfig: (params) => decodePushConfigRef(readParams(wire.DeletePushConfigParams, params)),
     getExtendedCard: () => ({}),
   }
@@ -114,23 +112,24 @@ function decodeConfiguration({
 
 type WireConfiguration = NonNullable<Infer<typeof wire.SendParams>['configuration']>
 
-/** The model has one scheme of authentication: the first. */
-function decodePushConfig(given: Infer<typeof wire.PushConfig>, kept: JsonObject = {}): PushConfig {
-  const { authentication, ...config } = given
-  if (authentication === undefined) return { ...config, ...toCarry(kept) }
+/** The model has one authentication scheme: the first. */
+function decodePushConfig(wireConfig: Infer<typeof wire.PushConfig>, extras: JsonObject = {}): PushConfig {
+  const { authentication, ...config } = wireConfig
+  if (authentication === undefined) return { ...config, ...toCarry(extras) }
   const { schemes, ...secret } = authentication
   const [scheme, ...others] = schemes
-  if (scheme === undefined) return { ...config, ...toCarry({ ...kept, authentication: authentication as JsonObject }) }
-  const carry = toCarry(others.length > 0 ? { ...kept, schemes } : kept)
+  if (scheme === undefined)
+    return { ...config, ...toCarry({ ...extras, authentication: authentication as JsonObject }) }
+  const carry = toCarry(others.length > 0 ? { ...extras, schemes } : extras)
   return { ...config, authentication: { scheme, ...secret }, ...carry }
 }
 
-function addressOf({ id, ...request }: Infer<typeof wire.TaskParams>): TaskAddress {
+function decodeTaskParams({ id, ...request }: Infer<typeof wire.TaskParams>): TaskAddress {
   return { ...request, taskId: id }
 }
 
-/** Setting a config without an id again replaces it, as all servers of 0.3 do: they name it after its task. */
-function decodeNewConfig({ taskId, pushNotificationConfig }: Infer<typeof TaskPushConfig>): PushConfig {
+/** A config without an id gets the id of its task, as in all 0.3 servers, so that the next one replaces it. */
+function decodeNewConfig({ taskId, pushNotificationConfig }: Infer<typeof wire.TaskPushConfig>): PushConfig {
   if (pushNotificationConfig.id !== undefined) return { ...decodePushConfig(pushNotificationConfig), taskId }
   return { ...decodePushConfig(pushNotificationConfig, { isUnnamed: true }), id: taskId, taskId }
 }
@@ -148,16 +147,16 @@ function decodeOutcome(outcome: Infer<typeof wire.Outcome>): Outcome {
 }
 
 function decodeTask({ status, artifacts, history, ...task }: Infer<typeof wire.Task>): Task {
-  const kept: Draft = {}
-  if (artifacts?.length === 0) kept.artifacts = []
-  if (history?.length === 0) kept.history = []
+  const extras: Draft = {}
+  if (artifacts?.length === 0) extras.artifacts = []
+  if (history?.length === 0) extras.history = []
   return {
     ...task,
     status: decodeStatus(status),
     artifacts: artifacts?.map(decodeArtifact) ?? [],
     history: history?.map(decodeMessage) ?? [],
-    generation,
-    ...toCarry(kept),
+    generation: unknownGeneration,
+    ...toCarry(extras),
   }
 }
 
@@ -173,18 +172,18 @@ function decodeArtifact(artifact: Infer<typeof wire.Artifact>): Artifact {
 function decodeEvent(event: Infer<typeof wire.StreamEvent>): StreamEvent {
   if ('status-update' in event) {
     const { status, final, ...update } = event['status-update']
-    return { type: 'status', ...update, status: decodeStatus(status), generation, isLast: final }
+    return { type: 'status', ...update, status: decodeStatus(status), generation: unknownGeneration, isLast: final }
   }
   if ('artifact-update' in event) {
     const { artifact, ...update } = event['artifact-update']
-    return { type: 'artifact', ...update, artifact: decodeArtifact(artifact), generation }
+    return { type: 'artifact', ...update, artifact: decodeArtifact(artifact), generation: unknownGeneration }
   }
   const outcome = decodeOutcome(event)
   return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
 }
 
-/** Over REST nothing in the question tells which JSON of 0.3 is meant, and most agents answer in that of its proto. */
-function isOfProto(page: unknown): boolean {
+/** Over REST, the request does not show which JSON of 0.3 it means, and most agents answer in the JSON of the proto. */
+function isProtoPage(page: unknown): boolean {
   const tasks = isObject(page) && Array.isArray(page.tasks) ? page.tasks : []
   return tasks.some((task) => isObject(task) && task.kind === undefined && hasProtoState(task.status))
 }

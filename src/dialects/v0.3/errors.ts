@@ -1,6 +1,6 @@
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 import type { HttpError, WireError } from '../dialect.ts'
-import * as v1 from '../v1.0/errors.ts'
+import * as v1_0 from '../v1.0/errors.ts'
 
 const parseError = { code: -32700, type: 'JSONParseError' }
 
@@ -14,7 +14,7 @@ const internal = { code: -32603, type: 'InternalError' }
 
 export const unsupported = { code: -32004, type: 'UnsupportedOperationError' }
 
-export const kinds: ErrorKinds = {
+export const kinds: Readonly<Record<ErrorCode, ErrorKind>> = {
   'parse-error': parseError,
   'invalid-request': invalidRequest,
   'method-not-found': methodNotFound,
@@ -45,32 +45,28 @@ export const kinds: ErrorKinds = {
   'context-not-found': { code: -32052, type: 'ContextNotFoundError' },
 }
 
-export const encodeError = errorEncoder(kinds)
+export function encodeError(error: A2AError): WireError {
+  return encodeErrorAs(kinds[error.code], error)
+}
 
-export const encodeHttpError = httpErrorEncoder(kinds)
-
-export type ErrorKinds = Readonly<Record<ErrorCode, ErrorKind>>
+export function encodeHttpError(error: A2AError): HttpError {
+  return encodeHttpErrorAs(kinds[error.code], error)
+}
 
 /** Adds the error details of 1.0, which distinguish errors that share a number here, and name the wrong fields. */
-export function errorEncoder(kinds: ErrorKinds): (error: A2AError) => WireError {
-  return (error) => {
-    const { code } = kinds[error.code]
-    const { data: details } = v1.encodeError(error)
-    const { message } = error
-    return details === undefined ? { code, message } : { code, message, data: { details } }
-  }
+export function encodeErrorAs({ code }: ErrorKind, error: A2AError): WireError {
+  const { data: details } = v1_0.encodeError(error)
+  const { message } = error
+  return details === undefined ? { code, message } : { code, message, data: { details } }
 }
 
 /** 0.3 does not define errors over REST. The body combines what each of its SDKs reads. */
-export function httpErrorEncoder(kinds: ErrorKinds): (error: A2AError) => HttpError {
-  const encode = errorEncoder(kinds)
-  return (error) => {
-    const { status, body } = v1.encodeHttpError(error)
-    return { status, body: { ...encode(error), type: kinds[error.code].type, ...body } }
-  }
+export function encodeHttpErrorAs(kind: ErrorKind, error: A2AError): HttpError {
+  const { status, body } = v1_0.encodeHttpError(error)
+  return { status, body: { ...encodeErrorAs(kind, error), type: kind.type, ...body } }
 }
 
-interface ErrorKind {
+export interface ErrorKind {
   /** The JSON-RPC error code. */
   readonly code: number
   /** The name in the schema, which some servers send over REST. */

@@ -17,22 +17,19 @@ import {
 import { literal, tagged, taggedAs } from '../../schema/tagged.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
-/** What a caller who mixes other versions of A2A into 0.3 should write instead. */
+// The objects of A2A 0.3 in its JSON form, most of which have a `kind`. Those of 0.2 are the same.
 
+/** The hint for callers that mix other versions of A2A into 0.3. */
 const partHint = 'in 0.3 write {"kind": "text", "text": …}, {"kind": "file", "file": …} or {"kind": "data", "data": …}'
 
-/** As far as years have four digits. */
-const latest = Date.parse('9999-12-31T23:59:59.999Z')
+/** The last time with a year of four digits. */
+const maxTime = Date.parse('9999-12-31T23:59:59.999Z')
 
 const text = optional(string())
 
-const texts = list(string())
-
-const textSecuritySchemas = optional(string())
+const strings = list(string())
 
 const requirements = optional(list(map(list(string()))))
-
-/** The objects of A2A 0.3 in its JSON form, in which most say by `kind` what they are. Those of 0.2 are the same. */
 
 export const states = [
   'submitted',
@@ -45,7 +42,7 @@ export const states = [
   'auth-required',
 ] as const satisfies readonly TaskState[]
 
-export const words = list(string({ min: 1 }), { max: maxListItems })
+export const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 
 export const metadata = optional(struct())
 
@@ -66,7 +63,7 @@ export const messageFields = {
   contextId: optional(id),
   taskId: optional(id),
   referenceTaskIds: optional(list(id, { max: maxListItems })),
-  extensions: optional(words),
+  extensions: optional(nonEmptyStrings),
   metadata,
 }
 
@@ -79,12 +76,12 @@ export const Artifact = object({
   parts: list(Part),
   name: optional(string()),
   description: optional(string()),
-  extensions: optional(words),
+  extensions: optional(nonEmptyStrings),
   metadata,
 })
 
 export const TaskStatus = object({
-  // An agent may have lost track of a task; nobody can ask for such tasks.
+  // An agent may have lost track of a task. Requests cannot filter by this state.
   state: literal(...states, 'unknown'),
   message: optional(Message),
   timestamp: optional(timestamp({ zone: 'Z' })),
@@ -115,13 +112,11 @@ export const StreamEvent = tagged('kind', {
   }),
 })
 
-/** What few ask for: where agents call, and lists of tasks. */
-
 export const PushConfig = object({
   id: optional(id),
   url: string({ min: 1 }),
   token: optional(string()),
-  authentication: optional(object({ schemes: words, credentials: optional(string()) })),
+  authentication: optional(object({ schemes: nonEmptyStrings, credentials: optional(string()) })),
 })
 
 export const TaskPushConfig = object({ taskId: id, pushNotificationConfig: PushConfig })
@@ -135,8 +130,6 @@ export const TaskPage = object({
   totalSize: int32({ min: 0 }),
 })
 
-/** What a caller sends, as params of JSON-RPC. */
-
 const SentMessage = taggedAs(
   'kind',
   'message',
@@ -148,7 +141,7 @@ const SentMessage = taggedAs(
 )
 
 const SendConfiguration = object({
-  acceptedOutputModes: optional(words),
+  acceptedOutputModes: optional(nonEmptyStrings),
   blocking: optional(boolean()),
   historyLength: optional(historyLength),
   pushNotificationConfig: optional(PushConfig),
@@ -156,7 +149,7 @@ const SendConfiguration = object({
 
 export const SendParams = object({ message: SentMessage, configuration: optional(SendConfiguration), metadata })
 
-/** Of one task: to cancel it, to follow it, or to list its push configs. */
+/** To cancel a task, to subscribe to it, or to list its push configs. */
 export const TaskParams = object({ id, metadata })
 
 export const GetTaskParams = object({ id, historyLength: optional(historyLength), metadata })
@@ -165,10 +158,10 @@ export const State = literal(...states)
 
 const milliseconds: Schema<number> = {
   read(value) {
-    if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= latest) return Number(value)
+    if (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= maxTime) return Number(value)
     throw wrongValue('a time in milliseconds since 1970', value)
   },
-  node: { is: 'integer', min: 0, max: latest },
+  node: { is: 'integer', min: 0, max: maxTime },
 }
 
 export const ListTasksParams = object({
@@ -194,7 +187,7 @@ const addressFields = {
   protocolVersion: text,
 }
 
-/** The members of a card that say where the agent can be reached. */
+/** The members of a card with the addresses of the agent. */
 export const Addresses = object(addressFields)
 
 const Capabilities = object({
@@ -210,10 +203,10 @@ export const skillFields = {
   id: string(),
   name: string(),
   description: string(),
-  tags: texts,
-  examples: optional(texts),
-  inputModes: optional(texts),
-  outputModes: optional(texts),
+  tags: strings,
+  examples: optional(strings),
+  inputModes: optional(strings),
+  outputModes: optional(strings),
 }
 
 export const cardFields = {
@@ -222,8 +215,8 @@ export const cardFields = {
   description: string(),
   version: string(),
   capabilities: Capabilities,
-  defaultInputModes: texts,
-  defaultOutputModes: texts,
+  defaultInputModes: strings,
+  defaultOutputModes: strings,
   provider: optional(object({ organization: string(), url: string() })),
   documentationUrl: text,
   iconUrl: text,
@@ -231,7 +224,7 @@ export const cardFields = {
   signatures: optional(list(object({ protected: string(), signature: string(), header: optional(struct()) }))),
 }
 
-const flowFields = { refreshUrl: textSecuritySchemas, scopes: map(string()) }
+const flowFields = { refreshUrl: text, scopes: map(string()) }
 
 const OAuthFlows = object({
   authorizationCode: optional(object({ authorizationUrl: string(), tokenUrl: string(), ...flowFields })),
@@ -241,16 +234,16 @@ const OAuthFlows = object({
 })
 
 const schemes = {
-  apiKey: object({ name: string(), in: literal('cookie', 'header', 'query'), description: textSecuritySchemas }),
-  http: object({ scheme: string(), bearerFormat: textSecuritySchemas, description: textSecuritySchemas }),
-  oauth2: object({ flows: OAuthFlows, oauth2MetadataUrl: textSecuritySchemas, description: textSecuritySchemas }),
-  openIdConnect: object({ openIdConnectUrl: string(), description: textSecuritySchemas }),
-  mutualTLS: object({ description: textSecuritySchemas }),
+  apiKey: object({ name: string(), in: literal('cookie', 'header', 'query'), description: text }),
+  http: object({ scheme: string(), bearerFormat: text, description: text }),
+  oauth2: object({ flows: OAuthFlows, oauth2MetadataUrl: text, description: text }),
+  openIdConnect: object({ openIdConnectUrl: string(), description: text }),
+  mutualTLS: object({ description: text }),
 }
 
 const KnownScheme = tagged('type', schemes)
 
-/** A scheme of a type or with flows that we do not know is no reason to refuse the card: it is only of no use. */
+/** Accepts schemes of unknown types or with unknown flows as unusable, so that the rest of the card can be read. */
 export const SecurityScheme: Schema<Infer<typeof KnownScheme> | { readonly unusable: JsonObject }> = {
   read(value) {
     const source = readObject(value)

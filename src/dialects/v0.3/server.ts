@@ -22,5 +22,5 @@ export const v0_3: ServerDialect = {
   encodeCard,
 }
 
-/** Refuses what is not quite the protocol. */
+/** Rejects requests that deviate from the specification. */
 export const v0_3Strict: ServerDialect = { ...v0_3, decodeRequest: decodeRequestStrictly }

@@ -1,10 +1,9 @@
-import type { JsonObject } from '../../base/json.ts'
-import { isObject } from '../../base/json.ts'
+import { isObject, type JsonObject } from '../../base/json.ts'
 import type { AgentCapabilities, AgentCard, AgentInterface, AgentSkill } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Infer } from '../../schema/schema.ts'
 import { carryCodec, type Draft } from '../codec.ts'
-import { type CleanCard, cleanSecurity } from '../lenient-card.ts'
+import { cleanSecurity, keepUnusable } from '../lenient-card.ts'
 import {
   decodeRequirement,
   decodeScheme,
@@ -18,10 +17,14 @@ import {
 import { readResult } from '../read.ts'
 import * as wire from './schemas.ts'
 
-export function decodeCard(given: unknown): AgentCard {
-  const read = readResult(wire.AgentCard, given)
-  requireOwnWords(given)
-  const { supportedInterfaces, capabilities, skills, securitySchemes, securityRequirements, ...rest } = read
+const carry = carryCodec('v1.0')
+
+export const { toCarry, readCarry } = carry
+
+export function decodeCard(value: unknown): AgentCard {
+  const card = readResult(wire.AgentCard, value)
+  rejectLegacySecurity(value)
+  const { supportedInterfaces, capabilities, skills, securitySchemes, securityRequirements, ...rest } = card
   const { extendedAgentCard, ...otherCapabilities } = capabilities
   return {
     ...rest,
@@ -33,7 +36,13 @@ export function decodeCard(given: unknown): AgentCard {
   }
 }
 
-/** Required members are there even if they are empty: so says the canonical form that signatures cover (§8.4.1). */
+/** Reads cards that break the schema in known ways, including those of the release candidate of 1.0. */
+export function decodeLenientCard(value: unknown): AgentCard {
+  const { card, unusable } = cleanSecurity(isObject(value) ? withInterfaces(value) : value, 'securityRequirements')
+  return keepUnusable(decodeCard(card), unusable, carry)
+}
+
+/** Required members are present even if they are empty: signatures cover this canonical form (A2A 1.0 §8.4.1). */
 export function encodeCard(card: AgentCard): JsonObject {
   const wire: Draft = {
     name: card.name,
@@ -54,21 +63,13 @@ export function encodeCard(card: AgentCard): JsonObject {
   return wire
 }
 
-/** Cards are read as far as they can be understood: one that leaves out what it must not may still be of use. */
-export function cleanCard(given: unknown): CleanCard {
-  return cleanSecurity(isObject(given) ? withInterfaces(given) : given, 'securityRequirements')
-}
-
-export const { toCarry, readCarry } = carryCodec('v1.0')
-
-/** Who may call, said in the words of an older version, would be overlooked. */
-function requireOwnWords(card: unknown): void {
+/** Throws if the card has the security requirements of an older version: the schema would ignore them. */
+function rejectLegacySecurity(card: unknown): void {
   if (!isObject(card)) return
   const holders = Array.isArray(card.skills) ? [card, ...card.skills] : [card]
-  if (
-    !holders.some((each) => isObject(each) && Array.isArray(each.security) && each.securityRequirements === undefined)
-  )
-    return
+  const hasLegacySecurity = (holder: unknown) =>
+    isObject(holder) && Array.isArray(holder.security) && holder.securityRequirements === undefined
+  if (!holders.some(hasLegacySecurity)) return
   throw new A2AError('invalid-agent-response', 'security: expected securityRequirements, got the words of A2A 0.3')
 }
 
@@ -105,27 +106,23 @@ function encodeSkill(skill: AgentSkill): JsonObject {
 function withInterfaces(card: JsonObject): JsonObject {
   const { supportedInterfaces } = card
   if (Array.isArray(supportedInterfaces) && supportedInterfaces.length > 0) return withVersions(card)
-  return typeof card.url === 'string' && typeof card.protocolVersion === 'string' ? asInterfaces(card) : card
+  return typeof card.url === 'string' && typeof card.protocolVersion === 'string' ? withMainInterface(card) : card
 }
 
-/** The release candidate of 1.0 had the versions beside the interfaces. */
+/** In the release candidate of 1.0, the versions are beside the interfaces. */
 function withVersions({ supportedInterfaces, protocolVersions, ...card }: JsonObject): JsonObject {
-  const all = Array.isArray(protocolVersions) ? protocolVersions : []
-  const version =
-    all
-      .filter((each) => typeof each === 'string')
-      .toSorted()
-      .at(-1) ?? '1.0'
-  const complete = (each: unknown) => {
-    if (!isObject(each)) return each
-    const { transport = 'JSONRPC', ...rest } = each
-    return { protocolVersion: version, protocolBinding: transport, ...rest }
+  const versions = Array.isArray(protocolVersions) ? protocolVersions.filter((item) => typeof item === 'string') : []
+  const protocolVersion = versions.toSorted().at(-1) ?? '1.0'
+  const complete = (value: unknown) => {
+    if (!isObject(value)) return value
+    const { transport = 'JSONRPC', ...rest } = value
+    return { protocolVersion, protocolBinding: transport, ...rest }
   }
   const interfaces = Array.isArray(supportedInterfaces) ? supportedInterfaces.map(complete) : []
   return { ...card, supportedInterfaces: interfaces } as JsonObject
 }
 
-function asInterfaces({ url, preferredTransport = 'JSONRPC', protocolVersion, ...card }: JsonObject): JsonObject {
+function withMainInterface({ url, preferredTransport = 'JSONRPC', protocolVersion, ...card }: JsonObject): JsonObject {
   const main = { url, protocolBinding: preferredTransport, protocolVersion } as JsonObject
   return { ...card, supportedInterfaces: [main] }
 }

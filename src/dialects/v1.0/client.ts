@@ -1,12 +1,9 @@
 import type { ClientDialect } from '../dialect.ts'
-import { lenientCardDecoder } from '../lenient-card.ts'
 import { withFallback } from '../read.ts'
-import { cleanCard, decodeCard, readCarry, toCarry } from './card.ts'
+import { decodeCard, decodeLenientCard } from './card.ts'
 import { decodeEvent, decodeResult } from './decode.ts'
 import { encodeRequest } from './encode.ts'
 import { methods, restClientBinding } from './methods.ts'
-
-const decodeLenientCard = lenientCardDecoder(decodeCard, cleanCard, { toCarry, readCarry })
 
 export const v1_0Client: ClientDialect = {
   name: 'v1.0',

@@ -4,11 +4,13 @@ import type { Task, TaskStatus } from '../../protocol/model.ts'
 import type { Outcome, SendConfiguration, SendRequest } from '../../protocol/service.ts'
 import { isEnded } from '../../protocol/states.ts'
 import type { Infer } from '../../schema/schema.ts'
-import { decodeBareStatus, generation } from '../codec.ts'
+import { decodeBareStatus, unknownGeneration } from '../codec.ts'
 import type { ClientDialect, ServerDialect } from '../dialect.ts'
 import { readParams, readResult } from '../read.ts'
 import { decodeCard, toCarry } from './card.ts'
 import * as wire from './schemas.ts'
+
+// The schemas read messages, artifacts and push configs as the model has them.
 
 export const decodeRequest: ServerDialect['decodeRequest'] = {
   sendMessage: decodeSend,
@@ -50,7 +52,7 @@ export const decodeResult: ClientDialect['decodeResult'] = {
     const { configs = [], nextPageToken = '' } = readResult(wire.ListPushConfigsResponse, result)
     return { configs, nextPageToken }
   },
-  // Agents answer `{}`, `null` or nothing.
+  // Agents return `{}`, `null` or nothing.
   deletePushConfig() {},
   getExtendedCard: decodeCard,
 }
@@ -59,9 +61,12 @@ export function decodeEvent(event: unknown): StreamEvent {
   const response = readResult(wire.StreamResponse, event)
   if ('statusUpdate' in response) {
     const { status, ...update } = response.statusUpdate
-    return { type: 'status', ...update, status: decodeStatus(status), generation, isLast: isEnded(status.state) }
+    const isLast = isEnded(status.state)
+    return { type: 'status', ...update, status: decodeStatus(status), generation: unknownGeneration, isLast }
   }
-  if ('artifactUpdate' in response) return { type: 'artifact', ...response.artifactUpdate, generation }
+  if ('artifactUpdate' in response) {
+    return { type: 'artifact', ...response.artifactUpdate, generation: unknownGeneration }
+  }
   const outcome = decodeOutcome(response)
   return { ...outcome, isLast: outcome.type === 'message' || isEnded(outcome.task.status.state) }
 }
@@ -88,13 +93,10 @@ function decodeOutcome(response: Infer<typeof wire.SendMessageResponse>): Outcom
     : { type: 'message', message: response.message }
 }
 
-/** What an agent leaves open is empty in the model. */
 function decodeTask(task: Infer<typeof wire.Task>): Task {
   const { contextId = '', status, artifacts = [], history = [], ...rest } = task
-  return { ...rest, contextId, status: decodeStatus(status), artifacts, history, generation }
+  return { ...rest, contextId, status: decodeStatus(status), artifacts, history, generation: unknownGeneration }
 }
-
-/** Messages, artifacts and push configs are read as the model has them. */
 
 function decodeStatus(status: Infer<typeof wire.TaskStatus>): TaskStatus {
   return { ...status, ...decodeBareStatus(status, toCarry) }

@@ -1,11 +1,11 @@
-import type { Role as RoleWords, TaskState } from '../../protocol/model.ts'
+import type * as model from '../../protocol/model.ts'
 import { defaultsTo, implicit, object, optional } from '../../schema/object.ts'
 import { bytes, int32, protoEnum, timestamp } from '../../schema/proto.ts'
 import { boolean, json, list, map, string, struct, withHint } from '../../schema/schema.ts'
 import { cardFields, extensions, Requirement, Scheme, skillFields } from '../proto-card.ts'
 import { historyLength, id, maxListItems, maxParts, pageSize } from '../request-limits.ts'
 
-const words = list(string({ min: 1 }), { max: maxListItems })
+const nonEmptyStrings = list(string({ min: 1 }), { max: maxListItems })
 
 const tenant = implicit(string({ max: 256 }))
 
@@ -15,17 +15,17 @@ const flag = implicit(boolean())
 
 const count = defaultsTo(int32({ min: 0 }), 0)
 
-/** What a caller who mixes older versions of A2A into 1.0 should write instead. */
-
+/** The hint for callers that mix older versions of A2A into 1.0. */
 const partHint = 'in 1.0 write {"text": …}, {"raw": base64}, {"url": …} or {"data": …}'
 
 const pageToken = implicit(string({ max: 4096 }))
 
 const securityRequirements = implicit(list(Requirement))
 
-/** How the enums of `lf.a2a.v1` are written, in the order of their numbers from 1 on. */
+// Names, presence and enum numbers are those of `lf.a2a.v1`.
 
-export const stateNames: Readonly<Record<TaskState, string>> = {
+/** In the order of the enum numbers, from 1. */
+export const stateNames: Readonly<Record<model.TaskState, string>> = {
   submitted: 'TASK_STATE_SUBMITTED',
   working: 'TASK_STATE_WORKING',
   completed: 'TASK_STATE_COMPLETED',
@@ -36,9 +36,8 @@ export const stateNames: Readonly<Record<TaskState, string>> = {
   'auth-required': 'TASK_STATE_AUTH_REQUIRED',
 }
 
-export const roleNames: Readonly<Record<RoleWords, string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }
-
-/** The objects of A2A 1.0. Names, presence and enum numbers are those of `lf.a2a.v1`. */
+/** In the order of the enum numbers, from 1. */
+export const roleNames: Readonly<Record<model.Role, string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }
 
 const State = protoEnum('TASK_STATE_UNSPECIFIED', stateNames)
 
@@ -55,11 +54,11 @@ const messageFields = {
   contextId: implicit(id),
   taskId: implicit(id),
   referenceTaskIds: implicit(list(id, { max: maxListItems })),
-  extensions: implicit(words),
+  extensions: implicit(nonEmptyStrings),
   metadata,
 }
 
-/** What an agent says is not limited by us: an artifact has as many parts as it was streamed in. */
+/** Unlimited in answers of agents: an artifact has as many parts as it had chunks. */
 const parts = defaultsTo(list(Part), [])
 
 const Message = object({ ...messageFields, parts })
@@ -126,8 +125,6 @@ export const ListTasksResponse = object({
   totalSize: count,
 })
 
-/** What a caller sends: the request messages of the proto. */
-
 const SentMessage = object({
   ...messageFields,
   role: withHint(Role, hintForRole),
@@ -135,7 +132,7 @@ const SentMessage = object({
 })
 
 const SendConfiguration = object({
-  acceptedOutputModes: implicit(words),
+  acceptedOutputModes: implicit(nonEmptyStrings),
   taskPushNotificationConfig: optional(PushConfig),
   historyLength: optional(historyLength),
   returnImmediately: implicit(boolean()),
@@ -165,10 +162,10 @@ export const CancelTaskRequest = object({ tenant, id, metadata })
 
 export const SubscribeToTaskRequest = object({ tenant, id })
 
-/** The proto leaves the task optional only because REST has it in the path. */
+/** `taskId` is required. In the proto it is optional, because REST has it in the path. */
 export const CreatePushConfigRequest = object({ ...pushFields, taskId: id })
 
-/** Of one config: to get it, or to delete it. */
+/** To get or delete a config. */
 export const PushConfigRequest = object({ tenant, taskId: id, id })
 
 export const ListPushConfigsRequest = object({ tenant, taskId: id, pageSize: implicit(pageSize), pageToken })
