@@ -11,7 +11,7 @@ import type { SecureContextOptions } from 'node:tls'
 import type { Transport } from '../client/options.ts'
 import { createGuard, type GuardOptions } from '../http/address-guard.ts'
 import { type Fetch, type Trailed, withTrailers } from '../http/fetch.ts'
-import { createGrpcClient, dialledUrl } from '../transports/grpc/client.ts'
+import { createGrpcClient, grpcUrl } from '../transports/grpc/client.ts'
 import { loopbackHere, warnOfLoopback } from './guarded-fetch/guarded-fetch.ts'
 import { pinnedLookup, systemResolve } from './guarded-fetch/pinned-lookup.ts'
 import { after, Exceeded } from './guarded-fetch/send.ts'
@@ -54,7 +54,7 @@ export function grpc(options: GrpcOptions = {}): Grpc {
     binding: 'GRPC',
     fetch: createHttp2Fetch(sessions, guard.checkUrl),
     open: createGrpcClient,
-    addressOf: dialledUrl,
+    addressOf: grpcUrl,
     close: () => sessions.close(),
   }
 }

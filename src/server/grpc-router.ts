@@ -5,7 +5,7 @@ import { anonymous } from '../protocol/model.ts'
 import type { GrpcExchange, GrpcIncoming, Metadata } from '../transports/grpc/rpc.ts'
 import type { GrpcOptions } from '../transports/grpc/server.ts'
 import { statusCodes } from '../transports/grpc/status.ts'
-import type { Addressed } from '../transports/grpc/tenant.ts'
+import type { TenantCall } from '../transports/grpc/tenant.ts'
 import { withWireDefaults } from '../transports/server/options.ts'
 import type { HostedAgent } from './hosted-agent.ts'
 import type { Mount } from './mount.ts'
@@ -14,7 +14,7 @@ import { unknownTenantService } from './tenants.ts'
 /** The gRPC code that a host needs. It is slow to load, so it is passed in where gRPC is enabled. */
 export interface GrpcKit {
   readonly createGrpc: (options: GrpcOptions) => GrpcExchange
-  readonly tenantOf: (incoming: GrpcIncoming, limit: number) => Promise<Addressed>
+  readonly tenantOf: (incoming: GrpcIncoming, limit: number) => Promise<TenantCall>
   /** Aborts when the server takes no new work. */
   readonly draining?: AbortSignal
   /** Load of the server. */

@@ -6,63 +6,47 @@ import type { WireOptions } from '../server/options.ts'
 import { decodeMessage, encodeMessage } from './codec.ts'
 import { acceptedEncodings, encodeFrame, readMessage, readMessages, requireEncoding } from './frames.ts'
 import { messageNamed } from './proto-registry.ts'
-import type { GrpcIncoming, GrpcOutgoing, Metadata, Reply, Rpc, Told } from './rpc.ts'
+import type { GrpcIncoming, GrpcOutgoing, Metadata, Reply, Rpc, StreamMessage } from './rpc.ts'
 import { type ErrorEncoder, type RpcStatus, StatusError, statusCodes } from './status.ts'
 
-const units: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 }
-
-/** Beyond it timers fire at once. */
-const longest = 2 ** 31 - 1
-
-const okTrailers: Metadata = { 'grpc-status': '0' }
-
-/** Clients in Java read no more than 8 KiB of metadata: here 400 characters become 3,600, and 2,900 bytes 3,900. */
-const maxMessage = 400
-
-const maxDetails = 2_900
-
-const Status = messageNamed('google.rpc.Status')
-
-const headers: Metadata = { 'content-type': 'application/grpc' }
-
-/** Bytes of a message in a conversation: there is only talk of names. */
-const wordLimit = 4 * 1024
-
 export interface AnswerOptions {
-  /** Bytes of a message. */
+  /** The maximum size of a message in bytes. */
   readonly messageLimit: number
-  /** Gets what must not be shown to a caller. */
+  /** Receives errors that the caller must not see. */
   readonly onError: WireOptions['onError']
-  /** What more is told with the answer to a call, whether it is refused or not. */
+  /** Further metadata for the response to a call, whether it succeeds or fails. */
   readonly metadataFor?: ((incoming: Incoming) => Metadata | undefined) | undefined
 }
 
-/** Answers one call. It never throws: whatever goes wrong is an answer. */
+/** Answers one call. Never throws: a failure becomes a status. */
 export async function answerRpc(rpc: Rpc, incoming: GrpcIncoming, options: AnswerOptions): Promise<GrpcOutgoing> {
   const deadline = startDeadline(incoming)
-  const running: Running = { rpc, incoming, deadline, options, headers }
+  const call: RunningCall = { rpc, incoming, deadline, options, headers }
   try {
-    requireProto(incoming.header('content-type'))
+    requireProtobuf(incoming.header('content-type'))
     requireEncoding(incoming.header('grpc-encoding'))
-    return rpc.type === 'unary' ? await answerOnce(rpc, running) : await openStream(rpc, running)
+    return rpc.type === 'unary' ? await answerUnary(rpc, call) : await answerStream(rpc, call)
   } catch (error) {
     deadline.release()
-    return refusal(error, running)
+    return refusal(error, call)
   }
 }
 
-/** How long a caller waits for its answer. */
+/** The time limit that a caller sets for its call. */
 export interface Deadline {
-  /** The call. Its signal also aborts when the deadline has passed. */
+  /** The call, with a signal that also aborts when the deadline passes. */
   readonly incoming: Incoming
   hasPassed(): boolean
-  /** The work, or an error as soon as the deadline passes: work need not heed its signal. */
+  /** Settles like `work`, or rejects when the deadline passes: work may ignore its signal. */
   limit<T>(work: Promise<T>): Promise<T>
-  /** Lets go of the timer. */
+  /** Clears the timer. */
   release(): void
 }
 
-/** By the `grpc-timeout` of the call: up to eight digits and a unit. Others are ignored, as servers in C++ do. */
+/**
+ * Starts the deadline of `grpc-timeout`, which is up to eight digits and a unit. Ignores an invalid one, as gRPC servers
+ * in C++ do.
+ */
 export function startDeadline(incoming: Incoming): Deadline {
   const milliseconds = readTimeout(incoming.header('grpc-timeout'))
   if (milliseconds === undefined) return { incoming, hasPassed: never, limit: unlimited, release: nothing }
@@ -83,9 +67,9 @@ export function startDeadline(incoming: Incoming): Deadline {
     hasPassed: () => passed,
     limit: (work) =>
       new Promise((resolve, reject) => {
-        const giveUp = (): void => reject(signal.reason)
-        if (signal.aborted) giveUp()
-        signal.addEventListener('abort', giveUp)
+        const abort = (): void => reject(signal.reason)
+        if (signal.aborted) abort()
+        signal.addEventListener('abort', abort)
         work.then(resolve, reject)
       }),
     release() {
@@ -95,7 +79,7 @@ export function startDeadline(incoming: Incoming): Deadline {
   }
 }
 
-/** How the end of a call tells an error: its status, and in full as a `google.rpc.Status` (A2A 1.0 §10.6). */
+/** Encodes an error as trailers: its status, and in full as a `google.rpc.Status` (A2A 1.0 §10.6). */
 export function errorTrailers(error: A2AError | StatusError, encodeError: ErrorEncoder): Metadata {
   if (error instanceof StatusError) return statusTrailers(error)
   const status = encodeError(error)
@@ -105,27 +89,121 @@ export function errorTrailers(error: A2AError | StatusError, encodeError: ErrorE
   return details ? { ...trailers, 'grpc-status-details-bin': base64Encode(details, 'std_raw') } : trailers
 }
 
-/** Also tells those whose compression is not known which ones are. */
+const headers: Metadata = { 'content-type': 'application/grpc' }
+
+/** Names the accepted encodings, for callers whose compression is unknown here. */
 export const refusalHeaders: Metadata = { ...headers, 'grpc-accept-encoding': acceptedEncodings }
+
+const okTrailers: Metadata = { 'grpc-status': '0' }
+
+/** The maximum size of one message of a bidirectional stream in bytes. Only reflection has them, and they hold names. */
+const bidirectionalLimit = 4 * 1024
+
+interface RunningCall extends Reply {
+  readonly rpc: Rpc
+  readonly incoming: GrpcIncoming
+  readonly deadline: Deadline
+  readonly options: AnswerOptions
+}
+
+type RpcOf<T extends Rpc['type']> = Extract<Rpc, { readonly type: T }>
+
+/** Rejects subtypes that name another encoding of the messages, such as JSON. */
+function requireProtobuf(contentType = ''): void {
+  if (/^application\/grpc(?:\+proto)?\s*(?:;|$)/i.test(contentType)) return
+  throw new StatusError('UNIMPLEMENTED', 'The messages must be protobuf, with Content-Type: application/grpc+proto.')
+}
+
+async function answerUnary(rpc: RpcOf<'unary'>, call: RunningCall): Promise<GrpcOutgoing> {
+  const { deadline } = call
+  const result = await deadline.limit(rpc.answer(() => readRequest(call), deadline.incoming, call))
+  requireTime(deadline)
+  deadline.release()
+  return { headers: headersOf(call), message: encodeFrame(rpc.method.output, result), trailers: okTrailers }
+}
+
+/** Headers wait for the first message, so that a failure before it needs no messages and no trailers of its own. */
+async function answerStream(rpc: RpcOf<'stream' | 'bidirectional'>, call: RunningCall): Promise<GrpcOutgoing> {
+  const { incoming } = call.deadline
+  const messages =
+    rpc.type === 'stream'
+      ? rpc.answer(() => readRequest(call), incoming, call)
+      : rpc.answer(readRequests(call), incoming)
+  const rest = encodeFrames(messages, call)
+  const { done, value } = await rest.next()
+  return done ? { headers, trailers: value } : { headers: headersOf(call), first: value, rest }
+}
+
+/** Throws a failure before the first message, and returns a later one as trailers. */
+async function* encodeFrames(
+  messages: AsyncIterable<StreamMessage>,
+  call: RunningCall,
+): AsyncGenerator<Uint8Array, Metadata> {
+  const { rpc, deadline } = call
+  let begun = false
+  try {
+    for await (const message of messages) {
+      yield encodeFrame(rpc.method.output, message.json, message)
+      begun = true
+    }
+    requireTime(deadline)
+    return okTrailers
+  } catch (error) {
+    if (!begun) throw error
+    return refusal(error, call).trailers
+  } finally {
+    deadline.release()
+  }
+}
+
+async function readRequest({ rpc, incoming, options }: RunningCall): Promise<unknown> {
+  return decodeMessage(rpc.method.input, await readMessage(incoming, options.messageLimit))
+}
+
+async function* readRequests({ rpc, incoming }: RunningCall): AsyncGenerator<unknown> {
+  for await (const message of readMessages(incoming, bidirectionalLimit)) yield decodeMessage(rpc.method.input, message)
+}
+
+function headersOf({ headers, deadline, options: { metadataFor } }: RunningCall, base = headers): Metadata {
+  const metadata = metadataFor?.(deadline.incoming)
+  return metadata ? { ...base, ...metadata } : base
+}
+
+function refusal(error: unknown, call: RunningCall) {
+  const { rpc, incoming, options, deadline } = call
+  const cause = deadline.hasPassed() ? deadlinePassed() : error
+  const shown = cause instanceof StatusError ? cause : toCallerError(cause, { onError: options.onError, incoming })
+  return { headers: headersOf(call, refusalHeaders), trailers: errorTrailers(shown, rpc.encodeError) }
+}
+
+/** Work that stops because of its signal may return normally. */
+function requireTime(deadline: Deadline): void {
+  if (deadline.hasPassed()) throw deadlinePassed()
+}
+
+function deadlinePassed(): A2AError {
+  return new A2AError('timeout', 'The deadline of the call has passed.')
+}
+
+const units: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 1e-3, n: 1e-6 }
+
+/** Node fires timers beyond this many milliseconds at once. */
+const maxTimeout = 2 ** 31 - 1
 
 /** In milliseconds. */
 function readTimeout(timeout: string | undefined): number | undefined {
   if (timeout === undefined) return undefined
   const [, digits = '', unit = ''] = /^(\d{1,8})([HMSmun])$/.exec(timeout) ?? []
   const length = units[unit]
-  return length === undefined ? undefined : Math.min(Number(digits) * length, longest)
+  return length === undefined ? undefined : Math.min(Number(digits) * length, maxTimeout)
 }
 
-// Made once: most calls have no deadline.
+// Created once: most calls have no deadline.
 const never = (): boolean => false
 
 const unlimited = <T>(work: Promise<T>): Promise<T> => work
 
 const nothing = (): void => {}
-
-function deadlinePassed(): A2AError {
-  return new A2AError('timeout', 'The deadline of the call has passed.')
-}
 
 function withSignal(incoming: Incoming, signal: AbortSignal): Incoming {
   const { method, path, query, base, secure } = incoming
@@ -135,103 +213,34 @@ function withSignal(incoming: Incoming, signal: AbortSignal): Incoming {
   return { method, path, query, base, secure, header, bytes, signal, certificate }
 }
 
+const Status = messageNamed('google.rpc.Status')
+
+/**
+ * Java clients read at most 8 KiB of metadata. 400 characters become up to 3,600 when percent-encoded, and 2,900 bytes
+ * become 3,900 in base64.
+ */
+const maxMessageLength = 400
+
+const maxDetailsBytes = 2_900
+
 function statusTrailers({ status, message }: RpcStatus | StatusError): Metadata {
-  return { 'grpc-status': `${statusCodes[status]}`, 'grpc-message': percentEncode(short(message)) }
+  return { 'grpc-status': `${statusCodes[status]}`, 'grpc-message': percentEncode(shorten(message)) }
 }
 
-/** As HTTP/2 headers can carry it: printable ASCII, and everything else as the bytes of its UTF-8. */
+/** HTTP/2 headers carry printable ASCII; every other character becomes its UTF-8 bytes. */
 function percentEncode(text: string): string {
   return text.replace(/[^ -$&-~]+/g, encodeURIComponent)
 }
 
-function short(message: string): string {
-  return message.slice(0, maxMessage).toWellFormed()
+function shorten(message: string): string {
+  return message.slice(0, maxMessageLength).toWellFormed()
 }
 
-/** The first detail says what kind of error it is; the later ones are left out if there is no room for them. */
+/** The first detail names the error. Later ones are left out if they do not fit. */
 function encodeDetails({ status, message, details = [] }: RpcStatus): Uint8Array | undefined {
-  for (let told = details; told.length > 0; told = told.slice(0, -1)) {
-    const bytes = encodeMessage(Status, { code: statusCodes[status], message: short(message), details: told })
-    if (bytes.length <= maxDetails) return bytes
+  for (let fitting = details; fitting.length > 0; fitting = fitting.slice(0, -1)) {
+    const bytes = encodeMessage(Status, { code: statusCodes[status], message: shorten(message), details: fitting })
+    if (bytes.length <= maxDetailsBytes) return bytes
   }
   return undefined
-}
-
-interface Running extends Reply {
-  readonly rpc: Rpc
-  readonly incoming: GrpcIncoming
-  readonly deadline: Deadline
-  readonly options: AnswerOptions
-}
-
-/** The subtype may name another form of the messages, which is not spoken here. */
-function requireProto(contentType = ''): void {
-  if (/^application\/grpc(?:\+proto)?\s*(?:;|$)/i.test(contentType)) return
-  throw new StatusError('UNIMPLEMENTED', 'The messages must be protobuf, with Content-Type: application/grpc+proto.')
-}
-
-async function answerOnce(rpc: RpcOf<'unary'>, running: Running): Promise<GrpcOutgoing> {
-  const { deadline } = running
-  const result = await deadline.limit(rpc.answer(() => readRequest(running), deadline.incoming, running))
-  requireTime(deadline)
-  deadline.release()
-  return { headers: headersOf(running), message: encodeFrame(rpc.method.output, result), trailers: okTrailers }
-}
-
-type RpcOf<T extends Rpc['type']> = Extract<Rpc, { readonly type: T }>
-
-async function readRequest({ rpc, incoming, options }: Running): Promise<unknown> {
-  return decodeMessage(rpc.method.input, await readMessage(incoming, options.messageLimit))
-}
-
-/** What stops at its signal may do so quietly. */
-function requireTime(deadline: Deadline): void {
-  if (deadline.hasPassed()) throw deadlinePassed()
-}
-
-function headersOf({ headers: told, deadline, options: { metadataFor } }: Running, own = told): Metadata {
-  const more = metadataFor?.(deadline.incoming)
-  return more ? { ...own, ...more } : own
-}
-
-/** Headers wait for the first message, so that what fails before it is a plain refusal. */
-async function openStream(rpc: RpcOf<'stream' | 'conversation'>, running: Running): Promise<GrpcOutgoing> {
-  const { incoming } = running.deadline
-  const answers =
-    rpc.type === 'stream'
-      ? rpc.answer(() => readRequest(running), incoming, running)
-      : rpc.answer(readRequests(running), incoming)
-  const rest = frames(answers, running)
-  const { done, value } = await rest.next()
-  return done ? { headers, trailers: value } : { headers: headersOf(running), first: value, rest }
-}
-
-async function* readRequests({ rpc, incoming }: Running): AsyncGenerator<unknown> {
-  for await (const message of readMessages(incoming, wordLimit)) yield decodeMessage(rpc.method.input, message)
-}
-
-/** A failure before the first message is thrown; one after it is told in the trailers. */
-async function* frames(answers: AsyncIterable<Told>, running: Running): AsyncGenerator<Uint8Array, Metadata> {
-  const { rpc, deadline } = running
-  let begun = false
-  try {
-    for await (const told of answers) {
-      yield encodeFrame(rpc.method.output, told.json, told)
-      begun = true
-    }
-    requireTime(deadline)
-    return okTrailers
-  } catch (error) {
-    if (!begun) throw error
-    return refusal(error, running).trailers
-  } finally {
-    deadline.release()
-  }
-}
-
-function refusal(error: unknown, running: Running) {
-  const { rpc, incoming, options, deadline } = running
-  const known = deadline.hasPassed() ? deadlinePassed() : error
-  const told = known instanceof StatusError ? known : toCallerError(known, { onError: options.onError, incoming })
-  return { headers: headersOf(running, refusalHeaders), trailers: errorTrailers(told, rpc.encodeError) }
 }

@@ -23,26 +23,19 @@ import { codeOfMessage, errorDecoderOf, networkError, notA2AError, notInDialect 
 import { answerLimitsOf, serviceParametersOf, verifiedResult, type WireClientOptions } from '../client/options.ts'
 import { readResponse } from '../client/read-response.ts'
 import { withGeneration } from '../event-numbers.ts'
-import { decodeMessage, decodeNumbered, type Numbers } from './codec.ts'
+import { decodeMessage, decodeNumbered, type EventNumbers } from './codec.ts'
 import { acceptedEncodings, encodeFrame, readMessages } from './frames.ts'
 import { messageNamed, methodNamed, pathOf, serviceNamed } from './proto-registry.ts'
 import { a2aServices } from './services.ts'
 import { StatusError, type StatusName, statusCodes } from './status.ts'
 
-/** As servers in several languages say that they have no such service or method. */
-const nobodyThere = /does not implement the method|unknown (service|method)|method not found|^there is no \//i
-
-const tooLong = /(larger|longer) than/i
-
-const Status = messageNamed('google.rpc.Status')
-
-/** `Service` over gRPC. The `fetch` that it is given speaks HTTP/2 and gives trailers. */
+/** `Service` over gRPC. Its `fetch` must speak HTTP/2 and return trailers. */
 export function createGrpcClient(options: WireClientOptions): Service {
   const { dialect, fetch, tenant } = options
   const { origin } = new URL(options.url)
-  const described = a2aServices.find((each) => each.dialect === dialect.name)
-  if (!described) throw new TypeError(`A2A ${dialect.version} has no gRPC binding`)
-  const service = serviceNamed(described.name)
+  const a2aService = a2aServices.find((candidate) => candidate.dialect === dialect.name)
+  if (!a2aService) throw new TypeError(`A2A ${dialect.version} has no gRPC binding`)
+  const service = serviceNamed(a2aService.name)
   const { answerLimit, eventLimit, jsonDepth, openWithin, idle, clock } = answerLimitsOf(options)
 
   function methodOf(operation: Operation) {
@@ -51,13 +44,13 @@ export function createGrpcClient(options: WireClientOptions): Service {
     throw notInDialect(operation, dialect.version, 'gRPC')
   }
 
-  /** The messages of the answer; the call is given up when nobody reads them any more. */
-  async function* exchange(operation: Operation, request: object, call: Call, more: Metadata = {}) {
+  /** Yields the messages of the response. Cancels the call when the reader stops. */
+  async function* exchange(operation: Operation, request: object, call: Call, metadata: Metadata = {}) {
     const method = methodOf(operation)
     const url = `${origin}${pathOf(method)}`
     const encode = dialect.encodeRequest[operation] as (request: object) => JsonObject
     const body = encodeFrame(method.input, encode(tenant === undefined ? request : { tenant, ...request }) as Json)
-    const headers = { ...fixed, ...serviceParametersOf(options, call), ...timeoutOf(call, clock), ...more }
+    const headers = { ...fixedHeaders, ...serviceParametersOf(options, call), ...timeoutOf(call, clock), ...metadata }
     const { signal } = call
     const init = { method: 'POST', headers, body: body as Uint8Array<ArrayBuffer>, signal }
     const response = await unlessAborted(fetch(url, init), signal)
@@ -65,13 +58,13 @@ export function createGrpcClient(options: WireClientOptions): Service {
     yield* readReply(response, { dialect, url, type: method.output, answerLimit, messageLimit, jsonDepth })
   }
 
-  /** Whatever goes wrong is an `A2AError` that knows with whom. */
-  const known = (error: unknown, signal: AbortSignal): A2AError => {
-    const failure = isRefused(error) ? turnedAway(error, options.url) : networkError(error, options.url, signal)
+  /** Every failure becomes an `A2AError` that names the endpoint. */
+  const errorOf = (error: unknown, signal: AbortSignal): A2AError => {
+    const failure = isRefused(error) ? refusedStream(error, options.url) : networkError(error, options.url, signal)
     return withContext(failure, { dialect: dialect.name, binding: 'GRPC', url: failure.url ?? options.url })
   }
 
-  async function* follow<O extends StreamOperation>(
+  async function* stream<O extends StreamOperation>(
     operation: O,
     request: RequestOf<O>,
     caller: Call,
@@ -80,43 +73,43 @@ export function createGrpcClient(options: WireClientOptions): Service {
     const within = operation === 'streamMessage' ? openWithin : idle
     const deadline = withDeadline(caller.signal, within, () => new StreamSilent(within), clock)
     const { signal } = deadline
-    const more: Metadata = after === undefined ? {} : { 'last-event-id': `${after}` }
+    const metadata: Metadata = after === undefined ? {} : { 'last-event-id': `${after}` }
     try {
-      for await (const { json, number, follows } of exchange(operation, request, { ...caller, signal }, more)) {
-        // From here on it is the connection that is watched: a stream may have nothing to say for long.
+      for await (const { json, number, follows } of exchange(operation, request, { ...caller, signal }, metadata)) {
+        // From now on only the connection is checked: a stream may be silent for long.
         deadline.extend()
         const event = dialect.decodeEvent(json, request)
         yield withGeneration(event, textOf(number), textOf(follows))
         if (event.isLast) return
       }
     } catch (error) {
-      // Who has gone hears no more; who is sent away hears why.
+      // A reader that left gets no error, unless it was aborted with an A2AError.
       if (caller.signal.aborted && !(caller.signal.reason instanceof A2AError)) return
-      throw known(error, signal)
+      throw errorOf(error, signal)
     } finally {
       deadline.release()
     }
   }
 
   return createService({
-    stream: follow,
+    stream,
     async unary<O extends UnaryOperation>(operation: O, request: RequestOf<O>, call: Call): Promise<ResultOf<O>> {
       try {
-        const result = await onlyOne(exchange(operation, request, call))
+        const result = await onlyMessage(exchange(operation, request, call))
         const wire = await verifiedResult(operation, result, options)
         return dialect.decodeResult[operation](wire, request)
       } catch (error) {
-        throw known(error, call.signal)
+        throw errorOf(error, call.signal)
       }
     },
   })
 }
 
 /**
- * What clients of gRPC dial need not be a URL: mostly it is a host and its port. Whether TLS is spoken there is told by
- * the port or by how the card was got; in doubt it is.
+ * The URL of a gRPC address on a card, which is often only a host and a port. The scheme of the card's URL decides about
+ * TLS, except on port 443; without a card, only this machine is called without TLS.
  */
-export function dialledUrl(address: string, cardUrl: string | undefined): string {
+export function grpcUrl(address: string, cardUrl: string | undefined): string {
   if (/^https?:\/\//i.test(address)) return address
   if (/^grpcs?:\/\//i.test(address)) return address.replace(/^grpc/i, 'http')
   const bare = address.replace(/^(dns|ipv4|ipv6):\/*/i, '')
@@ -124,36 +117,36 @@ export function dialledUrl(address: string, cardUrl: string | undefined): string
   return `${isPlain && !bare.endsWith(':443') ? 'http' : 'https'}://${bare}`
 }
 
-export interface ReplyOptions extends Pick<WireClientOptions, 'dialect'> {
-  readonly url: string
-  readonly type: DescMessage
-  readonly answerLimit: number
-  /** Bytes of one message. */
-  readonly messageLimit: number
-  readonly jsonDepth: number
-}
-
-/** A message of an answer, as ProtoJSON. */
-export interface ReplyMessage extends Numbers {
-  readonly json: unknown
-}
-
 type Metadata = Readonly<Record<string, string>>
 
-const fixed: Metadata = {
+const fixedHeaders: Metadata = {
   'content-type': 'application/grpc+proto',
   'grpc-accept-encoding': acceptedEncodings,
   te: 'trailers',
 }
 
-/** The agent need not go on for longer than its caller waits. At most eight digits. */
+/** Sends the caller's deadline, so that the agent need not work longer. `grpc-timeout` has at most eight digits. */
 function timeoutOf({ deadline }: Call, clock: Clock): Metadata {
   if (deadline === undefined) return {}
   const left = Math.max(1, Math.ceil(deadline - clock.now()))
   return { 'grpc-timeout': left < 1e8 ? `${left}m` : `${Math.ceil(left / 1000)}S` }
 }
 
-/** The messages of an answer as they come. It throws what the end of the answer tells, if that is an error. */
+interface ReplyOptions extends Pick<WireClientOptions, 'dialect'> {
+  readonly url: string
+  readonly type: DescMessage
+  readonly answerLimit: number
+  /** The maximum size of one message in bytes. */
+  readonly messageLimit: number
+  readonly jsonDepth: number
+}
+
+/** A message of a response as ProtoJSON. */
+interface ReplyMessage extends EventNumbers {
+  readonly json: unknown
+}
+
+/** Yields the messages of a response as they arrive. Throws the error in the trailers, if there is one. */
 async function* readReply(response: Response, options: ReplyOptions): AsyncGenerator<ReplyMessage> {
   const { type, url, dialect, messageLimit } = options
   const contentType = response.headers.get('content-type') ?? ''
@@ -167,11 +160,11 @@ async function* readReply(response: Response, options: ReplyOptions): AsyncGener
   } catch (error) {
     throw readingFailed(error, url)
   }
-  // Where there is no message, all of the answer is one block of headers.
-  const end = response.headers.has('grpc-status') ? response.headers : await trailersOf(response)
-  if (!end.has('grpc-status')) throw cutOff(url)
-  const failure = await toldStatus(end, dialect)
-  if (failure) throw failure
+  // A response without messages is a single block of headers.
+  const trailers = response.headers.has('grpc-status') ? response.headers : await trailersOf(response)
+  if (!trailers.has('grpc-status')) throw cutOff(url)
+  const error = await errorIn(trailers, dialect)
+  if (error) throw error
 }
 
 async function* iterate(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
@@ -191,7 +184,7 @@ function readingFailed(error: unknown, url: string): unknown {
   return error.message.includes('ends within') ? cutOff(url) : broken(error, url)
 }
 
-/** An answer that is whole ends with a status. */
+/** A complete response ends with a status. */
 function cutOff(url: string): A2AError {
   return new A2AError('unavailable', `The answer of ${url} broke off.`, { url, reason: 'connection-lost' })
 }
@@ -201,20 +194,19 @@ function broken(error: StatusError, url: string): A2AError {
   return new A2AError('invalid-agent-response', problem, { cause: error, url, reason: 'broken-event' })
 }
 
-/** The error that the end of a call tells; undefined if all is well. */
-async function toldStatus(end: Headers, dialect: ClientDialect): Promise<A2AError | undefined> {
-  const code = Number(end.get('grpc-status'))
+/** Undefined if the status is OK. */
+async function errorIn(trailers: Headers, dialect: ClientDialect): Promise<A2AError | undefined> {
+  const code = Number(trailers.get('grpc-status'))
   if (code === statusCodes.OK) return undefined
-  const message = percentDecode(end.get('grpc-message') ?? '')
-  const status = names.get(code) ?? 'UNKNOWN'
-  const details = detailsIn(end.get('grpc-status-details-bin'))
+  const message = percentDecode(trailers.get('grpc-message') ?? '')
+  const status = statusNames.get(code) ?? 'UNKNOWN'
+  const details = detailsIn(trailers.get('grpc-status-details-bin'))
   const { decodeHttpError } = errorDecoderOf(dialect)
-  const told = decodeHttpError({ status: 500, body: { error: { status, message, details } } })
-  if (readDetails(details).reason !== undefined) return told
-  return withoutDetails(told, status, message)
+  const error = decodeHttpError({ status: 500, body: { error: { status, message, details } } })
+  return readDetails(details).reason === undefined ? withCodeOf(error, status, message) : error
 }
 
-/** The message of a status is UTF-8, of which only printable ASCII stands for itself. */
+/** A status message is percent-encoded UTF-8. */
 function percentDecode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -223,11 +215,13 @@ function percentDecode(text: string): string {
   }
 }
 
-const names: ReadonlyMap<number, StatusName> = new Map(
+const statusNames: ReadonlyMap<number, StatusName> = new Map(
   Object.entries(statusCodes).map(([name, code]) => [code, name as StatusName]),
 )
 
-/** What cannot be read is left out: the status and its message still say something. */
+const Status = messageNamed('google.rpc.Status')
+
+/** Ignores unreadable details: the status and its message remain. */
 function detailsIn(encoded: string | null): readonly JsonObject[] {
   if (encoded === null) return []
   try {
@@ -238,19 +232,24 @@ function detailsIn(encoded: string | null): readonly JsonObject[] {
   }
 }
 
-/** Many servers tell no more than a status, which stands for several errors. */
-function withoutDetails(told: A2AError, status: StatusName, message: string): A2AError {
-  const { cause, violations, metadata, retryAfter } = told
-  const known = (code: A2AError['code'], reason?: string) =>
-    withContext(new A2AError(code, message || told.message, { cause, violations, metadata, retryAfter }), { reason })
-  if (status === 'UNIMPLEMENTED' && nobodyThere.test(message)) return known('method-not-found', 'wrong-path')
-  if (status === 'RESOURCE_EXHAUSTED' && tooLong.test(message)) return known('payload-too-large')
-  if (status === 'CANCELLED') return known('unavailable', 'connection-lost')
-  const meant = codeOfMessage(message)
-  return meant === undefined ? told : known(meant)
+/** Phrases by which servers in several languages report an unknown service or method. */
+const unknownMethod = /does not implement the method|unknown (service|method)|method not found|^there is no \//i
+
+const tooLong = /(larger|longer) than/i
+
+/** Many servers send only a status, which stands for several errors; the message decides which one. */
+function withCodeOf(error: A2AError, status: StatusName, message: string): A2AError {
+  const { cause, violations, metadata, retryAfter } = error
+  const withCode = (code: A2AError['code'], reason?: string) =>
+    withContext(new A2AError(code, message || error.message, { cause, violations, metadata, retryAfter }), { reason })
+  if (status === 'UNIMPLEMENTED' && unknownMethod.test(message)) return withCode('method-not-found', 'wrong-path')
+  if (status === 'RESOURCE_EXHAUSTED' && tooLong.test(message)) return withCode('payload-too-large')
+  if (status === 'CANCELLED') return withCode('unavailable', 'connection-lost')
+  const code = codeOfMessage(message)
+  return code === undefined ? error : withCode(code)
 }
 
-/** RFC 9113 §8.7: such a call was not begun, and may be made again. */
+/** RFC 9113 §8.7: the server did not process such a call, so it may be retried. */
 function isRefused(error: unknown): error is Error {
   return (
     error instanceof Error &&
@@ -262,7 +261,7 @@ function codeOf(error: Error): unknown {
   return (error as { readonly code?: unknown }).code
 }
 
-function turnedAway(cause: Error, url: string): A2AError {
+function refusedStream(cause: Error, url: string): A2AError {
   return new A2AError('unavailable', `${url} takes no more calls at the moment.`, { cause, url, retryAfter: 0 })
 }
 
@@ -270,13 +269,15 @@ function textOf(number: number | undefined): string | undefined {
   return number === undefined ? undefined : `${number}`
 }
 
-async function onlyOne(messages: AsyncGenerator<ReplyMessage>): Promise<unknown> {
-  let only: ReplyMessage | undefined
+async function onlyMessage(messages: AsyncGenerator<ReplyMessage>): Promise<unknown> {
+  let first: ReplyMessage | undefined
   for await (const message of messages) {
-    if (only) throw new A2AError('invalid-agent-response', 'There were two answers to one call.', { reason: 'not-a2a' })
-    only = message
+    if (first) {
+      throw new A2AError('invalid-agent-response', 'There were two answers to one call.', { reason: 'not-a2a' })
+    }
+    first = message
   }
-  if (only) return only.json
+  if (first) return first.json
   throw new A2AError('invalid-agent-response', 'The call ended well, but without an answer.', { reason: 'not-a2a' })
 }
 

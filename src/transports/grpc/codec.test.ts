@@ -15,11 +15,11 @@ test.each([
   ['null', { data: null }],
   ['metadata', { text: 'x', metadata: { a: { b: [] } } }],
   ['a dangerous name', { data: JSON.parse('{ "__proto__": { "x": 1 } }') }],
-])('a part of %s comes back as it was', (_, part) => {
+])('a part with %s survives encoding and decoding', (_, part) => {
   expect(decodeMessage(Part, encodeMessage(Part, part))).toEqual(part)
 })
 
-test('what the wire did not set is absent, and what has presence is there', () => {
+test('decoded messages lack unset fields and keep set fields with presence', () => {
   const nothing = decodeMessage(SendMessageRequest, new Uint8Array())
   expect(nothing).toEqual({})
   const configuration = { historyLength: 0 }
@@ -28,33 +28,33 @@ test('what the wire did not set is absent, and what has presence is there', () =
   })
 })
 
-test('an enum that is not known is given as its number, for the dialect to refuse', () => {
+test('an unknown enum value decodes to its number, for the dialect to reject', () => {
   expect(decodeMessage(TaskStatus, Uint8Array.of(8, 99))).toEqual({ state: 99 })
 })
 
-test('a time has milliseconds', () => {
+test('a timestamp keeps its milliseconds', () => {
   const status = { state: 'TASK_STATE_WORKING', timestamp: '2026-05-01T08:00:00.120Z' }
   expect(decodeMessage(TaskStatus, encodeMessage(TaskStatus, status))).toEqual(status)
 })
 
-test('half a pair of a character becomes the mark of one that is lost', () => {
+test('a lone surrogate becomes U+FFFD', () => {
   expect(decodeMessage(Part, encodeMessage(Part, { text: 'a\ud83d' }))).toEqual({ text: 'a\ufffd' })
   expect(decodeMessage(Part, encodeMessage(Part, { data: { text: '\ude00b' } }))).toEqual({
     data: { text: '\ufffdb' },
   })
 })
 
-test('members that the message has not are left out', () => {
+test('members that the message does not declare are left out', () => {
   expect(decodeMessage(Part, encodeMessage(Part, { text: 'a', kind: 'text' }))).toEqual({ text: 'a' })
 })
 
 test.each([
   ['cut off', Uint8Array.of(0x0a, 9, 65)],
-  ['no UTF-8', Uint8Array.of(0x0a, 2, 0xff, 0xfe)],
+  ['not UTF-8', Uint8Array.of(0x0a, 2, 0xff, 0xfe)],
   ['an impossible number', Uint8Array.of(0x22, 9, 0x11, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f)],
-  ['no message', Uint8Array.of(0xff)],
+  ['not a message', Uint8Array.of(0xff)],
   ['nested too deeply', nested(200)],
-])('bytes that are %s are the fault of the caller', (_, bytes) => {
+])('decoding bytes that are %s throws a parse-error', (_, bytes) => {
   expect(() => decodeMessage(Part, bytes)).toThrow(
     expect.objectContaining({
       code: 'parse-error',
@@ -63,11 +63,11 @@ test.each([
   )
 })
 
-test('a message that cannot be encoded is our own fault', () => {
-  expect(() => encodeMessage(TaskStatus, { timestamp: 'noon' })).toThrow('noon is no time')
+test('encoding an invalid timestamp throws', () => {
+  expect(() => encodeMessage(TaskStatus, { timestamp: 'noon' })).toThrow('noon is not a timestamp')
 })
 
-/** A part whose data are lists within lists. */
+/** A part with nested lists as its data. */
 function nested(depth: number): Uint8Array {
   let value = Uint8Array.of()
   for (let level = 0; level < depth; level++) value = field(6, field(1, value))
@@ -83,7 +83,7 @@ function field(number: number, content: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.of((number << 3) | 2, ...length, ...content)
 }
 
-test('a number travels beside a message, and those who do not know it see the message alone', () => {
+test('a decoder that does not know event numbers sees only the message', () => {
   for (const number of [2, 300, 2 ** 31]) {
     const bytes = encodeMessage(Part, { text: 'hello' }, 0, { number, follows: 1 })
     expect(decodeNumbered(Part, bytes)).toEqual({ json: { text: 'hello' }, number, follows: 1 })

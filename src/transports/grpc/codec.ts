@@ -3,51 +3,47 @@ import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Json } from '../../base/json.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import { registry } from './proto-registry.ts'
-import { messageWriter, WireWriter } from './protobuf-writer.ts'
+import { messageWriter, ProtobufWriter } from './protobuf-writer.ts'
 
-/**
- * The field in which a stream tells the number of an event, by which it can be gone on with. No message has it: whoever
- * does not know it skips it, as protobuf has it of all unknown fields.
- */
-const numberField = 15_000
+/** The event numbers that travel with a stream message, so that a client can resume after it. */
+export interface EventNumbers {
+  readonly number?: number | undefined
+  /** The number of the event before it, where a client cannot infer it. */
+  readonly follows?: number | undefined
+}
 
-/** The number of the event before it, where that is not to be guessed. */
-const followsField = 15_001
-
-const writer = new WireWriter()
-
-/** A message as ProtoJSON. What the wire did not set is absent, as are defaults of fields without presence. */
+/** Decodes a message to ProtoJSON. Unset fields are absent, as are defaults of fields without presence. */
 export function decodeMessage(type: DescMessage, bytes: Uint8Array): JsonValue {
   try {
     return toJson(type, fromBinary(type, bytes, { readUnknownFields: false }), { registry })
   } catch (error) {
-    throw wrongMessage(type, error)
+    throw decodingFailed(type, error)
   }
 }
 
-export interface Numbers {
-  readonly number?: number | undefined
-  readonly follows?: number | undefined
-}
-
-/** The same of a message that may be numbered. */
-export function decodeNumbered(type: DescMessage, bytes: Uint8Array): Numbers & { readonly json: JsonValue } {
+/** Decodes a message together with its event numbers, if it has any. */
+export function decodeNumbered(type: DescMessage, bytes: Uint8Array): EventNumbers & { readonly json: JsonValue } {
   try {
     const message = fromBinary(type, bytes)
-    const numberIn = (wanted: number) => {
-      const field = message.$unknown?.find(({ no, wireType }) => no === wanted && wireType === 0)
+    const readNumber = (fieldNumber: number) => {
+      const field = message.$unknown?.find(({ no, wireType }) => no === fieldNumber && wireType === 0)
       return field && new BinaryReader(field.data).uint32()
     }
     const json = toJson(type, message, { registry })
-    return { json, number: numberIn(numberField), follows: numberIn(followsField) }
+    return { json, number: readNumber(numberField), follows: readNumber(followsField) }
   } catch (error) {
-    throw wrongMessage(type, error)
+    throw decodingFailed(type, error)
   }
 }
 
-/** With so many empty bytes before it, and with its numbers if it has any. */
-export function encodeMessage(type: DescMessage, json: Json, head = 0, { number, follows }: Numbers = {}): Uint8Array {
-  // What was left of a message that failed is dropped.
+/** Encodes a message with its event numbers, after `head` empty bytes. */
+export function encodeMessage(
+  type: DescMessage,
+  json: Json,
+  head = 0,
+  { number, follows }: EventNumbers = {},
+): Uint8Array {
+  // Drops what a failed message left behind.
   writer.reset()
   messageWriter(type)(json, writer)
   if (number !== undefined) writeNumber(numberField, number)
@@ -55,12 +51,22 @@ export function encodeMessage(type: DescMessage, json: Json, head = 0, { number,
   return writer.take(head)
 }
 
-function wrongMessage({ typeName }: DescMessage, error: unknown): A2AError {
-  const problem = error instanceof Error ? `: ${error.message}` : ''
-  return new A2AError('parse-error', `The message is not a ${typeName}${problem}.`, { cause: error })
-}
+/**
+ * The fields that carry event numbers. No message in `proto/` declares them: other clients skip them, as protobuf
+ * requires for unknown fields.
+ */
+const numberField = 15_000
+
+const followsField = 15_001
+
+const writer = new ProtobufWriter()
 
 function writeNumber(field: number, value: number): void {
   writer.varint(field << 3)
   writer.varint(value)
+}
+
+function decodingFailed({ typeName }: DescMessage, error: unknown): A2AError {
+  const problem = error instanceof Error ? `: ${error.message}` : ''
+  return new A2AError('parse-error', `The message is not a ${typeName}${problem}.`, { cause: error })
 }

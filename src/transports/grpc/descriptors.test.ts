@@ -7,13 +7,13 @@ import { a2aServices } from './services.ts'
 
 const hasCompiler = existsSync(new URL('../../../node_modules/.bin/buf', import.meta.url))
 
-test.skipIf(!hasCompiler)('the descriptors are those of proto/', async () => {
-  // Otherwise: node scripts/build-descriptors.ts
+test.skipIf(!hasCompiler)('descriptors.ts is up to date with proto/', async () => {
+  // If this fails, run: node scripts/build-descriptors.ts
   expect(await currentDescriptors()).toBe(await compileDescriptors())
 })
 
-test.each(a2aServices)('every method of $name is answered', ({ name, dialect }) => {
-  const spoken = serverDialects({}).find((each) => each.name === dialect)
-  const described = serviceNamed(name).methods.map((method) => method.name)
-  expect(described.toSorted()).toEqual(Object.values(spoken?.methods ?? {}).toSorted())
+test.each(a2aServices)('the dialect answers every method of $name', ({ name, dialect }) => {
+  const server = serverDialects({}).find((candidate) => candidate.name === dialect)
+  const methods = serviceNamed(name).methods.map((method) => method.name)
+  expect(methods.toSorted()).toEqual(Object.values(server?.methods ?? {}).toSorted())
 })

@@ -3,14 +3,62 @@ import type { Json } from '../../base/json.ts'
 import { BodyTooLarge } from '../../http/exchange.ts'
 import { Overloaded } from '../../http/load.ts'
 import { overloaded } from '../server/read-body.ts'
-import { encodeMessage, type Numbers } from './codec.ts'
+import { type EventNumbers, encodeMessage } from './codec.ts'
 import type { GrpcIncoming } from './rpc.ts'
 import { StatusError } from './status.ts'
 
-/** A message on the wire is a byte that tells whether it is compressed, four bytes of length, and its bytes. */
-const headLength = 5
+/** A message on the wire is a compression flag of one byte, its length in four bytes, and its bytes. */
+export const frameHeadLength = 5
 
-/** Refuses a call whose messages could not be read, before they are. */
+export function encodeFrame(type: DescMessage, json: Json, numbers?: EventNumbers): Uint8Array {
+  const bytes = encodeMessage(type, json, frameHeadLength, numbers)
+  new DataView(bytes.buffer).setUint32(1, bytes.length - frameHeadLength)
+  return bytes
+}
+
+/** Reads the one message of a unary call or a server stream. */
+export async function readMessage(incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
+  const body = await readBody(incoming, limit)
+  const frame = takeFrame(body, limit)
+  if (frame === undefined) throw body.length === 0 ? notOneMessage() : cutOff()
+  if (frame.end !== body.length) throw notOneMessage()
+  return decompress(frame, incoming, limit)
+}
+
+/** The body of a call, or of the response to one. */
+export type MessageSource = Pick<GrpcIncoming, 'chunks' | 'header'>
+
+/** Reads messages as they arrive. */
+export async function* readMessages(source: MessageSource, limit: number): AsyncGenerator<Uint8Array> {
+  let chunks: Uint8Array[] = []
+  let length = 0
+  let needed = frameHeadLength
+  for await (const chunk of source.chunks()) {
+    chunks.push(chunk)
+    length += chunk.length
+    // The chunks of a long message are joined once, when it is complete.
+    if (length < needed) continue
+    let rest = chunks.length === 1 ? chunk : concat(chunks, length)
+    for (let frame = takeFrame(rest, limit); frame; frame = takeFrame(rest, limit)) {
+      rest = rest.subarray(frame.end)
+      yield await decompress(frame, source, limit)
+    }
+    chunks = [rest]
+    length = rest.length
+    needed = length < frameHeadLength ? frameHeadLength : frameHeadLength + messageLength(rest)
+  }
+  if (length > 0) throw cutOff()
+}
+
+/** Compression names in gRPC. Responses are never compressed. */
+const formats: ReadonlyMap<string, CompressionFormat> = new Map([
+  ['gzip', 'gzip'],
+  ['deflate', 'deflate'],
+])
+
+export const acceptedEncodings = ['identity', ...formats.keys()].join(',')
+
+/** Rejects a call with an unknown compression before its messages are read. */
 export function requireEncoding(encoding = 'identity'): void {
   if (encoding === 'identity' || formats.has(encoding)) return
   throw new StatusError(
@@ -19,55 +67,7 @@ export function requireEncoding(encoding = 'identity'): void {
   )
 }
 
-export function encodeFrame(type: DescMessage, json: Json, numbers?: Numbers): Uint8Array {
-  const bytes = encodeMessage(type, json, headLength, numbers)
-  new DataView(bytes.buffer).setUint32(1, bytes.length - headLength)
-  return bytes
-}
-
-/** The only message of a call that has one. */
-export async function readMessage(incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
-  const body = await readBody(incoming, limit)
-  const taken = takeFrame(body, limit)
-  if (taken === undefined) throw body.length === 0 ? notOne() : cutOff()
-  if (taken.end !== body.length) throw notOne()
-  return open(taken, incoming, limit)
-}
-
-/** Where messages come from: a call that is a conversation, or the answer to one. */
-export type MessageSource = Pick<GrpcIncoming, 'chunks' | 'header'>
-
-/** Messages as they come. */
-export async function* readMessages(source: MessageSource, limit: number): AsyncGenerator<Uint8Array> {
-  let chunks: Uint8Array[] = []
-  let length = 0
-  let needed = headLength
-  for await (const chunk of source.chunks()) {
-    chunks.push(chunk)
-    length += chunk.length
-    // A long message is put together once, when all of it is there.
-    if (length < needed) continue
-    let rest = chunks.length === 1 ? chunk : concat(chunks, length)
-    for (let taken = takeFrame(rest, limit); taken; taken = takeFrame(rest, limit)) {
-      rest = rest.subarray(taken.end)
-      yield await open(taken, source, limit)
-    }
-    chunks = [rest]
-    length = rest.length
-    needed = length < headLength ? headLength : headLength + lengthIn(rest)
-  }
-  if (length > 0) throw cutOff()
-}
-
-/** How compressions are called in gRPC; in answers nothing is compressed. */
-const formats: ReadonlyMap<string, CompressionFormat> = new Map([
-  ['gzip', 'gzip'],
-  ['deflate', 'deflate'],
-])
-
-export const acceptedEncodings = ['identity', ...formats.keys()].join(',')
-
-/** A small message may unfold into a giant one, so it is measured on the way. */
+/** Decompresses a message. Stops at the limit, because a small message may inflate to a huge one. */
 export async function inflate(message: Uint8Array, encoding: string | undefined, limit: number): Promise<Uint8Array> {
   const format = formats.get(encoding ?? 'identity')
   if (format === undefined) {
@@ -91,25 +91,11 @@ export async function inflate(message: Uint8Array, encoding: string | undefined,
 
 async function readBody(incoming: GrpcIncoming, limit: number): Promise<Uint8Array> {
   try {
-    return await incoming.bytes(headLength + limit)
+    return await incoming.bytes(frameHeadLength + limit)
   } catch (error) {
     if (error instanceof Overloaded) throw overloaded(error)
     throw error instanceof BodyTooLarge ? tooLong(limit) : error
   }
-}
-
-function tooLong(limit: number): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', `The message is longer than ${limit} bytes.`)
-}
-
-/** Undefined while it is not whole. */
-function takeFrame(bytes: Uint8Array, limit: number): Frame | undefined {
-  if (bytes.length < headLength) return undefined
-  const length = lengthIn(bytes)
-  if (length > limit) throw tooLong(limit)
-  const end = headLength + length
-  if (bytes.length < end) return undefined
-  return { isCompressed: bytes[0] === 1, message: bytes.subarray(headLength, end), end }
 }
 
 interface Frame {
@@ -118,20 +104,22 @@ interface Frame {
   readonly end: number
 }
 
-/** Of the message whose head these bytes begin with. */
-function lengthIn(bytes: Uint8Array): number {
+/** Undefined while the first frame is incomplete. */
+function takeFrame(bytes: Uint8Array, limit: number): Frame | undefined {
+  if (bytes.length < frameHeadLength) return undefined
+  const length = messageLength(bytes)
+  if (length > limit) throw tooLong(limit)
+  const end = frameHeadLength + length
+  if (bytes.length < end) return undefined
+  return { isCompressed: bytes[0] === 1, message: bytes.subarray(frameHeadLength, end), end }
+}
+
+/** The length of the message whose frame starts with these bytes. */
+function messageLength(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(1)
 }
 
-function notOne(): StatusError {
-  return new StatusError('UNIMPLEMENTED', 'This method takes exactly one message.')
-}
-
-function cutOff(): StatusError {
-  return new StatusError('INTERNAL', 'The body ends within a message.')
-}
-
-function open(
+function decompress(
   { isCompressed, message }: Frame,
   source: MessageSource,
   limit: number,
@@ -147,4 +135,16 @@ function concat(chunks: readonly Uint8Array[], length: number): Uint8Array {
     at += chunk.length
   }
   return joined
+}
+
+function tooLong(limit: number): StatusError {
+  return new StatusError('RESOURCE_EXHAUSTED', `The message is longer than ${limit} bytes.`)
+}
+
+function notOneMessage(): StatusError {
+  return new StatusError('UNIMPLEMENTED', 'This method takes exactly one message.')
+}
+
+function cutOff(): StatusError {
+  return new StatusError('INTERNAL', 'The body ends within a message.')
 }

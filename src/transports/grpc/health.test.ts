@@ -1,17 +1,17 @@
-import { expect, it } from 'vitest'
+import { expect, test } from 'vitest'
 import { v1_0 } from '../../dialects/v1.0/server.ts'
 import type { Load } from '../../http/load.ts'
 import { healthRpcs } from './health.ts'
 import { errorEncoder } from './status.ts'
 
-it('tells who watches when the server has too much to do, when that has passed, and when it goes', async () => {
+test('Watch reports when the server becomes overloaded, recovers and drains', async () => {
   const draining = new AbortController()
-  let tell: Parameters<Load['watch']>[0] | undefined
+  let notify: Parameters<Load['watch']>[0] | undefined
   let watchers = 0
   const load: Pick<Load, 'isOver' | 'watch'> = {
     isOver: () => false,
     watch(listener) {
-      tell = listener
+      notify = listener
       watchers++
       return () => void watchers--
     },
@@ -21,9 +21,9 @@ it('tells who watches when the server has too much to do, when that has passed, 
   if (watch?.type !== 'stream') throw new Error('there is no Watch')
   const { signal } = new AbortController()
   const incoming = { signal } as Parameters<typeof watch.answer>[1]
-  const told = watch.answer(async () => ({}), incoming, { headers: {} })[Symbol.asyncIterator]()
-  const next = async () => (await told.next()).value?.json
-  const standing = { requests: 0, bodyBytes: 0, memory: 1 }
+  const statuses = watch.answer(async () => ({}), incoming, { headers: {} })[Symbol.asyncIterator]()
+  const next = async () => (await statuses.next()).value?.json
+  const state = { requests: 0, bodyBytes: 0, memory: 1 }
   const after = async (change: () => void) => {
     const coming = next()
     await expect.poll(() => watchers).toBe(1)
@@ -31,9 +31,9 @@ it('tells who watches when the server has too much to do, when that has passed, 
     return await coming
   }
   expect(await next()).toEqual({ status: 'SERVING' })
-  expect(await after(() => tell?.(true, standing))).toEqual({ status: 'NOT_SERVING' })
-  expect(await after(() => tell?.(false, standing))).toEqual({ status: 'SERVING' })
+  expect(await after(() => notify?.(true, state))).toEqual({ status: 'NOT_SERVING' })
+  expect(await after(() => notify?.(false, state))).toEqual({ status: 'SERVING' })
   expect(await after(() => draining.abort())).toEqual({ status: 'NOT_SERVING' })
-  expect((await told.next()).done).toBe(true)
+  expect((await statuses.next()).done).toBe(true)
   expect(watchers).toBe(0)
 })

@@ -6,20 +6,20 @@ import { type ErrorEncoder, StatusError } from './status.ts'
 
 export interface HealthOptions {
   readonly encodeError: ErrorEncoder
-  /** The services whose health can be asked for; the empty name stands for the server as a whole. */
+  /** The services that callers can check. The empty name stands for the whole server. */
   readonly services: readonly string[]
-  /** Aborts when the server takes no new work. */
+  /** Aborts when the server accepts no new work. */
   readonly draining: AbortSignal
-  /** What the server is doing, if it is counted. */
+  /** The load of the server, if it is measured. */
   readonly load?: Pick<Load, 'isOver' | 'watch'> | undefined
 }
 
-/** The health checking protocol of gRPC, `grpc.health.v1`. */
+/** The gRPC health checking protocol, `grpc.health.v1`. */
 export function healthRpcs({ encodeError, services, draining, load }: HealthOptions): readonly Rpc[] {
   const health = serviceNamed('grpc.health.v1.Health')
-  const known: ReadonlySet<string> = new Set(['', ...services])
+  const names: ReadonlySet<string> = new Set(['', ...services])
   const isServing = (isOver = load?.isOver()): boolean => !draining.aborted && !isOver
-  const status = (serves: boolean): JsonObject => ({ status: serves ? 'SERVING' : 'NOT_SERVING' })
+  const statusOf = (serving: boolean): JsonObject => ({ status: serving ? 'SERVING' : 'NOT_SERVING' })
 
   return [
     {
@@ -28,8 +28,8 @@ export function healthRpcs({ encodeError, services, draining, load }: HealthOpti
       encodeError,
       async answer(read) {
         const name = serviceOf(await read())
-        if (!known.has(name)) throw new StatusError('NOT_FOUND', `There is no service ${name} here.`)
-        return status(isServing())
+        if (!names.has(name)) throw new StatusError('NOT_FOUND', `There is no service ${name} here.`)
+        return statusOf(isServing())
       },
     },
     {
@@ -37,14 +37,14 @@ export function healthRpcs({ encodeError, services, draining, load }: HealthOpti
       method: methodNamed(health, 'Watch'),
       encodeError,
       async *answer(read, { signal }) {
-        const isKnown = known.has(serviceOf(await read()))
-        let serves = isServing()
-        yield { json: isKnown ? status(serves) : { status: 'SERVICE_UNKNOWN' } }
-        // A watcher would keep its connection, and the server with it, from closing.
+        const exists = names.has(serviceOf(await read()))
+        let serving = isServing()
+        yield { json: exists ? statusOf(serving) : { status: 'SERVICE_UNKNOWN' } }
+        // Ends while draining: an open watch would keep its connection, and with it the server, from closing.
         while (!draining.aborted && !signal.aborted) {
-          const now = isServing(await change(load, draining, signal))
-          if (isKnown && now !== serves && !signal.aborted) yield { json: status(now) }
-          serves = now
+          const now = isServing(await nextChange(load, draining, signal))
+          if (exists && now !== serving && !signal.aborted) yield { json: statusOf(now) }
+          serving = now
         }
       },
     },
@@ -55,8 +55,8 @@ function serviceOf(request: unknown): string {
   return (request as { readonly service?: string }).service ?? ''
 }
 
-/** Resolves when one of them aborts, or the server begins or ceases to be overloaded: to whether it is. */
-function change(load: HealthOptions['load'], ...signals: readonly AbortSignal[]): Promise<boolean> {
+/** Resolves when a signal aborts or the overload state changes, with whether the server is overloaded. */
+function nextChange(load: HealthOptions['load'], ...signals: readonly AbortSignal[]): Promise<boolean> {
   return new Promise((resolve) => {
     const finish = (): void => settle(false)
     const settle = (isOver: boolean): void => {

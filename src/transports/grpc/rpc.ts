@@ -1,44 +1,50 @@
 import type { DescMethod } from '@bufbuild/protobuf'
 import type { Json } from '../../base/json.ts'
 import type { Incoming } from '../../http/exchange.ts'
-import type { Numbers } from './codec.ts'
+import type { EventNumbers } from './codec.ts'
 import type { ErrorEncoder } from './status.ts'
 
+/** Answers one gRPC call. `src/node/` translates it from and to HTTP/2. Never throws: a failure becomes a status. */
+export type GrpcExchange = (incoming: GrpcIncoming) => Promise<GrpcOutgoing>
+
 export interface GrpcIncoming extends Incoming {
-  /** The body as it comes, for calls that are answered before its end. */
+  /** The body as it arrives, for calls that are answered before its end. */
   chunks(): AsyncIterable<Uint8Array>
 }
 
-export type Metadata = Readonly<Record<string, string>>
-
-/** Headers, then messages in their frames, then trailers. Where there is no message, all of it is one block. */
+/** Headers, then framed messages, then trailers. Without a message, headers and trailers are one block. */
 export type GrpcOutgoing =
   | { readonly headers: Metadata; readonly message?: Uint8Array; readonly trailers: Metadata }
-  /** Pulled: nothing is read from `rest` while the caller does not read. It returns the trailers. */
+  /** `rest` is read only as fast as the caller reads. It returns the trailers. */
   | { readonly headers: Metadata; readonly first: Uint8Array; readonly rest: AsyncGenerator<Uint8Array, Metadata> }
 
-/** One gRPC call and its answer, as the core sees them. Rims translate from and to HTTP/2. It never throws. */
-export type GrpcExchange = (incoming: GrpcIncoming) => Promise<GrpcOutgoing>
+export type Metadata = Readonly<Record<string, string>>
 
-/** Reads the message of a call, as JSON. Not done for the caller beforehand: who is not admitted is not read. */
-export type ReadRequest = () => Promise<unknown>
-
-/** What is sent before the messages. */
-export interface Reply {
-  headers: Metadata
-}
-
-/** One of many answers, and its number if the stream can be gone on with after it. */
-export interface Told extends Numbers {
-  readonly json: Json
-}
-
-/** How one method is answered: in JSON, whose binary form `method` describes. */
+/** Answers one method in JSON; `method` describes its binary form. */
 export type Rpc = {
   readonly method: DescMethod
   readonly encodeError: ErrorEncoder
 } & (
   | { readonly type: 'unary'; answer(read: ReadRequest, incoming: Incoming, reply: Reply): Promise<Json> }
-  | { readonly type: 'stream'; answer(read: ReadRequest, incoming: Incoming, reply: Reply): AsyncIterable<Told> }
-  | { readonly type: 'conversation'; answer(requests: AsyncIterable<unknown>, incoming: Incoming): AsyncIterable<Told> }
+  | {
+      readonly type: 'stream'
+      answer(read: ReadRequest, incoming: Incoming, reply: Reply): AsyncIterable<StreamMessage>
+    }
+  | {
+      readonly type: 'bidirectional'
+      answer(requests: AsyncIterable<unknown>, incoming: Incoming): AsyncIterable<StreamMessage>
+    }
 )
+
+/** Reads the message of a call as JSON. Called after authentication: the server reads no body of a rejected caller. */
+export type ReadRequest = () => Promise<unknown>
+
+/** What the server sends before the messages. */
+export interface Reply {
+  headers: Metadata
+}
+
+/** One message of a stream, with its event number if a caller can resume after it. */
+export interface StreamMessage extends EventNumbers {
+  readonly json: Json
+}

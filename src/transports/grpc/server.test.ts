@@ -14,17 +14,17 @@ import { methodNamed, serviceNamed } from './proto-registry.ts'
 import { createGrpc, type GrpcOptions } from './server.ts'
 
 const lf = 'lf.a2a.v1.A2AService'
-const older = 'a2a.v1.A2AService'
+const legacy = 'a2a.v1.A2AService'
 
-interface Calling {
+interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
-  /** If it is not called as it is described. */
+  /** Defaults to the path of the method. */
   readonly path?: string
 }
 
-/** A server without a wire, and a caller that speaks JSON. */
-function open(service: Service, options: Partial<GrpcOptions> = {}) {
+/** A server without a connection, and a client that takes and returns JSON. */
+function createGrpcServer(service: Service, options: Partial<GrpcOptions> = {}) {
   const onError = vi.fn()
   const exchange = createGrpc({
     service,
@@ -34,12 +34,12 @@ function open(service: Service, options: Partial<GrpcOptions> = {}) {
     ...options,
   })
 
-  async function call(name: string, request: JsonObject, { path = `/${name}`, ...calling }: Calling = {}) {
+  async function call(name: string, request: JsonObject, { path = `/${name}`, ...callOptions }: CallOptions = {}) {
     const [serviceName = '', methodName = ''] = name.split('/')
     const { input, output } = methodNamed(serviceNamed(serviceName), methodName)
     const body = [frame(encodeMessage(input, request))]
-    const { messages, trailers } = await readOutgoing(await exchange(grpcIncoming({ path, body, ...calling })))
-    // biome-ignore lint/suspicious/noExplicitAny: every test knows what it asked for
+    const { messages, trailers } = await readOutgoing(await exchange(grpcIncoming({ path, body, ...callOptions })))
+    // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape of its response
     const answers: any[] = messages.map((message) => decodeMessage(output, message))
     return { answers, trailers, status: Number(trailers['grpc-status']), message: trailers['grpc-message'] }
   }
@@ -54,76 +54,76 @@ async function echo(turn: Turn): Promise<string | undefined> {
 }
 
 let sent = 0
-const sending = (text: string) => ({
+const sendRequest = (text: string) => ({
   message: { messageId: `m-${++sent}`, role: 'ROLE_USER', parts: [{ text }] },
 })
-const sendingOlder = (text: string) => ({
+const legacySendRequest = (text: string) => ({
   message: { messageId: `m-${++sent}`, role: 'ROLE_USER', content: [{ text }] },
 })
 
 describe('a call', () => {
-  test('is answered by the service', async () => {
-    const { call } = open(createTestRuntime(echo).service)
-    const { answers, status } = await call(`${lf}/SendMessage`, sending('hello'))
+  test('a unary call returns the result of the service', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
+    const { answers, status } = await call(`${lf}/SendMessage`, sendRequest('hello'))
     expect(status).toBe(0)
     expect(answers).toMatchObject([{ message: { role: 'ROLE_AGENT', parts: [{ text: 'hi' }] } }])
   })
 
-  test('may be a stream', async () => {
-    const { call } = open(createTestRuntime(echo).service)
-    const { answers, status } = await call(`${lf}/SendStreamingMessage`, sending('one'))
+  test('a streaming call returns one message per event', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
+    const { answers, status } = await call(`${lf}/SendStreamingMessage`, sendRequest('one'))
     expect(status).toBe(0)
     expect(answers.map((answer) => Object.keys(answer)[0])).toEqual(['task', 'artifactUpdate', 'statusUpdate'])
   })
 
-  test('of an unknown method says what there is', async () => {
-    const { call } = open(createTestRuntime(echo).service)
+  test('a call of an unknown method fails with the names of all services', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
     const { status, message } = await call(`${lf}/GetTask`, {}, { path: `/${lf}/GetTusk` })
     expect(status).toBe(12)
-    expect(message).toContain(`There is no /${lf}/GetTusk here, but ${lf}, ${older}, grpc.health.v1.Health`)
+    expect(message).toContain(`There is no /${lf}/GetTusk here, but ${lf}, ${legacy}, grpc.health.v1.Health`)
   })
 
-  test('with messages that are not protobuf is refused', async () => {
-    const { call } = open(createTestRuntime(echo).service)
+  test('a call whose messages are not protobuf is rejected', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
     const headers = { 'content-type': 'application/grpc+json' }
     expect(await call(`${lf}/GetTask`, { id: 'x' }, { headers })).toMatchObject({ status: 12 })
     const named = { 'content-type': 'application/grpc+proto; charset=utf-8' }
     expect(await call(`${lf}/GetTask`, { id: 'x' }, { headers: named })).toMatchObject({ status: 5 })
   })
 
-  test('with a message over the limit is refused', async () => {
-    const { call } = open(createTestRuntime(echo).service, { bodyLimit: 100 })
-    expect(await call(`${lf}/SendMessage`, sending('x'.repeat(200)))).toMatchObject({ status: 8 })
+  test('a call with a message over the limit is rejected', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service, { bodyLimit: 100 })
+    expect(await call(`${lf}/SendMessage`, sendRequest('x'.repeat(200)))).toMatchObject({ status: 8 })
   })
 
-  test('that fails unexpectedly tells the caller nothing, and the operator all', async () => {
+  test('an unexpected error reaches the operator and not the caller', async () => {
     const failure = new Error('the secret')
     const service = { ...createTestRuntime(echo).service, getTask: async () => Promise.reject(failure) }
-    const { call, onError } = open(service)
+    const { call, onError } = createGrpcServer(service)
     const { status, message, trailers } = await call(`${lf}/GetTask`, { id: 'x' })
     expect({ status, message }).toEqual({ status: 13, message: 'Internal error' })
     expect(JSON.stringify(trailers)).not.toContain('secret')
     expect(onError).toHaveBeenCalledExactlyOnceWith(failure, expect.anything())
   })
 
-  test('is the one of its principal, who may be refused', async () => {
+  test('a call runs as its principal, and fails if authentication rejects it', async () => {
     const { service } = createTestRuntime(echo)
-    const { call } = open(service, {
+    const { call } = createGrpcServer(service, {
       async authenticate(incoming) {
         const id = incoming.header('authorization')
         if (!id) throw new A2AError('unauthenticated', 'Who are you?')
         return { id }
       },
     })
-    const { answers } = await call(`${lf}/SendMessage`, sending('task'), { headers: { authorization: 'ada' } })
+    const { answers } = await call(`${lf}/SendMessage`, sendRequest('task'), { headers: { authorization: 'ada' } })
     const { id } = answers[0].task
     expect(await service.getTask({ taskId: id }, callOf({ principal: { id: 'ada' } }))).toMatchObject({ id })
     expect(await call(`${lf}/GetTask`, { id }, { headers: { authorization: 'bob' } })).toMatchObject({ status: 5 })
     expect(await call(`${lf}/GetTask`, { id })).toMatchObject({ status: 16, message: 'Who are you?' })
   })
 
-  test('of somebody who is refused is not even read', async () => {
-    const { exchange } = open(createTestRuntime(echo).service, {
+  test('the body of an unauthenticated call is not read', async () => {
+    const { exchange } = createGrpcServer(createTestRuntime(echo).service, {
       authenticate() {
         throw new A2AError('unauthenticated', 'Who are you?')
       },
@@ -134,8 +134,8 @@ describe('a call', () => {
     expect(bytes).not.toHaveBeenCalled()
   })
 
-  test('is one of 1.0 unless it says otherwise, and another version is refused', async () => {
-    const { call } = open(createTestRuntime(echo).service)
+  test('a call without a2a-version is 1.0, and another version is rejected', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
     for (const version of ['', '1.0', '1', '1.0.1']) {
       expect(await call(`${lf}/GetTask`, { id: 'x' }, { headers: { 'a2a-version': version } })).toMatchObject({
         status: 5,
@@ -146,24 +146,24 @@ describe('a call', () => {
       expect(refused).toMatchObject({ status: 9, message: expect.stringContaining('Supported: 1.0') })
     }
     const headers = { 'a2a-version': '0.3' }
-    expect(await call(`${older}/GetTask`, { name: 'tasks/x' }, { headers })).toMatchObject({ status: 5 })
+    expect(await call(`${legacy}/GetTask`, { name: 'tasks/x' }, { headers })).toMatchObject({ status: 5 })
   })
 
-  test('with the same idempotency key is the same call', async () => {
-    const { call } = open(createTestRuntime(echo).service)
+  test('two calls with the same idempotency key create one task', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
     const headers = { 'idempotency-key': 'once' }
-    const request = sending('task')
+    const request = sendRequest('task')
     const first = await call(`${lf}/SendMessage`, request, { headers })
     const second = await call(`${lf}/SendMessage`, request, { headers })
     expect(second.answers[0].task.id).toBe(first.answers[0].task.id)
   })
 })
 
-test('whatever bytes come, the caller is told what is wrong with them', async () => {
-  const { exchange, onError } = open(createTestRuntime(echo).service)
+test('arbitrary bytes never cause an internal error', async () => {
+  const { exchange, onError } = createGrpcServer(createTestRuntime(echo).service)
   const random = createRandom(7)
   const valid = encodeMessage(methodNamed(serviceNamed(lf), 'SendMessage').input, {
-    ...sending('hello'),
+    ...sendRequest('hello'),
     configuration: { historyLength: 1, acceptedOutputModes: ['text/plain'] },
     metadata: { a: [1, { b: null }] },
   })
@@ -171,7 +171,7 @@ test('whatever bytes come, the caller is told what is wrong with them', async ()
   for (let n = 0; n < 3_000; n++) {
     const message = random.chance(0.3) ? random.bytes(random.below(60)) : Uint8Array.from(valid)
     for (let flips = random.below(4); flips > 0; flips--) message[random.below(message.length)] = random.below(256)
-    const path = `/${random.pick([lf, older])}/SendMessage`
+    const path = `/${random.pick([lf, legacy])}/SendMessage`
     const { trailers } = await readOutgoing(await exchange(grpcIncoming({ path, body: [frame(message)] })))
     statuses.add(trailers['grpc-status'])
   }
@@ -180,8 +180,8 @@ test('whatever bytes come, the caller is told what is wrong with them', async ()
 })
 
 describe('a stream', () => {
-  test('that fails before its first message is a refusal without messages', async () => {
-    const { exchange } = open(createTestRuntime(echo).service)
+  test('a stream that fails before its first message sends only trailers', async () => {
+    const { exchange } = createGrpcServer(createTestRuntime(echo).service)
     const { input } = methodNamed(serviceNamed(lf), 'SubscribeToTask')
     const body = [frame(encodeMessage(input, { id: 'none' }))]
     const outgoing = await exchange(grpcIncoming({ path: `/${lf}/SubscribeToTask`, body }))
@@ -189,42 +189,45 @@ describe('a stream', () => {
     expect(outgoing).not.toHaveProperty('first')
   })
 
-  test('that fails later tells it in its trailers', async () => {
-    const house = createTestRuntime(echo)
+  test('a stream that fails later reports the error in its trailers', async () => {
+    const runtime = createTestRuntime(echo)
     const service: Service = {
-      ...house.service,
+      ...runtime.service,
       async *streamMessage(request, call) {
-        for await (const event of house.service.streamMessage(request, call)) {
+        for await (const event of runtime.service.streamMessage(request, call)) {
           yield event
           throw new A2AError('unavailable', 'Gone.', { retryAfter: 1 })
         }
       },
     }
-    const { answers, status, message } = await open(service).call(`${lf}/SendStreamingMessage`, sending('task'))
+    const { answers, status, message } = await createGrpcServer(service).call(
+      `${lf}/SendStreamingMessage`,
+      sendRequest('task'),
+    )
     expect(answers).toHaveLength(1)
     expect({ status, message }).toEqual({ status: 14, message: 'Gone.' })
   })
 
-  test('goes on after the generation that its reader has seen', async () => {
-    const { call } = open(createTestRuntime(echo).service)
-    const { answers } = await call(`${lf}/SendMessage`, sending('task'))
+  test('a resumed stream continues after the generation in last-event-id', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
+    const { answers } = await call(`${lf}/SendMessage`, sendRequest('task'))
     const name = `tasks/${answers[0].task.id}`
-    const whole = await call(`${older}/TaskSubscription`, { name })
-    const rest = await call(`${older}/TaskSubscription`, { name }, { headers: { 'last-event-id': '2' } })
-    expect(whole.answers.map((answer) => Object.keys(answer)[0])).toEqual(['task'])
+    const full = await call(`${legacy}/TaskSubscription`, { name })
+    const rest = await call(`${legacy}/TaskSubscription`, { name }, { headers: { 'last-event-id': '2' } })
+    expect(full.answers.map((answer) => Object.keys(answer)[0])).toEqual(['task'])
     expect(rest.answers.map((answer) => Object.keys(answer)[0])).toEqual(['artifactUpdate', 'statusUpdate'])
   })
 
-  test('ends, and lets its source go, when its reader leaves', async () => {
+  test('a stream ends and releases its source when its reader leaves', async () => {
     const { service } = createTestRuntime(async (turn) => {
       await turn.status('working')
       await new Promise((resolve) => turn.signal.addEventListener('abort', resolve))
       return undefined
     })
-    const { exchange } = open(service)
+    const { exchange } = createGrpcServer(service)
     const caller = new AbortController()
     const { input } = methodNamed(serviceNamed(lf), 'SendStreamingMessage')
-    const body = [frame(encodeMessage(input, sending('wait')))]
+    const body = [frame(encodeMessage(input, sendRequest('wait')))]
     const incoming = grpcIncoming({ path: `/${lf}/SendStreamingMessage`, body, signal: caller.signal })
     const reading = readOutgoing(await exchange(incoming))
     caller.abort()
@@ -239,38 +242,38 @@ describe('a deadline', () => {
     return undefined
   }
 
-  test('that passes ends a call, and not its task', async () => {
+  test('a deadline that passes ends the call and not its task', async () => {
     const { service } = createTestRuntime(wait)
-    const { call } = open(service)
+    const { call } = createGrpcServer(service)
     const headers = { 'grpc-timeout': '50m' }
-    expect(await call(`${lf}/SendMessage`, sending('wait'), { headers })).toMatchObject({ status: 4 })
+    expect(await call(`${lf}/SendMessage`, sendRequest('wait'), { headers })).toMatchObject({ status: 4 })
     const { tasks } = await service.listTasks({}, callOf())
     expect(tasks).toMatchObject([{ status: { state: 'working' } }])
   })
 
-  test('that passes ends a stream', async () => {
-    const { call } = open(createTestRuntime(wait).service)
+  test('a deadline that passes ends a stream', async () => {
+    const { call } = createGrpcServer(createTestRuntime(wait).service)
     const headers = { 'grpc-timeout': '50m' }
-    const { answers, status } = await call(`${lf}/SendStreamingMessage`, sending('wait'), { headers })
+    const { answers, status } = await call(`${lf}/SendStreamingMessage`, sendRequest('wait'), { headers })
     expect(answers).toHaveLength(1)
     expect(status).toBe(4)
   })
 })
 
 describe('A2A 0.3', () => {
-  test('has a service of its own', async () => {
-    const { call } = open(createTestRuntime(echo).service)
-    const { answers } = await call(`${older}/SendMessage`, sendingOlder('one'))
+  test('A2A 0.3 has its own service', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
+    const { answers } = await call(`${legacy}/SendMessage`, legacySendRequest('one'))
     expect(answers).toMatchObject([{ task: { status: { state: 'TASK_STATE_COMPLETED' } } }])
     const { id } = answers[0].task
-    const got = await call(`${older}/GetTask`, { name: `tasks/${id}` })
+    const got = await call(`${legacy}/GetTask`, { name: `tasks/${id}` })
     expect(got.answers).toMatchObject([{ id, history: [{ content: [{ text: 'one' }] }] }])
   })
 
-  test('waits without a configuration, and with one only if it says so', async () => {
-    const { call } = open(createTestRuntime(echo).service)
+  test('a 0.3 send blocks without a configuration, and with one only if it is blocking', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
     const stateOf = async (configuration: JsonObject | null = null) => {
-      const { answers } = await call(`${older}/SendMessage`, { ...sendingOlder('one'), configuration })
+      const { answers } = await call(`${legacy}/SendMessage`, { ...legacySendRequest('one'), configuration })
       return answers[0].task.status.state
     }
     expect(await stateOf()).toBe('TASK_STATE_COMPLETED')
@@ -278,33 +281,33 @@ describe('A2A 0.3', () => {
     expect(await stateOf({})).toBe('TASK_STATE_WORKING')
   })
 
-  test('asks for all of the history with a length of 0', async () => {
-    const { call } = open(createTestRuntime(echo).service)
-    const { answers } = await call(`${older}/SendMessage`, sendingOlder('one'))
+  test('a 0.3 history length of 0 requests the whole history', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
+    const { answers } = await call(`${legacy}/SendMessage`, legacySendRequest('one'))
     const name = `tasks/${answers[0].task.id}`
-    const got = await call(`${older}/GetTask`, { name, historyLength: 0 })
+    const got = await call(`${legacy}/GetTask`, { name, historyLength: 0 })
     expect(got.answers[0].history).toHaveLength(1)
   })
 
-  test('is understood by the names that methods had before', async () => {
-    const { call } = open(createTestRuntime(echo).service)
+  test('a 0.3 method can be called by its former name', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
     const request = { parent: 'tasks/x' }
-    const path = `/${older}/ListTaskPushNotification`
-    const named = await call(`${older}/ListTaskPushNotificationConfig`, request)
-    expect(await call(`${older}/ListTaskPushNotificationConfig`, request, { path })).toEqual(named)
+    const path = `/${legacy}/ListTaskPushNotification`
+    const named = await call(`${legacy}/ListTaskPushNotificationConfig`, request)
+    expect(await call(`${legacy}/ListTaskPushNotificationConfig`, request, { path })).toEqual(named)
     expect(named.message).toBe('This agent sends no push notifications.')
   })
 
-  test('is told of what is not supported by the status that its SDKs know', async () => {
-    const { call } = open(createTestRuntime(echo).service)
-    expect(await call(`${older}/GetAgentCard`, {})).toMatchObject({ status: 12 })
+  test('unsupported operations have the status that 0.3 SDKs recognize', async () => {
+    const { call } = createGrpcServer(createTestRuntime(echo).service)
+    expect(await call(`${legacy}/GetAgentCard`, {})).toMatchObject({ status: 12 })
     expect(await call(`${lf}/GetExtendedAgentCard`, {})).toMatchObject({ status: 9 })
   })
 
-  test('is not served where it is not spoken', async () => {
+  test('the 0.3 service is absent when the dialect is disabled', async () => {
     const [newest] = serverDialects({})
-    const { call } = open(createTestRuntime(echo).service, { dialects: [newest] })
-    expect(await call(`${older}/GetTask`, { name: 'tasks/x' })).toMatchObject({ status: 12 })
-    expect(await call('grpc.health.v1.Health/Check', { service: older })).toMatchObject({ status: 5 })
+    const { call } = createGrpcServer(createTestRuntime(echo).service, { dialects: [newest] })
+    expect(await call(`${legacy}/GetTask`, { name: 'tasks/x' })).toMatchObject({ status: 12 })
+    expect(await call('grpc.health.v1.Health/Check', { service: legacy })).toMatchObject({ status: 5 })
   })
 })

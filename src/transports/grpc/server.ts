@@ -25,52 +25,53 @@ import type { GrpcExchange, GrpcOutgoing, ReadRequest, Rpc } from './rpc.ts'
 import { type A2AService, a2aServices } from './services.ts'
 import { errorEncoder, StatusError } from './status.ts'
 
-/** For what is not of A2A. */
-const encodeError = errorEncoder(v1_0)
-
 export interface GrpcOptions
   extends Pick<WireOptions, 'service' | 'authenticate' | 'originOf' | 'bodyLimit' | 'onError'> {
-  /** Those of them that are spoken over gRPC get their service. */
+  /** Each dialect with a gRPC binding gets its service. */
   readonly dialects: readonly ServerDialect[]
-  /** Aborts when the server takes no new work. Health tells it. */
+  /** Aborts when the server accepts no new work. Health checks then report NOT_SERVING. */
   readonly draining?: AbortSignal
-  /** What the server is doing. Health tells when it is too much. */
+  /** The load of the server. Health checks report NOT_SERVING while it is overloaded. */
   readonly load?: Load | undefined
   readonly metadataFor?: AnswerOptions['metadataFor']
 }
 
-/** A2A over gRPC, with health and reflection beside it. This file costs time to load: do so when it is needed. */
+/** Serves A2A over gRPC, with health checks and reflection. Slow to load: import this file only when gRPC is enabled. */
 export function createGrpc(options: GrpcOptions): GrpcExchange {
   const { dialects, draining = new AbortController().signal, load, onError } = options
   const { bodyLimit } = withWireDefaults(options)
-  const answering: AnswerOptions = { messageLimit: bodyLimit, onError, metadataFor: options.metadataFor }
+  const answerOptions: AnswerOptions = { messageLimit: bodyLimit, onError, metadataFor: options.metadataFor }
   const rpcs = new Map<string, Rpc>()
-  const services: string[] = []
-  for (const described of a2aServices) {
-    const spoken = dialects.find(({ name }) => name === described.dialect)
-    if (spoken === undefined) continue
-    services.push(described.name)
-    for (const [path, rpc] of a2aRpcs(described, spoken, options)) rpcs.set(path, rpc)
+  const a2aNames: string[] = []
+  for (const service of a2aServices) {
+    const dialect = dialects.find(({ name }) => name === service.dialect)
+    if (dialect === undefined) continue
+    a2aNames.push(service.name)
+    for (const [path, rpc] of a2aRpcs(service, dialect, options)) rpcs.set(path, rpc)
   }
-  const listed = [...services, 'grpc.health.v1.Health', ...reflectionServices]
-  const aside = [...healthRpcs({ encodeError, services, draining, load }), ...reflectionRpcs(encodeError, listed)]
-  for (const rpc of aside) rpcs.set(pathOf(rpc.method), rpc)
+  const serviceNames = [...a2aNames, 'grpc.health.v1.Health', ...reflectionServices]
+  const health = healthRpcs({ encodeError, services: a2aNames, draining, load })
+  const reflection = reflectionRpcs(encodeError, serviceNames)
+  for (const rpc of [...health, ...reflection]) rpcs.set(pathOf(rpc.method), rpc)
 
-  // Not async: every promise between a call and its answer counts.
+  // Not async: every promise between a call and its answer costs time.
   return (incoming) => {
     const rpc = rpcs.get(incoming.path)
-    return rpc ? answerRpc(rpc, incoming, answering) : Promise.resolve(unknown(incoming))
+    return rpc ? answerRpc(rpc, incoming, answerOptions) : Promise.resolve(unknownMethod(incoming))
   }
 
-  function unknown({ path }: Incoming): GrpcOutgoing {
-    const error = new StatusError('UNIMPLEMENTED', `There is no ${path} here, but ${listed.join(', ')}.`)
+  function unknownMethod({ path }: Incoming): GrpcOutgoing {
+    const error = new StatusError('UNIMPLEMENTED', `There is no ${path} here, but ${serviceNames.join(', ')}.`)
     return { headers: refusalHeaders, trailers: errorTrailers(error, encodeError) }
   }
 }
 
-export type A2AOptions = Pick<WireOptions, 'service' | 'authenticate' | 'originOf'>
+/** For health checks, reflection and unknown methods, which belong to no dialect. */
+const encodeError = errorEncoder(v1_0)
 
-/** The methods of an A2A service by their paths. */
+type A2AOptions = Pick<WireOptions, 'service' | 'authenticate' | 'originOf'>
+
+/** The methods of an A2A service by path. */
 function a2aRpcs(
   { name, versions, statuses }: A2AService,
   dialect: ServerDialect,
@@ -78,8 +79,8 @@ function a2aRpcs(
 ): ReadonlyMap<string, Rpc> {
   const encodeError = errorEncoder(dialect, statuses)
 
-  /** Only those who are admitted have their message read. */
-  async function receive<O extends Operation>(
+  /** Authenticates the caller before it reads the message. */
+  async function readRequest<O extends Operation>(
     operation: O,
     read: ReadRequest,
     incoming: Incoming,
@@ -92,16 +93,16 @@ function a2aRpcs(
     return { dialect, operation, params: await read(), call }
   }
 
-  function rpcOf(method: DescMethod, operation: Operation): Rpc {
+  function createRpc(method: DescMethod, operation: Operation): Rpc {
     if (!isStream(operation)) {
       return {
         type: 'unary',
         method,
         encodeError,
         async answer(read, incoming, reply) {
-          const received = await receive(operation, read, incoming)
-          const result = await invokeOperation(service, received)
-          reply.headers = withExtensionsHeader(reply.headers, received.call, dialect)
+          const wireRequest = await readRequest(operation, read, incoming)
+          const result = await invokeOperation(service, wireRequest)
+          reply.headers = withExtensionsHeader(reply.headers, wireRequest.call, dialect)
           return result ?? {}
         },
       }
@@ -111,14 +112,14 @@ function a2aRpcs(
       method,
       encodeError,
       async *answer(read, incoming, reply) {
-        const received = await receive(operation, read, incoming)
-        const { request, events, adapt } = openStream(service, received, { after: readResumePoint(incoming) })
+        const wireRequest = await readRequest(operation, read, incoming)
+        const { request, events, adapt } = openStream(service, wireRequest, { after: readResumePoint(incoming) })
         for await (const event of events) {
-          reply.headers = withExtensionsHeader(reply.headers, received.call, dialect)
-          const wires = dialect.encodeEvent(adapt ? adapt(event) : event, request)
-          const last = wires.length - 1
-          // Of several that one event became, the last carries its number: a reader resumes after the whole of it.
-          for (const [n, json] of wires.entries()) {
+          reply.headers = withExtensionsHeader(reply.headers, wireRequest.call, dialect)
+          const messages = dialect.encodeEvent(adapt ? adapt(event) : event, request)
+          const last = messages.length - 1
+          // If one event becomes several messages, the last one has its number: a reader resumes after all of them.
+          for (const [n, json] of messages.entries()) {
             yield n === last ? { json, number: generationOf(event), follows: event.follows } : { json }
           }
         }
@@ -126,12 +127,12 @@ function a2aRpcs(
     }
   }
 
-  const described = serviceNamed(name)
+  const descriptor = serviceNamed(name)
   const byPath = new Map<string, Rpc>()
-  // A method may be called by several names, but is described under one.
-  for (const [called, operation] of dialect.operations) {
-    const method = methodNamed(described, dialect.methods[operation] ?? called)
-    byPath.set(`/${name}/${called}`, rpcOf(method, operation))
+  // A method may have several names, but `proto/` describes it under one.
+  for (const [methodName, operation] of dialect.operations) {
+    const method = methodNamed(descriptor, dialect.methods[operation] ?? methodName)
+    byPath.set(`/${name}/${methodName}`, createRpc(method, operation))
   }
   return byPath
 }

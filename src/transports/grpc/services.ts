@@ -6,9 +6,9 @@ import type { StatusName } from './status.ts'
 export interface A2AService {
   readonly name: string
   readonly dialect: DialectName
-  /** What its callers may name as their `a2a-version`. */
+  /** The values of `a2a-version` that the service accepts. */
   readonly versions: readonly string[]
-  /** Errors that have another status there than the dialect gives them. */
+  /** Errors whose gRPC status differs from the one of the dialect. */
   readonly statuses?: Readonly<Partial<Record<ErrorCode, StatusName>>>
 }
 
@@ -18,7 +18,7 @@ export const a2aServices: readonly A2AService[] = [
     name: 'a2a.v1.A2AService',
     dialect: 'v0.3-proto',
     versions: ['0.3', '0.2'],
-    // 0.3 leaves it open; its SDKs agreed on this one, and know these errors by nothing else.
+    // A2A 0.3 leaves the status open. Its SDKs agreed on UNIMPLEMENTED and recognize these errors by it alone.
     statuses: {
       'push-not-supported': 'UNIMPLEMENTED',
       'unsupported-operation': 'UNIMPLEMENTED',

@@ -2,41 +2,7 @@ import type { JsonObject } from '../../base/json.ts'
 import type { ServerDialect } from '../../dialects/dialect.ts'
 import type { A2AError, ErrorCode } from '../../protocol/errors.ts'
 
-export type StatusName = keyof typeof statusCodes
-
-/** What is wrong with a call of gRPC itself, before it is one of A2A. Its message is written for the caller. */
-export class StatusError extends Error {
-  override readonly name = 'StatusError'
-  readonly status: StatusName
-
-  constructor(status: StatusName, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.status = status
-  }
-}
-
-/** An error as `google.rpc.Status`, but for its number. */
-export interface RpcStatus {
-  readonly status: StatusName
-  readonly message: string
-  readonly details?: readonly JsonObject[]
-}
-
-export type ErrorEncoder = (error: A2AError) => RpcStatus
-
-/** Over HTTP, dialects tell errors in this form already (A2A 1.0 §11.6). */
-export function errorEncoder(
-  dialect: ServerDialect,
-  statuses: Readonly<Partial<Record<ErrorCode, StatusName>>> = {},
-): ErrorEncoder {
-  return (error) => {
-    const told = dialect.encodeHttpError(error).body.error as unknown as RpcStatus
-    const status = statuses[error.code]
-    return status === undefined ? told : { ...told, status }
-  }
-}
-
-/** The statuses of gRPC (https://grpc.io/docs/guides/status-codes/). */
+/** gRPC status codes (https://grpc.io/docs/guides/status-codes/). */
 export const statusCodes = {
   OK: 0,
   CANCELLED: 1,
@@ -56,3 +22,37 @@ export const statusCodes = {
   DATA_LOSS: 15,
   UNAUTHENTICATED: 16,
 } as const
+
+export type StatusName = keyof typeof statusCodes
+
+/** A call that is invalid as gRPC, before it is an A2A call. The caller sees its message. */
+export class StatusError extends Error {
+  override readonly name = 'StatusError'
+  readonly status: StatusName
+
+  constructor(status: StatusName, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.status = status
+  }
+}
+
+/** An error as `google.rpc.Status`, with the name of its code. */
+export interface RpcStatus {
+  readonly status: StatusName
+  readonly message: string
+  readonly details?: readonly JsonObject[]
+}
+
+export type ErrorEncoder = (error: A2AError) => RpcStatus
+
+/** Reuses the HTTP error body of the dialect, which has this form (A2A 1.0 §11.6). */
+export function errorEncoder(
+  dialect: ServerDialect,
+  statuses: Readonly<Partial<Record<ErrorCode, StatusName>>> = {},
+): ErrorEncoder {
+  return (error) => {
+    const encoded = dialect.encodeHttpError(error).body.error as unknown as RpcStatus
+    const status = statuses[error.code]
+    return status === undefined ? encoded : { ...encoded, status }
+  }
+}

@@ -1,35 +1,32 @@
 import { fromBinary } from '@bufbuild/protobuf'
 import { withBody } from '../../http/exchange.ts'
-import { readMessage } from './frames.ts'
+import { frameHeadLength, readMessage } from './frames.ts'
 import { registry } from './proto-registry.ts'
 import type { GrpcIncoming } from './rpc.ts'
 
-/** Bytes before a message. */
-const frameHead = 5
-
-/** A call that was looked at, and can still be answered. */
-export interface Addressed {
+/** A call whose tenant was read. `incoming` can still be answered. */
+export interface TenantCall {
   readonly tenant: string | undefined
   readonly incoming: GrpcIncoming
 }
 
 /**
- * For which tenant a call is: by its metadata, which every version can have, or by its message, if that has a place for
- * it. What cannot be read is left to whoever answers, to be refused.
+ * Reads the tenant of a call from its metadata, which every version can carry, or from its message if that has a
+ * `tenant` field. An unreadable message has no tenant here; the service that answers the call rejects it.
  */
-export async function tenantOf(incoming: GrpcIncoming, limit: number): Promise<Addressed> {
+export async function tenantOf(incoming: GrpcIncoming, limit: number): Promise<TenantCall> {
   const named = incoming.header('a2a-tenant')
   const input = inputOf(incoming.path)
   if (named !== undefined || input?.field.tenant === undefined) return { tenant: named, incoming }
-  const read: GrpcIncoming = Object.assign(withBody(incoming, incoming.bytes(limit + frameHead)), {
+  const buffered: GrpcIncoming = Object.assign(withBody(incoming, incoming.bytes(limit + frameHeadLength)), {
     chunks: () => incoming.chunks(),
   })
   try {
-    const message = fromBinary(input, await readMessage(read, limit))
+    const message = fromBinary(input, await readMessage(buffered, limit))
     const tenant = 'tenant' in message ? message.tenant : undefined
-    return { tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined, incoming: read }
+    return { tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined, incoming: buffered }
   } catch {
-    return { tenant: undefined, incoming: read }
+    return { tenant: undefined, incoming: buffered }
   }
 }
 

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest'
-import { dialledUrl } from './client.ts'
+import { expect, test } from 'vitest'
+import { grpcUrl } from './client.ts'
 
-it.each([
+test.each([
   ['https://a.test/grpc', undefined, 'https://a.test/grpc'],
   ['http://a.test', undefined, 'http://a.test'],
   ['grpcs://a.test:50051', undefined, 'https://a.test:50051'],
@@ -13,6 +13,6 @@ it.each([
   ['a.test:50051', undefined, 'https://a.test:50051'],
   ['localhost:50051', undefined, 'http://localhost:50051'],
   ['[::1]:50051', undefined, 'http://[::1]:50051'],
-])('%s, on a card from %s, is dialled as %s', (address, cardUrl, dialled) => {
-  expect(dialledUrl(address, cardUrl)).toBe(dialled)
+])('the address %s on a card from %s becomes %s', (address, cardUrl, url) => {
+  expect(grpcUrl(address, cardUrl)).toBe(url)
 })

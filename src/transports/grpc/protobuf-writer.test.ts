@@ -17,7 +17,7 @@ const names = [
   'grpc.reflection.v1.ServerReflectionResponse',
 ]
 
-test.each(names)('%s means the same as what the library writes', { timeout: 30_000 }, (name) => {
+test.each(names)('the writer encodes %s like the library', { timeout: 30_000 }, (name) => {
   const type = messageNamed(name)
   fc.assert(
     fc.property(messages(type), (json) => {
@@ -28,7 +28,7 @@ test.each(names)('%s means the same as what the library writes', { timeout: 30_0
   )
 })
 
-test('a message of megabytes is written whole', () => {
+test('the writer encodes texts of every length like the library', () => {
   const type = messageNamed('lf.a2a.v1.Part')
   for (const length of [127, 128, 16_383, 16_384, 65_536, 65_537, 3_000_000]) {
     for (const character of ['x', 'ä', '😀']) {
@@ -38,7 +38,7 @@ test('a message of megabytes is written whole', () => {
   }
 })
 
-/** ProtoJSON of a type. */
+/** Arbitrary ProtoJSON of a type. */
 function messages(type: DescMessage): Arbitrary<Json> {
   switch (type.typeName) {
     case 'google.protobuf.Struct':
@@ -71,9 +71,9 @@ function members(field: DescField): Arbitrary<Json> {
   }
 }
 
-function contents({ message, enum: words, scalar }: DescField): Arbitrary<Json> {
+function contents({ message, enum: names, scalar }: DescField): Arbitrary<Json> {
   if (message) return messages(message)
-  if (words) return fc.constantFrom(...words.values.map(({ name }) => name))
+  if (names) return fc.constantFrom(...names.values.map(({ name }) => name))
   switch (scalar) {
     case ScalarType.STRING:
       return fc.string({ unit: 'binary' })
@@ -84,7 +84,7 @@ function contents({ message, enum: words, scalar }: DescField): Arbitrary<Json> 
     case ScalarType.INT32:
       return fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
   }
-  throw new Error(`nothing in proto/ had a field of type ${scalar} yet`)
+  throw new Error(`no arbitrary for a field of type ${scalar}`)
 }
 
 function values(): Arbitrary<Json> {
