@@ -1,34 +1,33 @@
+import { createParser } from 'eventsource-parser'
 import { unlessAborted, withDeadline } from '../base/abort.ts'
 import { systemClock, type Timers } from '../base/clock.ts'
-
-/** The name of the field is held together with its text until the line ends. */
-const label = 'data: '.length
+import { followsLabel } from './sse-writer.ts'
 
 export interface ReadEventsOptions {
-  /** Characters of one event. */
+  /** Maximum length of one event in characters. */
   readonly limit: number
-  /** Milliseconds without a byte after which nobody is believed to be there any more. */
+  /** Milliseconds without a byte after which the connection counts as dead. */
   readonly idle: number
   readonly signal: AbortSignal
   readonly timers?: Timers
 }
 
-/** A server-sent event as it came. */
+/** A server-sent event as received. */
 export interface ReadEvent {
-  readonly id?: string
-  readonly event?: string
-  /** Of Parley: the id of the event before it. */
-  readonly follows?: string
+  /** An event without an id has none: servers that number events number all of them. */
+  readonly id: string | undefined
+  readonly event: string | undefined
+  /** The id of the previous event, from Parley servers. */
+  readonly follows: string | undefined
   readonly data: string
 }
 
-/** An event, of which the last may lack its end. */
 export interface LastEvent extends ReadEvent {
-  /** The stream ended in the middle of it: it may be whole, as some servers forget the empty line, or half. */
+  /** The stream ended before the empty line: the event may be complete, as some servers omit that line, or truncated. */
   readonly isCut?: boolean
 }
 
-/** The events of a stream, however it is cut into chunks. Who stops reading closes the connection. */
+/** Yields the events of a stream, however it is split into chunks. Closes the connection when the reader stops. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   { limit, idle, signal, timers = systemClock }: ReadEventsOptions,
@@ -38,50 +37,51 @@ export async function* readEvents(
   const reader = body.getReader()
   try {
     for (;;) {
-      const { done, value } = await within(reader.read(), idle, signal, timers)
+      const { done, value } = await unlessIdle(reader.read(), idle, signal, timers)
       if (done) break
       yield* eventsIn(decoder.decode(value, { stream: true }))
     }
     for (const event of eventsIn(`${decoder.decode()}\n\n`)) yield { ...event, isCut: true }
   } finally {
-    // Of a stream that broke, there is nothing to cancel.
+    // Canceling a broken stream rejects.
     reader.cancel().catch(() => {})
   }
 }
 
 /**
- * Reads server-sent events (WHATWG HTML §9.2.6) from text that may be cut anywhere: of each piece the events that end
- * in it. It holds one event at the most, and that up to `limit` characters. An event without an id has none here, since
- * whoever numbers events numbers all of them.
+ * Reads server-sent events (WHATWG HTML §9.2.6) from text that may be split anywhere; returns the events that each piece
+ * completes. Buffers at most one event of up to `limit` characters.
  */
 export function createEventParser(limit: number): (piece: string) => Generator<ReadEvent, void> {
-  let line = ''
-  let isAfterReturn = false
-  let fields: { id?: string; event?: string; follows?: string; data?: string } = {}
-
-  function takeLine(): void {
-    const [, name, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
-    if (name === 'data') fields.data = fields.data === undefined ? value : `${fields.data}\n${value}`
-    else if (name === 'event' || name === 'follows' || (name === 'id' && !value.includes('\0'))) fields[name] = value
-  }
+  let events: ReadEvent[] = []
+  let follows: string | undefined
+  let isTooLarge = false
+  const parser = createParser({
+    maxBufferSize: limit + dataLabel,
+    onEvent({ id, event, data }) {
+      if (data.length > limit) isTooLarge = true
+      if (!isTooLarge) events.push({ id, event, follows, data })
+      follows = undefined
+    },
+    onComment(comment) {
+      if (comment.startsWith(followsLabel)) follows = comment.slice(followsLabel.length)
+    },
+    onError({ type }) {
+      if (type === 'max-buffer-size-exceeded') isTooLarge = true
+    },
+  })
 
   return function* take(piece) {
-    const [first = '', ...others] = (isAfterReturn ? piece.replace(/^\n/, '') : piece).split(/\r\n?|\n/)
-    if (piece !== '') isAfterReturn = piece.endsWith('\r')
-    line += first
-    for (const next of others) {
-      const { data, ...rest } = fields
-      if (line !== '') takeLine()
-      else {
-        fields = {}
-        if (data !== undefined) yield { ...rest, data }
-      }
-      if ((fields.data?.length ?? 0) > limit) throw new EventTooLarge(limit)
-      line = next
-    }
-    if ((fields.data?.length ?? 0) + line.length > limit + label) throw new EventTooLarge(limit)
+    parser.feed(piece)
+    const complete = events
+    events = []
+    yield* complete
+    if (isTooLarge) throw new EventTooLarge(limit)
   }
 }
+
+/** The parser also counts the field name of an incomplete line. */
+const dataLabel = 'data: '.length
 
 export class EventTooLarge extends Error {
   override readonly name = 'EventTooLarge'
@@ -90,7 +90,7 @@ export class EventTooLarge extends Error {
   }
 }
 
-/** Proxies cut connections without telling either side; live servers send a comment now and then. */
+/** Proxies may cut connections without notifying either side; live servers send a comment now and then. */
 export class StreamSilent extends Error {
   override readonly name = 'StreamSilent'
   readonly idle: number
@@ -100,8 +100,8 @@ export class StreamSilent extends Error {
   }
 }
 
-/** Settles as `reading` does, unless silence or the signal is faster. */
-async function within<T>(reading: Promise<T>, idle: number, caller: AbortSignal, timers: Timers): Promise<T> {
+/** Settles like `reading`, or rejects if the stream stays silent for too long or the signal aborts. */
+async function unlessIdle<T>(reading: Promise<T>, idle: number, caller: AbortSignal, timers: Timers): Promise<T> {
   const { signal, release } = withDeadline(caller, idle, () => new StreamSilent(idle), timers)
   try {
     return await unlessAborted(reading, signal)

@@ -1,10 +1,5 @@
 import { systemClock, type Timers } from '../base/clock.ts'
 
-/** To JSON and SSE these are like any other character, but many readers split lines at them: in Python, most. */
-const separators = /[\u0085\u2028\u2029]/
-
-const everySeparator = /[\u0085\u2028\u2029]/g
-
 /** `no-transform` and `x-accel-buffering` keep proxies from holding events back. */
 export const sseHeaders = {
   'content-type': 'text/event-stream',
@@ -14,23 +9,26 @@ export const sseHeaders = {
 
 export interface ServerSentEvent {
   readonly id?: number | string
-  /** The id of the event before it, for readers who count. It is a field of our own, which others ignore. */
+  /** The id of the previous event, for clients that detect gaps. */
   readonly follows?: number | undefined
   readonly event?: string
-  /** One line, such as `oneLine` makes of JSON. */
+  /** One line, as `oneLine` makes of JSON. */
   readonly data: string
 }
 
 export function eventText({ id, event, data, follows }: ServerSentEvent): string {
   const name = event === undefined ? '' : `event: ${event}\n`
   if (id === undefined) return `${name}data: ${data}\n\n`
-  const before = follows === undefined ? '' : `follows: ${follows}\n`
-  return `${name}${before}id: ${id}\ndata: ${data}\n\n`
+  const previous = follows === undefined ? '' : `: ${followsLabel}${follows}\n`
+  return `${name}${previous}id: ${id}\ndata: ${data}\n\n`
 }
 
-/** JSON that also those take for one line who know more ends of lines than it does. */
+/** `follows` is written as a comment: parsers may drop a field they do not know, but they report comments. */
+export const followsLabel = 'follows '
+
+/** JSON without the characters that JSON and SSE do not treat as line breaks, but many readers do: most in Python. */
 export function oneLine(json: string): string {
-  return separators.test(json) ? json.replace(everySeparator, escaped) : json
+  return separator.test(json) ? json.replace(separators, escapeCharacter) : json
 }
 
 export interface EventStreamOptions {
@@ -38,26 +36,26 @@ export interface EventStreamOptions {
   readonly heartbeat: number
   /** Ends the stream and releases the source. */
   readonly signal: AbortSignal
-  /** Characters after which a chunk is not joined further. */
+  /** Characters after which a chunk is complete. Defaults to 64 Ki. */
   readonly limit?: number
   readonly timers?: Timers
 }
 
-/** What to write for a source of event texts: one chunk of what is ready together, heartbeats where it is silent. */
+/** Joins event texts that are ready together into one chunk, and sends heartbeats while the source is silent. */
 export function eventStream(
   source: AsyncIterable<string>,
   { heartbeat, signal, limit = 64 * 1024, timers = systemClock }: EventStreamOptions,
 ): AsyncIterableIterator<string> {
   const iterator = source[Symbol.asyncIterator]()
-  let over = false
+  let isOver = false
   let wake = (): void => {}
 
   const end = (): void => {
-    if (over) return
-    over = true
+    if (isOver) return
+    isOver = true
     signal.removeEventListener('abort', end)
     wake()
-    // Not awaited: a generator that waits for its next event takes its `return` only after that.
+    // Not awaited: a generator that waits for its next event handles `return` only after that event.
     iterator.return?.().catch(() => {})
   }
   signal.addEventListener('abort', end)
@@ -66,23 +64,23 @@ export function eventStream(
   async function* chunks(): AsyncGenerator<string> {
     const joined = coalesce(iterator, limit)
     try {
-      while (!over) {
+      while (!isOver) {
         const next = joined.next()
-        let waiting = true
+        let isWaiting = true
         const arrive = (): void => {
-          waiting = false
+          isWaiting = false
           wake()
         }
         next.then(arrive, arrive)
-        while (waiting && !over) {
+        while (isWaiting && !isOver) {
           const timer = timers.setTimeout(() => wake(), heartbeat)
           await new Promise<void>((resolve) => {
             wake = resolve
           })
           timers.clearTimeout(timer)
-          if (waiting && !over) yield ': keep-alive\n\n'
+          if (isWaiting && !isOver) yield ': keep-alive\n\n'
         }
-        if (over) return
+        if (isOver) return
         const { done, value } = await next
         if (done) return
         yield value
@@ -92,7 +90,7 @@ export function eventStream(
     }
   }
 
-  // A bare generator would do nothing on a `return` before its start, and wait for the next event on one after it.
+  // A bare generator would ignore a `return` before its start, and delay a later one until the next event.
   const stream = chunks()
   return {
     next: () => stream.next(),
@@ -106,27 +104,27 @@ export function eventStream(
   }
 }
 
-export interface WithFirstOptions<T> {
-  /** Milliseconds after which there is a stream although nothing has come. */
-  readonly patience: number
-  /** What a failure before the first item is told as, once there is a stream. Nothing follows it. */
-  readonly late: (error: unknown) => T
+export interface AwaitFirstOptions<T> {
+  /** Milliseconds after which the stream starts even without an item. */
+  readonly timeout: number
+  /** The item that reports a failure before the first item, once the stream has started. Nothing follows it. */
+  readonly failureItem: (error: unknown) => T
   readonly timers?: Timers
 }
 
 /**
- * Waits for the first item, so that a failure before it can still be answered as an error and not as a broken stream.
- * What comes back starts with that item.
+ * Waits for the first item, so that a failure before it becomes an error response instead of a broken stream. The returned
+ * iterable starts with that item.
  */
 export async function awaitFirst<T>(
   source: AsyncIterable<T>,
-  { patience, late, timers = systemClock }: WithFirstOptions<T>,
+  { timeout, failureItem, timers = systemClock }: AwaitFirstOptions<T>,
 ): Promise<AsyncIterable<T>> {
   const iterator = source[Symbol.asyncIterator]()
-  const coming = iterator.next()
-  let first: Promise<IteratorResult<T>> | undefined = (await isSettled(coming, patience, timers))
-    ? Promise.resolve(await coming)
-    : coming.catch((error): IteratorResult<T> => ({ done: false, value: late(error) }))
+  const pending = iterator.next()
+  let first: Promise<IteratorResult<T>> | undefined = (await settlesWithin(pending, timeout, timers))
+    ? Promise.resolve(await pending)
+    : pending.catch((error): IteratorResult<T> => ({ done: false, value: failureItem(error) }))
 
   // Not a generator: `return` on one that was never started would not reach the source.
   const rest: AsyncIterableIterator<T> = {
@@ -145,21 +143,21 @@ export async function awaitFirst<T>(
 }
 
 /**
- * Joins what is ready together into one chunk: after an item it goes on pulling until the turn of the event loop is
- * over or the chunk is `limit` characters long. Beyond the chunk at most one item is pulled ahead.
+ * Joins items that are ready together into one chunk: after an item it keeps pulling until the turn of the event loop
+ * ends or the chunk is `limit` characters long. It pulls at most one item ahead of the chunk.
  */
 export async function* coalesce(source: AsyncIterator<string>, limit: number): AsyncGenerator<string> {
-  /** Pulled, but not part of a chunk yet. Its end or failure is met when the next chunk begins. */
+  /** Pulled, but not part of a chunk yet. The next chunk handles its end or failure. */
   let pending: Promise<IteratorResult<string>> | undefined
   let chunk = ''
-  let open = false
+  let isOpen = false
 
   const pullMore = (): void => {
     pending = source.next()
     pending.then(append, ignore)
   }
   const append = ({ done, value }: IteratorResult<string>): void => {
-    if (!open || done) return
+    if (!isOpen || done) return
     chunk += value
     pending = undefined
     if (chunk.length < limit) pullMore()
@@ -170,13 +168,22 @@ export async function* coalesce(source: AsyncIterator<string>, limit: number): A
     pending = undefined
     if (first.done) return
     chunk = first.value
-    open = true
+    isOpen = true
     if (chunk.length < limit) pullMore()
-    // Also when the chunk is full: a source that is always ready must not keep everybody else from their turn.
+    // Also when the chunk is full: a source that is always ready must not starve other work.
     await endOfTurn()
-    open = false
+    isOpen = false
     yield chunk
   }
+}
+
+/** Unicode line separators beyond `\n` and `\r`. */
+const separator = /[\u0085\u2028\u2029]/
+
+const separators = /[\u0085\u2028\u2029]/g
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
 function ignore(): void {}
@@ -187,12 +194,7 @@ function endOfTurn(): Promise<void> {
 
 const defer: (run: () => void) => unknown = globalThis.setImmediate ?? ((run) => setTimeout(run, 0))
 
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-}
-
-/** Whether it is so within that many milliseconds. */
-async function isSettled(promise: Promise<unknown>, milliseconds: number, timers: Timers): Promise<boolean> {
+async function settlesWithin(promise: Promise<unknown>, milliseconds: number, timers: Timers): Promise<boolean> {
   const { promise: settled, resolve } = Promise.withResolvers<boolean>()
   const timer = timers.setTimeout(() => resolve(false), milliseconds)
   const settle = () => resolve(true)

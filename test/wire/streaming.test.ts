@@ -80,7 +80,7 @@ describe('the way of a stream over HTTP', () => {
       text += chunk
       if (text.split(': keep-alive\n\n').length > 3) break
     }
-    expect(text).toMatch(/^follows: \d+\nid: \d+\ndata: .*\n\n(: keep-alive\n\n){3}/)
+    expect(text).toMatch(/^: follows \d+\nid: \d+\ndata: .*\n\n(: keep-alive\n\n){3}/)
   })
 
   it('begins only when there is something to tell: an early failure is an error, not a stream', async () => {

@@ -118,8 +118,8 @@ function openFrames(options: EventFramesOptions, heartbeat: number, clock: Clock
   const { request } = options
   const isResumed = request.after !== undefined && !('message' in request)
   return awaitFirst(eventFrames(options), {
-    patience: isResumed ? Math.min(resumePatience, heartbeat) : heartbeat,
-    late: (error) => failureFrame(error, options),
+    timeout: isResumed ? Math.min(resumePatience, heartbeat) : heartbeat,
+    failureItem: (error) => failureFrame(error, options),
     timers: clock,
   })
 }
