@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { tell, wordsOf } from '../../test/contracts/service/story.ts'
+import { countingAgent, describeEvent } from '../../test/contracts/service/contract.ts'
 import { collect } from '../../test/support/async.ts'
 import { createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
 import type { Turn } from '../agent/turn.ts'
@@ -66,18 +66,18 @@ describe('what is said', () => {
 
 describe('what is answered', () => {
   it('is a message, and its text', async () => {
-    const reply = await (await connect(createLocalHandler(tell))).send('hello')
+    const reply = await (await connect(createLocalHandler(countingAgent))).send('hello')
     expect(reply).toMatchObject({ type: 'message', text: 'hi', artifacts: [], message: { role: 'agent' } })
   })
 
   it('is a task, and the text of its artifacts', async () => {
-    const reply = await (await connect(createLocalHandler(tell))).send('count')
+    const reply = await (await connect(createLocalHandler(countingAgent))).send('count')
     expect(reply).toMatchObject({ type: 'task', text: 'onetwothree', task: { status: { state: 'completed' } } })
     expect(reply.artifacts.map(({ name, text }) => [name, text])).toEqual([['numbers', 'onetwothree']])
   })
 
   it('is a task, and if it made nothing, the text of its status', async () => {
-    expect((await (await connect(createLocalHandler(tell))).send('fail')).text).toBe('Out of fingers')
+    expect((await (await connect(createLocalHandler(countingAgent))).send('fail')).text).toBe('Out of fingers')
   })
 
   it('has its files and data at hand', async () => {
@@ -117,24 +117,24 @@ describe('what is answered', () => {
 
 describe('a task', () => {
   it('can be got, waited for, followed and canceled by its id', async () => {
-    const client = await connect(createLocalHandler(tell))
+    const client = await connect(createLocalHandler(countingAgent))
     const { task: begun } = await client.send('wait', { returnImmediately: true })
     const task = client.task(begun?.id ?? '')
     expect((await task.get()).status.state).toMatch(/submitted|working/)
     const waiting = task.wait()
     expect((await task.cancel()).status.state).toBe('canceled')
     expect((await waiting).task?.status.state).toBe('canceled')
-    expect((await collect(task.subscribe())).map(wordsOf)).toEqual(['task canceled'])
+    expect((await collect(task.subscribe())).map(describeEvent)).toEqual(['task canceled'])
   })
 
   it('gives what it made', async () => {
-    const client = await connect(createLocalHandler(tell))
+    const client = await connect(createLocalHandler(countingAgent))
     const { task } = await client.send('count')
     expect((await client.task(task?.id ?? '').artifacts()).map(({ text }) => text)).toEqual(['onetwothree'])
   })
 
   it('has push configs, if the agent pushes', async () => {
-    const client = await connect(createLocalHandler(tell))
+    const client = await connect(createLocalHandler(countingAgent))
     const { task } = await client.send('count')
     const { push } = client.task(task?.id ?? '')
     const refusal = { code: 'push-not-supported' }
@@ -145,7 +145,7 @@ describe('a task', () => {
   })
 
   it('is one of all, the newest first, over as many pages as there are', async () => {
-    const client = await connect(createLocalHandler(tell))
+    const client = await connect(createLocalHandler(countingAgent))
     const ids: string[] = []
     for (const _ of [1, 2, 3, 4, 5]) ids.unshift((await client.send('count')).task?.id ?? '')
     expect((await collect(client.listTasks({ pageSize: 2 }))).map(({ id }) => id)).toEqual(ids)
@@ -154,7 +154,7 @@ describe('a task', () => {
 
 describe('a conversation', () => {
   it('goes on with the task that asks, and with the context of all', async () => {
-    const client = await connect(createLocalHandler(tell))
+    const client = await connect(createLocalHandler(countingAgent))
     const conversation = client.conversation()
     const asked = await conversation.send('ask')
     expect(conversation.taskId).toBe(asked.task?.id)
@@ -168,7 +168,7 @@ describe('a conversation', () => {
   })
 
   it('can be taken up again', async () => {
-    const client = await connect(createLocalHandler(tell))
+    const client = await connect(createLocalHandler(countingAgent))
     const { contextId, task } = await client.send('ask')
     const start = { contextId: contextId ?? '', taskId: task?.id ?? '' }
     expect((await client.conversation(start).send('three')).task?.id).toBe(task?.id)
@@ -177,7 +177,7 @@ describe('a conversation', () => {
 
 describe('credentials', () => {
   it('are given with every request, and once more when they are refused', async () => {
-    const handler = createLocalHandler(tell)
+    const handler = createLocalHandler(countingAgent)
     let valid = 'one'
     const guard = (request: Request) => {
       const isValid = request.headers.get('authorization') === `Bearer ${valid}`
@@ -207,7 +207,7 @@ describe('credentials', () => {
         new URL(request.url).searchParams.get('key') === 's3cret' && request.method === 'POST'
           ? new Response('', { status: 500 })
           : undefined,
-      createLocalHandler(tell).fetch,
+      createLocalHandler(countingAgent).fetch,
     )
     const client = await connect(peer, { authorize: () => ({ query: { key: 's3cret' } }) })
     const error = await client.send('hello').catch((thrown) => thrown)

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { tell } from '../../test/contracts/service/story.ts'
+import { countingAgent } from '../../test/contracts/service/contract.ts'
 import { collect } from '../../test/support/async.ts'
 import {
   agentRoute,
@@ -42,13 +42,13 @@ const through =
 
 describe('connecting', () => {
   it('takes an agent in this process, and opens no socket', async () => {
-    const client = await connect(createLocalHandler(tell))
+    const client = await connect(createLocalHandler(countingAgent))
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.card.name).toBe('Test')
   })
 
   it('takes an agent as its author wrote it, with the same tasks for all who talk to it', async () => {
-    const test = agent({ name: 'Test' }, tell)
+    const test = agent({ name: 'Test' }, countingAgent)
     const one = await connect(test)
     const { task } = await one.send('count')
     const other = await connect(test)
@@ -57,12 +57,12 @@ describe('connecting', () => {
   })
 
   it('says how an agent can be asked that has no way to be', async () => {
-    const { profile, run } = agent({ name: 'Test' }, tell)
+    const { profile, run } = agent({ name: 'Test' }, countingAgent)
     await expect(connect({ profile, run } as never)).rejects.toThrow('createHandler(agent)')
   })
 
   it('takes a file with a card, by its path or URL', async () => {
-    const fetch = through(createLocalHandler(tell))
+    const fetch = through(createLocalHandler(countingAgent))
     const path = join(await temporaryDirectory(), 'card.json')
     await writeFile(path, JSON.stringify(jsonRpc('1.0')))
     for (const target of [path, relative('.', path), pathToFileURL(path), pathToFileURL(path).href]) {
@@ -89,7 +89,7 @@ describe('connecting', () => {
   })
 
   it('takes the address of a card', async () => {
-    const peer = fakePeer(cardRoute(jsonRpc('1.0'), '/cards/mine.json'), agentRoute(createLocalHandler(tell)))
+    const peer = fakePeer(cardRoute(jsonRpc('1.0'), '/cards/mine.json'), agentRoute(createLocalHandler(countingAgent)))
     const client = await connect('http://localhost/cards/mine.json', { fetch: through(peer) })
     expect((await client.send('hello')).text).toBe('hi')
     expect(peer.asked).toEqual(['GET /cards/mine.json', 'POST /'])
@@ -97,15 +97,15 @@ describe('connecting', () => {
 
   it('takes where an agent is mounted', async () => {
     const mounted = jsonRpc('1.0', 'http://localhost/agents/one')
-    const handler = createLocalHandler(tell, { path: '/agents/one' })
+    const handler = createLocalHandler(countingAgent, { path: '/agents/one' })
     const peer = fakePeer(cardRoute(mounted, `/agents/one${cardPath}`), agentRoute(handler))
     const client = await connect(new URL('http://localhost/agents/one/'), { fetch: through(peer) })
     expect((await client.send('hello')).text).toBe('hi')
   })
 
   it('takes a card, as it is written or as it was read', async () => {
-    const fetch = through(createLocalHandler(tell))
-    for (const target of [jsonRpc('1.0'), (await connect(createLocalHandler(tell))).card]) {
+    const fetch = through(createLocalHandler(countingAgent))
+    for (const target of [jsonRpc('1.0'), (await connect(createLocalHandler(countingAgent))).card]) {
       expect((await (await connect(target, { fetch })).send('hello')).text).toBe('hi')
     }
   })
@@ -113,7 +113,7 @@ describe('connecting', () => {
   it('looks for the card also where it was before 0.3', async () => {
     const peer = fakePeer(
       cardRoute({ ...legacy, protocolVersion: '0.2.5' }, legacyCardPath),
-      agentRoute(createLocalHandler(tell)),
+      agentRoute(createLocalHandler(countingAgent)),
     )
     const client = await connect(peer)
     expect((await client.send('hello')).text).toBe('hi')
@@ -121,7 +121,7 @@ describe('connecting', () => {
   })
 
   it('does not fetch again a card that has not changed', async () => {
-    const peer = fakePeer(createLocalHandler(tell).fetch)
+    const peer = fakePeer(createLocalHandler(countingAgent).fetch)
     const cardCache = createCardCache()
     await connect(peer, { cardCache })
     const client = await connect(peer, { cardCache })
@@ -134,7 +134,7 @@ describe('connecting', () => {
     const verifyCard = () => {
       throw new Error('no signature')
     }
-    await expect(connect(createLocalHandler(tell), { verifyCard })).rejects.toMatchObject({
+    await expect(connect(createLocalHandler(countingAgent), { verifyCard })).rejects.toMatchObject({
       reason: 'card-verification-failed',
       message: expect.stringContaining('no signature'),
     })
@@ -147,7 +147,7 @@ describe('connecting', () => {
 
 describe('the dialect', () => {
   const dialectOf = async (wire: object) => {
-    const client = await connect(fakePeer(cardRoute(wire), agentRoute(createLocalHandler(tell))))
+    const client = await connect(fakePeer(cardRoute(wire), agentRoute(createLocalHandler(countingAgent))))
     await client.send('hello')
     return client.explain().endpoint?.dialect
   }
@@ -169,7 +169,7 @@ describe('the dialect', () => {
   })
 
   it('is tried where the card cannot tell', async () => {
-    const peer = fakePeer(cardRoute(legacy), agentRoute(createLocalHandler(tell, { dialects: ['v0.1'] })))
+    const peer = fakePeer(cardRoute(legacy), agentRoute(createLocalHandler(countingAgent, { dialects: ['v0.1'] })))
     const client = await connect(peer)
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint?.dialect).toBe('v0.1')
@@ -185,7 +185,10 @@ describe('the dialect', () => {
       ['0.1', 'v0.3'],
     ] as const) {
       const notices: Notice[] = []
-      const peer = fakePeer(cardRoute(jsonRpc(claimed)), agentRoute(createLocalHandler(tell, { dialects: [spoken] })))
+      const peer = fakePeer(
+        cardRoute(jsonRpc(claimed)),
+        agentRoute(createLocalHandler(countingAgent, { dialects: [spoken] })),
+      )
       const client = await connect(peer, { onNotice: (notice) => notices.push(notice) })
       expect((await client.send('hello')).text).toBe('hi')
       expect(client.explain().endpoint?.dialect).toBe(spoken)
@@ -194,7 +197,7 @@ describe('the dialect', () => {
   })
 
   it('may be chosen by the caller', async () => {
-    const client = await connect(createLocalHandler(tell), { dialects: ['v0.3-proto'] })
+    const client = await connect(createLocalHandler(countingAgent), { dialects: ['v0.3-proto'] })
     await client.send('hello')
     expect(client.explain().endpoint).toMatchObject({ dialect: 'v0.3-proto', binding: 'HTTP+JSON' })
   })
@@ -204,7 +207,7 @@ describe('the explanation', () => {
   it('says what was tried and which way was taken', async () => {
     const peer = fakePeer(
       cardRoute(jsonRpc('1.0', 'http://localhost/wrong'), legacyCardPath),
-      agentRoute(createLocalHandler(tell)),
+      agentRoute(createLocalHandler(countingAgent)),
     )
     const client = await connect(peer)
     expect(client.explain().lines.at(-1)).toBe('No call has succeeded yet.')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { taskIdOf, tell, wordsOf } from '../../test/contracts/service/story.ts'
+import { countingAgent, describeEvent, taskIdOf } from '../../test/contracts/service/contract.ts'
 import { collect, deferred } from '../../test/support/async.ts'
 import { agentRoute, cardRoute, createLocalHandler, fakePeer } from '../../test/support/servers/local-handler.ts'
 import type { StreamEvent } from '../protocol/events.ts'
@@ -37,13 +37,13 @@ describe('an agent that does not stream', () => {
     const handler = createLocalHandler(async (turn) => {
       await turn.status('working')
       await go.promise
-      await tell(turn)
+      await countingAgent(turn)
     })
     const wire = cardAt('http://localhost/', 'JSONRPC', more)
     const { client, typesOf } = await open(fakePeer(cardRoute(wire), ...answers, agentRoute(handler)))
     const told: string[] = []
     for await (const event of client.stream('count')) {
-      told.push(wordsOf(event))
+      told.push(describeEvent(event))
       go.resolve()
     }
     expect(told.filter((words) => !words.includes('Counting'))).toEqual(counted)
@@ -51,11 +51,11 @@ describe('an agent that does not stream', () => {
   })
 
   it('is also polled for a task that somebody follows', async () => {
-    const handler = createLocalHandler(tell)
+    const handler = createLocalHandler(countingAgent)
     const { client } = await open(fakePeer(rpc(-32004), handler.fetch))
     const { task } = await client.send('count')
     const events = await collect(client.task(task?.id ?? '').subscribe())
-    expect(events.map(wordsOf)).toEqual(['task completed'])
+    expect(events.map(describeEvent)).toEqual(['task completed'])
     expect((await client.task(task?.id ?? '').wait()).text).toBe('onetwothree')
   })
 
@@ -63,18 +63,18 @@ describe('an agent that does not stream', () => {
     const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'hi' }] }
     const answer = () => Response.json({ jsonrpc: '2.0', id: 1, result: { message } })
     const { client } = await open(fakePeer(cardRoute(cardAt('http://localhost/', 'JSONRPC')), rpc(-32004), answer))
-    expect((await collect(client.stream('hello'))).map(wordsOf)).toEqual(['message: hi'])
+    expect((await collect(client.stream('hello'))).map(describeEvent)).toEqual(['message: hi'])
   })
 
   it('still refuses what it cannot do', async () => {
-    const { client } = await open(fakePeer(rpc(-32004), createLocalHandler(tell).fetch))
+    const { client } = await open(fakePeer(rpc(-32004), createLocalHandler(countingAgent).fetch))
     await expect(collect(client.stream('more', { taskId: 'nobody-knows' }))).rejects.toMatchObject({
       code: 'task-not-found',
     })
   })
 
   it('is told from one that refuses this stream', async () => {
-    const { client, typesOf } = await open(createLocalHandler(tell))
+    const { client, typesOf } = await open(createLocalHandler(countingAgent))
     const { task } = await client.send('count')
     await expect(collect(client.stream('more', { taskId: task?.id ?? '' }))).rejects.toMatchObject({
       code: 'unsupported-operation',
@@ -84,7 +84,7 @@ describe('an agent that does not stream', () => {
   })
 
   it('may answer a call for a stream with all there is', async () => {
-    const handler = createLocalHandler(tell)
+    const handler = createLocalHandler(countingAgent)
     const unary = async (request: Request) => {
       const text = await request.text()
       if (!text.includes('SendStreamingMessage')) return undefined
@@ -92,7 +92,7 @@ describe('an agent that does not stream', () => {
       return await handler.fetch(new Request(request.url, { method: 'POST', body, headers: request.headers }))
     }
     const { client } = await open(fakePeer(unary, handler.fetch))
-    expect((await collect(client.stream('count'))).map(wordsOf)).toEqual(['task completed'])
+    expect((await collect(client.stream('count'))).map(describeEvent)).toEqual(['task completed'])
   })
 })
 
@@ -100,13 +100,13 @@ describe('an agent over REST', () => {
   it('may want to be subscribed to by GET, which is remembered', async () => {
     const refusing = (request: Request) =>
       request.method === 'POST' && request.url.endsWith(':subscribe') ? new Response('', { status: 405 }) : undefined
-    const peer = fakePeer(refusing, createLocalHandler(tell).fetch)
+    const peer = fakePeer(refusing, createLocalHandler(countingAgent).fetch)
     const { client } = await open(peer, { bindings: ['HTTP+JSON'] })
     const first = client.stream('wait')
     const id = taskIdOf((await first.next()).value as StreamEvent)
     for (const _ of [1, 2]) {
       const events = client.task(id).subscribe()
-      expect(wordsOf((await events.next()).value as StreamEvent)).toBe('task working')
+      expect(describeEvent((await events.next()).value as StreamEvent)).toBe('task working')
       await events.return(undefined)
     }
     expect(peer.asked.filter((each) => each.includes(':subscribe'))).toEqual([
@@ -123,7 +123,7 @@ describe('an agent over REST', () => {
     ['http://localhost/v1', '1.0', 'v1.0'],
     ['http://localhost/', '1.0', 'v1.0'],
   ] as const)('may be at %s or beside it (A2A %s)', async (url, version, spoken) => {
-    const handler = createLocalHandler(tell, { dialects: [spoken] })
+    const handler = createLocalHandler(countingAgent, { dialects: [spoken] })
     const { client } = await open(fakePeer(cardRoute(cardAt(url, 'HTTP+JSON', {}, version)), agentRoute(handler)))
     expect((await client.send('hello')).text).toBe('hi')
     expect((await client.send('count')).text).toBe('onetwothree')
@@ -131,14 +131,14 @@ describe('an agent over REST', () => {
   })
 
   it('is told from one that has no such task', async () => {
-    const { client } = await open(createLocalHandler(tell), { bindings: ['HTTP+JSON'] })
+    const { client } = await open(createLocalHandler(countingAgent), { bindings: ['HTTP+JSON'] })
     await expect(client.task('nobody-knows').get()).rejects.toMatchObject({ code: 'task-not-found' })
   })
 })
 
 describe('an address that only its author can reach', () => {
   it('is looked for beside the card', async () => {
-    const handler = createLocalHandler(tell, { path: '/rpc' })
+    const handler = createLocalHandler(countingAgent, { path: '/rpc' })
     const wire = cardAt('http://127.0.0.1:1234/rpc', 'JSONRPC')
     const unreachable = (request: Request) => {
       if (request.url.includes('localhost')) return undefined
@@ -173,7 +173,7 @@ describe('of several interfaces', () => {
         { url: 'http://localhost', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
       ],
     }
-    const { client } = await open(fakePeer(cardRoute(wire), agentRoute(createLocalHandler(tell))))
+    const { client } = await open(fakePeer(cardRoute(wire), agentRoute(createLocalHandler(countingAgent))))
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint).toMatchObject({ binding: 'HTTP+JSON' })
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { generationOf, wordsOf } from '../../test/contracts/service/story.ts'
+import { describeEvent, generationOf } from '../../test/contracts/service/contract.ts'
 import { chunks, count, numbers } from '../../test/support/agents/counting-agent.ts'
 import { collect, deferred } from '../../test/support/async.ts'
 import { silentLogger } from '../../test/support/logger.ts'
@@ -35,11 +35,11 @@ const everywhere = Array.from({ length: chunks + 2 }, (_, index) => [index + 1])
 
 describe('a stream that breaks', () => {
   it('tells the same as one that does not, wherever it breaks', async () => {
-    const whole = (await collect((await open(count, {})).client.stream('go'))).map(wordsOf)
+    const whole = (await collect((await open(count, {})).client.stream('go'))).map(describeEvent)
     for (const cuts of [...everywhere, [1, 1, 1, 1], [3, 7, 2, 9]]) {
       const { client, noticesOf } = await open(count, { cuts })
       const events = await collect(client.stream('go'))
-      expect(events.map(wordsOf)).toEqual(whole)
+      expect(events.map(describeEvent)).toEqual(whole)
       expect(new Set(events.map(generationOf)).size).toBe(events.length)
       expect(noticesOf('best-effort')).toEqual([])
       expect(noticesOf('resumed')).toHaveLength(cuts.length)
@@ -62,9 +62,9 @@ describe('a stream that breaks', () => {
   })
 
   it('tells once what came twice', async () => {
-    const whole = (await collect((await open(count, {})).client.stream('go'))).map(wordsOf)
+    const whole = (await collect((await open(count, {})).client.stream('go'))).map(describeEvent)
     const { client } = await open(count, { cuts: [4], doubled: true })
-    expect((await collect(client.stream('go'))).map(wordsOf)).toEqual(whole)
+    expect((await collect(client.stream('go'))).map(describeEvent)).toEqual(whole)
   })
 
   it('is given up after so many tries in a row without a word', async () => {
@@ -96,7 +96,7 @@ describe('a stream that falls silent', () => {
     )
     const told: string[] = []
     for await (const event of client.stream('go')) {
-      told.push(wordsOf(event))
+      told.push(describeEvent(event))
       setTimeout(go.resolve, 200)
     }
     expect(told).toEqual(['task working', 'status completed'])
@@ -110,7 +110,7 @@ describe('a stream that breaks at an agent that numbers no events', () => {
       const { client, noticesOf } = await open(count, { cuts, unnumbered: true })
       const events = await collect(client.stream('go'))
       expect(chunksIn(events)).toEqual(numbers)
-      expect(wordsOf(events.at(-1) as StreamEvent)).toBe('status completed')
+      expect(describeEvent(events.at(-1) as StreamEvent)).toBe('status completed')
       expect(events.at(-1)?.isLast).toBe(true)
       expect(noticesOf('best-effort')).toHaveLength(1)
     }
@@ -134,7 +134,7 @@ describe('a stream that breaks at an agent that numbers no events', () => {
     )
     const told: string[] = []
     for await (const event of client.stream('go')) {
-      told.push(wordsOf(event))
+      told.push(describeEvent(event))
       if (told.length === 2) dropped.resolve()
     }
     expect(told).toEqual([
@@ -161,7 +161,7 @@ describe.each(doors)('a stream of %s over %s that breaks', (dialect, binding) =>
       const { client } = await open(count, { cuts, unnumbered }, { dialects: [dialect], bindings: [binding] })
       const events = await collect(client.stream('go'))
       expect(chunksIn(events)).toEqual(numbers)
-      expect(wordsOf(events.at(-1) as StreamEvent)).toBe('status completed')
+      expect(describeEvent(events.at(-1) as StreamEvent)).toBe('status completed')
     }
   })
 })
@@ -180,7 +180,7 @@ describe('a subscription that breaks', () => {
     const { task } = await client.send('go', { returnImmediately: true })
     const events = client.task(task?.id ?? '').subscribe()
     const first = await events.next()
-    expect(wordsOf(first.value)).toBe('task working')
+    expect(describeEvent(first.value)).toBe('task working')
     go.resolve()
     expect(chunksIn(await collect(events))).toEqual(numbers)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { wordsOf } from '../../test/contracts/service/story.ts'
+import { describeEvent } from '../../test/contracts/service/contract.ts'
 import { collect } from '../../test/support/async.ts'
 import { pair } from './pair.ts'
 import { type Step, scripted } from './scripted.ts'
@@ -17,7 +17,7 @@ describe('a scripted agent', () => {
       { data: { pages: 2 }, name: 'facts' },
       { say: 'Done' },
     )
-    const words = (await collect(told.client.stream('go'))).map(wordsOf)
+    const words = (await collect(told.client.stream('go'))).map(describeEvent)
     expect(words).toEqual([
       'task working',
       'artifact a',

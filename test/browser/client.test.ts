@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type * as ClientModule from '../../src/entries/client.ts'
 import type { ServeOptions } from '../../src/serve-options.ts'
-import { tell } from '../contracts/service/story.ts'
+import { countingAgent } from '../contracts/service/contract.ts'
 import { chunks, count, numbers } from '../support/agents/counting-agent.ts'
 import { buildInto } from '../support/package/published.ts'
 import { launchChromium } from '../support/processes/chromium.ts'
@@ -70,7 +70,7 @@ const quick = { resume: { minDelay: 1, maxDelay: 20 }, retry: { minDelay: 1, max
 describe('a page in Chromium', () => {
   it.each(['JSONRPC', 'HTTP+JSON'])('sends and streams over %s to an agent of another origin', async (binding) => {
     const { page, origin } = await open()
-    const { server } = await startTestServer(tell, { ...cors(origin), auth: anonymousListsAll })
+    const { server } = await startTestServer(countingAgent, { ...cors(origin), auth: anonymousListsAll })
     const sent = await page.evaluate(
       async ({ url, options }: Play) => {
         const { connect, data } = parley
@@ -139,7 +139,7 @@ describe('a page in Chromium', () => {
 
   it('is told why an agent cannot be reached that does not allow it', async () => {
     const { page } = await open()
-    const { server } = await startTestServer(tell)
+    const { server } = await startTestServer(countingAgent)
     const failure = await page.evaluate(async (url) => {
       const { connect, A2AError } = parley
       const error = await connect(url, { retry: { tries: 1 } }).catch((thrown: unknown) => thrown)
@@ -150,7 +150,7 @@ describe('a page in Chromium', () => {
 
   it('reports the reason of a failure although nothing more of the page can be loaded', async () => {
     const { page, origin } = await open()
-    const { server } = await startTestServer(tell, cors(origin))
+    const { server } = await startTestServer(countingAgent, cors(origin))
     const client = await page.evaluateHandle((url) => parley.connect(url, { retry: { tries: 1 } }), server.url)
     await page.route(`${origin}/**`, (route) => route.abort())
     const failure = await client.evaluate(

@@ -16,23 +16,23 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 startServerFirst()
 
 /** In everything that alice says, and that is said to her. */
-const planted = 'planted-word'
+const secret = 'planted-word'
 const alice: Principal = { id: 'alice', tenant: 'acme' }
 const bob: Principal = { id: 'bob', tenant: 'acme' }
 
-interface Place {
+interface OpenedLog {
   readonly log: LogWithWebhooks
   /** All that is stored, as one text; closes the log. */
   dump(): Promise<string>
 }
 
-const places: readonly (readonly [string, () => Promise<Place>])[] = [
+const logs: readonly (readonly [string, () => Promise<OpenedLog>])[] = [
   ['memory', async () => ({ log: createMemoryLog(), dump: async () => 'kept' })],
   ['SQLite', openSqlite],
   ['PostgreSQL', openPostgres],
 ]
 
-async function openSqlite(): Promise<Place> {
+async function openSqlite(): Promise<OpenedLog> {
   const file = join(await temporaryDirectory(), 'tasks.db')
   const log = createSqliteLog({ file })
   return {
@@ -44,7 +44,7 @@ async function openSqlite(): Promise<Place> {
   }
 }
 
-async function openPostgres(): Promise<Place> {
+async function openPostgres(): Promise<OpenedLog> {
   const pool = await openPool()
   const log = await createPostgresLog({ pool })
   onTestFinished(() => log.close())
@@ -61,7 +61,7 @@ async function openPostgres(): Promise<Place> {
 /** What is told to webhooks is of no interest here. */
 const fetch = Object.assign(async () => new Response(null, { status: 204 }), { check: async () => {} })
 
-it.each(places.slice(1))(
+it.each(logs.slice(1))(
   'a process that dies while it erases leaves no webhook of a task that is gone: %s',
   async (_, open) => {
     const { log, dump } = await open()
@@ -80,16 +80,16 @@ it.each(places.slice(1))(
     const task = taskOf(await service.sendMessage({ message: messageOf('hello', { contextId: 'hers' }) }, call))
     const ids = ['p', 'q "\\\n']
     for (const id of ids) {
-      await service.createPushConfig({ taskId: task.id, id, url: `https://${planted}.test/` }, call)
+      await service.createPushConfig({ taskId: task.id, id, url: `https://${secret}.test/` }, call)
     }
     await expect(erase({ contextId: 'hers' })).rejects.toThrow('the process is gone')
     await drain(0)
     const stored = await dump()
-    for (const word of [planted, task.id]) expect(stored.includes(word)).toBe(false)
+    for (const word of [secret, task.id]) expect(stored.includes(word)).toBe(false)
   },
 )
 
-describe.each(places)('what is erased from %s', (_, open) => {
+describe.each(logs)('what is erased from %s', (_, open) => {
   it.each<[string, EraseRequest]>([
     ['by principal', { principal: alice }],
     ['by context', { contextId: 'hers' }],
@@ -112,7 +112,7 @@ describe.each(places)('what is erased from %s', (_, open) => {
         await service.createPushConfig({ taskId: task.id, id: 'p', url: `https://${text}.test/` }, call)
         return task.id
       }
-      const hers = await begin(alice, planted, 'hers')
+      const hers = await begin(alice, secret, 'hers')
       const his = await begin(bob, 'bobs-word', 'his')
       await until(async () => (await log.orphans(10)).length === 0)
       const generation = (await log.head(hers))?.generation
@@ -132,7 +132,7 @@ describe.each(places)('what is erased from %s', (_, open) => {
       await drain(0)
       const stored = await dump()
       expect(/kept|bobs-word/.test(stored)).toBe(true)
-      for (const word of [planted, hers]) expect(stored.includes(word)).toBe(false)
+      for (const word of [secret, hers]) expect(stored.includes(word)).toBe(false)
     },
   )
 })

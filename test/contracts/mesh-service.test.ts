@@ -9,16 +9,16 @@ import { collect, deferred } from '../support/async.ts'
 import { silentLogger } from '../support/logger.ts'
 import { startBridgedService } from '../support/mesh/bridged-service.ts'
 import { anonymousListsAll } from '../support/servers/local-handler.ts'
+import type { ServiceContract } from './service/contract.ts'
+import { countingAgent, describeEvent } from './service/contract.ts'
 import { errorContract } from './service/errors.ts'
-import { sendContract } from './service/sending.ts'
-import { tell, wordsOf } from './service/story.ts'
+import { sendMessageContract } from './service/sending.ts'
 import { taskContract } from './service/tasks.ts'
-import type { ServiceContract } from './service/traits.ts'
 
 const fast = { minDelay: 5, maxDelay: 20 }
 
 const contract: ServiceContract = {
-  ended: 'unsupported-operation',
+  endedTaskError: 'unsupported-operation',
   async open(run: AgentFunction) {
     const handler = createHandler(agent({ name: 'Test' }, run), {
       auth: anonymousListsAll,
@@ -32,7 +32,7 @@ const contract: ServiceContract = {
 }
 
 describe('the service of a peer of the mesh', () => {
-  describe('sending', () => sendContract(contract))
+  describe('sending', () => sendMessageContract(contract))
   describe('tasks', () => taskContract(contract))
   describe('errors', () => errorContract(contract))
 
@@ -50,11 +50,11 @@ describe('the service of a peer of the mesh', () => {
     const events: StreamEvent[] = []
     for await (const event of service.streamMessage({ message: messageOf('count') }, callOf())) {
       events.push(event)
-      const words = wordsOf(event)
+      const words = describeEvent(event)
       if (words.includes('one')) half.resolve()
       if (words.includes('two')) whole.resolve()
     }
-    const words = events.map(wordsOf)
+    const words = events.map(describeEvent)
     expect(words[0]).toBe('task working')
     expect(words.filter((each) => !/^(task|status) working/.test(each))).toEqual([
       'artifact one',
@@ -65,10 +65,10 @@ describe('the service of a peer of the mesh', () => {
   })
 
   it('streams up to a question, which is the last of that stream', async () => {
-    const service = await contract.open(tell)
+    const service = await contract.open(countingAgent)
     const events = await collect(service.streamMessage({ message: messageOf('ask') }, callOf()))
     const last = events.at(-1)
-    expect(last && wordsOf(last)).toBe('status input-required: Up to what?')
+    expect(last && describeEvent(last)).toBe('status input-required: Up to what?')
     expect(last?.isLast).toBe(true)
   })
 
@@ -94,7 +94,7 @@ describe('the service of a peer of the mesh', () => {
     }
     const service = meshService({ link: flaky, ...fast })
     const events = await collect(service.streamMessage({ message: messageOf('tea') }, callOf()))
-    expect(events.map(wordsOf).at(-1)).toBe('status completed')
+    expect(events.map(describeEvent).at(-1)).toBe('status completed')
     failures = Number.POSITIVE_INFINITY
     const hopeless = service.streamMessage({ message: messageOf('tea') }, callOf())
     await expect(collect(hopeless)).rejects.toMatchObject({ code: 'unavailable' })

@@ -3,7 +3,7 @@ import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { migrate, migrations } from '../../src/stores/postgres/schema.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/pools.ts'
-import { begin, chunk, lease, message, newTask, readGenerations, status, upTo } from './task-log/samples.ts'
+import { chunk, createTask, lease, message, newTask, readGenerations, status, upTo } from './task-log/fixtures.ts'
 
 startServerFirst()
 
@@ -17,7 +17,7 @@ const additive = {
 test('processes that start together migrate once', async () => {
   const pool = await openPool({ max: 20 })
   const logs = await Promise.all(upTo(8).map(() => createPostgresLog({ pool })))
-  const taskId = await begin(logs[0] ?? expect.fail())
+  const taskId = await createTask(logs[0] ?? expect.fail())
   for (const log of logs) expect(await readGenerations(log, taskId)).toEqual([1])
   for (const log of logs) await log.close()
   expect((await pool.query('SELECT format, oldest FROM parley.format')).rows).toEqual([
@@ -36,7 +36,7 @@ test('two new versions that start together, and an old one at work: all go on', 
   expect(await old.append(task.taskId, 2, [chunk('a')], { fence: 1 })).toMatchObject({ type: 'stored' })
   expect(await old.head(task.taskId)).toMatchObject({ generation: 3 })
   expect(await old.renew([{ taskId: task.taskId, fence: 1 }], 1_000)).toEqual([])
-  const begun = await begin(old)
+  const begun = await createTask(old)
   expect(await readGenerations(old, begun)).toEqual([1])
   expect((await old.list({ owner: 'alice', limit: 10 })).total).toBe(1)
   await old.append(task.taskId, 3, [status('completed')], { fence: 1 })
@@ -94,7 +94,7 @@ test('logs of different schemas have nothing in common', async () => {
     await createPostgresLog({ pool, schema: 'one' }),
     await createPostgresLog({ pool, schema: 'two' }),
   ]
-  const taskId = await begin(one)
+  const taskId = await createTask(one)
   expect(await two.head(taskId)).toBeUndefined()
   await Promise.all([one.close(), two.close()])
   await expect(createPostgresLog({ pool, schema: 'x"; DROP' })).rejects.toThrow(/must be a name/)
@@ -104,7 +104,7 @@ test('an append is one statement, however many events and tasks it is for', asyn
   const pool = await openPool()
   const log = await createPostgresLog({ pool })
   onTestFinished(() => log.close())
-  const taskIds = await Promise.all(upTo(20).map(() => begin(log)))
+  const taskIds = await Promise.all(upTo(20).map(() => createTask(log)))
   const statements: string[] = []
   const query = pool.query.bind(pool)
   const counted = Object.assign(pool, {
@@ -124,7 +124,7 @@ test('the events tell under which lease they were written', async () => {
   const pool = await openPool()
   const log = await createPostgresLog({ pool })
   onTestFinished(() => log.close())
-  const taskId = await begin(log)
+  const taskId = await createTask(log)
   await log.append(taskId, 1, [message('from outside')], {})
   await log.release(taskId, 1, 2)
   await log.append(taskId, 2, [message('and takes the lease')], { lease })

@@ -7,34 +7,34 @@ import type { TaskLog } from '../../src/tasks/log.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/pools.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { type PushPlace, pushStoreContract, sharedPushStoreContract } from './push-store.ts'
+import { type PushStorage, pushStoreContract, sharedPushStoreContract } from './push-store.ts'
 
 startServerFirst()
-describe('push store: memory', () => pushStoreContract(makeMemoryPlace))
+describe('push store: memory', () => pushStoreContract(createMemoryStorage))
 for (const [name, makePlace] of [
-  ['SQLite', makeSqlitePlace],
-  ['PostgreSQL', makePostgresPlace],
+  ['SQLite', createSqliteStorage],
+  ['PostgreSQL', createPostgresStorage],
 ] as const) {
   describe(`push store: ${name}`, () => pushStoreContract(makePlace))
   describe(`shared push store: ${name}`, () => sharedPushStoreContract(makePlace))
 }
 
-async function makeMemoryPlace(): Promise<PushPlace> {
+async function createMemoryStorage(): Promise<PushStorage> {
   const store = createMemoryPushStore()
   return { open: async () => store, cleanup: async () => {} }
 }
 
-async function makeSqlitePlace(): Promise<PushPlace> {
+async function createSqliteStorage(): Promise<PushStorage> {
   const file = join(await temporaryDirectory(), 'tasks.db')
-  return placeOf(async () => createSqliteLog({ file }))
+  return storageOf(async () => createSqliteLog({ file }))
 }
 
-async function makePostgresPlace(): Promise<PushPlace> {
+async function createPostgresStorage(): Promise<PushStorage> {
   const pool = await openPool()
-  return placeOf(() => createPostgresLog({ pool }))
+  return storageOf(() => createPostgresLog({ pool }))
 }
 
-function placeOf(openLog: () => Promise<Awaited<ReturnType<typeof createPostgresLog>>>): PushPlace {
+function storageOf(openLog: () => Promise<Awaited<ReturnType<typeof createPostgresLog>>>): PushStorage {
   const logs: TaskLog[] = []
   return {
     async open() {

@@ -3,7 +3,7 @@ import type { NewWebhook, PushStore, StoredWebhook, Webhook } from '../../src/pu
 import { until } from '../support/async.ts'
 
 /** A store in which nothing is yet. Opened twice, it is the same as in two processes, if it can be. */
-export interface PushPlace {
+export interface PushStorage {
   open(): Promise<PushStore>
   cleanup(): Promise<void>
 }
@@ -31,14 +31,18 @@ function newWebhook(more: Partial<NewWebhook> = {}): NewWebhook {
 }
 
 /** What every store of webhooks promises. */
-export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
+export function pushStoreContract(createStorage: () => Promise<PushStorage>): void {
   async function openStore(): Promise<PushStore> {
-    const place = await makePlace()
-    onTestFinished(() => place.cleanup())
-    return await place.open()
+    const storage = await createStorage()
+    onTestFinished(() => storage.cleanup())
+    return await storage.open()
   }
 
-  async function added(store: PushStore, more: Partial<NewWebhook> = {}, lease?: typeof alice): Promise<StoredWebhook> {
+  async function addWebhook(
+    store: PushStore,
+    more: Partial<NewWebhook> = {},
+    lease?: typeof alice,
+  ): Promise<StoredWebhook> {
     return (await store.add(newWebhook(more), lease)) ?? expect.fail('it was there already')
   }
 
@@ -46,7 +50,7 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
     it('is kept as it was given, under any names', async () => {
       const store = await openStore()
       const strange = { taskId: 't\n\\ \u001f', owner: 'ö\u0000', id: '"é\u2028' }
-      const stored = await added(store, { ...strange, due: undefined })
+      const stored = await addWebhook(store, { ...strange, due: undefined })
       expect(stored).toEqual({ ...strange, due: undefined, webhook, revision: 1, place: stored.place })
       expect(await store.get(strange)).toEqual(stored)
       expect(await store.list({ taskId: strange.taskId, limit: 10 })).toEqual([stored])
@@ -54,18 +58,18 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
 
     it('is added once for each task, owner and id', async () => {
       const store = await openStore()
-      const first = await added(store)
+      const first = await addWebhook(store)
       expect(await store.add(newWebhook({ due: 5 }))).toBeUndefined()
       expect(await store.get(first)).toEqual(first)
-      await added(store, { owner: 'p' })
-      await added(store, { id: 'j' })
-      await added(store, { taskId: 'u' })
+      await addWebhook(store, { owner: 'p' })
+      await addWebhook(store, { id: 'j' })
+      await addWebhook(store, { taskId: 'u' })
       expect(await store.list({ taskId: 't', limit: 10 })).toHaveLength(3)
     })
 
     it('is changed only by who has seen its last change', async () => {
       const store = await openStore()
-      const first = await added(store)
+      const first = await addWebhook(store)
       const second = await store.edit({ ...first, due: undefined, webhook: { ...webhook, cursor: 3 } })
       expect(second).toMatchObject({ revision: 2, due: undefined, place: first.place, webhook: { cursor: 3 } })
       expect(await store.edit({ ...first, webhook: { ...webhook, cursor: 9 } })).toBeUndefined()
@@ -74,7 +78,7 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
 
     it('is gone once it was removed, and removing it again does nothing', async () => {
       const store = await openStore()
-      const stored = await added(store)
+      const stored = await addWebhook(store)
       expect(await store.remove(stored)).toBe(true)
       expect(await store.remove(stored)).toBe(false)
       expect(await store.get(stored)).toBeUndefined()
@@ -84,8 +88,8 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
 
   it('webhooks are listed in the order in which they were added, page by page', async () => {
     const store = await openStore()
-    for (const id of ['z', 'a', 'm']) await added(store, { id })
-    await added(store, { taskId: 'other', id: 'x' })
+    for (const id of ['z', 'a', 'm']) await addWebhook(store, { id })
+    await addWebhook(store, { taskId: 'other', id: 'x' })
     const [first, second] = await store.list({ taskId: 't', limit: 2 })
     expect([first?.id, second?.id]).toEqual(['z', 'a'])
     const rest = await store.list({ taskId: 't', after: second?.place ?? 0, limit: 2 })
@@ -96,11 +100,11 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
   describe('leases', () => {
     it('are for what is due and nobody has, those that have waited longest first', async () => {
       const store = await openStore()
-      await added(store, { id: 'later', due: Date.now() + 60_000 })
-      await added(store, { id: 'never', due: undefined })
-      await added(store, { id: 'second', due: 2_000 })
-      await added(store, { id: 'first', due: 1_000 })
-      await added(store, { id: 'taken', due: 500 }, bob)
+      await addWebhook(store, { id: 'later', due: Date.now() + 60_000 })
+      await addWebhook(store, { id: 'never', due: undefined })
+      await addWebhook(store, { id: 'second', due: 2_000 })
+      await addWebhook(store, { id: 'first', due: 1_000 })
+      await addWebhook(store, { id: 'taken', due: 500 }, bob)
       expect((await store.claim(alice, 1)).map(({ id }) => id)).toEqual(['first'])
       expect((await store.claim(alice, 10)).map(({ id }) => id)).toEqual(['second'])
       expect(await store.claim(bob, 10)).toEqual([])
@@ -108,7 +112,7 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
 
     it('are never given to two, whoever asks at once', async () => {
       const store = await openStore()
-      for (let at = 0; at < 20; at++) await added(store, { id: `${at}` })
+      for (let at = 0; at < 20; at++) await addWebhook(store, { id: `${at}` })
       const claims = await Promise.all([alice, bob, alice, bob].map((lease) => store.claim(lease, 7)))
       const ids = claims.flat().map(({ id }) => id)
       expect(new Set(ids).size).toBe(ids.length)
@@ -117,7 +121,7 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
 
     it('run out, and then belong to who takes them', async () => {
       const store = await openStore()
-      const stored = await added(store, {}, { holder: 'alice', ttl: 30 })
+      const stored = await addWebhook(store, {}, { holder: 'alice', ttl: 30 })
       let taken: readonly StoredWebhook[] = []
       await until(async () => {
         taken = await store.claim(bob, 1)
@@ -131,7 +135,7 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
 
     it('are prolonged until they are given back', async () => {
       const store = await openStore()
-      const stored = await added(store, {}, { holder: 'alice', ttl: 200 })
+      const stored = await addWebhook(store, {}, { holder: 'alice', ttl: 200 })
       expect(await store.renew(alice, [stored])).toEqual([])
       await store.release('bob', [stored])
       await new Promise((resolve) => setTimeout(resolve, 250))
@@ -145,9 +149,9 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
     it('is stored for many at once, and answers those that were edited or removed meanwhile', async () => {
       const store = await openStore()
       const [one, two, three] = [
-        await added(store, { id: '1' }, alice),
-        await added(store, { id: '2' }, alice),
-        await added(store, { id: '3' }, alice),
+        await addWebhook(store, { id: '1' }, alice),
+        await addWebhook(store, { id: '2' }, alice),
+        await addWebhook(store, { id: '3' }, alice),
       ]
       const edited = await store.edit({ ...two, webhook: { ...webhook, givenUp: 7 } })
       await store.remove(three)
@@ -161,7 +165,7 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
 
     it('is stored with the lease kept, or given back', async () => {
       const store = await openStore()
-      const stored = await added(store, {}, alice)
+      const stored = await addWebhook(store, {}, alice)
       expect(await store.settle('alice', [stored])).toEqual([])
       expect(await store.claim(bob, 1)).toEqual([])
       expect(await store.settle('alice', [{ ...stored, revision: 2, isReleased: true }])).toEqual([])
@@ -171,8 +175,8 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
 
   it('those with nothing to do are removed after a while', async () => {
     const store = await openStore()
-    await added(store, { id: 'busy' })
-    for (const id of ['1', '2', '3']) await added(store, { id, due: undefined })
+    await addWebhook(store, { id: 'busy' })
+    for (const id of ['1', '2', '3']) await addWebhook(store, { id, due: undefined })
     expect(await store.expire(Date.now() - 60_000, 10)).toBe(0)
     expect(await store.expire(Date.now() + 60_000, 2)).toBe(2)
     expect(await store.expire(Date.now() + 60_000, 2)).toBe(1)
@@ -181,11 +185,11 @@ export function pushStoreContract(makePlace: () => Promise<PushPlace>): void {
 }
 
 /** What it promises beyond that if several processes share it. */
-export function sharedPushStoreContract(makePlace: () => Promise<PushPlace>): void {
+export function sharedPushStoreContract(createStorage: () => Promise<PushStorage>): void {
   it('several processes see the same webhooks, and each of them is worked on by one', async () => {
-    const place = await makePlace()
-    onTestFinished(() => place.cleanup())
-    const [one, other] = [await place.open(), await place.open()]
+    const storage = await createStorage()
+    onTestFinished(() => storage.cleanup())
+    const [one, other] = [await storage.open(), await storage.open()]
     const stored = (await one.add(newWebhook())) ?? expect.fail()
     expect(await other.get(stored)).toEqual(stored)
     const claims = await Promise.all([one.claim(alice, 1), other.claim(bob, 1)])

@@ -10,14 +10,14 @@ export type OpenEntries = (options: OpenOptions) => Promise<EntryStore>
 
 /** What every store of registry entries does. */
 export function registryEntriesContract(open: OpenEntries): void {
-  async function opened(options: OpenOptions = {}): Promise<EntryStore> {
+  async function openStore(options: OpenOptions = {}): Promise<EntryStore> {
     const entries = await open(options)
     onTestFinished(() => entries.close())
     return entries
   }
 
   it('gives back what was put, until it is removed', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     const entry = entryOf('tea-agent', { fingerprint: 'sha256:ab', trouble: 'said', owner: 'alice' })
     expect(await put(entries, entry)).toBe('added')
     expect(await entries.get('tea-agent')).toEqual(entry)
@@ -29,7 +29,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('keeps any text', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     const name = 'odd \u0000\n\ud800 \\ 名前 \u{1f375}'
     const entry = { ...a2aEntry('https://odd.example/card.json'), name, owner: `o${name}` }
     await put(entries, entry, [`t:${name}`])
@@ -40,7 +40,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('forgets what an agent no longer offers when it registers again', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     await put(entries, entryOf('tea-agent'), ['c:prices', 'c:news'])
     expect(await put(entries, entryOf('tea-agent', { name: 'Renamed' }), ['c:weather'])).toBe('replaced')
     expect((await entries.find({ terms: ['c:news'], limit: 10 })).total).toBe(0)
@@ -49,7 +49,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('finds those that have all of the terms, written exactly so', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     await put(entries, entryOf('both-agent'), ['c:prices', 'c:news'])
     await put(entries, entryOf('news-agent'), ['c:news', 'c:Prices'])
     expect(idsOf(await entries.find({ terms: ['c:news', 'c:prices'], limit: 10 }))).toEqual(['both-agent'])
@@ -58,7 +58,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('finds by how terms begin, each entry once', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     await put(entries, entryOf('tea-agent'), ['w:price', 'w:prices', 'w:tea', 'c:x'])
     await put(entries, entryOf('toy-agent'), ['w:price', 'w:toys'])
     expect(await entries.find({ prefixes: ['w:pri'], limit: 10 })).toMatchObject({ total: 2 })
@@ -68,7 +68,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('tells them by name and then by id, page by page, and counts what is beyond', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     for (const id of ['c-agent', 'a-agent', 'b-agent']) {
       await put(entries, entryOf(id, { name: id === 'c-agent' ? 'A' : 'B' }))
     }
@@ -83,7 +83,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('tells kinds apart', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     await put(entries, entryOf('tea-agent'))
     await put(entries, a2aEntry('https://tea.example/card.json'), ['c:prices'])
     const found = await entries.find({ kind: 'a2a', terms: ['c:prices'], limit: 10 })
@@ -97,7 +97,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('tells the healthy from the others: by trouble and, in the mesh, by when they were seen', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     await put(entries, entryOf('fresh-agent', { seen: 100 }))
     await put(entries, entryOf('old-agent', { seen: 99 }))
     await put(entries, entryOf('sick-agent', { seen: 200, trouble: 'unreachable' }))
@@ -120,7 +120,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('tells the best first, and those in trouble last', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     for (const [id, rank] of [
       ['a-agent', 30],
       ['b-agent', 10],
@@ -136,7 +136,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('remembers when an agent was last seen, never earlier, and how it is', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     await put(entries, entryOf('tea-agent', { seen: 100 }))
     expect(await entries.touch('tea-agent', 200, 'said')).toMatchObject({ seen: 200, trouble: 'said' })
     expect(await entries.touch('tea-agent', 150)).toMatchObject({ seen: 200, trouble: 'said' })
@@ -146,7 +146,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('removes those of a kind and of long ago, so many at once', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     for (const [index, id] of ['a-agent', 'b-agent', 'c-agent'].entries()) {
       await put(entries, entryOf(id, { seen: index }))
     }
@@ -159,7 +159,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('takes nobody new when it is full, and those that it knows all the same', async () => {
-    const entries = await opened({ capacity: 1 })
+    const entries = await openStore({ capacity: 1 })
     expect(await put(entries, entryOf('a-agent'))).toBe('added')
     expect(await put(entries, entryOf('b-agent'))).toBe('full')
     expect(await put(entries, entryOf('a-agent', { seen: 7 }))).toBe('replaced')
@@ -169,7 +169,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('lets nobody replace what belongs to somebody else, also not at the same time', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     const entry = a2aEntry('https://tea.example/')
     const puts = await Promise.all(['alice', 'bob'].map((owner) => put(entries, { ...entry, owner })))
     expect(puts.toSorted()).toEqual(['added', 'taken'])
@@ -177,7 +177,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('notes what is known of an entry that is still there, and leaves it to its owner', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     const entry = a2aEntry('https://tea.example/')
     expect(await entries.note(entry, { terms: [], rank: 1 })).toBe(false)
     await put(entries, { ...entry, owner: 'alice' }, ['s:old'])
@@ -188,7 +188,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('knows who has to be looked at, the most urgent first', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     for (const [id, due] of [
       ['a-agent', 30],
       ['b-agent', 10],
@@ -204,7 +204,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('lets an owner have so many and no more, and the operator as many as there is room for', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     const limits = { maxOwned: 2 }
     const add = (id: string, owner?: string) =>
       entries.put(entryOf(id, owner === undefined ? {} : { owner }), { terms: [], rank: 0 }, limits)
@@ -220,7 +220,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('keeps catalogs until they are dropped', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     const url = 'https://tea.example/.well-known/ai-catalog.json'
     const catalog = { url, due: 5, readAt: 1, failures: 0, inline: [`${url}#a`] }
     await entries.keepCatalog({ ...catalog, owner: 'alice', etag: '"1"' })
@@ -236,7 +236,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('numbers what changed, and wakes those who wait for it', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     const base = await latestOf(entries)
     const waiting = entries.wait(base, AbortSignal.timeout(5_000))
     await put(entries, entryOf('tea-agent'))
@@ -260,7 +260,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('says so when it no longer knows what changed', async () => {
-    const entries = await opened({ changesKept: 2 })
+    const entries = await openStore({ changesKept: 2 })
     const base = await latestOf(entries)
     for (const id of ['a-agent', 'b-agent', 'c-agent']) await put(entries, entryOf(id))
     const latest = base + 3
@@ -271,7 +271,7 @@ export function registryEntriesContract(open: OpenEntries): void {
   })
 
   it('ends the waiting of those who leave, and of all when it closes', async () => {
-    const entries = await opened()
+    const entries = await openStore()
     const leaving = new AbortController()
     const base = await latestOf(entries)
     const [one, other] = [entries.wait(base, leaving.signal), entries.wait(base, new AbortController().signal)]

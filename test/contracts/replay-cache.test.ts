@@ -3,7 +3,7 @@ import { createReplayCache } from '../../src/entries/mesh.ts'
 import { createPostgresReplayCache, type PostgresReplayCacheOptions } from '../../src/entries/postgres.ts'
 import { startServerFirst } from '../support/postgres/database.ts'
 import { openPool, secondPool } from '../support/postgres/pools.ts'
-import { replayCacheContract, sighting } from './replay-cache.ts'
+import { mark, replayCacheContract } from './replay-cache.ts'
 
 startServerFirst()
 
@@ -18,12 +18,12 @@ describe('the memory of messages: PostgreSQL', () => {
     const until = Date.now() + 60_000
     const ids = Array.from({ length: 50 }, () => crypto.randomUUID())
     const claims = await Promise.all(
-      ids.map((id) => Promise.all([one, two].map((cache) => cache.claim(sighting(id, { until }))))),
+      ids.map((id) => Promise.all([one, two].map((cache) => cache.claim(mark(id, { until }))))),
     )
     for (const both of claims) expect(both.toSorted()).toEqual(['new', 'pending'])
     await one.settle(ids[0] ?? '', 'the answer')
-    expect(await two.claim(sighting(ids[0] ?? '', { until }))).toEqual({ reply: 'the answer' })
-    expect(await two.claim(sighting('other', { nonce: `n-${ids[1]}`, until }))).toBe('replay')
+    expect(await two.claim(mark(ids[0] ?? '', { until }))).toEqual({ reply: 'the answer' })
+    expect(await two.claim(mark('other', { nonce: `n-${ids[1]}`, until }))).toBe('replay')
   })
 })
 

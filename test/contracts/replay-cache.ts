@@ -3,7 +3,7 @@ import type { ReplayCache, ReplayCacheOptions } from '../../src/entries/mesh.ts'
 
 export type OpenReplayCache = (options: ReplayCacheOptions) => Promise<ReplayCache> | ReplayCache
 
-export const sighting = (messageId: string, more = {}) => ({
+export const mark = (messageId: string, more = {}) => ({
   messageId,
   nonce: `n-${messageId}`,
   digest: 'd',
@@ -15,58 +15,58 @@ export const sighting = (messageId: string, more = {}) => ({
 export function replayCacheContract(open: OpenReplayCache): void {
   it('gives a message to work on once', async () => {
     const cache = await open({ now: () => 0 })
-    expect(await cache.claim(sighting('a'))).toBe('new')
-    expect(await cache.claim(sighting('a'))).toBe('pending')
+    expect(await cache.claim(mark('a'))).toBe('new')
+    expect(await cache.claim(mark('a'))).toBe('pending')
     await cache.settle('a', 'the answer')
-    expect(await cache.claim(sighting('a'))).toEqual({ reply: 'the answer' })
+    expect(await cache.claim(mark('a'))).toEqual({ reply: 'the answer' })
   })
 
   it('takes the same id with other content, and the same nonce with another id, for a replay', async () => {
     const cache = await open({ now: () => 0 })
-    await cache.claim(sighting('a'))
-    expect(await cache.claim(sighting('a', { digest: 'other' }))).toBe('replay')
-    expect(await cache.claim(sighting('b', { nonce: 'n-a' }))).toBe('replay')
-    expect(await cache.claim(sighting('b', { nonce: undefined }))).toBe('new')
-    expect(await cache.claim(sighting('c', { nonce: undefined }))).toBe('new')
+    await cache.claim(mark('a'))
+    expect(await cache.claim(mark('a', { digest: 'other' }))).toBe('replay')
+    expect(await cache.claim(mark('b', { nonce: 'n-a' }))).toBe('replay')
+    expect(await cache.claim(mark('b', { nonce: undefined }))).toBe('new')
+    expect(await cache.claim(mark('c', { nonce: undefined }))).toBe('new')
   })
 
   it('forgets when it may', async () => {
     let now = 0
     const cache = await open({ now: () => now })
-    await cache.claim(sighting('a'))
+    await cache.claim(mark('a'))
     now = 359
-    expect(await cache.claim(sighting('a'))).toBe('pending')
+    expect(await cache.claim(mark('a'))).toBe('pending')
     now = 360
-    expect(await cache.claim(sighting('a', { until: 720 }))).toBe('new')
+    expect(await cache.claim(mark('a', { until: 720 }))).toBe('new')
     now = 720
-    expect(await cache.claim(sighting('b', { nonce: 'n-a', until: 900 }))).toBe('new')
+    expect(await cache.claim(mark('b', { nonce: 'n-a', until: 900 }))).toBe('new')
   })
 
   it('takes a message again that was given back', async () => {
     const cache = await open({ now: () => 0 })
-    await cache.claim(sighting('a'))
-    await cache.release(sighting('a'))
-    expect(await cache.claim(sighting('a'))).toBe('new')
+    await cache.claim(mark('a'))
+    await cache.release(mark('a'))
+    expect(await cache.claim(mark('a'))).toBe('new')
   })
 
   it('refuses what it could not remember, and says when it can', async () => {
     let now = 0
     const cache = await open({ capacity: 2, now: () => now })
-    await cache.claim(sighting('a', { until: 2_500 }))
-    await cache.claim(sighting('b', { until: 9_000 }))
-    expect(await cache.claim(sighting('c'))).toEqual({ retryAfter: 3 })
-    expect(await cache.claim(sighting('a'))).toBe('pending')
+    await cache.claim(mark('a', { until: 2_500 }))
+    await cache.claim(mark('b', { until: 9_000 }))
+    expect(await cache.claim(mark('c'))).toEqual({ retryAfter: 3 })
+    expect(await cache.claim(mark('a'))).toBe('pending')
     now = 2_500
-    expect(await cache.claim(sighting('c', { until: 5_000 }))).toBe('new')
+    expect(await cache.claim(mark('c', { until: 5_000 }))).toBe('new')
   })
 
   it('keeps so many answers; a message whose answer is gone is still known', async () => {
     const cache = await open({ replySize: 10, now: () => 0 })
     for (const [at, id] of ['a', 'b', 'c'].entries()) {
-      await cache.claim(sighting(id, { until: 360 + at }))
+      await cache.claim(mark(id, { until: 360 + at }))
       await cache.settle(id, '12345')
     }
-    expect(await cache.claim(sighting('a'))).toBe('replay')
-    expect(await cache.claim(sighting('c'))).toEqual({ reply: '12345' })
+    expect(await cache.claim(mark('a'))).toBe('replay')
+    expect(await cache.claim(mark('c'))).toEqual({ reply: '12345' })
   })
 }

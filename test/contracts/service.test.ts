@@ -8,7 +8,7 @@ import { createTestRuntime } from '../support/agents/test-runtime.ts'
 import { silentLogger } from '../support/logger.ts'
 import { anonymousListsAll } from '../support/servers/local-handler.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
-import type { ServiceContract } from './service/traits.ts'
+import type { ServiceContract } from './service/contract.ts'
 import { serviceContract } from './service.ts'
 
 /** A client of one dialect and one binding, without a socket between it and the agent. */

@@ -8,34 +8,34 @@ import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import { createMemoryLog } from '../../src/tasks/memory-log.ts'
 import { createDatabase, startServerFirst } from '../support/postgres/database.ts'
-import type { OpenLog, SharedPlace } from './task-log/opened-log.ts'
+import type { OpenLog, SharedStorage } from './task-log/fixtures.ts'
 import { sharedLogContract, taskLogContract } from './task-log.ts'
 
 const logs: readonly (readonly [string, OpenLog])[] = [
   ['memory', openMemoryLog],
-  ['SQLite', () => openOne(makeSqlitePlace)],
-  ['PostgreSQL', () => openOne(makePostgresPlace)],
+  ['SQLite', () => openOne(createSqliteStorage)],
+  ['PostgreSQL', () => openOne(createPostgresStorage)],
 ]
-const sharedPlaces: readonly (readonly [string, () => Promise<SharedPlace>])[] = [
-  ['SQLite', makeSqlitePlace],
-  ['PostgreSQL', makePostgresPlace],
+const sharedStorages: readonly (readonly [string, () => Promise<SharedStorage>])[] = [
+  ['SQLite', createSqliteStorage],
+  ['PostgreSQL', createPostgresStorage],
 ]
 
 startServerFirst()
 for (const [name, open] of logs) describe(`task log: ${name}`, () => taskLogContract(open))
-for (const [name, makePlace] of sharedPlaces) describe(`shared log: ${name}`, () => sharedLogContract(makePlace))
+for (const [name, makePlace] of sharedStorages) describe(`shared log: ${name}`, () => sharedLogContract(makePlace))
 
 async function openMemoryLog() {
   const log = createMemoryLog()
   return { log, cleanup: () => log.close() }
 }
 
-async function openOne(makePlace: () => Promise<SharedPlace>) {
-  const place = await makePlace()
-  return { log: await place.open(), cleanup: place.cleanup }
+async function openOne(createStorage: () => Promise<SharedStorage>) {
+  const storage = await createStorage()
+  return { log: await storage.open(), cleanup: storage.cleanup }
 }
 
-async function makeSqlitePlace(): Promise<SharedPlace> {
+async function createSqliteStorage(): Promise<SharedStorage> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-log-'))
   const opened: TaskLog[] = []
   return {
@@ -67,7 +67,7 @@ async function openPostgres() {
   }
 }
 
-async function makePostgresPlace(): Promise<SharedPlace> {
+async function createPostgresStorage(): Promise<SharedStorage> {
   postgres ??= openPostgres()
   const { pool } = await postgres
   const schema = `place_${++schemas}`

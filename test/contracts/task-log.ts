@@ -1,10 +1,10 @@
 import { describe } from 'vitest'
 import { appendingContract } from './task-log/appending.ts'
 import { claimsContract } from './task-log/claims.ts'
+import type { OpenLog, SharedStorage } from './task-log/fixtures.ts'
 import { leasesContract } from './task-log/leases.ts'
 import { listingContract } from './task-log/listing.ts'
 import { modelContract, sharedModelContract } from './task-log/model.ts'
-import type { OpenLog, SharedPlace } from './task-log/opened-log.ts'
 import { readingContract } from './task-log/reading.ts'
 import { retentionContract } from './task-log/retention.ts'
 import { sharingContract } from './task-log/sharing.ts'
@@ -21,7 +21,7 @@ export function taskLogContract(open: OpenLog): void {
 }
 
 /** What a log promises beyond that if its tasks outlive the process and several processes share them. */
-export function sharedLogContract(makePlace: () => Promise<SharedPlace>): void {
-  describe('sharing', () => sharingContract(makePlace))
-  describe('as a whole', () => sharedModelContract(makePlace))
+export function sharedLogContract(createStorage: () => Promise<SharedStorage>): void {
+  describe('sharing', () => sharingContract(createStorage))
+  describe('as a whole', () => sharedModelContract(createStorage))
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Client } from '../../src/client/client.ts'
 import { connect } from '../../src/client/connect.ts'
 import type { ConnectOptions } from '../../src/client/options.ts'
-import { wordsOf } from '../contracts/service/story.ts'
+import { describeEvent } from '../contracts/service/contract.ts'
 import { collect } from '../support/async.ts'
 import { type PeerRoutes, respondWith, startHttpServer, startScriptedPeer } from '../support/servers/http-server.ts'
 
@@ -196,7 +196,7 @@ describe('a stream', () => {
       response.write(texts[calls++])
       setTimeout(() => (calls === 1 ? response.destroy() : response.end()), 20)
     })
-    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual([
+    expect((await collect(client.stream('x'))).map(describeEvent)).toEqual([
       'task working',
       'artifact a, more',
       'artifact b, more',
@@ -206,13 +206,13 @@ describe('a stream', () => {
 
   it('whose last event lacks its empty line is read whole', async () => {
     const client = await open(streaming(`${event(task())}${event(update('COMPLETED')).trimEnd()}`))
-    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual(['task working', 'status completed'])
+    expect((await collect(client.stream('x'))).map(describeEvent)).toEqual(['task working', 'status completed'])
   })
 
   it('that tells events twice tells them once', async () => {
     const events = [event(task(), 2), event(chunk('a'), 3), event(chunk('a'), 3), event(task(), 2)]
     const client = await open(streaming([...events, event(update('COMPLETED'), 4)].join('')))
-    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual([
+    expect((await collect(client.stream('x'))).map(describeEvent)).toEqual([
       'task working',
       'artifact a, more',
       'status completed',
@@ -231,7 +231,7 @@ describe('a stream', () => {
   it('that goes on after its end is left', async () => {
     const text = `${event(task())}${event(update('COMPLETED'))}${event(update('WORKING'))}`
     const client = await open(streaming(text, { end: false }))
-    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual(['task working', 'status completed'])
+    expect((await collect(client.stream('x'))).map(describeEvent)).toEqual(['task working', 'status completed'])
   })
 
   it('that never ends takes no more memory than its reader', async () => {
@@ -285,7 +285,7 @@ describe('a stream', () => {
         response.writeHead(200, type === '' ? {} : { 'content-type': type })
         response.end(`: hi\n\n${event(task('COMPLETED'))}`)
       })
-      expect((await collect(client.stream('x'))).map(wordsOf)).toEqual(['task completed'])
+      expect((await collect(client.stream('x'))).map(describeEvent)).toEqual(['task completed'])
     }
   })
 
@@ -294,7 +294,7 @@ describe('a stream', () => {
     for (const end of ['\n', '\r\n', '\r']) {
       const lines = data.split('\n').map((line) => `data:${line}`)
       const client = await open(streaming(`\uFEFFevent: message${end}${lines.join(end)}${end}${end}`))
-      expect((await collect(client.stream('x'))).map(wordsOf)).toEqual(['task completed'])
+      expect((await collect(client.stream('x'))).map(describeEvent)).toEqual(['task completed'])
     }
   })
 })
@@ -337,7 +337,7 @@ describe('over REST', () => {
   it('a stream with events that come twice tells them once', async () => {
     const events = [told(task(), 2), told(chunk('a'), 3), told(chunk('a'), 3), told(update('COMPLETED'), 4)]
     const client = await openRest(streaming(events.join('')))
-    expect((await collect(client.stream('x'))).map(wordsOf)).toEqual([
+    expect((await collect(client.stream('x'))).map(describeEvent)).toEqual([
       'task working',
       'artifact a, more',
       'status completed',

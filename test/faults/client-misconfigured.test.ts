@@ -5,7 +5,7 @@ import { connect } from '../../src/client/connect.ts'
 import type { Misconfiguration } from '../../src/client/diagnostics/hints.ts'
 import type { ConnectOptions, Notice } from '../../src/client/options.ts'
 import type { A2AError } from '../../src/protocol/errors.ts'
-import { tell, wordsOf } from '../contracts/service/story.ts'
+import { countingAgent, describeEvent } from '../contracts/service/contract.ts'
 import { collect } from '../support/async.ts'
 import { selfSigned } from '../support/auth/certificates.ts'
 import {
@@ -284,7 +284,7 @@ describe('a caller is helped, and told what is wrong', () => {
       },
     })
     const { notices, events } = await noticesOf(origin, 'x')
-    expect(events.map(wordsOf)).toEqual(['task completed'])
+    expect(events.map(describeEvent)).toEqual(['task completed'])
     expect(notices).toMatchObject([{ type: 'polling', message: expect.stringContaining('Streaming is not supported') }])
   })
 
@@ -304,7 +304,7 @@ describe('a caller is helped, and told what is wrong', () => {
   })
 
   it('when the card has the wrong path, or an address of its own machine', async () => {
-    const { server } = await startTestServer(tell)
+    const { server } = await startTestServer(countingAgent)
     const port = await closedPort()
     for (const wrong of [`${server.url}/wrong`, `http://localhost:${port}/`]) {
       const notices: Notice[] = []

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
 import type { Notice } from '../../src/client/options.ts'
 import type { StreamEvent } from '../../src/protocol/events.ts'
-import { generationOf, wordsOf } from '../contracts/service/story.ts'
+import { describeEvent, generationOf } from '../contracts/service/contract.ts'
 import { chunks, count, numbers } from '../support/agents/counting-agent.ts'
 import { collect } from '../support/async.ts'
 import { startServerProcess } from '../support/processes/server-process.ts'
@@ -40,7 +40,9 @@ describe('a client of a server that is killed and started again', () => {
     expect(seen.map(generationOf)).toEqual(seen.map((_, index) => index + 2))
     const told = chunksIn(seen)
     expect(told).toEqual(told.map((_, index) => `${index + 1}`))
-    expect(wordsOf(seen.at(-1) as StreamEvent)).toContain('status failed: The process that worked on this task stopped')
+    expect(describeEvent(seen.at(-1) as StreamEvent)).toContain(
+      'status failed: The process that worked on this task stopped',
+    )
   })
 })
 

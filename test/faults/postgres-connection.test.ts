@@ -5,8 +5,8 @@ import { createPostgresLog, type PostgresLogOptions, type PostgresPool } from '.
 import type { PostgresClient } from '../../src/stores/postgres/connection.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
 import {
-  begin,
   chunk,
+  createTask,
   lease,
   message,
   newTask,
@@ -14,7 +14,7 @@ import {
   readGenerations,
   status,
   upTo,
-} from '../contracts/task-log/samples.ts'
+} from '../contracts/task-log/fixtures.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 import { openPool } from '../support/postgres/pools.ts'
 import { eventually } from '../support/processes/server-process.ts'
@@ -65,7 +65,7 @@ describe('an answer that is lost on its way', () => {
   it('leaves an append stored once, and answered as if nothing had happened', async () => {
     const pool = forgetful(await openPool())
     const log = await open({ pool })
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     for (const after of upTo(5)) {
       pool.isLosing = true
       const appended = await log.append(taskId, after, [chunk(`${after}`)], { fence: 1 })
@@ -80,7 +80,7 @@ describe('an answer that is lost on its way', () => {
   it('does so also over the connection that listens', async () => {
     const pool = forgetful(await openPool())
     const log = await open({ pool })
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     const leaving = new AbortController()
     const waiting = log.wait(taskId, 1_000, leaving.signal)
     for (let after = 1; pool.lostWhileHeld < 3; after++) {
@@ -99,7 +99,7 @@ describe('an answer that is lost on its way', () => {
   it('leaves the lease with whom it was given to', async () => {
     const pool = forgetful(await openPool())
     const log = await open({ pool })
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     await log.release(taskId, 1, 1)
     pool.isLosing = true
     const claims = [{ key: 'k', digest: 'd' }]
@@ -114,8 +114,8 @@ describe('an answer that is lost on its way', () => {
   it('leaves it known what was erased', async () => {
     const pool = forgetful(await openPool())
     const log = await open({ pool })
-    const taskIds = [await begin(log, {}, chunk('a')), await begin(log)]
-    const others = await begin(log, { owner: 'bob' })
+    const taskIds = [await createTask(log, {}, chunk('a')), await createTask(log)]
+    const others = await createTask(log, { owner: 'bob' })
     pool.isLosing = true
     const erased = await log.erase({ owner: 'alice' }, 10)
     expect(pool.isLosing).toBe(false)
@@ -160,7 +160,7 @@ it('connections that are broken again and again lose and double nothing', async 
     }
   })()
   const write = async () => {
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     void log.wait(taskId, 1_000, leaving.signal).catch(() => {})
     for (const n of upTo(100)) {
       expect(await log.append(taskId, n, [chunk(`${n}`)], { fence: 1 })).toMatchObject({ type: 'stored' })
@@ -198,7 +198,7 @@ describe('what is notified', () => {
       await open({ pool: hearing, pollInterval: { listening: 60_000, deaf: 60_000 } }),
       await open({ pool: deaf, pollInterval }),
     ]
-    const taskId = await begin(writer)
+    const taskId = await createTask(writer)
     for (const after of upTo(3)) {
       const waiting = readers.map((reader) => reader.wait(taskId, after, never))
       await eventually(() => listening.size === 2)
@@ -212,7 +212,7 @@ describe('what is notified', () => {
     const pool = await openPool()
     const { listening, ...hearing } = observed(pool)
     const [reader, writer] = [await open({ pool: hearing }), await open({ pool })]
-    const taskId = await begin(writer)
+    const taskId = await createTask(writer)
     for (const after of upTo(5)) {
       const waiting = reader.wait(taskId, after, never)
       await eventually(() => listening.size === 1)
@@ -244,7 +244,7 @@ describe('a database that is away', () => {
     await sleep(300)
     place.proxy.heal()
     const log = await opening
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     place.proxy.cut()
     const working = Promise.all([
       log.append(taskId, 1, [chunk('a')], { fence: 1 }),
@@ -259,7 +259,7 @@ describe('a database that is away', () => {
   it('ends the waiting of those who may find it elsewhere, and takes them back when it is there again', async () => {
     const place = await behindProxy({ patience: 500, statementTimeout: 300 })
     const log = await place.open()
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     for (const disturb of [place.proxy.cut, place.proxy.freeze]) {
       const waiting = log.wait(taskId, 1, never)
       await sleep(100) // until it listens, so that what follows goes over that connection

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createPostgresLog } from '../../src/entries/postgres.ts'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import type { StoredEvent } from '../../src/protocol/events.ts'
-import { readAll } from '../contracts/task-log/samples.ts'
+import { readAll } from '../contracts/task-log/fixtures.ts'
 import { collect } from '../support/async.ts'
 import { createDatabase } from '../support/postgres/database.ts'
 import {

@@ -1,7 +1,7 @@
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import { follow } from '../../src/tasks/follow.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
-import { begin, chunk, lease, message, newTask } from '../contracts/task-log/samples.ts'
+import { chunk, createTask, lease, message, newTask } from '../contracts/task-log/fixtures.ts'
 import type { Report, Work } from './sqlite-processes.ts'
 
 /** A process of its own that does one piece of work on a log and reports it; started by `startChild`. */
@@ -51,7 +51,7 @@ async function followUntil(log: TaskLog, taskId: string, last: number): Promise<
 
 /** Three events at a time, which must be found together or not at all. */
 async function appendForEver(log: TaskLog): Promise<void> {
-  const taskId = await begin(log)
+  const taskId = await createTask(log)
   report({ type: 'stored', taskId, generation: 1 })
   for (let after = 1; ; after += 3) {
     const events = ['first', 'second', 'third'].map((text) => chunk(`${after}:${text}`))

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { readAll, upTo } from '../contracts/task-log/samples.ts'
+import { readAll, upTo } from '../contracts/task-log/fixtures.ts'
 import { newFile, startChild } from './sqlite-processes.ts'
 
 test('what was answered is there after kill -9, without a hole and in whole batches', async () => {

@@ -1,13 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
-import { begin, message } from '../contracts/task-log/samples.ts'
+import { createTask, message } from '../contracts/task-log/fixtures.ts'
 import { newFile } from './sqlite-processes.ts'
 
 test('writes are refused when another process keeps the lock too long, and go on when it is gone', async () => {
   const file = newFile()
   const log = createSqliteLog({ file })
-  const taskId = await begin(log)
+  const taskId = await createTask(log)
   const other = new DatabaseSync(file)
   other.exec('BEGIN IMMEDIATE')
   await expect(log.append(taskId, 1, [message()], {})).rejects.toThrow(/is locked by another process/)

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createSqliteLog } from '../../src/entries/sqlite.ts'
 import type { TaskLog } from '../../src/tasks/log.ts'
-import { begin, readAll, readGenerations, upTo } from '../contracts/task-log/samples.ts'
+import { createTask, readAll, readGenerations, upTo } from '../contracts/task-log/fixtures.ts'
 import { newFile, startChild } from './sqlite-processes.ts'
 
 test('processes that start together on a new file make it once and all can use it', async () => {
@@ -18,7 +18,7 @@ test('processes that start together on a new file make it once and all can use i
 test('two processes that write to the same tasks lose and double nothing, and each sees all at once', async () => {
   const file = newFile()
   const log = open(file)
-  const taskIds = [await begin(log), await begin(log), await begin(log)]
+  const taskIds = [await createTask(log), await createTask(log), await createTask(log)]
   const count = 100
   const until = 1 + 2 * count
   const children = await Promise.all([startChild(), startChild()])

@@ -1,6 +1,6 @@
 import { A2AExpressApp, DefaultRequestHandler, InMemoryTaskStore } from 'a2a-sdk-0-2/server'
 import { describe } from 'vitest'
-import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { sdkServerContract } from '../contracts/sdk-server.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
 import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 
@@ -14,11 +14,11 @@ function start() {
 }
 
 describe('a server of @a2a-js/sdk 0.2.5 over JSON-RPC', () => {
-  foreignServerContract({
+  sdkServerContract({
     start,
-    door: { dialect: 'v0.2', binding: 'JSONRPC' },
+    endpoint: { dialect: 'v0.2', binding: 'JSONRPC' },
     canListConfigs: false,
     hasExtendedCard: false,
-    ended: 'task-ended',
+    endedTaskError: 'task-ended',
   })
 })

@@ -1,7 +1,7 @@
 import { DefaultRequestHandler, InMemoryTaskStore, JsonRpcTransportHandler } from 'a2a-sdk-0-3-first/server'
 import express from 'express'
 import { describe } from 'vitest'
-import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { sdkServerContract } from '../contracts/sdk-server.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
 import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 
@@ -34,5 +34,5 @@ function start() {
 }
 
 describe('a server of @a2a-js/sdk 0.3.0 over JSON-RPC', () => {
-  foreignServerContract({ start, door: { dialect: 'v0.3', binding: 'JSONRPC' }, ended: 'task-ended' })
+  sdkServerContract({ start, endpoint: { dialect: 'v0.3', binding: 'JSONRPC' }, endedTaskError: 'task-ended' })
 })

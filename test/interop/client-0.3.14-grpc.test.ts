@@ -2,7 +2,7 @@ import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore
 import { agentCardHandler } from 'a2a-sdk-0-3-last/server/express'
 import { A2AService, grpcService } from 'a2a-sdk-0-3-last/server/grpc'
 import { describe } from 'vitest'
-import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { sdkServerContract } from '../contracts/sdk-server.ts'
 import { breakingGrpc, grpcTransport } from '../support/grpc/grpc-transport.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
 import { startSdkGrpcServer } from '../support/sdk/grpc-server.ts'
@@ -30,11 +30,11 @@ async function start(): Promise<string> {
 }
 
 describe('a server of @a2a-js/sdk 0.3.14 over gRPC', () => {
-  foreignServerContract({
+  sdkServerContract({
     start,
     options: () => ({ bindings: [grpcTransport()] }),
-    breaking: breakingGrpc,
-    door: { dialect: 'v0.3-proto', binding: 'GRPC' },
-    ended: 'task-ended',
+    withBrokenStreams: breakingGrpc,
+    endpoint: { dialect: 'v0.3-proto', binding: 'GRPC' },
+    endedTaskError: 'task-ended',
   })
 })

@@ -1,7 +1,7 @@
 import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore } from 'a2a-sdk-0-3-rest/server'
 import { agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-sdk-0-3-rest/server/express'
 import { describe } from 'vitest'
-import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { sdkServerContract } from '../contracts/sdk-server.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
 import { legacySdkAgent, legacySdkCard } from '../support/sdk/legacy-agent.ts'
 
@@ -31,10 +31,10 @@ function start() {
 const ended = 'task-ended'
 
 describe('a server of @a2a-js/sdk 0.3.7 over JSON-RPC', () => {
-  foreignServerContract({ start, door: { dialect: 'v0.3', binding: 'JSONRPC' }, ended })
+  sdkServerContract({ start, endpoint: { dialect: 'v0.3', binding: 'JSONRPC' }, endedTaskError: ended })
 })
 
 describe('a server of @a2a-js/sdk 0.3.7 over REST', () => {
   const options = { bindings: ['HTTP+JSON'] as const }
-  foreignServerContract({ start, options, door: { dialect: 'v0.3', binding: 'HTTP+JSON' }, ended })
+  sdkServerContract({ start, options, endpoint: { dialect: 'v0.3', binding: 'HTTP+JSON' }, endedTaskError: ended })
 })

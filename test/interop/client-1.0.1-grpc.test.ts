@@ -7,7 +7,7 @@ import {
 import { agentCardHandler } from 'a2a-sdk-1-0/server/express'
 import { A2AService, grpcService } from 'a2a-sdk-1-0/server/grpc'
 import { describe } from 'vitest'
-import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { sdkServerContract } from '../contracts/sdk-server.ts'
 import { breakingGrpc, grpcTransport } from '../support/grpc/grpc-transport.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
 import { startSdkGrpcServer } from '../support/sdk/grpc-server.ts'
@@ -36,12 +36,12 @@ async function start(): Promise<string> {
 }
 
 describe('a server of @a2a-js/sdk 1.0.1 over gRPC', () => {
-  foreignServerContract({
+  sdkServerContract({
     start,
     options: () => ({ bindings: [grpcTransport()] }),
-    breaking: breakingGrpc,
-    door: { dialect: 'v1.0', binding: 'GRPC' },
+    withBrokenStreams: breakingGrpc,
+    endpoint: { dialect: 'v1.0', binding: 'GRPC' },
     // It tells every error as an internal one, and lists nothing unless a state is asked for.
-    ended: 'task-ended',
+    endedTaskError: 'task-ended',
   })
 })

@@ -6,7 +6,7 @@ import {
 } from 'a2a-sdk-1-0/server'
 import { agentCardHandler, jsonRpcHandler, restHandler } from 'a2a-sdk-1-0/server/express'
 import { describe } from 'vitest'
-import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { sdkServerContract } from '../contracts/sdk-server.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
 import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 
@@ -34,10 +34,10 @@ function start() {
 const ended = 'task-ended'
 
 describe('a server of @a2a-js/sdk 1.0.1 over JSON-RPC', () => {
-  foreignServerContract({ start, door: { dialect: 'v1.0', binding: 'JSONRPC' }, ended })
+  sdkServerContract({ start, endpoint: { dialect: 'v1.0', binding: 'JSONRPC' }, endedTaskError: ended })
 })
 
 describe('a server of @a2a-js/sdk 1.0.1 over REST', () => {
   const options = { bindings: ['HTTP+JSON'] as const }
-  foreignServerContract({ start, options, door: { dialect: 'v1.0', binding: 'HTTP+JSON' }, ended })
+  sdkServerContract({ start, options, endpoint: { dialect: 'v1.0', binding: 'HTTP+JSON' }, endedTaskError: ended })
 })

@@ -2,7 +2,7 @@ import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore
 import { agentCardHandler } from '@a2a-js/sdk/server/express'
 import { A2AService, grpcService } from '@a2a-js/sdk/server/grpc'
 import { describe } from 'vitest'
-import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { sdkServerContract } from '../contracts/sdk-server.ts'
 import { breakingGrpc, grpcTransport } from '../support/grpc/grpc-transport.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
 import { startSdkGrpcServer } from '../support/sdk/grpc-server.ts'
@@ -30,12 +30,12 @@ async function start(): Promise<string> {
 }
 
 describe('a server of @a2a-js/sdk 1.3.0 over gRPC', () => {
-  foreignServerContract({
+  sdkServerContract({
     start,
     options: () => ({ bindings: [grpcTransport()] }),
-    breaking: breakingGrpc,
-    door: { dialect: 'v1.0', binding: 'GRPC' },
+    withBrokenStreams: breakingGrpc,
+    endpoint: { dialect: 'v1.0', binding: 'GRPC' },
     canList: true,
-    ended: 'unsupported-operation',
+    endedTaskError: 'unsupported-operation',
   })
 })

@@ -1,7 +1,7 @@
 import { DefaultRequestHandler, InMemoryPushNotificationStore, InMemoryTaskStore } from '@a2a-js/sdk/server'
 import { agentCardHandler, jsonRpcHandler, restHandler } from '@a2a-js/sdk/server/express'
 import { describe } from 'vitest'
-import { foreignServerContract } from '../contracts/foreign-server.ts'
+import { sdkServerContract } from '../contracts/sdk-server.ts'
 import { startExpressServer } from '../support/sdk/express-server.ts'
 import { sdkAgent, sdkCard } from '../support/sdk/sdk-agent.ts'
 
@@ -28,20 +28,31 @@ function start() {
 const ended = 'unsupported-operation'
 
 describe('a server of @a2a-js/sdk 1.3.0 over JSON-RPC', () => {
-  foreignServerContract({ start, door: { dialect: 'v1.0', binding: 'JSONRPC' }, canList: true, ended })
+  sdkServerContract({ start, endpoint: { dialect: 'v1.0', binding: 'JSONRPC' }, canList: true, endedTaskError: ended })
 })
 
 describe('a server of @a2a-js/sdk 1.3.0 over REST', () => {
   const options = { bindings: ['HTTP+JSON'] as const }
-  foreignServerContract({ start, options, door: { dialect: 'v1.0', binding: 'HTTP+JSON' }, canList: true, ended })
+  sdkServerContract({
+    start,
+    options,
+    endpoint: { dialect: 'v1.0', binding: 'HTTP+JSON' },
+    canList: true,
+    endedTaskError: ended,
+  })
 })
 
 describe('a server of @a2a-js/sdk 1.3.0 that also speaks 0.3, over JSON-RPC', () => {
   const options = { dialects: ['v0.3'] as const, bindings: ['JSONRPC'] as const }
-  foreignServerContract({ start, options, door: { dialect: 'v0.3', binding: 'JSONRPC' }, ended })
+  sdkServerContract({ start, options, endpoint: { dialect: 'v0.3', binding: 'JSONRPC' }, endedTaskError: ended })
 })
 
 describe('a server of @a2a-js/sdk 1.3.0 that also speaks 0.3, over REST', () => {
   const options = { dialects: ['v0.3-proto'] as const, bindings: ['HTTP+JSON'] as const }
-  foreignServerContract({ start, options, door: { dialect: 'v0.3-proto', binding: 'HTTP+JSON' }, ended })
+  sdkServerContract({
+    start,
+    options,
+    endpoint: { dialect: 'v0.3-proto', binding: 'HTTP+JSON' },
+    endedTaskError: ended,
+  })
 })

@@ -1,11 +1,11 @@
 import { A2AClient } from 'a2a-sdk-0-3-first/client'
 import { describe } from 'vitest'
-import { peerContract } from '../contracts/peer.ts'
+import { sdkClientContract } from '../contracts/sdk-client.ts'
 import { unwrapResult, unwrapResults } from '../support/sdk/json-rpc-results.ts'
 import { legacySdkClient } from '../support/sdk/legacy-client.ts'
 
 describe('the client of @a2a-js/sdk 0.3.0 over JSON-RPC', () => {
-  peerContract({
+  sdkClientContract({
     async connect(origin, cardPath) {
       const client = new A2AClient(origin, cardPath)
       await client.getAgentCard()
@@ -15,7 +15,7 @@ describe('the client of @a2a-js/sdk 0.3.0 over JSON-RPC', () => {
       })
     },
     hasFinal: true,
-    followedTooLate: 'the task',
+    lateSubscription: 'the task',
     hasExtendedCard: false,
   })
 })

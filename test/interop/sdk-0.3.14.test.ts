@@ -1,7 +1,7 @@
 import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from 'a2a-sdk-0-3-last/client'
 import { GrpcTransportFactory } from 'a2a-sdk-0-3-last/client/grpc'
 import { describe } from 'vitest'
-import { peerContract } from '../contracts/peer.ts'
+import { sdkClientContract } from '../contracts/sdk-client.ts'
 import { legacyFactoryClient } from '../support/sdk/legacy-factory-client.ts'
 
 /** What this SDK does not tell its user, depending on the binding. */
@@ -17,12 +17,12 @@ const bindings = [
 ] as const
 
 describe.each(bindings)('the client of @a2a-js/sdk 0.3.14 over %s', (_, transport, gap) => {
-  peerContract({
+  sdkClientContract({
     connect: (origin, cardPath) =>
       legacyFactoryClient(new ClientFactory({ transports: [transport()] }), origin, cardPath),
     hasFinal: true,
     ...gap,
-    followedTooLate: 'the task',
-    serving: { grpc: true },
+    lateSubscription: 'the task',
+    serverOptions: { grpc: true },
   })
 })

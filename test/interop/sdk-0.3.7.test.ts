@@ -1,6 +1,6 @@
 import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from 'a2a-sdk-0-3-rest/client'
 import { describe } from 'vitest'
-import { peerContract } from '../contracts/peer.ts'
+import { sdkClientContract } from '../contracts/sdk-client.ts'
 import { legacyFactoryClient } from '../support/sdk/legacy-factory-client.ts'
 
 const bindings = [
@@ -9,10 +9,10 @@ const bindings = [
 ] as const
 
 describe.each(bindings)('the client of @a2a-js/sdk 0.3.7 over %s', (_, transport) => {
-  peerContract({
+  sdkClientContract({
     connect: (origin, cardPath) =>
       legacyFactoryClient(new ClientFactory({ transports: [transport()] }), origin, cardPath),
     hasFinal: true,
-    followedTooLate: 'the task',
+    lateSubscription: 'the task',
   })
 })

@@ -6,7 +6,7 @@ import {
 } from 'a2a-sdk-1-0/client'
 import { GrpcTransportFactory } from 'a2a-sdk-1-0/client/grpc'
 import { describe } from 'vitest'
-import { peerContract } from '../contracts/peer.ts'
+import { sdkClientContract } from '../contracts/sdk-client.ts'
 import { sdkFactoryClient } from '../support/sdk/factory-client.ts'
 
 const bindings = [
@@ -16,12 +16,12 @@ const bindings = [
 ] as const
 
 describe.each(bindings)('the client of @a2a-js/sdk 1.0.1 over %s', (_, transport) => {
-  peerContract({
+  sdkClientContract({
     connect: (origin, cardPath) => sdkFactoryClient(new ClientFactory({ transports: [transport()] }), origin, cardPath),
     hasFinal: false,
-    followedTooLate: 'UnsupportedOperationError',
+    lateSubscription: 'UnsupportedOperationError',
     hasList: true,
-    serving: { grpc: true },
+    serverOptions: { grpc: true },
   })
 })
 
@@ -42,13 +42,13 @@ describe.each(legacyBindings)(
   'the client of @a2a-js/sdk 1.0.1 over %s, if the card knows only 0.3',
   (_, transport, gap) => {
     const cardResolver = new DefaultAgentCardResolver({ legacyCompat })
-    peerContract({
+    sdkClientContract({
       connect: (origin, cardPath) =>
         sdkFactoryClient(new ClientFactory({ transports: [transport()], cardResolver }), origin, cardPath),
       hasFinal: false,
       ...gap,
-      followedTooLate: 'the task',
-      serving: { cards: '0.3', grpc: true },
+      lateSubscription: 'the task',
+      serverOptions: { cards: '0.3', grpc: true },
     })
   },
 )

@@ -8,7 +8,7 @@ import {
 import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
 import { isJsonRpcError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors'
 import { describe, expect, it } from 'vitest'
-import { peerContract } from '../contracts/peer.ts'
+import { sdkClientContract } from '../contracts/sdk-client.ts'
 import { count } from '../support/agents/interop-agent.ts'
 import { sdkFactoryClient } from '../support/sdk/factory-client.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
@@ -20,12 +20,12 @@ const bindings = [
 ] as const
 
 describe.each(bindings)('the client of @a2a-js/sdk 1.3.0 over %s', (_, transport) => {
-  peerContract({
+  sdkClientContract({
     connect: (origin, cardPath) => sdkFactoryClient(new ClientFactory({ transports: [transport()] }), origin, cardPath),
     hasFinal: false,
-    followedTooLate: 'UnsupportedOperationError',
+    lateSubscription: 'UnsupportedOperationError',
     hasList: true,
-    serving: { grpc: true },
+    serverOptions: { grpc: true },
   })
 })
 
@@ -87,13 +87,13 @@ describe.each(legacyBindings)(
   'the client of @a2a-js/sdk 1.3.0 over %s, if the card knows only 0.3',
   (_, transport, gap) => {
     const cardResolver = new DefaultAgentCardResolver({ legacyCompat })
-    peerContract({
+    sdkClientContract({
       connect: (origin, cardPath) =>
         sdkFactoryClient(new ClientFactory({ transports: [transport()], cardResolver }), origin, cardPath),
       hasFinal: false,
       ...gap,
-      followedTooLate: 'the task',
-      serving: { cards: '0.3', grpc: true },
+      lateSubscription: 'the task',
+      serverOptions: { cards: '0.3', grpc: true },
     })
   },
 )

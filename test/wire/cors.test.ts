@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
-import { tell } from '../contracts/service/story.ts'
+import { countingAgent } from '../contracts/service/contract.ts'
 import { startTestServer } from '../support/servers/test-server.ts'
 
 const origin = 'https://app.example.com'
@@ -23,7 +23,7 @@ const requests: readonly (readonly [string, string, RequestInit, number])[] = [
 
 describe('a page of another origin', () => {
   it.each(requests)('may read %s where the agent allows it', async (_, path, init, status) => {
-    const { server } = await startTestServer(tell, { cors: origin })
+    const { server } = await startTestServer(countingAgent, { cors: origin })
     const response = await fetch(`${server.url}${path}`, { ...init, headers: { ...init.headers, origin } })
     await response.text()
     expect(response.status).toBe(status)
@@ -33,14 +33,14 @@ describe('a page of another origin', () => {
   })
 
   it.each(requests)('may not read %s by default', async (_, path, init) => {
-    const { server } = await startTestServer(tell)
+    const { server } = await startTestServer(countingAgent)
     const response = await fetch(`${server.url}${path}`, { ...init, headers: { ...init.headers, origin } })
     await response.text()
     expect(response.headers.get('access-control-allow-origin')).toBeNull()
   })
 
   it('may ask before it calls, wherever there is something', async () => {
-    const { server } = await startTestServer(tell, { cors: true })
+    const { server } = await startTestServer(countingAgent, { cors: true })
     for (const [, path] of requests) {
       const headers = { origin, 'access-control-request-method': 'POST' }
       const response = await fetch(`${server.url}${path}`, { method: 'OPTIONS', headers })
@@ -51,7 +51,7 @@ describe('a page of another origin', () => {
   })
 
   it('is told that a card has not changed, and may know it', async () => {
-    const { server } = await startTestServer(tell, { cors: origin })
+    const { server } = await startTestServer(countingAgent, { cors: origin })
     const first = await fetch(server.cardUrl, { headers: { origin } })
     const etag = first.headers.get('etag') ?? ''
     const second = await fetch(server.cardUrl, { headers: { origin, 'if-none-match': etag } })
@@ -61,7 +61,7 @@ describe('a page of another origin', () => {
 
   it('may read why it was refused, and when to come again', async () => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
-    const { server } = await startTestServer(tell, {
+    const { server } = await startTestServer(countingAgent, {
       cors: { origins: origin, credentials: true },
       auth: { schemes: { key } },
       limits: { perPrincipal: { requests: { limit: 1, window: 600 } } },
@@ -97,7 +97,7 @@ describe('a page of another origin', () => {
 
   it('may ask without credentials whether it may send some, and others may not', async () => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
-    const { server } = await startTestServer(tell, {
+    const { server } = await startTestServer(countingAgent, {
       cors: { origins: origin, credentials: true },
       auth: { schemes: { key } },
     })

@@ -9,7 +9,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { connect } from '../../src/client/connect.ts'
 import type { ConnectOptions, Notice } from '../../src/client/options.ts'
-import { generationOf, tell } from '../contracts/service/story.ts'
+import { countingAgent, generationOf } from '../contracts/service/contract.ts'
 import { chunks, count } from '../support/agents/counting-agent.ts'
 import { collect, until } from '../support/async.ts'
 import { selfSigned } from '../support/auth/certificates.ts'
@@ -65,7 +65,7 @@ async function proxyTo(port: number, isHeld: () => boolean): Promise<string> {
 
 describe('a client over gRPC', () => {
   it('finds its way by the card, and says so', async () => {
-    const { server } = await startTestServer(tell, { grpc: true })
+    const { server } = await startTestServer(countingAgent, { grpc: true })
     const client = await connect(server.url, { bindings: [grpcTransport()] })
     expect((await client.send('hello')).text).toBe('hi')
     const door = { binding: 'GRPC', dialect: 'v1.0', url: `http://127.0.0.1:${server.port}` }
@@ -73,21 +73,21 @@ describe('a client over gRPC', () => {
   })
 
   it('takes the older service where there is no newer one', async () => {
-    const { server } = await startTestServer(tell, { grpc: true, dialects: ['v0.3-proto'] })
+    const { server } = await startTestServer(countingAgent, { grpc: true, dialects: ['v0.3-proto'] })
     const client = await at(`127.0.0.1:${server.port}`)
     expect((await client.send('hello')).text).toBe('hi')
     expect(client.explain().endpoint?.dialect).toBe('v0.3-proto')
   })
 
   it('is one of several ways', async () => {
-    const { server } = await startTestServer(tell, { grpc: true })
+    const { server } = await startTestServer(countingAgent, { grpc: true })
     const client = await connect(server.url, { bindings: ['HTTP+JSON', grpcTransport()], dialects: ['v1.0'] })
     await client.send('hello')
     expect(client.explain().endpoint?.binding).toBe('HTTP+JSON')
   })
 
   it('speaks TLS, and trusts whom it is told to', async () => {
-    const { server } = await startTestServer(tell, { grpc: true })
+    const { server } = await startTestServer(countingAgent, { grpc: true })
     const { key, cert } = selfSigned()
     const proxy = createTlsServer({ key, cert, ALPNProtocols: ['h2'] }, (near) => {
       const far = connectTcp(server.port, '127.0.0.1')
@@ -138,7 +138,7 @@ describe('a client over gRPC', () => {
   })
 
   it('has the same errors as over any other binding', async () => {
-    const { server } = await startTestServer(tell, { grpc: true })
+    const { server } = await startTestServer(countingAgent, { grpc: true })
     const client = await at(`127.0.0.1:${server.port}`)
     await expect(client.task('none').get()).rejects.toMatchObject({
       code: 'task-not-found',
@@ -199,7 +199,7 @@ describe('a client over gRPC of somebody', () => {
   })
 
   it('who falls silent notices it, and goes on elsewhere', async () => {
-    const { server } = await startTestServer(tell, { grpc: true })
+    const { server } = await startTestServer(countingAgent, { grpc: true })
     let isHeld = false
     const address = await proxyTo(server.port, () => isHeld)
     const client = await at(address, { bindings: [grpcTransport({ keepAlive: 50 })] })
@@ -217,19 +217,19 @@ describe('a client over gRPC of somebody', () => {
   })
 
   it('who is on a network that may not be asked refuses to', async () => {
-    const { server } = await startTestServer(tell, { grpc: true })
+    const { server } = await startTestServer(countingAgent, { grpc: true })
     const client = await at(`127.0.0.1:${server.port}`, { bindings: [grpcTransport({ loopback: 'refuse' })] })
     await expect(client.send('hello')).rejects.toThrow('this machine')
   })
 
   it('who goes away is found again when it is back', async () => {
-    const { server } = await startTestServer(tell, { grpc: true })
+    const { server } = await startTestServer(countingAgent, { grpc: true })
     const { port } = server
     const client = await at(`127.0.0.1:${port}`, { retry: { ...quick, tries: 200 } })
     await client.send('hello')
     await server.close()
     const again = client.listTasks().next()
-    await startTestServer(tell, { grpc: true, port })
+    await startTestServer(countingAgent, { grpc: true, port })
     expect((await again).done).toBe(true)
     await until(async () => (await client.send('hello')).text === 'hi')
   })

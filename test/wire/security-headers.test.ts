@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { keyRing, newSigningKey } from '../../src/auth/key-ring.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { securityHeaders } from '../../src/http/response-headers.ts'
-import { tell } from '../contracts/service/story.ts'
+import { countingAgent } from '../contracts/service/contract.ts'
 import { createLocalHandler } from '../support/servers/local-handler.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 import { exchangeBytes } from '../support/wire/raw-http1.ts'
@@ -44,7 +44,7 @@ function expectSafe(header: (name: string) => string | null | undefined, kept: s
 }
 
 async function open(options: TestServerOptions = {}) {
-  return await startTestServer(tell, { keys: keyRing(await newSigningKey()), grpc: true, ...options })
+  return await startTestServer(countingAgent, { keys: keyRing(await newSigningKey()), grpc: true, ...options })
 }
 
 it('the policy lets nothing be loaded, framed, submitted or sniffed', () => {

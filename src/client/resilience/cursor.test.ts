@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { wordsOf } from '../../../test/contracts/service/story.ts'
+import { describeEvent } from '../../../test/contracts/service/contract.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { TaskState } from '../../protocol/model.ts'
 import { createPosition, createStreamCursor, isSettled, type StreamCursor } from './stream-position.ts'
@@ -40,7 +40,7 @@ function open() {
 }
 
 const tell = (cursor: StreamCursor, ...events: readonly StreamEvent[]) =>
-  events.flatMap((event) => cursor.take(event).map(wordsOf))
+  events.flatMap((event) => cursor.take(event).map(describeEvent))
 
 describe('a reader', () => {
   it('is where its last event was', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { wordsOf } from '../../../test/contracts/service/story.ts'
+import { describeEvent } from '../../../test/contracts/service/contract.ts'
 import type { StreamEvent } from '../../protocol/events.ts'
 import type { Artifact, Part, Task, TaskState } from '../../protocol/model.ts'
 import { createTaskDiff } from './task-diff.ts'
@@ -31,7 +31,7 @@ function seenOf(...events: readonly StreamEvent[]) {
 
 describe('what is missing', () => {
   it('is the task itself, if nothing was told', () => {
-    expect(seenOf().missingEvents(taskOf('working')).map(wordsOf)).toEqual(['task working'])
+    expect(seenOf().missingEvents(taskOf('working')).map(describeEvent)).toEqual(['task working'])
   })
 
   it('is nothing, if all was told', () => {
@@ -45,15 +45,15 @@ describe('what is missing', () => {
     expect(
       seenOf(began, chunk('a'))
         .missingEvents(taskOf('completed', grown, 1))
-        .map(wordsOf),
+        .map(describeEvent),
     ).toEqual(['artifact b|{"data":1}, more', 'artifact z', 'status completed'])
   })
 
   it('is the whole of an artifact that is another now', () => {
     const changed = taskOf('working', [artifactOf([{ text: 'b' }, { text: 'c' }])])
-    expect(seenOf(began, chunk('a')).missingEvents(changed).map(wordsOf)).toEqual(['artifact b|c'])
+    expect(seenOf(began, chunk('a')).missingEvents(changed).map(describeEvent)).toEqual(['artifact b|c'])
     const joined = taskOf('working', [artifactOf([{ text: 'ab' }])])
-    expect(seenOf(began, chunk('a'), chunk('b')).missingEvents(joined).map(wordsOf)).toEqual(['artifact ab'])
+    expect(seenOf(began, chunk('a'), chunk('b')).missingEvents(joined).map(describeEvent)).toEqual(['artifact ab'])
   })
 
   it('is never the empty text that only closed an artifact', () => {
@@ -73,7 +73,7 @@ describe('what is missing', () => {
     expect(seenOf(began, told).missingEvents(task)).toEqual([])
     const other = taskOf('working', [artifactOf([{ data: { a: [2] } }])])
     const data: StreamEvent = { type: 'artifact', artifact: artifactOf([{ data: { a: [1] } }]), ...ref }
-    expect(seenOf(began, data).missingEvents(other).map(wordsOf)).toEqual(['artifact {"data":{"a":[2]}}'])
+    expect(seenOf(began, data).missingEvents(other).map(describeEvent)).toEqual(['artifact {"data":{"a":[2]}}'])
   })
 
   it('is the end, also for those who knew of it', () => {
@@ -90,7 +90,7 @@ describe('what is new in an event', () => {
       artifact: artifactOf(['a', 'b', 'c'].map((text) => ({ text }))),
       ...ref,
     }
-    expect(wordsOf(seen.changeIn(again) as StreamEvent)).toBe('artifact c, more')
+    expect(describeEvent(seen.changeIn(again) as StreamEvent)).toBe('artifact c, more')
     expect(seenOf(began, again).changeIn(again)).toBeUndefined()
   })
 

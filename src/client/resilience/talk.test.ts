@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { tell, wordsOf } from '../../../test/contracts/service/story.ts'
+import { countingAgent, describeEvent } from '../../../test/contracts/service/contract.ts'
 import { collect } from '../../../test/support/async.ts'
 import { silentLogger } from '../../../test/support/logger.ts'
 import { anonymousListsAll } from '../../../test/support/servers/local-handler.ts'
@@ -28,7 +28,7 @@ const quick = { minDelay: 1, maxDelay: 2 }
 
 /** An agent of whose answers to POST the first go wrong in these ways. */
 async function open(faults: readonly Fault[], options: ConnectOptions = {}) {
-  const handler = createHandler(agent({ name: 'Test' }, tell), {
+  const handler = createHandler(agent({ name: 'Test' }, countingAgent), {
     logger: silentLogger,
     auth: anonymousListsAll,
     cancelGrace: 50,
@@ -58,7 +58,7 @@ describe('a call that could not be made', () => {
 
   it('is made again for a stream', async () => {
     const { client, calls } = await open([refused, answered(503, { 'retry-after': '0' })])
-    expect((await collect(client.stream('hello'))).map(wordsOf)).toEqual(['message: hi'])
+    expect((await collect(client.stream('hello'))).map(describeEvent)).toEqual(['message: hi'])
     expect(new Set(calls.map(({ key }) => key)).size).toBe(1)
   })
 

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
 import { collect } from '../../support/async.ts'
-import { codeOf, tell } from './story.ts'
-import type { ServiceContract } from './traits.ts'
+import type { ServiceContract } from './contract.ts'
+import { codeOf, countingAgent } from './contract.ts'
 
 export function errorContract(contract: ServiceContract) {
-  const { open, ended = 'task-ended', hasMessages = true, isComplete = true } = contract
+  const { open, endedTaskError = 'task-ended', hasMessages = true, isComplete = true } = contract
 
   it('tell that there is no such task', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const taskId = 'nobody-knows'
     const call = callOf()
     expect(await codeOf(service.getTask({ taskId }, call))).toBe('task-not-found')
@@ -22,15 +22,15 @@ export function errorContract(contract: ServiceContract) {
   })
 
   it('tell that a task has ended', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const { id: taskId } = taskOf(await send(service, 'count'))
-    expect(await codeOf(send(service, 'more', { taskId }))).toBe(ended)
+    expect(await codeOf(send(service, 'more', { taskId }))).toBe(endedTaskError)
     const message = messageOf('more', { taskId })
-    expect(await codeOf(collect(service.streamMessage({ message }, callOf())))).toBe(ended)
+    expect(await codeOf(collect(service.streamMessage({ message }, callOf())))).toBe(endedTaskError)
   })
 
   it('tell that there is no push', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const { id: taskId } = taskOf(await send(service, 'count'))
     const ref = { taskId, id: 'c' }
     const call = callOf()
@@ -43,6 +43,6 @@ export function errorContract(contract: ServiceContract) {
   })
 
   it('tell that there is no extended card', async () => {
-    expect(await codeOf((await open(tell)).getExtendedCard({}, callOf()))).toBe('unsupported-operation')
+    expect(await codeOf((await open(countingAgent)).getExtendedCard({}, callOf()))).toBe('unsupported-operation')
   })
 }

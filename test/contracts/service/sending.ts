@@ -3,8 +3,8 @@ import type { Part } from '../../../src/protocol/model.ts'
 import { textOf } from '../../../src/protocol/model.ts'
 import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
 import { until } from '../../support/async.ts'
-import { stateOf, tell, textsOf } from './story.ts'
-import type { ServiceContract } from './traits.ts'
+import type { ServiceContract } from './contract.ts'
+import { countingAgent, stateOf, textsOf } from './contract.ts'
 
 const parts: readonly Part[] = [
   { text: 'Grüße' },
@@ -13,20 +13,20 @@ const parts: readonly Part[] = [
   { url: 'https://example.com/a.png', mediaType: 'image/png' },
 ]
 
-export function sendContract({
+export function sendMessageContract({
   open,
   hasMessages = true,
   canReturnImmediately = true,
   canRepeat = true,
 }: ServiceContract) {
   it('may be answered by a message', async () => {
-    const outcome = await send(await open(tell), 'hello')
+    const outcome = await send(await open(countingAgent), 'hello')
     if (hasMessages) expect(outcome.type === 'message' && textOf(outcome.message)).toBe('hi')
     else expect(textOf(taskOf(outcome).status.message ?? { parts: [] })).toBe('hi')
   })
 
   it('waits until the task rests, and gives all of it', async () => {
-    const task = taskOf(await send(await open(tell), 'count', { historyLength: 10 }))
+    const task = taskOf(await send(await open(countingAgent), 'count', { historyLength: 10 }))
     expect(stateOf(task)).toBe('completed')
     expect(textOf(task.status.message ?? { parts: [] })).toBe('Counted')
     expect(task.artifacts.map(({ name }) => name)).toEqual(['numbers'])
@@ -35,14 +35,14 @@ export function sendContract({
   })
 
   it.runIf(canReturnImmediately)('does not wait if told so', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const { id, status } = taskOf(await send(service, 'wait', { returnImmediately: true }))
     expect(status.state).toMatch(/^(submitted|working)$/)
     await until(async () => stateOf(await service.getTask({ taskId: id }, callOf())) === 'working')
   })
 
   it('goes on with a task that asks', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const asked = taskOf(await send(service, 'ask'))
     expect(stateOf(asked)).toBe('input-required')
     expect(textOf(asked.status.message ?? { parts: [] })).toBe('Up to what?')
@@ -53,7 +53,7 @@ export function sendContract({
   })
 
   it('begins a new task in the context that it names', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const first = taskOf(await send(service, 'count'))
     const message = messageOf('count', { contextId: first.contextId })
     const second = taskOf(await service.sendMessage({ message }, callOf()))
@@ -79,7 +79,7 @@ export function sendContract({
   })
 
   it.runIf(canRepeat)('is done once, however often it is tried under one key', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const message = messageOf('count')
     const call = { idempotencyKey: 'the key' }
     const [one, two] = [

@@ -3,8 +3,8 @@ import type { StreamEvent } from '../../../src/protocol/events.ts'
 import type { Service } from '../../../src/protocol/service.ts'
 import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
 import { collect, deferred, until } from '../../support/async.ts'
-import { generationOf, stateOf, taskIdOf, tell, wordsOf } from './story.ts'
-import type { ServiceContract } from './traits.ts'
+import type { ServiceContract } from './contract.ts'
+import { countingAgent, describeEvent, generationOf, stateOf, taskIdOf } from './contract.ts'
 
 const counted = [
   'artifact one',
@@ -15,15 +15,15 @@ const counted = [
 ]
 
 export function streamContract(contract: ServiceContract) {
-  const { open, tellsTask = true, hasMessages = true, canResume = true, followedTooLate = 'an error' } = contract
-  const begun = (state: string, text: string) => (tellsTask ? `task ${state}` : `status ${state}: ${text}`)
+  const { open, startsWithTask = true, hasMessages = true, canResume = true, lateSubscription = 'an error' } = contract
+  const begun = (state: string, text: string) => (startsWithTask ? `task ${state}` : `status ${state}: ${text}`)
 
   const stream = (service: Service, text: string, taskId?: string) =>
     service.streamMessage({ message: messageOf(text, taskId === undefined ? {} : { taskId }) }, callOf())
 
   it('tells everything, in its order, until the task rests', async () => {
-    const events = await collect(stream(await open(tell), 'count'))
-    const words = events.map(wordsOf)
+    const events = await collect(stream(await open(countingAgent), 'count'))
+    const words = events.map(describeEvent)
     // Whoever is named in advance is a task before the agent has said a word.
     expect(words.slice(words.indexOf(begun('working', 'Counting')))).toEqual([begun('working', 'Counting'), ...counted])
     expect(new Set(events.map(taskIdOf)).size).toBe(1)
@@ -33,28 +33,28 @@ export function streamContract(contract: ServiceContract) {
   })
 
   it('may be one message', async () => {
-    const events = await collect(stream(await open(tell), 'hello'))
-    if (hasMessages) expect(events.map(wordsOf)).toEqual(['message: hi'])
-    else expect(events.map(wordsOf).at(-1)).toBe('status completed: hi')
+    const events = await collect(stream(await open(countingAgent), 'hello'))
+    if (hasMessages) expect(events.map(describeEvent)).toEqual(['message: hi'])
+    else expect(events.map(describeEvent).at(-1)).toBe('status completed: hi')
   })
 
   it('ends with a question, and goes on in another stream', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const asked = await collect(stream(service, 'ask'))
-    expect(asked.map(wordsOf).at(-1)).toBe('status input-required: Up to what?')
+    expect(asked.map(describeEvent).at(-1)).toBe('status input-required: Up to what?')
     const taskId = taskIdOf(asked[0])
     const answered = await collect(stream(service, 'three', taskId))
     expect(answered.map(taskIdOf).every((id) => id === taskId)).toBe(true)
-    expect(answered.map(wordsOf).at(-1)).toBe('status completed: Counted')
+    expect(answered.map(describeEvent).at(-1)).toBe('status completed: Counted')
   })
 
   it.runIf(canResume)('goes on exactly after the event that was seen last', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const events = await collect(stream(service, 'count'))
     const taskId = taskIdOf(events[0])
     for (const [n, event] of events.slice(0, -1).entries()) {
       const rest = await collect(service.subscribeToTask({ taskId, after: generationOf(event) }, callOf()))
-      expect(rest.map(wordsOf)).toEqual(events.slice(n + 1).map(wordsOf))
+      expect(rest.map(describeEvent)).toEqual(events.slice(n + 1).map(describeEvent))
       expect(rest.map(generationOf)).toEqual(events.slice(n + 1).map(generationOf))
     }
   })
@@ -70,22 +70,25 @@ export function streamContract(contract: ServiceContract) {
     const taskId = taskIdOf(await nextOf(opened))
     await until(async () => stateOf(await service.getTask({ taskId }, callOf())) === 'working')
     const following = service.subscribeToTask({ taskId }, callOf())
-    expect(wordsOf(await nextOf(following))).toBe(begun('working', 'Waiting'))
+    expect(describeEvent(await nextOf(following))).toBe(begun('working', 'Waiting'))
     go.resolve()
-    expect((await collect(following)).map(wordsOf)).toEqual(['status completed: Done'])
+    expect((await collect(following)).map(describeEvent)).toEqual(['status completed: Done'])
     await opened.return(undefined)
   })
 
   it('of a task that has ended is refused, or tells the end', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const { id: taskId } = taskOf(await send(service, 'count'))
     const following = collect(service.subscribeToTask({ taskId }, callOf()))
-    if (followedTooLate === 'an error') await expect(following).rejects.toThrow()
-    else expect((await following).map(wordsOf).at(-1)).toBe(tellsTask ? 'task completed' : 'status completed: Counted')
+    if (lateSubscription === 'an error') await expect(following).rejects.toThrow()
+    else
+      expect((await following).map(describeEvent).at(-1)).toBe(
+        startsWithTask ? 'task completed' : 'status completed: Counted',
+      )
   })
 
   it('ends when its reader leaves, and the task goes on', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const leaving = new AbortController()
     const events = service.streamMessage({ message: messageOf('wait') }, callOf({ signal: leaving.signal }))
     const taskId = taskIdOf(await nextOf(events))
@@ -95,7 +98,7 @@ export function streamContract(contract: ServiceContract) {
   })
 
   it('is also left by whoever stops reading', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const events = stream(service, 'wait')
     const taskId = taskIdOf(await nextOf(events))
     await events.return(undefined)

@@ -1,19 +1,19 @@
 import { expect, it } from 'vitest'
 import { textOf } from '../../../src/protocol/model.ts'
 import { callOf, messageOf, send, taskOf } from '../../support/agents/test-runtime.ts'
-import { codeOf, stateOf, taskIdOf, tell, textsOf } from './story.ts'
-import type { ServiceContract } from './traits.ts'
+import type { ServiceContract } from './contract.ts'
+import { codeOf, countingAgent, stateOf, taskIdOf, textsOf } from './contract.ts'
 
 export function taskContract({ open, canList = true }: ServiceContract) {
   it('can be got as they were sent back', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const task = taskOf(await send(service, 'count', { historyLength: 10 }))
     const again = await service.getTask({ taskId: task.id, historyLength: 10 }, callOf())
     expect({ ...again, generation: 0 }).toEqual({ ...task, generation: 0 })
   })
 
   it('are got with as much of their history as was asked for', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const { id: taskId } = taskOf(await send(service, 'ask'))
     await send(service, 'three', { taskId })
     const whole = ['ask', 'Thinking', 'Up to what?', 'three', 'Counting']
@@ -25,7 +25,7 @@ export function taskContract({ open, canList = true }: ServiceContract) {
   })
 
   it.runIf(canList)('can be listed, page by page', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const sent: string[] = []
     for (const _ of [1, 2, 3]) {
       const message = messageOf('count', { contextId: 'c' })
@@ -40,7 +40,7 @@ export function taskContract({ open, canList = true }: ServiceContract) {
   })
 
   it.runIf(canList)('are listed by their state, and with artifacts if asked for', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const { id } = taskOf(await send(service, 'ask'))
     await send(service, 'count')
     const waiting = await service.listTasks({ state: 'input-required' }, callOf())
@@ -50,7 +50,7 @@ export function taskContract({ open, canList = true }: ServiceContract) {
   })
 
   it('can be canceled while they run, and not again', async () => {
-    const service = await open(tell)
+    const service = await open(countingAgent)
     const events = service.streamMessage({ message: messageOf('wait') }, callOf())
     const { value } = await events.next()
     const taskId = taskIdOf(value)
@@ -60,7 +60,7 @@ export function taskContract({ open, canList = true }: ServiceContract) {
   })
 
   it('can fail', async () => {
-    const task = taskOf(await send(await open(tell), 'fail'))
+    const task = taskOf(await send(await open(countingAgent), 'fail'))
     expect(stateOf(task)).toBe('failed')
     expect(textOf(task.status.message ?? { parts: [] })).toBe('Out of fingers')
   })

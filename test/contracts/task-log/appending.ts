@@ -1,19 +1,20 @@
 import { expect, test } from 'vitest'
 import type { Appended } from '../../../src/tasks/log.ts'
-import { type OpenLog, openForTest } from './opened-log.ts'
 import {
-  begin,
   chunk,
+  createTask,
   lease,
   message,
   newTask,
+  type OpenLog,
+  openForTest,
   readAll,
   readGenerations,
   reply,
   status,
   step,
   upTo,
-} from './samples.ts'
+} from './fixtures.ts'
 
 export function appendingContract(open: OpenLog): void {
   test('events are numbered 1, 2, 3… without a hole, across create and appends', async () => {
@@ -33,7 +34,7 @@ export function appendingContract(open: OpenLog): void {
 
   test('a journal entry is an event like all, and leaves the task as it stands', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log, {}, step, status('input-required', 1_000, 'Which?'))
+    const taskId = await createTask(log, {}, step, status('input-required', 1_000, 'Which?'))
     await log.append(taskId, 3, [message('this')], {})
     const before = await log.head(taskId)
     expect(await log.append(taskId, 4, [step], { fence: 1 })).toMatchObject({ type: 'stored', generation: 5 })
@@ -50,7 +51,7 @@ export function appendingContract(open: OpenLog): void {
 
   test('an append that is behind is told the newest generation and stores nothing', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log, {}, status('working'))
+    const taskId = await createTask(log, {}, status('working'))
     for (const after of [0, 1, 3]) {
       expect(await log.append(taskId, after, [chunk('lost')], { fence: 1 })).toEqual({ type: 'behind', generation: 2 })
     }
@@ -59,7 +60,7 @@ export function appendingContract(open: OpenLog): void {
 
   test('of racing appends after the same generation exactly one is stored, and stored whole', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     const outcomes = await Promise.all(
       upTo(40).map((writer) =>
         log.append(taskId, 1, [chunk(`${writer}a`), chunk(`${writer}b`), chunk(`${writer}c`)], { fence: 1 }),
@@ -79,7 +80,7 @@ export function appendingContract(open: OpenLog): void {
 
   test('writers that try again until they are stored lose and double nothing', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     await Promise.all(
       upTo(8).map(async (writer) => {
         for (let number = 1, after = 1; number <= 10; ) {
@@ -110,7 +111,7 @@ export function appendingContract(open: OpenLog): void {
 
   test("a caller's message and wish to cancel need no fence", async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     expect(await log.append(taskId, 1, [message('more')], {})).toMatchObject({ type: 'stored', generation: 2 })
     expect(await log.append(taskId, 2, [{ type: 'cancel' }], {})).toMatchObject({ type: 'stored', generation: 3 })
   })
@@ -124,7 +125,7 @@ export function appendingContract(open: OpenLog): void {
 
   test('a task id can be used once', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     await expect(log.create(newTask({ taskId }), [message('again')], { lease })).rejects.toThrow(/exists already/)
     expect(await readAll(log, taskId)).toEqual([{ generation: 1, event: message() }])
   })
@@ -152,7 +153,7 @@ export function appendingContract(open: OpenLog): void {
   test('the message of a status leaves the head when a message answers it', async () => {
     const log = await openForTest(open)
     const asked = status('input-required', 1_000, 'Which one?')
-    const taskId = await begin(log, {}, asked)
+    const taskId = await createTask(log, {}, asked)
     await log.append(taskId, 2, [chunk('a')], { fence: 1 })
     expect((await log.head(taskId))?.status).toEqual(asked.status)
     await log.append(taskId, 3, [message('this one')], {})
@@ -165,7 +166,7 @@ export function appendingContract(open: OpenLog): void {
 
   test('the head knows the dialect of the last message that told its own', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     expect((await log.head(taskId))?.dialect).toBeUndefined()
     await log.append(taskId, 1, [message('old', '0.3')], {})
     await log.append(taskId, 2, [message('new', '1.0'), { type: 'cancel' }], {})
@@ -175,7 +176,7 @@ export function appendingContract(open: OpenLog): void {
 
   test('an exchange that was answered has ended without a status', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log, {}, reply)
+    const taskId = await createTask(log, {}, reply)
     const head = await log.head(taskId)
     expect(head).toMatchObject({ generation: 2, phase: 'answered' })
     expect(head?.status).toBeUndefined()

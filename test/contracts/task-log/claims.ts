@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type OpenLog, openForTest } from './opened-log.ts'
-import { begin, lease, message, newTask, readGenerations, upTo } from './samples.ts'
+import { createTask, lease, message, newTask, type OpenLog, openForTest, readGenerations, upTo } from './fixtures.ts'
 
 const claim = (key: string, digest = 'd') => ({ key, digest })
 
@@ -19,7 +18,7 @@ export function claimsContract(open: OpenLog): void {
 
   test('an append claims the generation of its first event', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     await log.append(taskId, 1, [message('next'), { type: 'cancel' }], { claims: [claim('k')] })
     const claimed = { digest: 'd', taskId, generation: 2 }
     expect(await log.claimed('alice', 'k')).toEqual(claimed)
@@ -30,7 +29,7 @@ export function claimsContract(open: OpenLog): void {
 
   test('keys are claimed all together or not at all', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     await log.append(taskId, 1, [message()], { claims: [claim('taken')] })
     const both = { claims: [claim('free'), claim('taken')] }
     expect(await log.append(taskId, 2, [message()], both)).toMatchObject({ type: 'known' })
@@ -40,7 +39,7 @@ export function claimsContract(open: OpenLog): void {
 
   test('a refused append claims nothing', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     expect(await log.append(taskId, 7, [message()], { claims: [claim('k')] })).toMatchObject({ type: 'behind' })
     expect(await log.append(taskId, 1, [message()], { fence: 7, claims: [claim('k')] })).toEqual({ type: 'fenced' })
     expect(await log.append('nobody', 0, [message()], { claims: [claim('k')] })).toEqual({ type: 'gone' })

@@ -1,21 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { TaskLog } from '../../../src/tasks/log.ts'
-import { type OpenLog, openForTest } from './opened-log.ts'
-import { begin, chunk, lease, message, newTask, reply, status, upTo } from './samples.ts'
+import {
+  chunk,
+  createTask,
+  lease,
+  message,
+  newTask,
+  type OpenLog,
+  openForTest,
+  reply,
+  status,
+  upTo,
+} from './fixtures.ts'
 
 const short = { holder: 'test', ttl: 40 }
 
 export function leasesContract(open: OpenLog): void {
   test('who creates a task holds its lease', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     expect(await log.acquire(taskId, lease)).toBeUndefined()
   })
 
   test('a lease that was given back can be taken, by one only, with a higher fence', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     expect(await log.release(taskId, 1, 1)).toBe(true)
     const taken = await Promise.all(upTo(10).map(() => log.acquire(taskId, lease)))
     expect(taken.filter(Boolean)).toEqual([{ fence: 2 }])
@@ -42,8 +52,8 @@ export function leasesContract(open: OpenLog): void {
 
   test('renewing tells which leases are lost', async () => {
     const log = await openForTest(open)
-    const held = await begin(log)
-    const released = await begin(log)
+    const held = await createTask(log)
+    const released = await createTask(log)
     await log.release(released, 1, 1)
     const taken = newTask()
     await log.create(taken, [message()], { lease: { ...lease, ttl: 0 } })
@@ -55,7 +65,7 @@ export function leasesContract(open: OpenLog): void {
 
   test('a lease is kept when something was stored that its holder has not seen', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     await log.append(taskId, 1, [message('one more')], {})
     expect(await log.release(taskId, 1, 1)).toBe(false)
     expect(await log.acquire(taskId, lease)).toBeUndefined()
@@ -65,7 +75,7 @@ export function leasesContract(open: OpenLog): void {
   test('of a message and a release that race, the message is seen by its writer or finds the lease free', async () => {
     const log = await openForTest(open)
     for (const first of ['message', 'release']) {
-      const taskId = await begin(log)
+      const taskId = await createTask(log)
       const append = () => log.append(taskId, 1, [message('one more')], { lease })
       const release = () => log.release(taskId, 1, 1)
       const [appended, released] =
@@ -91,7 +101,7 @@ export function leasesContract(open: OpenLog): void {
 
   test('an append takes the lease in the same step if it is free', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     expect(await log.append(taskId, 1, [message()], { lease })).toEqual({
       type: 'stored',
       generation: 2,
@@ -110,7 +120,7 @@ export function leasesContract(open: OpenLog): void {
 
   test('a task whose lease has run out is an orphan until somebody takes it', async () => {
     const log = await openForTest(open)
-    const held = await begin(log, {}, status('working'))
+    const held = await createTask(log, {}, status('working'))
     const orphan = await beginAbandoned(log)
     expect(await log.orphans(10)).toEqual([await log.head(orphan)])
     await log.append(orphan, 2, [chunk('still alive')], { fence: 1 })
@@ -123,7 +133,7 @@ export function leasesContract(open: OpenLog): void {
 
   test('a lease that is renewed for no time is an orphan at once, whoever looks', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log, {}, status('working'))
+    const taskId = await createTask(log, {}, status('working'))
     expect(await log.renew([{ taskId, fence: 1 }], 0)).toEqual([])
     expect(await log.orphans(10)).toMatchObject([{ taskId }])
     expect(await log.acquire(taskId, lease)).toEqual({ fence: 2 })
@@ -132,7 +142,7 @@ export function leasesContract(open: OpenLog): void {
 
   test('a lease that was given back until a moment can be taken at once, and makes an orphan at that moment', async () => {
     const log = await openForTest(open)
-    const [answered, forgotten] = [await begin(log), await begin(log)]
+    const [answered, forgotten] = [await createTask(log), await createTask(log)]
     const wakeAt = Date.now() + 1_000
     for (const taskId of [answered, forgotten]) expect(await log.release(taskId, 1, 1, wakeAt)).toBe(true)
     expect(await log.renew([{ taskId: answered, fence: 1 }], 10_000)).toEqual([answered])
@@ -147,7 +157,7 @@ export function leasesContract(open: OpenLog): void {
 
   test('who holds a lease for no time and gives it back leaves no orphan', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     await log.release(taskId, 1, 1, Date.now() - 1)
     expect(await log.orphans(10)).toMatchObject([{ taskId }])
     expect(await log.acquire(taskId, lease)).toEqual({ fence: 2 })
@@ -157,8 +167,8 @@ export function leasesContract(open: OpenLog): void {
 
   test('the lease ends with the task, and nobody gets it then', async () => {
     const log = await openForTest(open)
-    const done = await begin(log, {}, status('completed'))
-    const answered = await begin(log)
+    const done = await createTask(log, {}, status('completed'))
+    const answered = await createTask(log)
     await log.append(answered, 1, [reply], { fence: 1 })
     const late = newTask()
     await log.create(late, [message()], { lease: { ...lease, ttl: 0 } })

@@ -3,15 +3,14 @@ import { expect, test } from 'vitest'
 import type { TaskState } from '../../../src/protocol/model.ts'
 import { ownerOf } from '../../../src/protocol/principal.ts'
 import type { HeadPage, ListCursor, ListQuery, TaskHead, TaskLog, VisibleOwners } from '../../../src/tasks/log.ts'
-import { type OpenLog, openForTest } from './opened-log.ts'
-import { begin, chunk, reply, status } from './samples.ts'
+import { chunk, createTask, type OpenLog, openForTest, reply, status } from './fixtures.ts'
 
 export function listingContract(open: OpenLog): void {
   test('the task whose status changed last comes first', async () => {
     const log = await openForTest(open)
-    const old = await begin(log, {}, status('working', 1_000))
-    const recent = await begin(log, {}, status('working', 3_000))
-    const revived = await begin(log, {}, status('working', 500))
+    const old = await createTask(log, {}, status('working', 1_000))
+    const recent = await createTask(log, {}, status('working', 3_000))
+    const revived = await createTask(log, {}, status('working', 500))
     await log.append(revived, 2, [chunk('no change of status')], { fence: 1 })
     expect(await listedIds(log)).toEqual([recent, old, revived])
     await log.append(revived, 3, [status('completed', 4_000)], { fence: 1 })
@@ -20,8 +19,8 @@ export function listingContract(open: OpenLog): void {
 
   test('an exchange is listed from when it becomes a task until it expires', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
-    await begin(log, {}, reply)
+    const taskId = await createTask(log)
+    await createTask(log, {}, reply)
     expect(await log.list({ owner: 'alice', limit: 10 })).toEqual({ heads: [], total: 0, next: undefined })
     await log.append(taskId, 1, [status('completed')], { fence: 1 })
     expect((await log.list({ owner: 'alice', limit: 10 })).heads).toEqual([await log.head(taskId)])
@@ -31,8 +30,8 @@ export function listingContract(open: OpenLog): void {
 
   test('nobody sees the tasks of another owner', async () => {
     const log = await openForTest(open)
-    const hers = await begin(log, { owner: 'alice' }, status('working'))
-    const his = await begin(log, { owner: 'bob' }, status('working'))
+    const hers = await createTask(log, { owner: 'alice' }, status('working'))
+    const his = await createTask(log, { owner: 'bob' }, status('working'))
     expect(await listedIds(log, { owner: 'alice' })).toEqual([hers])
     expect(await listedIds(log, { owner: 'bob' })).toEqual([his])
     expect(await listedIds(log, { owner: 'ALICE' })).toEqual([])
@@ -42,10 +41,10 @@ export function listingContract(open: OpenLog): void {
     const log = await openForTest(open)
     const [acme, other] = [crypto.randomUUID(), crypto.randomUUID()]
     const of = (tenant: string, id: string) => ownerOf({ id, tenant })
-    const hers = await begin(log, { owner: of(acme, 'alice') }, status('working', 4_000))
-    const his = await begin(log, { owner: of(acme, 'bob') }, status('working', 3_000))
-    const alien = await begin(log, { owner: of(`${acme}2`, 'bob') }, status('working', 2_000))
-    const plain = await begin(log, { owner: other }, status('working', 1_000))
+    const hers = await createTask(log, { owner: of(acme, 'alice') }, status('working', 4_000))
+    const his = await createTask(log, { owner: of(acme, 'bob') }, status('working', 3_000))
+    const alien = await createTask(log, { owner: of(`${acme}2`, 'bob') }, status('working', 2_000))
+    const plain = await createTask(log, { owner: other }, status('working', 1_000))
     const owner = of(acme, 'alice')
     const scopes: readonly (readonly [VisibleOwners | undefined, readonly string[]])[] = [
       [undefined, [hers]],
@@ -68,10 +67,10 @@ export function listingContract(open: OpenLog): void {
 
   test('filters hold together, and the moment asked for is included', async () => {
     const log = await openForTest(open)
-    const match = await begin(log, { contextId: 'c' }, status('working', 2_000))
-    await begin(log, { contextId: 'other' }, status('working', 2_000))
-    await begin(log, { contextId: 'c' }, status('completed', 2_000))
-    await begin(log, { contextId: 'c' }, status('working', 1_999))
+    const match = await createTask(log, { contextId: 'c' }, status('working', 2_000))
+    await createTask(log, { contextId: 'other' }, status('working', 2_000))
+    await createTask(log, { contextId: 'c' }, status('completed', 2_000))
+    await createTask(log, { contextId: 'c' }, status('working', 1_999))
     const query = { owner: 'alice', contextId: 'c', phase: 'working', changedSince: 2_000, limit: 10 } as const
     const { heads, total } = await log.list(query)
     expect(heads.map(({ taskId }) => taskId)).toEqual([match])
@@ -101,7 +100,7 @@ export function listingContract(open: OpenLog): void {
       async (samples, filter, limit) => {
         const owner = crypto.randomUUID()
         const ids = await Promise.all(
-          samples.map(({ contextId, state, moment }) => begin(log, { owner, contextId }, status(state, moment))),
+          samples.map(({ contextId, state, moment }) => createTask(log, { owner, contextId }, status(state, moment))),
         )
         const expected = samples
           .map((sample, index) => ({ ...sample, taskId: ids[index], index }))
@@ -122,7 +121,7 @@ export function listingContract(open: OpenLog): void {
 
   test('tasks that stay as they are come exactly once, although others change between the pages', async () => {
     const log = await openForTest(open)
-    const begun = await Promise.all(Array.from({ length: 30 }, () => begin(log, {}, status('working', 1_000))))
+    const begun = await Promise.all(Array.from({ length: 30 }, () => createTask(log, {}, status('working', 1_000))))
     const changing = begun.filter((_, index) => index % 3 === 0)
     const steady = begun.filter((_, index) => index % 3 !== 0)
     const seen: string[] = []
@@ -130,7 +129,7 @@ export function listingContract(open: OpenLog): void {
       seen.push(...heads.map(({ taskId }) => taskId))
       const taskId = changing.pop()
       if (taskId) await log.append(taskId, 2, [status('working', 2_000)], { fence: 1 })
-      await begin(log, {}, status('working', 2_000))
+      await createTask(log, {}, status('working', 2_000))
     })
     expect(seen.filter((taskId) => steady.includes(taskId)).sort()).toEqual([...steady].sort())
   })

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { TaskLog } from '../../../src/tasks/log.ts'
-import { NaiveLog } from './naive-log.ts'
-import type { OpenLog, SharedPlace } from './opened-log.ts'
-import { chunk, message, readAll, reply, status, step } from './samples.ts'
+import type { OpenLog, SharedStorage } from './fixtures.ts'
+import { chunk, message, readAll, reply, status, step } from './fixtures.ts'
+import { ModelLog } from './model-log.ts'
 
 export function modelContract(open: OpenLog): void {
   test('whatever is done in whatever order, it answers as the naive log does', async () => {
-    await assertLikeNaive(fc.oneof(work, retention), async () => {
+    await assertLikeModel(fc.oneof(work, retention), async () => {
       const { log, cleanup } = await open()
       return { logs: [log], cleanup }
     })
@@ -15,11 +15,11 @@ export function modelContract(open: OpenLog): void {
 }
 
 /** Retention is left out: what one has just removed the other may still know. */
-export function sharedModelContract(makePlace: () => Promise<SharedPlace>): void {
+export function sharedModelContract(createStorage: () => Promise<SharedStorage>): void {
   test('two that take turns in whatever order answer as one naive log does', async () => {
-    await assertLikeNaive(work, async () => {
-      const place = await makePlace()
-      return { logs: [await place.open(), await place.open()], cleanup: () => place.cleanup() }
+    await assertLikeModel(work, async () => {
+      const storage = await createStorage()
+      return { logs: [await storage.open(), await storage.open()], cleanup: () => storage.cleanup() }
     })
   }, 60_000)
 }
@@ -29,14 +29,14 @@ interface OpenedLogs {
   readonly cleanup: () => Promise<void>
 }
 
-async function assertLikeNaive(step: fc.Arbitrary<Take>, open: () => Promise<OpenedLogs>): Promise<void> {
+async function assertLikeModel(step: fc.Arbitrary<Step>, open: () => Promise<OpenedLogs>): Promise<void> {
   const turn = fc.tuple(step, fc.nat())
   const property = fc.asyncProperty(fc.array(turn, { maxLength: 40 }), async (turns) => {
     const { logs, cleanup } = await open()
     try {
-      const naive = new NaiveLog()
-      for (const [take, whose] of turns) await take(logs[whose % logs.length] as TaskLog, naive)
-      for (const log of logs) await compareAll(log, naive)
+      const model = new ModelLog()
+      for (const [run, index] of turns) await run(logs[index % logs.length] as TaskLog, model)
+      for (const log of logs) await compareAll(log, model)
     } finally {
       await cleanup()
     }
@@ -80,10 +80,10 @@ const firstEvents = fc.oneof(
   agentEvents.map((events) => [message(), ...events]),
 )
 
-type Take = (log: TaskLog, naive: NaiveLog) => Promise<void>
+type Step = (log: TaskLog, naive: ModelLog) => Promise<void>
 
 /** A step that says what it does when it is part of a counterexample. */
-function describeStep<T>(name: string, given: fc.Arbitrary<T>, take: (given: T) => Take): fc.Arbitrary<Take> {
+function describeStep<T>(name: string, given: fc.Arbitrary<T>, take: (given: T) => Step): fc.Arbitrary<Step> {
   return given.map((chosen) =>
     Object.assign(take(chosen), { [fc.toStringMethod]: () => `${name} ${JSON.stringify(chosen)}` }),
   )
@@ -155,7 +155,7 @@ const erase = describeStep('erase', task, ({ owner, contextId }) => async (log, 
 const work = fc.oneof(create, write, send, acquire, renew, release)
 const retention = fc.oneof(expire, forget, erase)
 
-async function compareAll(log: TaskLog, naive: NaiveLog): Promise<void> {
+async function compareAll(log: TaskLog, naive: ModelLog): Promise<void> {
   for (const { taskId: id } of tasks) {
     const { created: _, changed: __, ...head } = (await log.head(id)) ?? {}
     expect(head).toEqual(naive.head(id) ?? {})

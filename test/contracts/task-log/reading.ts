@@ -1,15 +1,24 @@
 import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { readLimit } from '../../../src/tasks/log.ts'
-import { type OpenLog, openForTest } from './opened-log.ts'
-import { begin, chunk, message, newTask, readGenerations, status, upTo } from './samples.ts'
+import {
+  chunk,
+  createTask,
+  message,
+  newTask,
+  type OpenLog,
+  openForTest,
+  readGenerations,
+  status,
+  upTo,
+} from './fixtures.ts'
 
 const never = new AbortController().signal
 
 export function readingContract(open: OpenLog): void {
   test('a long task is read in pages, oldest first', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     for (let after = 1; after < 1_001; after += 100) {
       await log.append(
         taskId,
@@ -28,22 +37,22 @@ export function readingContract(open: OpenLog): void {
   test('an event that is larger than a page is read all the same', async () => {
     const log = await openForTest(open)
     const big = 'x'.repeat(2 * readLimit.bytes)
-    const taskId = await begin(log, {}, status('working'), chunk(big), chunk(big), chunk('small'))
+    const taskId = await createTask(log, {}, status('working'), chunk(big), chunk(big), chunk('small'))
     expect(await readGenerations(log, taskId)).toEqual([1, 2, 3, 4, 5])
     expect((await log.read(taskId, 2))[0]).toEqual({ generation: 3, event: chunk(big) })
   })
 
   test('waiting ends at once when there is something already', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log, {}, status('working'))
+    const taskId = await createTask(log, {}, status('working'))
     await log.wait(taskId, 1, never)
     await log.wait(taskId, 0, never)
   })
 
   test('waiting ends when something is appended to this task', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
-    const other = await begin(log)
+    const taskId = await createTask(log)
+    const other = await createTask(log)
     let woken = false
     const waiting = log.wait(taskId, 1, never).then(() => {
       woken = true
@@ -65,7 +74,7 @@ export function readingContract(open: OpenLog): void {
 
   test('waiting ends when the signal aborts, or has aborted before', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     const leaving = new AbortController()
     const waiting = log.wait(taskId, 1, leaving.signal)
     leaving.abort()
@@ -76,7 +85,7 @@ export function readingContract(open: OpenLog): void {
 
   test('a thousand that waited leave nothing behind on their signal', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     const leaving = new AbortController()
     const wait = () => Promise.all(upTo(1_000).map(() => log.wait(taskId, 1, leaving.signal)))
 

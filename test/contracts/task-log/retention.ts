@@ -1,6 +1,17 @@
 import { expect, test } from 'vitest'
-import { type OpenLog, openForTest } from './opened-log.ts'
-import { begin, chunk, lease, message, newTask, readAll, reply, status, upTo } from './samples.ts'
+import {
+  chunk,
+  createTask,
+  lease,
+  message,
+  newTask,
+  type OpenLog,
+  openForTest,
+  readAll,
+  reply,
+  status,
+  upTo,
+} from './fixtures.ts'
 
 export function retentionContract(open: OpenLog): void {
   test('what ended before the moment loses its content and leaves a tombstone', async () => {
@@ -20,7 +31,7 @@ export function retentionContract(open: OpenLog): void {
 
   test('a tombstone takes neither events nor leases nor snapshots', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log, {}, status('completed'))
+    const taskId = await createTask(log, {}, status('completed'))
     await log.expire(2_000, 10)
     expect(await log.append(taskId, 2, [message()], {})).toEqual({ type: 'gone' })
     expect(await log.append(taskId, 2, [status('working')], { fence: 1 })).toEqual({ type: 'gone' })
@@ -33,8 +44,8 @@ export function retentionContract(open: OpenLog): void {
 
   test('what has not ended is kept, however old', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log, {}, status('input-required', 1))
-    const received = await begin(log)
+    const taskId = await createTask(log, {}, status('input-required', 1))
+    const received = await createTask(log)
     expect(await log.expire(Date.now() + 10_000, 10)).toBe(0)
     expect(await readAll(log, taskId)).toHaveLength(2)
     expect(await readAll(log, received)).toHaveLength(1)
@@ -42,7 +53,7 @@ export function retentionContract(open: OpenLog): void {
 
   test('an answered exchange expires too', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log, {}, reply)
+    const taskId = await createTask(log, {}, reply)
     expect(await log.expire(Date.now() - 10_000, 10)).toBe(0)
     expect(await log.expire(Date.now() + 10_000, 10)).toBe(1)
     expect(await log.read(taskId, 0)).toEqual([])
@@ -59,13 +70,13 @@ export function retentionContract(open: OpenLog): void {
     expect(await log.forget(1_000, 10)).toBe(0)
     expect(await log.forget(2_000, 10)).toBe(1)
     expect(await log.head(task.taskId)).toBeUndefined()
-    await begin(log) // may get the place of the one that is gone, but not its keys
+    await createTask(log) // may get the place of the one that is gone, but not its keys
     expect(await log.claimed('alice', 'k')).toBeUndefined()
   })
 
   test('a task that takes a forgotten id begins anew', async () => {
     const log = await openForTest(open)
-    const taskId = await begin(log, {}, status('completed'))
+    const taskId = await createTask(log, {}, status('completed'))
     await log.expire(2_000, 10)
     await log.forget(2_000, 10)
     await log.create(newTask({ taskId }), [message('new')], { lease })
@@ -74,7 +85,7 @@ export function retentionContract(open: OpenLog): void {
 
   test('no more is removed at once than asked for', async () => {
     const log = await openForTest(open)
-    for (const _ of upTo(5)) await begin(log, {}, status('completed'))
+    for (const _ of upTo(5)) await createTask(log, {}, status('completed'))
     expect(await log.expire(2_000, 3)).toBe(3)
     expect(await log.expire(2_000, 3)).toBe(2)
     expect(await log.forget(2_000, 4)).toBe(4)
@@ -83,9 +94,9 @@ export function retentionContract(open: OpenLog): void {
 
   test('only what ended in one of these phases expires', async () => {
     const log = await openForTest(open)
-    const failed = await begin(log, {}, status('failed'))
-    const completed = await begin(log, {}, status('completed'))
-    await begin(log, {}, status('working'))
+    const failed = await createTask(log, {}, status('failed'))
+    const completed = await createTask(log, {}, status('completed'))
+    await createTask(log, {}, status('working'))
     expect(await log.expire(2_000, 10, ['failed', 'rejected', 'answered'])).toBe(1)
     expect(await log.head(failed)).toMatchObject({ phase: 'expired' })
     expect(await log.head(completed)).toMatchObject({ phase: 'completed' })
@@ -99,11 +110,11 @@ export function retentionContract(open: OpenLog): void {
     const working = newTask()
     await log.create(working, [message(), status('working'), chunk('secret')], { lease, claims })
     await log.keepSnapshot({ ...working, generation: 2, artifacts: [], history: [] })
-    const expired = await begin(log, {}, status('failed'))
+    const expired = await createTask(log, {}, status('failed'))
     await log.expire(2_000, 10)
-    const received = await begin(log)
-    const answered = await begin(log, {}, reply)
-    const others = await begin(log, { owner: 'bob' })
+    const received = await createTask(log)
+    const answered = await createTask(log, {}, reply)
+    const others = await createTask(log, { owner: 'bob' })
 
     const erased = await log.erase({ owner: 'alice' }, 10)
     const counts = new Map(erased.map(({ taskId, events }) => [taskId, events]))
@@ -132,8 +143,8 @@ export function retentionContract(open: OpenLog): void {
 
   test('erasing goes by context, by owner, or by both', async () => {
     const log = await openForTest(open)
-    const [one, two] = [await begin(log, { contextId: 'one' }), await begin(log, { contextId: 'two' })]
-    const bob = await begin(log, { contextId: 'one', owner: 'bob' })
+    const [one, two] = [await createTask(log, { contextId: 'one' }), await createTask(log, { contextId: 'two' })]
+    const bob = await createTask(log, { contextId: 'one', owner: 'bob' })
     const ids = async (erased: ReturnType<typeof log.erase>) => (await erased).map(({ taskId }) => taskId)
     expect(await ids(log.erase({ owner: 'bob', contextId: 'two' }, 10))).toEqual([])
     expect(await ids(log.erase({ owner: 'alice', contextId: 'two' }, 10))).toEqual([two])
@@ -142,7 +153,7 @@ export function retentionContract(open: OpenLog): void {
 
   test('no more is erased at once than asked for', async () => {
     const log = await openForTest(open)
-    for (const _ of upTo(5)) await begin(log)
+    for (const _ of upTo(5)) await createTask(log)
     expect(await log.erase({ owner: 'alice' }, 3)).toHaveLength(3)
     expect(await log.erase({ owner: 'alice' }, 3)).toHaveLength(2)
   })

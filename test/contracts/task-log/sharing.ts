@@ -3,18 +3,18 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { StoredEvent } from '../../../src/protocol/events.ts'
 import { follow } from '../../../src/tasks/follow.ts'
 import { readLimit, type TaskLog } from '../../../src/tasks/log.ts'
-import type { SharedPlace } from './opened-log.ts'
-import { begin, chunk, lease, message, newTask, readAll, readGenerations, status, upTo } from './samples.ts'
+import type { SharedStorage } from './fixtures.ts'
+import { chunk, createTask, lease, message, newTask, readAll, readGenerations, status, upTo } from './fixtures.ts'
 
-export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
-  async function place(): Promise<SharedPlace> {
-    const made = await makePlace()
-    onTestFinished(() => made.cleanup())
-    return made
+export function sharingContract(createStorage: () => Promise<SharedStorage>): void {
+  async function openStorage(): Promise<SharedStorage> {
+    const storage = await createStorage()
+    onTestFinished(() => storage.cleanup())
+    return storage
   }
 
   test('what was stored is there after closing and opening again', async () => {
-    const shared = await place()
+    const shared = await openStorage()
     const log = await shared.open()
     const task = newTask()
     const claims = [{ key: 'k', digest: 'd' }]
@@ -37,9 +37,9 @@ export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
   })
 
   test('closing stores what was under way, and then every call is refused', async () => {
-    const shared = await place()
+    const shared = await openStorage()
     const log = await shared.open()
-    const taskId = await begin(log)
+    const taskId = await createTask(log)
     const appending = log.append(taskId, 1, [chunk('last words')], { fence: 1 })
     const waiting = log.wait(taskId, 5, new AbortController().signal)
     await log.close()
@@ -62,9 +62,9 @@ export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
   })
 
   test('each sees at once what the other stored', async () => {
-    const shared = await place()
+    const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
-    const taskId = await begin(one)
+    const taskId = await createTask(one)
     expect(await readGenerations(two, taskId)).toEqual([1])
     expect(await two.append(taskId, 1, [message('from two')], {})).toMatchObject({ type: 'stored' })
     expect(await one.head(taskId)).toMatchObject({ generation: 2 })
@@ -77,9 +77,9 @@ export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
   })
 
   test('who waits is woken by what the other appends', async () => {
-    const shared = await place()
+    const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
-    const taskId = await begin(one)
+    const taskId = await createTask(one)
     const never = new AbortController().signal
     for (const after of upTo(5)) {
       const waiting = one.wait(taskId, after, never)
@@ -91,15 +91,15 @@ export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
   })
 
   test('who waits is not woken by what the other appends to other tasks', async () => {
-    const shared = await place()
+    const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
-    const taskId = await begin(one)
+    const taskId = await createTask(one)
     const leaving = new AbortController()
     let woken = false
     const waiting = one.wait(taskId, 1, leaving.signal).then(() => {
       woken = true
     })
-    await begin(two)
+    await createTask(two)
     await sleep(150)
     expect(woken).toBe(false)
     leaving.abort()
@@ -107,10 +107,10 @@ export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
   })
 
   test('who follows a task ends when the other erases it, whether it waits already or comes just then', async () => {
-    const shared = await place()
+    const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
-    const [taskId, late] = [await begin(one), await begin(one)]
-    const kept = await begin(one, { owner: 'bob' })
+    const [taskId, late] = [await createTask(one), await createTask(one)]
+    const kept = await createTask(one, { owner: 'bob' })
     const leaving = new AbortController()
     const never = new AbortController().signal
     let isKept = true
@@ -133,7 +133,7 @@ export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
   })
 
   test('a lease is held against all, and a fence counts everywhere', async () => {
-    const shared = await place()
+    const shared = await openStorage()
     const [one, two] = [await shared.open(), await shared.open()]
     const task = newTask()
     await one.create(task, [message()], { lease: { ...lease, ttl: 100 } })
@@ -146,9 +146,9 @@ export function sharingContract(makePlace: () => Promise<SharedPlace>): void {
   })
 
   test('a page is bounded in bytes', async () => {
-    const shared = await place()
+    const shared = await openStorage()
     const log = await shared.open()
-    const taskId = await begin(log, {}, ...upTo(40).map(() => chunk('x'.repeat(20_000))))
+    const taskId = await createTask(log, {}, ...upTo(40).map(() => chunk('x'.repeat(20_000))))
     for (const reader of [log, await shared.open()]) {
       expect(await readGenerations(reader, taskId)).toEqual(upTo(41))
       const page = await reader.read(taskId, 0)

@@ -1,11 +1,36 @@
+import type { AgentFunction } from '../../../src/agent/agent.ts'
 import type { Turn } from '../../../src/agent/turn.ts'
 import type { A2AError } from '../../../src/protocol/errors.ts'
 import type { StreamEvent } from '../../../src/protocol/events.ts'
 import type { Artifact, Part, Task } from '../../../src/protocol/model.ts'
 import { textOf } from '../../../src/protocol/model.ts'
+import type { Service } from '../../../src/protocol/service.ts'
+
+/** A service in front of an agent, and how much of the model reaches it. */
+export interface ServiceContract {
+  /** Released after the test. */
+  readonly open: (run: AgentFunction) => Promise<Service>
+  /** An agent may answer with a message; otherwise every answer is a task. */
+  readonly hasMessages?: boolean
+  /** A stream begins with the task; otherwise with its status. */
+  readonly startsWithTask?: boolean
+  /** Callers may ask for an answer before the task rests. */
+  readonly canReturnImmediately?: boolean
+  readonly canList?: boolean
+  /** A send that is repeated under its key is recognised. */
+  readonly canRepeat?: boolean
+  /** A stream goes on after an event that was seen. */
+  readonly canResume?: boolean
+  /** Configs can also be listed and deleted, and there may be an extended card. */
+  readonly isComplete?: boolean
+  /** How a message to a task that has ended is refused. */
+  readonly endedTaskError?: 'task-ended' | 'unsupported-operation'
+  /** What following a task that has ended comes to: its end, or the same refusal. */
+  readonly lateSubscription?: 'the task' | 'an error'
+}
 
 /** Does with a message whatever a caller has to understand: an answer, a question, a long wait, or work in pieces. */
-export async function tell(turn: Turn): Promise<string | undefined> {
+export async function countingAgent(turn: Turn): Promise<string | undefined> {
   switch (turn.text) {
     case 'hello':
       return 'hi'
@@ -30,7 +55,7 @@ export async function tell(turn: Turn): Promise<string | undefined> {
 }
 
 /** What an event says, in words. */
-export function wordsOf(event: StreamEvent): string {
+export function describeEvent(event: StreamEvent): string {
   switch (event.type) {
     case 'message':
       return `message: ${textOf(event.message)}`

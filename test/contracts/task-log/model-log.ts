@@ -18,14 +18,14 @@ import type {
  * What a log must answer, written so plainly that it can be believed: it keeps every fact and works out the rest.
  * A lease lasts for ever or, with a ttl of 0, has run out at once.
  */
-export class NaiveLog {
-  #tasks: Facts[] = []
+export class ModelLog {
+  #tasks: ModelTask[] = []
 
   create(task: NewTask, events: readonly TaskEvent[], { lease, claims = [] }: CreateOptions): Created | 'exists' {
     const claimed = this.#claimed(task.owner, claims)
     if (claimed) return { type: 'known', claimed }
     if (this.#find(task.taskId)) return 'exists'
-    const facts: Facts = { task, events: [], fence: 1, lease: leaseOf(lease), expired: false, claims: [] }
+    const facts: ModelTask = { task, events: [], fence: 1, lease: leaseOf(lease), expired: false, claims: [] }
     this.#tasks.push(facts)
     store(facts, events, claims)
     return { type: 'stored', generation: events.length, lease: { fence: 1 } }
@@ -126,7 +126,7 @@ export class NaiveLog {
       .map(({ task }) => task.taskId)
   }
 
-  #find(taskId: string): Facts | undefined {
+  #find(taskId: string): ModelTask | undefined {
     return this.#tasks.find(({ task }) => task.taskId === taskId)
   }
 
@@ -135,7 +135,7 @@ export class NaiveLog {
   }
 }
 
-interface Facts {
+interface ModelTask {
   readonly task: NewTask
   readonly events: TaskEvent[]
   fence: number
@@ -148,7 +148,7 @@ function leaseOf({ ttl }: Pick<LeaseRequest, 'ttl'>): 'held' | 'run out' {
   return ttl === 0 ? 'run out' : 'held'
 }
 
-function store(facts: Facts, events: readonly TaskEvent[], claims: readonly Claim[]): void {
+function store(facts: ModelTask, events: readonly TaskEvent[], claims: readonly Claim[]): void {
   const { taskId } = facts.task
   const claimed = { taskId, generation: facts.events.length + 1 }
   for (const { key, digest } of claims) facts.claims.push({ key, claimed: { ...claimed, digest } })
@@ -156,7 +156,7 @@ function store(facts: Facts, events: readonly TaskEvent[], claims: readonly Clai
   if (isEnded(facts)) facts.lease = 'free'
 }
 
-function statusOf({ events }: Facts): TaskStatus | undefined {
+function statusOf({ events }: ModelTask): TaskStatus | undefined {
   const at = events.findLastIndex(({ type }) => type === 'status')
   const event = events[at]
   if (event?.type !== 'status') return undefined
@@ -165,11 +165,11 @@ function statusOf({ events }: Facts): TaskStatus | undefined {
   return isAnswered ? answered : event.status
 }
 
-function isEnded(facts: Facts): boolean {
+function isEnded(facts: ModelTask): boolean {
   return statusOf(facts)?.state === 'completed' || facts.events.some(({ type }) => type === 'reply')
 }
 
 /** What has no status changed just now, later than every moment that a test asks for. */
-function changed(facts: Facts): number {
+function changed(facts: ModelTask): number {
   return Date.parse(statusOf(facts)?.timestamp ?? '9999-12-31T00:00:00Z')
 }

@@ -6,32 +6,32 @@ import type { StreamEvent } from '../../src/protocol/events.ts'
 import { textOf } from '../../src/protocol/model.ts'
 import { collect, until } from '../support/async.ts'
 import { faultyFetch } from '../support/wire/faulty-fetch.ts'
-import { codeOf, stateOf, taskIdOf, textsOf, wordsOf } from './service/story.ts'
+import { codeOf, describeEvent, stateOf, taskIdOf, textsOf } from './service/contract.ts'
 
 /** A server of another SDK with the agent of `interop-agent.ts`, and what it can do. */
-export interface ForeignServer {
+export interface SdkServer {
   /** Starts one for the test, and gives its origin. */
   readonly start: () => Promise<string>
   /** Made for each test, if it has to be released. */
   readonly options?: ConnectOptions | (() => ConnectOptions)
   /** The way that the client is to find. */
-  readonly door: { readonly dialect: string; readonly binding: string }
+  readonly endpoint: { readonly dialect: string; readonly binding: string }
   readonly canList?: boolean
   /** Beyond one config per task: configs can be listed and deleted. */
   readonly canListConfigs?: boolean
   readonly hasExtendedCard?: boolean
   /** How a message to a task that has ended is refused. */
-  readonly ended: string
+  readonly endedTaskError: string
   /** What makes streams break after so many events, one number each. */
-  readonly breaking?: (cuts: readonly number[]) => ConnectOptions
+  readonly withBrokenStreams?: (cuts: readonly number[]) => ConnectOptions
 }
 
 const numbers = ['one', 'two', 'three']
 
 /** What our client does with every server of every SDK. */
-export function foreignServerContract(server: ForeignServer): void {
-  const { start, options, door, canList = false, canListConfigs = true, hasExtendedCard = true } = server
-  const { breaking = breakingFetch } = server
+export function sdkServerContract(server: SdkServer): void {
+  const { start, options, endpoint, canList = false, canListConfigs = true, hasExtendedCard = true } = server
+  const { withBrokenStreams = breakingFetch } = server
   const given = () => (typeof options === 'function' ? options() : options)
   const quick = { minDelay: 1, maxDelay: 10 }
 
@@ -52,7 +52,7 @@ export function foreignServerContract(server: ForeignServer): void {
     const client = await open()
     expect(client.card).toMatchObject({ name: 'Ada', skills: [{ id: 'count' }] })
     expect(await client.send('hello')).toMatchObject({ type: 'message', text: 'hi' })
-    expect(client.explain().endpoint).toMatchObject(door)
+    expect(client.explain().endpoint).toMatchObject(endpoint)
   })
 
   it('gets a task when it has ended, and the same task again later', async () => {
@@ -74,7 +74,7 @@ export function foreignServerContract(server: ForeignServer): void {
 
   it('reads every event of a stream in its order, until it ends', async () => {
     const events = await collect((await open()).stream('count'))
-    expect(events.map(wordsOf).filter((words) => !/working|submitted/.test(words))).toEqual([
+    expect(events.map(describeEvent).filter((words) => !/working|submitted/.test(words))).toEqual([
       'artifact one',
       'artifact two, more',
       'artifact three, more, last',
@@ -86,7 +86,7 @@ export function foreignServerContract(server: ForeignServer): void {
   })
 
   it('reads a stream that is one message', async () => {
-    expect((await collect((await open()).stream('hello'))).map(wordsOf)).toEqual(['message: hi'])
+    expect((await collect((await open()).stream('hello'))).map(describeEvent)).toEqual(['message: hi'])
   })
 
   it('is asked, and answers', async () => {
@@ -99,7 +99,7 @@ export function foreignServerContract(server: ForeignServer): void {
 
   it('is asked in a stream, which ends with the question', async () => {
     const events = await collect((await open()).stream('ask'))
-    expect(wordsOf(events.at(-1) as StreamEvent)).toBe('status input-required: Up to what?')
+    expect(describeEvent(events.at(-1) as StreamEvent)).toBe('status input-required: Up to what?')
   })
 
   it('gets the history of a task', async () => {
@@ -123,28 +123,28 @@ export function foreignServerContract(server: ForeignServer): void {
     const client = await open()
     const task = client.task(await begin(client))
     const events = task.subscribe()
-    expect(wordsOf((await events.next()).value as StreamEvent)).toMatch(/working/)
+    expect(describeEvent((await events.next()).value as StreamEvent)).toMatch(/working/)
     await task.cancel()
     const rest = await collect(events)
-    expect(wordsOf(rest.at(-1) as StreamEvent)).toMatch(/^(status|task) canceled/)
+    expect(describeEvent(rest.at(-1) as StreamEvent)).toMatch(/^(status|task) canceled/)
   })
 
   it('gets what has ended from whoever follows it too late', async () => {
     const client = await open()
     const { task } = await client.send('count')
     const events = await collect(client.task(task?.id ?? '').subscribe())
-    expect(events.map(wordsOf)).toEqual(['task completed'])
+    expect(events.map(describeEvent)).toEqual(['task completed'])
     expect((await client.task(task?.id ?? '').wait()).text).toBe('onetwothree')
   })
 
   it.each([1, 2, 3, 4])('goes on with a stream that breaks after %d events', async (events) => {
     const notices: Notice[] = []
-    const client = await open({ ...breaking([events, 1]), onNotice: (notice) => notices.push(notice) })
+    const client = await open({ ...withBrokenStreams([events, 1]), onNotice: (notice) => notices.push(notice) })
     const told = await collect(client.stream('count'))
     const chunks = told.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
     const first = told[0]?.type === 'task' ? told[0].task.artifacts.flatMap(({ parts }) => parts) : []
     expect([...first, ...chunks].map((part) => ('text' in part ? part.text : ''))).toEqual(numbers)
-    expect(wordsOf(told.at(-1) as StreamEvent)).toBe('status completed: Counted')
+    expect(describeEvent(told.at(-1) as StreamEvent)).toBe('status completed: Counted')
     expect(notices.filter(({ type }) => type === 'best-effort')).toHaveLength(1)
   })
 
@@ -156,7 +156,7 @@ export function foreignServerContract(server: ForeignServer): void {
     expect(await codeOf(nobody.cancel())).toBe('task-not-found')
     expect(await codeOf(collect(nobody.subscribe()))).toBe('task-not-found')
     expect(await codeOf(client.send('more', { taskId: 'nobody-knows' }))).toBe('task-not-found')
-    expect(await codeOf(client.send('more', { taskId: task?.id ?? '' }))).toBe(server.ended)
+    expect(await codeOf(client.send('more', { taskId: task?.id ?? '' }))).toBe(server.endedTaskError)
   })
 
   it('keeps push configs', async () => {

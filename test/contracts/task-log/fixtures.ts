@@ -1,22 +1,45 @@
+import { onTestFinished } from 'vitest'
 import type { ArtifactEvent, MessageEvent, StatusEvent, StoredEvent, TaskEvent } from '../../../src/protocol/events.ts'
 import { anonymous, type TaskState } from '../../../src/protocol/model.ts'
 import type { NewTask, TaskLog } from '../../../src/tasks/log.ts'
 
+export interface OpenedLog {
+  readonly log: TaskLog
+  /** Closes it and removes what it leaves behind. */
+  readonly cleanup: () => Promise<void>
+}
+
+/** Opens a new, empty log. */
+export type OpenLog = () => Promise<OpenedLog>
+
+/** A place where several logs, each as in a process of its own, keep the same tasks. */
+export interface SharedStorage {
+  open(): Promise<TaskLog>
+  cleanup(): Promise<void>
+}
+
+/** A log for one test. */
+export async function openForTest(open: OpenLog): Promise<TaskLog> {
+  const { log, cleanup } = await open()
+  onTestFinished(cleanup)
+  return log
+}
+
 export const lease = { holder: 'test', ttl: 60_000 }
 
-export function newTask(given: Partial<NewTask> = {}): NewTask {
-  return { taskId: crypto.randomUUID(), contextId: 'context', owner: 'alice', ...given }
+export function newTask(overrides: Partial<NewTask> = {}): NewTask {
+  return { taskId: crypto.randomUUID(), contextId: 'context', owner: 'alice', ...overrides }
 }
 
 export function message(text = 'hello', dialect?: string): MessageEvent {
-  const sent = { messageId: 'm', role: 'user', parts: [{ text }] } as const
-  return { type: 'message', message: sent, principal: anonymous, ...(dialect && { dialect }) }
+  const content = { messageId: 'm', role: 'user', parts: [{ text }] } as const
+  return { type: 'message', message: content, principal: anonymous, ...(dialect && { dialect }) }
 }
 
 export function status(state: TaskState, milliseconds = 1_000, text?: string): StatusEvent {
-  const said = text === undefined ? {} : { message: { messageId: 's', role: 'agent' as const, parts: [{ text }] } }
+  const content = text === undefined ? {} : { message: { messageId: 's', role: 'agent' as const, parts: [{ text }] } }
   const carry = { 'v0.3': { state: 'unknown' } }
-  return { type: 'status', status: { state, timestamp: new Date(milliseconds).toISOString(), carry, ...said } }
+  return { type: 'status', status: { state, timestamp: new Date(milliseconds).toISOString(), carry, ...content } }
 }
 
 export function chunk(text: string): ArtifactEvent {
@@ -34,8 +57,12 @@ export const reply: TaskEvent = {
 }
 
 /** Begins a task whose lease has fence 1. */
-export async function begin(log: TaskLog, given: Partial<NewTask> = {}, ...events: TaskEvent[]): Promise<string> {
-  const task = newTask(given)
+export async function createTask(
+  log: TaskLog,
+  overrides: Partial<NewTask> = {},
+  ...events: TaskEvent[]
+): Promise<string> {
+  const task = newTask(overrides)
   await log.create(task, [message(), ...events], { lease })
   return task.taskId
 }
