@@ -248,7 +248,7 @@ describe('several calls at once', () => {
       await turn.callFirst(calls).catch((error) => errors.push(error.message))
     })
     await (await connect(planner)).send('go')
-    expect(errors).toEqual([expect.stringMatching(/Nobody answered.*A is tired.*B is tired/)])
+    expect(errors).toEqual([expect.stringMatching(/No agent answered.*A is tired.*B is tired/)])
   })
 })
 

@@ -1,36 +1,33 @@
 import { type Clock, setAlarm } from '../../base/clock.ts'
 
+/** Why a call is aborted: its turn stopped, its caller gave it up, or its time is over. */
+export type AbortCause = 'stopped' | 'canceled' | 'timeout'
+
 export interface CallAbortOptions {
-  /** Of the turn. */
+  /** The signal of the turn. */
   readonly turn: AbortSignal
-  /** Of the call. */
+  /** The signal of the call. */
   readonly signal: AbortSignal | undefined
   readonly clock: Clock
 }
 
-/** Why a call is given up. */
-export type AbortCause = 'stopped' | 'canceled' | 'timeout'
-
 export interface CallAbort {
   readonly cause: AbortCause | undefined
   readonly signal: AbortSignal
-  abort(why: AbortCause): void
+  abort(cause: AbortCause): void
+  /** Aborts the call at a time in milliseconds since 1970. */
+  abortAt(deadline: number): void
   release(): void
 }
 
-/** Gives a call up when its turn is stopped, when its caller says so, or when its time is over. */
-export function createCallAbort({
-  turn,
-  signal,
-  clock,
-}: CallAbortOptions): CallAbort & { until(deadline: number): void } {
+export function createCallAbort({ turn, signal, clock }: CallAbortOptions): CallAbort {
   const controller = new AbortController()
-  let halt: AbortCause | undefined
-  let unset = () => {}
+  let firstCause: AbortCause | undefined
+  let clearAlarm = () => {}
 
-  function abort(why: AbortCause): void {
-    halt ??= why
-    controller.abort(why)
+  function abort(cause: AbortCause): void {
+    firstCause ??= cause
+    controller.abort(cause)
   }
   const onTurn = () => abort('stopped')
   const onSignal = () => abort('canceled')
@@ -41,34 +38,33 @@ export function createCallAbort({
 
   return {
     get cause() {
-      return halt
+      return firstCause
     },
     signal: controller.signal,
     abort,
-    until(deadline) {
-      unset = setAlarm(clock, deadline, () => abort('timeout'))
+    abortAt(deadline) {
+      clearAlarm = setAlarm(clock, deadline, () => abort('timeout'))
     },
     release() {
-      unset()
+      clearAlarm()
       turn.removeEventListener('abort', onTurn)
       signal?.removeEventListener('abort', onSignal)
     },
   }
 }
 
-/** What comes first; `halted` if the call is given up before. */
-export async function orAborted<T>({ signal }: CallAbort, work: Promise<T>): Promise<T | 'halted'> {
+/** Resolves with the result of the work, or with `aborted` if the call is aborted first. */
+export async function orAborted<T>({ signal }: CallAbort, work: Promise<T>): Promise<T | 'aborted'> {
   if (signal.aborted) {
-    // Nobody waits for it any more, nor for how it fails.
-    work.catch(() => {})
-    return 'halted'
+    work.catch(() => {}) // its failure is of no interest any more
+    return 'aborted'
   }
-  const { promise, resolve } = Promise.withResolvers<'halted'>()
-  const onHalt = () => resolve('halted')
-  signal.addEventListener('abort', onHalt)
+  const { promise, resolve } = Promise.withResolvers<'aborted'>()
+  const onAbort = () => resolve('aborted')
+  signal.addEventListener('abort', onAbort)
   try {
     return await Promise.race([work, promise])
   } finally {
-    signal.removeEventListener('abort', onHalt)
+    signal.removeEventListener('abort', onAbort)
   }
 }

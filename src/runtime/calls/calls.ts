@@ -15,147 +15,147 @@ import { type CallPlan, nameOfTarget } from './options.ts'
 import { createProgress } from './progress.ts'
 import { createQuestionQueue } from './questions.ts'
 import { failureOf } from './results.ts'
-import { runCall } from './run-call.ts'
+import { CallExecution } from './run-call.ts'
 
 export interface TurnCalls extends AgentCalls {
-  /** The turn is over: what it has not waited for is given up. */
+  /** The turn is over: calls that it did not await are canceled. */
   close(): void
 }
 
+/** Implements `turn.call()`, `turn.callAll()` and `turn.callFirst()`. */
 export function createCalls(scope: TurnScope): TurnCalls {
-  const { telemetry, calls } = scope.settings
+  const { lineage, task, settings } = scope
+  const { telemetry, calls } = settings
   const { self } = calls
-  const { lineage, task } = scope
   const questions = createQuestionQueue()
-  const over = new AbortController()
-  const own = { agent: self.agent, id: self.ids[0] ?? '', taskId: task.taskId }
-  let begun = 0
-  let races = 0
-  let left = lineage.budget
+  const closing = new AbortController()
+  const ancestor = { agent: self.agent, id: self.ids[0] ?? '', taskId: task.taskId }
+  let callCount = 0
+  let raceCount = 0
+  let budget = lineage.budget
 
-  function planOf([target, message, options = {}]: CallSpec, share?: number): CallPlan {
+  function planCall([target, content, options = {}]: CallSpec, share?: number): CallPlan {
     const targetName = nameOfTarget(target)
-    const number = ++begun
+    const number = ++callCount
     const { name = `call ${number} ${targetName}` } = options
-    const granted = left === undefined ? options.budget : spend(options.budget ?? share)
+    const granted = budget === undefined ? options.budget : spend(options.budget ?? share)
     return {
       name,
       target,
       targetName,
-      parts: toParts(message),
+      parts: toParts(content),
       options,
-      lineage: { chain: [...lineage.chain, own], ...(granted !== undefined && granted >= 0 && { budget: granted }) },
+      lineage: {
+        chain: [...lineage.chain, ancestor],
+        ...(granted !== undefined && granted >= 0 && { budget: granted }),
+      },
       ...(granted !== undefined && granted < 0 && { refusal: outOfBudget() }),
     }
   }
 
-  /** Pays for a call, and for those that the other agent may make; -1 if there is nothing left to pay with. */
+  /** Takes a call and the budget for the other agent's calls from the budget. Returns -1 if it is used up. */
   function spend(wanted: number | undefined): number {
-    const before = left ?? 0
+    const before = budget ?? 0
     if (before < 1) return -1
     const granted = Math.min(before - 1, wanted ?? Math.floor((before - 1) / 2))
-    left = before - 1 - granted
+    budget = before - 1 - granted
     return granted
   }
 
-  function activityOf({ targetName }: CallPlan) {
-    return { type: 'call', agent: targetName, taskId: task.taskId, contextId: task.contextId } as const
+  /** The equal share of each of several calls. */
+  function shareOf(count: number): number | undefined {
+    return budget === undefined || count === 0 ? undefined : Math.max(0, Math.floor((budget - count) / count))
   }
 
   function start(plan: CallPlan): AgentCall {
+    const { taskId, contextId } = task
+    const activity = { type: 'call', agent: plan.targetName, taskId, contextId } as const
     const progress = createProgress()
     const answer = (async () => {
       try {
-        const given = await observe(telemetry, activityOf(plan), scope.trace, (span) =>
-          runCall(plan, { scope, questions, progress, over: over.signal, span }),
+        const result = await observe(telemetry, activity, scope.trace, (span) =>
+          new CallExecution(plan, { scope, questions, progress, turnOver: closing.signal, span }).run(),
         )
         progress.end()
-        return given
+        return result
       } catch (error) {
         progress.end(error)
         throw error
       }
     })()
-    // Who only iterates hears of a failure there.
-    answer.catch(() => {})
+    answer.catch(() => {}) // code that only iterates gets the failure there
     return Object.assign(answer, { [Symbol.asyncIterator]: progress.read })
   }
 
-  /** Each gets the same share of the budget. */
-  function shareOf(count: number): number | undefined {
-    return left === undefined || count === 0 ? undefined : Math.max(0, Math.floor((left - count) / count))
-  }
-
-  function settledOf(plan: CallPlan, answer: Promise<CallAnswer>): Promise<CallOutcome> {
+  function outcomeOf({ targetName }: CallPlan, answer: Promise<CallAnswer>): Promise<CallOutcome> {
     return answer.then(
-      (given) => ({ ok: true, answer: given }),
+      (value) => ({ ok: true, answer: value }),
       (error) => {
         if (scope.stop.signal.aborted) throw error
-        const { targetName } = plan
-        return {
-          ok: false,
-          error: error instanceof CallFailed ? error : new CallFailed(failureOf(error, targetName, scope.secrets)),
-        }
+        const failure =
+          error instanceof CallFailed ? error : new CallFailed(failureOf(error, targetName, scope.secrets))
+        return { ok: false, error: failure }
       },
     )
   }
 
-  /** In the order of the calls, so many at once. */
-  async function fanOut(plans: readonly CallPlan[], { concurrency = 4 }: FanOutOptions, onEach: OnEach): Promise<void> {
+  /** Starts the calls in order, at most `concurrency` at a time. */
+  async function fanOut(plans: readonly CallPlan[], options: FanOutOptions, onOutcome: OnOutcome): Promise<void> {
+    const { concurrency = 4 } = options
     if (!(concurrency >= 1)) throw new TypeError(`concurrency: expected a number from 1 on, got ${concurrency}`)
     const queue = plans.entries()
-    const worker = async () => {
-      for (const [at, plan] of queue) onEach(await settledOf(plan, start(plan)), at)
+    const work = async () => {
+      for (const [index, plan] of queue) onOutcome(await outcomeOf(plan, start(plan)), index)
     }
-    await Promise.all(Array.from({ length: Math.min(concurrency, plans.length) }, worker))
+    await Promise.all(Array.from({ length: Math.min(concurrency, plans.length) }, work))
   }
 
   return {
-    call: (target, message, options) => start(planOf([target, message, options])),
-    async callAll(calls, options = {}) {
-      const share = shareOf(calls.length)
-      const plans = calls.map((each) => planOf(each, share))
-      const all: CallOutcome[] = []
-      await fanOut(plans, options, (settled, at) => {
-        all[at] = settled
+    call: (target, content, options) => start(planCall([target, content, options])),
+    async callAll(specs, options = {}) {
+      const share = shareOf(specs.length)
+      const plans = specs.map((spec) => planCall(spec, share))
+      const outcomes: CallOutcome[] = []
+      await fanOut(plans, options, (outcome, index) => {
+        outcomes[index] = outcome
       })
-      return all
+      return outcomes
     },
-    async callFirst(calls, options = {}) {
-      if (calls.length === 0) throw new TypeError('turn.callFirst(): expected somebody to ask, got an empty list')
-      const share = shareOf(calls.length)
-      const race = `first ${++races}`
+    async callFirst(specs, options = {}) {
+      if (specs.length === 0) throw new TypeError('turn.callFirst(): expected at least one call, got an empty list')
+      const share = shareOf(specs.length)
+      const step = `first ${++raceCount}`
       const won = new AbortController()
-      const plans = calls.map((each) => withSignal(planOf(each, share), won.signal))
-      const settled: CallOutcome[] = []
-      const waiters = calls.map(() => Promise.withResolvers<void>())
+      const plans = specs.map((spec) => withSignal(planCall(spec, share), won.signal))
+      const outcomes: CallOutcome[] = []
+      const ended = specs.map(() => Promise.withResolvers<void>())
       const winner = new Promise<number>((resolve, reject) => {
-        fanOut(plans, options, (each, at) => {
-          settled[at] = each
-          waiters[at]?.resolve()
-          if (each.ok) resolve(at)
+        fanOut(plans, options, (outcome, index) => {
+          outcomes[index] = outcome
+          ended[index]?.resolve()
+          if (outcome.ok) resolve(index)
         }).then(() => resolve(-1), reject)
       })
       winner.catch(() => {})
-      // Which one was the first is stored: a turn that is resumed has the same answer.
-      const at = await runStep(scope, race, () => winner)
-      if (at < 0) throw allFailed(settled)
-      await waiters[at]?.promise
-      won.abort('somebody else was faster')
-      const first = settled[at]
-      if (!first?.ok) throw allFailed(settled)
+      // The winner is stored, so that a resumed turn gets the same answer.
+      const index = await runStep(scope, step, () => winner)
+      if (index < 0) throw allFailed(outcomes)
+      await ended[index]?.promise
+      won.abort('another call was faster')
+      const first = outcomes[index]
+      if (!first?.ok) throw allFailed(outcomes)
       return first.answer
     },
-    close: () => over.abort('the turn is over'),
+    close: () => closing.abort('the turn is over'),
   }
 }
+
+type OnOutcome = (outcome: CallOutcome, index: number) => void
 
 function outOfBudget(): Error {
   const advice = 'Answer with what you have instead of asking others.'
   return lineageError('out-of-budget', `No more calls may be made for this: its budget is used up. ${advice}`)
 }
-
-type OnEach = (settled: CallOutcome, at: number) => void
 
 function withSignal(plan: CallPlan, signal: AbortSignal): CallPlan {
   const { options } = plan
@@ -163,8 +163,8 @@ function withSignal(plan: CallPlan, signal: AbortSignal): CallPlan {
   return { ...plan, options: { ...options, signal: both } }
 }
 
-function allFailed(settled: readonly CallOutcome[]): CallFailed {
-  const failures = settled.flatMap((each) => (each.ok ? [] : [each.error.message]))
-  const agent = settled.map((each) => (each.ok ? each.answer.agent : each.error.agent)).join(', ')
-  return new CallFailed({ agent, message: `Nobody answered. ${failures.join(' ')}` })
+function allFailed(outcomes: readonly CallOutcome[]): CallFailed {
+  const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error.message]))
+  const agent = outcomes.map((outcome) => (outcome.ok ? outcome.answer.agent : outcome.error.agent)).join(', ')
+  return new CallFailed({ agent, message: `No agent answered. ${failures.join(' ')}` })
 }

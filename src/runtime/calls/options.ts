@@ -5,51 +5,28 @@ import { isObject } from '../../base/json.ts'
 import { identityOf, type Lineage, type ReceivingAgent } from '../../protocol/extensions/lineage.ts'
 import type { Part } from '../../protocol/model.ts'
 
-const numbers = new WeakMap<object, number>()
+/** How many conversations with other agents are remembered. A forgotten one starts anew. */
+const maxConversations = 10_000
 
-let last = 0
-
-/** Those that were used last. Whose is forgotten begins a new conversation. */
-const limit = 10_000
-
-/** Whom a target means, to tell conversations apart: agents in this process may have the same name. */
-export function targetKey(target: CallTarget, name: string): string {
-  if (typeof target !== 'object' || target instanceof URL) return name
-  const number = numbers.get(target) ?? ++last
-  numbers.set(target, number)
-  return `${name} #${number}`
-}
-
+/** A call of an agent, for `CallsOptions.headers`. */
 export interface OutgoingCall {
-  /** In which it is made. */
+  /** The task that makes the call. */
   readonly taskId: string
   readonly contextId: string
-  /** Who is asked. */
+  /** The name of the called agent. */
   readonly agent: string
 }
 
-/** How an agent asks other agents. */
+/** How an agent calls other agents. */
 export interface CallsOptions extends Pick<ReachOptions, 'auth' | 'fetch'> {
-  /** How agents are found. As `connect` does by default. */
+  /** Resolves an agent. Defaults to `connect`. */
   readonly reach?: ResolveAgent
-  /** How many agents may stand one behind the other, also for those who ask this one. 8 by default. */
+  /** The longest chain of agents that call each other, including the callers of this one. Defaults to 8. */
   readonly maxDepth?: number
-  /** By what this agent finds itself in a chain; by its name, description and provider otherwise. */
+  /** Identifies this agent in a chain. Defaults to a hash of its name, description and provider. */
   readonly identity?: string
-  /** Headers that go with a call. Those of the trace do so by themselves, unless they are given here. */
+  /** Additional headers of a call. The headers of the trace are sent by default; these can replace them. */
   readonly headers?: (call: OutgoingCall) => Readonly<Record<string, string>> | undefined
-}
-
-export interface ConversationKey {
-  readonly owner: string
-  readonly contextId: string
-  readonly callee: string
-}
-
-/** The conversations with other agents: one for each of them in each context of ours and of one owner. */
-export interface Conversations {
-  get(place: ConversationKey): string | undefined
-  set(place: ConversationKey, contextId: string): void
 }
 
 export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'headers'> {
@@ -58,61 +35,86 @@ export interface CallSettings extends Pick<CallsOptions, 'auth' | 'fetch' | 'hea
   readonly conversations: Conversations
 }
 
+/** The context ids of the called agents: one for each agent, in each context of ours, for each owner. */
+export interface Conversations {
+  get(key: ConversationKey): string | undefined
+  set(key: ConversationKey, contextId: string): void
+}
+
+export interface ConversationKey {
+  readonly owner: string
+  readonly contextId: string
+  /** The `targetKey` of the called agent. */
+  readonly target: string
+}
+
 export function readCallSettings({ profile, reach }: Agent, options: CallsOptions = {}): CallSettings {
   const { maxDepth = 8, identity, auth, fetch, headers } = options
   if (!Number.isInteger(maxDepth) || maxDepth < 0) {
     throw new TypeError(`calls.maxDepth: expected a whole number from 0 on, got ${maxDepth}`)
   }
-  const known = identityOf(profile)
+  const cardIdentity = identityOf(profile)
   return {
     reach: options.reach ?? reach,
     auth,
     fetch,
     headers,
-    // What others make of its card counts, too: they may not know what it calls itself.
-    self: { agent: profile.name, ids: identity === undefined ? [known] : [identity, known], maxDepth },
-    conversations: createContexts(),
+    // Other agents may only know the card, and identify this agent by it.
+    self: { agent: profile.name, ids: identity === undefined ? [cardIdentity] : [identity, cardIdentity], maxDepth },
+    conversations: createConversations(),
   }
 }
 
-/** For the journal and for errors: without what may be a secret. */
-export function nameOfTarget(target: CallTarget): string {
-  if (typeof target === 'string' || target instanceof URL) return bare(`${target}`)
-  if ('service' in target && 'card' in target) return cardName(target.card) ?? 'an agent'
-  if ('profile' in target && isObject(target.profile)) return cardName(target.profile) ?? 'an agent'
-  return cardName(target) ?? 'an agent'
-}
-
-/** A call as it was asked for, with what it may use. */
+/** A call with its share of the budget. */
 export interface CallPlan {
-  /** Names it in the journal. */
+  /** Names the call in the journal. */
   readonly name: string
   readonly target: CallTarget
-  /** As far as it is known before it is reached. */
+  /** The name of the target before its card is known. */
   readonly targetName: string
   readonly parts: readonly Part[]
   readonly options: CallOptions
-  /** What the other agent is told; without the deadline, which is set when it begins. */
+  /** The lineage for the other agent, without the deadline, which is set when the call starts. */
   readonly lineage: Lineage
-  /** Why nothing may be sent. */
+  /** Why the call must not be sent. */
   readonly refusal?: Error
 }
 
-function createContexts(): Conversations {
-  const known = new BoundedMap<string, string>(limit)
-  const textOf = ({ owner, contextId, callee }: ConversationKey) => JSON.stringify([owner, contextId, callee])
+/** Names a target in the journal and in errors, without its query and its credentials. */
+export function nameOfTarget(target: CallTarget): string {
+  if (typeof target === 'string' || target instanceof URL) return withoutSecrets(`${target}`)
+  if ('service' in target && 'card' in target) return nameOfCard(target.card) ?? 'an agent'
+  if ('profile' in target && isObject(target.profile)) return nameOfCard(target.profile) ?? 'an agent'
+  return nameOfCard(target) ?? 'an agent'
+}
+
+/** Identifies a target among conversations. Agents in this process are numbered, because names may repeat. */
+export function targetKey(target: CallTarget, name: string): string {
+  if (typeof target !== 'object' || target instanceof URL) return name
+  const number = targetNumbers.get(target) ?? ++lastTargetNumber
+  targetNumbers.set(target, number)
+  return `${name} #${number}`
+}
+
+const targetNumbers = new WeakMap<object, number>()
+
+let lastTargetNumber = 0
+
+function createConversations(): Conversations {
+  const contextIds = new BoundedMap<string, string>(maxConversations)
+  const textOf = ({ owner, contextId, target }: ConversationKey) => JSON.stringify([owner, contextId, target])
   return {
-    get: (place) => known.get(textOf(place)),
-    set: (place, contextId) => known.set(textOf(place), contextId),
+    get: (key) => contextIds.get(textOf(key)),
+    set: (key, contextId) => contextIds.set(textOf(key), contextId),
   }
 }
 
-function bare(address: string): string {
+function withoutSecrets(address: string): string {
   if (!URL.canParse(address)) return address.slice(0, 200)
   const { origin, host, pathname } = new URL(address)
   return `${origin === 'null' ? host : origin}${pathname}`.slice(0, 200)
 }
 
-function cardName(card: unknown): string | undefined {
+function nameOfCard(card: unknown): string | undefined {
   return isObject(card) && 'name' in card && typeof card.name === 'string' ? card.name : undefined
 }

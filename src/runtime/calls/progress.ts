@@ -2,9 +2,9 @@ import type { StreamEvent } from '../../protocol/events.ts'
 
 const maxWaiting = 256
 
-/** What happens in a call, for whoever iterates it. Nobody does: nothing is kept. */
+/** The events of a call, for code that iterates over it. Without an iteration, no event is kept. */
 export interface Progress {
-  /** To be awaited: a reader that is slow slows the call down. */
+  /** Await it: a slow reader slows down the call. */
   emit(event: StreamEvent): Promise<void> | undefined
   end(failure?: unknown): void
   read(): AsyncGenerator<StreamEvent>
@@ -14,23 +14,23 @@ export function createProgress(): Progress {
   const waiting: StreamEvent[] = []
   let isRead = false
   let end: { readonly failure?: unknown } | undefined
-  let wake = () => {}
-  let resume = () => {}
+  let wakeReader = () => {}
+  let resumeCall = () => {}
 
   return {
     emit(event) {
       if (!isRead) return undefined
       waiting.push(event)
-      wake()
+      wakeReader()
       return waiting.length < maxWaiting
         ? undefined
         : new Promise((resolve) => {
-            resume = resolve
+            resumeCall = resolve
           })
     },
     end(failure) {
       end ??= failure === undefined ? {} : { failure }
-      wake()
+      wakeReader()
     },
     async *read() {
       isRead = true
@@ -39,20 +39,20 @@ export function createProgress(): Progress {
           const event = waiting.shift()
           if (event) {
             yield event
-            resume()
+            resumeCall()
           } else if (end) {
             if ('failure' in end) throw end.failure
             return
           } else {
             await new Promise<void>((resolve) => {
-              wake = resolve
+              wakeReader = resolve
             })
           }
         }
       } finally {
         isRead = false
         waiting.length = 0
-        resume()
+        resumeCall()
       }
     },
   }

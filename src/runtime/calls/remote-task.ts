@@ -7,38 +7,38 @@ import { createFold, type Fold } from '../../tasks/fold.ts'
 import type { TurnScope } from '../turns/turn-scope.ts'
 import type { CallPlan } from './options.ts'
 
-/** How long a task that is to be canceled may take to tell its id, and the other agent to cancel it, in milliseconds. */
-const patience = 2_000
+/** Timeout in milliseconds for cancelling: first until the task is known, then until the other agent has canceled it. */
+const cancelTimeout = 2_000
 
-/** A stream of which one can look at the next event without taking it. */
-export interface Reader {
+/** The connection to the task of another agent, for as long as a call lasts in this process. */
+export interface RemoteTask {
+  /** Resolves the target to an agent, once. */
+  agent(): Promise<CalledAgent>
+  /** The stream of the task, if one is open. */
+  readonly reader: StreamReader | undefined
+  readonly child: ChildTask
+  send(agent: CalledAgent, request: SendRequest, idempotencyKey: string): StreamReader
+  attach(agent: CalledAgent, taskId: string): StreamReader
+  /** Cancels the task. Without an id, the task that the open stream is about to create. */
+  cancel(taskId: string | undefined): Promise<void>
+  close(): void
+}
+
+/** A stream whose next event can be read without consuming it. */
+export interface StreamReader {
   peek(): Promise<Next>
   take(): Promise<Next>
   close(): void
 }
 
-/** The other agent's task, as its events tell it. */
+/** The other agent's task, folded from its events. */
 export interface ChildTask {
-  take(event: StreamEvent): void
+  apply(event: StreamEvent): void
   state(): TaskState | undefined
-  /** What the status says. */
+  /** The message of the status. */
   message(): Message | undefined
-  /** Without its history, which is its own business. */
+  /** The task without its history. */
   task(): Task | undefined
-}
-
-/** The way to another agent, as long as a call lasts in this process. */
-export interface RemoteTask {
-  callee(): Promise<CalledAgent>
-  /** What it tells, if it is being read. */
-  readonly reader: Reader | undefined
-  /** What it has told so far. */
-  readonly child: ChildTask
-  send(callee: CalledAgent, request: SendRequest, idempotencyKey: string): Reader
-  attach(callee: CalledAgent, taskId: string): Reader
-  /** Cancels the task, or the one that is about to begin. */
-  cancel(taskId: string | undefined): Promise<void>
-  close(): void
 }
 
 export function openRemoteTask(
@@ -47,72 +47,72 @@ export function openRemoteTask(
   trace: Trace | undefined,
 ): RemoteTask {
   const { reach, auth, fetch, headers } = settings.calls
-  const wire = new AbortController()
+  const closing = new AbortController()
   const child = createChildTask()
-  let found: Promise<CalledAgent> | undefined
-  let reader: Reader | undefined
+  let agent: Promise<CalledAgent> | undefined
+  let reader: StreamReader | undefined
 
-  function find(): Promise<CalledAgent> {
-    if (isCallee(target)) return Promise.resolve(target)
+  function resolveAgent(): Promise<CalledAgent> {
+    if (isCalledAgent(target)) return Promise.resolve(target)
     if (!reach) {
       const advice = 'Make the agent by agent() of parley-a2a, hand in a connected client, or give calls.reach.'
       return Promise.reject(new TypeError(`turn.call(): this agent has no way to find others. ${advice}`))
     }
     const providers = options.auth ?? auth
-    const how = { ...(providers && { auth: providers }), ...(fetch && { fetch }) }
-    return reach(target, { ...how, onSecret: secrets.add })
+    return reach(target, { ...(providers && { auth: providers }), ...(fetch && { fetch }), onSecret: secrets.add })
   }
 
-  function callWith({ card: { name } }: CalledAgent, idempotencyKey?: string): Call {
+  function createCall({ card: { name } }: CalledAgent, idempotencyKey?: string): Call {
     const outgoing = { taskId: task.taskId, contextId: task.contextId, agent: name }
-    const more = { ...traceHeaders(trace), ...headers?.(outgoing), ...options.headers }
+    const allHeaders = { ...traceHeaders(trace), ...headers?.(outgoing), ...options.headers }
     return {
       principal: anonymous,
-      signal: wire.signal,
+      signal: closing.signal,
       ...(trace && { trace }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
-      ...(Object.keys(more).length > 0 && { headers: more }),
+      ...(Object.keys(allHeaders).length > 0 && { headers: allHeaders }),
     }
   }
 
-  function read(next: Reader): Reader {
+  function open(stream: AsyncGenerator<StreamEvent>): StreamReader {
     reader?.close()
-    reader = next
-    return next
+    reader = createReader(stream)
+    return reader
   }
 
-  async function begunId(): Promise<string | undefined> {
-    const first = await Promise.race([reader?.peek(), pause()]).catch(() => undefined)
+  async function startedTaskId(): Promise<string | undefined> {
+    const timeout = new Promise<undefined>((resolve) =>
+      settings.clock.setTimeout(() => resolve(undefined), cancelTimeout),
+    )
+    const first = await Promise.race([reader?.peek(), timeout]).catch(() => undefined)
     if (!first || first.done) return undefined
     const event = first.value
     if (event.type === 'message') return undefined
     return event.type === 'task' ? event.task.id : event.taskId
   }
 
-  const pause = () => new Promise<undefined>((resolve) => settings.clock.setTimeout(() => resolve(undefined), patience))
-
   return {
-    callee() {
-      found ??= find()
-      return found
+    agent() {
+      agent ??= resolveAgent()
+      return agent
     },
     get reader() {
       return reader
     },
     child,
-    send: (callee, request, key) => read(createReader(callee.service.streamMessage(request, callWith(callee, key)))),
-    attach: (callee, taskId) =>
-      read(createReader(callee.service.subscribeToTask({ taskId, includeEnded: true }, callWith(callee)))),
-    async cancel(known) {
-      const taskId = known ?? (await begunId())
+    send: (called, request, key) => open(called.service.streamMessage(request, createCall(called, key))),
+    attach: (called, taskId) =>
+      open(called.service.subscribeToTask({ taskId, includeEnded: true }, createCall(called))),
+    async cancel(id) {
+      const taskId = id ?? (await startedTaskId())
       if (taskId === undefined) return
-      const callee = await (found ?? find())
-      const signal = AbortSignal.timeout(patience)
-      await callee.service.cancelTask({ taskId }, { ...callWith(callee), signal })
+      const called = await (agent ?? resolveAgent())
+      const signal = AbortSignal.timeout(cancelTimeout)
+      await called.service.cancelTask({ taskId }, { ...createCall(called), signal })
     },
-    close: () => {
+    close() {
       reader?.close()
-      wire.abort('over')
+      closing.abort('over')
     },
   }
 }
@@ -124,7 +124,7 @@ function createChildTask(): ChildTask {
   let state: TaskState | undefined
   let message: Message | undefined
 
-  function begin({ id: taskId, contextId, status, artifacts, generation }: Task): void {
+  function reset({ id: taskId, contextId, status, artifacts, generation }: Task): void {
     fold = createFold(
       { taskId, contextId, owner: '' },
       { taskId, contextId, owner: '', generation, status, artifacts, history: [] },
@@ -134,9 +134,9 @@ function createChildTask(): ChildTask {
   }
 
   return {
-    take(event) {
+    apply(event) {
       if (event.type === 'message') return
-      if (event.type === 'task') return begin(event.task)
+      if (event.type === 'task') return reset(event.task)
       const { taskId, contextId, generation } = event
       fold ??= createFold({ taskId, contextId, owner: '' })
       fold.apply({ generation, event })
@@ -153,16 +153,15 @@ function createChildTask(): ChildTask {
   }
 }
 
-function isCallee(target: CallTarget): target is CalledAgent {
+function isCalledAgent(target: CallTarget): target is CalledAgent {
   return typeof target === 'object' && 'service' in target && 'card' in target
 }
 
-function createReader(source: AsyncGenerator<StreamEvent>): Reader {
+function createReader(stream: AsyncGenerator<StreamEvent>): StreamReader {
   let next: Promise<Next> | undefined
   function peek(): Promise<Next> {
-    next ??= source.next()
-    // Who does not take it does not have to hear of it.
-    next.catch(() => {})
+    next ??= stream.next()
+    next.catch(() => {}) // a failure that is never taken must not crash the process
     return next
   }
   return {
@@ -172,6 +171,6 @@ function createReader(source: AsyncGenerator<StreamEvent>): Reader {
       next = undefined
       return taken
     },
-    close: () => void source.return(undefined).catch(() => {}),
+    close: () => void stream.return(undefined).catch(() => {}),
   }
 }

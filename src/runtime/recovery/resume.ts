@@ -1,4 +1,4 @@
-import { hasOpenCalls } from '../calls/results.ts'
+import { hasOpenCalls } from '../calls/call-steps.ts'
 import type { RecoverySettings } from '../options.ts'
 import { type TaskFailure, unansweredFailure } from '../turns/failures.ts'
 import type { QueuedMessage } from '../turns/message-queue.ts'
