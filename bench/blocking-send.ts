@@ -1,23 +1,23 @@
 import { sendBody, sendForTask } from './calls.ts'
 import { load } from './load.ts'
 import { interleave, median } from './measure.ts'
-import type { Answer, Question } from './report.ts'
+import type { Benchmark, BenchmarkResult } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { withDirectory } from './work-directory.ts'
 
 const rounds = 9
 const connections = 50
 const milliseconds = 1_200
-/** A compiler that shares the server's core takes its time: so many requests, or for so many milliseconds at most. */
+/** The JIT compiler shares the server's core and is slow: warm up with this many requests or for this long. */
 const warmUp = { requests: 20_000, milliseconds: 8_000 }
 
 /** A blocking send of a small task (working, one artifact, completed), as JSON-RPC over HTTP. */
-export const blockingSend: Question = {
+export const blockingSend: Benchmark = {
   name: 'blocking-send',
-  ask: () => withDirectory(measure),
+  run: () => withDirectory(measure),
 }
 
-async function measure(directory: string): Promise<Answer> {
+async function measure(directory: string): Promise<BenchmarkResult> {
   const bare = new URL('./servers/bare.ts', import.meta.url)
   const parley = new URL('./servers/parley.ts', import.meta.url)
   const servers = {
@@ -29,7 +29,7 @@ async function measure(directory: string): Promise<Answer> {
   }
   try {
     for (const server of Object.values(servers)) {
-      await checkAnswer(server)
+      await checkResponse(server)
       await warm(server)
     }
     const measured = await interleave(rounds, {
@@ -48,12 +48,12 @@ async function measure(directory: string): Promise<Answer> {
     })
     return {
       title: `Blocking send of a small task, ${connections} connections, requests/s`,
-      verdicts: [
-        { what: 'memory log : official SDK', values: rates('memory', 'sdk'), unit: 'x', target: { atLeast: 4 } },
-        { what: 'SQLite log : official SDK', values: rates('sqlite', 'sdk'), unit: 'x', target: { atLeast: 2.5 } },
-        { what: 'memory log : bare node:http', values: rates('memory', 'bare'), unit: 'x', target: { atLeast: 0.6 } },
+      comparisons: [
+        { label: 'memory log : official SDK', values: rates('memory', 'sdk'), unit: 'x', target: { atLeast: 4 } },
+        { label: 'SQLite log : official SDK', values: rates('sqlite', 'sdk'), unit: 'x', target: { atLeast: 2.5 } },
+        { label: 'memory log : bare node:http', values: rates('memory', 'bare'), unit: 'x', target: { atLeast: 0.6 } },
         {
-          what: 'memory log : bare node:http that defers its answer as we do',
+          label: 'memory log : bare node:http that defers its response as Parley does',
           values: rates('memory', 'deferred'),
           unit: 'x',
         },
@@ -70,35 +70,36 @@ const labels = {
   sqlite: 'Parley, SQLite log (durable)',
   sdk: '@a2a-js/sdk 1.3.0 on Express, memory',
   bare: 'bare node:http',
-  deferred: 'bare node:http, answering in the next turn',
+  deferred: 'bare node:http, responding in the next event loop turn',
 }
 type Name = keyof typeof labels
 
-async function checkAnswer({ port }: ServerProcess): Promise<void> {
+async function checkResponse({ port }: ServerProcess): Promise<void> {
   const { status, artifacts = [] } = await sendForTask(port, 'Hello')
   const text = artifacts[0]?.parts[0]?.text
   if (status.state !== 'TASK_STATE_COMPLETED' || text !== 'Hello from the bench') {
-    throw new Error(`unexpected answer: ${status.state}, ${text}`)
+    throw new Error(`unexpected response: ${status.state}, ${text}`)
   }
 }
 
 async function warm(server: ServerProcess): Promise<void> {
   const end = performance.now() + warmUp.milliseconds
-  for (let done = 0; done < warmUp.requests && performance.now() < end; ) done += (await sample(server, 500)).requests
+  for (let count = 0; count < warmUp.requests && performance.now() < end; )
+    count += (await sample(server, 500)).requests
 }
 
 interface Sample {
   readonly requests: number
   /** Requests per second. */
   readonly rate: number
-  /** Microseconds of the server for one request. */
+  /** Server CPU microseconds per request. */
   readonly cpu: number
 }
 
 async function sample(server: ServerProcess, milliseconds: number): Promise<Sample> {
-  const before = await server.ask('usage')
+  const before = await server.read('usage')
   const body = sendBody('Hello', 'SendMessage')
   const { requests, seconds } = await load({ port: server.port, body, connections, milliseconds })
-  const after = await server.ask('usage')
+  const after = await server.read('usage')
   return { requests, rate: requests / seconds, cpu: (after.cpu - before.cpu) / requests }
 }

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 
-/** The JSON-RPC calls of the bench, as any client would send them. */
+/** JSON-RPC requests of the benchmarks. */
 
 const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
 
@@ -13,8 +13,8 @@ export function subscribeBody(taskId: string): string {
   return body('SubscribeToTask', { id: taskId })
 }
 
-/** The same send as a caller of 0.3, or of 0.1, writes it. */
-export function olderSendBody(version: '0.3' | '0.1', text: string): string {
+/** The same request in the 0.3 and 0.1 dialects. */
+export function legacySendBody(version: '0.3' | '0.1', text: string): string {
   if (version === '0.1') {
     return body('tasks/send', { id: 'm-00000000', message: { role: 'user', parts: [{ type: 'text', text }] } })
   }
@@ -22,13 +22,13 @@ export function olderSendBody(version: '0.3' | '0.1', text: string): string {
   return body('message/send', { message: { kind: 'message', messageId: 'm-00000000', role: 'user', parts } })
 }
 
-/** A whole request as it goes over the wire, for those who handle sockets themselves. */
+/** A complete HTTP request for benchmarks that write to sockets directly. */
 export function postBytes(body: string, ...moreHeaders: readonly string[]): Buffer {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   const length = `content-length: ${Buffer.byteLength(body)}`
-  // A header that comes again replaces the one before.
-  const named = new Map([...lines, length, ...moreHeaders].map((line) => [line.slice(0, line.indexOf(':')), line]))
-  const head = ['POST / HTTP/1.1', 'host: 127.0.0.1', ...named.values()]
+  // A repeated header replaces the earlier one.
+  const byName = new Map([...lines, length, ...moreHeaders].map((line) => [line.slice(0, line.indexOf(':')), line]))
+  const head = ['POST / HTTP/1.1', 'host: 127.0.0.1', ...byName.values()]
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
 
@@ -38,13 +38,13 @@ export interface WireTask {
   readonly artifacts?: readonly { readonly parts: readonly { readonly text?: string }[] }[]
 }
 
-/** Sends a message and gives the task that came of it. */
+/** Sends a message and returns the resulting task. */
 export async function sendForTask(port: number, text: string, configuration?: object): Promise<WireTask> {
   const url = `http://127.0.0.1:${port}/`
   const response = await fetch(url, { method: 'POST', headers, body: sendBody(text, 'SendMessage', configuration) })
-  const answer = await response.text()
-  const { result } = JSON.parse(answer) as { result?: { task?: WireTask } }
-  if (!result?.task) throw new Error(`expected a task, got ${answer}`)
+  const payload = await response.text()
+  const { result } = JSON.parse(payload) as { result?: { task?: WireTask } }
+  if (!result?.task) throw new Error(`expected a task, got ${payload}`)
   return result.task
 }
 
@@ -56,10 +56,10 @@ export interface Stream {
   readonly milliseconds: number
 }
 
-/** Posts a body and reads the stream of events that answers it. */
+/** Sends a request and reads the event stream of its response. */
 export function readStream(port: number, body: string, path = '/'): Promise<Stream> {
   return new Promise((resolve, reject) => {
-    const begin = performance.now()
+    const start = performance.now()
     let events = 0
     let bytes = 0
     let tail = ''
@@ -67,13 +67,12 @@ export function readStream(port: number, body: string, path = '/'): Promise<Stre
       response.setEncoding('latin1')
       response.on('data', (text: string) => {
         bytes += text.length
-        // An event ends with an empty line, of which the first half may have come before.
-        const from = tail.endsWith('\n') ? 1 : 0
-        if (from && text.startsWith('\n')) events++
-        for (let at = text.indexOf('\n\n'); at >= 0; at = text.indexOf('\n\n', at + 2)) events++
+        // An empty line ends an event; its first newline may be in the previous chunk.
+        if (tail.endsWith('\n') && text.startsWith('\n')) events++
+        for (let index = text.indexOf('\n\n'); index >= 0; index = text.indexOf('\n\n', index + 2)) events++
         tail = (tail + text).slice(-2_000)
       })
-      response.once('end', () => resolve({ events, bytes, last: tail, milliseconds: performance.now() - begin }))
+      response.once('end', () => resolve({ events, bytes, last: tail, milliseconds: performance.now() - start }))
       response.once('error', reject)
     })
     call.once('error', reject)

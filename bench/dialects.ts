@@ -1,7 +1,7 @@
-import { olderSendBody, sendBody } from './calls.ts'
+import { legacySendBody, sendBody } from './calls.ts'
 import { load } from './load.ts'
 import { interleave, median } from './measure.ts'
-import type { Answer, Question } from './report.ts'
+import type { Benchmark, BenchmarkResult } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { type Sample, withUsage } from './with-usage.ts'
 
@@ -12,15 +12,15 @@ const warmUp = 3_000
 
 const bodies = {
   '1.0': sendBody('Hello', 'SendMessage'),
-  '0.3': olderSendBody('0.3', 'Hello'),
-  '0.1': olderSendBody('0.1', 'Hello'),
+  '0.3': legacySendBody('0.3', 'Hello'),
+  '0.1': legacySendBody('0.1', 'Hello'),
 }
 type Version = keyof typeof bodies
 
-/** The same blocking send in three dialects, to one server. */
-export const dialects: Question = { name: 'dialects', ask: measure }
+/** The same blocking send in three dialects to one server. */
+export const dialects: Benchmark = { name: 'dialects', run: measure }
 
-async function measure(): Promise<Answer> {
+async function measure(): Promise<BenchmarkResult> {
   const server = await startServer(new URL('./servers/parley.ts', import.meta.url))
   try {
     for (const version of Object.keys(bodies) as Version[]) await rate(server, version, warmUp)
@@ -32,9 +32,9 @@ async function measure(): Promise<Answer> {
     const against = (version: Version) => measured.map((round) => round[version].rate / round['1.0'].rate)
     return {
       title: 'The same blocking send in older dialects, requests/s',
-      verdicts: [
-        { what: '0.3 : 1.0', values: against('0.3'), unit: 'x', target: { atLeast: 0.85 } },
-        { what: '0.1 : 1.0', values: against('0.1'), unit: 'x', target: { atLeast: 0.85 } },
+      comparisons: [
+        { label: '0.3 : 1.0', values: against('0.3'), unit: 'x', target: { atLeast: 0.85 } },
+        { label: '0.1 : 1.0', values: against('0.1'), unit: 'x', target: { atLeast: 0.85 } },
       ],
       details: (Object.keys(bodies) as Version[]).map((version) => ({
         dialect: version,

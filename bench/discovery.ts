@@ -5,7 +5,7 @@ import { createSqliteEntries } from 'parley-a2a/sqlite'
 import pg from 'pg'
 import { interleave, median } from './measure.ts'
 import { meshCard } from './mesh-card.ts'
-import type { Answer, Question, Verdict } from './report.ts'
+import type { Benchmark, BenchmarkResult, Comparison } from './report.ts'
 import { withPostgres } from './with-postgres.ts'
 import { withDirectory } from './work-directory.ts'
 
@@ -13,35 +13,35 @@ const [few, many] = [100, 10_000]
 const rounds = 11
 const calls = 30
 
-/** What is measured only reads; without it, to fill the tables takes minutes. */
+/** The benchmark measures reads only; with durable writes, filling the tables takes minutes. */
 const unsafe = { fsync: 'off', synchronous_commit: 'off' }
 
-type Ask = (registry: Registry) => Promise<{ readonly total: number }>
+type Query = (registry: Registry) => Promise<{ readonly total: number }>
 
-/** Ten agents share a group, however many there are; a hundredth of all is not healthy. */
-const questions: Readonly<Record<string, Ask>> = {
+/** Ten agents share each group; one percent of the agents are unhealthy. */
+const queries: Readonly<Record<string, Query>> = {
   'a capability that 10 have': (registry) => discover(registry, { capabilities: ['group-3'] }),
   'two capabilities, healthy': (registry) =>
     discover(registry, { capabilities: ['everyone', 'group-3'], filters: { status: 'healthy' } }),
-  everybody: (registry) => discover(registry),
-  'everybody healthy': (registry) => discover(registry, { filters: { status: 'healthy' } }),
+  'all agents': (registry) => discover(registry),
+  'all healthy agents': (registry) => discover(registry, { filters: { status: 'healthy' } }),
   'a capability that all have': (registry) => discover(registry, { capabilities: ['everyone'] }),
   'a capability that all have, healthy': (registry) =>
     discover(registry, { capabilities: ['everyone'], filters: { status: 'healthy' } }),
   'two capabilities that all have': (registry) => discover(registry, { capabilities: ['everyone', 'anything'] }),
   'skill and words': (registry) => search(registry, { skill: 'Group-3', text: 'agent grou' }),
   'a word that all have': (registry) => search(registry, { text: 'agent' }),
-  'how a word begins that all have': (registry) => search(registry, { text: 'ag' }),
+  'the start of a word that all have': (registry) => search(registry, { text: 'ag' }),
   'two words that all have, healthy': (registry) => search(registry, { text: 'agent answers', status: 'healthy' }),
 }
 
-/** What discovery among ten thousand agents costs, beside the same among a hundred. */
-export const discovery: Question = {
+/** Cost of discovery among ten thousand agents, compared with a hundred. */
+export const discovery: Benchmark = {
   name: 'discovery',
-  ask: () => withDirectory(measure),
+  run: () => withDirectory(measure),
 }
 
-async function measure(directory: string): Promise<Answer> {
+async function measure(directory: string): Promise<BenchmarkResult> {
   const sqlite = await compare('SQLite', async (name) => createSqliteEntries({ file: join(directory, `${name}.db`) }))
   const postgres = await withPostgres(async (url) => {
     const pool = new pg.Pool({ connectionString: url })
@@ -52,37 +52,37 @@ async function measure(directory: string): Promise<Answer> {
     }
   }, unsafe)
   return {
-    title: `Discovery among ${many.toLocaleString('en')} agents, beside ${few}`,
-    verdicts: [...sqlite.verdicts, ...postgres.verdicts],
+    title: `Discovery among ${many.toLocaleString('en')} agents, compared with ${few}`,
+    comparisons: [...sqlite.comparisons, ...postgres.comparisons],
     details: [...sqlite.details, ...postgres.details],
     notes: [
-      'Each question also tells how many there are, and gives up to 100 of them. How many have two terms, or a word that begins so, is counted once for each change of the registry.',
+      'Each query also counts the matches and returns up to 100 of them. Counts for two terms and for word starts are computed once per change of the registry.',
     ],
   }
 }
 
 type Open = (name: string) => Promise<EntryStore>
 
-async function compare(what: string, open: Open): Promise<Pick<Answer, 'verdicts' | 'details'>> {
+async function compare(store: string, open: Open): Promise<Pick<BenchmarkResult, 'comparisons' | 'details'>> {
   const small = await fill(await open('few'), few)
   const large = await fill(await open('many'), many)
-  const verdicts: Verdict[] = []
+  const comparisons: Comparison[] = []
   const details: Record<string, string | number>[] = []
   try {
-    for (const [question, ask] of Object.entries(questions)) {
-      const candidates = { few: () => cost(small.registry, ask), many: () => cost(large.registry, ask) }
+    for (const [query, run] of Object.entries(queries)) {
+      const candidates = { few: () => cost(small.registry, run), many: () => cost(large.registry, run) }
       await interleave(3, candidates)
       const measured = await interleave(rounds, candidates)
-      verdicts.push({
-        what: `${what}: ${question}`,
+      comparisons.push({
+        label: `${store}: ${query}`,
         values: measured.map((round) => round.many / round.few),
         unit: 'x',
         target: { atMost: 3 },
       })
       const time = (name: 'few' | 'many') => Number(median(measured.map((round) => round[name])).toFixed(3))
-      const { total } = await ask(large.registry)
+      const { total } = await run(large.registry)
       details.push({
-        what: `${what}: ${question}`,
+        what: `${store}: ${query}`,
         found: total,
         [`ms of ${few}`]: time('few'),
         [`ms of ${many}`]: time('many'),
@@ -92,25 +92,25 @@ async function compare(what: string, open: Open): Promise<Pick<Answer, 'verdicts
     await small.close()
     await large.close()
   }
-  return { verdicts, details }
+  return { comparisons, details }
 }
 
 async function fill(entries: EntryStore, count: number) {
-  const add = async (at: number) => {
-    const id = `agent-${String(at).padStart(6, '0')}`
-    const group = `group-${Math.floor(at / 10)}`
+  const add = async (index: number) => {
+    const id = `agent-${String(index).padStart(6, '0')}`
+    const group = `group-${Math.floor(index / 10)}`
     const capabilities = ['everyone', 'anything', group]
     const card = { ...meshCard(id), capabilities }
     const endpoint = `https://${id}.example.com/mesh`
-    // As the registry makes them of a card.
+    // The terms that the registry creates from such a card.
     const words = ['agent', id.slice(6), 'answers', 'everyone', 'anything', 'group', group.slice(6)]
-    const offered = capabilities.flatMap((each) => [`c:${each}`, `s:${each}`, `t:${each}`])
-    const terms = [...offered, ...words.map((word) => `w:${word}`)]
-    const seen = at % 100 === 50 ? 0 : Date.now()
+    const prefixed = capabilities.flatMap((name) => [`c:${name}`, `s:${name}`, `t:${name}`])
+    const terms = [...prefixed, ...words.map((word) => `w:${word}`)]
+    const seen = index % 100 === 50 ? 0 : Date.now()
     await entries.put({ kind: 'mesh', id, name: id, card, endpoint, seen }, { terms, rank: 0 })
   }
-  for (let at = 0; at < count; at += 50) {
-    await Promise.all(Array.from({ length: Math.min(50, count - at) }, (_, more) => add(at + more)))
+  for (let index = 0; index < count; index += 50) {
+    await Promise.all(Array.from({ length: Math.min(50, count - index) }, (_, more) => add(index + more)))
   }
   const fetch = Object.assign(globalThis.fetch.bind(globalThis), { check: async () => {} })
   const registry = createRegistry({ entries, fetch, upkeep: false, unhealthyAfter: 86_400_000 })
@@ -121,11 +121,11 @@ async function fill(entries: EntryStore, count: number) {
   return { registry, close }
 }
 
-/** Milliseconds of one. */
-async function cost(registry: Registry, ask: Ask): Promise<number> {
-  const begun = performance.now()
-  for (let left = calls; left > 0; left--) await ask(registry)
-  return (performance.now() - begun) / calls
+/** Milliseconds per query. */
+async function cost(registry: Registry, query: Query): Promise<number> {
+  const start = performance.now()
+  for (let left = calls; left > 0; left--) await query(registry)
+  return (performance.now() - start) / calls
 }
 
 async function discover(registry: Registry, query: Parameters<Registry['discover']>[0] = {}) {

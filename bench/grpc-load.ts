@@ -4,17 +4,17 @@ import type { Load } from './load.ts'
 export interface GrpcLoadOptions {
   readonly port: number
   readonly path: string
-  /** Every call sends this one; `m-00000000` in it is counted up, so that no message has the id of another. */
+  /** Sent by every call; `m-00000000` in it is incremented, so that message ids are unique. */
   readonly message: Uint8Array
   readonly connections: number
-  /** How many calls of each connection are under way at once. */
+  /** Concurrent calls per connection. */
   readonly streams: number
   readonly milliseconds: number
 }
 
 /**
- * Makes unary calls for a time. It speaks just enough HTTP/2 for that: a real client takes more CPU time than the
- * servers, and would be what gets measured.
+ * Makes unary calls for the given time. It implements only the necessary part of HTTP/2: a real client takes more CPU time
+ * than the servers, so the benchmark would measure the client.
  */
 export async function grpcLoad(options: GrpcLoadOptions): Promise<Load> {
   const { port, connections, milliseconds } = options
@@ -31,7 +31,7 @@ function open(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => resolve(socket))
     socket.once('error', reject)
-    // The preface; a window for each stream, and one for the connection, which no measurement fills; an acknowledgement.
+    // The preface, flow-control windows that no measurement fills, and the acknowledgement of the server's settings.
     socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
     socket.write(frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])))
     socket.write(frame(WINDOW_UPDATE, 0, 0, Buffer.from([0x7f, 0xff, 0, 0])))
@@ -109,7 +109,7 @@ function callBytes(path: string, message: Uint8Array): Buffer {
   return Buffer.concat([frame(HEADERS, END_HEADERS, 0, headers), frame(0, END_STREAM, 0, body)])
 }
 
-/** Calls back for the head of every frame, as soon as all of the frame has come. */
+/** Calls back with the header of every frame that has arrived completely. */
 function createFrameReader(onFrame: (type: number, flags: number) => void): (chunk: Buffer) => void {
   let rest: Buffer = Buffer.alloc(0)
   return (chunk) => {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 
-/** What comes back from a send, as far as the bench looks at it. */
+/** The members of a response that the benchmarks read. */
 export interface SendMessageResponse {
   readonly task: {
     readonly status: { readonly state: string }
@@ -14,7 +14,7 @@ interface Methods extends ServiceDefinition {
   readonly SendMessage: MethodDefinition<object, SendMessageResponse>
 }
 
-/** A2A over gRPC, as `@grpc/grpc-js` knows it from our proto. */
+/** The gRPC service for `@grpc/grpc-js`, loaded from our proto file. */
 const includeDirs = [fileURLToPath(new URL('../proto', import.meta.url))]
 const loaded = loadSync('lf/a2a/v1/a2a.proto', { includeDirs, enums: String })
 export const a2aMethods = loaded['lf.a2a.v1.A2AService'] as unknown as Methods

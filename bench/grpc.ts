@@ -4,7 +4,7 @@ import { grpcLoad } from './grpc-load.ts'
 import { a2aMethods, type SendMessageResponse } from './grpc-methods.ts'
 import { load } from './load.ts'
 import { interleave, median } from './measure.ts'
-import type { Answer, Question } from './report.ts'
+import type { Benchmark, BenchmarkResult } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import { type Sample, withUsage } from './with-usage.ts'
 
@@ -14,10 +14,10 @@ const streams = 5
 const milliseconds = 1_200
 const warmUp = 3_000
 
-/** A blocking send of a small task over gRPC; and over HTTP/1.1 at a port that speaks both. */
-export const grpc: Question = {
+/** A blocking send of a small task over gRPC, and over HTTP/1.1 at a port that serves both. */
+export const grpc: Benchmark = {
   name: 'grpc',
-  async ask() {
+  async run() {
     const parley = new URL('./servers/parley-grpc.ts', import.meta.url)
     const servers = {
       parley: await startServer(parley),
@@ -35,9 +35,9 @@ export const grpc: Question = {
 
 type Servers = Readonly<Record<Name, ServerProcess>>
 
-async function measure({ parley, echo, shared, plain }: Servers): Promise<Answer> {
-  await checkAnswer(parley)
-  await checkAnswer(echo)
+async function measure({ parley, echo, shared, plain }: Servers): Promise<BenchmarkResult> {
+  await checkResponse(parley)
+  await checkResponse(echo)
   for (const server of [parley, echo]) await sample(server, warmUp)
   for (const server of [shared, plain]) await sampleHttp(server, warmUp)
   const measured = await interleave(rounds, {
@@ -54,14 +54,14 @@ async function measure({ parley, echo, shared, plain }: Servers): Promise<Answer
   })
   return {
     title: `Blocking send of a small task over gRPC, ${connections} connections with ${streams} calls each, requests/s`,
-    verdicts: [
+    comparisons: [
       {
-        what: 'Parley, memory log : bare @grpc/grpc-js',
+        label: 'Parley, memory log : bare @grpc/grpc-js',
         values: rates('parley', 'echo'),
         unit: 'x',
         target: { atLeast: 0.6 },
       },
-      { what: 'HTTP/1.1, port shared with gRPC : port of its own', values: rates('shared', 'plain'), unit: 'x' },
+      { label: 'HTTP/1.1, port shared with gRPC : separate port', values: rates('shared', 'plain'), unit: 'x' },
     ],
     details: (Object.keys(labels) as Name[]).map(detail),
   }
@@ -71,26 +71,26 @@ const labels = {
   parley: 'Parley, gRPC, memory log',
   echo: 'bare @grpc/grpc-js',
   shared: 'Parley, HTTP/1.1 at the same port, memory log',
-  plain: 'Parley, HTTP/1.1 at a port of its own, memory log',
+  plain: 'Parley, HTTP/1.1 at a separate port, memory log',
 }
 type Name = keyof typeof labels
 
 const { SendMessage } = a2aMethods
 const message = { messageId: 'm-00000000', role: 'ROLE_USER', parts: [{ text: 'Hello' }] }
 
-/** By a real client, so that what is measured is what clients get. */
-async function checkAnswer({ port }: ServerProcess): Promise<void> {
+/** Checks with a real client that the measured response is correct. */
+async function checkResponse({ port }: ServerProcess): Promise<void> {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure())
   const { path, requestSerialize, responseDeserialize } = SendMessage
   const { task } = await new Promise<SendMessageResponse>((resolve, reject) => {
-    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { message }, (error, answer) =>
-      error || !answer ? reject(error) : resolve(answer),
+    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { message }, (error, response) =>
+      error || !response ? reject(error) : resolve(response),
     )
   })
   client.close()
   const text = task.artifacts[0]?.parts[0]?.text
   if (task.status.state !== 'TASK_STATE_COMPLETED' || text !== 'Hello from the bench') {
-    throw new Error(`unexpected answer: ${task.status.state}, ${text}`)
+    throw new Error(`unexpected response: ${task.status.state}, ${text}`)
   }
 }
 

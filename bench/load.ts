@@ -3,11 +3,11 @@ import { postBytes } from './calls.ts'
 
 export interface LoadOptions {
   readonly port: number
-  /** Every request is this one; `m-00000000` in it is counted up, so that no message has the id of another. */
+  /** Body of every request; `m-00000000` in it is incremented, so that message ids are unique. */
   readonly body: string
-  /** 1.0 unless given. */
+  /** Value of the `A2A-Version` header. Defaults to 1.0. */
   readonly version?: string
-  /** One more header for each connection, in turn: `name: value`. */
+  /** Additional headers as `name: value`; each connection uses one of them, in turn. */
   readonly headers?: readonly string[]
   readonly connections: number
   readonly milliseconds: number
@@ -19,17 +19,17 @@ export interface Load {
 }
 
 /**
- * Sends request after request on each connection for a time. It does less than a real client, so that on a machine of
- * two cores the server is what gets measured.
+ * Sends one request after the other on each connection for the given time. It does less than a real client, so that on a
+ * machine with two cores the server is the bottleneck.
  */
 export async function load(options: LoadOptions): Promise<Load> {
   const { port, body, version = '1.0', headers = [], connections, milliseconds } = options
-  const more = (n: number) => headers.slice(n % headers.length, (n % headers.length) + 1)
+  const extraHeaders = (n: number) => headers.slice(n % headers.length, (n % headers.length) + 1)
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(port)))
   const begin = performance.now()
   const end = begin + milliseconds
   const counts = await Promise.all(
-    sockets.map((socket, n) => repeat(socket, postBytes(body, `a2a-version: ${version}`, ...more(n)), end)),
+    sockets.map((socket, n) => repeat(socket, postBytes(body, `a2a-version: ${version}`, ...extraHeaders(n)), end)),
   )
   const seconds = (performance.now() - begin) / 1_000
   for (const socket of sockets) socket.destroy()
@@ -53,14 +53,14 @@ function repeat(socket: Socket, bytes: Buffer, end: number): Promise<number> {
       bytes.write(String(++lastId).padStart(8, '0'), idAt, 'latin1')
       socket.write(bytes)
     }
-    const onAnswer = createAnswerReader(() => {
+    const onData = createResponseReader(() => {
       count++
       if (performance.now() < end) send()
       else resolve(count)
     })
     socket.on('data', (chunk) => {
       try {
-        onAnswer(chunk)
+        onData(chunk)
       } catch (error) {
         reject(error)
       }
@@ -71,8 +71,8 @@ function repeat(socket: Socket, bytes: Buffer, end: number): Promise<number> {
   })
 }
 
-/** Calls back for every whole answer. They must be successes with a length; one is under way at a time. */
-function createAnswerReader(onWhole: () => void): (chunk: Buffer) => void {
+/** Calls back for every complete response. Responses must be successful and have a length; there is one at a time. */
+function createResponseReader(onResponse: () => void): (chunk: Buffer) => void {
   let rest: Buffer | undefined
   let missing = 0
   return (chunk) => {
@@ -88,13 +88,13 @@ function createAnswerReader(onWhole: () => void): (chunk: Buffer) => void {
     } else {
       missing -= chunk.length
     }
-    if (missing < 0) throw new Error('more came than was asked for')
-    if (missing === 0) onWhole()
+    if (missing < 0) throw new Error('the server sent more than one response')
+    if (missing === 0) onResponse()
   }
 }
 
 function lengthOf(head: string): number {
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
-  if (!head.startsWith('HTTP/1.1 200') || length === undefined) throw new Error(`unexpected answer: ${head}`)
+  if (!head.startsWith('HTTP/1.1 200') || length === undefined) throw new Error(`unexpected response: ${head}`)
   return Number(length)
 }

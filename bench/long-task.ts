@@ -1,6 +1,6 @@
 import { readStream, sendBody } from './calls.ts'
 import { interleave, median } from './measure.ts'
-import type { Answer, Question } from './report.ts'
+import type { Benchmark, BenchmarkResult } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import type { Plan } from './servers/plan.ts'
 import { withDirectory } from './work-directory.ts'
@@ -11,16 +11,16 @@ const window = 64
 const windowed: Plan = { ...long, window }
 const longest: Plan = { chunks: 16_000, bytes }
 const short: Plan = { chunks: 500, bytes }
-/** As many short tasks have as many events as the longest. */
+/** This many short tasks have as many events as the longest one. */
 const shortTasks = longest.chunks / short.chunks
 
 /** A task of many artifact chunks, streamed to one reader. */
-export const longTask: Question = {
+export const longTask: Benchmark = {
   name: 'long-task',
-  ask: () => withDirectory(measure),
+  run: () => withDirectory(measure),
 }
 
-async function measure(directory: string): Promise<Answer> {
+async function measure(directory: string): Promise<BenchmarkResult> {
   const parley = new URL('./servers/parley.ts', import.meta.url)
   const servers = {
     memory: await startServer(parley),
@@ -34,8 +34,8 @@ async function measure(directory: string): Promise<Answer> {
     await sample(sqlite, windowed, 2)
     await sample(sdk, { chunks: 300, bytes }, 3)
     await sampleBare(bare, long, 5)
-    // Once, because a single task keeps it busy for many seconds.
-    const peer = await sample(sdk, long)
+    // Only once: a single task keeps the SDK busy for many seconds.
+    const sdkSample = await sample(sdk, long)
     const measured = await interleave(5, {
       memory: () => sample(memory, long, 5),
       sqlite: () => sample(sqlite, long),
@@ -50,10 +50,10 @@ async function measure(directory: string): Promise<Answer> {
       short: () => sample(sqlite, { ...short, window }, shortTasks),
       longest: () => sample(sqlite, { ...longest, window }),
     })
-    const cpu = (name: Measured) => measured.map((round) => peer.cpu / round[name].cpu)
+    const cpu = (name: Measured) => measured.map((round) => sdkSample.cpu / round[name].cpu)
     const rate = (name: Measured) => measured.map((round) => round[name].rate / round.bare.rate)
     const growth = (rounds: typeof flat) => rounds.map((round) => round.longest.cpu / round.short.cpu)
-    const samples = (name: Name) => (name === 'sdk' ? [peer] : measured.map((round) => round[name]))
+    const samples = (name: Name) => (name === 'sdk' ? [sdkSample] : measured.map((round) => round[name]))
     const detail = (name: Name) => ({
       server: labels[name],
       'events/s': Math.round(median(samples(name).map(({ rate }) => rate))),
@@ -61,21 +61,26 @@ async function measure(directory: string): Promise<Answer> {
     })
     return {
       title: `A task of ${long.chunks} artifact chunks of ${bytes} bytes, streamed to one reader`,
-      verdicts: [
-        { what: 'CPU, official SDK : memory log', values: cpu('memory'), unit: 'x', target: { atLeast: 100 } },
-        { what: 'CPU, official SDK : SQLite log', values: cpu('sqlite'), unit: 'x' },
-        { what: 'CPU, official SDK : SQLite log, 64 writes in flight', values: cpu('windowed'), unit: 'x' },
-        { what: 'events/s, memory log : bare SSE writer', values: rate('memory'), unit: 'x', target: { atLeast: 0.5 } },
-        { what: 'events/s, SQLite log : bare SSE writer', values: rate('sqlite'), unit: 'x' },
-        { what: 'events/s, SQLite log, 64 writes in flight : bare SSE writer', values: rate('windowed'), unit: 'x' },
+      comparisons: [
+        { label: 'CPU, official SDK : memory log', values: cpu('memory'), unit: 'x', target: { atLeast: 100 } },
+        { label: 'CPU, official SDK : SQLite log', values: cpu('sqlite'), unit: 'x' },
+        { label: 'CPU, official SDK : SQLite log, 64 writes in flight', values: cpu('windowed'), unit: 'x' },
         {
-          what: 'CPU per event, 16,000 : 500 chunks, memory log',
+          label: 'events/s, memory log : bare SSE writer',
+          values: rate('memory'),
+          unit: 'x',
+          target: { atLeast: 0.5 },
+        },
+        { label: 'events/s, SQLite log : bare SSE writer', values: rate('sqlite'), unit: 'x' },
+        { label: 'events/s, SQLite log, 64 writes in flight : bare SSE writer', values: rate('windowed'), unit: 'x' },
+        {
+          label: 'CPU per event, 16,000 : 500 chunks, memory log',
           values: growth(flat),
           unit: 'x',
           target: { atMost: 1.2 },
         },
         {
-          what: 'CPU per event, 16,000 : 500 chunks, SQLite log, 64 writes in flight',
+          label: 'CPU per event, 16,000 : 500 chunks, SQLite log, 64 writes in flight',
           values: growth(flatOnDisk),
           unit: 'x',
           target: { atMost: 1.2 },
@@ -83,7 +88,7 @@ async function measure(directory: string): Promise<Answer> {
       ],
       details: (Object.keys(labels) as Name[]).map(detail),
       notes: [
-        'The agent awaits every chunk. On the SQLite log each of them is one durable commit, so the disk sets the pace; with 64 writes in flight they share commits.',
+        'The agent awaits every chunk. On the SQLite log each chunk is one durable commit, so the disk limits the rate; with 64 writes in flight, chunks share commits.',
       ],
     }
   } finally {
@@ -96,7 +101,7 @@ const labels = {
   sqlite: 'Parley, SQLite log, one durable commit per chunk',
   windowed: 'Parley, SQLite log, 64 writes in flight',
   sdk: '@a2a-js/sdk 1.3.0 on Express, memory',
-  bare: 'bare SSE writer, one write per event and turn',
+  bare: 'bare SSE writer, one write per event and event loop turn',
 }
 type Name = keyof typeof labels
 type Measured = Exclude<Name, 'sdk'>
@@ -104,12 +109,12 @@ type Measured = Exclude<Name, 'sdk'>
 interface Sample {
   /** Events per second at the reader. */
   readonly rate: number
-  /** Microseconds of the server for one event. */
+  /** Server CPU microseconds per event. */
   readonly cpu: number
 }
 
 function sample(server: ServerProcess, plan: Plan, tasks = 1): Promise<Sample> {
-  // Beside the chunks there are the task itself and its end.
+  // The stream also contains the task and its final status.
   return sampleStreams(server, { plan, tasks, path: '/', events: plan.chunks + 2, end: 'TASK_STATE_COMPLETED' })
 }
 
@@ -127,7 +132,7 @@ interface Expected {
 
 async function sampleStreams(server: ServerProcess, { plan, tasks, path, events, end }: Expected): Promise<Sample> {
   const body = sendBody(JSON.stringify(plan), 'SendStreamingMessage')
-  const before = await server.ask('usage')
+  const before = await server.read('usage')
   let milliseconds = 0
   for (let task = 0; task < tasks; task++) {
     const stream = await readStream(server.port, body, path)
@@ -136,7 +141,7 @@ async function sampleStreams(server: ServerProcess, { plan, tasks, path, events,
     }
     milliseconds += stream.milliseconds
   }
-  const after = await server.ask('usage')
+  const after = await server.read('usage')
   const chunks = plan.chunks * tasks
   return { rate: (chunks / milliseconds) * 1_000, cpu: (after.cpu - before.cpu) / chunks }
 }

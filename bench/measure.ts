@@ -1,9 +1,9 @@
-/** What each candidate measured in one round. */
+/** The samples of all candidates in one round. */
 export type Round<Name extends string, Sample> = Readonly<Record<Name, Sample>>
 
 /**
- * Measures all candidates in every round, each time in another order. What disturbs a round disturbs all of them, so
- * compare within rounds.
+ * Measures all candidates in every round, in random order. Disturbances affect all candidates of a round, so compare within
+ * rounds.
  */
 export async function interleave<Name extends string, Sample>(
   rounds: number,

@@ -5,7 +5,7 @@ export function meshCard(agentId: string): MeshCard {
     agent_id: agentId,
     name: agentId,
     version: '1.0.0',
-    description: 'An agent of the bench.',
+    description: 'A benchmark agent.',
     capabilities: ['prices'],
     supported_protocols: ['A2A/1.0'],
   }

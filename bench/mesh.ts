@@ -4,17 +4,17 @@ import { configuredKeys, createMeshPeer, importSigningKey, type MeshEnvelope, si
 import { createCheck } from '../src/mesh/envelope-codec.ts'
 import { interleave, median } from './measure.ts'
 import { meshCard } from './mesh-card.ts'
-import type { Answer, Question } from './report.ts'
+import type { Benchmark, BenchmarkResult } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 
 const rounds = 9
 const milliseconds = 1_500
 const parameters = { symbol: 'TEA', currency: 'EUR', quantities: [1, 10, 100] }
 
-/** What the envelopes of the mesh cost: to check one, and to exchange signed ones over one connection. */
-export const mesh: Question = {
+/** Cost of mesh envelopes: checking one, and exchanging signed ones over one connection. */
+export const mesh: Benchmark = {
   name: 'mesh',
-  async ask(): Promise<Answer> {
+  async run(): Promise<BenchmarkResult> {
     const pairs = { shop: generateKeyPairSync('ed25519'), price: generateKeyPairSync('ed25519') }
     const checking = await measureChecking(jwkOf(pairs.shop.privateKey))
     const server = await startServer(
@@ -35,7 +35,7 @@ export const mesh: Question = {
     const candidates = {
       http: { call: () => link.request('get_price', parameters), server },
       socket: { call: () => socket.request('get_price', parameters), server },
-      socketMany: { call: () => socket.request('get_price', parameters), server, together: 16 },
+      socketMany: { call: () => socket.request('get_price', parameters), server, concurrency: 16 },
       bare: { call: () => signedEcho(agent, echo.port, pairs.shop), server: echo },
     }
     try {
@@ -49,52 +49,56 @@ export const mesh: Question = {
       type Name = keyof typeof candidates
       const rates = (name: Name) => measured.map((round) => round[name].rate / round.bare.rate)
       const costs = (name: Name) => measured.map((round) => round.bare.cpu / round[name].cpu)
-      const detail = (what: string, name: Name) => ({
-        what,
+      const detail = (transport: string, name: Name) => ({
+        transport,
         'requests/s': Math.round(median(measured.map((round) => round[name].rate))),
         'CPU µs/request, both sides': Math.round(median(measured.map((round) => round[name].cpu))),
       })
-      const third = { atLeast: 0.333 }
-      const one = 'signed request and response'
-      const peer = 'sign + verify + HTTP echo'
+      const target = { atLeast: 0.333 }
+      const exchange = 'signed request and response'
+      const baseline = 'sign + verify + HTTP echo'
       return {
-        title: 'Envelopes of the mesh',
-        verdicts: [
-          { what: 'checking a signed request : parsing its JSON', values: checking, unit: 'x', target: { below: 1 } },
-          { what: `${one}, one WebSocket : ${peer}, requests/s`, values: rates('socket'), unit: 'x', target: third },
+        title: 'Mesh envelopes',
+        comparisons: [
+          { label: 'checking a signed request : parsing its JSON', values: checking, unit: 'x', target: { below: 1 } },
+          { label: `${exchange}, one WebSocket : ${baseline}, requests/s`, values: rates('socket'), unit: 'x', target },
           {
-            what: `${one}, one HTTP connection : ${peer}, requests/s`,
+            label: `${exchange}, one HTTP connection : ${baseline}, requests/s`,
             values: rates('http'),
             unit: 'x',
-            target: third,
+            target,
           },
-          { what: `16 at a time over one WebSocket : ${peer}, requests/s`, values: rates('socketMany'), unit: 'x' },
           {
-            what: `${one}, one WebSocket : ${peer}, requests per CPU second`,
+            label: `16 concurrent over one WebSocket : ${baseline}, requests/s`,
+            values: rates('socketMany'),
+            unit: 'x',
+          },
+          {
+            label: `${exchange}, one WebSocket : ${baseline}, requests per CPU second`,
             values: costs('socket'),
             unit: 'x',
-            target: third,
+            target,
           },
           {
-            what: `${one}, one HTTP connection : ${peer}, requests per CPU second`,
+            label: `${exchange}, one HTTP connection : ${baseline}, requests per CPU second`,
             values: costs('http'),
             unit: 'x',
-            target: third,
+            target,
           },
           {
-            what: `16 at a time over one WebSocket : ${peer}, requests per CPU second`,
+            label: `16 concurrent over one WebSocket : ${baseline}, requests per CPU second`,
             values: costs('socketMany'),
             unit: 'x',
           },
         ],
         details: [
           detail('WebSocket, one at a time', 'socket'),
-          detail('WebSocket, 16 at a time', 'socketMany'),
+          detail('WebSocket, 16 concurrent', 'socketMany'),
           detail('HTTP, one at a time', 'http'),
-          detail(`bare Ed25519 ${peer}`, 'bare'),
+          detail(`bare Ed25519 ${baseline}`, 'bare'),
         ],
         notes: [
-          'A request and its response are two signatures and two verifications; the bare peer makes one of each. Its requests/s suffer more from neighbours on the machine than ours, which sign on other threads; CPU seconds do not.',
+          'A request and its response need two signatures and two verifications; the baseline makes one of each. Other load on the machine affects its requests/s more than those of Parley, which signs on other threads; CPU seconds are not affected.',
         ],
       }
     } finally {
@@ -122,7 +126,7 @@ async function measureChecking(secret: JsonWebKey): Promise<readonly number[]> {
   const text = JSON.stringify(await sign(envelope, await importSigningKey(secret)))
   const message = JSON.parse(text)
   const check = createCheck()
-  if (check(message)) throw new Error('the envelope of the bench is not valid')
+  if (check(message)) throw new Error('the benchmark envelope is not valid')
   const candidates = {
     check: async () => nanoseconds(() => check(message)),
     parse: async () => nanoseconds(() => JSON.parse(text)),
@@ -141,17 +145,17 @@ function nanoseconds(work: () => unknown): number {
 interface Candidate {
   readonly call: () => Promise<unknown>
   readonly server: ServerProcess
-  readonly together?: number
+  readonly concurrency?: number
 }
 
-/** Calls per second, and what one of them costs the client and the server. */
+/** Calls per second, and CPU microseconds per call of client and server. */
 async function sample({
   call,
   server,
-  together = 1,
+  concurrency = 1,
 }: Candidate): Promise<{ readonly rate: number; readonly cpu: number }> {
-  const before = await server.ask('usage')
-  const own = process.cpuUsage()
+  const before = await server.read('usage')
+  const clientUsage = process.cpuUsage()
   const start = performance.now()
   let calls = 0
   const work = async () => {
@@ -160,10 +164,10 @@ async function sample({
       calls++
     }
   }
-  await Promise.all(Array.from({ length: together }, work))
+  await Promise.all(Array.from({ length: concurrency }, work))
   const duration = performance.now() - start
-  const { user, system } = process.cpuUsage(own)
-  const after = await server.ask('usage')
+  const { user, system } = process.cpuUsage(clientUsage)
+  const after = await server.read('usage')
   return { rate: (calls * 1000) / duration, cpu: (user + system + after.cpu - before.cpu) / calls }
 }
 
@@ -172,23 +176,23 @@ interface KeyPair {
   readonly privateKey: KeyObject
 }
 
-/** As little as can be done about it. */
+/** The minimum: sign, send, verify. */
 async function signedEcho(agent: Agent, port: number, { publicKey, privateKey }: KeyPair): Promise<void> {
   const text = Buffer.from(JSON.stringify({ id: crypto.randomUUID(), method: 'get_price', parameters }))
   const signature = signBytes(null, text, privateKey)
-  const echoed = await post(agent, port, text)
-  if (!verify(null, echoed, publicKey, signature)) throw new Error('the echo is not what was sent')
+  const echo = await post(agent, port, text)
+  if (!verify(null, echo, publicKey, signature)) throw new Error('the echo differs from the request')
 }
 
 function post(agent: Agent, port: number, body: Buffer): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': body.length }
-    const asking = request({ agent, port, host: '127.0.0.1', method: 'POST', headers }, (response) => {
+    const outgoing = request({ agent, port, host: '127.0.0.1', method: 'POST', headers }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.once('end', () => resolve(Buffer.concat(chunks)))
     })
-    asking.once('error', reject)
-    asking.end(body)
+    outgoing.once('error', reject)
+    outgoing.end(body)
   })
 }

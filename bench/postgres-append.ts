@@ -2,7 +2,7 @@ import type { ArtifactEvent, MessageEvent, TaskLog } from 'parley-a2a'
 import { createPostgresLog } from 'parley-a2a/postgres'
 import pg from 'pg'
 import { interleave, median } from './measure.ts'
-import type { Answer, Question } from './report.ts'
+import type { Benchmark, BenchmarkResult } from './report.ts'
 import { withPostgres } from './with-postgres.ts'
 
 const tasks = 50
@@ -10,13 +10,13 @@ const chunks = 100
 const text = 'x'.repeat(100)
 const chunk: ArtifactEvent = { type: 'artifact', artifact: { artifactId: 'a', parts: [{ text }] }, append: true }
 
-/** How fast tasks that stream at once are stored, beside the same rows in the plainest way. */
-export const postgresAppend: Question = {
+/** Rate at which concurrent streaming tasks are stored, compared with plain inserts of the same rows. */
+export const postgresAppend: Benchmark = {
   name: 'postgres-append',
-  ask: () => withPostgres(measure),
+  run: () => withPostgres(measure),
 }
 
-async function measure(url: string): Promise<Answer> {
+async function measure(url: string): Promise<BenchmarkResult> {
   const pool = new pg.Pool({ connectionString: url })
   const log = await createPostgresLog({ pool })
   await pool.query(`
@@ -28,10 +28,10 @@ async function measure(url: string): Promise<Answer> {
     const measured = await interleave(9, { parley: () => appendAll(log), bare: () => insertAll(pool) })
     const rate = (name: 'parley' | 'bare') => Math.round(median(measured.map((round) => round[name])))
     return {
-      title: `${tasks} tasks that stream at once into PostgreSQL, one chunk of ${text.length} bytes after the other`,
-      verdicts: [
+      title: `${tasks} tasks that stream chunks of ${text.length} bytes concurrently into PostgreSQL`,
+      comparisons: [
         {
-          what: 'events/s, Parley : bare batched insert of the same rows',
+          label: 'events/s, Parley : bare batched insert of the same rows',
           values: measured.map(({ parley, bare }) => parley / bare),
           unit: 'x',
           target: { atLeast: 0.5 },
@@ -39,7 +39,7 @@ async function measure(url: string): Promise<Answer> {
       ],
       details: [
         { what: 'Parley, every chunk awaited', 'events/s': rate('parley') },
-        { what: `bare insert, ${tasks} rows in a statement`, 'events/s': rate('bare') },
+        { what: `bare insert, ${tasks} rows per statement`, 'events/s': rate('bare') },
       ],
     }
   } finally {
@@ -49,11 +49,11 @@ async function measure(url: string): Promise<Answer> {
 }
 
 async function appendAll(log: TaskLog): Promise<number> {
-  const taskIds = await Promise.all(Array.from({ length: tasks }, () => begin(log)))
+  const taskIds = await Promise.all(Array.from({ length: tasks }, () => createTask(log)))
   return await rateOf(() => Promise.all(taskIds.map((taskId) => stream(log, taskId))))
 }
 
-async function begin(log: TaskLog): Promise<string> {
+async function createTask(log: TaskLog): Promise<string> {
   const taskId = crypto.randomUUID()
   const message: MessageEvent = {
     type: 'message',
@@ -89,7 +89,7 @@ async function insertAll(pool: pg.Pool): Promise<number> {
 }
 
 async function rateOf(work: () => Promise<unknown>): Promise<number> {
-  const begin = performance.now()
+  const start = performance.now()
   await work()
-  return (tasks * chunks * 1_000) / (performance.now() - begin)
+  return (tasks * chunks * 1_000) / (performance.now() - start)
 }

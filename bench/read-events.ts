@@ -3,7 +3,7 @@ import { type IncomingMessage, request } from 'node:http'
 
 const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
 
-/** What the bench looks at in an event. */
+/** The members of an event that the benchmarks read. */
 export interface WireEvent {
   readonly task?: WireTask
   readonly artifactUpdate?: { readonly artifact: WireArtifact }
@@ -22,11 +22,11 @@ interface WireArtifact {
 
 interface ReadOptions {
   readonly signal?: AbortSignal
-  /** Called when bytes have come, before they are looked at. */
+  /** Called when bytes arrive, before they are parsed. */
   readonly onBytes?: () => void
 }
 
-/** Posts a body and gives the events of the stream that answers it, as they come. */
+/** Sends a request and yields the events of its response as they arrive. */
 export async function* readEvents(
   port: number,
   body: string,
@@ -48,7 +48,7 @@ export async function* readEvents(
   }
 }
 
-/** The texts of the chunks that an event tells. */
+/** The texts of the chunks in an event. */
 export function textsOf({ task, artifactUpdate }: WireEvent): readonly string[] {
   const artifacts = artifactUpdate ? [artifactUpdate.artifact] : (task?.artifacts ?? [])
   return artifacts.flatMap(({ parts }) => parts.map(({ text = '' }) => text))

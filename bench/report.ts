@@ -1,77 +1,78 @@
 import { median } from './measure.ts'
 
-/** One thing that the bench finds out. */
-export interface Question {
+export interface Benchmark {
   readonly name: string
-  ask(): Promise<Answer>
+  run(): Promise<BenchmarkResult>
 }
 
-export interface Answer {
+export interface BenchmarkResult {
   readonly title: string
-  readonly verdicts: readonly Verdict[]
-  /** What the verdicts come from: numbers of this machine at this hour. */
+  readonly comparisons: readonly Comparison[]
+  /** Absolute numbers behind the comparisons; they hold only for this machine. */
   readonly details: readonly Readonly<Record<string, string | number>>[]
   readonly notes?: readonly string[]
 }
 
-export interface Verdict {
-  readonly what: string
-  /** One of each round. */
+export interface Comparison {
+  readonly label: string
+  /** One value per round. */
   readonly values: readonly number[]
   readonly unit: 'x' | 'MB' | 'KB' | ''
-  /** There is none for what is only told. */
+  /** Missing for values that are only reported. */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number } | { readonly below: number }
 }
 
-export function isMet({ values, target }: Verdict): boolean {
+export function isMet({ values, target }: Comparison): boolean {
   if (!target) return true
   const value = median(values)
   if ('atLeast' in target) return value >= target.atLeast
   return 'atMost' in target ? value <= target.atMost : value < target.below
 }
 
-export function printAnswer({ title, verdicts, details, notes = [] }: Answer): void {
+export function printResult({ title, comparisons, details, notes = [] }: BenchmarkResult): void {
   console.log(`\n## ${title}\n`)
   console.table(details)
-  console.table(verdicts.map((verdict) => Object.fromEntries(columns.map((name, at) => [name, cells(verdict)[at]]))))
+  console.table(
+    comparisons.map((comparison) => Object.fromEntries(columns.map((name, index) => [name, cells(comparison)[index]]))),
+  )
   for (const note of notes) console.log(note)
 }
 
-/** The part of the answers that holds on other machines too. */
-export function toMarkdown(answers: readonly Answer[]): string {
-  const tables = answers.map(({ title, verdicts, notes = [] }) =>
+/** Renders the comparisons, which hold on other machines as well. */
+export function toMarkdown(results: readonly BenchmarkResult[]): string {
+  const tables = results.map(({ title, comparisons, notes = [] }) =>
     [
       `## ${title}\n`,
       row(columns),
-      row(columns.map((_, at) => (at === 0 ? '---' : '--:'))),
-      ...verdicts.map((verdict) => row(cells(verdict))),
+      row(columns.map((_, index) => (index === 0 ? '---' : '--:'))),
+      ...comparisons.map((comparison) => row(cells(comparison))),
       ...notes.map((note) => `\n${note}`),
     ].join('\n'),
   )
-  const measured = `Node ${process.version}, ${new Date().toISOString().slice(0, 10)}, loopback. Medians of interleaved rounds; in brackets the lowest and the highest round. By \`npm run bench\`.`
-  return `# Measured\n\n${measured}\n\n${tables.join('\n\n')}\n`
+  const introduction = `Node ${process.version}, ${new Date().toISOString().slice(0, 10)}, loopback. Medians of interleaved rounds, with the lowest and the highest round in parentheses. Created by \`npm run bench\`.`
+  return `# Benchmark results\n\n${introduction}\n\n${tables.join('\n\n')}\n`
 }
 
-const columns = ['what', 'measured', 'target', 'result']
+const columns = ['comparison', 'measured', 'target', 'result']
 
-function cells(verdict: Verdict): readonly string[] {
-  const { what, values, unit, target } = verdict
+function cells(comparison: Comparison): readonly string[] {
+  const { label, values, unit, target } = comparison
   const [low, high] = [Math.min(...values), Math.max(...values)]
   const range = values.length > 1 ? ` (${format(low)}–${format(high)})` : ''
-  const result = target ? (isMet(verdict) ? 'ok' : 'MISSED') : ''
-  return [what, `${format(median(values))}${unitText(unit)}${range}`, target ? targetText(target, unit) : '', result]
+  const result = target ? (isMet(comparison) ? 'ok' : 'MISSED') : ''
+  return [label, `${format(median(values))}${unitText(unit)}${range}`, target ? targetText(target, unit) : '', result]
 }
 
-function targetText(target: NonNullable<Verdict['target']>, unit: Verdict['unit']): string {
+function targetText(target: NonNullable<Comparison['target']>, unit: Comparison['unit']): string {
   if ('atLeast' in target) return `≥ ${target.atLeast}${unitText(unit)}`
   return 'atMost' in target ? `≤ ${target.atMost}${unitText(unit)}` : `< ${target.below}${unitText(unit)}`
 }
 
-function unitText(unit: Verdict['unit']): string {
+function unitText(unit: Comparison['unit']): string {
   return unit === 'x' || unit === '' ? unit : ` ${unit}`
 }
 
-/** Three digits are more than such measurements are worth. */
+/** More than three digits would suggest a precision that such measurements do not have. */
 function format(value: number): string {
   return value >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
 }

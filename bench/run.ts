@@ -12,13 +12,13 @@ import { postgresAppend } from './postgres-append.ts'
 import { postgresLatency } from './postgres-latency.ts'
 import { postgresLongTask } from './postgres-long-task.ts'
 import { push } from './push.ts'
-import { type Answer, isMet, printAnswer, toMarkdown } from './report.ts'
+import { type BenchmarkResult, isMet, printResult, toMarkdown } from './report.ts'
 import { pinToLoadCore } from './server-process.ts'
 import { slowReaders } from './slow-readers.ts'
 import { startUp } from './start-up.ts'
 
-/** Asks all questions, or those that are named, of the package as it is built in `dist/`. */
-const all = [
+/** Runs all benchmarks, or those named as arguments, on the package built in `dist/`. */
+const benchmarks = [
   auth,
   blockingSend,
   dialects,
@@ -34,18 +34,20 @@ const all = [
   slowReaders,
   startUp,
 ]
-const named = process.argv.slice(2)
-const unknown = named.filter((name) => !all.some((question) => question.name === name))
-if (unknown.length > 0) throw new Error(`no question ${unknown}; there are ${all.map(({ name }) => name).join(', ')}`)
-if (!existsSync(new URL('../dist/index.js', import.meta.url))) throw new Error('nothing is built: npm run build')
+const names = process.argv.slice(2)
+const unknown = names.filter((name) => !benchmarks.some((benchmark) => benchmark.name === name))
+if (unknown.length > 0)
+  throw new Error(`no benchmark ${unknown}; there are ${benchmarks.map(({ name }) => name).join(', ')}`)
+if (!existsSync(new URL('../dist/index.js', import.meta.url)))
+  throw new Error('the package is not built: run npm run build')
 
 pinToLoadCore()
-const answers: Answer[] = []
-for (const question of all) {
-  if (named.length > 0 && !named.includes(question.name)) continue
-  const answer = await question.ask()
-  printAnswer(answer)
-  answers.push(answer)
+const results: BenchmarkResult[] = []
+for (const benchmark of benchmarks) {
+  if (names.length > 0 && !names.includes(benchmark.name)) continue
+  const result = await benchmark.run()
+  printResult(result)
+  results.push(result)
 }
-if (named.length === 0) await writeFile(new URL('./results.md', import.meta.url), toMarkdown(answers))
-if (!answers.every(({ verdicts }) => verdicts.every(isMet))) process.exitCode = 1
+if (names.length === 0) await writeFile(new URL('./results.md', import.meta.url), toMarkdown(results))
+if (!results.every(({ comparisons }) => comparisons.every(isMet))) process.exitCode = 1

@@ -2,12 +2,12 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import type { FromServer, Questions, ToServer } from './servers/control.ts'
+import type { MetricRequest, ServerMessage, ServerMetrics } from './servers/control.ts'
 
-/** A server in a process of its own, on a core of its own where that can be had. */
+/** A server in a separate process, pinned to a separate core if possible. */
 export interface ServerProcess {
   readonly port: number
-  ask<Name extends keyof Questions>(question: Name): Promise<Questions[Name]>
+  read<Name extends keyof ServerMetrics>(metric: Name): Promise<ServerMetrics[Name]>
   stop(): Promise<void>
 }
 
@@ -16,38 +16,38 @@ export async function startServer(script: URL, ...args: readonly string[]): Prom
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const pending = new Map<number, (answer: unknown) => void>()
+  const pending = new Map<number, (value: unknown) => void>()
   let lastId = 0
 
   const port = await new Promise<number>((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code) => reject(new Error(`${script.pathname} ended with ${code} before it was ready`)))
-    child.on('message', (message: FromServer) => {
+    child.on('message', (message: ServerMessage) => {
       if ('port' in message) return resolve(message.port)
-      pending.get(message.id)?.(message.answer)
+      pending.get(message.id)?.(message.value)
       pending.delete(message.id)
     })
   })
 
   return {
     port,
-    ask: (question) =>
+    read: (metric) =>
       new Promise((resolve) => {
         const id = ++lastId
-        pending.set(id, resolve as (answer: unknown) => void)
-        child.send({ id, question } satisfies ToServer)
+        pending.set(id, resolve as (value: unknown) => void)
+        child.send({ id, metric } satisfies MetricRequest)
       }),
     async stop() {
-      // It ends by itself when the channel closes.
+      // The process exits when the channel closes.
       child.disconnect()
-      const impatient = setTimeout(() => child.kill('SIGKILL'), 3_000)
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 3_000)
       await exited
-      clearTimeout(impatient)
+      clearTimeout(killTimer)
     },
   }
 }
 
-/** The command that runs Node with these arguments where servers run. */
+/** The command that runs Node with these arguments on the servers' core. */
 export function onServerCore(args: readonly string[]): [command: string, args: string[]] {
   return canPin && isPinning ? [taskset, ['-c', '0', process.execPath, ...args]] : [process.execPath, [...args]]
 }
@@ -57,7 +57,7 @@ export function pinToLoadCore(): void {
   pin('1')
 }
 
-/** Lets everything run where there is room, until it is told otherwise: more than two have a part in it. */
+/** Allows all cores until it is disposed, for benchmarks with more than two processes. */
 export function unpin(): Disposable {
   isPinning = false
   pin(`0-${cores - 1}`)
@@ -76,11 +76,11 @@ function pin(cores: string): void {
 let isPinning = true
 
 const taskset = '/usr/bin/taskset'
-/** Asked before any is taken away: whoever is pinned sees only its own. */
+/** Read before pinning: a pinned process sees only its own core. */
 const cores = availableParallelism()
 const canPin = existsSync(taskset) && cores >= 2
 
-/** With a directory in BENCH_PROFILE, every server leaves a CPU profile there. */
+/** If BENCH_PROFILE names a directory, every server writes a CPU profile there. */
 function profiling(): readonly string[] {
   const directory = process.env.BENCH_PROFILE
   return directory ? ['--cpu-prof', '--cpu-prof-interval', '200', '--cpu-prof-dir', directory] : []

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postBytes, sendForTask, subscribeBody } from './calls.ts'
 import { interleave, median } from './measure.ts'
-import type { Answer, Question } from './report.ts'
+import type { Benchmark, BenchmarkResult } from './report.ts'
 import { type ServerProcess, startServer } from './server-process.ts'
 import type { Plan } from './servers/plan.ts'
 import { withDirectory } from './work-directory.ts'
@@ -15,86 +15,87 @@ const published = 75 * megabyte
 const plan: Plan = { chunks: Math.ceil(published / 16_384), bytes: 16_384, gated: true }
 const leavers = 1_000
 
-/** Subscribers that never read, and subscribers that have left. */
-export const slowReaders: Question = {
+/** Subscribers that never read, and leftovers of subscribers that have disconnected. */
+export const slowReaders: Benchmark = {
   name: 'slow-readers',
-  async ask() {
+  async run() {
     const publishing = await interleave(5, { alone: () => publish(0), watched: () => publish(readers) })
-    const left = await withDirectory(leave)
-    const detail = (name: 'alone' | 'watched', what: string) => ({
-      what,
+    const leftovers = await withDirectory(measureLeftovers)
+    const detail = (name: 'alone' | 'watched', subscribers: string) => ({
+      subscribers,
       seconds: Number(median(publishing.map((round) => round[name].seconds)).toPrecision(3)),
       'peak growth, MB': Math.round(median(publishing.map((round) => round[name].peak))),
       'growth at the end, MB': Math.round(median(publishing.map((round) => round[name].end))),
     })
     return {
       title: `${readers} subscribers that never read while ${published / megabyte} MB are published (SQLite log)`,
-      verdicts: [
+      comparisons: [
         {
-          what: 'memory (RSS) grows at its peak by',
+          label: 'memory (RSS) grows at its peak by',
           values: publishing.map(({ watched }) => watched.peak),
           unit: 'MB',
           target: { below: 60 },
         },
         {
-          what: 'duration of the task, with them : without',
+          label: 'duration of the task, with subscribers : without',
           values: publishing.map(({ alone, watched }) => watched.seconds / alone.seconds),
           unit: 'x',
           target: { atMost: 1.1 },
         },
         {
-          what: 'of its second half, when the buffers of the system are full',
+          label: 'duration of its second half, when the system buffers are full',
           values: publishing.map(({ alone, watched }) => watched.secondHalf / alone.secondHalf),
           unit: 'x',
         },
         {
-          what: 'heap that each of 1,000 subscribers leaves behind',
-          values: left.map(({ heap }) => heap / leavers / 1_000),
+          label: 'heap that each of 1,000 subscribers leaves behind',
+          values: leftovers.map(({ heap }) => heap / leavers / 1_000),
           unit: 'KB',
           target: { below: 0.5 },
         },
         {
-          what: 'waiters and handles that 1,000 subscribers leave behind',
-          values: left.map(({ waiting, handles }) => Math.max(waiting, handles)),
+          label: 'waiters and handles that 1,000 subscribers leave behind',
+          values: leftovers.map(({ waiting, handles }) => Math.max(waiting, handles)),
           unit: '',
           target: { atMost: 0 },
         },
       ],
-      details: [detail('alone', 'nobody reads along'), detail('watched', `${readers} subscribers that never read`)],
+      details: [detail('alone', 'no subscribers'), detail('watched', `${readers} subscribers that never read`)],
       notes: [
-        'The first events still go into the buffers of the system, which took 4 MB for each reader here, so 80 MB in all; that work is in the duration of the whole task.',
+        'The first events go into the system buffers, which took 4 MB per reader here, 80 MB in total; the duration of the whole task includes that work.',
       ],
-    } satisfies Answer
+    } satisfies BenchmarkResult
   },
 }
 
-interface Published {
+interface PublishSample {
   readonly seconds: number
   readonly secondHalf: number
-  /** Growth of the server's memory in megabytes: the highest, and what is left of it. */
+  /** Highest growth of the server's memory, in megabytes. */
   readonly peak: number
+  /** Growth at the end, in megabytes. */
   readonly end: number
 }
 
-const watchedServer = new URL('./servers/parley-watched.ts', import.meta.url)
+const observedServer = new URL('./servers/parley-observed.ts', import.meta.url)
 
-/** Each time a fresh server: memory that a process once had it seldom gives back. */
-function publish(subscribers: number): Promise<Published> {
+/** Starts a new server each time, because a process rarely returns memory to the system. */
+function publish(subscribers: number): Promise<PublishSample> {
   return withDirectory(async (directory) => {
-    const server = await startServer(watchedServer, directory)
+    const server = await startServer(observedServer, directory)
     const sockets: Socket[] = []
     try {
       await sendForTask(server.port, JSON.stringify({ chunks: 200, bytes: plan.bytes } satisfies Plan))
-      const task = await beginGated(server, plan)
+      const task = await startGatedTask(server, plan)
       for (let count = 0; count < subscribers; count++) sockets.push(subscribeWithoutReading(server.port, task))
-      // One more waits: whoever runs the task.
-      await until(async () => (await server.ask('waiting')) >= subscribers)
-      const before = await server.ask('usageCollected')
-      await server.ask('peak')
-      const { milliseconds, secondHalf } = await server.ask('openGate')
+      // The run of the task waits as well.
+      await until(async () => (await server.read('waiting')) >= subscribers)
+      const before = await server.read('usageCollected')
+      await server.read('peak')
+      const { milliseconds, secondHalf } = await server.read('openGate')
       await checkStored(directory)
-      const peak = await server.ask('peak')
-      const after = await server.ask('usageCollected')
+      const peak = await server.read('peak')
+      const after = await server.read('usageCollected')
       const growth = (rss: number) => (rss - before.rss) / megabyte
       return {
         seconds: milliseconds / 1_000,
@@ -116,44 +117,44 @@ async function checkStored(directory: string): Promise<void> {
   if (stored < published) throw new Error(`expected ${published} bytes to be stored, found ${stored}`)
 }
 
-interface Left {
+interface Leftovers {
   readonly heap: number
   readonly waiting: number
   readonly handles: number
 }
 
-/** What stays behind of subscribers that read one event of a quiet task and go. The first ones only warm up. */
-async function leave(directory: string): Promise<readonly Left[]> {
-  const server = await startServer(watchedServer, directory)
+/** Measures what remains of subscribers that read one event of an idle task and disconnect. The first ones warm up. */
+async function measureLeftovers(directory: string): Promise<readonly Leftovers[]> {
+  const server = await startServer(observedServer, directory)
   try {
-    const task = await beginGated(server, { chunks: 1, bytes: 100, gated: true })
-    await comeAndGo(server.port, task)
-    const left: Left[] = []
+    const task = await startGatedTask(server, { chunks: 1, bytes: 100, gated: true })
+    await subscribeAndLeave(server.port, task)
+    const samples: Leftovers[] = []
     for (let round = 0; round < 3; round++) {
-      const before = await traces(server)
-      await comeAndGo(server.port, task)
-      const after = await traces(server)
-      left.push({
+      const before = await readLeftovers(server)
+      await subscribeAndLeave(server.port, task)
+      const after = await readLeftovers(server)
+      samples.push({
         heap: after.heap - before.heap,
         waiting: after.waiting - before.waiting,
         handles: after.handles - before.handles,
       })
     }
-    await server.ask('openGate')
-    return left
+    await server.read('openGate')
+    return samples
   } finally {
     await server.stop()
   }
 }
 
-async function traces(server: ServerProcess): Promise<Left> {
+async function readLeftovers(server: ServerProcess): Promise<Leftovers> {
   await sleep(200)
-  const { heap } = await server.ask('usageCollected')
-  return { heap, waiting: await server.ask('waiting'), handles: await server.ask('handles') }
+  const { heap } = await server.read('usageCollected')
+  return { heap, waiting: await server.read('waiting'), handles: await server.read('handles') }
 }
 
-async function comeAndGo(port: number, taskId: string): Promise<void> {
-  for (let gone = 0; gone < leavers; gone += 100) {
+async function subscribeAndLeave(port: number, taskId: string): Promise<void> {
+  for (let count = 0; count < leavers; count += 100) {
     await Promise.all(Array.from({ length: 100 }, () => readOneEvent(port, taskId)))
   }
 }
@@ -167,7 +168,7 @@ function readOneEvent(port: number, taskId: string): Promise<void> {
       if (!text.includes('\n\n')) return
       socket.destroy()
       if (text.includes('"TASK_STATE_WORKING"')) resolve()
-      else reject(new Error(`expected a task at work, got ${text}`))
+      else reject(new Error(`expected a working task, got ${text}`))
     })
     socket.once('error', reject)
   })
@@ -183,16 +184,16 @@ function subscribe(port: number, taskId: string): Socket {
   return socket
 }
 
-/** Starts a task whose agent waits at the gate, and gives its id. */
-async function beginGated(server: ServerProcess, plan: Plan): Promise<string> {
+/** Starts a task whose agent waits until the gate is opened, and returns its id. */
+async function startGatedTask(server: ServerProcess, plan: Plan): Promise<string> {
   const { id } = await sendForTask(server.port, JSON.stringify(plan), { returnImmediately: true })
   return id
 }
 
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
+async function until(condition: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + 10_000
-  while (!(await isTrue())) {
-    if (performance.now() > end) throw new Error('waited in vain')
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error('the condition was not met in time')
     await sleep(10)
   }
 }

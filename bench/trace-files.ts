@@ -11,14 +11,14 @@ import { withDirectory } from './work-directory.ts'
 /**
  * Lists the files of src/ that run code during one warm call, with the number of functions that ran in each:
  *
- *     node bench/trace-files.ts send      answers a blocking SendMessage over JSON-RPC 1.0 with a SQLite log
+ *     node bench/trace-files.ts send      handles a blocking SendMessage over JSON-RPC 1.0 with a SQLite log
  *     node bench/trace-files.ts connect   connects to an agent and sends it a message
  *
  * It runs the sources, not the build, and counts by V8's precise coverage.
  */
 const root = fileURLToPath(new URL('../src/', import.meta.url))
 
-const stories: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+const scenarios: Readonly<Record<string, (directory: string) => Promise<void>>> = {
   async send(directory) {
     const { port, close } = await serveAgent(directory)
     await sendForTask(port, 'Hello')
@@ -33,7 +33,7 @@ const stories: Readonly<Record<string, (directory: string) => Promise<void>>> = 
     await trace(call)
     child.disconnect()
   },
-  /** The agent for `connect`, in a process of its own so that only the client is counted. */
+  /** The agent for `connect`, in a separate process so that only the client is counted. */
   async serve(directory) {
     const { url, close } = await serveAgent(directory)
     process.send?.(url)
@@ -43,9 +43,9 @@ const stories: Readonly<Record<string, (directory: string) => Promise<void>>> = 
 }
 
 const [name = 'send', directory] = process.argv.slice(2)
-const story = stories[name]
-if (!story) throw new Error(`no story ${name}; there are send and connect`)
-await (directory === undefined ? withDirectory(story) : story(directory))
+const scenario = scenarios[name]
+if (!scenario) throw new Error(`no scenario ${name}; there are send and connect`)
+await (directory === undefined ? withDirectory(scenario) : scenario(directory))
 
 async function serveAgent(directory: string) {
   const echo = agent({ name: 'Bench' }, async (turn) => {

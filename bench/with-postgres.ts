@@ -1,7 +1,7 @@
 import { startPostgresProcess } from '../test/support/postgres/server-process.ts'
 import { unpin } from './server-process.ts'
 
-/** Gives the address of a new PostgreSQL, as it comes but for these settings, which is gone afterwards. */
+/** Starts a PostgreSQL server with its defaults and these settings, passes its URL, and stops it afterwards. */
 export async function withPostgres<T>(
   work: (url: string) => Promise<T>,
   settings?: Readonly<Record<string, string>>,

@@ -4,14 +4,14 @@ import type { ServerProcess } from './server-process.ts'
 export interface Sample {
   /** Requests per second. */
   readonly rate: number
-  /** Microseconds of the server for one request. */
+  /** Server CPU microseconds per request. */
   readonly cpu: number
 }
 
-/** A load, and what it cost the server. */
+/** Runs a load and measures its CPU cost on the server. */
 export async function withUsage(server: ServerProcess, run: () => Promise<Load>): Promise<Sample> {
-  const before = await server.ask('usage')
+  const before = await server.read('usage')
   const { requests, seconds } = await run()
-  const after = await server.ask('usage')
+  const after = await server.read('usage')
   return { rate: requests / seconds, cpu: (after.cpu - before.cpu) / requests }
 }

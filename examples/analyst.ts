@@ -16,11 +16,11 @@ import { clientTool, createAgentLoop, localTool, mcpTools, remoteAgent } from 'p
 import { z } from 'zod'
 
 /**
- * An analyst that asks a data agent and a writer, uses a tool of its own, one of an MCP server and one of its caller, asks the
- * person once, is killed in the middle, and goes on. The model follows rules, so that no key is needed.
+ * An analyst calls a data agent and a writer, uses a local tool, a tool of an MCP server and a tool of its caller, and asks the
+ * user once. It is killed in the middle and resumes. The model follows rules, so that no API key is needed.
  */
 
-const progressNote = 'https://parley.dev/ext/progress/v1'
+const progressKey = 'https://parley.dev/ext/progress/v1'
 const toolResult = 'application/vnd.a2a.tool-result+json'
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const logger = { debug() {}, info() {}, warn() {}, error: console.error }
@@ -34,15 +34,15 @@ interface Addresses {
 }
 
 if (process.argv[2] === 'analyst') await runAnalyst(JSON.parse(process.argv[3] ?? '{}'))
-else await runStory()
+else await runScenario()
 
-/** In a process of its own. */
+/** Runs in a separate process. */
 async function runAnalyst({ data, writer, stock, directory, port }: Addresses): Promise<void> {
   const average = localTool({
     name: 'average',
     description: 'The average of numbers.',
     input: z.object({ numbers: z.array(z.number()) }),
-    run: ({ numbers }) => numbers.reduce((sum, each) => sum + each, 0) / numbers.length,
+    run: ({ numbers }) => numbers.reduce((sum, number) => sum + number, 0) / numbers.length,
   })
   const readNotes = clientTool({ name: 'read_notes', description: 'Notes of the user.', input: z.object({}) })
   const tools = [
@@ -52,46 +52,50 @@ async function runAnalyst({ data, writer, stock, directory, port }: Addresses): 
     remoteAgent(data),
     remoteAgent(writer),
   ]
-  const analyst = agent({ name: 'Analyst', recovery: 'resume' }, createAgentLoop({ model: ruledModel(), tools }))
+  const analyst = agent({ name: 'Analyst', recovery: 'resume' }, createAgentLoop({ model: createRuleModel(), tools }))
   const options = { directory, port, logger, leaseTtl: 1_000, traceMetadata: true }
   const server = await serve(analyst, options)
   process.send?.(server.port)
 }
 
-/** Which tool comes next depends on what is known already. */
-function ruledModel(): LanguageModelV4 {
+/** Chooses the next tool by the results so far. */
+function createRuleModel(): LanguageModelV4 {
   let calls = 0
   const call = (toolName: string, input: object): LanguageModelV4StreamPart => {
     return { type: 'tool-call', toolCallId: `${toolName}-${++calls}`, toolName, input: JSON.stringify(input) }
   }
-  function next(known: ReadonlyMap<string, string>): LanguageModelV4StreamPart[] {
-    const figures = known.get('Data')
+  function next(results: ReadonlyMap<string, string>): LanguageModelV4StreamPart[] {
+    const figures = results.get('Data')
     if (figures === undefined)
       return [call('Data', { text: 'Sales by month?' }), call('stock_count', { item: 'teapots' })]
     const numbers = figures.split(', ').map(Number)
-    if (!known.has('average')) return [call('average', { numbers })]
-    if (!known.has('read_notes')) return [call('read_notes', {})]
-    const facts = `On average ${known.get('average')}, ${known.get('stock_count')} in stock, ${known.get('read_notes')}`
-    if (!known.has('Writer')) return [call('Writer', { text: facts })]
-    return ['# Sales\n\n', `${known.get('Writer')}`, '\n'].map((delta) => ({ type: 'text-delta', id: 'report', delta }))
+    if (!results.has('average')) return [call('average', { numbers })]
+    if (!results.has('read_notes')) return [call('read_notes', {})]
+    const facts = `On average ${results.get('average')}, ${results.get('stock_count')} in stock, ${results.get('read_notes')}`
+    if (!results.has('Writer')) return [call('Writer', { text: facts })]
+    return ['# Sales\n\n', `${results.get('Writer')}`, '\n'].map((delta) => ({
+      type: 'text-delta',
+      id: 'report',
+      delta,
+    }))
   }
   return {
     specificationVersion: 'v4',
     provider: 'rules',
     modelId: 'rules',
     supportedUrls: {},
-    doGenerate: () => Promise.reject(new Error('this model streams')),
+    doGenerate: () => Promise.reject(new Error('this model only streams')),
     async doStream({ prompt }) {
-      const said = next(resultsIn(prompt))
+      const parts = next(resultsIn(prompt))
       const usage = {
         inputTokens: { total: 10, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
-        outputTokens: { total: said.length, text: undefined, reasoning: undefined },
+        outputTokens: { total: parts.length, text: undefined, reasoning: undefined },
       }
       const finish = { type: 'finish' as const, usage, finishReason: { unified: 'stop' as const, raw: undefined } }
       return {
         stream: new ReadableStream({
           start(controller) {
-            for (const part of [...said, finish]) controller.enqueue(part)
+            for (const part of [...parts, finish]) controller.enqueue(part)
             controller.close()
           },
         }),
@@ -106,24 +110,24 @@ function resultsIn(prompt: LanguageModelV4Prompt): ReadonlyMap<string, string> {
   return new Map(results.map(({ toolName, output }) => [toolName, 'value' in output ? String(output.value) : '']))
 }
 
-/** Everything but the analyst, and the person. */
-async function runStory(): Promise<void> {
+/** Runs the other agents, the MCP server and the user. */
+async function runScenario(): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'parley-analyst-'))
-  const asked = { data: 0, writer: 0, stock: 0 }
+  const calls = { data: 0, writer: 0, stock: 0 }
   const writing = Promise.withResolvers<void>()
-  const mayGoOn = Promise.withResolvers<void>()
+  const mayContinue = Promise.withResolvers<void>()
 
   const data = agent({ name: 'Data', description: 'Knows the figures.' }, async (turn) => {
-    asked.data++
+    calls.data++
     await turn.status('working', 'Reading the books')
     return '3, 4, 8'
   })
   const writer = agent({ name: 'Writer', description: 'Writes well.' }, async (turn) => {
-    asked.writer++
+    calls.writer++
     const style = await turn.ask('In which style?')
     await turn.status('working', 'Writing')
     writing.resolve()
-    await mayGoOn.promise
+    await mayContinue.promise
     return `${turn.text} (in a ${style.text} style).`
   })
   const others = [
@@ -133,7 +137,7 @@ async function runStory(): Promise<void> {
   const { fetch } = createMcpHandler(() => {
     const server = new McpServer({ name: 'stock', version: '1.0.0' })
     server.registerTool('count', { inputSchema: z.object({ item: z.string() }) }, ({ item }) => {
-      asked.stock++
+      calls.stock++
       return { content: [{ type: 'text', text: `7 ${item}` }] }
     })
     return server
@@ -151,8 +155,8 @@ async function runStory(): Promise<void> {
       port,
     }
     child = fork(fileURLToPath(import.meta.url), ['analyst', JSON.stringify(addresses)])
-    const [told] = await once(child, 'message')
-    return Number(told)
+    const [message] = await once(child, 'message')
+    return Number(message)
   }
 
   async function kill(): Promise<void> {
@@ -164,36 +168,36 @@ async function runStory(): Promise<void> {
   try {
     const port = await start(0)
     const client = await connect(`http://127.0.0.1:${port}`, { resume: { minDelay: 100, maxDelay: 500 } })
-    const talk = client.conversation()
+    const conversation = client.conversation()
     const events: ClientEvent[] = []
     const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
-    const say = async (input: Parameters<typeof talk.stream>[0]) => {
-      for await (const event of talk.stream(input, { headers })) events.push(event)
+    const send = async (input: Parameters<typeof conversation.stream>[0]) => {
+      for await (const event of conversation.stream(input, { headers })) events.push(event)
     }
 
-    await say('How are sales?')
+    await send('How are sales?')
     const { toolUseId } = toolUseIn(events.at(-1))
-    console.log(`The analyst has the caller run a tool (${toolUseId}).`)
-    await say({ data: { toolUseId, result: 'people like blue' }, mediaType: toolResult })
+    console.log(`The analyst asks its caller to run a tool (${toolUseId}).`)
+    await send({ data: { toolUseId, result: 'people like blue' }, mediaType: toolResult })
     assert.equal(textIn(events.at(-1)), 'In which style?')
-    console.log('The writer asks the person, through the analyst: In which style?')
+    console.log('The writer asks the user through the analyst: In which style?')
 
-    const answered = say('plain')
+    const answer = send('plain')
     await writing.promise
     await kill()
-    console.log('The analyst is killed while the writer writes, and started again.')
+    console.log('The analyst is killed while the writer writes, and restarted.')
     await start(port)
-    mayGoOn.resolve()
-    await answered
+    mayContinue.resolve()
+    await answer
 
     const report = events.flatMap((event) => (event.type === 'artifact' ? event.artifact.parts : []))
     const text = report.map((part) => ('text' in part ? part.text : '')).join('')
     assert.equal(text, '# Sales\n\nOn average 5, 7 teapots in stock, people like blue (in a plain style).\n')
-    assert.deepEqual(asked, { data: 1, writer: 1, stock: 1 })
+    assert.deepEqual(calls, { data: 1, writer: 1, stock: 1 })
     const traces = new Set(events.flatMap((event) => ('metadata' in event ? [event.metadata?.traceId] : [])))
     traces.delete(undefined)
     assert.deepEqual([...traces], [traceId])
-    console.log(`\n${tree(events)}\n\n${text}\nNobody was asked twice, and all of it is in one trace.`)
+    console.log(`\n${tree(events)}\n\n${text}\nEvery agent and tool was called once, and all calls are in one trace.`)
   } finally {
     await kill()
     for (const server of others) await server.close()
@@ -215,22 +219,22 @@ function textIn(event: ClientEvent | undefined): string {
 function toolUseIn(event: ClientEvent | undefined): { readonly toolUseId: string } {
   const use = messageOf(event)?.parts.find((part) => 'data' in part)
   const { toolUseId } = (use && 'data' in use ? use.data : {}) as { toolUseId?: unknown }
-  assert(typeof toolUseId === 'string', 'the caller is asked to run a tool')
+  assert(typeof toolUseId === 'string', 'expected a request to run a tool')
   return { toolUseId }
 }
 
-/** Who did what: the calls of the model, and below them what other agents said. */
+/** The tool calls of the model, with the messages of other agents below them. */
 function tree(events: readonly ClientEvent[]): string {
-  const said = new Map<string, Set<string>>()
+  const linesByTool = new Map<string, Set<string>>()
   for (const event of events) {
     const { metadata } = messageOf(event) ?? {}
-    const note = metadata?.[progressNote] as { tool?: string } | undefined
-    if (note?.tool && !said.has(note.tool)) said.set(note.tool, new Set())
-    const linked = metadata?.[lineageExtension] as { children?: { agent: string; taskId: string }[] } | undefined
-    for (const { agent: name, taskId } of linked?.children ?? []) {
-      said.get(name)?.add(`│  └─ ${name}, task …${taskId.slice(-6)}: ${textIn(event)}`)
+    const progress = metadata?.[progressKey] as { tool?: string } | undefined
+    if (progress?.tool && !linesByTool.has(progress.tool)) linesByTool.set(progress.tool, new Set())
+    const lineage = metadata?.[lineageExtension] as { children?: { agent: string; taskId: string }[] } | undefined
+    for (const { agent: name, taskId } of lineage?.children ?? []) {
+      linesByTool.get(name)?.add(`│  └─ ${name}, task …${taskId.slice(-6)}: ${textIn(event)}`)
     }
   }
-  const calls = [...said].flatMap(([tool, lines]) => [`├─ ${tool}`, ...lines])
-  return [`Analyst (trace ${traceId})`, ...calls, '└─ report'].join('\n')
+  const branches = [...linesByTool].flatMap(([tool, lines]) => [`├─ ${tool}`, ...lines])
+  return [`Analyst (trace ${traceId})`, ...branches, '└─ report'].join('\n')
 }

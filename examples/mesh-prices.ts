@@ -1,6 +1,6 @@
 /**
- * A price agent and a shop find each other through a registry, shake hands and exchange signed requests. A replayed one,
- * an old one and one of a stranger are refused. It checks itself: it ends with an error if anything is otherwise.
+ * A shop finds a price agent through a registry; they shake hands and exchange signed requests. Replayed requests, old ones
+ * and those signed with an unknown key are refused. The example asserts its own results.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ import {
 import { createGuardedFetch, toListener } from 'parley-a2a/node'
 import { createRegistry } from 'parley-a2a/registry'
 
-const [registryKey, priceKey, shopKey, strangerKey] = await Promise.all([
+const [registryKey, priceKey, shopKey, unknownKey] = await Promise.all([
   generateSigningKey(),
   generateSigningKey(),
   generateSigningKey(),
@@ -27,72 +27,72 @@ const [registryKey, priceKey, shopKey, strangerKey] = await Promise.all([
 ])
 const keys = await configuredKeys({ registry: registryKey.jwk, 'price-agent': priceKey.jwk, 'shop-agent': shopKey.jwk })
 
-// Everybody is on this machine here; elsewhere createGuardedFetch() keeps the registry out of its own network.
-const fetchGuarded = createGuardedFetch({ loopback: 'allow' })
-const registry = createRegistry({ key: registryKey, keys, fetch: fetchGuarded })
-const registryPlace = await listen(() => registry.peer)
+// All agents run on this machine. Elsewhere, createGuardedFetch() keeps the registry from calling private addresses.
+const guardedFetch = createGuardedFetch({ loopback: 'allow' })
+const registry = createRegistry({ key: registryKey, keys, fetch: guardedFetch })
+const registryServer = await listen(() => registry.peer)
 
-let asked = 0
-const pricePlace = await listen(() => price)
+let requestCount = 0
+const priceServer = await listen(() => price)
 const price = createMeshPeer({
-  card: { ...cardOf('price-agent', 'prices'), metadata: { endpoint: pricePlace.url } },
+  card: { ...cardOf('price-agent', 'prices'), metadata: { endpoint: priceServer.url } },
   key: priceKey,
   keys,
   methods: {
     get_price({ symbol = 'TEA' }) {
-      asked++
+      requestCount++
       return { symbol, price: 4.25 }
     },
   },
 })
 const shop = createMeshPeer({ card: cardOf('shop-agent', 'shopping'), key: shopKey, keys })
 
-const priceToRegistry = price.link({ agentId: 'registry', endpoint: registryPlace.url })
+const priceToRegistry = price.link({ agentId: 'registry', endpoint: registryServer.url })
 await priceToRegistry.handshake()
-say('The price agent is registered')
+log('The price agent is registered')
 
-const found = await shop
-  .link({ agentId: 'registry', endpoint: registryPlace.url })
+const result = await shop
+  .link({ agentId: 'registry', endpoint: registryServer.url })
   .discover({ capabilities: ['prices'] })
-const [seller] = found.agents
-assert.equal(found.total_count, 1)
+const [seller] = result.agents
+assert.equal(result.total_count, 1)
 assert.ok(seller)
-say(`The shop found ${seller.agent_id}, which is ${seller.status}`)
+log(`The shop found ${seller.agent_id}, which is ${seller.status}`)
 
-const link = shop.link({ agentId: seller.agent_id, endpoint: seller.endpoint, fetch: fetchGuarded })
+const link = shop.link({ agentId: seller.agent_id, endpoint: seller.endpoint, fetch: guardedFetch })
 assert.equal((await link.handshake()).state, 'established')
 assert.deepEqual(await link.request('get_price', { symbol: 'TEA' }), { symbol: 'TEA', price: 4.25 })
-say('They shook hands, and tea costs 4.25')
+log('The shop and the price agent shook hands, and tea costs 4.25')
 
 const id = { message_id: crypto.randomUUID() }
-const request = await signed(shopKey, id)
+const request = await signedRequest(shopKey, id)
 const first = await post(request)
 assert.equal(first.status, 200)
 assert.equal((await post(request)).text, first.text)
-assert.equal(asked, 2)
-say('The same request again gets its old answer, and is not done again')
+assert.equal(requestCount, 2)
+log('The same request again returns the stored response and is not executed again')
 
-const replayed = await post(await signed(shopKey, id))
-assert.deepEqual([replayed.status, replayed.error?.details?.reason], [401, 'REPLAY'])
-say('Another request under its id is a replay, and refused')
+const replay = await post(await signedRequest(shopKey, id))
+assert.deepEqual([replay.status, replay.error?.details?.reason], [401, 'REPLAY'])
+log('Another request with the same id is refused as a replay')
 
 const sixMinutesAgo = new Date(Date.now() - 360_000).toISOString()
-const old = await post(await signed(shopKey, { timestamp: sixMinutesAgo }))
+const old = await post(await signedRequest(shopKey, { timestamp: sixMinutesAgo }))
 assert.deepEqual([old.status, old.error?.details?.reason], [400, 'STALE'])
-say('An old request is refused')
+log('An old request is refused')
 
-const forged = await post(await signed(strangerKey))
+const forged = await post(await signedRequest(unknownKey))
 assert.deepEqual([forged.status, forged.error?.code], [401, 'AUTHENTICATION_FAILED'])
-say('A stranger with a key of its own is refused')
+log('A request signed with an unknown key is refused')
 
 await link.goodbye({ reason: 'Enough tea.' })
 assert.equal(price.sessionWith('shop-agent').state, 'goodbye')
 await priceToRegistry.goodbye()
 assert.equal((await registry.discover()).total_count, 0)
-say('They said goodbye, and the registry is empty')
+log('Both agents said goodbye, and the registry is empty')
 
-fetchGuarded.close()
-for (const { server } of [registryPlace, pricePlace]) {
+guardedFetch.close()
+for (const { server } of [registryServer, priceServer]) {
   server.closeAllConnections()
   server.close()
 }
@@ -108,7 +108,7 @@ function cardOf(agentId: string, capability: string): MeshCard {
   }
 }
 
-/** The peer is asked for late: its card names the address that it gets here. */
+/** Takes a function because the peer's card contains the URL that is only known here. */
 async function listen(peer: () => MeshPeer): Promise<{ readonly server: Server; readonly url: string }> {
   const server = createServer(toListener((incoming) => peer().exchange(incoming)))
   server.listen(0, '127.0.0.1')
@@ -116,8 +116,8 @@ async function listen(peer: () => MeshPeer): Promise<{ readonly server: Server; 
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mesh` }
 }
 
-/** A request of the shop as it goes over the wire. */
-async function signed(
+/** A signed request of the shop in wire form. */
+async function signedRequest(
   key: MeshSigningKey,
   more: Partial<Pick<MeshEnvelope, 'message_id' | 'timestamp'>> = {},
 ): Promise<string> {
@@ -136,7 +136,7 @@ async function signed(
 
 async function post(body: string) {
   const headers = { 'content-type': 'application/json' }
-  const response = await fetch(pricePlace.url, { method: 'POST', headers, body })
+  const response = await fetch(priceServer.url, { method: 'POST', headers, body })
   const text = await response.text()
   const { payload } = JSON.parse(text) as {
     readonly payload: { readonly error?: { readonly code: string; readonly details?: { readonly reason?: string } } }
@@ -144,6 +144,6 @@ async function post(body: string) {
   return { status: response.status, text, error: payload.error }
 }
 
-function say(sentence: string): void {
+function log(sentence: string): void {
   console.info(`✓ ${sentence}.`)
 }

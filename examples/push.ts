@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agent, serve } from 'parley-a2a'
 
-/** A webhook that fails and hangs at first, an agent that restarts in the middle, and every event in order in the end. */
+/** A webhook first fails and hangs, and the agent restarts in between; the webhook still receives every event in order. */
 
 const counter = agent({ name: 'Counter' }, async (turn) => {
   const numbers = turn.artifact('numbers')
@@ -14,15 +14,15 @@ const counter = agent({ name: 'Counter' }, async (turn) => {
   return 'Counted.'
 })
 
-const arrived: number[] = []
+const generations: number[] = []
 let requests = 0
-let isBack = false
+let hasRecovered = false
 const receiver = createServer((request, response) => {
   request.resume()
   const generation = Number(request.headers['x-a2a-generation'])
-  if (++requests === 2) return // it hangs, until the sender has had enough
-  if (requests < 4 || (arrived.length === 4 && !isBack)) return void response.writeHead(503).end()
-  if (!arrived.includes(generation)) arrived.push(generation)
+  if (++requests === 2) return // hangs until the sender times out
+  if (requests < 4 || (generations.length === 4 && !hasRecovered)) return void response.writeHead(503).end()
+  if (!generations.includes(generation)) generations.push(generation)
   response.writeHead(204).end()
 })
 await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
@@ -34,16 +34,16 @@ const start = () =>
     directory,
     push: { loopback: 'allow', timeout: 500, retry: { first: 50, longest: 500, attempts: 100 } },
   })
-const until = async (isSo: () => boolean) => {
-  for (let waited = 0; !isSo(); waited += 10) {
-    assert(waited < 30_000, `it did not happen in time; what arrived is ${arrived}`)
+const until = async (condition: () => boolean) => {
+  for (let elapsed = 0; !condition(); elapsed += 10) {
+    assert(elapsed < 30_000, `timed out; received the generations ${generations}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
 
-const before = await start()
+const first = await start()
 const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'Count' }] }
-await fetch(before.url, {
+await fetch(first.url, {
   method: 'POST',
   headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
   body: JSON.stringify({
@@ -53,20 +53,22 @@ await fetch(before.url, {
     params: { message, configuration: { taskPushNotificationConfig: { url } } },
   }),
 })
-await until(() => arrived.length === 4)
-console.log(`The receiver failed and hung, then got ${arrived.length} events. The agent stops.`)
-await before.close()
+await until(() => generations.length === 4)
+console.log(`The receiver failed and hung, then received ${generations.length} events. The agent stops.`)
+await first.close()
 
-isBack = true
-const after = await start()
-await until(() => arrived.length === 12)
+hasRecovered = true
+const second = await start()
+await until(() => generations.length === 12)
 assert.deepEqual(
-  arrived,
-  Array.from({ length: 12 }, (_, at) => at + 2),
+  generations,
+  Array.from({ length: 12 }, (_, index) => index + 2),
 )
-console.log(`The agent is back, and all ${arrived.length} events have arrived in order, by ${requests} requests.`)
+console.log(
+  `The agent has restarted, and all ${generations.length} events have arrived in order, in ${requests} requests.`,
+)
 
-await after.close()
+await second.close()
 receiver.closeAllConnections()
 receiver.close()
 await rm(directory, { recursive: true })

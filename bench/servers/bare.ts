@@ -1,21 +1,21 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { sampleAnswer, sampleEvent } from '../samples.ts'
+import { sampleEvent, sampleResponse } from '../sample-responses.ts'
 import { control } from './control.ts'
 import { readPlan } from './plan.ts'
 
-/** No protocol: it reads the body and answers what Parley would, prepared; with `deferred` in the next turn of the loop. */
+/** Reads the body and sends a prepared response without any protocol work; with `deferred`, in the next event loop turn. */
 const isDeferred = process.argv[2] === 'deferred'
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await read(request)
   if (request.url === '/stream') return await stream(body, response)
   if (isDeferred) await nextTurn()
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sampleAnswer) })
-  response.end(sampleAnswer)
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sampleResponse) })
+  response.end(sampleResponse)
 }
 
-/** Each event is one write in a turn of its own. */
+/** Writes one event per event loop turn. */
 async function stream(body: Buffer, response: ServerResponse): Promise<void> {
   const { chunks, bytes } = readPlan(JSON.parse(body.toString()).params.message.parts[0].text) ?? {
     chunks: 0,
@@ -43,4 +43,4 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-const server = createServer(answer).listen(0, '127.0.0.1', () => control((server.address() as AddressInfo).port))
+const server = createServer(respond).listen(0, '127.0.0.1', () => control((server.address() as AddressInfo).port))

@@ -1,48 +1,50 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What the bench may ask a server process. */
-export interface Questions {
-  /** What the process has used so far. */
+/** Metrics and commands of a server process. */
+export interface ServerMetrics {
+  /** Resources used so far. */
   readonly usage: Usage
-  /** The same, after everything that nobody holds was collected. */
+  /** The same, after garbage collection. */
   readonly usageCollected: Usage
-  /** The highest memory since it was last asked. */
+  /** Highest RSS since the last request. */
   readonly peak: number
-  /** Lets the agent of a gated task go on; answers when it has finished, with how many milliseconds it took. */
+  /** Lets the agent of a gated task continue. Resolves with its duration when it has finished. */
   readonly openGate: { readonly milliseconds: number; readonly secondHalf: number }
-  /** Readers that wait for more events. */
+  /** Number of readers that wait for events. */
   readonly waiting: number
-  /** Handles that are open, such as sockets. */
+  /** Number of open handles such as sockets. */
   readonly handles: number
 }
 
 export interface Usage {
-  /** Microseconds of CPU, of all threads. */
+  /** CPU microseconds of all threads. */
   readonly cpu: number
   readonly rss: number
   readonly heap: number
 }
 
-export interface ToServer {
+export interface MetricRequest {
   readonly id: number
-  readonly question: keyof Questions
+  readonly metric: keyof ServerMetrics
 }
 
-export type FromServer = { readonly port: number } | { readonly id: number; readonly answer: unknown }
+export type ServerMessage = { readonly port: number } | { readonly id: number; readonly value: unknown }
 
-type Answers = { readonly [Name in keyof Questions]?: () => Questions[Name] | Promise<Questions[Name]> }
+type MetricReaders = {
+  readonly [Name in keyof ServerMetrics]?: () => ServerMetrics[Name] | Promise<ServerMetrics[Name]>
+}
 
-/** Tells the bench where this server listens, and answers its questions until it is gone. */
-export function control(port: number, more: Answers = {}): void {
-  const answers: Answers = { usage, usageCollected, ...more }
-  process.on('message', async ({ id, question }: ToServer) => {
-    tell({ id, answer: await answers[question]?.() })
+/** Sends the port to the benchmark and answers its requests until it disconnects. */
+export function control(port: number, more: MetricReaders = {}): void {
+  const readers: MetricReaders = { usage, usageCollected, ...more }
+  process.on('message', async ({ id, metric }: MetricRequest) => {
+    send({ id, value: await readers[metric]?.() })
   })
   process.on('disconnect', () => process.exit())
-  tell({ port })
+  send({ port })
 }
 
-function tell(message: FromServer): void {
+function send(message: ServerMessage): void {
   process.send?.(message)
 }
 
@@ -53,7 +55,7 @@ function usage(): Usage {
 }
 
 async function usageCollected(): Promise<Usage> {
-  // More than once, because finalizers let go of more.
+  // More than once, because finalizers release more objects.
   for (let pass = 0; pass < 3; pass++) {
     globalThis.gc?.()
     await sleep(20)

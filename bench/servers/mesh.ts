@@ -6,13 +6,13 @@ import { WebSocketServer } from 'ws'
 import { meshCard } from '../mesh-card.ts'
 import { control } from './control.ts'
 
-/** A peer that answers signed requests. Its own key, and the caller's, are its arguments. */
-const [own = '', caller = ''] = process.argv.slice(2)
+/** A peer that answers signed requests. Arguments: its own key and the caller's. */
+const [ownKey = '', callerKey = ''] = process.argv.slice(2)
 
 const peer = createMeshPeer({
   card: meshCard('price-agent'),
-  key: await importSigningKey(JSON.parse(own)),
-  keys: await configuredKeys({ 'shop-agent': JSON.parse(caller) }),
+  key: await importSigningKey(JSON.parse(ownKey)),
+  keys: await configuredKeys({ 'shop-agent': JSON.parse(callerKey) }),
   rateLimit: { take: () => 0 },
   methods: { get_price: ({ symbol }) => ({ symbol: symbol ?? '', price: 4.25, currency: 'EUR' }) },
 })

@@ -2,36 +2,36 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Agent, agent, type Turn } from 'parley-a2a'
 import { chunkOf, monotonic, type Plan, readPlan } from './plan.ts'
 
-/** For a bench that holds the agent back, and watches how far it has come. */
-export interface Watch {
+/** Lets a benchmark hold the agent back and observe its progress. */
+export interface AgentControl {
   readonly gate: () => Promise<void>
   readonly onHalf: () => void
   readonly onFinished: () => void
 }
 
-/** Makes a small task of any text, and a long one of a plan. */
-export function createBenchAgent(watch?: Watch): Agent {
+/** Creates a long task for a plan, and a small one for any other text. */
+export function createBenchAgent(control?: AgentControl): Agent {
   return agent({ name: 'Bench' }, async (turn) => {
     const plan = readPlan(turn.text)
     void turn.status('working')
     if (plan) {
-      if (plan.gated) await watch?.gate()
-      await publish(turn, plan, watch?.onHalf)
+      if (plan.gated) await control?.gate()
+      await publish(turn, plan, control?.onHalf)
     }
-    // Published like the official SDK's agent publishes: without waiting for the store, which the answer waits for.
+    // Like the agent of the official SDK, it does not wait for the store; the response does.
     else void turn.artifact('answer').close('Hello from the bench')
     await turn.status('completed')
-    watch?.onFinished()
+    control?.onFinished()
   })
 }
 
-async function publish(turn: Turn, { chunks, bytes, window = 1, pace }: Plan, onHalf?: () => void): Promise<void> {
+async function publish(turn: Turn, { chunks, bytes, window = 1, delay }: Plan, onHalf?: () => void): Promise<void> {
   const output = turn.artifact('output')
   const inFlight: Promise<void>[] = []
   for (let number = 1; number < chunks; number++) {
     if (number === chunks - (chunks >> 1) + 1) onHalf?.()
-    if (pace) await sleep(pace)
-    const chunk = pace ? `${monotonic()}` : chunkOf(number, bytes)
+    if (delay) await sleep(delay)
+    const chunk = delay ? `${monotonic()}` : chunkOf(number, bytes)
     if (window === 1) await output.write(chunk)
     else {
       inFlight.push(output.write(chunk))

@@ -1,12 +1,12 @@
-/** How much an agent shall write; it stands as JSON in the message's text. Any other text means a small task. */
+/** What the agent writes, as JSON in the text of the message. Any other text means a small task. */
 export interface Plan {
   readonly chunks: number
   readonly bytes: number
-  /** How many writes may be in flight; 1 means that each is awaited. */
+  /** Maximum number of writes in flight; with 1, the agent awaits each. */
   readonly window?: number
-  /** Milliseconds before each chunk, which then is the time at which it is written. */
-  readonly pace?: number
-  /** Wait until the bench says go. */
+  /** Milliseconds before each chunk. The chunk then contains the time at which it was written. */
+  readonly delay?: number
+  /** Waits until the benchmark opens the gate. */
   readonly gated?: boolean
 }
 
@@ -14,12 +14,12 @@ export function readPlan(text: string): Plan | undefined {
   return text.startsWith('{') ? (JSON.parse(text) as Plan) : undefined
 }
 
-/** The text of a chunk: its number, counted from 1, filled up. */
+/** The text of a chunk: its number, starting at 1, padded. */
 export function chunkOf(number: number, bytes: number): string {
   return `${number}`.padEnd(bytes, 'x')
 }
 
-/** Milliseconds by the clock that all processes of a machine share, and that nobody sets. */
+/** Milliseconds of the monotonic clock, which all processes of a machine share. */
 export function monotonic(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }

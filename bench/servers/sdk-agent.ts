@@ -2,7 +2,7 @@ import { type AgentCard, type Part, Role, type Task, TaskState } from '@a2a-js/s
 import { AgentEvent, type AgentExecutor } from '@a2a-js/sdk/server'
 import { chunkOf, readPlan } from './plan.ts'
 
-/** What our bench agent does, for the official SDK. */
+/** The benchmark agent for the official SDK. */
 export const executor: AgentExecutor = {
   async execute({ taskId, contextId, userMessage }, bus) {
     const { content } = userMessage.parts[0] ?? {}
@@ -20,25 +20,25 @@ export const executor: AgentExecutor = {
 
     const { chunks, bytes } = plan ?? { chunks: 1, bytes: 0 }
     const artifactId = crypto.randomUUID()
-    for (let at = 1; at <= chunks; at++) {
+    for (let number = 1; number <= chunks; number++) {
       bus.publish(
         AgentEvent.artifactUpdate({
           taskId,
           contextId,
           artifact: {
             artifactId,
-            name: at === 1 ? 'output' : '',
+            name: number === 1 ? 'output' : '',
             description: '',
-            parts: [textPart(plan ? chunkOf(at, bytes) : 'Hello from the bench')],
+            parts: [textPart(plan ? chunkOf(number, bytes) : 'Hello from the bench')],
             metadata: undefined,
             extensions: [],
           },
-          append: at > 1,
-          lastChunk: at === chunks,
+          append: number > 1,
+          lastChunk: number === chunks,
           metadata: undefined,
         }),
       )
-      // Its bus has no back-pressure to await; a turn of the loop lets its reader read.
+      // The SDK's bus has no back-pressure to await; an event loop turn lets the reader read.
       if (plan) await new Promise((resolve) => setImmediate(resolve))
     }
     const completed = status(TaskState.TASK_STATE_COMPLETED)

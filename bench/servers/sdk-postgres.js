@@ -7,7 +7,7 @@ import pg from 'pg'
 import { control } from './control.ts'
 import { card, executor } from './sdk-agent.ts'
 
-/** The official SDK with its own PostgreSQL store, whose tables its `a2a-db` has made. */
+/** The official SDK with its own PostgreSQL store, with tables created by its `a2a-db` tool. */
 const [connectionString] = process.argv.slice(2)
 const db = new Kysely({ dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString }) }) })
 const requestHandler = new DefaultRequestHandler(card, new DatabaseTaskStore(db), executor)

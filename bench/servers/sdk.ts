@@ -5,7 +5,7 @@ import express from 'express'
 import { control } from './control.ts'
 import { card, executor } from './sdk-agent.ts'
 
-/** The official SDK, as its samples set it up. */
+/** The official SDK, set up as in its samples. */
 const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor)
 const app = express()
 app.use('/', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }))

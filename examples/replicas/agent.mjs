@@ -5,7 +5,8 @@ import pg from 'pg'
 
 /** One replica. Start as many as you like on one DATABASE_URL; any of them serves any task. */
 const { DATABASE_URL, API_KEY_HASH, PUBLIC_URL, HOST = '127.0.0.1', PORT = '4000' } = process.env
-if (!DATABASE_URL) throw new Error('Say where the tasks are kept: DATABASE_URL=postgres://user:password@host/database')
+if (!DATABASE_URL)
+  throw new Error('Set DATABASE_URL to the database for the tasks: postgres://user:password@host/database')
 
 const counter = agent(
   { name: 'Counter', description: 'Counts slowly to the number you send.', recovery: 'retry' },
@@ -24,10 +25,10 @@ const pool = new pg.Pool({
   connectionString: DATABASE_URL,
   max: 10,
   connectionTimeoutMillis: 5_000,
-  // After SIGTERM the process ends when the last turn is over or handed over.
+  // After SIGTERM the process exits when the last turn has ended or another replica has taken it over.
   allowExitOnIdle: true,
 })
-// One schema for one agent: whoever finds an abandoned task there must know how to go on with it.
+// One schema per agent: the replica that recovers an abandoned task must run the same agent.
 const log = await createPostgresLog({ pool, schema: 'counter' })
 
 const server = await serve(counter, {
@@ -36,7 +37,7 @@ const server = await serve(counter, {
   log,
   auth: API_KEY_HASH ? { schemes: { key: apiKey({ keys: [{ id: 'caller', hash: API_KEY_HASH }] }) } } : 'none',
   ...(PUBLIC_URL && { publicUrl: PUBLIC_URL }),
-  // Below what load balancers usually allow a request.
+  // Shorter than the usual request timeout of load balancers.
   blockFor: 50_000,
 })
 console.log(server.url)

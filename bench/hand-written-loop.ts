@@ -8,14 +8,14 @@ import type {
 } from '@ai-sdk/provider'
 import { z } from 'zod'
 
-export interface LoopByHandOptions<Input> {
+export interface HandWrittenLoopOptions<Input> {
   readonly model: LanguageModelV4
-  readonly tools: readonly HandTool<Input>[]
+  readonly tools: readonly HandWrittenTool<Input>[]
   readonly maxSteps: number
   readonly maxToolCalls: number
 }
 
-interface HandTool<Input> {
+interface HandWrittenTool<Input> {
   readonly name: string
   readonly description: string
   readonly input: z.ZodType<Input>
@@ -29,34 +29,33 @@ export interface Outcome {
 }
 
 /**
- * A loop as an author would write it who needs nothing else: the peer of ours. It streams, adds up what is used, keeps
- * to its limits, can be canceled, and gives what goes wrong with a tool to the model, without which no loop can be left
- * alone. It has no timeouts, tells nobody about its tools and makes nothing of A2A.
+ * A minimal loop to compare ours with. It streams, sums up the usage, observes its limits, can be canceled, and reports tool
+ * errors to the model, which every unattended loop needs. It has no timeouts, no progress messages and no A2A events.
  */
-export function createLoopByHand<Input>({ model, tools, maxSteps, maxToolCalls }: LoopByHandOptions<Input>) {
-  const known = new Map(tools.map((tool) => [tool.name, tool]))
-  const offered = tools.map(({ name, description, input }) => {
+export function createHandWrittenLoop<Input>({ model, tools, maxSteps, maxToolCalls }: HandWrittenLoopOptions<Input>) {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+  const definitions = tools.map(({ name, description, input }) => {
     const inputSchema = z.toJSONSchema(input) as LanguageModelV4FunctionTool['inputSchema']
     return { type: 'function' as const, name, description, inputSchema }
   })
 
   async function call(toolName: string, input: unknown): Promise<LanguageModelV4ToolResultOutput> {
-    const tool = known.get(toolName)
+    const tool = byName.get(toolName)
     if (!tool) return { type: 'error-text', value: `There is no tool ${toolName}.` }
-    const checked = tool.input.safeParse(input)
-    if (!checked.success) return { type: 'error-text', value: checked.error.message }
+    const parsed = tool.input.safeParse(input)
+    if (!parsed.success) return { type: 'error-text', value: parsed.error.message }
     try {
-      return { type: 'json', value: await tool.run(checked.data) }
+      return { type: 'json', value: await tool.run(parsed.data) }
     } catch (error) {
       return { type: 'error-text', value: String(error) }
     }
   }
 
-  return async (asked: string, onDelta: (delta: string) => void, abortSignal: AbortSignal): Promise<Outcome> => {
-    const prompt: LanguageModelV4Message[] = [{ role: 'user', content: [{ type: 'text', text: asked }] }]
+  return async (question: string, onDelta: (delta: string) => void, abortSignal: AbortSignal): Promise<Outcome> => {
+    const prompt: LanguageModelV4Message[] = [{ role: 'user', content: [{ type: 'text', text: question }] }]
     let [inputTokens, outputTokens, toolCalls] = [0, 0, 0]
     for (let step = 0; step < maxSteps; step++) {
-      const { stream } = await model.doStream({ prompt: [...prompt], tools: offered, abortSignal })
+      const { stream } = await model.doStream({ prompt: [...prompt], tools: definitions, abortSignal })
       const calls: LanguageModelV4ToolCall[] = []
       let text = ''
       for await (const part of stream) {
@@ -74,16 +73,16 @@ export function createLoopByHand<Input>({ model, tools, maxSteps, maxToolCalls }
       toolCalls += calls.length
       if (toolCalls > maxToolCalls) throw new Error(`The model called tools more than ${maxToolCalls} times.`)
       const inputs = calls.map(({ input }) => parse(input))
-      const reminders = calls.map(({ toolCallId, toolName }, at) => {
-        return { type: 'tool-call' as const, toolCallId, toolName, input: inputs[at] ?? {} }
+      const callParts = calls.map(({ toolCallId, toolName }, index) => {
+        return { type: 'tool-call' as const, toolCallId, toolName, input: inputs[index] ?? {} }
       })
       prompt.push({
         role: 'assistant',
-        content: text === '' ? reminders : [{ type: 'text', text }, ...reminders],
+        content: text === '' ? callParts : [{ type: 'text', text }, ...callParts],
       })
       const content = await Promise.all(
-        calls.map(async ({ toolCallId, toolName }, at) => {
-          return { type: 'tool-result' as const, toolCallId, toolName, output: await call(toolName, inputs[at]) }
+        calls.map(async ({ toolCallId, toolName }, index) => {
+          return { type: 'tool-result' as const, toolCallId, toolName, output: await call(toolName, inputs[index]) }
         }),
       )
       prompt.push({ role: 'tool', content })

@@ -1,9 +1,9 @@
-/** Prepared texts of the size that Parley answers, for servers that do no work. */
+/** Prepared responses of the size of Parley's, for servers that do no work. */
 
 const ids = { taskId: crypto.randomUUID(), contextId: crypto.randomUUID() }
 
 /** A small task, completed. */
-export const sampleAnswer = success({
+export const sampleResponse = success({
   task: {
     id: ids.taskId,
     contextId: ids.contextId,

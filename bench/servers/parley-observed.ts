@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import { createSqliteLog, serve, type TaskLog } from 'parley-a2a'
-import { control, type Questions } from './control.ts'
+import { control, type ServerMetrics } from './control.ts'
 import { createBenchAgent } from './parley-agent.ts'
 
-/** Parley with a SQLite log, under observation: its memory, and who waits for events. */
+/** Parley with a SQLite log that reports its memory use and the readers that wait for events. */
 const [directory = '.'] = process.argv.slice(2)
 
 let waiting = 0
 const log: TaskLog = createSqliteLog({ file: join(directory, 'bench.db') })
-const watchedLog: TaskLog = {
+const observedLog: TaskLog = {
   ...log,
   async wait(...args) {
     waiting++
@@ -36,23 +36,23 @@ const agent = createBenchAgent({
   onFinished: () => finished.resolve(),
 })
 
-async function openGate(): Promise<Questions['openGate']> {
+async function openGate(): Promise<ServerMetrics['openGate']> {
   finished = Promise.withResolvers()
-  const begin = performance.now()
+  const start = performance.now()
   gate.resolve()
   await finished.promise
   gate = Promise.withResolvers()
   const end = performance.now()
-  return { milliseconds: end - begin, secondHalf: end - half }
+  return { milliseconds: end - start, secondHalf: end - half }
 }
 
 function takePeak(): number {
-  const taken = Math.max(peak, process.memoryUsage.rss())
+  const highest = Math.max(peak, process.memoryUsage.rss())
   peak = 0
-  return taken
+  return highest
 }
 
-const { port } = await serve(agent, { log: watchedLog, signals: false })
+const { port } = await serve(agent, { log: observedLog, signals: false })
 control(port, {
   openGate,
   peak: takePeak,
