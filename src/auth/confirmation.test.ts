@@ -35,5 +35,5 @@ it.each<[string, Json, typeof shown | undefined]>([
 
 it('leaves other verdicts as they are', () => {
   expect(checkConfirmation(undefined, credentialsIn())).toBeUndefined()
-  expect(checkConfirmation({ reason: 'x' }, credentialsIn())).toEqual({ refused: 'x' })
+  expect(checkConfirmation({ reason: 'x' }, credentialsIn())).toEqual({ reason: 'x' })
 })

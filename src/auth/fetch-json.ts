@@ -1,14 +1,14 @@
-import type { JsonObject } from '../base/json.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
 import type { Fetch } from '../http/fetch.ts'
 import { isLoopback } from '../http/origin.ts'
 import { readLimited } from '../http/read-limited.ts'
 
-/** An issuer that does not answer in so many milliseconds is down; what it says is short. */
+/** Timeout in milliseconds, after which an issuer counts as unavailable. */
 const timeout = 5_000
 
 const maxBytes = 1024 * 1024
 
-/** A JSON object from a party that the operator trusts. It is not followed elsewhere, and not waited for long. */
+/** Fetches a JSON object from a party that the operator trusts. Redirects are errors. */
 export async function fetchJson(
   url: string,
   init: RequestInit = {},
@@ -23,16 +23,14 @@ export async function fetchJson(
   const bytes = await readLimited(response.body, maxBytes)
   if (!response.ok) throw new Error(`${url} answered with HTTP status ${response.status}`)
   const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Error(`${url} answered with something that is no JSON object`)
-  }
-  return value as JsonObject
+  if (!isObject(value)) throw new Error(`${url} answered with something that is no JSON object`)
+  return value
 }
 
-/** Throws unless what goes there and comes from there can be trusted: by TLS, or because it stays on this machine. */
+/** Throws unless the URL uses TLS, or stays on this machine. Returns it in its normal form. */
 export function requireSecureUrl(what: string, url: string | URL): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
-  const isSafe = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback(parsed.hostname))
-  if (!isSafe) throw new TypeError(`${what}: expected an address that begins with https://, got ${url}`)
+  const isSecure = parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback(parsed.hostname))
+  if (!isSecure) throw new TypeError(`${what}: expected an address that begins with https://, got ${url}`)
   return parsed.href
 }

@@ -1,32 +1,29 @@
 import type { JSONWebKeySet, JWK, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { toBase64Url } from '../base/base64.ts'
 import { fromHex } from '../base/hash.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../base/json.ts'
 import type { Fetch } from '../http/fetch.ts'
 import type { Principal } from '../protocol/model.ts'
 import { fetchJson, requireSecureUrl } from './fetch-json.ts'
 import { type AuthRequest, type AuthResult, authFailure, withExpiry } from './scheme.ts'
-import { createTokenCache } from './token-cache.ts'
+import { createTokenCache, type Verification } from './token-cache.ts'
 
-/** Seconds after which a token is verified again, although it has not expired: its key may have been withdrawn. */
-const rememberFor = 600
+/** Seconds after which an unexpired token is verified again: its key may have been withdrawn. */
+const cacheTokensFor = 600
 
-/** How what a token says becomes a principal. */
+const asymmetricAlgorithms = [
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+]
+
+/** How the claims of a token become a principal. */
 export interface ClaimsOptions {
-  /** The claim with the caller's tenant, such as `tid`. */
+  /** The claim that holds the caller's tenant, such as `tid`. */
   readonly tenantClaim?: string
-  /** Put before every id, to keep the ids of this issuer apart from those of another. */
+  /** Prefix of every id, to keep the ids of this issuer apart from those of another. */
   readonly idPrefix?: string
-  /** Reads the claims in another way; undefined refuses the token. */
+  /** Reads the claims in another way. Returning undefined rejects the token. */
   readonly principal?: (claims: JsonObject) => Principal | undefined
-}
-
-/** Who chooses the ids, if they are taken as they come. */
-export function authorityOf(
-  { idPrefix, principal }: ClaimsOptions,
-  issuer: string | readonly string[],
-): string | undefined {
-  return idPrefix !== undefined || principal ? undefined : [issuer].flat().join(', ')
 }
 
 export interface JwtRules extends ClaimsOptions {
@@ -34,44 +31,45 @@ export interface JwtRules extends ClaimsOptions {
   readonly issuer: string | readonly string[]
   /** The `aud` that tokens must have, one of them: this agent. */
   readonly audience: string | readonly string[]
-  /** The `alg` that tokens may have. Every asymmetric one by default; with a secret, HS256. */
+  /** The `alg` that tokens may have. Defaults to every asymmetric algorithm or, with a secret, to HS256. */
   readonly algorithms?: readonly string[]
-  /** Seconds by which clocks may differ. 30 by default. */
+  /** Seconds by which clocks may differ. Defaults to 30. */
   readonly clockSkew?: number
   /** The `typ` that tokens must have, such as `at+jwt`. */
   readonly typ?: string
 }
 
-export interface RemoteKeysOptions {
-  /** Where they are published; asked again whenever they are. */
+export interface RemoteKeySetOptions {
+  /** URL of the key set. Called before every fetch. */
   readonly url: () => string | Promise<string>
-  /** Seconds after which they are fetched again. 10 minutes by default. */
+  /** Seconds after which the keys are fetched again. Defaults to 10 minutes. */
   readonly cacheFor?: number
-  /** Seconds for which the last ones are good while they cannot be fetched. An hour by default. */
+  /** Seconds for which the last keys are used while they cannot be fetched. Defaults to an hour. */
   readonly staleFor?: number
-  /** Seconds between two attempts, so that callers who name keys that do not exist do not make us ask without end. */
+  /** Seconds between two fetches, so that callers cannot cause one with every made-up key id. Defaults to 30. */
   readonly cooldown?: number
-  /** The global one by default. */
+  /** Defaults to the global `fetch`. */
   readonly fetch?: Fetch
 }
 
-/** The keys by which tokens are signed: where they are published, themselves, or a secret that is shared. */
+/** The keys that sign tokens: the URL of a key set, the keys themselves, or a shared secret. */
 export type KeySource =
-  | ({ readonly url: string | URL } & Omit<RemoteKeysOptions, 'url'>)
+  | ({ readonly url: string | URL } & Omit<RemoteKeySetOptions, 'url'>)
   | { readonly jwks: readonly JWK[] }
   | { readonly secret: Uint8Array }
 
-/** Checks a token and says whom it stands for. */
+/** Checks a token and returns its principal. */
 export type TokenCheck = (token: string) => AuthResult | Promise<AuthResult>
 
+/** Checks signed tokens (RFC 7519). */
 export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey): TokenCheck {
   const { issuer, audience, clockSkew = 30, typ } = rules
   requireNames('issuer', issuer)
   requireNames('audience', audience)
   const algorithms = [...(rules.algorithms ?? defaultAlgorithms(source))]
   if (algorithms.some((name) => name.toLowerCase() === 'none')) throw new TypeError('algorithms: none proves nothing')
-  const keys = typeof source === 'function' ? source : keysOf(source)
-  const verified = createTokenCache<AuthResult>()
+  const keys = typeof source === 'function' ? source : openKeySource(source)
+  const cache = createTokenCache<AuthResult>()
 
   const expected: JWTVerifyOptions = {
     issuer: [issuer].flat(),
@@ -82,18 +80,18 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
     ...(typ !== undefined && { typ }),
   }
 
-  async function check(token: string) {
+  async function verify(token: string): Promise<Verification<AuthResult>> {
     const payload = await verifyJwt(token, keys, expected)
     const value = readClaims(payload as JWTPayload & JsonObject, rules)
     if (!value || 'reason' in value) return { value }
     const expires = ((payload.exp ?? 0) + clockSkew) * 1000
-    return { value: withExpiry(value, expires), until: Math.min(expires, Date.now() + rememberFor * 1000) }
+    return { value: withExpiry(value, expires), until: Math.min(expires, Date.now() + cacheTokensFor * 1000) }
   }
 
   return (token) =>
-    verified.of(token, async () => {
+    cache.get(token, async () => {
       try {
-        return await check(token)
+        return await verify(token)
       } catch (error) {
         if (error instanceof KeysUnavailable) return { value: authFailure(error.message, error.cause ?? error) }
         return { value: authFailure(error instanceof Error ? error.message : 'the token cannot be read') }
@@ -101,21 +99,71 @@ export function jwtTokens(rules: JwtRules, source: KeySource | JWTVerifyGetKey):
     })
 }
 
-/**
- * A token that is bound to a key is good only for who has the key (RFC 7800). The key of a certificate is proven on the
- * connection (RFC 8705 §3); other proofs are not read here, and who stole such a token must not get in by leaving them
- * out.
- */
-export function checkConfirmation(verdict: AuthResult, presented: AuthRequest): AuthResult {
-  if (!verdict || !('principal' in verdict) || verdict.confirmation === undefined) return verdict
-  const shown = presented.certificate()
-  const isShown =
-    shown !== undefined &&
-    thumbprintIn(verdict.confirmation) === toBase64Url(fromHex(shown.fingerprint) ?? new Uint8Array())
-  return isShown ? verdict : authFailure('the token is bound to a key that was not proven')
+/** Throws unless one of the keys has signed the token and its claims are as expected. */
+export async function verifyJwt(token: string, keys: JWTVerifyGetKey, expected: JWTVerifyOptions): Promise<JWTPayload> {
+  const { jwtVerify, errors } = await import('jose')
+  try {
+    return (await jwtVerify(token, keys, expected)).payload
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
+    // The token does not name its key, so it may be any of these.
+    for await (const key of error) {
+      const payload = await jwtVerify(token, key, expected).then(
+        (result) => result.payload,
+        (error) => {
+          if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error
+        },
+      )
+      if (payload) return payload
+    }
+    throw new errors.JWSSignatureVerificationFailed()
+  }
 }
 
-export function keysOf(source: KeySource): JWTVerifyGetKey {
+/** The principal of a token: `sub`, or the client itself if the token is for no user. */
+export function readClaims(claims: JsonObject, options: ClaimsOptions): AuthResult {
+  const { tenantClaim, idPrefix = '' } = options
+  const confirmation = claims.cnf === undefined ? {} : { confirmation: claims.cnf }
+  if (options.principal) {
+    const principal = options.principal(claims)
+    return principal ? { principal, ...confirmation } : authFailure('the `principal` option rejected the claims')
+  }
+  const id = textOf(claims.sub) ?? textOf(claims.client_id) ?? textOf(claims.azp)
+  if (id === undefined) return authFailure('the token names no principal: it has no sub and no client_id')
+  const tenant = tenantClaim === undefined ? undefined : textOf(claims[tenantClaim])
+  if (tenantClaim !== undefined && tenant === undefined) return authFailure(`the token has no ${tenantClaim}`)
+  const scopes = [...new Set([...wordsOf(claims.scope), ...wordsOf(claims.scp)])]
+  const principal = { id: `${idPrefix}${id}`, scopes, claims, ...(tenant !== undefined && { tenant }) }
+  return { principal, ...confirmation }
+}
+
+/** The issuer that assigns the ids of principals, if they are used unchanged. */
+export function authorityOf(
+  { idPrefix, principal }: ClaimsOptions,
+  issuer: string | readonly string[],
+): string | undefined {
+  return idPrefix !== undefined || principal ? undefined : [issuer].flat().join(', ')
+}
+
+/**
+ * A token that is bound to a key is valid only for the holder of the key (RFC 7800). TLS proves the key of a certificate
+ * (RFC 8705 §3). Other proofs are not supported, and their tokens are rejected: a thief must not be accepted for leaving
+ * the proof out.
+ */
+export function checkConfirmation(result: AuthResult, request: AuthRequest): AuthResult {
+  if (!result || !('principal' in result) || result.confirmation === undefined) return result
+  const certificate = request.certificate()
+  const digest = certificate && fromHex(certificate.fingerprint)
+  const isProven = digest !== undefined && thumbprintIn(result.confirmation) === toBase64Url(digest)
+  return isProven ? result : authFailure('the token is bound to a key that was not proven')
+}
+
+/** The key set could not be fetched: an error of the server or the issuer, not of the caller. */
+export class KeysUnavailable extends Error {
+  override readonly name = 'KeysUnavailable'
+}
+
+export function openKeySource(source: KeySource): JWTVerifyGetKey {
   if ('url' in source) {
     const url = requireSecureUrl('keys.url', source.url)
     return remoteKeys({ ...source, url: () => url })
@@ -133,61 +181,20 @@ export function keysOf(source: KeySource): JWTVerifyGetKey {
   }
 }
 
-/** Throws unless one of the keys has signed it, and it says what is expected. */
-export async function verifyJwt(token: string, keys: JWTVerifyGetKey, expected: JWTVerifyOptions): Promise<JWTPayload> {
-  const { jwtVerify, errors } = await import('jose')
-  try {
-    return (await jwtVerify(token, keys, expected)).payload
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
-    // The token does not name its key: it may be any of these.
-    for await (const key of error) {
-      const payload = await jwtVerify(token, key, expected).then(
-        (result) => result.payload,
-        (failure) => {
-          if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure
-        },
-      )
-      if (payload) return payload
-    }
-    throw new errors.JWSSignatureVerificationFailed()
-  }
-}
-
-/** Whom a token stands for: `sub`, or the client itself where nobody is behind it. */
-export function readClaims(claims: JsonObject, options: ClaimsOptions): AuthResult {
-  const { tenantClaim, idPrefix = '' } = options
-  const bound = claims.cnf === undefined ? {} : { confirmation: claims.cnf }
-  if (options.principal) {
-    const principal = options.principal(claims)
-    return principal ? { principal, ...bound } : authFailure('the claims are of nobody who may call')
-  }
-  const id = textOf(claims.sub) ?? textOf(claims.client_id) ?? textOf(claims.azp)
-  if (id === undefined) return authFailure('the token is of nobody: it has no sub and no client_id')
-  const tenant = tenantClaim === undefined ? undefined : textOf(claims[tenantClaim])
-  if (tenantClaim !== undefined && tenant === undefined) return authFailure(`the token has no ${tenantClaim}`)
-  const scopes = [...new Set([...wordsOf(claims.scope), ...wordsOf(claims.scp)])]
-  return { principal: { id: `${idPrefix}${id}`, scopes, claims, ...(tenant !== undefined && { tenant }) }, ...bound }
-}
-
-/** Our own trouble, not the caller's. */
-export class KeysUnavailable extends Error {
-  override readonly name = 'KeysUnavailable'
-}
-
-/** The keys of an issuer. */
-export type Keys = JWTVerifyGetKey
-
-/** The keys at an address, fetched again when they are old, and when a token names one that is not among them. */
-export function remoteKeys(options: RemoteKeysOptions): Keys {
+/**
+ * A key set that is fetched again when it is old, and when a token names an unknown key. jose's `createRemoteJWKSet` does
+ * not use stale keys, and has no cooldown after a failed fetch: while the issuer is down, every call would wait for the
+ * timeout.
+ */
+export function remoteKeys(options: RemoteKeySetOptions): JWTVerifyGetKey {
   const { url, cacheFor = 600, staleFor = 3600, cooldown = 30 } = options
-  let keys: { readonly find: Keys; readonly fetched: number } | undefined
-  let tried = Number.NEGATIVE_INFINITY
+  let keys: { readonly find: JWTVerifyGetKey; readonly fetched: number } | undefined
+  let lastFetch = Number.NEGATIVE_INFINITY
   let failure: unknown
   let fetching: Promise<void> | undefined
 
   async function load(): Promise<void> {
-    tried = now()
+    lastFetch = now()
     try {
       const { createLocalJWKSet } = await import('jose')
       const set = await fetchJson(await url(), {}, options.fetch)
@@ -201,13 +208,13 @@ export function remoteKeys(options: RemoteKeysOptions): Keys {
   }
 
   function refresh(): Promise<void> {
-    if (!fetching && now() - tried < cooldown) return Promise.resolve()
+    if (!fetching && now() - lastFetch < cooldown) return Promise.resolve()
     fetching ??= load()
     return fetching
   }
 
-  /** The last good ones, if they are not too old. */
-  function current(): Keys {
+  /** The last keys, unless they are too old. */
+  function current(): JWTVerifyGetKey {
     if (keys && now() - keys.fetched < Math.max(cacheFor, staleFor)) return keys.find
     throw new KeysUnavailable('the keys of the issuer cannot be fetched', { cause: failure })
   }
@@ -226,43 +233,39 @@ export function remoteKeys(options: RemoteKeysOptions): Keys {
   }
 }
 
-function textOf(claim: Json | undefined): string | undefined {
-  return typeof claim === 'string' && claim !== '' ? claim : undefined
-}
-
-/** Of RFC 8693 §4.2 it is a text; some issuers have a list. */
-function wordsOf(scope: Json | undefined): readonly string[] {
-  if (typeof scope === 'string') return scope.split(' ').filter((word) => word !== '')
-  return Array.isArray(scope) ? scope.filter((word) => typeof word === 'string') : []
-}
-
-/** Seconds that never go back. */
-function now(): number {
-  return performance.now() / 1000
-}
-
-function isUnknownKey(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_JWKS_NO_MATCHING_KEY'
-}
-
 function requireNames(what: string, names: string | readonly string[]): void {
   const all = [names].flat()
   if (all.length > 0 && all.every((name) => typeof name === 'string' && name !== '')) return
   throw new TypeError(`${what}: expected the one that tokens must name, got ${JSON.stringify(names)}`)
 }
 
-/** A public key must never be taken for a secret, nor the other way round. */
+/** A public key must never be used as a secret, nor a secret as a public key. */
 function defaultAlgorithms(source: KeySource | JWTVerifyGetKey): readonly string[] {
-  return typeof source === 'object' && 'secret' in source ? ['HS256'] : asymmetric
+  return typeof source === 'object' && 'secret' in source ? ['HS256'] : asymmetricAlgorithms
 }
 
-const asymmetric = [
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-]
+function textOf(claim: Json | undefined): string | undefined {
+  return typeof claim === 'string' && claim !== '' ? claim : undefined
+}
 
+/** RFC 8693 §4.2 has a string; some issuers send a list. */
+function wordsOf(scope: Json | undefined): readonly string[] {
+  if (typeof scope === 'string') return scope.split(' ').filter((word) => word !== '')
+  return Array.isArray(scope) ? scope.filter((word) => typeof word === 'string') : []
+}
+
+/** The thumbprint of a certificate, if the confirmation has no other member. */
 function thumbprintIn(confirmation: Json): Json | undefined {
-  if (typeof confirmation !== 'object' || confirmation === null || Array.isArray(confirmation)) return undefined
-  const { 'x5t#S256': thumbprint, ...others } = confirmation as { readonly [name: string]: Json }
+  if (!isObject(confirmation)) return undefined
+  const { 'x5t#S256': thumbprint, ...others } = confirmation
   return Object.keys(others).length === 0 ? thumbprint : undefined
+}
+
+/** Seconds of a clock that never goes back. */
+function now(): number {
+  return performance.now() / 1000
+}
+
+function isUnknownKey(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_JWKS_NO_MATCHING_KEY'
 }

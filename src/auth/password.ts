@@ -1,9 +1,9 @@
 import { fromHex, isEqual, toHex } from '../base/hash.ts'
 
-/** What a password costs to check, and to guess: OWASP's advice of 2023 for this function. */
+/** OWASP's recommendation of 2023 for PBKDF2 with SHA-256. */
 const iterations = 600_000
 
-/** What is stored of a password: `pbkdf2-sha256$600000$<salt>$<hash>`. */
+/** Hashes a password for storage: `pbkdf2-sha256$600000$<salt>$<hash>`. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.getRandomValues(new Uint8Array(16))
   return `pbkdf2-sha256$${iterations}$${toHex(salt)}$${toHex(await derive(password, salt, iterations))}`
@@ -15,7 +15,7 @@ export interface StoredPassword {
   readonly hash: Uint8Array
 }
 
-/** Undefined if it is none of `hashPassword`. */
+/** Undefined if the text does not come from `hashPassword`. */
 export function readPassword(stored: string): StoredPassword | undefined {
   const [, rounds = '', salt = '', hash = ''] = /^pbkdf2-sha256\$(\d{4,8})\$([\da-f]+)\$([\da-f]+)$/.exec(stored) ?? []
   const [saltBytes, hashBytes] = [fromHex(salt), fromHex(hash)]

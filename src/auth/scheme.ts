@@ -3,39 +3,67 @@ import type { Incoming } from '../http/exchange.ts'
 import type { SecurityRequirement, SecurityScheme } from '../protocol/card.ts'
 import type { Principal } from '../protocol/model.ts'
 
-/** Longer than any token or key in use; what is longer is not even looked at. */
+/** Longer than any token or key in use. Longer credentials are rejected unread. */
 const maxCredentials = 16 * 1024
 
 /** RFC 9110 §11.2. */
 const token68 = /^[\w.~+/-]+=*$/
 
+/** One way in which callers prove their identity. */
+export interface Scheme {
+  /** The scheme as the agent's card declares it. */
+  readonly card: SecurityScheme
+  /** Its part of `WWW-Authenticate`. */
+  challenge(options: ChallengeOptions): string
+  authenticate(request: AuthRequest): AuthResult | Promise<AuthResult>
+  /** The server has to request a certificate when a caller connects. */
+  readonly needsCertificate?: boolean
+  /** Who assigns the ids of its principals, if they are used unchanged. Ids of two authorities must not mix. */
+  readonly authority?: string
+}
+
+/** The parts of a request that can hold credentials. */
+export type AuthRequest = Pick<Incoming, 'method' | 'path' | 'query' | 'header' | 'certificate' | 'secure'>
+
+/** Undefined if the request has no credentials of this kind. */
+export type AuthResult = AuthSuccess | AuthFailure | undefined
+
 export interface AuthSuccess {
   readonly principal: Principal
-  /** The key to which the credentials are bound, as `cnf` says it. */
+  /** The key to which the credentials are bound: the `cnf` claim (RFC 7800). */
   readonly confirmation?: Json
 }
 
-/** The same, of credentials that are good until then: milliseconds since 1970. */
-export function withExpiry(proven: AuthSuccess, expires: number): AuthSuccess {
-  return { ...proven, principal: { expires, ...proven.principal } }
-}
-
-/** What of a request can hold credentials. */
-export type AuthRequest = Pick<Incoming, 'method' | 'path' | 'query' | 'header' | 'certificate' | 'secure'>
-
 export interface AuthFailure {
-  /** Why, for the operator. Callers are told nothing of it. */
+  /** Why the credentials were rejected. It is logged for the operator; callers do not see it. */
   readonly reason: string
-  /** What failed on our side, such as the way to the keys. */
+  /** An error of the server's own, such as an unreachable key set. */
   readonly cause?: unknown
 }
 
+export interface ChallengeOptions {
+  readonly realm: string
+  /** Scopes that the credentials must have, all of them. */
+  readonly scopes: readonly string[]
+  /** What was wrong with the credentials that came (RFC 6750 §3.1). */
+  readonly error?: 'invalid_token' | 'insufficient_scope'
+}
+
+export function authFailure(reason: string, cause?: unknown): AuthFailure {
+  return cause === undefined ? { reason } : { reason, cause }
+}
+
+/** The same principal, with the expiry of its credentials (milliseconds since 1970) unless it has its own. */
+export function withExpiry(success: AuthSuccess, expires: number): AuthSuccess {
+  return { ...success, principal: { expires, ...success.principal } }
+}
+
 /**
- * What stands behind this scheme in `Authorization`. Undefined if there is none, or one of another scheme. Two headers
- * come joined by a comma, which no credentials have in them.
+ * The credentials after this scheme in `Authorization`. Undefined without the header, or if it names another scheme. Two
+ * headers arrive joined by a comma, which credentials cannot contain.
  */
-export function authorizationOf(presented: AuthRequest, scheme: string): string | AuthFailure | undefined {
-  const header = presented.header('authorization')?.trim()
+export function authorizationOf(request: AuthRequest, scheme: string): string | AuthFailure | undefined {
+  const header = request.header('authorization')?.trim()
   if (header === undefined) return undefined
   const end = header.search(/\s/)
   if ((end < 0 ? header : header.slice(0, end)).toLowerCase() !== scheme) return undefined
@@ -45,9 +73,9 @@ export function authorizationOf(presented: AuthRequest, scheme: string): string 
   return credentials
 }
 
-/** The one value of a header, a query parameter or a cookie. */
-export function credentialIn(presented: AuthRequest, location: string, name: string): string | AuthFailure | undefined {
-  const values = valuesIn(presented, location, name)
+/** The only value of a header, a query parameter or a cookie. */
+export function credentialIn(request: AuthRequest, location: string, name: string): string | AuthFailure | undefined {
+  const values = valuesIn(request, location, name)
   const [value] = values
   if (value === undefined) return undefined
   if (values.length > 1) return authFailure(`${name} was sent more than once`)
@@ -55,61 +83,33 @@ export function credentialIn(presented: AuthRequest, location: string, name: str
   return value
 }
 
-export interface ChallengeOptions {
-  readonly realm: string
-  /** All of these, if there are any. */
-  readonly scopes: readonly string[]
-  /** What was wrong with what came, in the words of RFC 6750 §3.1. */
-  readonly error?: 'invalid_token' | 'insufficient_scope'
-}
-
-/** The same as most schemes have it that take a token. */
-export function bearerChallenge({ realm, scopes, error }: ChallengeOptions): string {
-  return challengeOf('Bearer', { realm, scope: scopes.join(' '), error })
-}
-
-/** Undefined if there are no credentials of this kind in the request. */
-export type AuthResult = AuthSuccess | AuthFailure | undefined
-
-/** One way in which callers prove who they are. */
-export interface Scheme {
-  /** What the agent's card says of it. */
-  readonly card: SecurityScheme
-  /** Its part of `WWW-Authenticate`. */
-  challenge(asked: ChallengeOptions): string
-  authenticate(presented: AuthRequest): AuthResult | Promise<AuthResult>
-  /** The server has to ask callers for a certificate when they connect. */
-  readonly needsCertificate?: boolean
-  /** Who chooses the ids of its principals, if they are taken as they come: two such schemes must not mix theirs. */
-  readonly authority?: string
-}
-
-/** The whole `WWW-Authenticate`: a challenge for every scheme that the requirements name. */
+/** Builds `WWW-Authenticate`: one challenge for every scheme that the requirements name. */
 export function challengesOf(schemes: Readonly<Record<string, Scheme>>, realm: string) {
   return (
     requirements: readonly SecurityRequirement[],
     error?: ChallengeOptions['error'],
-    lacking?: readonly string[],
+    missingScopes?: readonly string[],
   ): string => {
     const scopes = new Map<string, readonly string[]>()
-    for (const [name, needed] of requirements.flatMap(Object.entries<readonly string[]>)) {
-      if (Object.hasOwn(schemes, name) && !scopes.has(name)) scopes.set(name, lacking ?? needed)
+    for (const [name, required] of requirements.flatMap(Object.entries<readonly string[]>)) {
+      if (Object.hasOwn(schemes, name) && !scopes.has(name)) scopes.set(name, missingScopes ?? required)
     }
-    const told = [...scopes].map(([name, needed]) =>
-      schemes[name]?.challenge({ realm, scopes: needed, ...(error && { error }) }),
+    const challenges = [...scopes].map(([name, scopes]) =>
+      schemes[name]?.challenge({ realm, scopes, ...(error && { error }) }),
     )
-    return [...new Set(told)].join(', ')
+    return [...new Set(challenges)].join(', ')
   }
 }
 
-export function authFailure(reason: string, cause?: unknown): AuthFailure {
-  return cause === undefined ? { reason: reason } : { reason: reason, cause }
+/** The challenge of schemes that take a bearer token (RFC 6750 §3). */
+export function bearerChallenge({ realm, scopes, error }: ChallengeOptions): string {
+  return challengeOf('Bearer', { realm, scope: scopes.join(' '), error })
 }
 
 /** One challenge: a scheme and its parameters (RFC 9110 §11.3). */
 export function challengeOf(scheme: string, parameters: Readonly<Record<string, string | undefined>>): string {
-  const told = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
-  return `${scheme} ${told.map(([name, value]) => `${name}=${quoted(value ?? '')}`).join(', ')}`.trimEnd()
+  const set = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '')
+  return `${scheme} ${set.map(([name, value]) => `${name}=${quoted(value ?? '')}`).join(', ')}`.trimEnd()
 }
 
 function valuesIn({ header, query }: AuthRequest, location: string, name: string): readonly string[] {
@@ -125,7 +125,7 @@ function valuesIn({ header, query }: AuthRequest, location: string, name: string
   })
 }
 
-/** A header can carry printable ASCII. */
+/** A header can carry only printable ASCII. */
 function quoted(text: string): string {
   return `"${text.replace(/[^ -~]/g, '?').replace(/["\\]/g, '\\$&')}"`
 }

@@ -1,41 +1,42 @@
 import { BoundedMap } from '../base/bounded-map.ts'
 import { sha256 } from '../base/hash.ts'
 
-/** So many are known at once; beyond that the one that was verified first is forgotten. */
+/** Entries of a cache. Beyond that an unused one is dropped. */
 const limit = 10_000
 
 export interface Verification<T> {
   readonly value: T
-  /** Milliseconds since 1970. Without it the value is not kept. */
+  /** When the value expires, in milliseconds since 1970. Without it the value is not cached. */
   readonly until?: number
 }
 
-/** What was verified before, by the digest of the credentials: they themselves are not kept. */
+/** Results of verified credentials, by their digest: the credentials themselves are not stored. */
 export interface TokenCache<T> {
-  /** What these credentials stand for, at once if it is known; else `verify` says so, and until when. */
-  of(credentials: string, verify: () => Promise<Verification<T>>): T | Promise<T>
+  /** Returns the cached result at once, or calls `verify`. */
+  get(credentials: string, verify: () => Promise<Verification<T>>): T | Promise<T>
 }
 
 export function createTokenCache<T>(): TokenCache<T> {
-  const known = new BoundedMap<string, { readonly value: T }>(limit)
-  /** Who come together with the same are told together. */
-  const learning = new Map<string, Promise<T>>()
+  /** Each value is in an object, because it may be undefined. */
+  const cached = new BoundedMap<string, { readonly value: T }>(limit)
+  /** Verifications in progress: simultaneous requests with the same credentials share one. */
+  const pending = new Map<string, Promise<T>>()
 
-  async function learn(digest: string, verify: () => Promise<Verification<T>>): Promise<T> {
+  async function load(digest: string, verify: () => Promise<Verification<T>>): Promise<T> {
     const { value, until } = await verify()
     if (until === undefined || until <= Date.now()) return value
-    known.set(digest, { value }, until)
+    cached.set(digest, { value }, until)
     return value
   }
 
   return {
-    of(credentials, verify) {
+    get(credentials, verify) {
       const digest = String.fromCharCode(...sha256(credentials))
-      const before = known.get(digest)
-      if (before) return before.value
-      const begun = learning.get(digest) ?? learn(digest, verify).finally(() => learning.delete(digest))
-      learning.set(digest, begun)
-      return begun
+      const entry = cached.get(digest)
+      if (entry) return entry.value
+      const loading = pending.get(digest) ?? load(digest, verify).finally(() => pending.delete(digest))
+      pending.set(digest, loading)
+      return loading
     },
   }
 }

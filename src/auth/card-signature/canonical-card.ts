@@ -1,199 +1,172 @@
 import canonicalize from 'canonicalize'
-import { isList, isObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 
-/** What a signature may have been made of. */
+/** A text that a signature may cover. */
 export interface CanonicalForm {
-  /** The members of the card that are covered. All others are to be believed of nobody. */
+  /** The members of the card that the text contains. A verifier must ignore all others. */
   readonly covered: JsonObject
-  /** In the form of RFC 8785, but where that is not what was signed. */
+  /** As RFC 8785 writes it, except for the Python form. */
   readonly text: string
 }
 
-/** As A2A 1.0 says it (§8.4.1). Throws if the card has something that 1.0 has not in that place. */
+/** The form that A2A 1.0 specifies (§8.4.1). Throws if a member has another type than in 1.0. */
 export function specifiedForm(card: JsonObject): CanonicalForm {
-  return formOf(messageOf(cardFields, card, ''))
+  return formOf(encodeMessage(cardMembers, card, ''))
 }
 
-/** As the official SDK for JavaScript makes it of cards that it has read: it loses the security schemes, too. */
+/** The whole card as it is, with members of all versions. Ours, for cards that 0.2 and 0.3 clients read as well. */
+export function completeForm({ signatures: _, ...card }: JsonObject): CanonicalForm {
+  return formOf(card)
+}
+
+/** The specified form without empty values, as all official SDKs clean it. The next two differ from it in one point each. */
+export function cleanedForm(card: JsonObject): CanonicalForm {
+  const cleaned = removeEmpty(encodeMessage(cardMembers, card, ''))
+  return formOf(isObject(cleaned) ? cleaned : {})
+}
+
+/** As `@a2a-js/sdk` 1.0.1 to 1.3.0 signs cards: reading a card again, it loses the security schemes. */
 export function schemelessForm({ securitySchemes: _, ...card }: JsonObject): CanonicalForm {
   return cleanedForm(card)
 }
 
-/** The same members as that of the other SDKs, but as Python writes them. */
+/** As the Python SDK `a2a-sdk` signs cards: written by `json.dumps` instead of by RFC 8785. */
 export function pythonForm(card: JsonObject): CanonicalForm {
   const { covered } = cleanedForm(card)
   return { covered, text: pythonJson(covered) }
 }
 
-/** The card as it came, with members of all versions. */
-export function wholeForm({ signatures: _, ...card }: JsonObject): CanonicalForm {
-  return formOf(card)
-}
-
-/** Whether a card has nothing, but what is empty, that 1.0 does not have in that place. */
-export function isOf1_0({ signatures: _, ...card }: JsonObject): boolean {
-  return canonicalize(clean(card)) === cleanedForm(card).text
-}
-
-/** As the official SDKs make it: nothing that is empty is covered. */
-export function cleanedForm(card: JsonObject): CanonicalForm {
-  const cleaned = clean(messageOf(cardFields, card, ''))
-  return formOf(isObject(cleaned) ? cleaned : {})
+/** Whether the card has no members, except empty ones, that 1.0 does not have. */
+export function hasOnly1_0Members({ signatures: _, ...card }: JsonObject): boolean {
+  return canonicalize(removeEmpty(card)) === cleanedForm(card).text
 }
 
 /**
- * A value as `json.dumps` of Python writes it after protobuf has read it, which is what the official SDK for Python
- * signs: like RFC 8785, but in ASCII, with members by code point, and with all numbers as those with a fraction.
+ * A value as Python's `json.dumps` writes it after protobuf has read it: like RFC 8785, but in ASCII, with members in
+ * the order of code points, and with all numbers as floats.
  */
 export function pythonJson(value: Json): string {
   switch (typeof value) {
     case 'string':
       return ascii(JSON.stringify(value))
     case 'number':
-      return floatOf(value)
+      return pythonFloat(value)
     case 'boolean':
       return `${value}`
   }
   if (value === null) return 'null'
-  if (isListPythonJson(value)) return `[${value.map(pythonJson).join(',')}]`
+  if (isList(value)) return `[${value.map(pythonJson).join(',')}]`
   const members = Object.entries(value).toSorted(([one], [other]) => byCodePoint(one, other))
-  return `{${members.map(([name, each]) => `${pythonJson(name)}:${pythonJson(each)}`).join(',')}}`
+  return `{${members.map(([name, member]) => `${pythonJson(name)}:${pythonJson(member)}`).join(',')}}`
 }
 
-/**
- * `required` members are always there, also if they are empty; `optional` ones whenever they are set; and `implicit`
- * ones unless they have the value that they would have anyway.
- */
-export interface Field {
-  readonly presence: 'required' | 'optional' | 'implicit'
-  readonly kind: Kind
-}
-
-export type Message = Readonly<Record<string, Field>>
-
-/** What a member of a card is, as far as the canonical form has to know (A2A 1.0 §8.4.1). */
-export type Kind =
+/** The type of a member of a card, as far as the canonical form depends on it. */
+type MemberKind =
   | 'text'
   | 'flag'
   | 'texts'
   /** Any JSON object, covered as it is. */
   | 'struct'
-  | { readonly message: Message }
-  | { readonly list: Message }
-  | { readonly map: Kind }
+  | { readonly message: MessageMembers }
+  | { readonly list: MessageMembers }
+  | { readonly map: MemberKind }
 
-function ascii(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/**
+ * `required` members are always present, also when empty; `optional` ones whenever they are set; `implicit` ones unless
+ * they have their default value.
+ */
+interface Member {
+  readonly presence: 'required' | 'optional' | 'implicit'
+  readonly kind: MemberKind
 }
 
-/** Both languages write the fewest digits that tell a number, but go over to exponents at other sizes. */
-function floatOf(value: number): string {
-  const size = Math.abs(value)
-  if (size >= 1e16 || (size < 1e-4 && size > 0)) {
-    return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2')
-  }
-  const text = Object.is(value, -0) ? '-0' : `${value}`
-  return Number.isInteger(value) ? `${text}.0` : text
-}
-
-function isListPythonJson(value: Json): value is readonly Json[] {
-  return Array.isArray(value)
-}
-
-function byCodePoint(one: string, other: string): number {
-  const left = Array.from(one, (each) => each.codePointAt(0) ?? 0)
-  const right = Array.from(other, (each) => each.codePointAt(0) ?? 0)
-  const at = left.findIndex((point, n) => point !== right[n])
-  return at === -1 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1)
-}
+type MessageMembers = Readonly<Record<string, Member>>
 
 function formOf(covered: JsonObject): CanonicalForm {
   return { covered, text: canonicalize(covered) ?? '' }
 }
 
-function messageOf(fields: Message, given: JsonObject, at: string): JsonObject {
-  const members: [string, Json][] = []
-  for (const [name, { presence, kind }] of Object.entries(fields)) {
-    const value = Object.hasOwn(given, name) ? given[name] : undefined
-    const isSet = value !== undefined && value !== null
+function encodeMessage(members: MessageMembers, value: JsonObject, path: string): JsonObject {
+  const encoded: [string, Json][] = []
+  for (const [name, { presence, kind }] of Object.entries(members)) {
+    const member = Object.hasOwn(value, name) ? value[name] : undefined
+    const isSet = member !== undefined && member !== null
     if (!isSet && presence !== 'required') continue
-    const known = isSet ? knownOf(kind, value, at === '' ? name : `${at}.${name}`) : emptyOf(kind)
-    if (presence !== 'implicit' || !isDefault(known)) members.push([name, known])
+    const result = isSet ? encodeMember(kind, member, path === '' ? name : `${path}.${name}`) : emptyOf(kind)
+    if (presence !== 'implicit' || !isDefault(result)) encoded.push([name, result])
   }
-  return Object.fromEntries(members)
+  return Object.fromEntries(encoded)
 }
 
-function knownOf(kind: Kind, given: Json, at: string): Json {
+function encodeMember(kind: MemberKind, value: Json, path: string): Json {
   switch (kind) {
     case 'text':
-      return typeof given === 'string' ? given : fail(at, 'text')
+      return typeof value === 'string' ? value : fail(path, 'text')
     case 'flag':
-      return typeof given === 'boolean' ? given : fail(at, 'true or false')
+      return typeof value === 'boolean' ? value : fail(path, 'true or false')
     case 'texts':
-      return listOf(given, at).map((each, n) => knownOf('text', each, `${at}[${n}]`))
+      return requireList(value, path).map((item, n) => encodeMember('text', item, `${path}[${n}]`))
     case 'struct':
-      return objectOf(given, at)
+      return requireObject(value, path)
   }
-  if ('list' in kind) return listOf(given, at).map((each, n) => knownOf({ message: kind.list }, each, `${at}[${n}]`))
-  if ('message' in kind) return messageOf(kind.message, objectOf(given, at), at)
-  const entries = Object.entries(objectOf(given, at))
-  return Object.fromEntries(entries.map(([name, each]) => [name, knownOf(kind.map, each, `${at}.${name}`)]))
+  if ('list' in kind) {
+    return requireList(value, path).map((item, n) => encodeMember({ message: kind.list }, item, `${path}[${n}]`))
+  }
+  if ('message' in kind) return encodeMessage(kind.message, requireObject(value, path), path)
+  const entries = Object.entries(requireObject(value, path))
+  return Object.fromEntries(entries.map(([name, entry]) => [name, encodeMember(kind.map, entry, `${path}.${name}`)]))
 }
 
-function fail(at: string, expected: string): never {
-  throw new TypeError(`${at} must be ${expected} in a card of A2A 1.0`)
+function requireList(value: Json, path: string): readonly Json[] {
+  return isList(value) ? value : fail(path, 'a list')
 }
 
-function listOf(given: Json, at: string): readonly Json[] {
-  return isList(given) ? given : fail(at, 'a list')
+function requireObject(value: Json, path: string): JsonObject {
+  return isObject(value) ? value : fail(path, 'an object')
 }
 
-function objectOf(given: Json, at: string): JsonObject {
-  return isObject(given) ? given : fail(at, 'an object')
+function fail(path: string, expected: string): never {
+  throw new TypeError(`${path} must be ${expected} in a card of A2A 1.0`)
 }
 
-function emptyOf(kind: Kind): Json {
+function emptyOf(kind: MemberKind): Json {
   if (kind === 'text') return ''
   if (kind === 'flag') return false
   if (kind === 'texts' || (typeof kind === 'object' && 'list' in kind)) return []
-  return typeof kind === 'object' && 'message' in kind ? messageOf(kind.message, {}, '') : {}
+  return typeof kind === 'object' && 'message' in kind ? encodeMessage(kind.message, {}, '') : {}
 }
 
 function isDefault(value: Json): boolean {
   return value === '' || value === false || isEmpty(value)
 }
 
-function isEmpty(value: Json): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
-}
+const required = (kind: MemberKind): Member => ({ presence: 'required', kind })
 
-const required = (kind: Kind): Field => ({ presence: 'required', kind })
+const optional = (kind: MemberKind): Member => ({ presence: 'optional', kind })
 
-const optional = (kind: Kind): Field => ({ presence: 'optional', kind })
+const implicit = (kind: MemberKind): Member => ({ presence: 'implicit', kind })
 
-const implicit = (kind: Kind): Field => ({ presence: 'implicit', kind })
+const requirement: MessageMembers = { schemes: implicit({ map: { message: { list: implicit('texts') } } }) }
 
-const requirement: Message = { schemes: implicit({ map: { message: { list: implicit('texts') } } }) }
+const tokenMembers = { tokenUrl: required('text'), refreshUrl: implicit('text'), scopes: required({ map: 'text' }) }
 
-const ofToken = { tokenUrl: required('text'), refreshUrl: implicit('text'), scopes: required({ map: 'text' }) }
-
-const flows: Message = {
+const flows: MessageMembers = {
   authorizationCode: optional({
-    message: { ...ofToken, authorizationUrl: required('text'), pkceRequired: implicit('flag') },
+    message: { ...tokenMembers, authorizationUrl: required('text'), pkceRequired: implicit('flag') },
   }),
-  clientCredentials: optional({ message: ofToken }),
+  clientCredentials: optional({ message: tokenMembers }),
   implicit: optional({
     message: { authorizationUrl: implicit('text'), refreshUrl: implicit('text'), scopes: implicit({ map: 'text' }) },
   }),
   password: optional({
     message: { tokenUrl: implicit('text'), refreshUrl: implicit('text'), scopes: implicit({ map: 'text' }) },
   }),
-  deviceCode: optional({ message: { ...ofToken, deviceAuthorizationUrl: required('text') } }),
+  deviceCode: optional({ message: { ...tokenMembers, deviceAuthorizationUrl: required('text') } }),
 }
 
 const description = implicit('text')
 
-const scheme: Message = {
+const scheme: MessageMembers = {
   apiKeySecurityScheme: optional({
     message: { description, location: required('text'), name: required('text') },
   }),
@@ -207,14 +180,14 @@ const scheme: Message = {
   mtlsSecurityScheme: optional({ message: { description } }),
 }
 
-const extension: Message = {
+const extension: MessageMembers = {
   uri: implicit('text'),
   description,
   required: implicit('flag'),
   params: optional('struct'),
 }
 
-const skill: Message = {
+const skill: MessageMembers = {
   id: required('text'),
   name: required('text'),
   description: required('text'),
@@ -225,15 +198,15 @@ const skill: Message = {
   securityRequirements: implicit({ list: requirement }),
 }
 
-const agentInterface: Message = {
+const agentInterface: MessageMembers = {
   url: required('text'),
   protocolBinding: required('text'),
   tenant: implicit('text'),
   protocolVersion: required('text'),
 }
 
-/** All that a card of A2A 1.0 has, but its signatures. */
-const cardFields: Message = {
+/** All members of an A2A 1.0 card except its signatures. */
+const cardMembers: MessageMembers = {
   name: required('text'),
   description: required('text'),
   supportedInterfaces: required({ list: agentInterface }),
@@ -256,17 +229,46 @@ const cardFields: Message = {
   iconUrl: optional('text'),
 }
 
-/** Undefined if nothing is left. */
-function clean(value: Json): Json | undefined {
+/** Removes empty values at every depth. Undefined if nothing is left. */
+function removeEmpty(value: Json): Json | undefined {
   if (value === '' || value === null) return undefined
   if (typeof value !== 'object') return value
-  const left: Json = isList(value)
-    ? value.map(clean).filter((each) => each !== undefined)
+  const rest: Json = isList(value)
+    ? value.map(removeEmpty).filter((item) => item !== undefined)
     : Object.fromEntries(
-        Object.entries(value).flatMap(([name, each]) => {
-          const cleaned = clean(each)
+        Object.entries(value).flatMap(([name, member]) => {
+          const cleaned = removeEmpty(member)
           return cleaned === undefined ? [] : [[name, cleaned] as const]
         }),
       )
-  return isEmpty(left) ? undefined : left
+  return isEmpty(rest) ? undefined : rest
+}
+
+function isEmpty(value: Json): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
+
+function ascii(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Both languages write the shortest digits that identify a number, but switch to exponents at different sizes. */
+function pythonFloat(value: number): string {
+  const size = Math.abs(value)
+  if (size >= 1e16 || (size < 1e-4 && size > 0)) {
+    return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2')
+  }
+  const text = Object.is(value, -0) ? '-0' : `${value}`
+  return Number.isInteger(value) ? `${text}.0` : text
+}
+
+function byCodePoint(one: string, other: string): number {
+  const left = Array.from(one, (character) => character.codePointAt(0) ?? 0)
+  const right = Array.from(other, (character) => character.codePointAt(0) ?? 0)
+  const at = left.findIndex((point, n) => point !== right[n])
+  return at === -1 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1)
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value)
 }

@@ -11,86 +11,82 @@ import {
   type JWSHeaderParameters,
 } from 'jose'
 import { BoundedMap } from '../../base/bounded-map.ts'
-import type { JsonObject } from '../../base/json.ts'
+import { isObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { readLimited } from '../../http/read-limited.ts'
 import {
   type CanonicalForm,
   cleanedForm,
+  completeForm,
   pythonForm,
   schemelessForm,
   specifiedForm,
-  wholeForm,
 } from './canonical-card.ts'
 import { partialMark, type SignatureAlgorithm } from './sign-card.ts'
 
-const maxBytes = 2 ** 18
+/** Maximum size of a key set in bytes. */
+const maxKeySetBytes = 2 ** 18
 
-const maxSets = 64
+const maxKeySets = 64
 
-/** So many are looked at. */
+/** Signatures that are checked. A card with more is rejected. */
 const maxSignatures = 16
 
-export interface RemoteKeysOptions {
-  readonly fetch: Fetch
-  /** Milliseconds for which keys are used before they are asked for again. 10 minutes by default. */
+export interface CardVerifierOptions {
+  /** Trusted public keys. */
+  readonly keys?: readonly JWK[]
+  /** URL of a trusted JWK Set. */
+  readonly jwks?: string
+  /** Origins whose JWK Sets are trusted if a signature names one (`jku`). Defaults to none. */
+  readonly trustedOrigins?: readonly string[]
+  readonly algorithms?: readonly SignatureAlgorithm[]
+  /** Defaults to the global `fetch`. Use a guarded one where others choose the URLs. */
+  readonly fetch?: Fetch
+  /** Milliseconds after which keys are fetched again. Defaults to 10 minutes. */
   readonly maxAge?: number
-  /** Milliseconds between two questions that an unknown name of a key causes. 30 seconds by default. */
+  /** Milliseconds between two fetches that unknown key names cause. Defaults to 30 seconds. */
   readonly cooldown?: number
-  /** Milliseconds that the question may take. 5 seconds by default. */
+  /** Timeout of a fetch in milliseconds. Defaults to 5 seconds. */
   readonly timeout?: number
 }
 
-export interface CardVerifierOptions extends Partial<RemoteKeysOptions> {
-  /** Public keys that are known beforehand. */
-  readonly keys?: readonly JWK[]
-  /** The address of a JWK Set that is trusted. */
-  readonly jwks?: string
-  /** Origins whose JWK Sets are trusted if a signature names one (`jku`). None by default. */
-  readonly trustedOrigins?: readonly string[]
-  readonly algorithms?: readonly SignatureAlgorithm[]
-  /** The global one by default. Where others choose addresses, a guarded one is better. */
-  readonly fetch?: Fetch
-}
-
-/** Throws unless somebody who is trusted has signed the card; gives what of it is signed, for nothing else is believed. */
+/** Throws unless a trusted key has signed the card. Returns only the signed members: the others cannot be trusted. */
 export type CardVerifier = (card: JsonObject) => Promise<JsonObject>
 
-/** Gives the keys that may have made a signature. */
-export type KnownKeys = (header: JWSHeaderParameters, jws: FlattenedJWSInput) => Promise<readonly (CryptoKey | JWK)[]>
-
 export function cardVerifier(options: CardVerifierOptions): CardVerifier {
-  const { algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'], fetch = globalThis.fetch } = options
-  const remote = { ...options, fetch }
-  const sources: readonly KnownKeys[] = [
+  const { algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'] } = options
+  const sources: readonly KeyLookup[] = [
     ...(options.keys ? [pinnedKeys(options.keys)] : []),
-    ...(options.jwks === undefined ? [] : [remoteKeys(options.jwks, remote)]),
-    ...(options.trustedOrigins ? [namedKeys(options.trustedOrigins, remote)] : []),
+    ...(options.jwks === undefined ? [] : [keySetAt(options.jwks, options)]),
+    ...(options.trustedOrigins ? [keySetsOf(options.trustedOrigins, options)] : []),
   ]
   if (sources.length === 0) throw new TypeError('cardVerifier: keys, jwks or trustedOrigins must say whom to trust')
 
   return async (card) => {
-    const signatures = signaturesOf(card)
+    const signatures = readSignatures(card)
     const forms = formsOf(card)
     const problems: string[] = []
     for (const signature of signatures) {
-      const outcome = await check(signature, forms, sources, [...algorithms])
-      if (typeof outcome !== 'string') return { ...outcome.covered, signatures: card.signatures ?? [] }
-      problems.push(outcome)
+      const result = await verifySignature(signature, forms, sources, [...algorithms])
+      if (typeof result !== 'string') return { ...result.covered, signatures: card.signatures ?? [] }
+      problems.push(result)
     }
     throw new Error(`none of its signatures is valid: ${problems.join('; ')}`)
   }
 }
 
-/** Those that were handed over. One without a name may be any. */
-function pinnedKeys(keys: readonly JWK[]): KnownKeys {
+/** Returns the keys that may have made a signature. */
+type KeyLookup = (header: JWSHeaderParameters, jws: FlattenedJWSInput) => Promise<readonly (CryptoKey | JWK)[]>
+
+/** A key without a name may have made any signature. */
+function pinnedKeys(keys: readonly JWK[]): KeyLookup {
   return async ({ kid }) => keys.filter((key) => key.kid === undefined || key.kid === kid)
 }
 
-/** Those of a JWK Set somewhere: kept, and asked for again when a new name appears, but not more often than that. */
-function remoteKeys(url: string, options: RemoteKeysOptions): KnownKeys {
-  const { fetch, maxAge = 600_000, cooldown = 30_000, timeout = 5_000 } = options
-  const keyOf = createRemoteJWKSet(new URL(url), {
+/** A cached key set. It is fetched again when a signature names an unknown key, but not before the cooldown. */
+function keySetAt(url: string, options: CardVerifierOptions): KeyLookup {
+  const { fetch = globalThis.fetch, maxAge = 600_000, cooldown = 30_000, timeout = 5_000 } = options
+  const findKey = createRemoteJWKSet(new URL(url), {
     cacheMaxAge: maxAge,
     cooldownDuration: cooldown,
     timeoutDuration: timeout,
@@ -98,12 +94,12 @@ function remoteKeys(url: string, options: RemoteKeysOptions): KnownKeys {
       const response = await fetch(address, { headers, method, redirect, signal })
       const { status } = response
       if (status !== 200) return new Response(null, { status: status < 200 ? 500 : status })
-      return new Response(new Uint8Array(await readLimited(response.body, maxBytes)), { status })
+      return new Response(new Uint8Array(await readLimited(response.body, maxKeySetBytes)), { status })
     },
   })
   return async (header, jws) => {
     try {
-      return [await keyOf(header, jws)]
+      return [await findKey(header, jws)]
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) return []
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
@@ -112,25 +108,16 @@ function remoteKeys(url: string, options: RemoteKeysOptions): KnownKeys {
   }
 }
 
-/** Several sets by their addresses, as signatures name them; only of origins that are trusted. */
-function namedKeys(origins: readonly string[], options: RemoteKeysOptions): KnownKeys {
-  const sets = new BoundedMap<string, KnownKeys>(maxSets)
+/** The key sets that signatures name by URL, if their origin is trusted. */
+function keySetsOf(origins: readonly string[], options: CardVerifierOptions): KeyLookup {
+  const sets = new BoundedMap<string, KeyLookup>(maxKeySets)
   return async (header, jws) => {
     const { jku } = header
     if (jku === undefined || !URL.canParse(jku) || !origins.includes(new URL(jku).origin)) return []
-    const keys = sets.get(jku) ?? remoteKeys(jku, options)
-    sets.set(jku, keys)
-    return await keys(header, jws)
+    const keySet = sets.get(jku) ?? keySetAt(jku, options)
+    sets.set(jku, keySet)
+    return await keySet(header, jws)
   }
-}
-
-function signaturesOf({ signatures }: JsonObject): readonly Signature[] {
-  if (!Array.isArray(signatures) || signatures.length === 0) throw new Error('it is not signed')
-  if (signatures.length > maxSignatures) throw new Error(`it has more than ${maxSignatures} signatures`)
-  return signatures.map((each: Partial<Signature> | null) => {
-    if (typeof each?.protected === 'string' && typeof each.signature === 'string') return each as Signature
-    throw new Error('a signature must have protected and signature as text')
-  })
 }
 
 interface Signature {
@@ -139,9 +126,22 @@ interface Signature {
   readonly header?: JsonObject
 }
 
-/** The first that a signature covers counts, so the strictest comes first. */
+function readSignatures({ signatures }: JsonObject): readonly Signature[] {
+  if (!Array.isArray(signatures) || signatures.length === 0) throw new Error('it is not signed')
+  if (signatures.length > maxSignatures) throw new Error(`it has more than ${maxSignatures} signatures`)
+  return signatures.map((signature: Json) => {
+    if (isSignature(signature)) return signature
+    throw new Error('a signature must have protected and signature as text')
+  })
+}
+
+function isSignature(value: Json): value is Json & Signature {
+  return isObject(value) && typeof value.protected === 'string' && typeof value.signature === 'string'
+}
+
+/** The first form that a signature covers counts, so the strictest comes first. */
 function formsOf(card: JsonObject): readonly CanonicalForm[] {
-  return [specifiedForm, wholeForm, cleanedForm, pythonForm, schemelessForm].flatMap((formOf) => {
+  return [specifiedForm, completeForm, cleanedForm, pythonForm, schemelessForm].flatMap((formOf) => {
     try {
       return [formOf(card)]
     } catch {
@@ -150,37 +150,41 @@ function formsOf(card: JsonObject): readonly CanonicalForm[] {
   })
 }
 
-/** The form that was signed, or why none was. */
-async function check(
-  { protected: header, signature, header: unprotected }: Signature,
+/** Returns the form that was signed, or why none was. */
+async function verifySignature(
+  { protected: protectedHeader, signature, header: unprotected }: Signature,
   forms: readonly CanonicalForm[],
-  sources: readonly KnownKeys[],
+  sources: readonly KeyLookup[],
   algorithms: string[],
 ): Promise<CanonicalForm | string> {
-  const jws = { protected: header, signature, payload: '', ...(unprotected && { header: unprotected }) }
+  const jws = { protected: protectedHeader, signature, payload: '', ...(unprotected && { header: unprotected }) }
   try {
-    const said = decodeProtectedHeader(jws)
-    if (said[partialMark]) return 'one is only for others, and leaves something open'
-    if (!algorithms.includes(said.alg ?? '')) return `${say(said.alg)} is no algorithm that is accepted`
-    const keys = (await Promise.all(sources.map((keysOf) => keysOf(said, jws)))).flat()
-    if (keys.length === 0) return `the key ${say(said.kid)} is not known`
+    const header = decodeProtectedHeader(jws)
+    if (header[partialMark]) return 'one covers only a part of the card'
+    if (!algorithms.includes(header.alg ?? '')) return `${excerpt(header.alg)} is no algorithm that is accepted`
+    const keys = (await Promise.all(sources.map((findKeys) => findKeys(header, jws)))).flat()
+    if (keys.length === 0) return `the key ${excerpt(header.kid)} is not known`
     for (const key of keys) {
       for (const form of forms) {
-        const isSigned = await flattenedVerify({ ...jws, payload: base64url.encode(form.text) }, key, {
-          algorithms,
-        }).then(
-          () => true,
-          (error) => (error instanceof errors.JWSSignatureVerificationFailed ? false : Promise.reject(error)),
-        )
-        if (isSigned) return form
+        if (await isValid({ ...jws, payload: base64url.encode(form.text) }, key, algorithms)) return form
       }
     }
-    return `the card is not the one that ${say(said.kid)} has signed`
+    return `the card is not the one that ${excerpt(header.kid)} has signed`
   } catch (error) {
     return error instanceof Error ? error.message : `${error}`
   }
 }
 
-function say(value: unknown): string {
+async function isValid(jws: FlattenedJWSInput, key: CryptoKey | JWK, algorithms: string[]): Promise<boolean> {
+  try {
+    await flattenedVerify(jws, key, { algorithms })
+    return true
+  } catch (error) {
+    if (error instanceof errors.JWSSignatureVerificationFailed) return false
+    throw error
+  }
+}
+
+function excerpt(value: unknown): string {
   return (JSON.stringify(value) ?? 'without a name').slice(0, 100)
 }

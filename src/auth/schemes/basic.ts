@@ -5,40 +5,43 @@ import { matchesPassword, readPassword, type StoredPassword } from '../password.
 import { type AuthResult, authFailure, authorizationOf, challengeOf, type Scheme } from '../scheme.ts'
 import { createTokenCache } from '../token-cache.ts'
 
-/** Checking a password is made to cost much: so many are checked at once, and no more wait. */
+/** Password checks at once. They are slow by design, so further ones are rejected instead of queued. */
 const maxChecks = 16
 
-/** A password that was right is known to be right for so many milliseconds. */
-const rememberFor = 60_000
+/** Milliseconds for which a correct password is cached. */
+const cacheFor = 60_000
 
 export interface BasicUser extends Pick<Principal, 'tenant' | 'scopes' | 'claims'> {
-  /** As `hashPassword` gives it. */
+  /** The result of `hashPassword`. */
   readonly password: string
 }
 
 export interface BasicOptions {
-  /** By their names, which are also their ids. */
+  /** Users by name. The name is also the id of the principal. */
   readonly users: Readonly<Record<string, BasicUser>>
   readonly description?: string
 }
 
-/** HTTP Basic (RFC 7617). Only over TLS: the password itself is in every request. */
+/** HTTP Basic (RFC 7617). Use it only over TLS: every request contains the password. */
 export function basic({ users, description }: BasicOptions): Scheme {
-  const known = new Map(Object.entries(users).map(([name, user]) => [name, { ...user, stored: readUser(name, user) }]))
-  const [someone] = known.values()
-  if (!someone) throw new TypeError('basic(): expected at least one user')
-  const verified = createTokenCache<AuthResult>()
+  const accounts = new Map(
+    Object.entries(users).map(([name, user]) => [name, { ...user, stored: readUser(name, user) }]),
+  )
+  const [anyAccount] = accounts.values()
+  if (!anyAccount) throw new TypeError('basic(): expected at least one user')
+  const cache = createTokenCache<AuthResult>()
   let checks = 0
 
   const check = async (name: string, password: string): Promise<AuthResult> => {
-    if (checks >= maxChecks)
+    if (checks >= maxChecks) {
       throw new A2AError('unavailable', 'Too many passwords are being checked.', { retryAfter: 1 })
+    }
     checks++
     try {
-      // For a name that nobody has, the same work is done.
-      const { stored, password: _, ...user } = known.get(name) ?? someone
-      const isRight = await matchesPassword(password, stored)
-      return isRight && known.has(name)
+      // An unknown name costs the same work, so that the duration does not reveal which names exist.
+      const { stored, password: _, ...user } = accounts.get(name) ?? anyAccount
+      const isCorrect = await matchesPassword(password, stored)
+      return isCorrect && accounts.has(name)
         ? { principal: { id: name, ...user } }
         : authFailure('name or password is wrong')
     } finally {
@@ -49,14 +52,14 @@ export function basic({ users, description }: BasicOptions): Scheme {
   return {
     card: { type: 'http', scheme: 'basic', ...(description !== undefined && { description }) },
     challenge: ({ realm }) => challengeOf('Basic', { realm, charset: 'UTF-8' }),
-    authenticate(presented) {
-      const credentials = authorizationOf(presented, 'basic')
+    authenticate(request) {
+      const credentials = authorizationOf(request, 'basic')
       if (typeof credentials !== 'string') return credentials
-      const pair = decode(credentials)
-      if (!pair) return authFailure('it is not a name and a password')
-      return verified.of(credentials, async () => {
+      const pair = decodeCredentials(credentials)
+      if (!pair) return authFailure('the credentials are not a name and a password')
+      return cache.get(credentials, async () => {
         const value = await check(...pair)
-        return value && 'principal' in value ? { value, until: Date.now() + rememberFor } : { value }
+        return value && 'principal' in value ? { value, until: Date.now() + cacheFor } : { value }
       })
     },
   }
@@ -68,10 +71,10 @@ function readUser(name: string, { password }: BasicUser): StoredPassword {
   return stored
 }
 
-function decode(credentials: string): [name: string, password: string] | undefined {
+function decodeCredentials(credentials: string): [name: string, password: string] | undefined {
+  const bytes = fromBase64(credentials)
+  if (!bytes) return undefined
   try {
-    const bytes = fromBase64(credentials)
-    if (bytes === undefined) return undefined
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     const at = text.indexOf(':')
     return at < 0 ? undefined : [text.slice(0, at), text.slice(at + 1)]

@@ -3,34 +3,34 @@ import type { Principal } from '../../protocol/model.ts'
 import { type AuthRequest, authFailure, challengeOf, type Scheme } from '../scheme.ts'
 
 export interface CustomOptions {
-  /** What the card says of it. */
+  /** The scheme as the card declares it. */
   readonly card: SecurityScheme
-  /** Its part of `WWW-Authenticate`. By default, what the card says. */
+  /** Its part of `WWW-Authenticate`. Defaults to a challenge that fits the card. */
   readonly challenge?: string
   /**
-   * Who is calling: undefined if the request has no credentials of this kind, `false` if they are wrong. What it throws
-   * is logged, and the caller is refused.
+   * Returns the principal of a request: undefined if it has no credentials of this kind, `false` if they are wrong. An
+   * error is logged, and the caller is rejected.
    */
-  readonly authenticate: (presented: AuthRequest) => Answer | Promise<Answer>
+  readonly authenticate: (request: AuthRequest) => CustomResult | Promise<CustomResult>
 }
 
-/** A way of your own. */
+/** A scheme with your own check. */
 export function custom({ card, challenge, authenticate }: CustomOptions): Scheme {
   return {
     card,
     challenge: ({ realm, scopes, error }) =>
-      challenge ?? challengeOf(nameOf(card), { realm, scope: scopes.join(' '), error }),
-    async authenticate(presented) {
-      const principal = await authenticate(presented)
+      challenge ?? challengeOf(challengeName(card), { realm, scope: scopes.join(' '), error }),
+    async authenticate(request) {
+      const principal = await authenticate(request)
       if (principal === false) return authFailure('the credentials are wrong')
       return principal && { principal }
     },
   }
 }
 
-type Answer = Principal | false | undefined
+type CustomResult = Principal | false | undefined
 
-function nameOf(card: SecurityScheme): string {
+function challengeName(card: SecurityScheme): string {
   switch (card.type) {
     case 'http':
       return card.scheme

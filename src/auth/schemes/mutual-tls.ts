@@ -2,60 +2,62 @@ import type { PeerCertificate } from '../../http/exchange.ts'
 import type { Principal } from '../../protocol/model.ts'
 import { type AuthRequest, authFailure, challengeOf, type Scheme, withExpiry } from '../scheme.ts'
 
-const kinds = { dns: 'DNS', uri: 'URI', spiffe: 'URI', email: 'email' } as const
+const alternativeNames = { dns: 'DNS', uri: 'URI', spiffe: 'URI', email: 'email' } as const
 
 export interface MutualTlsOptions {
   /**
-   * What of the certificate is the caller's id: the whole `subject` (by default), a subject alternative name (`dns`,
-   * `uri`, `email`), or the SPIFFE id, which must be its only URI.
+   * The part of the certificate that is the caller's id: its whole `subject`, a subject alternative name (`dns`, `uri`,
+   * `email`), or the SPIFFE id, which must be its only URI. Defaults to `subject`.
    */
   readonly id?: 'subject' | 'dns' | 'uri' | 'email' | 'spiffe'
-  /** For SPIFFE: the trust domain that the id must be of. */
+  /** For SPIFFE: the trust domain that the id must belong to. */
   readonly trustDomain?: string
-  /** What more is known of who has this id, or false if it may not call. Whoever the authority vouches for by default. */
+  /** Returns the rest of the principal, or false if this id may not call. Defaults to accepting every trusted certificate. */
   readonly principal?: (id: string, certificate: PeerCertificate) => Omit<Principal, 'id'> | false
-  /** Where the certificate comes from, if not from the connection: a proxy may say it in a header that it guards. */
-  readonly certificate?: (presented: AuthRequest) => PeerCertificate | undefined
+  /** Reads the certificate from the request, such as from a header that only a proxy can set. Defaults to the connection's. */
+  readonly certificate?: (request: AuthRequest) => PeerCertificate | undefined
   readonly description?: string
 }
 
-/** Callers prove who they are on the connection, by a certificate. Needs `tls` of `serve`, or a rim that knows it. */
+/** Callers prove their identity by a client certificate. Needs `tls` of `serve`, or a server that passes certificates on. */
 export function mutualTls(options: MutualTlsOptions = {}): Scheme {
   const { id: kind = 'subject', trustDomain, principal = () => ({}), description } = options
-  const certificateOf = options.certificate ?? ((presented: AuthRequest) => presented.certificate())
+  const certificateOf = options.certificate ?? ((request: AuthRequest) => request.certificate())
 
   return {
     card: { type: 'mutual-tls', ...(description !== undefined && { description }) },
     challenge: ({ realm }) => challengeOf('MutualTLS', { realm }),
     needsCertificate: options.certificate === undefined,
-    authenticate(presented) {
-      const certificate = certificateOf(presented)
+    authenticate(request) {
+      const certificate = certificateOf(request)
       if (certificate === undefined) return undefined
-      // A connection may be older than the certificate is good.
+      // A connection can outlive the certificate.
       const { expires } = certificate
-      const isOver = expires !== undefined && !(expires > Date.now())
-      if (!certificate.isTrusted || isOver) return authFailure('the certificate is of nobody we trust, or not of today')
+      const isExpired = expires !== undefined && !(expires > Date.now())
+      if (!certificate.isTrusted || isExpired) return authFailure('the certificate is not trusted, or has expired')
       const ids = idsIn(certificate, kind)
       const [id] = ids
       if (id === undefined || ids.length > 1)
         return authFailure(`the certificate has ${ids.length} ids of kind ${kind}`)
-      if (kind === 'spiffe' && !isSpiffe(id, trustDomain)) return authFailure('it is no SPIFFE id of our trust domain')
-      const known = principal(id, certificate)
-      if (known === false) return authFailure(`${id} may not call`)
-      const proven = { principal: { ...known, id } }
-      return expires === undefined ? proven : withExpiry(proven, expires)
+      if (kind === 'spiffe' && !isSpiffeId(id, trustDomain)) {
+        return authFailure('the URI is not a SPIFFE id of the trust domain')
+      }
+      const details = principal(id, certificate)
+      if (details === false) return authFailure(`${id} may not call`)
+      const success = { principal: { ...details, id } }
+      return expires === undefined ? success : withExpiry(success, expires)
     },
   }
 }
 
 function idsIn({ subject, names }: PeerCertificate, kind: NonNullable<MutualTlsOptions['id']>): readonly string[] {
   if (kind === 'subject') return subject === '' ? [] : [subject]
-  return names[kinds[kind]] ?? []
+  return names[alternativeNames[kind]] ?? []
 }
 
-/** SPIFFE ID §2: a domain in lower case, and a path without dots alone or empty segments. */
-function isSpiffe(id: string, trustDomain: string | undefined): boolean {
+/** SPIFFE ID §2: a lower-case domain, and a path without empty segments or segments of dots. */
+function isSpiffeId(id: string, trustDomain: string | undefined): boolean {
   const [, domain, path = ''] = /^spiffe:\/\/([a-z\d._-]{1,255})((?:\/[\w.-]+)*)$/.exec(id) ?? []
-  const isPlain = !path.split('/').some((segment) => segment === '.' || segment === '..')
-  return domain !== undefined && isPlain && (trustDomain === undefined || domain === trustDomain)
+  const hasDots = path.split('/').some((segment) => segment === '.' || segment === '..')
+  return domain !== undefined && !hasDots && (trustDomain === undefined || domain === trustDomain)
 }

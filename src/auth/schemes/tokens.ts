@@ -7,7 +7,7 @@ import {
   type JwtRules,
   jwtTokens,
   type KeySource,
-  type RemoteKeysOptions,
+  type RemoteKeySetOptions,
   remoteKeys,
   type TokenCheck,
 } from '../jwt.ts'
@@ -18,10 +18,20 @@ export interface JwtOptions extends JwtRules {
   readonly description?: string
 }
 
+/** A signed token of an issuer (RFC 7519, RFC 9068). */
+export function jwt({ keys, description, ...rules }: JwtOptions): Scheme {
+  const card = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
+  return bearer(
+    { ...card, ...(description !== undefined && { description }) },
+    jwtTokens(rules, keys),
+    authorityOf(rules, rules.issuer),
+  )
+}
+
 export type OAuth2Options = {
-  /** How callers get a token. Several flows are several schemes. */
+  /** How callers obtain a token. Declare several flows as several schemes. */
   readonly flow: OAuthFlow
-  /** Where the authorization server describes itself (RFC 8414). */
+  /** URL of the authorization server's metadata (RFC 8414). */
   readonly metadataUrl?: string
   readonly description?: string
 } & (
@@ -48,19 +58,19 @@ export function oauth2(options: OAuth2Options): Scheme {
   return bearer(card, introspectedTokens(introspection), authorityOf(introspection, issuer))
 }
 
-export interface OpenIdOptions extends Omit<JwtRules, 'issuer'>, Omit<RemoteKeysOptions, 'url'> {
-  /** The issuer, below which its configuration is found (OpenID Connect Discovery §4). */
+export interface OpenIdOptions extends Omit<JwtRules, 'issuer'>, Omit<RemoteKeySetOptions, 'url'> {
+  /** The issuer. Its configuration is below its URL (OpenID Connect Discovery §4). */
   readonly issuer: string
   readonly description?: string
 }
 
-/** A signed token of an issuer that says itself where its keys are. */
+/** A signed token of an issuer that publishes where its keys are. */
 export function openId({ description, ...rules }: OpenIdOptions): Scheme {
   const { issuer } = rules
   requireSecureUrl('issuer', issuer)
   const url = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`
 
-  /** What it says of itself must be of itself (§4.3): otherwise anybody who answers there could name the keys. */
+  /** The configuration must name the issuer itself (§4.3): otherwise any server at this URL could choose the keys. */
   async function keysUrl(): Promise<string> {
     const { issuer: named, jwks_uri: keys } = await fetchJson(url)
     if (named !== issuer) throw new Error(`${url} is the configuration of ${JSON.stringify(named)}, not of ${issuer}`)
@@ -75,29 +85,19 @@ export function openId({ description, ...rules }: OpenIdOptions): Scheme {
   )
 }
 
-/** A signed token of an issuer (RFC 7519, RFC 9068). */
-export function jwt({ keys, description, ...rules }: JwtOptions): Scheme {
-  const card = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const
-  return bearer(
-    { ...card, ...(description !== undefined && { description }) },
-    jwtTokens(rules, keys),
-    authorityOf(rules, rules.issuer),
-  )
-}
-
-/** Every scheme whose callers bring a token (RFC 6750), however it is checked. */
+/** All schemes that take a bearer token (RFC 6750). They differ in how it is checked. */
 function bearer(card: SecurityScheme, check: TokenCheck, authority: string | undefined): Scheme {
   return {
     card,
     challenge: bearerChallenge,
     ...(authority !== undefined && { authority }),
-    authenticate(presented) {
-      const token = authorizationOf(presented, 'bearer')
+    authenticate(request) {
+      const token = authorizationOf(request, 'bearer')
       if (typeof token !== 'string') return token
-      const verdict = check(token)
-      return verdict instanceof Promise
-        ? verdict.then((late) => checkConfirmation(late, presented))
-        : checkConfirmation(verdict, presented)
+      const result = check(token)
+      return result instanceof Promise
+        ? result.then((late) => checkConfirmation(late, request))
+        : checkConfirmation(result, request)
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { RemoteKeysOptions } from '../../auth/jwt.ts'
+import type { RemoteKeySetOptions } from '../../auth/jwt.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import { isLoopback } from '../../http/origin.ts'
 import type { DeliveryMemory } from './delivery-memory.ts'
@@ -28,7 +28,7 @@ export interface ReceiveOptions extends RegistrationsOptions {
   /** Fetches the keys of signers. Defaults to the global `fetch`. */
   readonly fetch?: Fetch
   /** How long the keys of signers are cached. */
-  readonly keyCache?: Pick<RemoteKeysOptions, 'cacheFor' | 'staleFor' | 'cooldown'>
+  readonly keyCache?: Pick<RemoteKeySetOptions, 'cacheFor' | 'staleFor' | 'cooldown'>
   /** Maximum age of a signature, in seconds. Defaults to 5 minutes. */
   readonly maxAge?: number
   /** Tolerated clock difference, in seconds. Defaults to 30. */

@@ -1,5 +1,5 @@
 import type { JWK, JWTVerifyGetKey } from 'jose'
-import { KeysUnavailable, keysOf, type RemoteKeysOptions } from '../../auth/jwt.ts'
+import { KeysUnavailable, openKeySource, type RemoteKeySetOptions } from '../../auth/jwt.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import { pushHeaders } from '../request.ts'
 import { DeliveryRefusal } from './refusal.ts'
@@ -20,11 +20,11 @@ export interface SignerKeys {
 
 export function createSignerKeys(
   signers: readonly Signer[],
-  options: Omit<RemoteKeysOptions, 'url'>,
+  options: Omit<RemoteKeySetOptions, 'url'>,
 ): readonly SignerKeys[] {
   return signers.map(({ issuer, jwks = `${issuer.replace(/\/+$/, '')}/.well-known/jwks.json` }) => {
     const source = typeof jwks === 'string' ? { ...options, url: jwks } : { jwks }
-    return { issuer, keys: keysOf(source) }
+    return { issuer, keys: openKeySource(source) }
   })
 }
 
