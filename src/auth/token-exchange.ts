@@ -1,11 +1,11 @@
+import * as oauth from 'oauth4webapi'
 import { BoundedMap } from '../base/bounded-map.ts'
 import { sha256 } from '../base/hash.ts'
-import { isObject } from '../base/json.ts'
 import type { Fetch } from '../http/fetch.ts'
-import { readLimited } from '../http/read-limited.ts'
 import { A2AError } from '../protocol/errors.ts'
 import type { ExchangeRequest, TokenExchange } from '../protocol/principal.ts'
 import { requireSecureUrl } from './fetch-json.ts'
+import { oauthFetch, wellTypedMembers } from './oauth-fetch.ts'
 
 const accessToken = 'urn:ietf:params:oauth:token-type:access_token'
 
@@ -57,7 +57,7 @@ export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
 
   async function obtain(key: string, asked: ExchangeRequest): Promise<string> {
     try {
-      const { token, life } = await ask(url, options, asked)
+      const { token, life } = await exchange(url, options, asked)
       held.set(key, token, Date.now() + life - Math.min(margin, life / 5))
       return token
     } finally {
@@ -76,49 +76,71 @@ export function tokenExchange(options: TokenExchangeOptions): TokenExchange {
   }
 }
 
-async function ask(url: string, options: TokenExchangeOptions, { subjectToken, audience, scopes }: ExchangeRequest) {
-  const { clientId, clientSecret, clientAuthentication = 'basic', target = 'audience', parameters } = options
-  const { fetch = globalThis.fetch } = options
-  const form = new URLSearchParams({
+async function exchange(url: string, options: TokenExchangeOptions, request: ExchangeRequest) {
+  const { subjectToken, audience, scopes } = request
+  const { clientId, target = 'audience', parameters } = options
+  const server = { issuer: url, token_endpoint: url }
+  const client = { client_id: clientId }
+  const form = {
     ...parameters,
-    grant_type: grantType,
     subject_token: subjectToken,
     subject_token_type: accessToken,
     requested_token_type: accessToken,
     [target]: audience,
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
-  })
-  const headers: Record<string, string> = {
-    accept: 'application/json',
-    'content-type': 'application/x-www-form-urlencoded',
   }
-  if (clientAuthentication === 'basic') {
-    headers.authorization = `Basic ${btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`)}`
-  } else {
-    form.set('client_id', clientId)
-    form.set('client_secret', clientSecret)
+  const requestOptions = {
+    [oauth.customFetch]: exchangeFetch(options),
+    // `tokenExchange` has checked the URL.
+    [oauth.allowInsecureRequests]: true,
   }
-  const { isOk, body } = await post(fetch, url, headers, `${form}`)
-  const { access_token, token_type, issued_token_type, expires_in, error } = body
-  if (!isOk || typeof access_token !== 'string' || access_token === '') throw refused(error)
-  // RFC 8693 §2.2.1: both are required, and say what the token can be used for.
-  if (typeof token_type !== 'string' || token_type.toLowerCase() !== 'bearer') throw unfit('no bearer token')
-  if (typeof issued_token_type === 'string' && !usable.includes(issued_token_type)) throw unfit('no access token')
-  const seconds = Number(expires_in)
-  return { token: access_token, life: (seconds > 0 ? seconds : aMinute) * 1000 }
+  const authentication = authenticationOf(options)
+  try {
+    const response = await oauth.genericTokenEndpointRequest(
+      server,
+      client,
+      authentication,
+      grantType,
+      form,
+      requestOptions,
+    )
+    const token = await oauth.processGenericTokenEndpointResponse(server, client, response)
+    const { access_token, token_type, issued_token_type, expires_in = aMinute } = token
+    // RFC 8693 §2.2.1: both say what the token can be used for.
+    if (token_type !== 'bearer') throw unfit('no bearer token')
+    if (typeof issued_token_type === 'string' && !usable.includes(issued_token_type)) throw unfit('no access token')
+    return { token: access_token, life: expires_in * 1000 }
+  } catch (error) {
+    if (error instanceof oauth.ResponseBodyError) throw refused(error.error)
+    if (error instanceof oauth.OperationProcessingError) throw refused(undefined)
+    throw error instanceof oauth.UnsupportedOperationError ? unfit('no bearer token') : error
+  }
 }
 
-/** What goes wrong may have a secret in it: it is not told, and not kept as a cause. */
-async function post(fetch: Fetch, url: string, headers: Record<string, string>, body: string) {
-  try {
-    const init: RequestInit = { method: 'POST', headers, body, redirect: 'error', signal: AbortSignal.timeout(timeout) }
-    const response = await fetch(url, init)
-    const text = new TextDecoder().decode(await readLimited(response.body, maxBytes))
-    const value: unknown = JSON.parse(text)
-    return { isOk: response.ok, body: isObject(value) ? value : {} }
-  } catch {
-    const text = 'The token endpoint gave no answer that can be read.'
-    throw new A2AError('unavailable', text, { reason: 'exchange-unreachable' })
+function authenticationOf({ clientSecret, clientAuthentication = 'basic' }: TokenExchangeOptions): oauth.ClientAuth {
+  if (clientAuthentication === 'post') return oauth.ClientSecretPost(clientSecret)
+  // Unlike `ClientSecretBasic`, it leaves "-", "_" and "." as they are: not every server decodes them.
+  return (_server, { client_id }, _body, headers) =>
+    headers.set(
+      'authorization',
+      `Basic ${btoa(`${encodeURIComponent(client_id)}:${encodeURIComponent(clientSecret)}`)}`,
+    )
+}
+
+/** A failure may contain a secret: it is neither shown nor kept as a cause. */
+function exchangeFetch({ fetch = globalThis.fetch }: TokenExchangeOptions) {
+  const readBody = (body: unknown) => {
+    if (body === undefined) throw new Error('no JSON')
+    const strings = ['access_token', 'token_type', 'issued_token_type', 'error']
+    return { token_type: 'none', ...wellTypedMembers(body, { strings, numbers: ['expires_in'] }) }
+  }
+  return async (url: string, init: RequestInit): Promise<Response> => {
+    try {
+      return await oauthFetch(url, init, { fetch, timeout, maxBytes, readBody })
+    } catch {
+      const text = 'The token endpoint gave no answer that can be read.'
+      throw new A2AError('unavailable', text, { reason: 'exchange-unreachable' })
+    }
   }
 }
 

@@ -1,67 +1,62 @@
+import { unlessAborted } from '../../base/abort.ts'
 import type { Fetch } from '../../http/fetch.ts'
 import type { AgentCard } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 import type { Credentials } from '../../protocol/principal.ts'
 
-/** What credentials are asked for. */
+/** A request that needs credentials. */
 export interface Authorization {
   readonly url: string
   /** Undefined while the card itself is being fetched. */
   readonly card: AgentCard | undefined
-  /** The `WWW-Authenticate` of a refusal: what was sent before did not do. */
+  /** The `WWW-Authenticate` header of a 401 response to the previous attempt. */
   readonly challenge?: string
-  /** What was sent before, if anything was, and did not do. */
+  /** The credentials of the previous attempt, which the agent rejected. */
   readonly refused?: Credentials
 }
 
-/** Asked before every request, and once more when one is refused with 401. */
-export type Authorize = (asked: Authorization) => Credentials | undefined | Promise<Credentials | undefined>
+/** Returns credentials. Called before every request, and once more after a 401 response. */
+export type Authorize = (authorization: Authorization) => Credentials | undefined | Promise<Credentials | undefined>
 
-/** A `fetch` that carries the credentials of the caller. */
+/** A `fetch` that sends the credentials of the caller. */
 export function authorizing(fetch: Fetch, authorize: Authorize, card: () => AgentCard | undefined): Fetch {
   return async (url, init) => {
-    const asked = { url, card: card() }
-    const { signal } = init
-    const first = await given(authorize, asked, signal)
+    const authorization = { url, card: card() }
+    const first = await obtainCredentials(authorize, authorization, init.signal)
     const response = await fetch(...withCredentials(url, init, first))
     if (response.status !== 401) return response
     const challenge = response.headers.get('www-authenticate') ?? ''
-    const second = await given(authorize, { ...asked, challenge, ...(first && { refused: first }) }, signal)
+    const retried = { ...authorization, challenge, ...(first && { refused: first }) }
+    const second = await obtainCredentials(authorize, retried, init.signal)
     if (second === undefined || JSON.stringify(second) === JSON.stringify(first)) return response
     await response.body?.cancel()
     return await fetch(...withCredentials(url, init, second))
   }
 }
 
-/** They may take long, as where a user has to agree: who asks for them may leave, and get them the next time. */
-async function given(
+/** A user may have to agree, which takes long: a caller may abort meanwhile and get the credentials the next time. */
+async function obtainCredentials(
   authorize: Authorize,
-  asked: Authorization,
+  authorization: Authorization,
   signal: AbortSignal | null | undefined,
 ): Promise<Credentials | undefined> {
-  let leave: (() => void) | undefined
   try {
-    const left = new Promise<never>((_, reject) => {
-      leave = () => reject(signal?.reason)
-      signal?.addEventListener('abort', leave)
-    })
-    return await Promise.race([authorize(asked), left])
+    const credentials = (async () => await authorize(authorization))()
+    return await (signal ? unlessAborted(credentials, signal) : credentials)
   } catch (error) {
     if (error instanceof A2AError || signal?.aborted) throw error
-    // What it says may have a secret in it.
+    // Its message may contain a secret.
     const problem = 'There are no credentials: what is to give them has failed. See the cause.'
-    const hint = 'Look into the functions that were handed to connect() for credentials.'
+    const hint = 'Check the functions that connect() got for credentials.'
     throw new A2AError('unauthenticated', problem, { cause: error, reason: 'credentials-failed', hint })
-  } finally {
-    if (leave) signal?.removeEventListener('abort', leave)
   }
 }
 
-function withCredentials(url: string, init: RequestInit, given: Credentials | undefined): [string, RequestInit] {
-  const { headers = {}, query = {} } = given ?? {}
+function withCredentials(url: string, init: RequestInit, credentials: Credentials | undefined): [string, RequestInit] {
+  const { headers = {}, query = {} } = credentials ?? {}
   const address = new URL(url)
   for (const [name, value] of Object.entries(query)) address.searchParams.set(name, value)
-  const all = new Headers(init.headers)
-  for (const [name, value] of Object.entries(headers)) all.set(name, value)
-  return [Object.keys(query).length === 0 ? url : address.href, { ...init, headers: all }]
+  const allHeaders = new Headers(init.headers)
+  for (const [name, value] of Object.entries(headers)) allHeaders.set(name, value)
+  return [Object.keys(query).length === 0 ? url : address.href, { ...init, headers: allHeaders }]
 }

@@ -1,21 +1,29 @@
 import type { Fetch } from '../../http/fetch.ts'
 import type { AgentCard, SecurityRequirement, SecurityScheme } from '../../protocol/card.ts'
+import type { A2AError } from '../../protocol/errors.ts'
 import type { CredentialProvider, Credentials } from '../../protocol/principal.ts'
 import type { Authorize } from './authorize.ts'
 import { credentialError } from './oauth-client.ts'
 
-/** Gives what the card asks for: all schemes of one of its requirements, the first that can be met. */
+/** Returns credentials for all schemes of one requirement of the card: the first for which there are providers. */
 export function byCard(providers: readonly CredentialProvider[], fetch: Fetch): Authorize {
   return async ({ card, challenge, refused }) => {
     const matches = matchesFor(card, challenge, providers)
     if (!matches) return undefined
-    const given = await Promise.all(
+    const credentials = await Promise.all(
       matches.map(({ provider, scheme, scopes }) =>
         provider.credentialsFor({ scheme, scopes, fetch, ...(refused && { refused }) }),
       ),
     )
-    return joined(given)
+    return mergeCredentials(credentials)
   }
+}
+
+/** A scheme, and the provider of its credentials. */
+interface Match {
+  readonly provider: CredentialProvider
+  readonly scheme: SecurityScheme
+  readonly scopes: readonly string[]
 }
 
 function matchesFor(
@@ -24,35 +32,25 @@ function matchesFor(
   providers: readonly CredentialProvider[],
 ): readonly Match[] | undefined {
   const schemes = card?.securitySchemes ?? {}
-  const required = (card?.security ?? []).filter((requirement) => Object.keys(requirement).length > 0)
-  for (const requirement of required) {
-    const matches = meet(requirement, schemes, providers)
+  const requirements = (card?.security ?? []).filter((requirement) => Object.keys(requirement).length > 0)
+  for (const requirement of requirements) {
+    const matches = meetRequirement(requirement, schemes, providers)
     if (matches) return matches
   }
-  // Nothing more is sent unasked.
+  // Credentials that the card does not require are sent only after a challenge.
   if (challenge === undefined) return undefined
-  if (required.length > 0) throw unfit(required, schemes)
-  for (const name of Object.keys(schemes)) {
-    const matches = meet({ [name]: [] }, schemes, providers)
+  if (requirements.length > 0) throw noMatch(requirements, schemes)
+  const optional = Object.keys(schemes).map((name): SecurityRequirement => ({ [name]: [] }))
+  for (const requirement of optional) {
+    const matches = meetRequirement(requirement, schemes, providers)
     if (matches) return matches
   }
-  const guess = guessed(challenge, providers)
-  if (!guess)
-    throw unfit(
-      Object.keys(schemes).map((name) => ({ [name]: [] })),
-      schemes,
-    )
-  return [guess]
+  const match = matchByChallenge(challenge, providers)
+  if (!match) throw noMatch(optional, schemes)
+  return [match]
 }
 
-/** One scheme that is to be met, and who meets it. */
-interface Match {
-  readonly provider: CredentialProvider
-  readonly scheme: SecurityScheme
-  readonly scopes: readonly string[]
-}
-
-function meet(
+function meetRequirement(
   requirement: SecurityRequirement,
   schemes: Readonly<Record<string, SecurityScheme>>,
   providers: readonly CredentialProvider[],
@@ -60,29 +58,57 @@ function meet(
   const matches: Match[] = []
   for (const [name, scopes] of Object.entries(requirement)) {
     const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined
-    const provider = scheme && providers.find((each) => each.fits(scheme))
+    const provider = scheme && providers.find((candidate) => candidate.fits(scheme))
     if (!scheme || !provider) return undefined
     matches.push({ provider, scheme, scopes })
   }
   return matches
 }
 
-function unfit(required: readonly SecurityRequirement[], schemes: Readonly<Record<string, SecurityScheme>>) {
-  const wishes = required.map((each) =>
-    Object.keys(each)
-      .map((name) => sayScheme(name, schemes[name]))
+/** If the card is protected or names no schemes, only the challenge shows which credentials the agent expects. */
+function matchByChallenge(challenge: string, providers: readonly CredentialProvider[]): Match | undefined {
+  const names = Array.from(challenge.matchAll(/(?:^|,)\s*([a-z][\w-]*)(?=\s|,|$)/gi), ([, name = '']) =>
+    name.toLowerCase(),
+  )
+  const candidates = providers.flatMap((provider) =>
+    provider.assumed ? [{ provider, scheme: provider.assumed, scopes: [] }] : [],
+  )
+  return candidates.find(({ scheme }) => names.includes(challengeName(scheme))) ?? candidates[0]
+}
+
+/** The name of the scheme in `WWW-Authenticate` (RFC 9110 §11.3). */
+function challengeName(scheme: SecurityScheme): string {
+  switch (scheme.type) {
+    case 'http':
+      return scheme.scheme.toLowerCase()
+    case 'oauth2':
+    case 'openid':
+      return 'bearer'
+    case 'api-key':
+      return 'apikey'
+    case 'mutual-tls':
+      return 'mutual'
+  }
+}
+
+function noMatch(
+  requirements: readonly SecurityRequirement[],
+  schemes: Readonly<Record<string, SecurityScheme>>,
+): A2AError {
+  const alternatives = requirements.map((requirement) =>
+    Object.keys(requirement)
+      .map((name) => describeScheme(name, schemes[name]))
       .join(' and '),
   )
-  const wish = wishes.join(', or ') || 'credentials before it even shows a card'
-  const problem = `None of the given credentials fits what the agent asks for: ${wish}.`
+  const expected = alternatives.join(', or ') || 'credentials before it even shows a card'
   return credentialError(
     'unfit',
-    problem,
-    'Give connect() credentials for it: auth: [bearer(…)] of parley-a2a/client/auth.',
+    `None of the given credentials fits what the agent asks for: ${expected}.`,
+    'Pass connect() credentials for it: auth: [bearer(…)] of parley-a2a/client/auth.',
   )
 }
 
-function sayScheme(name: string, scheme: SecurityScheme | undefined): string {
+function describeScheme(name: string, scheme: SecurityScheme | undefined): string {
   switch (scheme?.type) {
     case 'http':
       return `${name} (HTTP ${scheme.scheme})`
@@ -99,32 +125,7 @@ function sayScheme(name: string, scheme: SecurityScheme | undefined): string {
   }
 }
 
-/** Where the card is protected, or says nothing, only the challenge tells what is wanted. */
-function guessed(challenge: string, providers: readonly CredentialProvider[]): Match | undefined {
-  const words = Array.from(challenge.matchAll(/(?:^|,)\s*([a-z][\w-]*)(?=\s|,|$)/gi), ([, word = '']) =>
-    word.toLowerCase(),
-  )
-  const able = providers.flatMap((provider) =>
-    provider.assumed ? [{ provider, scheme: provider.assumed, scopes: [] }] : [],
-  )
-  return able.find(({ scheme }) => words.includes(wordFor(scheme))) ?? able[0]
-}
-
-function wordFor(scheme: SecurityScheme): string {
-  switch (scheme.type) {
-    case 'http':
-      return scheme.scheme.toLowerCase()
-    case 'oauth2':
-    case 'openid':
-      return 'bearer'
-    case 'api-key':
-      return 'apikey'
-    case 'mutual-tls':
-      return 'mutual'
-  }
-}
-
-function joined(all: readonly Credentials[]): Credentials {
+function mergeCredentials(all: readonly Credentials[]): Credentials {
   const cookies = all.flatMap(({ headers }) => (headers?.cookie === undefined ? [] : [headers.cookie]))
   return {
     headers: {

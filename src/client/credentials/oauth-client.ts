@@ -2,31 +2,31 @@ import { BoundedMap } from '../../base/bounded-map.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import { A2AError } from '../../protocol/errors.ts'
 
-/** So long before its end a token is not used any more, in milliseconds; of short ones, a fifth of their life. */
-const margin = 30_000
+/** Milliseconds before its expiry from which a token is no longer used; a fifth of the lifetime of short tokens. */
+const expiryMargin = 30_000
 
-/** A secret, or what gives the one that is valid now. */
+/** A secret, or a function that returns the current one. */
 export type Secret = string | (() => string | Promise<string>)
 
 export async function reveal(secret: Secret): Promise<string> {
   return typeof secret === 'string' ? secret : await secret()
 }
 
-/** Who we are to those who give out tokens, and whom of them we trust. */
+/** The client's registration with an authorization server, and which servers it trusts. */
 export interface OAuthClient {
   readonly clientId: string
   readonly clientSecret?: Secret
-  /** How the secret is shown: in the header by default (`basic`), or in the form (`post`). */
+  /** How the secret is sent: in the header (`basic`) or in the form (`post`). Defaults to `basic`. */
   readonly clientAuthentication?: 'basic' | 'post'
-  /** Where tokens are asked for. The card must name the same. */
+  /** The trusted token endpoint. The card must name the same. */
   readonly tokenUrl?: string
-  /** Who gives out tokens, by OpenID Connect. The card must name the same. */
+  /** The trusted OpenID Connect issuer. The card must name the same. */
   readonly issuer?: string
-  /** Whether the secret may be sent to whomever the card names. Not by default: anybody may write a card. */
+  /** Whether the secret may be sent to any server that a card names. Defaults to false, because anyone can write a card. */
   readonly trustCard?: boolean
-  /** Asked for besides those that the card requires. */
+  /** Scopes to request besides those that the card requires. */
   readonly scopes?: readonly string[]
-  /** More that is said when a token is asked for, such as `audience` or `resource`. */
+  /** Further parameters of token requests, such as `audience` or `resource`. */
   readonly parameters?: Readonly<Record<string, string>>
 }
 
@@ -36,7 +36,7 @@ export function checkClient(name: string, { clientSecret, tokenUrl, issuer, trus
   throw new TypeError(`${name}: ${problem}`)
 }
 
-/** Whether a scheme is of this flow, and of somebody whom the client trusts. */
+/** Whether a scheme has this flow, and a server that the client trusts. */
 export function fitsClient(scheme: SecurityScheme, flow: OAuthFlow['type'], client: OAuthClient): boolean {
   if (scheme.type === 'openid') return client.issuer === undefined || scheme.url === discoveryUrl(client.issuer)
   if (scheme.type !== 'oauth2' || scheme.flow.type !== flow || !('tokenUrl' in scheme.flow)) return false
@@ -45,13 +45,44 @@ export function fitsClient(scheme: SecurityScheme, flow: OAuthFlow['type'], clie
   return client.issuer === undefined || originOf(client.issuer) === originOf(tokenUrl)
 }
 
-/** Tokens and secrets are not sent in the open, but to this machine. */
+function originOf(url: string): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined
+}
+
+export const discoverySuffix = '/.well-known/openid-configuration'
+
+export function discoveryUrl(issuer: string): string {
+  return `${issuer.replace(/\/$/, '')}${discoverySuffix}`
+}
+
+/** Tokens and secrets travel over TLS only, except to this machine. */
 export function requireSecure(url: string): string {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
   const isLocal = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
   if (protocol === 'https:' || (protocol === 'http:' && isLocal)) return url
-  const problem = `Tokens are not asked for at ${bare(url)}, which is not https.`
+  const problem = `Tokens are not asked for at ${withoutQuery(url)}, which is not https.`
   throw credentialError('not-secure', problem, 'Correct the address in the card, or in the options of the credentials.')
+}
+
+/** A URL for messages, without the parts that may contain a secret. */
+export function withoutQuery(url: string): string {
+  if (!URL.canParse(url)) return 'an invalid URL'
+  const { origin, pathname } = new URL(url)
+  return `${origin}${pathname}`
+}
+
+/** The kind of a credential failure. Its message must not contain a secret or anything that a server answered to one. */
+export type CredentialFailure =
+  | 'unfit'
+  | 'malformed'
+  | 'not-secure'
+  | 'not-trusted'
+  | 'refused'
+  | 'unreachable'
+  | 'garbage'
+
+export function credentialError(failure: CredentialFailure, problem: string, hint: string): A2AError {
+  return new A2AError('unauthenticated', problem, { reason: `credentials-${failure}`, hint })
 }
 
 export interface Token {
@@ -62,64 +93,33 @@ export interface Token {
 }
 
 export interface TokenStore {
-  /** The token of that name if it still does; otherwise a new one, which all who wait for it share. */
-  get(name: string, refused: string | undefined, obtain: (last: Token | undefined) => Promise<Token>): Promise<Token>
+  /** Returns the token of that name while it is valid and not `rejected`; otherwise a new one that all callers share. */
+  get(name: string, rejected: string | undefined, obtain: (last: Token | undefined) => Promise<Token>): Promise<Token>
 }
 
 export function createTokenStore(limit = 32): TokenStore {
   const tokens = new BoundedMap<string, Token & { readonly staleAt: number }>(limit)
-  const flights = new Map<string, Promise<Token>>()
+  const pending = new Map<string, Promise<Token>>()
 
   async function renew(name: string, obtain: (last: Token | undefined) => Promise<Token>): Promise<Token> {
     try {
       const token = await obtain(tokens.get(name))
-      const life = Math.max(0, token.expiresAt - Date.now())
-      tokens.set(name, { ...token, staleAt: token.expiresAt - Math.min(margin, life / 5) })
+      const lifetime = Math.max(0, token.expiresAt - Date.now())
+      tokens.set(name, { ...token, staleAt: token.expiresAt - Math.min(expiryMargin, lifetime / 5) })
       return token
     } finally {
-      flights.delete(name)
+      pending.delete(name)
     }
   }
 
   return {
-    async get(name, refused, obtain) {
-      const known = tokens.get(name)
-      // One that was refused while somebody else has got a new one is not renewed twice.
-      if (known && known.staleAt > Date.now() && known.accessToken !== refused) return known
-      const flight = flights.get(name) ?? renew(name, obtain)
-      flights.set(name, flight)
-      return await flight
+    async get(name, rejected, obtain) {
+      const token = tokens.get(name)
+      // If another call has already renewed the rejected token, the new one is used.
+      if (token && token.staleAt > Date.now() && token.accessToken !== rejected) return token
+      const renewal = pending.get(name) ?? renew(name, obtain)
+      pending.set(name, renewal)
+      return await renewal
     },
   }
-}
-
-export function discoveryUrl(issuer: string): string {
-  return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-}
-
-/** Without what may be a secret. */
-export function bare(url: string): string {
-  if (!URL.canParse(url)) return 'what is no address'
-  const { origin, pathname } = new URL(url)
-  return `${origin}${pathname}`
-}
-
-/** Why there are no credentials. None of these texts may have a secret, nor what somebody answered to one. */
-export type CredentialFailure =
-  | 'unfit'
-  | 'malformed'
-  | 'not-secure'
-  | 'not-trusted'
-  | 'refused'
-  | 'unreachable'
-  | 'garbage'
-
-/** Not transient: nothing was sent to the agent, or it was turned away. */
-export function credentialError(trouble: CredentialFailure, problem: string, hint: string, cause?: unknown): A2AError {
-  const reason = `credentials-${trouble}`
-  return new A2AError('unauthenticated', problem, { reason, hint, ...(cause !== undefined && { cause }) })
-}
-
-function originOf(url: string): string | undefined {
-  return URL.canParse(url) ? new URL(url).origin : undefined
 }

@@ -1,9 +1,8 @@
+import * as oauth from 'oauth4webapi'
 import { sleep, systemClock } from '../../base/clock.ts'
-import type { Fetch } from '../../http/fetch.ts'
 import type { OAuthFlow, SecurityScheme } from '../../protocol/card.ts'
 import type { CredentialProvider } from '../../protocol/principal.ts'
 import {
-  bare,
   checkClient,
   createTokenStore,
   credentialError,
@@ -12,130 +11,92 @@ import {
   type OAuthClient,
   requireSecure,
   type Token,
+  withoutQuery,
 } from './oauth-client.ts'
-import { askForm, askToken, type Endpoints, endpointsOf, incomplete, refusal, tryToken } from './token-endpoint.ts'
+import {
+  createGrant,
+  type Grant,
+  noEndpoint,
+  readToken,
+  readTokenOrError,
+  refusal,
+  toCredentialError,
+} from './token-endpoint.ts'
 
-const anHour = 3600
+/** The longest time in seconds for which a device code is polled. */
+const maxDeviceCodeLifetime = 3600
 
-const never = new AbortController().signal
+/** Seconds between two polls with a device code, unless the server names another interval (RFC 8628 §3.5). */
+const defaultInterval = 5
 
 export interface AuthorizationCodeOptions extends OAuthClient {
-  /** Where the user is sent back to, as it is registered there. */
+  /** The redirect URI, as it is registered with the authorization server. */
   readonly redirectUri: string
-  /** Opens this address for the user, and gives the one that the user was sent back to, with its query. */
+  /** Opens the URL for the user, and returns the URL to which the user was redirected, with its query. */
   readonly authorize: (url: string) => Promise<string | URL>
 }
 
-/** Tokens for a user who agrees in a browser: with PKCE always (RFC 7636), and with a state that is checked. */
-export function authorizationCode(client: AuthorizationCodeOptions): CredentialProvider {
-  return oauthProvider({ name: 'authorizationCode', flow: 'authorization-code', client, obtain })
-}
-
-/** Tokens for a program of its own (RFC 6749 §4.4), by `oauth2` and `openid` schemes. */
-export function clientCredentials(client: OAuthClient): CredentialProvider {
+/** Tokens for a user who agrees in a browser (RFC 6749 §4.1), always with PKCE (RFC 7636) and a checked state. */
+export function authorizationCode(options: AuthorizationCodeOptions): CredentialProvider {
   return oauthProvider({
-    name: 'clientCredentials',
-    flow: 'client-credentials',
-    client,
-    obtain: ({ fetch, endpoints, scope }) =>
-      askToken(fetch, endpoints.tokenUrl, client, { grant_type: 'client_credentials', ...(scope && { scope }) }),
+    name: 'authorizationCode',
+    flow: 'authorization-code',
+    client: options,
+    obtain: (grant) => obtainByCode(grant, options),
   })
 }
 
-/** What somebody has to do somewhere else. */
+/** Tokens for a program that acts on its own behalf (RFC 6749 §4.4), for `oauth2` and `openid` schemes. */
+export function clientCredentials(client: OAuthClient): CredentialProvider {
+  return oauthProvider({ name: 'clientCredentials', flow: 'client-credentials', client, obtain: obtainByCredentials })
+}
+
+/** What a user has to do on another device. */
 export interface DevicePrompt {
   readonly userCode: string
   readonly verificationUri: string
-  /** With the code in it. */
+  /** The URI that already contains the code. */
   readonly verificationUriComplete?: string
   readonly expiresAt: Date
 }
 
 export interface DeviceCodeOptions extends OAuthClient {
-  /** Shows it to the user. Meanwhile it is waited for. */
+  /** Shows the prompt to the user. Meanwhile the client polls for the token. */
   readonly onPrompt: (prompt: DevicePrompt) => void | Promise<void>
 }
 
-/** Tokens for a user who agrees on another device (RFC 8628). Give calls that wait for it a longer `timeout`. */
-export function deviceCode(client: DeviceCodeOptions): CredentialProvider {
-  return oauthProvider({ name: 'deviceCode', flow: 'device-code', client, obtain: obtainDeviceCode })
+/** Tokens for a user who agrees on another device (RFC 8628). Calls that wait for the user need a longer `timeout`. */
+export function deviceCode(options: DeviceCodeOptions): CredentialProvider {
+  return oauthProvider({
+    name: 'deviceCode',
+    flow: 'device-code',
+    client: options,
+    obtain: (grant) => obtainByDevice(grant, options),
+  })
 }
 
-export interface FlowStart {
-  readonly fetch: Fetch
-  readonly endpoints: Endpoints
-  /** As they are asked for; undefined if none are. */
-  readonly scope: string | undefined
-}
-
-export interface OAuthProviderOptions<Client extends OAuthClient> {
-  /** For what is said if it is set up wrongly. */
+interface OAuthProviderOptions {
+  /** The name of the provider, for configuration errors. */
   readonly name: string
   readonly flow: OAuthFlow['type']
-  readonly client: Client
-  /** Goes through the flow. */
-  readonly obtain: (start: FlowStart, client: Client) => Promise<Token>
+  readonly client: OAuthClient
+  readonly obtain: (grant: Grant) => Promise<Token>
 }
 
-async function obtain(start: FlowStart, client: AuthorizationCodeOptions): Promise<Token> {
-  const { fetch, scope, endpoints } = start
-  const { authorizationUrl, tokenUrl, issuer } = endpoints
-  if (authorizationUrl === undefined) throw incomplete(bare(tokenUrl))
-  const { clientId, redirectUri, authorize, parameters } = client
-  const verifier = random()
-  const state = random()
-  const url = new URL(requireSecure(authorizationUrl))
-  const asked = {
-    ...parameters,
-    response_type: 'code',
-    client_id: clientId,
-    redirect_uri: redirectUri,
-    ...(scope && { scope }),
-    state,
-    code_challenge: await challengeOf(verifier),
-    code_challenge_method: 'S256',
-  }
-  for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value)
-  const { searchParams: back } = new URL(await authorize(url.href), redirectUri)
-  // Who does not know them did not come from there (RFC 9700 §4.7, RFC 9207).
-  if (back.get('state') !== state || (issuer !== undefined && back.has('iss') && back.get('iss') !== issuer)) {
-    throw credentialError('not-trusted', 'The user came back from somewhere else.', 'Start again.')
-  }
-  const code = back.get('code')
-  if (code === null) throw refusal(authorizationUrl, back.get('error'))
-  const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }
-  return await askToken(fetch, tokenUrl, client, form)
-}
-
-function random(): string {
-  return base64url(crypto.getRandomValues(new Uint8Array(32)))
-}
-
-function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes)).replace(/[+/=]/g, (each) => ({ '+': '-', '/': '_' })[each] ?? '')
-}
-
-async function challengeOf(verifier: string): Promise<string> {
-  return base64url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))))
-}
-
-/** Tokens by one flow of OAuth 2, kept until they end or are refused, and refreshed where that is possible. */
-function oauthProvider<Client extends OAuthClient>(options: OAuthProviderOptions<Client>): CredentialProvider {
-  const { name, flow, client, obtain } = options
+/** Tokens of one OAuth 2 flow, cached until they expire or the agent rejects them, and refreshed if possible. */
+function oauthProvider({ name, flow, client, obtain }: OAuthProviderOptions): CredentialProvider {
   checkClient(name, client)
   const store = createTokenStore()
-  const assumed = assumedFor(flow, client)
+  const assumed = assumedScheme(flow, client)
   return {
     fits: (scheme) => fitsClient(scheme, flow, client),
     async credentialsFor({ scheme, scopes, fetch, refused }) {
-      const all = [...new Set([...scopes, ...(client.scopes ?? [])])]
-      const scope = all.length === 0 ? undefined : all.join(' ')
-      const last = refused?.headers?.authorization?.replace(/^Bearer /, '')
-      const { accessToken } = await store.get(`${placeOf(scheme)} ${scope ?? ''}`, last, async (known) => {
-        const start = { fetch, scope, endpoints: await endpointsOf(scheme, client, fetch) }
-        return (
-          (known?.refreshToken && (await refreshed(known.refreshToken, start, client))) || (await obtain(start, client))
-        )
+      const allScopes = [...new Set([...scopes, ...(client.scopes ?? [])])]
+      const scope = allScopes.length === 0 ? undefined : allScopes.join(' ')
+      const rejectedToken = refused?.headers?.authorization?.replace(/^Bearer /, '')
+      const { accessToken } = await store.get(`${serverOf(scheme)} ${scope ?? ''}`, rejectedToken, async (last) => {
+        const grant = await createGrant(scheme, client, fetch, scope)
+        return (last?.refreshToken && (await refresh(last.refreshToken, grant))) || (await obtain(grant))
       })
       return { headers: { authorization: `Bearer ${accessToken}` } }
     },
@@ -143,57 +104,118 @@ function oauthProvider<Client extends OAuthClient>(options: OAuthProviderOptions
   }
 }
 
-/** Without a card, only what was pinned tells where to go. */
-function assumedFor(flow: OAuthFlow['type'], { issuer, tokenUrl }: OAuthClient): SecurityScheme | undefined {
+/** The scheme for an agent without a readable card: only what the client pins can be trusted then. */
+function assumedScheme(flow: OAuthFlow['type'], { issuer, tokenUrl }: OAuthClient): SecurityScheme | undefined {
   if (issuer !== undefined) return { type: 'openid', url: discoveryUrl(issuer) }
   if (tokenUrl === undefined || flow !== 'client-credentials') return undefined
   return { type: 'oauth2', flow: { type: flow, tokenUrl, scopes: {} } }
 }
 
-function placeOf(scheme: SecurityScheme): string {
+function serverOf(scheme: SecurityScheme): string {
   if (scheme.type === 'openid') return scheme.url
   return scheme.type === 'oauth2' && 'tokenUrl' in scheme.flow ? scheme.flow.tokenUrl : ''
 }
 
-/** Undefined if the flow has to be gone through again. */
-async function refreshed(
-  token: string,
-  { fetch, endpoints }: FlowStart,
-  client: OAuthClient,
-): Promise<Token | undefined> {
-  const form = { grant_type: 'refresh_token', refresh_token: token }
-  const answer = await tryToken(fetch, endpoints.refreshUrl, client, form, ['invalid_grant', 'invalid_token'])
-  // Where it is not exchanged for a new one, it still holds (RFC 6749 §6).
-  return typeof answer === 'string' ? undefined : { refreshToken: token, ...answer }
+/** Returns undefined if the refresh token is no longer valid, so that the flow has to run again. */
+async function refresh(refreshToken: string, grant: Grant): Promise<Token | undefined> {
+  const { client, authentication, options, refreshUrl } = grant
+  const server = { ...grant.server, token_endpoint: refreshUrl }
+  const request = oauth.refreshTokenGrantRequest(server, client, authentication, refreshToken, options)
+  const token = await readTokenOrError(request, { server, client }, ['invalid_grant', 'invalid_token'])
+  // A server that issues no new refresh token keeps the old one valid (RFC 6749 §6).
+  return typeof token === 'string' ? undefined : { refreshToken, ...token }
 }
 
-async function obtainDeviceCode(start: FlowStart, client: DeviceCodeOptions): Promise<Token> {
-  const { fetch, scope, endpoints } = start
-  const { deviceAuthorizationUrl: url, tokenUrl } = endpoints
-  if (url === undefined) throw incomplete(bare(tokenUrl))
-  const form = { client_id: client.clientId, ...(scope && { scope }) }
-  const { body } = await askForm(fetch, url, client, form)
-  const { device_code, user_code, verification_uri, verification_uri_complete } = body
-  if (typeof device_code !== 'string' || typeof user_code !== 'string' || typeof verification_uri !== 'string') {
-    throw refusal(url, body.error)
-  }
-  const expiresAt = Date.now() + Math.min(secondsOf(body.expires_in, 600), anHour) * 1000
-  await client.onPrompt({
-    userCode: user_code,
-    verificationUri: verification_uri,
-    expiresAt: new Date(expiresAt),
-    ...(typeof verification_uri_complete === 'string' && { verificationUriComplete: verification_uri_complete }),
-  })
-  const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code }
-  for (let interval = Math.max(1, secondsOf(body.interval, 5)); Date.now() < expiresAt; ) {
-    await sleep(interval * 1000, never, systemClock)
-    const answer = await tryToken(fetch, tokenUrl, client, grant, ['authorization_pending', 'slow_down'])
-    if (typeof answer !== 'string') return answer
-    if (answer === 'slow_down') interval += 5
-  }
-  throw refusal(tokenUrl, 'expired_token')
+async function obtainByCredentials(grant: Grant): Promise<Token> {
+  const { server, client, authentication, options, scope } = grant
+  const parameters = { ...options.additionalParameters, ...(scope && { scope }) }
+  return await readToken(
+    oauth.clientCredentialsGrantRequest(server, client, authentication, parameters, options),
+    grant,
+  )
 }
 
-function secondsOf(value: unknown, otherwise: number): number {
-  return typeof value === 'number' && value >= 0 ? value : otherwise
+async function obtainByCode(grant: Grant, options: AuthorizationCodeOptions): Promise<Token> {
+  const { server, client, authentication } = grant
+  const { redirectUri, authorize } = options
+  const verifier = oauth.generateRandomCodeVerifier()
+  const state = oauth.generateRandomState()
+  const url = await authorizationUrl(grant, options, verifier, state)
+  const callback = readCallback(new URL(await authorize(url.href), redirectUri), url, state, grant)
+  return await readToken(
+    oauth.authorizationCodeGrantRequest(server, client, authentication, callback, redirectUri, verifier, grant.options),
+    grant,
+  )
+}
+
+async function authorizationUrl(
+  { server, scope }: Grant,
+  { clientId, redirectUri, parameters }: AuthorizationCodeOptions,
+  verifier: string,
+  state: string,
+): Promise<URL> {
+  if (server.authorization_endpoint === undefined) throw noEndpoint(withoutQuery(server.token_endpoint))
+  const url = new URL(requireSecure(server.authorization_endpoint))
+  const query = {
+    ...parameters,
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    ...(scope && { scope }),
+    state,
+    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: 'S256',
+  }
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  return url
+}
+
+/** Checks that the callback answers this request: by its state (RFC 9700 §4.7) and its issuer (RFC 9207). */
+function readCallback(callback: URL, url: URL, state: string, { server, client, hasIssuer }: Grant): URLSearchParams {
+  if (!hasIssuer) callback.searchParams.delete('iss')
+  try {
+    const parameters = oauth.validateAuthResponse(server, client, callback, state)
+    if (!parameters.has('code')) throw refusal(url.href, undefined)
+    return parameters
+  } catch (error) {
+    const isForged = error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError
+    if (isForged) throw credentialError('not-trusted', 'The user came back from somewhere else.', 'Start again.')
+    throw toCredentialError(error, url.href)
+  }
+}
+
+async function obtainByDevice(grant: Grant, { onPrompt }: DeviceCodeOptions): Promise<Token> {
+  const { server, client, authentication, options } = grant
+  const { device_code, interval = defaultInterval, expiresAt, prompt } = await requestDeviceCode(grant)
+  await onPrompt(prompt)
+  for (let pause = Math.max(1, interval); Date.now() < expiresAt; ) {
+    await sleep(pause * 1000, neverAborted, systemClock)
+    const request = oauth.deviceCodeGrantRequest(server, client, authentication, device_code, options)
+    const token = await readTokenOrError(request, grant, ['authorization_pending', 'slow_down'])
+    if (typeof token !== 'string') return token
+    if (token === 'slow_down') pause += 5
+  }
+  throw refusal(server.token_endpoint, 'expired_token')
+}
+
+const neverAborted = new AbortController().signal
+
+async function requestDeviceCode({ server, client, authentication, options, scope }: Grant) {
+  const url = server.device_authorization_endpoint
+  if (url === undefined) throw noEndpoint(withoutQuery(server.token_endpoint))
+  const parameters = { ...options.additionalParameters, ...(scope && { scope }) }
+  try {
+    const response = await oauth.deviceAuthorizationRequest(server, client, authentication, parameters, options)
+    const device = await oauth.processDeviceAuthorizationResponse(server, client, response)
+    const expiresAt = Date.now() + Math.min(device.expires_in, maxDeviceCodeLifetime) * 1000
+    const prompt: DevicePrompt = {
+      userCode: device.user_code,
+      verificationUri: device.verification_uri,
+      expiresAt: new Date(expiresAt),
+      ...(device.verification_uri_complete && { verificationUriComplete: device.verification_uri_complete }),
+    }
+    return { ...device, expiresAt, prompt }
+  } catch (error) {
+    throw toCredentialError(error, url)
+  }
 }

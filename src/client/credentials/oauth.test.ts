@@ -203,7 +203,7 @@ describe('a code for another device', () => {
     const { origin } = await protectedBy(server, 'deviceCode')
     server.answers.push({ status: 400, body: { error: 'access_denied' } })
     const failure = await failureOf(origin, deviceCode({ clientId: 'me', onPrompt: () => {} }))
-    expect(failure).toMatchObject({ reason: 'credentials-refused', hint: 'Somebody said no.' })
+    expect(failure).toMatchObject({ reason: 'credentials-refused', hint: 'The user or the server denied access.' })
   })
 })
 

@@ -4,12 +4,12 @@ import type { CredentialProvider, Credentials } from '../../protocol/principal.t
 import { credentialError, reveal, type Secret } from './oauth-client.ts'
 
 export interface ApiKeyOptions {
-  /** Of the header, parameter or cookie, if several schemes of the card take keys. */
+  /** The name of the header, parameter or cookie, if several schemes of the card take keys. */
   readonly name?: string
   readonly in?: 'header' | 'query' | 'cookie'
 }
 
-/** A key, put where the card wants it. */
+/** An API key, sent where the card requires it. */
 export function apiKey(key: Secret, { name, in: location }: ApiKeyOptions = {}): CredentialProvider {
   return {
     fits: (scheme) =>
@@ -17,7 +17,7 @@ export function apiKey(key: Secret, { name, in: location }: ApiKeyOptions = {}):
       (name === undefined || name.toLowerCase() === scheme.name.toLowerCase()) &&
       (location === undefined || location === scheme.location),
     async credentialsFor({ scheme }) {
-      return scheme.type === 'api-key' ? placed(scheme, checked(await reveal(key), 'API key')) : {}
+      return scheme.type === 'api-key' ? keyCredentials(scheme, requireSendable(await reveal(key), 'API key')) : {}
     },
     ...(name !== undefined && { assumed: { type: 'api-key', name, location: location ?? 'header' } }),
   }
@@ -28,38 +28,35 @@ export interface BasicOptions {
   readonly password: Secret
 }
 
-/** A name and a password, as HTTP has them (RFC 7617). */
+/** A user name and a password for HTTP Basic authentication (RFC 7617). */
 export function basic({ username, password }: BasicOptions): CredentialProvider {
   return {
-    fits: (scheme) => isHttp(scheme, 'basic'),
+    fits: (scheme) => isHttpScheme(scheme, 'basic'),
     async credentialsFor() {
-      return { headers: { authorization: `Basic ${base64(`${username}:${await reveal(password)}`)}` } }
+      const pair = new TextEncoder().encode(`${username}:${await reveal(password)}`)
+      return { headers: { authorization: `Basic ${toBase64(pair)}` } }
     },
     assumed: { type: 'http', scheme: 'basic' },
   }
 }
 
-/** A token that somebody has got already: for bearer schemes, and for those that say how to get one. */
+/** A token that the caller already has: for bearer schemes, and for OAuth 2 and OpenID Connect. */
 export function bearer(token: Secret): CredentialProvider {
   return {
-    fits: (scheme) => isHttp(scheme, 'bearer') || scheme.type === 'oauth2' || scheme.type === 'openid',
+    fits: (scheme) => isHttpScheme(scheme, 'bearer') || scheme.type === 'oauth2' || scheme.type === 'openid',
     async credentialsFor() {
-      return { headers: { authorization: `Bearer ${checked(await reveal(token), 'token')}` } }
+      return { headers: { authorization: `Bearer ${requireSendable(await reveal(token), 'token')}` } }
     },
     assumed: { type: 'http', scheme: 'bearer' },
   }
 }
 
-/** Says that the `fetch` that is handed in shows a certificate, such as one by `createGuardedFetch({ tls })`. */
+/** Declares that the `fetch` option presents a client certificate, such as one by `createGuardedFetch({ tls })`. */
 export function mutualTls(): CredentialProvider {
   return { fits: ({ type }) => type === 'mutual-tls', credentialsFor: () => ({}) }
 }
 
-export function base64(text: string): string {
-  return toBase64(new TextEncoder().encode(text))
-}
-
-function placed({ name, location }: Extract<SecurityScheme, { type: 'api-key' }>, key: string): Credentials {
+function keyCredentials({ name, location }: Extract<SecurityScheme, { type: 'api-key' }>, key: string): Credentials {
   switch (location) {
     case 'query':
       return { query: { [name]: key } }
@@ -70,13 +67,13 @@ function placed({ name, location }: Extract<SecurityScheme, { type: 'api-key' }>
   }
 }
 
-/** What a platform says of a value that no header can have, has the value in it. */
-function checked(secret: string, what: string): string {
+/** Checked here, because the error of a platform for an invalid header value contains the value. */
+function requireSendable(secret: string, what: string): string {
   if (/^[\x21-\x3a\x3c-\x7e]+$/.test(secret)) return secret
   const problem = `The ${what} is empty, or has a character that no header can carry.`
   throw credentialError('malformed', problem, 'Look for a line break or a blank at its end.')
 }
 
-function isHttp(scheme: SecurityScheme, name: string): boolean {
+function isHttpScheme(scheme: SecurityScheme, name: string): boolean {
   return scheme.type === 'http' && scheme.scheme.toLowerCase() === name
 }
