@@ -36,12 +36,12 @@ function overGrpc(dialect: DialectName): ServiceContract['open'] {
   }
 }
 
-const newest = { ended: 'unsupported-operation' } as const
-const older = { ...newest, followedTooLate: 'the task' } as const
+const newest = { endedTaskError: 'unsupported-operation' } as const
+const older = { ...newest, lateSubscription: 'the task' } as const
 const oldest = {
-  followedTooLate: 'the task',
+  lateSubscription: 'the task',
   hasMessages: false,
-  tellsTask: false,
+  startsWithTask: false,
   canReturnImmediately: false,
   canList: false,
   canRepeat: false,

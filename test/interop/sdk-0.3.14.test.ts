@@ -7,7 +7,7 @@ import { legacyFactoryClient } from '../support/sdk/legacy-factory-client.ts'
 /** What this SDK does not tell its user, depending on the binding. */
 const gaps = {
   proto: { hasAppend: false },
-  grpc: { hasAppend: false, hasNoHistory: false, wroteTooLate: 'FAILED_PRECONDITION' },
+  grpc: { hasAppend: false, hasNoHistory: false, endedTaskError: 'FAILED_PRECONDITION' },
 }
 
 const bindings = [
