@@ -14,8 +14,8 @@ const at = (url: string, binding = 'JSONRPC', protocolVersion = '1.0') => ({ url
 const wordsOf = (doors: readonly Endpoint[]) =>
   doors.map(({ origin, binding, dialect, url }) => `${origin} ${binding} ${dialect.name} ${url}`)
 
-describe('the doors of a card', () => {
-  it('are in its order, and then those of other versions', () => {
+describe('endpointsOf', () => {
+  it('the endpoints are in the order of the card, followed by those of other versions', () => {
     const card = cardOf(at('https://a.test/rest', 'HTTP+JSON', '0.3'), at('https://a.test/rpc'))
     const named = endpointsOf(card, options)
     expect(wordsOf([...named, ...otherVersionEndpoints(card, named, options)])).toEqual([
@@ -28,7 +28,7 @@ describe('the doors of a card', () => {
     ])
   })
 
-  it('have also the version that is as likely', () => {
+  it('the endpoints include those of the alternative version', () => {
     const doors = endpointsOf(cardOf(at('https://a.test/', 'JSONRPC', '0.2')), {
       ...options,
       alternativeVersion: '0.1',
@@ -39,7 +39,7 @@ describe('the doors of a card', () => {
     ])
   })
 
-  it('are found however the card writes them', () => {
+  it('the endpoints accept other spellings of a binding', () => {
     const urls = ['json-rpc', 'JsonRpc', 'rest', 'HTTP_JSON', 'http+json'].map((name, n) =>
       at(`https://${n}.test/`, name),
     )
@@ -53,19 +53,19 @@ describe('the doors of a card', () => {
     ])
   })
 
-  it('leave out what cannot be used', () => {
+  it('the endpoints leave out unusable interfaces', () => {
     const card = cardOf(at('a.test:443', 'GRPC'), at('nowhere'), at('https://a.test/', 'https://example.com/mine'))
     expect(endpointsOf(card, options)).toEqual([])
   })
 
-  it('have the tenant, and a newer minor version is one that knows ours', () => {
+  it('the endpoints have the tenant, and a later minor version counts as 1.0', () => {
     const [door] = endpointsOf(cardOf({ ...at('https://a.test/', 'JSONRPC', '1.2.0'), tenant: 't' }), options)
     expect(door).toMatchObject({ tenant: 't', dialect: { name: 'v1.0' } })
   })
 })
 
-describe('doors beside the card', () => {
-  it('have the path of the declared ones, or that of the card', () => {
+describe('cardRelativeEndpoints', () => {
+  it('card-relative endpoints have the path of the declared endpoint or of the card', () => {
     const doors = endpointsOf(cardOf(at('http://localhost:8080/rpc')), {
       ...options,
       dialects: clientDialects.slice(0, 1),
@@ -76,7 +76,7 @@ describe('doors beside the card', () => {
     ])
   })
 
-  it('are none that are known', () => {
+  it('card-relative endpoints do not repeat known endpoints', () => {
     const doors = endpointsOf(cardOf(at('https://h.test/')), { ...options, dialects: clientDialects.slice(0, 1) })
     expect(cardRelativeEndpoints(doors, 'https://h.test/.well-known/agent-card.json')).toEqual([])
   })

@@ -11,8 +11,8 @@ async function nameFor(
   missingVersion?: MissingVersion,
   params: unknown = {},
 ) {
-  const proposal = { version: parseVersion(version), method, params, acceptsStream: false }
-  const { name } = await negotiate(proposal, { dialects: serverDialects({}), missingVersion }, async () => undefined)
+  const features = { version: parseVersion(version), method, params, acceptsStream: false }
+  const { name } = await negotiate(features, { dialects: serverDialects({}), missingVersion }, async () => undefined)
   return name
 }
 
@@ -24,17 +24,17 @@ function operationFor(method: string) {
   )
 }
 
-describe('the version of a request', () => {
-  it('is its major and minor number', () => {
+describe('parseVersion', () => {
+  it('a version is reduced to its major and minor number', () => {
     const versions = { '1.0': '1.0', ' 1.0 ': '1.0', '1.0.1': '1.0', '1': '1.0', '0.3.0': '0.3', '99.7': '99.7' }
     for (const [text, version] of Object.entries(versions)) expect(parseVersion(text)).toBe(version)
   })
 
-  it('is unknown when it is absent or empty', () => {
+  it('an absent or empty version is undefined', () => {
     for (const text of [undefined, '', '  ']) expect(parseVersion(text)).toBeUndefined()
   })
 
-  it('is not supported when it cannot be read', async () => {
+  it('an unreadable version is not supported', async () => {
     for (const text of ['v1.0', '1.x', '1.0, 1.0', '1.0-rc', '-1', '.', '1.', 'x'.repeat(9000)]) {
       const error = await nameFor(text, 'SendMessage').catch((thrown) => thrown)
       expect(error.code).toBe('version-not-supported')
@@ -43,34 +43,34 @@ describe('the version of a request', () => {
   })
 })
 
-describe('a server that speaks only 1.0', () => {
-  const speak = async (version: string | undefined, method: string) =>
+describe('a server with 1.0 only', () => {
+  const dialectFor = async (version: string | undefined, method: string) =>
     await negotiate({ version, method, params: {}, acceptsStream: false }, only1_0, async () => undefined)
 
-  it('takes every request without a version for 1.0', async () => {
-    expect(await speak(undefined, 'message/send')).toBe(v1_0)
+  it('a 1.0 server reads every request without a version as 1.0', async () => {
+    expect(await dialectFor(undefined, 'message/send')).toBe(v1_0)
   })
 
-  it('refuses other versions with those that it speaks', async () => {
-    const error = await speak('0.3', 'SendMessage').catch((thrown) => thrown)
+  it('a 1.0 server rejects other versions and names the supported ones', async () => {
+    const error = await dialectFor('0.3', 'SendMessage').catch((thrown) => thrown)
     expect(error).toMatchObject({ code: 'version-not-supported', metadata: { supportedVersions: '1.0' } })
   })
 })
 
-describe('the operation of a method', () => {
-  it('is found for every method of the dialect', () => {
+describe('operationOf', () => {
+  it('every method of the dialect has its operation', () => {
     for (const [operation, method] of Object.entries(v1_0.methods)) expect(operationFor(method)).toBe(operation)
     expect(operationFor('ListTaskPushNotificationConfig')).toBe('listPushConfigs')
   })
 
-  it('is guessed for the caller when a method is misspelled', () => {
+  it('a misspelled method is rejected with a suggestion', () => {
     const misspelled = { SendMesage: 'SendMessage', get_task: 'GetTask', ListTask: 'ListTasks' }
     for (const [method, meant] of Object.entries(misspelled)) {
       expect(() => operationFor(method)).toThrow(`There is no method "${method}" in A2A 1.0; did you mean ${meant}?`)
     }
   })
 
-  it('is not guessed when nothing is near: all methods are listed', () => {
+  it('an unknown method is rejected with a list of all methods', () => {
     for (const method of ['', 'foo', 'toString', '__proto__', 'x'.repeat(100_000)]) {
       expect(() => operationFor(method)).toThrow('There are SendMessage, SendStreamingMessage, GetTask')
     }

@@ -17,8 +17,8 @@ const legacy = {
 const versionsOf = async (wire: object) =>
   (await read(wire)).card.interfaces.map(({ protocolVersion }) => protocolVersion)
 
-describe('a card', () => {
-  it('is one of 1.0 if it names interfaces, whatever else it has', async () => {
+describe('readPeerCard', () => {
+  it('a card with interfaces is read as 1.0, whatever other members it has', async () => {
     const supportedInterfaces = [
       { url: 'https://a.test/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       { url: 'https://a.test/old', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
@@ -26,19 +26,19 @@ describe('a card', () => {
     expect(await versionsOf({ ...legacy, protocolVersion: '0.3.0', supportedInterfaces })).toEqual(['1.0', '0.3'])
   })
 
-  it('of the release candidate has its versions elsewhere', async () => {
+  it('a card of the release candidate is read with the versions beside its interfaces', async () => {
     const supportedInterfaces = [{ url: 'https://a.test/', transport: 'HTTP+JSON' }]
     const { card } = await read({ name: 'A', supportedInterfaces, protocolVersions: ['0.3', '1.0'] })
     expect(card.interfaces).toEqual([{ url: 'https://a.test/', binding: 'HTTP+JSON', protocolVersion: '1.0' }])
     expect(await versionsOf({ name: 'A', supportedInterfaces })).toEqual(['1.0'])
   })
 
-  it('may claim 1.0 and be written like an older one', async () => {
+  it('a card that claims 1.0 but is written like an older one is read', async () => {
     const { card } = await read({ ...legacy, protocolVersion: '1.0.0', preferredTransport: 'HTTP+JSON' })
     expect(card.interfaces).toMatchObject([{ binding: 'HTTP+JSON', protocolVersion: '1.0.0' }])
   })
 
-  it('before 1.0 is told by its version, and before 0.2.5 by what it has', async () => {
+  it('a card before 1.0 is identified by its version, and before 0.2.5 by its members', async () => {
     expect(await versionsOf({ ...legacy, protocolVersion: '0.3.0' })).toEqual(['0.3'])
     expect(await versionsOf({ ...legacy, protocolVersion: '0.2.9' })).toEqual(['0.3'])
     expect(await versionsOf({ ...legacy, protocolVersion: '0.2.6' })).toEqual(['0.2'])
@@ -47,7 +47,7 @@ describe('a card', () => {
     expect(await versionsOf({ ...legacy, authentication: { schemes: ['bearer'] } })).toEqual(['0.1'])
   })
 
-  it('may leave open whether it is of 0.2 or 0.1', async () => {
+  it('an ambiguous card is read with the other version as an alternative', async () => {
     expect(await read(legacy)).toMatchObject({
       card: { interfaces: [{ protocolVersion: '0.2' }] },
       alternativeVersion: '0.1',
@@ -64,7 +64,7 @@ describe('a card', () => {
     })
   })
 
-  it('is read as far as it can be', async () => {
+  it('an incomplete card is read as far as possible', async () => {
     expect((await read({ name: 'A', url: 'https://a.test/', protocolVersion: '0.3.0' })).card).toMatchObject({
       name: 'A',
       skills: [],
@@ -72,13 +72,13 @@ describe('a card', () => {
     })
   })
 
-  it('is none if it is no object, or nobody could be reached by it', async () => {
+  it('a value that is not an object, or has no address, is no card', async () => {
     for (const wire of [null, [], 'card', {}, { name: 'A' }, { name: 'A', supportedInterfaces: [] }, { url: 1 }]) {
       await expect(read(wire)).rejects.toThrow(/^This is no agent card: /)
     }
   })
 
-  it('may be one of the mesh, which is another matter', async () => {
+  it('the card of a mesh agent is rejected', async () => {
     await expect(read({ agent_id: 'a', supported_protocols: [] })).rejects.toThrow('of a mesh agent')
   })
 })

@@ -3,7 +3,7 @@ import type { Json } from '../../base/json.ts'
 import { A2AError, type ErrorCode, invalidParams } from '../../protocol/errors.ts'
 import { decodeError, decodeHttpError, encodeError, encodeHttpError } from './errors.ts'
 
-const told: readonly [ErrorCode, number, string, number][] = [
+const errorTable: readonly [ErrorCode, number, string, number][] = [
   ['parse-error', -32700, 'Invalid JSON payload', 400],
   ['invalid-request', -32600, 'Request payload validation error', 400],
   ['method-not-found', -32601, 'Method not found', 404],
@@ -22,9 +22,9 @@ const told: readonly [ErrorCode, number, string, number][] = [
   ['unavailable', -32011, 'Resource unavailable', 503],
 ]
 
-describe('an error', () => {
-  it('has the number and the very words that 0.1 has for it, and what there is to say in its data', () => {
-    for (const [code, number, message, status] of told) {
+describe('errors', () => {
+  it('an error has the number and the fixed message of 0.1, and its own message in the data', () => {
+    for (const [code, number, message, status] of errorTable) {
       const error = new A2AError(code, 'No.')
       const wire = { code: number, message, data: { detail: 'No.' } }
       expect(encodeError(error)).toStrictEqual(wire)
@@ -34,7 +34,7 @@ describe('an error', () => {
     }
   })
 
-  it('that 0.1 does not know has the nearest number', () => {
+  it('an error that 0.1 does not have gets the nearest number', () => {
     const nearest: readonly [ErrorCode, number][] = [
       ['invalid-agent-response', -32603],
       ['extended-card-not-configured', -32004],
@@ -50,7 +50,7 @@ describe('an error', () => {
     for (const [code, number] of nearest) expect(encodeError(new A2AError(code, 'No.')).code).toBe(number)
   })
 
-  it('tells which fields are wrong, and facts for programs, and never its cause', () => {
+  it('an error has violations and metadata in its data, but never its cause', () => {
     const { violations } = invalidParams('id', 'expected a string')
     const options = { violations, metadata: { queue: 'full' }, retryAfter: 1.5, cause: new Error('s3cret') }
     const wire = encodeError(new A2AError('unavailable', 'Later.', options))
@@ -68,7 +68,7 @@ describe('an error', () => {
     })
   })
 
-  it('of another agent is read as far as it can be understood', () => {
+  it('an error of another agent is decoded as far as possible', () => {
     expect(decodeError({ code: -32001, message: 'Task not found' })).toMatchObject({
       code: 'task-not-found',
       message: 'Task not found',
@@ -80,7 +80,7 @@ describe('an error', () => {
     }
   })
 
-  it('that is none of JSON-RPC is what the status of HTTP says', () => {
+  it('an error that is not JSON-RPC is decoded by its HTTP status', () => {
     expect(decodeHttpError({ status: 401, body: {} }).code).toBe('unauthenticated')
     expect(decodeHttpError({ status: 503, body: { message: 'Later.', code: 503 } })).toMatchObject({
       code: 'unavailable',

@@ -24,10 +24,10 @@ const task: Task = {
   generation: 4,
 }
 
-describe('what the house tells', () => {
-  it('has its own parts and requests, kind first', () => {
-    const told = encodeResult.getTask(task, { taskId: 't' })
-    expect(told).toMatchObject({
+describe('encodeResult', () => {
+  it('tool parts and input requests are encoded with kind first', () => {
+    const wire = encodeResult.getTask(task, { taskId: 't' })
+    expect(wire).toMatchObject({
       status: {
         message: {
           kind: 'message',
@@ -39,32 +39,32 @@ describe('what the house tells', () => {
         },
       },
     })
-    const text = JSON.stringify(told)
+    const text = JSON.stringify(wire)
     expect(text).not.toContain(clientTools)
     expect(text.match(/"[a-z]+":/g)?.[0]).toBe('"kind":')
     expect(text).toContain('{"kind":"tool-use",')
     expect(text).toContain('{"kind":"input-request",')
   })
 
-  it('leaves alone what only looks like a tool', () => {
+  it('data that only resembles a tool part stays data', () => {
     const parts: Part[] = [
       { data: { toolUseId: 7 }, mediaType: toolUse },
       { data: { toolUseId: 'u-1', name: 'search' } },
     ]
     const message = { ...question, parts, metadata: { [clientTools]: 'please' } }
-    const told = encodeResult.sendMessage({ type: 'message', message }, { message })
-    expect(told).toMatchObject({ parts: [{ kind: 'data' }, { kind: 'data' }], metadata: { [clientTools]: 'please' } })
+    const wire = encodeResult.sendMessage({ type: 'message', message }, { message })
+    expect(wire).toMatchObject({ parts: [{ kind: 'data' }, { kind: 'data' }], metadata: { [clientTools]: 'please' } })
   })
 })
 
-describe('a task that is followed', () => {
+describe('encodeEvent', () => {
   const tell = (params: object, isLast: boolean) =>
     encodeEvent({ type: 'task', task, isLast }, decodeRequest.subscribeToTask(params)).map(({ kind, final }) => [
       kind,
       final,
     ])
 
-  it('by taskId begins with how it stands, and ends with it if it has ended', () => {
+  it('a subscription by taskId starts with the status, and ends with it if the task has ended', () => {
     expect(tell({ taskId: 't' }, false)).toEqual([
       ['status-update', false],
       ['artifact-update', undefined],
@@ -76,19 +76,19 @@ describe('a task that is followed', () => {
     ])
   })
 
-  it('by id begins with the task, as in 0.3', () => {
+  it('a subscription by id starts with the task, as in 0.3', () => {
     expect(tell({ id: 't' }, false)).toEqual([['task', undefined]])
   })
 })
 
-describe('a client of the house', () => {
+describe('encodeRequest', () => {
   const result: Message = {
     messageId: 'm-2',
     role: 'user',
     parts: [{ data: { toolUseId: 'input-1', result: 'key' }, mediaType: toolResult }],
   }
 
-  it('refers to the task that it answers', () => {
+  it('a tool result refers to the task that it answers', () => {
     const message = { ...result, taskId: 't', referenceTaskIds: ['other'] }
     expect(encodeRequest.streamMessage({ message })).toMatchObject({
       message: {
@@ -99,13 +99,13 @@ describe('a client of the house', () => {
     })
   })
 
-  it('refers to nothing by itself otherwise', () => {
+  it('other messages get no reference', () => {
     expect(encodeRequest.streamMessage({ message: result })).not.toHaveProperty('message.referenceTaskIds')
     const message = { ...result, parts: [{ text: 'key' }], taskId: 't' }
     expect(encodeRequest.streamMessage({ message })).not.toHaveProperty('message.referenceTaskIds')
   })
 
-  it('follows a task by getting it', () => {
+  it('a client subscribes to a task by getting it', () => {
     expect(v0_3HouseClient.methods.subscribeToTask).toBe('tasks/get')
     expect(encodeRequest.subscribeToTask({ taskId: 't' })).toEqual({ taskId: 't' })
   })

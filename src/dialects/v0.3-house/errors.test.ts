@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError, type ErrorCode } from '../../protocol/errors.ts'
+import type { StreamEvent } from '../../protocol/events.ts'
 import { errorDecoderOf } from '../../transports/client/failures.ts'
 import { v0_3HouseClient } from './client.ts'
 import { createHouseDialect, v0_3House } from './server.ts'
@@ -9,29 +10,29 @@ const legacy = createHouseDialect({ legacyCodes: true })
 const metadata = { taskId: 't', timeoutSeconds: '300' }
 const timeout = new A2AError('input-timeout', 'Nobody answered for 300 seconds.', { metadata })
 
-describe('an error of the house', () => {
-  it('has the number of 0.3 and tells its facts', () => {
+describe('errors', () => {
+  it('an error has the number of 0.3, and its facts in the data', () => {
     const { code, message, data } = v0_3House.encodeError(timeout)
     expect({ code, message }).toEqual({ code: -32050, message: 'Nobody answered for 300 seconds.' })
     expect(data).toMatchObject({ reason: 'INPUT_TIMEOUT', taskId: 't', timeoutSeconds: 300 })
     expect(v0_3House.encodeError(new A2AError('internal', 'Oh.'))).toEqual({ code: -32603, message: 'Oh.' })
   })
 
-  it('has its own number and words where this is asked for', () => {
-    const told = (code: ErrorCode) => {
+  it('an error has the number and message of the house if legacy codes are enabled', () => {
+    const legacyError = (code: ErrorCode) => {
       const { data: _, ...error } = legacy.encodeError(new A2AError(code, 'no.'))
       return error
     }
-    expect(told('input-timeout')).toEqual({ code: -32001, message: 'Input timeout' })
-    expect(told('tool-failed')).toEqual({ code: -32002, message: 'Tool execution failed' })
-    expect(told('context-not-found')).toEqual({ code: -32003, message: 'Context not found' })
-    expect(told('task-not-found')).toEqual({ code: -32001, message: 'Task not found' })
-    expect(told('forbidden')).toEqual({ code: -32603, message: 'Forbidden: no.' })
-    expect(told('unsupported-operation')).toEqual({ code: -32004, message: 'no.' })
+    expect(legacyError('input-timeout')).toEqual({ code: -32001, message: 'Input timeout' })
+    expect(legacyError('tool-failed')).toEqual({ code: -32002, message: 'Tool execution failed' })
+    expect(legacyError('context-not-found')).toEqual({ code: -32003, message: 'Context not found' })
+    expect(legacyError('task-not-found')).toEqual({ code: -32001, message: 'Task not found' })
+    expect(legacyError('forbidden')).toEqual({ code: -32603, message: 'Forbidden: no.' })
+    expect(legacyError('unsupported-operation')).toEqual({ code: -32004, message: 'no.' })
     expect(legacy.encodeError(timeout).data).toEqual(v0_3House.encodeError(timeout).data)
   })
 
-  it('of a skill says no more than that it may not be used, and the rest as facts', () => {
+  it('an error about a skill has a fixed message, and its details as facts', () => {
     const facts = { skill: 'pay', missingScopes: 'pay:write' }
     const forbidden = new A2AError('forbidden', 'Insufficient permissions: more.', { metadata: facts })
     expect(legacy.encodeError(forbidden)).toMatchObject({
@@ -44,7 +45,7 @@ describe('an error of the house', () => {
     expect(legacy.encodeHttpError(new A2AError('unauthenticated', 'no'))).toMatchObject({ status: 401 })
   })
 
-  it('is 500 over REST where this is asked for', () => {
+  it('an error over REST is 500 if legacy codes are enabled', () => {
     expect(legacy.encodeHttpError(timeout)).toMatchObject({
       status: 500,
       body: { error: { code: 500, message: 'Input timeout', data: { taskId: 't', timeoutSeconds: 300 } } },
@@ -52,7 +53,7 @@ describe('an error of the house', () => {
     expect(v0_3House.encodeHttpError(timeout)).toMatchObject({ status: 400, body: { code: -32050 } })
   })
 
-  it('comes back as what it was, whichever numbers are spoken', () => {
+  it('an error is decoded to the same code with either numbers', () => {
     const codes: ErrorCode[] = ['input-timeout', 'tool-failed', 'context-not-found', 'task-not-found', 'forbidden']
     for (const { encodeError } of [v0_3House, legacy]) {
       for (const code of codes) expect(decodeError(encodeError(new A2AError(code, 'no.'))).code).toBe(code)
@@ -60,7 +61,7 @@ describe('an error of the house', () => {
     }
   })
 
-  it('is told by its words, where it has no more', () => {
+  it('an error without data is identified by its message', () => {
     const code = (code: number, message: string, data?: { reason: string }) => decodeError({ code, message, data }).code
     expect(code(-32001, 'Input timeout')).toBe('input-timeout')
     expect(code(-32001, 'Task not found')).toBe('task-not-found')
@@ -74,5 +75,56 @@ describe('an error of the house', () => {
     ).toMatchObject({
       metadata,
     })
+  })
+})
+
+describe('input timeouts', () => {
+  const late = { reason: 'INPUT_TIMEOUT', timeoutSeconds: 300 }
+  const event = (more: object): StreamEvent =>
+    ({
+      type: 'status',
+      taskId: 't-1',
+      contextId: 'c',
+      generation: 3,
+      status: { state: 'failed', timestamp: '2026-05-01T08:00:00.000Z' },
+      isLast: true,
+      ...more,
+    }) as StreamEvent
+  const message = { messageId: 'm', role: 'agent', parts: [], metadata: late }
+
+  const dialect = createHouseDialect({ timeoutAsError: true })
+
+  it('a task that failed on an input timeout also ends with an error if that is enabled', () => {
+    const withMessage = { state: 'failed', timestamp: '2026-05-01T08:00:00.000Z', message }
+    const task = { id: 't-1', contextId: 'c', status: withMessage, artifacts: [], history: [], generation: 3 }
+    const taskEvent: StreamEvent = { type: 'task', task, isLast: true } as StreamEvent
+    for (const failed of [event({ metadata: late }), event({ status: withMessage }), taskEvent]) {
+      expect(dialect.errorAfter?.(failed)).toMatchObject({
+        code: 'input-timeout',
+        metadata: { taskId: 't-1', timeoutSeconds: '300' },
+      })
+      expect(v0_3House.errorAfter?.(failed)).toBeUndefined()
+    }
+    const legacy = createHouseDialect({ timeoutAsError: true, legacyCodes: true })
+    const error = legacy.errorAfter?.(event({ metadata: late }))
+    expect(error && legacy.encodeError(error)).toMatchObject({
+      code: -32001,
+      message: 'Input timeout',
+      data: { reason: 'INPUT_TIMEOUT', taskId: 't-1', timeoutSeconds: 300 },
+    })
+  })
+
+  it('any other end of a task has no error', () => {
+    const status = { state: 'canceled', timestamp: '2026-05-01T08:00:00.000Z', message }
+    const others = [
+      event({}),
+      event({ metadata: { reason: 'OTHER' } }),
+      event({ status }),
+      event({ isLast: false, metadata: late }),
+    ]
+    expect(others.map((other) => dialect.errorAfter?.(other))).toEqual([undefined, undefined, undefined, undefined])
+    expect(
+      dialect.errorAfter?.({ type: 'message', message: { messageId: 'm', role: 'agent', parts: [] } }),
+    ).toBeUndefined()
   })
 })

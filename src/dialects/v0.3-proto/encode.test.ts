@@ -27,7 +27,7 @@ const taskOnTheWire = {
   history: [{ messageId: 'm-1', role: 'ROLE_USER', content: [{ text: 'hi' }] }],
 }
 
-it('a task is bare where it is asked for, and wrapped where a send answers it', () => {
+it('a task is bare as the result of getTask, and wrapped as the result of sendMessage', () => {
   expect(encode.getTask(task, { taskId: 'T' })).toStrictEqual(taskOnTheWire)
   expect(encode.sendMessage({ type: 'task', task }, send)).toStrictEqual({ task: taskOnTheWire })
   expect(encode.sendMessage({ type: 'message', message }, send)).toStrictEqual({ message: taskOnTheWire.history[0] })
@@ -38,7 +38,7 @@ it('a page of tasks always has its four members', () => {
   expect(encode.listTasks({ ...page, tasks: [], withArtifacts: false }, {})).toStrictEqual({ tasks: [], ...page })
 })
 
-it('a part has what 0.3 has no member for in its metadata', () => {
+it('a part has annotations without a member in its metadata', () => {
   const parts: readonly [Part, object][] = [
     [
       { text: 'x', mediaType: 'text/markdown' },
@@ -63,17 +63,17 @@ it('a part has what 0.3 has no member for in its metadata', () => {
   }
 })
 
-it('a message has the tasks that it refers to in its metadata', () => {
+it('a message has its references in its metadata', () => {
   const referring = { ...message, referenceTaskIds: ['R'], metadata: { k: 1 } }
   expect(encodeRequest.streamMessage({ message: referring })).toMatchObject({
     message: { metadata: { k: 1, 'a2a.referenceTaskIds': ['R'] } },
   })
 })
 
-describe('an event of a stream', () => {
+describe('encodeEvent', () => {
   const ref = { taskId: 'T', contextId: 'C', generation: 3 }
 
-  it('is wrapped by what it is, and says whether it is the last', () => {
+  it('an event is wrapped by its kind, and marked if it is final', () => {
     const status = { state: 'working', timestamp } as const
     const artifact = { artifactId: 'A', parts: [{ text: 'a' }] }
     const where = { taskId: 'T', contextId: 'C' }
@@ -108,7 +108,7 @@ describe('a push config', () => {
   const inner = { id: 'c', url: 'https://h', authentication: { schemes: ['Bearer'] } }
   const name = 'tasks/T/pushNotificationConfigs/c'
 
-  it('is called by its name', () => {
+  it('a push config has a resource name', () => {
     expect(encode.getPushConfig(config, config)).toStrictEqual({ name, pushNotificationConfig: inner })
     expect(encode.listPushConfigs({ configs: [config], nextPageToken: '' }, config)).toStrictEqual({
       configs: [{ name, pushNotificationConfig: inner }],
@@ -116,7 +116,7 @@ describe('a push config', () => {
     expect(encode.deletePushConfig(undefined, config)).toStrictEqual({})
   })
 
-  it('is created below its task', () => {
+  it('a new push config has its task as the parent', () => {
     expect(encodeRequest.createPushConfig(config)).toStrictEqual({
       parent: 'tasks/T',
       configId: 'c',
@@ -124,11 +124,11 @@ describe('a push config', () => {
     })
   })
 
-  it('without an id is the one that servers of 0.3 name after the task', () => {
+  it('a push config without an id has that of its task', () => {
     expect(encodeRequest.getPushConfig({ taskId: 'T' })).toStrictEqual({ name: 'tasks/T/pushNotificationConfigs/T' })
   })
 
-  it('that was created without ids is answered with one', () => {
+  it('a push config that was created without ids is returned with one', () => {
     const created = v0_3Proto.decodeRequest.createPushConfig({
       parent: 'tasks/T',
       config: { pushNotificationConfig: { url: 'https://h' } },
@@ -140,7 +140,7 @@ describe('a push config', () => {
   })
 })
 
-it('a send always says that it waits, unless it came without saying so', () => {
+it('a send always has blocking, unless it was received without', () => {
   expect(encodeRequest.sendMessage(send)).toMatchObject({ configuration: { blocking: true } })
   expect(encodeRequest.sendMessage({ message, configuration: { returnImmediately: true } })).toMatchObject({
     configuration: {},

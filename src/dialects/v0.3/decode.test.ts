@@ -23,15 +23,15 @@ function problemOfPart(part: unknown, decoder?: ServerDialect['decodeRequest']):
   return problemOf('sendMessage', { message: { ...hello, parts: [part] } }, decoder)
 }
 
-describe('a sent message', () => {
-  it('is read from its smallest form', () => {
+describe('sendMessage', () => {
+  it('a minimal sent message is decoded', () => {
     for (const decoder of [decode, decodeStrictly]) {
       expect(decoder.sendMessage({ message: hello })).toMatchObject({ message: read })
       expect(decoder.streamMessage({ message: hello }).message).toStrictEqual(read)
     }
   })
 
-  it('is read from its fullest form', () => {
+  it('a complete sent message is decoded', () => {
     const message = {
       ...hello,
       parts: [
@@ -80,7 +80,7 @@ describe('a sent message', () => {
     })
   })
 
-  it('must have its required members', () => {
+  it('a sent message must have its required members', () => {
     expect(problemOf('sendMessage', undefined)).toBe('message: expected an object, got nothing')
     expect(problemOf('sendMessage', { message: { ...hello, messageId: undefined } })).toMatch(/^message\.messageId: /)
     expect(problemOf('sendMessage', { message: { ...hello, role: undefined } })).toBe(
@@ -94,7 +94,7 @@ describe('a sent message', () => {
     )
   })
 
-  it('has files with either bytes or an address', () => {
+  it('a file has either bytes or a URI', () => {
     expect(problemOfPart({ kind: 'file', file: { bytes: 'QQ==', uri: 'https://f' } })).toBe(
       'message.parts[0].file: expected exactly one of bytes, uri, got bytes and uri',
     )
@@ -102,7 +102,7 @@ describe('a sent message', () => {
     expect(problemOfPart({ kind: 'file', file: { bytes: '?' } })).toMatch(/^message\.parts\[0\]\.file\.bytes: expected/)
   })
 
-  it('is told which other version it seems to be written in', () => {
+  it('an error in a sent message names the version that it resembles', () => {
     expect(problemOf('sendMessage', { message: { ...hello, role: 'ROLE_USER' } })).toBe(
       'message.role: expected "user", got "ROLE_USER"; "ROLE_USER" looks like A2A 1.0; in 0.3 write "user"',
     )
@@ -114,8 +114,8 @@ describe('a sent message', () => {
   })
 })
 
-describe('a call about a task', () => {
-  it('names it', () => {
+describe('the other operations on a task', () => {
+  it('a task is addressed by its id', () => {
     expect(decode.getTask({ id: 'T', historyLength: 0 })).toStrictEqual({ taskId: 'T', historyLength: 0 })
     expect(decode.getTask({ id: 'T' })).toStrictEqual({ taskId: 'T' })
     expect(decode.cancelTask({ id: 'T', metadata: { why: 'x' } })).toStrictEqual({
@@ -125,13 +125,13 @@ describe('a call about a task', () => {
     expect(problemOf('getTask', {})).toMatch(/^id: expected a string of 1 to 256 characters, got nothing$/)
   })
 
-  it('that follows it also takes a task that has ended', () => {
+  it('a subscription accepts an ended task', () => {
     expect(decode.subscribeToTask({ id: 'T' })).toStrictEqual({ taskId: 'T', includeEnded: true })
   })
 })
 
-describe('a list of tasks', () => {
-  it('is asked for as in the drafts that had it', () => {
+describe('listTasks', () => {
+  it('a list request of the drafts after 0.3.0 is decoded', () => {
     const filters = { contextId: 'C', pageSize: 10, pageToken: 'p', historyLength: 1, includeArtifacts: true }
     expect(decode.listTasks({ ...filters, status: 'input-required', lastUpdatedAfter: 1777622400000 })).toStrictEqual({
       ...filters,
@@ -141,7 +141,7 @@ describe('a list of tasks', () => {
     expect(decode.listTasks(undefined)).toStrictEqual({})
   })
 
-  it('has no filter that means nothing', () => {
+  it('a list request with an invalid filter is rejected', () => {
     expect(problemOf('listTasks', { status: 'unknown' })).toMatch(/^status: expected one of submitted, working/)
     for (const lastUpdatedAfter of ['2026', -1, 1.5, 1e300]) {
       expect(problemOf('listTasks', { lastUpdatedAfter })).toMatch(/^lastUpdatedAfter: expected a time in milliseconds/)
@@ -150,7 +150,7 @@ describe('a list of tasks', () => {
 })
 
 describe('a push config', () => {
-  it('that is set without an id is named after its task, so that setting it again replaces it', () => {
+  it('a push config without an id gets that of its task, so that the next one replaces it', () => {
     const pushNotificationConfig = { url: 'https://h' }
     expect(decode.createPushConfig({ taskId: 'T', pushNotificationConfig })).toMatchObject({
       taskId: 'T',
@@ -162,12 +162,12 @@ describe('a push config', () => {
     ).toBe('c')
   })
 
-  it('without a scheme has no authentication that could be used', () => {
+  it('a push config without a scheme has no usable authentication', () => {
     const pushNotificationConfig = { url: 'https://h', authentication: { schemes: [], credentials: 's3cret' } }
     expect(decode.createPushConfig({ taskId: 'T', pushNotificationConfig }).authentication).toBeUndefined()
   })
 
-  it('is found by its id, or is whichever there is', () => {
+  it('a push config is addressed by its id, or by its task alone', () => {
     expect(decode.getPushConfig({ id: 'T', pushNotificationConfigId: 'c' })).toStrictEqual({ taskId: 'T', id: 'c' })
     expect(decode.getPushConfig({ id: 'T' })).toStrictEqual({ taskId: 'T' })
     expect(decode.listPushConfigs({ id: 'T' })).toStrictEqual({ taskId: 'T' })
@@ -175,7 +175,7 @@ describe('a push config', () => {
     expect(problemOf('deletePushConfig', { id: 'T' })).toMatch(/^pushNotificationConfigId: /)
   })
 
-  it('that is wrong shows no secret', () => {
+  it('an error in a push config shows no secret', () => {
     const pushNotificationConfig = { url: 'https://h', authentication: 'Bearer s3cret' }
     expect(problemOf('createPushConfig', { taskId: 'T', pushNotificationConfig })).toBe(
       'pushNotificationConfig.authentication: expected an object, got a string',
@@ -183,6 +183,6 @@ describe('a push config', () => {
   })
 })
 
-it('the extended card is asked for without params', () => {
+it('the extended card is requested without params', () => {
   for (const params of [undefined, {}]) expect(decode.getExtendedCard(params)).toStrictEqual({})
 })

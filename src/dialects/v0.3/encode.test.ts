@@ -33,7 +33,7 @@ const replyOnTheWire = {
 const bareOnTheWire = { kind: 'task', id: 'T', contextId: 'C', status: { state: 'submitted', timestamp } }
 
 describe('a task', () => {
-  it('shows all that it has, and nothing of what is only ours', () => {
+  it('a task is encoded with all its members, but without internal ones', () => {
     expect(encode.getTask(full)).toStrictEqual({
       kind: 'task',
       id: 'T',
@@ -45,11 +45,11 @@ describe('a task', () => {
     })
   })
 
-  it('leaves out what is empty', () => {
+  it('empty members of a task are left out', () => {
     expect(encode.cancelTask(bare)).toStrictEqual(bareOnTheWire)
   })
 
-  it('is listed with the three numbers of its page', () => {
+  it('a page of tasks has its token and sizes', () => {
     const page = { nextPageToken: '', pageSize: 50, totalSize: 1 }
     expect(encode.listTasks({ ...page, tasks: [bare], withArtifacts: false })).toStrictEqual({
       ...page,
@@ -58,7 +58,7 @@ describe('a task', () => {
   })
 })
 
-it('what an answer or an event is comes first in it', () => {
+it('kind is the first member of a result or an event', () => {
   const ref = { taskId: 'T', contextId: 'C', generation: 2 }
   const events: StreamEvent[] = [
     { type: 'task', task: full },
@@ -76,10 +76,10 @@ it('what an answer or an event is comes first in it', () => {
   expect(Object.keys(encode.sendMessage({ type: 'message', message: reply }))[0]).toBe('kind')
 })
 
-describe('an event of a stream', () => {
+describe('encodeEvent', () => {
   const ref = { taskId: 'T', contextId: 'C', generation: 3 }
 
-  it('is a whole task or message, or what has changed', () => {
+  it('an event is a task, a message or an update', () => {
     const artifact = { artifactId: 'A', parts: [{ text: 'a' }] }
     const artifactOnTheWire = { artifactId: 'A', parts: [{ kind: 'text', text: 'a' }] }
     const events: [StreamEvent, object][] = [
@@ -105,7 +105,7 @@ describe('an event of a stream', () => {
     for (const [event, wire] of events) expect(encodeEvent(event)).toStrictEqual([wire])
   })
 
-  it('is final exactly if nothing follows it', () => {
+  it('an event is final if and only if no event follows', () => {
     for (const isLast of [true, false]) {
       const event: StreamEvent = { type: 'status', status: { state: 'completed', timestamp }, isLast, ...ref }
       expect(encodeEvent(event)).toMatchObject([{ final: isLast }])
@@ -117,16 +117,16 @@ describe('push configs', () => {
   const config = { taskId: 'T', id: 'c', url: 'https://h', tenant: 'x' }
   const onTheWire = { taskId: 'T', pushNotificationConfig: { id: 'c', url: 'https://h' } }
 
-  it('are a list, and a deleted one is null', () => {
+  it('push configs are a list, and the result of a deletion is null', () => {
     expect(encode.listPushConfigs({ configs: [config], nextPageToken: '' })).toEqual([onTheWire])
     expect(encode.deletePushConfig()).toBeNull()
   })
 })
 
-describe('a request', () => {
+describe('encodeRequest', () => {
   const message: Message = { messageId: 'm', role: 'user', parts: [{ text: 'hi' }] }
 
-  it('always tells an agent whether to wait, since agents disagree on what silence means', () => {
+  it('a send always has blocking, since agents disagree on the default', () => {
     expect(encodeRequest.sendMessage({ message }).configuration).toStrictEqual({ blocking: true })
     expect(encodeRequest.sendMessage({ message, configuration: { historyLength: 0 } }).configuration).toStrictEqual({
       blocking: true,
@@ -136,11 +136,11 @@ describe('a request', () => {
     expect(encodeRequest.sendMessage({ message, configuration }).configuration).toStrictEqual({ blocking: false })
   })
 
-  it('for a stream does not, since a stream never waits', () => {
+  it('a stream has no blocking, since it never waits', () => {
     expect(encodeRequest.streamMessage({ message }).configuration).toBeUndefined()
   })
 
-  it('has nothing of what only other dialects have', () => {
+  it('a request has no members of other dialects', () => {
     expect(encodeRequest.getTask({ taskId: 'T', tenant: 'x', isAlias: true })).toStrictEqual({ id: 'T' })
     expect(encodeRequest.subscribeToTask({ taskId: 'T', after: 3, includeEnded: true })).toStrictEqual({ id: 'T' })
     expect(encodeRequest.getExtendedCard({ tenant: 'x' })).toStrictEqual({})

@@ -6,8 +6,8 @@ import { encodeError, encodeHttpError, kinds } from './errors.ts'
 
 const errorInfo = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', domain: 'a2a-protocol.org' }
 
-describe('an error', () => {
-  it('has the code of 0.3, and the details of 1.0', () => {
+describe('encodeError', () => {
+  it('an error has the code of 0.3 and the details of 1.0', () => {
     expect(encodeError(new A2AError('task-not-found', 'No.', { metadata: { taskId: 'x' } }))).toStrictEqual({
       code: -32001,
       message: 'No.',
@@ -16,7 +16,7 @@ describe('an error', () => {
     expect(encodeError(new A2AError('parse-error', 'No.'))).toStrictEqual({ code: -32700, message: 'No.' })
   })
 
-  it('that came after 0.3 is an operation that is not supported', () => {
+  it('an error that 0.3 does not have is an unsupported operation', () => {
     for (const code of [
       'task-ended',
       'streaming-not-supported',
@@ -27,7 +27,7 @@ describe('an error', () => {
     }
   })
 
-  it('over REST has the members that any of the SDKs looks for', () => {
+  it('an error over REST has the members that each SDK reads', () => {
     const { status, body } = encodeHttpError(new A2AError('task-not-found', 'No.'))
     const details = [{ ...errorInfo, reason: 'TASK_NOT_FOUND' }]
     expect(status).toBe(404)
@@ -41,8 +41,8 @@ describe('an error', () => {
   })
 })
 
-describe('an error that is read', () => {
-  it('is what it was, also if others have the same number', () => {
+describe('decodeError', () => {
+  it('an error is decoded to the same code, even if others share its number', () => {
     const alike: ErrorCode[] = ['streaming-not-supported', 'task-ended']
     for (const code of Object.keys(kinds) as ErrorCode[]) {
       const read = decodeError(encodeError(new A2AError(code, 'No.', { metadata: { k: 'v' } })))
@@ -51,19 +51,19 @@ describe('an error that is read', () => {
     }
   })
 
-  it('names the fields that are wrong', () => {
+  it('an error has the violations of its details', () => {
     expect(decodeError(encodeError(invalidParams('id', 'expected a string'))).violations).toEqual([
       { field: 'id', description: 'expected a string' },
     ])
   })
 
-  it('is told by its number where there is nothing else', () => {
+  it('an error without details is identified by its number', () => {
     expect(decodeError({ code: -32007, message: 'No.' }).code).toBe('extended-card-not-configured')
     expect(decodeError({ code: -32004, message: 'No.', data: 'Not here' }).code).toBe('unsupported-operation')
     expect(decodeError({ code: -32602, message: 'No.', data: { taskId: 'x' } }).code).toBe('invalid-params')
   })
 
-  it('of a number that means nothing is internal, and keeps what came', () => {
+  it('an error with an unknown number is internal, and keeps the original', () => {
     const wire = { code: -32042, message: 'No.', data: [1] }
     const error = decodeError(wire)
     expect(error.code).toBe('internal')
@@ -71,8 +71,8 @@ describe('an error that is read', () => {
   })
 })
 
-describe('an error over REST that is read', () => {
-  it('is what it was', () => {
+describe('decodeHttpError', () => {
+  it('an error over REST is decoded to the same code', () => {
     const errors = [
       new A2AError('task-ended', 'Over.'),
       new A2AError('unavailable', 'Later.', { retryAfter: 2 }),
@@ -86,7 +86,7 @@ describe('an error over REST that is read', () => {
     }
   })
 
-  it('is understood in the form of every SDK', () => {
+  it('an error over REST is decoded in the format of every SDK', () => {
     const forms: readonly [number, JsonObject, ErrorCode][] = [
       [409, { code: -32002, message: 'No.' }, 'task-not-cancelable'],
       [500, { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'No.' } }, 'task-not-found'],

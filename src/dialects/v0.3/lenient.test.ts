@@ -6,7 +6,7 @@ import { v0_3, v0_3Strict } from './server.ts'
 const hello = { messageId: 'm-1', role: 'user', parts: [{ text: 'hi' }] }
 const address = { taskId: 'T' }
 
-/** What the caller meant; a strict server refuses it. */
+/** The lenient reading of the params, which a strict server rejects. */
 function readLeniently(params: unknown) {
   expect(() => v0_3Strict.decodeRequest.sendMessage(params)).toThrow('expected')
   return v0_3.decodeRequest.sendMessage(params).message
@@ -16,24 +16,24 @@ function readPart(part: JsonObject) {
   return readLeniently({ message: { kind: 'message', ...hello, parts: [part] } }).parts[0]
 }
 
-describe('a caller may', () => {
-  it('leave out what a message and its parts are', () => {
+describe('requests', () => {
+  it('a message and its parts may lack a kind', () => {
     expect(readLeniently({ message: hello })).toStrictEqual(hello)
     expect(readPart({ file: { uri: 'https://f' } })).toEqual({ url: 'https://f' })
     expect(readPart({ data: { k: 1 } })).toEqual({ data: { k: 1 } })
   })
 
-  it('say by type what a part is', () => {
+  it('a part may have a type instead of a kind', () => {
     expect(readPart({ type: 'text', text: 'hi' })).toEqual({ text: 'hi' })
     expect(readPart({ type: 'file', file: { bytes: 'QQ==' } })).toEqual({ raw: 'QQ==' })
   })
 
-  it('put the id of the message beside it', () => {
+  it('the message id may be beside the message', () => {
     const { messageId, ...message } = hello
     expect(readLeniently({ message, messageId })).toStrictEqual(hello)
   })
 
-  it('send the message as params', () => {
+  it('the message may be the params', () => {
     expect(readLeniently({ kind: 'message', ...hello, metadata: { k: 1 } })).toStrictEqual({
       ...hello,
       metadata: { k: 1 },
@@ -41,26 +41,26 @@ describe('a caller may', () => {
     expect(v0_3.decodeRequest.sendMessage({ ...hello, metadata: { k: 1 } }).metadata).toBeUndefined()
   })
 
-  it('call the bytes of a file data', () => {
+  it('the bytes of a file may be called data', () => {
     expect(readPart({ kind: 'file', file: { data: 'QQ==', name: 'a' } })).toEqual({ raw: 'QQ==', filename: 'a' })
   })
 
-  it('send data that is no object', () => {
+  it('data may be other than an object', () => {
     expect(readPart({ kind: 'data', data: [1], metadata: { k: 1 } })).toEqual({ data: [1], metadata: { k: 1 } })
     expect(readPart({ kind: 'data', data: 7 })).toEqual({ data: 7 })
   })
 
-  it('send a part of another kind, which comes back as it went', () => {
+  it('a part of an unknown kind is preserved', () => {
     const part = { kind: 'tool-use', tool: 'search', metadata: { k: 1 } }
     const params = { message: { kind: 'message', ...hello, parts: [part] } }
     expect(readPart(part)).toEqual({ data: part, mediaType: 'application/vnd.a2a.unknown-part+json' })
     expect(v0_3Client.encodeRequest.streamMessage(v0_3.decodeRequest.streamMessage(params))).toEqual(params)
   })
 
-  it('send data that is labelled as such a part, which stays data', () => {
+  it('data with the media type of an unknown part stays data', () => {
     const metadata = { 'a2a.mediaType': 'application/vnd.a2a.unknown-part+json' }
     const labelled = { kind: 'data', data: { kind: 'tool-use', tool: 'search' }, metadata }
-    // The second is read as it stands, the first is not.
+    // The second list is valid as it is; the first one is cleaned.
     for (const parts of [[labelled, { kind: 'tool-use', tool: 'search' }], [labelled]]) {
       const params = { message: { kind: 'message', ...hello, parts } }
       expect(v0_3Client.encodeRequest.streamMessage(v0_3.decodeRequest.streamMessage(params))).toEqual(params)
@@ -70,15 +70,15 @@ describe('a caller may', () => {
     expect(v0_3Client.encodeRequest.streamMessage(v0_3.decodeRequest.streamMessage(params))).toEqual(params)
   })
 
-  it('have empty ids for none', () => {
+  it('empty ids count as absent', () => {
     expect(readLeniently({ message: { kind: 'message', ...hello, contextId: '', taskId: '' } })).toEqual(hello)
   })
 
-  it('be an agent, and speaks as the user of this one', () => {
+  it('the role of the agent is read as that of the user', () => {
     expect(readLeniently({ message: { ...hello, kind: 'message', role: 'agent' } }).role).toBe('user')
   })
 
-  it('call the id of a task taskId', () => {
+  it('the id of a task may be called taskId', () => {
     for (const operation of ['getTask', 'cancelTask', 'subscribeToTask'] as const) {
       expect(v0_3.decodeRequest[operation]({ taskId: 'T' })).toMatchObject({ taskId: 'T' })
       expect(() => v0_3Strict.decodeRequest[operation]({ taskId: 'T' })).toThrow('id: expected')
@@ -86,13 +86,13 @@ describe('a caller may', () => {
   })
 })
 
-describe('an agent may', () => {
+describe('results and events', () => {
   const status = { state: 'working', timestamp: '2026-05-01T08:00:00Z' }
   const bare = { id: 'T', contextId: 'C', status }
   const { decodeResult, decodeEvent } = v0_3Client
   const send = { message: { messageId: 'm', role: 'user' as const, parts: [] } }
 
-  it('leave out what its answer is', () => {
+  it('a result may lack a kind', () => {
     expect(decodeResult.getTask(bare, address)).toMatchObject({ id: 'T', status: { state: 'working' } })
     expect(decodeResult.sendMessage(bare, send)).toMatchObject({ type: 'task', task: { id: 'T' } })
     expect(decodeResult.sendMessage(hello, send)).toEqual({ type: 'message', message: hello })
@@ -101,7 +101,7 @@ describe('an agent may', () => {
     })
   })
 
-  it('leave out what an event is, and whether it is the last one', () => {
+  it('an event may lack a kind and final', () => {
     const ref = { taskId: 'T', contextId: 'C' }
     const artifact = { artifactId: 'A', parts: [{ type: 'text', text: 'a' }] }
     expect(decodeEvent({ ...ref, status }, send)).toMatchObject({ type: 'status', ...ref, isLast: false })
@@ -113,7 +113,7 @@ describe('an agent may', () => {
     expect(decodeEvent(hello, send)).toMatchObject({ type: 'message', isLast: true })
   })
 
-  it('leave out its role and the id of a message that goes with a status', () => {
+  it('a status message may lack its role and id', () => {
     const { parts } = hello
     const task = decodeResult.getTask({ ...bare, status: { ...status, message: { parts } } }, address)
     expect(task.status.message).toEqual({ role: 'agent', messageId: 'status-2026-05-01T08:00:00Z', parts })
@@ -122,7 +122,7 @@ describe('an agent may', () => {
     })
   })
 
-  it('spell states in its own way', () => {
+  it('other spellings of a state are accepted', () => {
     const states = {
       cancelled: 'canceled',
       input_required: 'input-required',
@@ -131,12 +131,12 @@ describe('an agent may', () => {
       running: 'working',
       pondering: 'working',
     }
-    for (const [given, state] of Object.entries(states)) {
-      expect(decodeResult.getTask({ ...bare, status: { state: given } }, address).status.state).toBe(state)
+    for (const [spelling, state] of Object.entries(states)) {
+      expect(decodeResult.getTask({ ...bare, status: { state: spelling } }, address).status.state).toBe(state)
     }
   })
 
-  it('not answer with anything else', () => {
+  it('any other result is rejected', () => {
     for (const result of [null, 'text', {}, { status: {} }]) {
       expect(() => decodeResult.sendMessage(result, send)).toThrow('expected')
       expect(() => decodeEvent(result, send)).toThrow('expected')

@@ -64,16 +64,16 @@ const fullOnTheWire = {
 const bareOnTheWire = { id: 'T', contextId: 'C', status: { state: 'TASK_STATE_SUBMITTED', timestamp } }
 
 describe('a task', () => {
-  it('shows all that it has, and nothing of what is only ours', () => {
+  it('a task is encoded with all its members, but without internal ones', () => {
     expect(encode.getTask(full)).toStrictEqual(fullOnTheWire)
     expect(encode.cancelTask(full)).toStrictEqual(fullOnTheWire)
   })
 
-  it('leaves out what is empty', () => {
+  it('empty members of a task are left out', () => {
     expect(encode.getTask(bare)).toStrictEqual(bareOnTheWire)
   })
 
-  it('has the name of every state', () => {
+  it('every state has its name', () => {
     const names: Record<TaskState, string> = {
       submitted: 'TASK_STATE_SUBMITTED',
       working: 'TASK_STATE_WORKING',
@@ -91,8 +91,8 @@ describe('a task', () => {
   })
 })
 
-describe('the outcome of a send', () => {
-  it('is a task or a message, told apart by the member', () => {
+describe('the result of a send', () => {
+  it('a send result is a task or a message, by its member', () => {
     expect(encode.sendMessage({ type: 'task', task: bare })).toStrictEqual({ task: bareOnTheWire })
     expect(encode.sendMessage({ type: 'message', message: reply })).toStrictEqual({
       message: fullOnTheWire.status.message,
@@ -101,7 +101,7 @@ describe('the outcome of a send', () => {
 })
 
 describe('a part', () => {
-  it('comes back from the wire as it went', () => {
+  it('a part is decoded as it was encoded', () => {
     const parts: Part[] = [
       { text: '' },
       { text: 'x', mediaType: 'text/markdown' },
@@ -121,11 +121,11 @@ describe('a part', () => {
 describe('a page of tasks', () => {
   const page = { nextPageToken: '', pageSize: 50, totalSize: 0 }
 
-  it('always has its four members', () => {
+  it('a page of tasks always has its four members', () => {
     expect(encode.listTasks({ ...page, tasks: [], withArtifacts: false })).toStrictEqual({ tasks: [], ...page })
   })
 
-  it('has the member artifacts exactly when it was asked for', () => {
+  it('a listed task has artifacts if and only if they were requested', () => {
     const tasks = [bare, full]
     const { artifacts, ...withoutArtifacts } = fullOnTheWire
     expect(encode.listTasks({ ...page, tasks, withArtifacts: false })).toStrictEqual({
@@ -142,10 +142,10 @@ describe('a page of tasks', () => {
   })
 })
 
-describe('an event of a stream', () => {
+describe('an event', () => {
   const ref = { taskId: 'T', contextId: 'C', generation: 3 }
 
-  it('is wrapped by what it is', () => {
+  it('an event is wrapped by its kind', () => {
     const events: [StreamEvent, object][] = [
       [{ type: 'task', task: bare }, { task: bareOnTheWire }],
       [{ type: 'message', message: reply }, { message: fullOnTheWire.status.message }],
@@ -168,7 +168,7 @@ describe('an event of a stream', () => {
     for (const [event, wire] of events) expect(encodeEvent(event)).toStrictEqual([wire])
   })
 
-  it('says only flags that are true', () => {
+  it('an event has only flags that are true', () => {
     const artifact = { artifactId: 'A', parts: [{ text: 'a' }] }
     const event: StreamEvent = {
       type: 'artifact',
@@ -187,14 +187,17 @@ describe('an event of a stream', () => {
 describe('a push config', () => {
   const config = { taskId: 'T', id: 'p', url: 'https://h', token: 'k', authentication: { scheme: 'Bearer' } }
 
-  it('comes back from the wire as it went', () => {
-    for (const each of [config, { ...config, tenant: 'a', authentication: { scheme: 'Basic', credentials: 'c' } }]) {
-      expect(decode.createPushConfig(encode.getPushConfig(each))).toStrictEqual(each)
-      expect(decode.createPushConfig(encode.createPushConfig(each))).toStrictEqual(each)
+  it('a push config is decoded as it was encoded', () => {
+    for (const pushConfig of [
+      config,
+      { ...config, tenant: 'a', authentication: { scheme: 'Basic', credentials: 'c' } },
+    ]) {
+      expect(decode.createPushConfig(encode.getPushConfig(pushConfig))).toStrictEqual(pushConfig)
+      expect(decode.createPushConfig(encode.createPushConfig(pushConfig))).toStrictEqual(pushConfig)
     }
   })
 
-  it('is listed, and an empty last page is an empty object', () => {
+  it('an empty last page of push configs is an empty object', () => {
     expect(encode.listPushConfigs({ configs: [config], nextPageToken: 'n' })).toStrictEqual({
       configs: [config],
       nextPageToken: 'n',
@@ -202,7 +205,7 @@ describe('a push config', () => {
     expect(encode.listPushConfigs({ configs: [], nextPageToken: '' })).toStrictEqual({})
   })
 
-  it('is deleted with an empty object for an answer', () => {
+  it('the result of a deletion is an empty object', () => {
     expect(encode.deletePushConfig()).toStrictEqual({})
   })
 })

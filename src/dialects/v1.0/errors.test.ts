@@ -5,8 +5,8 @@ import { encodeError, encodeHttpError, encodeV1_0_0HttpError } from './errors.ts
 
 const errorInfo = 'type.googleapis.com/google.rpc.ErrorInfo'
 
-describe('an error', () => {
-  it('has the code and the reason that A2A 1.0 gives it', () => {
+describe('encodeError', () => {
+  it('an error has the code and the reason of A2A 1.0', () => {
     const named: Partial<Record<ErrorCode, [number, string]>> = {
       'task-not-found': [-32001, 'TASK_NOT_FOUND'],
       'task-not-cancelable': [-32002, 'TASK_NOT_CANCELABLE'],
@@ -29,7 +29,7 @@ describe('an error', () => {
     }
   })
 
-  it('that A2A does not know is told in our own domain', () => {
+  it('an error that A2A does not define has the domain of Parley', () => {
     expect(encodeError(new A2AError('conflict', 'No.'))).toStrictEqual({
       code: -32602,
       message: 'No.',
@@ -37,7 +37,7 @@ describe('an error', () => {
     })
   })
 
-  it('of JSON-RPC itself has a code and no details', () => {
+  it('an error of JSON-RPC itself has a code and no details', () => {
     const codes: Partial<Record<ErrorCode, number>> = {
       'parse-error': -32700,
       'invalid-request': -32600,
@@ -50,7 +50,7 @@ describe('an error', () => {
     }
   })
 
-  it('names the fields that are wrong', () => {
+  it('an error has its violations in its details', () => {
     expect(encodeError(invalidParams('pageSize', 'expected 1 to 100, got 150'))).toStrictEqual({
       code: -32602,
       message: 'pageSize: expected 1 to 100, got 150',
@@ -63,7 +63,7 @@ describe('an error', () => {
     })
   })
 
-  it('carries facts for programs, and never its cause', () => {
+  it('an error has its metadata in its details, but never its cause', () => {
     const error = new A2AError('unavailable', 'Later.', {
       metadata: { queue: 'full' },
       retryAfter: 0.1 + 0.2,
@@ -80,12 +80,17 @@ describe('an error', () => {
   })
 })
 
-describe('an error that an agent answers', () => {
-  const told = new A2AError('rate-limited', 'Slow down.', { metadata: { limit: '5' }, retryAfter: 1.5 })
+describe('decodeError and decodeHttpError', () => {
+  const rateLimited = new A2AError('rate-limited', 'Slow down.', { metadata: { limit: '5' }, retryAfter: 1.5 })
   const wrong = invalidParams('pageSize', 'expected 1 to 100, got 150')
 
-  it('is what it was, over JSON-RPC and over REST', () => {
-    for (const error of [told, wrong, new A2AError('context-not-found', 'No.'), new A2AError('conflict', 'No.')]) {
+  it('an error is decoded to the same code over JSON-RPC and REST', () => {
+    for (const error of [
+      rateLimited,
+      wrong,
+      new A2AError('context-not-found', 'No.'),
+      new A2AError('conflict', 'No.'),
+    ]) {
       for (const read of [decodeError(encodeError(error)), decodeHttpError(encodeHttpError(error))]) {
         expect(read).toMatchObject({ code: error.code, message: error.message, metadata: error.metadata })
         expect(read.violations).toEqual(error.violations)
@@ -94,13 +99,13 @@ describe('an error that an agent answers', () => {
     }
   })
 
-  it('is known by its reason before its number', () => {
+  it('the reason of an error takes precedence over its number', () => {
     const data = [{ '@type': errorInfo, reason: 'VERSION_NOT_SUPPORTED', domain: 'a2a-protocol.org' }]
     expect(decodeError({ code: -32603, message: 'No.', data }).code).toBe('version-not-supported')
     expect(decodeHttpError({ status: 501, body: { error: { details: data } } }).code).toBe('version-not-supported')
   })
 
-  it('is known by its number where nobody tells a reason, or an unknown one', () => {
+  it('an error without a known reason is identified by its number', () => {
     const data = [{ '@type': errorInfo, reason: 'TASK_NOT_FOUND', domain: 'example.com' }]
     expect(decodeError({ code: -32002, message: 'No.', data }).code).toBe('task-not-cancelable')
     expect(decodeError({ code: -32004, message: 'No.' }).code).toBe('unsupported-operation')
@@ -108,7 +113,7 @@ describe('an error that an agent answers', () => {
     expect(decodeError({ code: 7, message: 'No.' }).code).toBe('internal')
   })
 
-  it('is known by its status where there is nothing else', () => {
+  it('an error with nothing else is identified by its status', () => {
     const statuses: Readonly<Record<number, ErrorCode>> = {
       400: 'invalid-params',
       401: 'unauthenticated',
@@ -130,7 +135,7 @@ describe('an error that an agent answers', () => {
     )
   })
 
-  it('may be a problem as RFC 9457 has it', () => {
+  it('a problem as in RFC 9457 is decoded', () => {
     const type = 'https://a2a-protocol.org/errors/task-not-found'
     expect(decodeHttpError({ status: 404, body: { type, title: 'Not Found', detail: 'No task x' } })).toMatchObject({
       code: 'task-not-found',
@@ -138,22 +143,22 @@ describe('an error that an agent answers', () => {
     })
   })
 
-  it('keeps what came, for our own eyes', () => {
+  it('a decoded error has the original as its cause', () => {
     const wire = { code: -1, message: 'Odd', data: ['anything', { '@type': 7 }, null] }
     expect(decodeError(wire)).toMatchObject({ code: 'internal', message: 'Odd', cause: wire })
   })
 })
 
-it('is told over HTTP by the statuses of 1.0.1, or by those of 1.0.0 if they are asked for', () => {
-  const told = (code: ErrorCode, encode = encodeHttpError) => {
+it('HTTP errors have the statuses of 1.0.1, or those of 1.0.0 if enabled', () => {
+  const statusesOf = (code: ErrorCode, encode = encodeHttpError) => {
     const { status, body } = encode(new A2AError(code, 'No.'))
     return [status, (body.error as { status: string }).status]
   }
-  expect(told('task-not-cancelable')).toEqual([400, 'FAILED_PRECONDITION'])
-  expect(told('task-not-cancelable', encodeV1_0_0HttpError)).toEqual([409, 'FAILED_PRECONDITION'])
-  expect(told('content-type-not-supported', encodeV1_0_0HttpError)[0]).toBe(415)
-  expect(told('invalid-agent-response', encodeV1_0_0HttpError)[0]).toBe(502)
-  expect(told('push-not-supported')).toEqual([400, 'FAILED_PRECONDITION'])
-  expect(told('push-not-supported', encodeV1_0_0HttpError)).toEqual([400, 'UNIMPLEMENTED'])
-  expect(told('task-not-found', encodeV1_0_0HttpError)).toEqual(told('task-not-found'))
+  expect(statusesOf('task-not-cancelable')).toEqual([400, 'FAILED_PRECONDITION'])
+  expect(statusesOf('task-not-cancelable', encodeV1_0_0HttpError)).toEqual([409, 'FAILED_PRECONDITION'])
+  expect(statusesOf('content-type-not-supported', encodeV1_0_0HttpError)[0]).toBe(415)
+  expect(statusesOf('invalid-agent-response', encodeV1_0_0HttpError)[0]).toBe(502)
+  expect(statusesOf('push-not-supported')).toEqual([400, 'FAILED_PRECONDITION'])
+  expect(statusesOf('push-not-supported', encodeV1_0_0HttpError)).toEqual([400, 'UNIMPLEMENTED'])
+  expect(statusesOf('task-not-found', encodeV1_0_0HttpError)).toEqual(statusesOf('task-not-found'))
 })

@@ -7,16 +7,16 @@ import { v0_3Client } from './client.ts'
 import { v0_3 } from './server.ts'
 
 const timestamp = '2026-05-01T08:00:00.000Z'
-const said = { messageId: 'm', role: 'agent' as const, parts: [{ text: 'Done' }], taskId: 'T', contextId: 'C' }
+const agentMessage = { messageId: 'm', role: 'agent' as const, parts: [{ text: 'Done' }], taskId: 'T', contextId: 'C' }
 const task: Task = {
   id: 'T',
   contextId: 'C',
-  status: { state: 'completed', timestamp, message: said },
+  status: { state: 'completed', timestamp, message: agentMessage },
   artifacts: [
     { artifactId: 'A', name: 'first', parts: [{ text: 'a' }] },
     { artifactId: 'B', name: 'second', parts: [{ data: { n: 1 } }] },
   ],
-  history: [said],
+  history: [agentMessage],
   generation: 4,
 }
 const request = { taskId: 'T' }
@@ -24,8 +24,8 @@ const request = { taskId: 'T' }
 const [, wide] = serverDialects({ supersetAnswers: true })
 if (wide?.name !== 'v0.3') throw new Error('0.3 is the second that is spoken')
 
-describe('an answer of 0.3 that callers of 0.1 can read, too', () => {
-  it('tells a task with the session, the type of its parts and the number of its artifacts beside it', () => {
+describe('v0.1-compatible answers', () => {
+  it('a task has a session, part types and artifact indexes as well', () => {
     for (const operation of ['getTask', 'cancelTask'] as const) {
       const answer = wide.encodeResult[operation](task, request)
       expect(answer).toMatchObject(v0_3.encodeResult[operation](task, request) as object)
@@ -42,19 +42,19 @@ describe('an answer of 0.3 that callers of 0.1 can read, too', () => {
     }
   })
 
-  it('is read as the same task by clients of both', () => {
+  it('a task is decoded equally by 0.1 and 0.3 clients', () => {
     const answer = wide.encodeResult.getTask(task, request)
     const read = [v0_1Client, v0_3Client].map((client) => client.decodeResult.getTask(answer, request))
-    for (const known of read) {
-      expect(known).toMatchObject({ id: 'T', contextId: 'C', status: { state: 'completed' } })
-      expect(known.artifacts.map(({ name, parts }) => ({ name, parts }))).toEqual([
+    for (const decoded of read) {
+      expect(decoded).toMatchObject({ id: 'T', contextId: 'C', status: { state: 'completed' } })
+      expect(decoded.artifacts.map(({ name, parts }) => ({ name, parts }))).toEqual([
         { name: 'first', parts: [{ text: 'a' }] },
         { name: 'second', parts: [{ data: { n: 1 } }] },
       ])
     }
   })
 
-  it('tells events of a task that is followed with the task and the number of the artifact', () => {
+  it('the events of a subscription have the task id and the artifact index as well', () => {
     const events: StreamEvent[] = [
       { type: 'status', status: { state: 'working', timestamp }, taskId: 'T', contextId: 'C', generation: 5 },
       {
@@ -81,9 +81,9 @@ describe('an answer of 0.3 that callers of 0.1 can read, too', () => {
     expect(wires.map((wire) => v0_3Client.decodeEvent(wire, request)?.type)).toEqual(['status', 'artifact', 'artifact'])
   })
 
-  it('is given by those who are asked for it, and not to who sends a message, which is told apart', () => {
+  it('the answers are enabled by an option, and do not apply to sends, which differ in 0.1', () => {
     const event: StreamEvent = { type: 'task', task }
-    const sent = { message: said }
+    const sent = { message: agentMessage }
     expect(wide.encodeEvent(event, sent)).toEqual(v0_3.encodeEvent(event, sent))
     expect(serverDialects({})[1]?.encodeResult.getTask(task, request)).toEqual(v0_3.encodeResult.getTask(task, request))
   })

@@ -5,7 +5,7 @@ import { v1_0 } from '../v1.0/server.ts'
 import { v0_3Client } from './client.ts'
 import { v0_3 } from './server.ts'
 
-/** The params of a send, written in the other version. */
+/** Converts the params of a send from 1.0 to 0.3. */
 function toOlder(params: JsonObject): JsonObject {
   return v0_3Client.encodeRequest.streamMessage(v1_0.decodeRequest.streamMessage(params))
 }
@@ -26,7 +26,7 @@ function expectPart(part: JsonObject, between: { readonly to0_3: Json } | { read
 }
 
 describe('a part between 0.3 and 1.0', () => {
-  it('of data that is no object is wrapped and unwrapped', () => {
+  it('data that is not an object is wrapped and unwrapped', () => {
     const wrapped = { kind: 'data', data: { value: [1, 2] }, metadata: { data_part_compat: true } }
     expectPart({ data: [1, 2] }, { to0_3: wrapped })
     expectPart(wrapped, { to1_0: { data: [1, 2] } })
@@ -37,7 +37,7 @@ describe('a part between 0.3 and 1.0', () => {
     )
   })
 
-  it('of data that only looks like a part of another kind is data', () => {
+  it('data that only resembles a part of another kind stays data', () => {
     const mediaType = 'application/vnd.a2a.unknown-part+json'
     const metadata = { 'a2a.mediaType': mediaType }
     for (const data of [{}, { kind: 'text', text: 'x' }, { kind: 7 }] as JsonObject[]) {
@@ -47,7 +47,7 @@ describe('a part between 0.3 and 1.0', () => {
     expectPart({ data: 7, mediaType }, { to0_3: wrapped })
   })
 
-  it('of data that only looks wrapped stays as it is', () => {
+  it('data that only resembles wrapped data stays as it is', () => {
     expectPart({ kind: 'data', data: { value: 1 } }, { to1_0: { data: { value: 1 } } })
     expectPart(
       { kind: 'data', data: { value: 1, unit: 'm' }, metadata: { data_part_compat: true } },
@@ -55,17 +55,17 @@ describe('a part between 0.3 and 1.0', () => {
     )
   })
 
-  it('of a file has its name and media type in other members', () => {
+  it('a file has its name and media type in other members', () => {
     const file = { bytes: '//77', mimeType: 'image/png', name: 'a.png' }
     expectPart({ raw: '//77', mediaType: 'image/png', filename: 'a.png' }, { to0_3: { kind: 'file', file } })
     expectPart({ kind: 'file', file: { uri: 'https://f', name: '' } }, { to1_0: { url: 'https://f' } })
   })
 
-  it('of bytes has them in standard base64', () => {
+  it('bytes are in standard base64', () => {
     expectPart({ kind: 'file', file: { bytes: '__77' } }, { to1_0: { raw: '//77' } })
   })
 
-  it('of text keeps its media type and name in the metadata', () => {
+  it('text has its media type and name in the metadata', () => {
     const metadata = { 'a2a.mediaType': 'text/markdown' }
     expectPart({ text: 'x', mediaType: 'text/markdown' }, { to0_3: { kind: 'text', text: 'x', metadata } })
     expectPart({ kind: 'text', text: 'x', metadata }, { to1_0: { text: 'x', mediaType: 'text/markdown' } })
@@ -76,14 +76,14 @@ describe('a part between 0.3 and 1.0', () => {
   })
 })
 
-it('a time without a zone is one of UTC', () => {
+it('a timestamp without a zone is in UTC', () => {
   const task = { kind: 'task', id: 'T', contextId: 'C' }
   const status = { state: 'working', timestamp: '2025-04-02T16:59:25.331844' }
   const read = v0_3Client.decodeResult.getTask({ ...task, status }, { taskId: 'T' })
   expect(read.status.timestamp).toBe('2025-04-02T16:59:25.331Z')
 })
 
-it('blocking is not returning at once', () => {
+it('blocking is the opposite of returnImmediately', () => {
   const params = (configuration: JsonObject) => ({
     message: { ...older, parts: [{ kind: 'text', text: 'x' }] },
     configuration,
@@ -97,10 +97,10 @@ describe('a push config between 0.3 and 1.0', () => {
   const authentication = { schemes: ['Bearer', 'Basic'], credentials: 't' }
   const config = { taskId: 'T', pushNotificationConfig: { id: 'c', url: 'https://h', authentication } }
 
-  it('has the first scheme of its list, and the whole list again in 0.3', () => {
+  it('a push config has the first scheme of its list in 1.0, and the whole list again in 0.3', () => {
     const read = v0_3.decodeRequest.createPushConfig(config)
-    const told = v1_0.encodeResult.createPushConfig(read, read)
-    expect(told).toEqual({
+    const wireConfig = v1_0.encodeResult.createPushConfig(read, read)
+    expect(wireConfig).toEqual({
       taskId: 'T',
       id: 'c',
       url: 'https://h',
@@ -109,7 +109,7 @@ describe('a push config between 0.3 and 1.0', () => {
     expect(v0_3.encodeResult.getPushConfig(read, { taskId: 'T' })).toEqual(config)
   })
 
-  it('has a list of the one scheme of 1.0', () => {
+  it('a push config has a list of its one scheme in 0.3', () => {
     const read = v1_0.decodeRequest.createPushConfig({
       taskId: 'T',
       url: 'https://h',
@@ -120,7 +120,7 @@ describe('a push config between 0.3 and 1.0', () => {
   })
 })
 
-it('what a card requires is wrapped in 1.0', () => {
+it('the security requirements of a card are wrapped in 1.0', () => {
   const card = v0_3Client.decodeCard({
     protocolVersion: '0.3.0',
     name: 'Echo',

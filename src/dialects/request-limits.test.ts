@@ -9,7 +9,7 @@ it('an id has 1 to 256 characters', () => {
   expect(() => id.read(7)).toThrow('expected a string of 1 to 256 characters, got a number')
 })
 
-it('an id has no character that a log or a database would change', () => {
+it('an id has no character that a log or a database could change', () => {
   for (const text of ['a\nb', '\u0000', '\u007f', '\u0085', '\ud800', 'x\udc00']) {
     expect(() => id.read(text)).toThrow('control characters')
   }

@@ -7,8 +7,8 @@ const { params, recognises } = restServerBinding
 const path = { taskId: 't', query: {}, body: undefined } as const
 const config = { pushNotificationConfig: { url: 'https://h' } }
 
-describe('the params of a call', () => {
-  it('have their names from the path', () => {
+describe('the params of a REST call', () => {
+  it('params have resource names from the path', () => {
     expect(params({ ...path, operation: 'getTask', query: { historyLength: '0' } })).toEqual({
       name: 'tasks/t',
       historyLength: '0',
@@ -24,7 +24,7 @@ describe('the params of a call', () => {
     })
   })
 
-  it('have a new push config from the body, bare or wrapped', () => {
+  it('params have a new push config from the body, bare or wrapped', () => {
     const create = (body: unknown) => params({ ...path, operation: 'createPushConfig', body })
     expect(create(config)).toEqual({ parent: 'tasks/t', config })
     expect(create({ config, configId: 'c' })).toEqual({ parent: 'tasks/t', configId: 'c', config })
@@ -35,7 +35,7 @@ describe('the params of a call', () => {
     })
   })
 
-  it('have the id of a new push config from its name, if it has no other', () => {
+  it('params have the id of a new push config from its name, if it has no other', () => {
     const named = { ...config, name: 'tasks/t/pushNotificationConfigs/c' }
     const create = (query: RestCall['query'], body: unknown) =>
       v0_3Proto.decodeRequest.createPushConfig(params({ ...path, operation: 'createPushConfig', query, body }))
@@ -46,7 +46,7 @@ describe('the params of a call', () => {
     expect(create({}, config)).toMatchObject({ id: 't' })
   })
 
-  it('have flags from texts', () => {
+  it('params have flags from query strings', () => {
     const list = (query: RestCall['query']) => params({ operation: 'listTasks', query, body: undefined })
     expect(list({ includeArtifacts: 'true', pageToken: 'false' })).toEqual({
       includeArtifacts: true,
@@ -55,7 +55,7 @@ describe('the params of a call', () => {
     expect(list({ include_artifacts: 'false' })).toEqual({ includeArtifacts: false })
   })
 
-  it('are an object', () => {
+  it('params must be an object', () => {
     expect(() => params({ ...path, operation: 'cancelTask', body: [] })).toThrow(
       'params: expected an object, got a list',
     )

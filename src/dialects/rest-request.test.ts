@@ -22,16 +22,16 @@ const requests: Readonly<Record<Operation, object>> = {
   getExtendedCard: {},
 }
 
-function placeOf(dialect: ClientDialect, operation: Operation, request: object) {
+function restRequestOf(dialect: ClientDialect, operation: Operation, request: object) {
   const encode = dialect.encodeRequest[operation] as (request: object) => Record<string, never>
-  const place = dialect.rest?.toRequest(operation, encode(request))
-  if (!place) throw new Error('no REST')
-  return { ...place, path: `${dialect.rest?.prefix}${place.path}` }
+  const restRequest = dialect.rest?.toRequest(operation, encode(request))
+  if (!restRequest) throw new Error('no REST')
+  return { ...restRequest, path: `${dialect.rest?.prefix}${restRequest.path}` }
 }
 
-describe.each([v1_0Client, v0_3ProtoClient, v0_3Client])('the paths of $name', (dialect) => {
-  it.each(Object.keys(requests) as Operation[])('are those of our server: %s', (operation) => {
-    const { method, path } = placeOf(dialect, operation, requests[operation])
+describe.each([v1_0Client, v0_3ProtoClient, v0_3Client])('the REST paths of $name', (dialect) => {
+  it.each(Object.keys(requests) as Operation[])('the path of %s matches the route of the server', (operation) => {
+    const { method, path } = restRequestOf(dialect, operation, requests[operation])
     const isLegacy = dialect.version !== '1.0'
     expect(matchRoute(method, path)).toMatchObject({
       operation,
@@ -41,27 +41,27 @@ describe.each([v1_0Client, v0_3ProtoClient, v0_3Client])('the paths of $name', (
     })
   })
 
-  it('need an id where it is part of them', () => {
-    expect(() => placeOf(dialect, 'getTask', { taskId: '' })).toThrow(/^taskId: expected an id/)
+  it('a path with an id requires the id', () => {
+    expect(() => restRequestOf(dialect, 'getTask', { taskId: '' })).toThrow(/^taskId: expected an id/)
   })
 })
 
-it('a tenant of 1.0 is the first segment', () => {
-  expect(placeOf(v1_0Client, 'getTask', { taskId: 't', tenant: 'a b' }).path).toBe('/a%20b/tasks/t')
+it('a 1.0 tenant is the first segment of the path', () => {
+  expect(restRequestOf(v1_0Client, 'getTask', { taskId: 't', tenant: 'a b' }).path).toBe('/a%20b/tasks/t')
 })
 
-it('what is not in the path is in the query or the body', () => {
-  expect(placeOf(v1_0Client, 'getTask', { taskId: 't', historyLength: 0 })).toMatchObject({
+it('fields that are not in the path are in the query or the body', () => {
+  expect(restRequestOf(v1_0Client, 'getTask', { taskId: 't', historyLength: 0 })).toMatchObject({
     query: { historyLength: 0 },
   })
-  expect(placeOf(v1_0Client, 'cancelTask', { taskId: 't', metadata: { a: 1 } })).toMatchObject({
+  expect(restRequestOf(v1_0Client, 'cancelTask', { taskId: 't', metadata: { a: 1 } })).toMatchObject({
     body: { metadata: { a: 1 } },
   })
-  expect(placeOf(v0_3ProtoClient, 'createPushConfig', { taskId: 't', id: 'c', url: 'u' })).toMatchObject({
+  expect(restRequestOf(v0_3ProtoClient, 'createPushConfig', { taskId: 't', id: 'c', url: 'u' })).toMatchObject({
     body: { parent: 'tasks/t', configId: 'c', config: { pushNotificationConfig: { url: 'u' } } },
     alternativeBody: { pushNotificationConfig: { url: 'u' } },
   })
-  expect(placeOf(v0_3Client, 'createPushConfig', { taskId: 't', url: 'u' })).toMatchObject({
+  expect(restRequestOf(v0_3Client, 'createPushConfig', { taskId: 't', url: 'u' })).toMatchObject({
     body: { pushNotificationConfig: { url: 'u' } },
   })
 })

@@ -2,25 +2,25 @@ import { describe, expect, it } from 'vitest'
 import { v0_3House } from './server.ts'
 
 function ask(method: string, params: unknown, acceptsStream = false) {
-  const proposal = { version: undefined, method, params, acceptsStream }
-  return { recognised: v0_3House.recognises?.(proposal), operation: v0_3House.operationFor?.(proposal) }
+  const features = { version: undefined, method, params, acceptsStream }
+  return { recognised: v0_3House.recognises?.(features), operation: v0_3House.operationFor?.(features) }
 }
 
-describe('the house', () => {
-  it('gets a task by taskId, and follows it if the caller is ready for a stream', () => {
+describe('recognises and operationFor', () => {
+  it('getting a task by taskId identifies the house, and subscribes if the caller accepts a stream', () => {
     expect(ask('tasks/get', { taskId: 't' })).toEqual({ recognised: true, operation: undefined })
     expect(ask('tasks/get', { taskId: 't' }, true)).toEqual({ recognised: true, operation: 'subscribeToTask' })
     expect(v0_3House.operations.get('tasks/get')).toBe('getTask')
   })
 
-  it('is like any other where there is an id', () => {
+  it('getting a task by id does not identify the house', () => {
     for (const params of [{ id: 't' }, { id: 't', taskId: 't' }, undefined, null, []]) {
       expect(ask('tasks/get', params, true)).toEqual({ recognised: false, operation: undefined })
     }
     expect(ask('tasks/cancel', { taskId: 't' }, true)).toEqual({ recognised: false, operation: undefined })
   })
 
-  it('is known by what only its messages have', () => {
+  it('a message with a tool part or an input request identifies the house', () => {
     const houseMessages = [
       { parts: [{ kind: 'text', text: 'Here:' }, { kind: 'tool-result' }] },
       { parts: [{ kind: 'tool-use' }] },

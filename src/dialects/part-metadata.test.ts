@@ -12,7 +12,7 @@ const annotations = fc.record(
   { requiredKeys: [] },
 )
 
-it('what was read is written as it was, whatever of ours somebody else has put there', () => {
+it('decoded data and annotations are encoded unchanged, whatever keys other writers have set', () => {
   fc.assert(
     fc.property(objects, metadata, (data, metadata) => {
       const { data: unwrapped, ...rest } = unwrapData({ data, metadata })
@@ -22,7 +22,7 @@ it('what was read is written as it was, whatever of ours somebody else has put t
   )
 })
 
-it('what was written is read as it was', () => {
+it('encoded data and annotations are decoded unchanged', () => {
   fc.assert(
     fc.property(json, annotations, (data, annotations) => {
       expect(unwrapData(wrapData(data, annotations))).toEqual({ data, ...annotations })
@@ -31,7 +31,7 @@ it('what was written is read as it was', () => {
   )
 })
 
-it('what needs no place has none', () => {
+it('data and annotations that need no metadata get none', () => {
   expect(wrapData({ k: 1 }, {})).toEqual({ data: { k: 1 } })
   expect(encodeAnnotations({ mediaType: '', filename: '' })).toBeUndefined()
 })

@@ -24,7 +24,7 @@ it('a body is recognised by the form of its message or its push config', () => {
   for (const body of others) expect(restServerBinding.recognises(callOf({ body }))).toBe(false)
 })
 
-it('params are gathered from path, query and body', () => {
+it('params are collected from path, query and body', () => {
   const taskId = 'T'
   const body = { message: { kind: 'message' } }
   const url = 'https://h'
@@ -50,7 +50,7 @@ it('params are gathered from path, query and body', () => {
   expect(restServerBinding.params(callOf({ operation: 'getExtendedCard' }))).toEqual({})
 })
 
-it('the filters of a list are read from texts', () => {
+it('list filters are read from query strings', () => {
   const query = { contextId: '7', pageSize: '10', includeArtifacts: 'true', lastUpdatedAfter: '1000' }
   expect(restServerBinding.params(callOf({ operation: 'listTasks', query }))).toEqual({
     contextId: '7',
@@ -60,7 +60,7 @@ it('the filters of a list are read from texts', () => {
   })
 })
 
-it('what is no filter is left to be refused', () => {
+it('unreadable filters stay strings, to be rejected', () => {
   const list = (query: RestCall['query']) =>
     v0_3.decodeRequest.listTasks(restServerBinding.params(callOf({ operation: 'listTasks', query })))
   expect(list({ include_artifacts: 'false', last_updated_after: '0' })).toMatchObject({ includeArtifacts: false })

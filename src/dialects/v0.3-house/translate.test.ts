@@ -28,7 +28,7 @@ const toolPart: JsonObject = {
 
 const unknownPart = 'application/vnd.a2a.unknown-part+json'
 
-/** What 0.3 takes for data, and might be mistaken for the part of a tool. */
+/** Data that resembles a tool part. */
 const literalPart: JsonObject = {
   type: 'object',
   properties: {
@@ -39,13 +39,13 @@ const literalPart: JsonObject = {
   required: ['kind', 'data', 'metadata'],
 }
 
-/** Metadata that has, or nearly has, what a request for input becomes elsewhere. */
+/** Metadata that resembles an input request of the model. */
 const askingMetadata: JsonObject = {
   enum: [{}, { [clientTools]: { requestId: 'r' } }, { [clientTools]: 'x', k: 1 }, { [clientTools]: { prompt: 7 } }],
 }
 const askingExtensions: JsonObject = { enum: [[], [clientTools], ['https://x', clientTools], ['https://x']] }
 
-/** The schema of 0.3 with what the house has besides, wherever there are parts and messages. */
+/** Adds the parts and members of the house to a schema of 0.3. */
 function houseSchema(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(houseSchema)
   if (!isObject(schema)) return schema
@@ -71,8 +71,8 @@ const sent = decodeRequest.sendMessage({
 })
 const address = { taskId: 't' }
 
-describe('what comes back as it went', () => {
-  it('is every message, also one that answers a task by reference', () => {
+describe('round trips', () => {
+  it('every message is encoded as it was decoded, including an answer by reference', () => {
     const sends = houseValuesOf(request.SendParams)
     for (const { decodeRequest } of [v0_3House, v0_3HouseStrict]) {
       expectRoundTrip(sends, (params) => encodeRequest.sendMessage(decodeRequest.sendMessage(params)))
@@ -80,12 +80,12 @@ describe('what comes back as it went', () => {
     }
   })
 
-  it('is every call that follows a task', () => {
+  it('every subscription is encoded as it was decoded', () => {
     const calls = wireValuesOf(request.TaskParams).map(({ id, ...params }) => ({ taskId: id ?? '', ...params }))
     expectRoundTrip(calls, (params) => encodeRequest.subscribeToTask(decodeRequest.subscribeToTask(params)))
   })
 
-  it('is every answer', () => {
+  it('every result is encoded as it was decoded', () => {
     const outcomes = houseValuesOf(wire.Outcome)
     const tasks = houseValuesOf(wire.Task)
     const pages = houseValuesOf(TaskPage)
@@ -95,19 +95,19 @@ describe('what comes back as it went', () => {
     expectRoundTrip(pages, (result) => encodeResult.listTasks(decodeResult.listTasks(result, {}), {}))
   })
 
-  it('is every event of a stream', () => {
+  it('every stream event is encoded as it was decoded', () => {
     expectRoundTrip(houseValuesOf(wire.StreamEvent), (event) => {
-      const [told, ...more] = encodeEvent(decodeEvent(event, sent), sent)
+      const [wire, ...more] = encodeEvent(decodeEvent(event, sent), sent)
       expect(more).toEqual([])
-      return told
+      return wire
     })
   })
 })
 
-it('calls of tools, their results and requests for input survive the way through A2A 1.0', () => {
+it('tool calls, tool results and input requests survive a conversion to A2A 1.0 and back', () => {
   const parts = fc.array(objectsOfJsonSchema(toolPart))
-  const events = fc.record({ parts, inputRequest: arbitraryObjectOf(InputRequest) }).map((asked) => {
-    const message = { kind: 'message', role: 'agent', messageId: 'm', ...asked }
+  const events = fc.record({ parts, inputRequest: arbitraryObjectOf(InputRequest) }).map((members) => {
+    const message = { kind: 'message', role: 'agent', messageId: 'm', ...members }
     const status = { state: 'input-required', message }
     return { kind: 'status-update', taskId: 't', contextId: 'c', status, final: false }
   })

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { carryCodec, decodeBareStatus, encodeBareStatus } from './codec.ts'
+
+const v0_3 = carryCodec('v0.3')
+const v0_1 = carryCodec('v0.1')
+const timestamp = '2025-09-01T08:00:00.000Z'
+
+describe('an unknown state', () => {
+  const status = decodeBareStatus({ state: 'unknown', timestamp }, v0_3.toCarry)
+
+  it('an unknown state becomes working', () => {
+    expect(status).toMatchObject({ state: 'working', timestamp })
+  })
+
+  it('an unknown state is encoded as unknown only by its v0_3 dialect, and only while the state has not changed', () => {
+    expect(encodeBareStatus(status, v0_3.readCarry).state).toBe('unknown')
+    expect(encodeBareStatus(status, v0_1.readCarry).state).toBe('working')
+    expect(encodeBareStatus({ ...status, state: 'completed' }, v0_3.readCarry).state).toBe('completed')
+  })
+})
+
+describe('the timestamp of a status', () => {
+  it('a missing timestamp is written in no dialect', () => {
+    const status = decodeBareStatus({ state: 'working' }, v0_3.toCarry)
+    for (const { readCarry } of [v0_3, v0_1]) expect(encodeBareStatus(status, readCarry).timestamp).toBeUndefined()
+  })
+
+  it('a received timestamp equal to the placeholder is written again', () => {
+    const status = decodeBareStatus({ state: 'working', timestamp: '1970-01-01T00:00:00.000Z' }, v0_3.toCarry)
+    expect(encodeBareStatus(status, v0_3.readCarry).timestamp).toBe('1970-01-01T00:00:00.000Z')
+  })
+})
+
+it('a status that the model can express has no carry', () => {
+  expect(decodeBareStatus({ state: 'working', timestamp }, v0_3.toCarry)).toStrictEqual({ state: 'working', timestamp })
+})
