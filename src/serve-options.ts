@@ -1,4 +1,16 @@
 import type { Agent } from './agent/agent.ts'
+import {
+  anyOf,
+  checkOptions,
+  flag,
+  group,
+  integer,
+  milliseconds,
+  type OptionChecks,
+  object,
+  oneOf,
+  text,
+} from './base/options.ts'
 import type { MeshPeer } from './mesh/peer.ts'
 import type { MeshSocket } from './mesh/websocket.ts'
 import type { MeshEndpointOptions } from './mesh-bridge/endpoint.ts'
@@ -11,7 +23,8 @@ import type { PushFetch, PushOptions } from './push/options.ts'
 import type { Erased, EraseRequest } from './runtime/operations/erase.ts'
 import type { AuthChoice } from './server/authentication.ts'
 import type { MountOptions } from './server/host.ts'
-import type { HandlerOptions, HostedAgent } from './server/hosted-agent.ts'
+import type { HostedAgent } from './server/hosted-agent.ts'
+import { type HandlerOptions, type HttpOptions, handlerChecks, httpChecks } from './server/options.ts'
 
 export interface ServePushOptions extends Omit<PushOptions, 'fetch'>, Omit<PushFetchOptions, 'timeout' | 'logger'> {
   readonly fetch?: PushFetch
@@ -22,23 +35,37 @@ export interface ServeMeshOptions extends MeshEndpointOptions {
   readonly sockets?: SocketServer<MeshSocket>
 }
 
-export interface ServeOptions
-  extends Omit<HandlerOptions, 'auth' | 'push' | 'load'>,
-    Partial<Omit<ListenOptions, 'grpc' | 'asksCertificate' | 'challenge' | 'load' | 'maxConnections' | 'upgrade'>> {
-  /** Decides which callers are admitted. Without it, the server listens on loopback only and admits every caller. */
+/** Options of `serve`, by subject. Nothing is required: `serve(agent)` listens on a free port of this machine. */
+export interface ServeOptions extends Omit<HandlerOptions, 'auth' | 'push' | 'http'> {
+  /** The port. Defaults to 0: any free port. */
+  readonly port?: number
+  /** The address to listen on. Defaults to 127.0.0.1; another one, such as `0.0.0.0`, requires `auth`. */
+  readonly host?: string
+  /** Key and certificate of the server, and all other TLS options of Node. */
+  readonly tls?: ListenOptions['tls']
+  /** Which callers are accepted. Without it, the server listens on loopback only and accepts every caller. */
   readonly auth?: AuthChoice
+  /** Limits of HTTP requests, connections and streams. */
+  readonly http?: ServerHttpOptions
   /** Sends task events to webhooks: by the `fetch` passed here, or by a guarded one with these options. */
   readonly push?: ServePushOptions
   /** The folder of the durable task logs. Defaults to `.parley`. Ignored for agents with their own `log`. */
   readonly directory?: string
   /** How long running turns may take to finish when the server closes, in milliseconds. Defaults to 10,000. */
   readonly drainDeadline?: number
-  /** Limits beyond which calls get 503. Defaults depend on the memory available to V8. `false` disables them. */
-  readonly overload?: OverloadOptions | false
   /** Whether SIGTERM and SIGINT close the server. Defaults to true. */
   readonly signals?: boolean
   /** Also makes the agent a mesh peer, on the same port. */
   readonly mesh?: ServeMeshOptions
+}
+
+export interface ServerHttpOptions extends HttpOptions, Pick<ListenOptions, 'unreadTimeout'> {
+  /** Milliseconds within which a request must have arrived completely. Defaults to 30,000. */
+  readonly requestTimeout?: number
+  /** Milliseconds for which an idle connection stays open. Set it above the timeout of a proxy. Defaults to 65,000. */
+  readonly keepAliveTimeout?: number
+  /** Limits beyond which calls get 503. Defaults depend on the memory available to V8. `false` disables them. */
+  readonly overload?: OverloadOptions | false
 }
 
 /** Options of one agent that is added to a server. They override the server's options. */
@@ -67,3 +94,31 @@ export interface Server {
 
 /** Agents by the path under which each is served. */
 export type Agents = Readonly<Record<string, Agent>>
+
+/** Throws for an unknown or wrong option. */
+export function checkServeOptions(options: ServeOptions): void {
+  checkOptions('serve', options, serveChecks)
+}
+
+const serveChecks: OptionChecks<ServeOptions> = {
+  ...handlerChecks,
+  port: integer({ min: 0, max: 65_535 }),
+  host: text,
+  tls: (value, name) => {
+    object(value, name)
+    const { key, cert, pfx, SNICallback } = value as NonNullable<ListenOptions['tls']>
+    if ((key && cert) || pfx || SNICallback) return
+    throw new TypeError(`${name}: expected key and cert, or pfx, as in Node's TLS options`)
+  },
+  http: group<ServerHttpOptions>({
+    ...httpChecks,
+    requestTimeout: milliseconds({ min: 1 }),
+    keepAliveTimeout: milliseconds({ min: 1 }),
+    unreadTimeout: milliseconds({ min: 1 }),
+    overload: anyOf('false, or an object with heap, requests, bodyBytes, connections', oneOf(false), object),
+  }),
+  directory: text,
+  drainDeadline: milliseconds(),
+  signals: flag,
+  mesh: object,
+}

@@ -8,12 +8,20 @@ import { type Listening, listen } from './node/listen.ts'
 import { createServerLoad, type OverloadOptions, type ServerLoad } from './node/server-load.ts'
 import { socketsAt } from './node/websocket-upgrade.ts'
 import type { PushOptions } from './push/options.ts'
-import type { AddOptions, Agents, ServeOptions, ServePushOptions, Server } from './serve-options.ts'
+import {
+  type AddOptions,
+  type Agents,
+  checkServeOptions,
+  type ServeOptions,
+  type ServePushOptions,
+  type Server,
+} from './serve-options.ts'
 import { type AuthChoice, requireAuthOption } from './server/authentication.ts'
 import { slug } from './server/card.ts'
 import type { GrpcKit } from './server/grpc-router.ts'
 import { createHost, type Host } from './server/host.ts'
 import type { HostedAgent } from './server/hosted-agent.ts'
+import { type HandlerOptions, mergeOptions } from './server/options.ts'
 import { createSqliteLog } from './stores/sqlite/sqlite-log.ts'
 import type { TaskLog } from './tasks/log.ts'
 
@@ -25,19 +33,21 @@ const readDeadline = 2_000
  * file `.parley/<name>.db`.
  */
 export async function serve(served: Agent | Agents, options: ServeOptions = {}): Promise<Server> {
+  checkServeOptions(options)
   const agents = isAgent(served) ? { '': served } : served
   checkAgents(agents, options)
   const settings = await readSettings(options)
   const { load, logger, drainDeadline } = settings
   const draining = new AbortController()
-  const host = createHost(options.grpc ? { grpc: { ...(await loadGrpc()), draining: draining.signal, load } } : {})
+  const grpc = options.grpc ? { ...(await loadGrpc()), draining: draining.signal, load } : undefined
+  const host = createHost({ load, ...(grpc && { grpc }) })
   const mounts = createMounts(host, settings)
   let first: HostedAgent | undefined
   let mesh: MeshEndpoint | undefined
   let listening: Listening | undefined
   try {
-    for (const [at, agent] of Object.entries(agents)) {
-      const hosted = mounts.add(agent, options.log ? { at, log: options.log } : { at })
+    for (const [mount, agent] of Object.entries(agents)) {
+      const hosted = mounts.add(agent, options.log ? { mount, log: options.log } : { mount })
       first ??= hosted
     }
     listening = await listenFor(host, settings, () => mesh)
@@ -101,14 +111,14 @@ interface ServeSettings {
 }
 
 async function readSettings(options: ServeOptions): Promise<ServeSettings> {
-  const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger, overload } = options
+  const { directory = '.parley', drainDeadline = 10_000, signals = true, logger = consoleLogger, http = {} } = options
   const auth = authOf(options)
   return {
     options,
     auth,
     asksCertificate: options.tls !== undefined && needsCertificate(auth),
     push: options.push && (await withPushFetch(options.push, logger)),
-    load: overload === false ? undefined : createLoggedLoad(overload, logger),
+    load: http.overload === false ? undefined : createLoggedLoad(http.overload, logger),
     logger,
     directory,
     drainDeadline,
@@ -189,8 +199,8 @@ interface Mounts {
 }
 
 function createMounts(host: Host, settings: ServeSettings): Mounts {
-  const { options, auth, asksCertificate, push, load, logger, directory, drainDeadline } = settings
-  const { log: _, push: __, ...shared } = options
+  const { auth, asksCertificate, push, logger, directory, drainDeadline } = settings
+  const shared = sharedOptions(settings.options)
   const openedLogs = new Map<HostedAgent, TaskLog>()
   return {
     add(agent, mount) {
@@ -202,11 +212,7 @@ function createMounts(host: Host, settings: ServeSettings): Mounts {
       const opened = mount.log ? undefined : createSqliteLog({ file: join(directory, logFileOf(agent, mount)) })
       try {
         const hosted = host.add(agent, {
-          ...shared,
-          load,
-          ...(push && { push }),
-          logger,
-          ...mount,
+          ...mergeOptions({ ...shared, ...(push && { push }), logger }, mount),
           // `auth: undefined` means the server's auth, not open access.
           auth: mount.auth ?? auth,
           ...(opened && { log: opened }),
@@ -230,16 +236,23 @@ function createMounts(host: Host, settings: ServeSettings): Mounts {
   }
 }
 
+/** The options of the server that its agents share: everything but where it listens and what each agent has alone. */
+function sharedOptions(options: ServeOptions): Omit<HandlerOptions, 'auth'> {
+  const { port: _, host, tls, directory, drainDeadline, signals, mesh, log, push, http = {}, ...shared } = options
+  const { requestTimeout, keepAliveTimeout, unreadTimeout, overload, ...limits } = http
+  return { ...shared, http: limits }
+}
+
 /** A file name that no agent with another mount has. */
-function logFileOf({ profile }: Agent, { at = '', name, tenant }: AddOptions): string {
-  const path = at.replace(/^\/+|\/+$/g, '')
-  const mount = [name, path, tenant && `~${tenant}`].filter((part) => part).join('/')
-  return mount === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(mount)}.db`
+function logFileOf({ profile }: Agent, { mount = '', hostname, tenant }: AddOptions): string {
+  const path = mount.replace(/^\/+|\/+$/g, '')
+  const address = [hostname, path, tenant && `~${tenant}`].filter((part) => part).join('/')
+  return address === '' ? `${slug(profile.name)}.db` : `${slug(profile.name)}@${encodeURIComponent(address)}.db`
 }
 
 function listenFor(
   host: Host,
-  { options, asksCertificate, load }: ServeSettings,
+  { options, asksCertificate, load, logger }: ServeSettings,
   endpoint: () => MeshEndpoint | undefined,
 ): Promise<Listening> {
   const { mesh } = options
@@ -249,9 +262,15 @@ function listenFor(
         return incoming.path === opened?.path ? opened.exchange(incoming) : host.exchange(incoming)
       }
     : host.exchange
+  const { port = 0, host: address, tls, http: { requestTimeout, keepAliveTimeout, unreadTimeout } = {} } = options
   return listen(exchange, {
-    port: 0,
-    ...options,
+    port,
+    ...(address !== undefined && { host: address }),
+    ...(tls && { tls }),
+    ...(requestTimeout !== undefined && { requestTimeout }),
+    ...(keepAliveTimeout !== undefined && { keepAliveTimeout }),
+    ...(unreadTimeout !== undefined && { unreadTimeout }),
+    onError: (error) => logger.error({ error }, 'a request failed unexpectedly'),
     asksCertificate,
     challenge: host.challenge,
     grpc: host.grpc,

@@ -40,6 +40,8 @@ describe('checkOptions', () => {
   it.each([
     [{ prot: 1 }, 'serve: prot is not an option. Did you mean port?'],
     [{ turns: { dedline: 1 } }, 'serve: turns.dedline is not an option. Did you mean deadline?'],
+    [{ deadline: 1 }, 'serve: deadline is not an option. Did you mean turns.deadline?'],
+    [{ turnDeadline: 1 }, 'serve: turnDeadline is not an option. Did you mean turns.deadline?'],
     [{ zzzzzz: 1 }, 'serve: zzzzzz is not an option. The options are port, host,'],
     [{ toString: 1 }, 'serve: toString is not an option.'],
     [{ port: '4000x' }, 'serve: port: expected an integer from 0 to 65535, got "4000x".'],

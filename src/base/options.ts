@@ -1,6 +1,9 @@
 import { closest } from './closest.ts'
 import { isObject } from './json.ts'
 
+/** The members of each group, to suggest `turns.deadline` for `turnDeadline`. */
+const groups = new WeakMap<OptionCheck, object>()
+
 /** Checks one option; throws a `TypeError` that names it. `undefined` means "not set" and is never passed in. */
 export type OptionCheck = (value: unknown, name: string) => void
 
@@ -20,10 +23,12 @@ export function checkOptions<T extends object>(caller: string, options: T, check
 
 /** A group of options below one name, such as `turns: { deadline }`. */
 export function group<T extends object>(checks: OptionChecks<T>): OptionCheck {
-  return (value, name) => {
+  const check: OptionCheck = (value, name) => {
     if (!isObject(value)) throw wrong(name, `an object with ${Object.keys(checks).join(', ')}`, value)
     checkMembers(value, checks, (member) => `${name}.${member}`)
   }
+  groups.set(check, checks)
+  return check
 }
 
 export const text: OptionCheck = (value, name) => {
@@ -36,6 +41,11 @@ export const flag: OptionCheck = (value, name) => {
 
 export const aFunction: OptionCheck = (value, name) => {
   if (typeof value !== 'function') throw wrong(name, 'a function', value)
+}
+
+/** An object whose members are checked where they are used. */
+export const object: OptionCheck = (value, name) => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(name, 'an object', value)
 }
 
 /** A path on the server, such as `/agents/echo`. */
@@ -87,18 +97,19 @@ export function listOf(check: OptionCheck): OptionCheck {
   }
 }
 
-/** Accepts what one of the checks accepts. `expected` names the alternatives in the error. */
+/**
+ * Accepts what one of the checks accepts. `expected` names the alternatives in the error. An object is checked by the
+ * group among them, if there is one, so that the error names the member.
+ */
 export function anyOf(expected: string, ...checks: readonly OptionCheck[]): OptionCheck {
-  return (value, name) => {
-    for (const check of checks) {
-      try {
-        return check(value, name)
-      } catch {
-        // The next alternative may accept it.
-      }
-    }
-    throw wrong(name, expected, value)
+  const inner = checks.find((check) => groups.has(check))
+  const check: OptionCheck = (value, name) => {
+    if (inner && isObject(value)) return inner(value, name)
+    if (!checks.some((alternative) => accepts(alternative, value))) throw wrong(name, expected, value)
   }
+  const members = inner && groups.get(inner)
+  if (members) groups.set(check, members)
+  return check
 }
 
 /** An object made by another function, recognised by its methods: `having('a task log such as createSqliteLog()', 'append')`. */
@@ -109,19 +120,42 @@ export function having(expected: string, ...members: readonly string[]): OptionC
   }
 }
 
+function accepts(check: OptionCheck, value: unknown): boolean {
+  try {
+    check(value, '')
+    return true
+  } catch {
+    return false
+  }
+}
+
 function checkMembers(options: object, checks: object, nameOf: (member: string) => string): void {
   for (const [member, value] of Object.entries(options)) {
     if (value === undefined) continue
     const check = Object.hasOwn(checks, member) ? (checks as Record<string, OptionCheck>)[member] : undefined
-    if (!check) throw unknownOption(member, Object.keys(checks), nameOf)
+    if (!check) throw unknownOption(member, checks, nameOf)
     check(value, nameOf(member))
   }
 }
 
-function unknownOption(member: string, members: readonly string[], nameOf: (member: string) => string): TypeError {
-  const near = closest(member, members)
-  const advice = near ? `Did you mean ${near}?` : `The options are ${members.join(', ')}.`
+function unknownOption(member: string, checks: object, nameOf: (member: string) => string): TypeError {
+  const near = nearestOption(member, checks)
+  const advice = near ? `Did you mean ${near}?` : `The options are ${Object.keys(checks).join(', ')}.`
   return new TypeError(`${nameOf(member)} is not an option. ${advice}`)
+}
+
+/** The option that was probably meant: of this level, or of a group below it. */
+function nearestOption(member: string, checks: object): string | undefined {
+  const nested = Object.entries(checks).flatMap(([name, check]) =>
+    Object.keys(groups.get(check as OptionCheck) ?? {}).map((inner) => ({ name, inner })),
+  )
+  const exact = nested.find(({ inner }) => inner === member)
+  if (exact) return `${exact.name}.${exact.inner}`
+  const paths = new Map(
+    nested.map(({ name, inner }) => [`${name}${inner[0]?.toUpperCase()}${inner.slice(1)}`, `${name}.${inner}`]),
+  )
+  const near = closest(member, [...Object.keys(checks), ...paths.keys()])
+  return near === undefined ? undefined : (paths.get(near) ?? near)
 }
 
 function wrong(name: string, expected: string, value: unknown, advice = ''): TypeError {

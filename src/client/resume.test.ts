@@ -14,7 +14,11 @@ import type { ConnectOptions, Notice } from './options.ts'
 const quick = { minDelay: 1, maxDelay: 2 }
 
 async function open(run: AgentFunction, faults: Faults, options: ConnectOptions = {}) {
-  const handler = createHandler(agent({ name: 'Test' }, run), { auth: 'none', logger: silentLogger, cancelGrace: 50 })
+  const handler = createHandler(agent({ name: 'Test' }, run), {
+    auth: 'none',
+    logger: silentLogger,
+    turns: { cancelGrace: 50 },
+  })
   onTestFinished(() => handler.drain(0))
   const notices: Notice[] = []
   const { fetch, asked } = faultyFetch(handler, faults)

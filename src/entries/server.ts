@@ -88,7 +88,15 @@ export { StepFailed } from '../runtime/turns/durable-steps.ts'
 export type { AuthChoice, AuthSettings } from '../server/authentication.ts'
 export { createHandler, type Handler } from '../server/handler.ts'
 export { createHost, type Host, type MountOptions } from '../server/host.ts'
-export type { HandlerOptions, HostedAgent } from '../server/hosted-agent.ts'
+export type { HostedAgent } from '../server/hosted-agent.ts'
 export type { MetricsOptions } from '../server/metrics-page.ts'
+export type {
+  CompatibilityOptions,
+  DialectOptions,
+  HandlerOptions,
+  HouseOptions,
+  HttpOptions,
+  TurnOptions,
+} from '../server/options.ts'
 export type { TaskLog } from '../tasks/log.ts'
 export { createMemoryLog, type MemoryLogOptions } from '../tasks/memory-log.ts'

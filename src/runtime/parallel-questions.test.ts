@@ -170,8 +170,8 @@ describe('what other agents ask, and what the turn asks itself', () => {
   async function other(name: string, run: AgentImplementation) {
     const handler = createHandler(agent({ name, recovery: 'resume' }, run), {
       logger: silentLogger,
-      cancelGrace: 20,
       auth: { anonymous: true },
+      turns: { cancelGrace: 20 },
     })
     onTestFinished(() => handler.drain(0))
     return await connect(handler)

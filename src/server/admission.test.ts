@@ -4,7 +4,7 @@ import { apiKey, hashApiKey } from '../entries/auth.ts'
 import { agent, type ServeOptions, serve } from '../entries/index.ts'
 import { createHandler } from './handler.ts'
 import { createHost } from './host.ts'
-import type { HandlerOptions } from './hosted-agent.ts'
+import type { HandlerOptions } from './options.ts'
 
 const echo = agent({ name: 'Echo' }, ({ text }) => text)
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -26,7 +26,7 @@ describe('who may call a handler', () => {
     // @ts-expect-error: nothing is said.
     expect(() => createHost().add(echo)).toThrow(says)
     // @ts-expect-error: nothing is said of it.
-    expect(() => createHost().add(echo, { at: '/echo' })).toThrow(says)
+    expect(() => createHost().add(echo, { mount: '/echo' })).toThrow(says)
   })
 
   it.each([['None'], [true], [false], [null], ['']])('is not everybody because of a slip: %j', (auth) => {
@@ -37,7 +37,9 @@ describe('who may call a handler', () => {
 
   it.each([['None'], [true], [false], [null], ['']])('is no slip for a server, either: %j', async (auth) => {
     const options = { auth, signals: false, logger } as unknown as ServeOptions
-    await expect(serve(echo, options)).rejects.toThrow(`serve(): auth is ${JSON.stringify(auth)}`)
+    await expect(serve(echo, options)).rejects.toThrow(
+      `serve: auth: expected an object such as { schemes }, or 'none', got ${JSON.stringify(auth)}`,
+    )
   })
 
   it('is whoever connects to it in its process, of an agent that has no handler; mounted as it is, it refuses', async () => {

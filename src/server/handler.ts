@@ -5,9 +5,10 @@ import type { Service } from '../protocol/service.ts'
 import type { PushAdmin } from '../push/admin.ts'
 import type { Erased, EraseRequest } from '../runtime/operations/erase.ts'
 import { requireAuthOption } from './authentication.ts'
-import { createHostedAgent, type HandlerOptions } from './hosted-agent.ts'
+import { createHostedAgent } from './hosted-agent.ts'
 import { createHttpEndpoint } from './http-endpoint.ts'
 import { belowTenant } from './mount.ts'
+import { type HandlerOptions, readHandlerOptions } from './options.ts'
 
 /** An agent behind HTTP, without a socket. Mount it in any framework that speaks `fetch`. */
 export interface Handler {
@@ -24,11 +25,13 @@ export interface Handler {
 }
 
 export function createHandler(agent: Agent, options: HandlerOptions): Handler {
-  requireAuthOption(`createHandler(${agent.profile.name})`, options)
-  const { tenant } = options
-  const hosted = createHostedAgent(agent, options)
+  const caller = `createHandler(${agent.profile.name})`
+  requireAuthOption(caller, options)
+  const settings = readHandlerOptions(caller, options)
+  const { tenant } = settings
+  const hosted = createHostedAgent(agent, settings)
   const service = hosted.serviceFor(tenant)
-  const endpoint = createHttpEndpoint({ ...hosted, service }, options)
+  const endpoint = createHttpEndpoint({ ...hosted, service }, settings)
   const exchange = tenant === undefined ? endpoint : belowTenant(tenant, endpoint)
   const { push, erase, drain } = hosted
   return { exchange, fetch: toFetch(exchange), service, push, erase, drain }

@@ -19,9 +19,9 @@ function callerOf(fetch: (request: Request) => Promise<Response>) {
 it('tells agents apart by path, by name and by tenant', async () => {
   const host = createHost()
   host.add(says('root'), { auth })
-  host.add(says('echo'), { auth, at: '/agents/echo' })
-  host.add(says('deep'), { auth, at: '/agents/echo/deep' })
-  host.add(says('named'), { auth, name: 'named.test' })
+  host.add(says('echo'), { auth, mount: '/agents/echo' })
+  host.add(says('deep'), { auth, mount: '/agents/echo/deep' })
+  host.add(says('named'), { auth, hostname: 'named.test' })
   host.add(says('acme'), { auth, tenant: 'acme' })
   const call = callerOf(host.fetch)
   expect(await call('http://h.test/')).toBe('root: hi')
@@ -47,7 +47,7 @@ it('finds the tenant of a REST call in its path', async () => {
 it('gives every agent a card of its own, with the address at which it is found', async () => {
   const host = createHost()
   host.add(says('root'), { auth })
-  host.add(says('echo'), { auth, at: '/agents/echo' })
+  host.add(says('echo'), { auth, mount: '/agents/echo' })
   host.add(says('acme'), { auth, tenant: 'acme' })
   const card = async (path: string) =>
     await (await host.fetch(new Request(`http://h.test${path}/.well-known/agent-card.json`))).json()

@@ -1,13 +1,16 @@
 import type { Agent } from '../agent/agent.ts'
+import { checkOptions, type OptionCheck, type OptionChecks, path, text } from '../base/options.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { toFetch } from '../http/fetch.ts'
+import type { Load } from '../http/load.ts'
 import type { Erased, EraseRequest } from '../runtime/operations/erase.ts'
 import type { GrpcExchange } from '../transports/grpc/rpc.ts'
 import { requireAuthOption } from './authentication.ts'
 import { createGrpcRouter, type GrpcKit } from './grpc-router.ts'
-import type { HandlerOptions, HostedAgent } from './hosted-agent.ts'
+import type { HostedAgent } from './hosted-agent.ts'
 import { errorPage } from './http-endpoint.ts'
 import { createMount, type Mount, withPath } from './mount.ts'
+import { flattenOptions, type HandlerOptions, handlerChecks } from './options.ts'
 
 /** Challenges of different agents in one `WWW-Authenticate` header. */
 const maxChallenges = 8
@@ -15,14 +18,27 @@ const maxChallenges = 8
 export interface HostOptions {
   /** Serves gRPC as well. Passed in because its code is slow to load. */
   readonly grpc?: GrpcKit
+  /** Load of the server: while it is too high, calls are rejected. `serve` passes its own. */
+  readonly load?: Load | undefined
 }
 
 /** The address of an agent on a host that has several. Agents that differ in `tenant` may share one address. */
 export interface MountOptions {
   /** Path below which the agent is served, such as `/agents/echo`. */
-  readonly at?: string
+  readonly mount?: string
   /** Host name for which the agent is served, such as `echo.example.com`. */
-  readonly name?: string
+  readonly hostname?: string
+}
+
+/** The empty path is the root. */
+const mountPath: OptionCheck = (value, name) => {
+  if (value !== '') path(value, name)
+}
+
+const mountChecks: OptionChecks<HandlerOptions & MountOptions> = {
+  ...handlerChecks,
+  mount: mountPath,
+  hostname: text,
 }
 
 /** Several agents behind one port. Agents can be added and removed while it runs. */
@@ -41,7 +57,7 @@ export interface Host {
   drain(deadline: number): Promise<void>
 }
 
-export function createHost({ grpc }: HostOptions = {}): Host {
+export function createHost({ grpc, load }: HostOptions = {}): Host {
   let mounts: readonly Mount[] = []
   /** Gets every request while there is a single agent, at the root. */
   let onlyEndpoint: Exchange | undefined
@@ -91,12 +107,12 @@ export function createHost({ grpc }: HostOptions = {}): Host {
       return challenges.size > 0 ? [...challenges].slice(0, maxChallenges).join(', ') : undefined
     },
     add(agent, options) {
-      requireAuthOption(`host.add(${agent.profile.name})`, options)
-      const { at = '', name, ...agentOptions } = options
-      const path = at.replace(/\/+$/, '')
-      if (path !== '' && !path.startsWith('/'))
-        throw new TypeError(`at: expected a path that begins with a slash, such as "/${path}"`)
-      const hosted = mountAt(path, name?.toLowerCase()).add(agent, agentOptions)
+      const caller = `host.add(${agent.profile.name})`
+      requireAuthOption(caller, options)
+      checkOptions<HandlerOptions & MountOptions>(caller, options, mountChecks)
+      const { mount = '', hostname, ...agentOptions } = options
+      const settings = { ...flattenOptions(agentOptions), load }
+      const hosted = mountAt(mount.replace(/\/+$/, ''), hostname?.toLowerCase()).add(agent, settings)
       refreshRoutes()
       return hosted
     },

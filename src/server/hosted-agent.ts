@@ -3,7 +3,7 @@ import { consoleLogger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
 import type { Load } from '../http/load.ts'
-import { createLimits, type LimitOptions } from '../limits/limits.ts'
+import { createLimits } from '../limits/limits.ts'
 import { type Interceptor, intercept } from '../protocol/intercept.ts'
 import type { Service } from '../protocol/service.ts'
 import { combineTelemetry } from '../protocol/telemetry.ts'
@@ -12,31 +12,25 @@ import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { observeCalls } from '../telemetry/observe-service.ts'
-import { type AuthChoice, type Authentication, createAuthentication } from './authentication.ts'
+import { type Authentication, createAuthentication } from './authentication.ts'
 import { authorizeCalls, createSkillAuthorization, createSkillLookup } from './authorization.ts'
 import { type AddressOptions, cardOf, interfacesAt } from './card.ts'
 import { type CardSigner, createCardSigner } from './card-page.ts'
 import type { EndpointBackend, HttpEndpointOptions } from './http-endpoint.ts'
-import { createMetricsPage, type MetricsOptions } from './metrics-page.ts'
+import { createMetricsPage } from './metrics-page.ts'
+import type { HandlerOptions } from './options.ts'
 import { limitCalls } from './rate-limits.ts'
 import { matchTenant, requireTenantMember } from './tenants.ts'
 
-export interface HandlerOptions
+/** The options of a hosted agent, flat: `HandlerOptions` with their groups resolved, and what the host adds. */
+export interface HostedAgentOptions
   extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'acquireSlot' | 'checkContinuation' | 'delegation'>>,
-    HttpEndpointOptions {
-  /** Which callers are accepted. Required: a handler cannot know from where it can be reached. */
-  readonly auth: AuthChoice
-  /** How much callers may use. */
-  readonly limits?: LimitOptions
-  /** Load of the server: while it is too high, calls are rejected. `serve` passes its own. */
+    HttpEndpointOptions,
+    AddressOptions,
+    Pick<HandlerOptions, 'auth' | 'limits' | 'metrics' | 'extendedCard'> {
+  /** Load of the server: while it is too high, calls are rejected. */
   readonly load?: Load | undefined
-  /** Counts calls, turns and deliveries, and serves the metrics at `/metrics` in the Prometheus text format. */
-  readonly metrics?: boolean | MetricsOptions
-  /** What the extended card says beyond the public one. Without it, the agent has no extended card. */
-  readonly extendedCard?: Partial<AgentProfile>
 }
-
-export interface HostedAgentOptions extends HandlerOptions, AddressOptions {}
 
 /** A running agent, ready to be served by endpoints. */
 export interface HostedAgent extends Runtime, EndpointBackend, Pick<Authentication, 'admit'> {

@@ -2,7 +2,7 @@ import type { Agent } from '../agent/agent.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { withWireDefaults } from '../transports/server/options.ts'
 import type { BodyLimits } from '../transports/server/read-body.ts'
-import { createHostedAgent, type HandlerOptions, type HostedAgent } from './hosted-agent.ts'
+import { createHostedAgent, type HostedAgent, type HostedAgentOptions } from './hosted-agent.ts'
 import { createHttpEndpoint } from './http-endpoint.ts'
 import { readTenant, requireTenantName, unknownTenantService } from './tenants.ts'
 
@@ -14,7 +14,7 @@ export interface Mount {
   readonly agents: ReadonlySet<HostedAgent>
   /** The endpoint of the only agent, if it has no tenant: every request is for it. */
   readonly onlyEndpoint: Exchange | undefined
-  add(agent: Agent, options: HandlerOptions): HostedAgent
+  add(agent: Agent, options: HostedAgentOptions): HostedAgent
   remove(agent: HostedAgent): void
 }
 

@@ -79,7 +79,10 @@ describe('a pair', () => {
   it('has one time on both sides: deadlines, leases and retention go by it', async () => {
     const clock = createClock()
     const hanging = scripted([{ status: 'working' }, { hang: true }])
-    const serve = { turnDeadline: 60_000, cancelGrace: 1_000, retention: { ended: 3_600_000, tombstones: 3_600_000 } }
+    const serve = {
+      turns: { deadline: 60_000, cancelGrace: 1_000 },
+      retention: { ended: 3_600_000, tombstones: 3_600_000 },
+    }
     await using opened = await pair(hanging, { clock, serve })
     const { task } = await clock.run(opened.client.send('go', { returnImmediately: true }))
     const handle = opened.client.task(task?.id ?? '')
@@ -112,7 +115,7 @@ describe('a pair', () => {
     // The first process stops with its clock; the second goes on.
     const dead = createClock(start)
     const alive = createClock(start)
-    const serve = { leaseTtl: 30_000, retention: { ended: 3_600_000, tombstones: 3_600_000 } }
+    const serve = { turns: { leaseTtl: 30_000 }, retention: { ended: 3_600_000, tombstones: 3_600_000 } }
     const logs = [dead, alive].map((clock) => createSqliteLog({ file, clock }))
     onTestFinished(async () => void (await Promise.all(logs.map((log) => log.close()))))
     const hanging = scripted([{ status: 'working' }, { hang: true }])

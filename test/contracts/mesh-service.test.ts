@@ -23,7 +23,7 @@ const contract: ServiceContract = {
     const handler = createHandler(agent({ name: 'Test' }, run), {
       auth: anonymousListsAll,
       logger: silentLogger,
-      cancelGrace: 50,
+      turns: { cancelGrace: 50 },
     })
     onTestFinished(() => handler.drain(0))
     const { link } = await startBridgedService({ service: handler.service })
@@ -79,7 +79,7 @@ describe('the service of a peer of the mesh', () => {
         await turn.status('working')
         await done.promise
       }),
-      { auth: anonymousListsAll, logger: silentLogger, cancelGrace: 50 },
+      { auth: anonymousListsAll, logger: silentLogger, turns: { cancelGrace: 50 } },
     )
     onTestFinished(() => handler.drain(0))
     const { link } = await startBridgedService({ service: handler.service })

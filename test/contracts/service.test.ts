@@ -17,7 +17,7 @@ function over(dialect: DialectName, binding: Binding): ServiceContract['open'] {
     const handler = createHandler(agent({ name: 'Test' }, run), {
       auth: anonymousListsAll,
       logger: silentLogger,
-      cancelGrace: 50,
+      turns: { cancelGrace: 50 },
     })
     onTestFinished(() => handler.drain(0))
     const { service } = await connect(handler, { dialects: [dialect], bindings: [binding] })

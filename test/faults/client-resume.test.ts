@@ -25,7 +25,7 @@ function chunksIn(events: readonly StreamEvent[]): string[] {
 describe('a client of a server that is killed and started again', () => {
   it('sees every event once, in order, up to the failure that says why', async () => {
     const directory = await temporaryDirectory()
-    const first = await startServerProcess(directory, { leaseTtl: 1_000 })
+    const first = await startServerProcess(directory, { turns: { leaseTtl: 1_000 } })
     const port = Number(new URL(first.url).port)
     const client = await connect(first.url, { resume: { ...quick, tries: 500 } })
     const seen: StreamEvent[] = []
@@ -34,7 +34,7 @@ describe('a client of a server that is killed and started again', () => {
       seen.push(event)
       if (seen.length !== 20) continue
       first.signal('SIGKILL')
-      restarted = first.ended.then(() => startServerProcess(directory, { leaseTtl: 1_000, port }))
+      restarted = first.ended.then(() => startServerProcess(directory, { port, turns: { leaseTtl: 1_000 } }))
     }
     await restarted
     expect(seen.map(generationOf)).toEqual(seen.map((_, index) => index + 2))

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { selfSigned } from '../support/auth/certificates.ts'
+import { silentLogger } from '../support/logger.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 import { connectToPort, exchangeBytes } from '../support/wire/raw-http1.ts'
 
@@ -35,7 +36,7 @@ async function open(options: TestServerOptions) {
       heard.push(text)
       return 'hi'
     },
-    { onError: (error) => errors.push(error), ...options },
+    { logger: { ...silentLogger, error: (fields) => errors.push(fields) }, ...options },
   )
   const isTls = options.tls !== undefined
   const say = (...pieces: readonly (string | Uint8Array)[]) => exchangeBytes(server.port, pieces, { tls: isTls })
@@ -183,7 +184,7 @@ describe.each(ports)('a port of %s', (_name, kind) => {
   ]
 
   it.each(slow)('lets nobody wait who %s', async (_what, text) => {
-    const { say, heard, stands } = await open({ ...kind, requestTimeout: 300 })
+    const { say, heard, stands } = await open({ ...kind, http: { requestTimeout: 300 } })
     const begun = performance.now()
     const answer = await say(text)
     expect(performance.now() - begun).toBeLessThan(5_000)
@@ -194,7 +195,7 @@ describe.each(ports)('a port of %s', (_name, kind) => {
   })
 
   it('lets nobody wait who sends a byte now and then', async () => {
-    const { dial, stands } = await open({ ...kind, requestTimeout: 300 })
+    const { dial, stands } = await open({ ...kind, http: { requestTimeout: 300 } })
     for (const begin of ['POST / HTTP/1.1\r\nHost: x\r\nX-', `${head}Content-Length: 1000\r\n\r\n`]) {
       const socket = dial(begin)
       const dripping = setInterval(() => socket.write('a'), 20)
@@ -207,7 +208,7 @@ describe.each(ports)('a port of %s', (_name, kind) => {
   })
 
   it('cuts off who does not read its answer, and only those', async () => {
-    const { dial, stands } = await open({ ...kind, unreadTimeout: 300, bodyLimit: 2 ** 26 })
+    const { dial, stands } = await open({ ...kind, http: { unreadTimeout: 300, bodyLimit: 2 ** 26 } })
     const long = { jsonrpc: '2.0', id: 'x', method: 'x'.repeat(2 ** 24) }
     const asked = JSON.stringify(long)
     const deaf = dial(`${head}Content-Length: ${asked.length}\r\n\r\n${asked}`)
@@ -216,7 +217,7 @@ describe.each(ports)('a port of %s', (_name, kind) => {
   })
 
   it('has so many connections open at once, and no more', async () => {
-    const { say, dial, stands } = await open({ ...kind, overload: { connections: 20 } })
+    const { say, dial, stands } = await open({ ...kind, http: { overload: { connections: 20 } } })
     const held = Array.from({ length: 20 }, () => dial('GET'))
     await Promise.all(held.map((socket) => new Promise((resolve) => socket.once('connect', resolve))))
     await expect.poll(async () => (await say('GET')).head).toBe('')
@@ -234,7 +235,7 @@ describe.each(ports.slice(2))('a port of %s', (_name, kind) => {
     ['a greeting of a giant length', `\x16\x03\x01\xff\xff${'a'.repeat(70_000)}`],
     ['HTTP', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
   ])('lets nobody wait who says %s where TLS is spoken', async (_what, bytes) => {
-    const { port, heard, stands } = await open({ ...kind, requestTimeout: 300 })
+    const { port, heard, stands } = await open({ ...kind, http: { requestTimeout: 300 } })
     const begun = performance.now()
     const { head: answered } = await exchangeBytes(port, [Buffer.from(bytes, 'latin1')])
     expect(answered).not.toContain('200 ok')

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { status } from '@grpc/grpc-js'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { silentLogger } from '../support/logger.ts'
 import { startTestServer, type TestServerOptions } from '../support/servers/test-server.ts'
 import { frame, literal } from '../support/wire/raw-http2.ts'
 
@@ -15,7 +16,7 @@ async function open(options: TestServerOptions = {}, run: (text: string) => Prom
       heard.push(text)
       return await run(text)
     },
-    { grpc: true, onError: (error) => errors.push(error), ...options },
+    { grpc: true, logger: { ...silentLogger, error: (fields) => errors.push(fields) }, ...options },
   )
   return {
     server,
@@ -223,7 +224,7 @@ describe('over HTTP/2', () => {
   })
 
   it('a body that does not come to its end is cut off, and so is one that comes byte by byte', async () => {
-    const { server, heard, stands } = await open({ requestTimeout: 300 })
+    const { server, heard, stands } = await open({ http: { requestTimeout: 300 } })
     const session = client(server.url)
     for (const isDripping of [false, true]) {
       const stream = session.request({ ':method': 'POST', ':path': '/', 'content-type': 'application/json' })
@@ -238,7 +239,7 @@ describe('over HTTP/2', () => {
   })
 
   it('who never reads an answer is cut off, also if it answers questions', async () => {
-    const { server, stands } = await open({ keepAliveTimeout: 300, bodyLimit: 2 ** 23 })
+    const { server, stands } = await open({ http: { keepAliveTimeout: 300, bodyLimit: 2 ** 23 } })
     const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } })
     onTestFinished(() => session.destroy())
     session.on('error', () => {})
@@ -254,7 +255,7 @@ describe('over HTTP/2', () => {
 
   it('a stream of events whose reader takes nothing is cut off', async () => {
     const much = (text: string) => Promise.resolve(text === 'much' ? 'x'.repeat(200_000) : 'hi')
-    const { server, stands } = await open({ unreadTimeout: 300 }, much)
+    const { server, stands } = await open({ http: { unreadTimeout: 300 } }, much)
     const session = connectHttp2(server.url, { settings: { initialWindowSize: 0 } })
     onTestFinished(() => session.destroy())
     session.on('error', () => {})

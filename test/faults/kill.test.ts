@@ -33,14 +33,14 @@ const upTo = (length: number) => Array.from({ length }, (_, index) => `${index +
 describe('after kill -9 and a restart on the same directory', () => {
   it('every reader goes on where it was cut and sees every event once, up to the failure that says why', async () => {
     const directory = await temporaryDirectory()
-    const first = await startServerProcess(directory, { leaseTtl })
+    const first = await startServerProcess(directory, { turns: { leaseTtl } })
     const readers = Array.from({ length: 5 }, () => readUntilBroken(first.wire))
     await eventually(() => readers.every(({ seen }) => seen.length > 20))
     first.signal('SIGKILL')
     expect(await first.ended).toBe('SIGKILL')
     await Promise.all(readers.map(({ broken }) => broken))
 
-    const { wire } = await startServerProcess(directory, { leaseTtl })
+    const { wire } = await startServerProcess(directory, { turns: { leaseTtl } })
     for (const reader of readers) {
       const { seen } = reader
       const id = taskIdOf(reader)
@@ -66,13 +66,13 @@ describe('after kill -9 and a restart on the same directory', () => {
 
   it('what had ended is as it was, and what was paused can go on', async () => {
     const directory = await temporaryDirectory()
-    const first = await startServerProcess(directory, { leaseTtl })
+    const first = await startServerProcess(directory, { turns: { leaseTtl } })
     const ended = await first.wire.sendTask('work')
     const paused = await first.wire.sendTask('ask')
     first.signal('SIGKILL')
     await first.ended
 
-    const { wire } = await startServerProcess(directory, { leaseTtl })
+    const { wire } = await startServerProcess(directory, { turns: { leaseTtl } })
     expect(await wire.getTask(ended.id)).toEqual(ended)
     expect(await wire.getTask(paused.id)).toEqual(paused)
     const answered = await wire.sendTask('this one', { taskId: paused.id })
@@ -82,7 +82,7 @@ describe('after kill -9 and a restart on the same directory', () => {
 
   it('a send that is repeated under its key gets the same answer, and nothing runs again', async () => {
     const directory = await temporaryDirectory()
-    const first = await startServerProcess(directory, { leaseTtl })
+    const first = await startServerProcess(directory, { turns: { leaseTtl } })
     const send = (wire: WireClient, text: string) =>
       wire.send(text, { messageId: text, contextId: 'c' }, { 'idempotency-key': text })
     const task = await send(first.wire, 'work')
@@ -93,7 +93,7 @@ describe('after kill -9 and a restart on the same directory', () => {
     await first.ended
     expect(await interrupted).toBe('broken')
 
-    const { wire } = await startServerProcess(directory, { leaseTtl })
+    const { wire } = await startServerProcess(directory, { turns: { leaseTtl } })
     expect(await send(wire, 'work')).toEqual(task)
     expect(await send(wire, 'say hello')).toEqual(message)
     expect(await send(wire, 'hold forever')).toMatchObject({ task: { status: { state: 'TASK_STATE_FAILED' } } })
@@ -102,14 +102,14 @@ describe('after kill -9 and a restart on the same directory', () => {
 
   it('a message that was stored but had no task yet is answered with the failure, too', async () => {
     const directory = await temporaryDirectory()
-    const first = await startServerProcess(directory, { leaseTtl })
+    const first = await startServerProcess(directory, { turns: { leaseTtl } })
     const headers = { 'idempotency-key': 'k' }
     const mute = first.wire.send('mute', { messageId: 'm' }, headers).catch(() => 'broken')
     await eventually(async () => (await recordedTurns(directory)).length === 1)
     first.signal('SIGKILL')
     expect(await mute).toBe('broken')
 
-    const { wire } = await startServerProcess(directory, { leaseTtl })
+    const { wire } = await startServerProcess(directory, { turns: { leaseTtl } })
     expect((await wire.sendTask('mute', { messageId: 'm' }, headers)).status.state).toBe('TASK_STATE_FAILED')
     expect(await recordedTurns(directory)).toHaveLength(1)
   })

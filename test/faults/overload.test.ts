@@ -97,7 +97,7 @@ it('many large bodies at once get 503 where there is no room, and the process li
 })
 
 it('so many requests are at work at once, the others get 503 at once, and places come back', async () => {
-  const { directory, send } = await startSmall({ overload: { requests: 50, connections: 1_000 } })
+  const { directory, send } = await startSmall({ http: { overload: { requests: 50, connections: 1_000 } } })
   const waiting = Array.from({ length: 50 }, () => send('hold free'))
   await eventually(async () => (await send('hi')).status === 503)
   const others = await Promise.all(Array.from({ length: 200 }, () => send('hi')))

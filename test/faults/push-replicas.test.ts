@@ -16,8 +16,8 @@ import type { WireClient } from '../support/wire/wire-client.ts'
 startServerFirst()
 
 const options: ProcessOptions = {
-  leaseTtl: 1_000,
   push: { timeout: 500, leaseTtl: 1_500, retry: { attempts: 50, first: 10, longest: 100 } },
+  turns: { leaseTtl: 1_000 },
 }
 
 /** Where processes keep their tasks, and how to look at them from outside. */

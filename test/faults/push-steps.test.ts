@@ -15,8 +15,8 @@ import { type ReceivedWebhook, startWebhookReceiver, type WebhookResponder } fro
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const options: ProcessOptions = {
-  leaseTtl: 500,
   push: { timeout: 1_000, leaseTtl: 2_000, retry: { attempts: 50, first: 10, longest: 100 } },
+  turns: { leaseTtl: 500 },
 }
 
 /** One task in a process that dies at some moment of a delivery, and another process that goes on. */

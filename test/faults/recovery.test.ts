@@ -37,7 +37,7 @@ async function openSqlite(): Promise<Place> {
   const directory = await temporaryDirectory()
   return {
     directory,
-    start: (options) => startServerProcess(directory, { leaseTtl, ...options }),
+    start: (options) => startServerProcess(directory, { ...options, turns: { leaseTtl } }),
     async eventsOf(taskId) {
       const log = createSqliteLog({ file: join(directory, 'scripted.db') })
       const events = await readAll(log, taskId)
@@ -58,7 +58,8 @@ async function openPostgres(): Promise<Place & { readonly url: string }> {
   return {
     directory,
     url: database.url,
-    start: (options) => startServerProcess(directory, { leaseTtl, ...options, postgres: { url: database.url } }),
+    start: (options) =>
+      startServerProcess(directory, { ...options, postgres: { url: database.url }, turns: { leaseTtl } }),
     async eventsOf(taskId) {
       const log = await createPostgresLog({ pool })
       const events = await readAll(log, taskId)
@@ -94,7 +95,7 @@ it.each(['cut', 'freeze'] as const)(
     const recovery = 'retry'
     const postgres = { url: url.href, statementTimeout: 1_000, patience: 4_000 }
     const [a, b] = await Promise.all([
-      startServerProcess(directory, { leaseTtl, recovery, postgres }),
+      startServerProcess(directory, { recovery, postgres, turns: { leaseTtl } }),
       start({ recovery }),
     ])
     const id = await tickingIn(a)
@@ -153,7 +154,7 @@ describe.each(places)('on %s', (_, openPlace) => {
 
   describe('SIGTERM', () => {
     it('hands a running turn over at once, without waiting for its lease to run out', async () => {
-      const { a, b, eventsOf } = await startPair({ recovery: 'retry', leaseTtl: 60_000, drainDeadline: 100 })
+      const { a, b, eventsOf } = await startPair({ recovery: 'retry', drainDeadline: 100, turns: { leaseTtl: 60_000 } })
       const id = await tickingIn(a)
       a.signal('SIGTERM')
       const { status } = (await collect(b.wire.subscribe(id))).at(-1)?.result?.statusUpdate ?? {}
@@ -216,7 +217,7 @@ describe.each(places)('on %s', (_, openPlace) => {
     })
 
     it('is handed over at once when its server goes', async () => {
-      const { directory, a, b } = await startPair({ recovery, leaseTtl: 60_000, drainDeadline: 50 })
+      const { directory, a, b } = await startPair({ recovery, drainDeadline: 50, turns: { leaseTtl: 60_000 } })
       const { id } = await a.wire.sendTask('order gate', immediately)
       await eventually(async () => (await recordedTurns(directory)).some(({ text }) => text === 'confirm begins'))
       a.signal('SIGTERM')

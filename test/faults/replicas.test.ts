@@ -29,7 +29,7 @@ it('three replicas on one PostgreSQL are killed, stopped and cut off: every clie
       const proxy = await createTcpProxy(() => port)
       url.port = `${proxy.port}`
       const postgres = { url: url.href, statementTimeout: 1_000, patience: 4_000 }
-      return { database: proxy, start: () => startServerProcess(directory, { leaseTtl, postgres }) }
+      return { database: proxy, start: () => startServerProcess(directory, { postgres, turns: { leaseTtl } }) }
     }),
   )
   const fleet = await startReplicas(starts, random)
@@ -54,7 +54,7 @@ it('three replicas on one PostgreSQL are killed, stopped and cut off: every clie
 it('two processes on one SQLite file are killed and stopped: every client sees every event once', async () => {
   const random = chance()
   const directory = await temporaryDirectory()
-  const start = () => startServerProcess(directory, { leaseTtl })
+  const start = () => startServerProcess(directory, { turns: { leaseTtl } })
   const fleet = await startReplicas([{ start }, { start }], random)
   const streams = await underFaults(fleet, random, ['killed', 'stopped'])
 

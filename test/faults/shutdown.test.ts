@@ -75,7 +75,7 @@ describe('SIGTERM', () => {
 
   it('fails a turn that does not finish in time, and everybody who waits for it learns why', async () => {
     const directory = await temporaryDirectory()
-    const first = await startServerProcess(directory, { drainDeadline: 300, cancelGrace: 300 })
+    const first = await startServerProcess(directory, { drainDeadline: 300, turns: { cancelGrace: 300 } })
     const paused = await first.wire.sendTask('ask')
     const subscribed = first.wire.subscribe(paused.id)
     await firstOf(subscribed)
@@ -125,7 +125,7 @@ describe('SIGTERM', () => {
 
   it('twice ends it at once, and the next process says what became of its tasks', async () => {
     const directory = await temporaryDirectory()
-    const first = await startServerProcess(directory, { leaseTtl: 1_000 })
+    const first = await startServerProcess(directory, { turns: { leaseTtl: 1_000 } })
     const { id } = await first.wire.sendTask('hold forever', { configuration: { returnImmediately: true } })
     first.signal('SIGTERM')
     await eventually(() => isClosed(first))
@@ -133,7 +133,7 @@ describe('SIGTERM', () => {
     first.signal('SIGTERM')
     expect(await first.ended).toBe('SIGTERM')
 
-    const { wire } = await startServerProcess(directory, { leaseTtl: 1_000 })
+    const { wire } = await startServerProcess(directory, { turns: { leaseTtl: 1_000 } })
     await eventually(async () => (await wire.getTask(id)).status.state === 'TASK_STATE_FAILED')
   })
 })

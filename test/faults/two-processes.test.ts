@@ -131,7 +131,7 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
   })
 
   it('let go of those who wait for a task that the other erases, and stop its turn', async () => {
-    const { directory, a, b } = await startPair(openPlace, { leaseTtl: 1_000 })
+    const { directory, a, b } = await startPair(openPlace, { turns: { leaseTtl: 1_000 } })
     const { id } = await a.wire.sendTask('hold forever', { contextId: 'gone', ...immediately })
     await eventually(async () => (await recordedTurns(directory)).length === 1)
     const followed = [a, b, b].map(({ wire }) => collect(wire.subscribe(id)))
@@ -150,7 +150,7 @@ describe.each(places)('two processes on %s', (_, openPlace) => {
   })
 
   it('take over from each other: when one is killed, the other fails its tasks', async () => {
-    const { a, b } = await startPair(openPlace, { leaseTtl: 1_000 })
+    const { a, b } = await startPair(openPlace, { turns: { leaseTtl: 1_000 } })
     const { id } = await a.wire.sendTask('hold forever', immediately)
     const followed = collect(b.wire.subscribe(id))
     a.signal('SIGKILL')

@@ -15,7 +15,7 @@ async function open() {
   const complaints: unknown[] = []
   const complain = (fields: unknown) => complaints.push(fields)
   const logger = { debug() {}, info() {}, warn: complain, error: complain }
-  return { ...(await startTestServer(echo.run, { logger, onError: complain })), complaints }
+  return { ...(await startTestServer(echo.run, { logger })), complaints }
 }
 
 describe(`garbage on a socket (seed ${seed})`, () => {

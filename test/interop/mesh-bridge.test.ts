@@ -116,8 +116,7 @@ describe('the client of @a2a-js/sdk 1.3.0', () => {
       signals: false,
       logger: silentLogger,
       drainDeadline: 0,
-      cancelGrace: 10,
-      taskAfter: 50,
+      turns: { cancelGrace: 10, taskAfter: 50 },
     })
     onTestFinished(() => server.close())
     return async (who: keyof typeof keys) => {

@@ -48,7 +48,7 @@ describe.each(legacyBindings)(
       hasFinal: false,
       ...gap,
       lateSubscription: 'the task',
-      serverOptions: { cards: '0.3', grpc: true },
+      serverOptions: { grpc: true, dialects: { cards: '0.3' } },
     })
   },
 )

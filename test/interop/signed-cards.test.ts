@@ -64,7 +64,7 @@ describe('a signed card', () => {
     ['1.0', paths[0]],
     ['0.3', paths[0]],
   ] as const)('is believed as it is, and refused with any one member changed: %s at %s', async (cards, path) => {
-    const origin = await open({ cards, keys: keyRing(await newSigningKey()) })
+    const origin = await open({ keys: keyRing(await newSigningKey()), dialects: { cards } })
     const card = await read(`${origin}${path}`)
     const verify = trusting(origin)
     expect(await verify(card)).toEqual(card)

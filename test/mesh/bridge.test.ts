@@ -9,7 +9,7 @@ import { a2aMethods } from '../../src/entries/mesh-bridge.ts'
 import type { BridgeOptions } from '../../src/mesh-bridge/methods.ts'
 import { cardOf } from '../../src/server/card.ts'
 import { createHandler } from '../../src/server/handler.ts'
-import type { HandlerOptions } from '../../src/server/hosted-agent.ts'
+import type { HandlerOptions } from '../../src/server/options.ts'
 import { silentLogger } from '../support/logger.ts'
 import { type BridgedService, startBridgedService } from '../support/mesh/bridged-service.ts'
 import { meshCard, meshPair, post, signedRequest, startMeshServer } from '../support/mesh/mesh-peers.ts'
@@ -23,7 +23,12 @@ async function bridge(
   more: BridgeOptions = {},
 ): Promise<BridgedService> {
   const served = agent({ name: 'Prices', skills }, work)
-  const { service, drain } = createHandler(served, { auth: 'none', logger: silentLogger, cancelGrace: 10, ...options })
+  const { service, drain } = createHandler(served, {
+    auth: 'none',
+    logger: silentLogger,
+    ...options,
+    turns: { cancelGrace: 10 },
+  })
   onTestFinished(() => drain(0))
   return await startBridgedService({ service, card: cardOf(served.profile), ...more })
 }

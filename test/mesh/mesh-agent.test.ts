@@ -26,8 +26,7 @@ async function peerAsAgent(methods: Readonly<Record<string, MeshMethod>>, more: 
   const handler = createHandler(meshAgent({ link, profile, ...more }), {
     auth: anonymousListsAll,
     logger: silentLogger,
-    cancelGrace: 10,
-    taskAfter: 500,
+    turns: { cancelGrace: 10, taskAfter: 500 },
   })
   onTestFinished(() => handler.drain(0))
   return await connect(handler)

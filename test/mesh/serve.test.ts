@@ -119,7 +119,7 @@ describe('an agent that is served with mesh', () => {
   })
 
   it('refuses peers while there is too much to do, and says when to come again', async () => {
-    const link = linkTo(await start({}, { overload: { heap: 0.000_001 } }))
+    const link = linkTo(await start({}, { http: { overload: { heap: 0.000_001 } } }))
     await expect(link.request('a2a.list')).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfter: 1 })
   })
 

@@ -213,7 +213,7 @@ describe('a skill that asks for scopes', () => {
   })
 
   it('is refused to the house in its own words, if that is asked for', async () => {
-    const { server } = await open({ profile, houseCodes: true })
+    const { server } = await open({ profile, dialects: { house: { codes: true } } })
     const [method, params] = paying('0.3')
     const { error } = await jsonRpc(`${server.url}/api/a2a`, bob).call(method, params)
     expect(error).toMatchObject({ code: -32603, message: "Forbidden: Insufficient permissions for skill 'pay'" })
@@ -295,7 +295,8 @@ describe('serve', () => {
     const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
     const { server } = await startTestServer(async () => 'hi', { auth: { schemes: { key } } })
     const unsaid = { auth: undefined } as object
-    for (const [at, options] of Object.entries({ '/one': {}, '/two': unsaid })) server.add(echo, { at, ...options })
+    for (const [at, options] of Object.entries({ '/one': {}, '/two': unsaid }))
+      server.add(echo, { mount: at, ...options })
     for (const path of ['/', '/one', '/two']) {
       const wire = createWireClient(`${server.url}${path}`)
       expect((await wire.call('ListTasks')).status).toBe(401)

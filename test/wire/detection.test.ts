@@ -122,7 +122,7 @@ describe.each(['infer', 'strict'] as const)('with missingVersion: %s', (missingV
     [27, 'a2a.v1.A2AService', { request: camel.message }, {}, task03p],
     [28, 'lf.a2a.v1.A2AService', sent10, { 'a2a-version': '1.0' }, task10],
   ] as const)('vector %i: over gRPC %s is told by its path', async (_, service, request, metadata, expected) => {
-    const { server } = await startTestServer(count, { missingVersion, grpc: true })
+    const { server } = await startTestServer(count, { grpc: true, dialects: { missingVersion } })
     const { task } = await grpcClient(server.port).unary(`${service}/SendMessage`, request, { metadata })
     // In gRPC empty members are told, too.
     expect(task.status).toMatchObject({ state: expected.task.status.state })
@@ -161,10 +161,10 @@ interface Caller {
 
 function callerOf(missingVersion: 'infer' | 'strict', more: Record<string, string> = {}): Caller {
   const { fetch } = createHandler(agent({ name: 'Ada' }, count), {
-    missingVersion,
     tenant: 'acme',
     auth: anonymousListsAll,
     logger: silentLogger,
+    dialects: { missingVersion },
   })
 
   const rest: Caller['rest'] = async (line, body, version) => {

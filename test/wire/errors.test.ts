@@ -133,7 +133,7 @@ describe('A2A-Version', () => {
 
   it('may be left out where the method tells it, unless the operator is strict', async () => {
     const answer = async (missingVersion: 'infer' | 'strict') => {
-      const { server } = await startTestServer(say, { missingVersion })
+      const { server } = await startTestServer(say, { dialects: { missingVersion } })
       const response = await fetch(server.url, { method: 'POST', headers: plain, body: JSON.stringify(hello) })
       return (await response.json()) as WireResponse<WireOutcome>
     }

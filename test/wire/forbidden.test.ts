@@ -108,7 +108,7 @@ describe('a skill for which a scope is missing', () => {
     [false, 403, { code: -31403, message: text }],
     [true, 403, { code: -32603, message: "Forbidden: Insufficient permissions for skill 'pay'" }],
   ])('is refused to the house in its own words if houseCodes is %s', async (houseCodes, status, error) => {
-    const { server } = await open({ houseCodes })
+    const { server } = await open({ dialects: { house: { codes: houseCodes } } })
     for (const method of ['message/send', 'message/stream']) {
       const refused = await fetch(`${server.url}/api/a2a`, {
         method: 'POST',

@@ -120,11 +120,11 @@ it('several agents at one port each say what they ask for', async () => {
   const key = apiKey({ keys: [{ id: 'ada', hash: await hashApiKey('k') }] })
   server.add(
     agent({ name: 'Other' }, () => 'hi'),
-    { at: '/other', auth: { schemes: { key } } },
+    { mount: '/other', auth: { schemes: { key } } },
   )
   server.add(
     agent({ name: 'Open' }, () => 'hi'),
-    { at: '/open', auth: 'none' },
+    { mount: '/open', auth: 'none' },
   )
   const { status, head: told } = await exchangeBytes(server.port, [`${head}authorization: Bearer ${megabyte}\r\n\r\n`])
   expect(status).toBe(401)

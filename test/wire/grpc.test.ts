@@ -154,7 +154,7 @@ describe('over gRPC', () => {
   })
 
   test('a message over the limit is refused, and its connection goes on', async () => {
-    const { client } = await open(echo, { bodyLimit: 100_000 })
+    const { client } = await open(echo, { http: { bodyLimit: 100_000 } })
     const error = await failed(client.unary(`${lf}/SendMessage`, sending('x'.repeat(5_000_000))))
     expect(error.code).toBe(status.RESOURCE_EXHAUSTED)
     const { message } = await client.unary(`${lf}/SendMessage`, sending('hello'))

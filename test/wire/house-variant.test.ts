@@ -120,7 +120,7 @@ describe('the house over REST', () => {
 
 describe('options of the house', () => {
   it('keep a stream open while its task waits for input, which another one answers', async () => {
-    const { server } = await serveReal(search, { holdStreamOnInput: true })
+    const { server } = await serveReal(search, { dialects: { house: { holdStreamOnInput: true } } })
     const rpc = jsonRpc(`${server.url}/api/a2a`)
     const events = rpc.stream('message/stream', wish)
     const first = (await events.next()).value?.result
@@ -138,7 +138,9 @@ describe('options of the house', () => {
 
   it('tell also as an error that nobody answered a request in time', async () => {
     const impatient = async (turn: Turn) => (await turn.ask('Which one?', { timeout: 100 })).text
-    const { server } = await serveReal(impatient, { holdStreamOnInput: true, timeoutAsError: true })
+    const { server } = await serveReal(impatient, {
+      dialects: { house: { holdStreamOnInput: true, timeoutAsError: true } },
+    })
     const events = await collect(jsonRpc(`${server.url}/api/a2a`).stream('message/stream', wish))
     expect(events[0]?.result.status.message.inputRequest).toMatchObject({ prompt: 'Which one?', sensitive: false })
     expect(events.at(-2)?.result).toMatchObject({
@@ -184,7 +186,7 @@ describe('options of the house', () => {
   }
 
   it('cancel a task whose caller leaves its stream over REST, and no other', async () => {
-    const { server, wire } = await serveReal(endless, { cancelOnDisconnect: true })
+    const { server, wire } = await serveReal(endless, { dialects: { compatibility: { cancelOnDisconnect: true } } })
     const stateOf = async (id: string) => (await wire.getTask(id)).status.state
     const taken = await leave(`${server.url}/v1/message:stream`, wish)
     await until(async () => (await stateOf(taken)) === 'TASK_STATE_CANCELED')
@@ -203,7 +205,7 @@ describe('options of the house', () => {
     const { server, wire } = await serveReal(
       async (turn) =>
         turn.text === 'cats' ? await turn.requireInput('Which?').then(() => undefined) : await endless(turn),
-      { cancelOnDisconnect: true },
+      { dialects: { compatibility: { cancelOnDisconnect: true } } },
     )
     const waiting = await leave(`${server.url}/v1/message:stream`, wish)
     const { id: watched } = await wire.sendTask('dogs', { configuration: { returnImmediately: true } })
@@ -229,7 +231,7 @@ describe('options of the house', () => {
         await stopped.promise
         return undefined
       },
-      { cancelOnDisconnect: true, heartbeat: 50 },
+      { dialects: { compatibility: { cancelOnDisconnect: true } }, http: { heartbeat: 50 } },
     )
     const leaving = new AbortController()
     const response = await fetch(`${server.url}/v1/message:stream`, {
@@ -244,7 +246,7 @@ describe('options of the house', () => {
   })
 
   it('wrap what REST answers and tells, for speakers of the JSON of 0.3 and of the house', async () => {
-    const { server } = await serveReal(search, { restEnvelope: 'wrapped' })
+    const { server } = await serveReal(search, { dialects: { compatibility: { restEnvelope: 'wrapped' } } })
     const post = (path: string, body: object) => {
       const headers = { 'content-type': 'application/json' }
       return fetch(`${server.url}/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })

@@ -228,7 +228,7 @@ it('may wait for credentials for longer than a turn may be silent', async () => 
   const arrived = deferred<string>()
   const { service } = createLocalHandler(
     async (turn) => (await turn.requireAuth('github', { outOfBand: () => arrived.promise })).by,
-    { inactivityTimeout: 30 },
+    { turns: { inactivityTimeout: 30 } },
   )
   const { id: taskId } = taskOf(await send(service, 'go'))
   const end = Date.now() + 100

@@ -51,7 +51,7 @@ const places: Readonly<
 
 async function replica(run: AgentImplementation, options: TestServerOptions): Promise<string> {
   const profile = { name: 'Test', skills: ['dear', 'cheap'].map((id) => ({ id, name: id })) }
-  return (await startTestServer(run, { auth, profile, taskAfter: 0, ...options })).server.url
+  return (await startTestServer(run, { auth, profile, ...options, turns: { taskAfter: 0 } })).server.url
 }
 
 async function openReplicas(limits: LimitOptions, run: () => Promise<string>): Promise<readonly string[]> {

@@ -28,7 +28,7 @@ describe('the size of a body', () => {
   const tooLarge = { status: 413, id: null, code: -32600, message: 'The body is longer than 2000 bytes.' }
 
   it('is refused as soon as it is declared', async () => {
-    const { server } = await open({ bodyLimit: 2000 })
+    const { server } = await open({ http: { bodyLimit: 2000 } })
     // Nothing of the body is ever sent: the answer comes from the header alone.
     const head = ['POST / HTTP/1.1', 'Host: h', 'Content-Type: application/json', 'Content-Length: 2001', '', '']
     const { status, body } = await exchangeBytes(server.port, [head.join('\r\n')])
@@ -37,7 +37,7 @@ describe('the size of a body', () => {
   })
 
   it('is refused when more comes, although nothing was declared', async () => {
-    const { server } = await open({ bodyLimit: 2000 })
+    const { server } = await open({ http: { bodyLimit: 2000 } })
     const body = new ReadableStream({
       pull: (controller) => controller.enqueue(new TextEncoder().encode(' '.repeat(1000))),
     })
@@ -47,7 +47,7 @@ describe('the size of a body', () => {
   })
 
   it('may be exactly the limit', async () => {
-    const { wire } = await open({ bodyLimit: 2000 })
+    const { wire } = await open({ http: { bodyLimit: 2000 } })
     const text = JSON.stringify(request({ message: hello }))
     expect((await wire.post(text.padEnd(2000))).status).toBe(200)
     expect(await refusalOf(await wire.post(text.padEnd(2001)))).toEqual(tooLarge)

@@ -9,7 +9,7 @@ import type { Turn } from '../../src/agent/turn.ts'
 import { apiKey, hashApiKey } from '../../src/entries/auth.ts'
 import { toListener } from '../../src/node/listener.ts'
 import { createHandler, type Handler } from '../../src/server/handler.ts'
-import type { HandlerOptions } from '../../src/server/hosted-agent.ts'
+import type { HandlerOptions } from '../../src/server/options.ts'
 import { collect, deferred, until } from '../support/async.ts'
 import { silentLogger } from '../support/logger.ts'
 import { createWireClient, type WireClient } from '../support/wire/wire-client.ts'
@@ -149,7 +149,7 @@ describe('in Express a handler is mounted in one line', () => {
   })
 
   it('behind a body parser', async () => {
-    const { handler, go } = counting({ bodyLimit: 1000 })
+    const { handler, go } = counting({ http: { bodyLimit: 1000 } })
     const app = express()
     app.use(express.json())
     app.use('/agents/echo', toListener(handler.exchange))

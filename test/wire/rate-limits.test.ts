@@ -210,7 +210,7 @@ describe('places', () => {
 
   it('for messages that wait are so many, for all tasks of a principal together, and come back', async () => {
     let gate = Promise.withResolvers<string>()
-    const send = await open({ perPrincipal: { queued: 2 } }, { taskAfter: 0 }, () => gate.promise)
+    const send = await open({ perPrincipal: { queued: 2 } }, { turns: { taskAfter: 0 } }, () => gate.promise)
     const background = { configuration: { returnImmediately: true } }
     const begin = async (name: string) => {
       const { result } = (await (await send(name, '1.0', background)).json()) as { result: { task: { id: string } } }
@@ -252,7 +252,7 @@ describe('places', () => {
 
   it('for streams are free again when their reader leaves', async () => {
     const gate = Promise.withResolvers<string>()
-    const send = await open({ perPrincipal: { streams: 1 } }, { taskAfter: 0 }, () => gate.promise)
+    const send = await open({ perPrincipal: { streams: 1 } }, { turns: { taskAfter: 0 } }, () => gate.promise)
     const open1 = await send('ann', '1.0', {}, 'SendStreamingMessage')
     expect(open1.status).toBe(200)
     const refused = await send('ann', '1.0', {}, 'SendStreamingMessage')

@@ -137,7 +137,6 @@ describe.each([
       logger,
       signals: false,
       drainDeadline: 0,
-      cancelGrace: 50,
       push: {},
       calls: { auth: [ownKey(own)] },
       auth: {
@@ -150,6 +149,7 @@ describe.each([
         },
         exchange: tokenExchange({ tokenUrl: exchange.tokenUrl, ...agentClient }),
       },
+      turns: { cancelGrace: 50 },
     })
     onTestFinished(() => server.close())
 

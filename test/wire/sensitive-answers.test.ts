@@ -116,7 +116,7 @@ it.each<[string, () => Case]>([
     void logged.push(`${message} ${inspect(fields, { depth: 20 })} ${JSON.stringify(fields)}`)
   const logger: Logger = { debug: note, info: note, warn: note, error: note }
   const server = await serve(agent({ name: 'Careless', ...(recovery && { recovery }) }, work), {
-    ...{ port: 0, signals: false, directory, logger, drainDeadline: 0, cancelGrace: 50 },
+    ...{ port: 0, signals: false, directory, logger, drainDeadline: 0, turns: { cancelGrace: 50 } },
     telemetry: openTelemetry({ events: true }),
     push: { fetch: createPushFetch({ loopback: 'allow' }), events: ['status', 'artifact', 'message'] },
   })

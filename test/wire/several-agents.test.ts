@@ -74,7 +74,7 @@ describe('several agents on one port', () => {
 
   it('are found by the names of their hosts', async () => {
     const { server, client } = await open(says('Root'))
-    server.add(says('Ada'), { name: 'ada.test' })
+    server.add(says('Ada'), { hostname: 'ada.test' })
     const ada = grpcClient(server.port, { 'grpc.default_authority': 'Ada.test' })
     expect(told(await ada.unary(`${lf}/SendMessage`, { message }))).toContain('Ada: hi')
     expect(told(await client.unary(`${lf}/SendMessage`, { message }))).toContain('Root: hi')
@@ -120,8 +120,8 @@ describe('several agents on one port', () => {
   })
 
   it('have limits and dialects of their own', async () => {
-    const { server, client } = await open(says('Root'), { bodyLimit: 2_000 })
-    server.add(says('Small'), { tenant: 'small', bodyLimit: 400, dialects: ['v1.0'] })
+    const { server, client } = await open(says('Root'), { http: { bodyLimit: 2_000 } })
+    server.add(says('Small'), { tenant: 'small', dialects: ['v1.0'], http: { bodyLimit: 400 } })
     const long = { ...message, parts: [{ text: 'x'.repeat(1_000) }] }
     const wire = createWireClient(server.url)
     expect((await wire.call('SendMessage', { message: long, tenant: 'small' })).status).toBe(413)

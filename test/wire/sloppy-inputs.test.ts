@@ -56,12 +56,12 @@ async function post(body: object | string, options: TestServerOptions = {}) {
 describe('sloppy input', () => {
   it.each(sloppy)('is understood, and refused by the strict: %s', async (_, body) => {
     expect((await post(body)).told).toContain('heard hi')
-    expect((await post(body, { strict: true })).error).toMatchObject({ code: -32602 })
+    expect((await post(body, { dialects: { strict: true } })).error).toMatchObject({ code: -32602 })
   })
 
   it.each(proper)('it is none, also for the strict: %s', async (_, body) => {
     expect((await post(body)).told).toContain('heard hi')
-    expect((await post(body, { strict: true })).told).toContain('heard hi')
+    expect((await post(body, { dialects: { strict: true } })).told).toContain('heard hi')
   })
 
   it.each(['{"jsonrpc":"2.0",}', '{"jsonrpc":"2.0"} // a comment', "{'jsonrpc':'2.0'}"])(
@@ -74,10 +74,12 @@ describe('sloppy input', () => {
   it('without an envelope is taken only by those who say so', async () => {
     const { jsonrpc: _, id: __, ...bare } = sending({})
     expect(await post(bare)).toMatchObject({ id: null, error: { code: -32600 } })
-    expect(await post(bare, { lenientEnvelope: true })).toMatchObject({
+    expect(await post(bare, { dialects: { lenientEnvelope: true } })).toMatchObject({
       id: null,
       told: expect.stringContaining('heard hi'),
     })
-    expect((await post({ ...bare, jsonrpc: '1.0' }, { lenientEnvelope: true })).error).toMatchObject({ code: -32600 })
+    expect((await post({ ...bare, jsonrpc: '1.0' }, { dialects: { lenientEnvelope: true } })).error).toMatchObject({
+      code: -32600,
+    })
   })
 })

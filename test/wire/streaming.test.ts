@@ -72,7 +72,7 @@ describe('the way of a stream over HTTP', () => {
   })
 
   it('shows signs of life while nothing happens', async () => {
-    const { wire } = await startTestServer(ask, { heartbeat: 10 })
+    const { wire } = await startTestServer(ask, { http: { heartbeat: 10 } })
     const { id } = await wire.sendTask('begin')
     const response = await wire.post({ jsonrpc: '2.0', id: 1, method: 'SubscribeToTask', params: { id } })
     let text = ''

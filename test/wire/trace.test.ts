@@ -111,10 +111,10 @@ describe('events', () => {
   })
 
   it('say it to everybody, or to nobody, if that is wanted', async () => {
-    const every = await startTestServer(work, { traceMetadata: true })
+    const every = await startTestServer(work, { dialects: { traceMetadata: true } })
     const told = await metadataOf(every.server.url, '/', '0.3')
     expect(told).toEqual(told.map(() => stamp))
-    const none = await startTestServer(work, { traceMetadata: false })
+    const none = await startTestServer(work, { dialects: { traceMetadata: false } })
     for (const metadata of await metadataOf(none.server.url, '/api/a2a', '0.3')) {
       expect(metadata ?? {}).not.toHaveProperty('traceId')
     }

@@ -31,7 +31,7 @@ async function open(faults: readonly Fault[], options: ConnectOptions = {}) {
   const handler = createHandler(agent({ name: 'Test' }, countingAgent), {
     logger: silentLogger,
     auth: anonymousListsAll,
-    cancelGrace: 50,
+    turns: { cancelGrace: 50 },
   })
   onTestFinished(() => handler.drain(0))
   const left = [...faults]

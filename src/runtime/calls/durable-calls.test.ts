@@ -15,7 +15,11 @@ import { createHandler } from '../../server/handler.ts'
 /** Another agent, which outlives the process that asks it. */
 async function other(name: string, run: AgentFunction): Promise<Client> {
   const made: Agent = agent({ name }, run)
-  const handler = createHandler(made, { logger: silentLogger, cancelGrace: 20, auth: { anonymous: { listAll: true } } })
+  const handler = createHandler(made, {
+    logger: silentLogger,
+    auth: { anonymous: { listAll: true } },
+    turns: { cancelGrace: 20 },
+  })
   onTestFinished(() => handler.drain(0))
   return await connect(handler)
 }

@@ -31,7 +31,11 @@ export async function startAuthenticatingAgent({
   ...gate
 }: AuthenticatingAgentOptions): Promise<AuthenticatingAgent> {
   const asked: string[] = []
-  const handler = createHandler(agent({ name: 'Gated' }, run), { auth: 'none', logger: silentLogger, cancelGrace: 50 })
+  const handler = createHandler(agent({ name: 'Gated' }, run), {
+    auth: 'none',
+    logger: silentLogger,
+    turns: { cancelGrace: 50 },
+  })
   onTestFinished(() => handler.drain(0))
   const listener = toListener(handler.exchange, { onError: () => {} })
   const origin = await startHttpServer((request, response) => {

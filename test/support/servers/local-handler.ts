@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { type AgentFunction, agent } from '../../../src/agent/agent.ts'
 import { createHandler, type Handler } from '../../../src/server/handler.ts'
-import type { HandlerOptions } from '../../../src/server/hosted-agent.ts'
+import type { HandlerOptions } from '../../../src/server/options.ts'
 import { silentLogger } from '../logger.ts'
 
 /** Auth options under which a caller without credentials may list every task. */
@@ -12,8 +12,8 @@ export function createLocalHandler(run: AgentFunction, options: Partial<HandlerO
   const handler = createHandler(agent({ name: 'Test' }, run), {
     auth: anonymousListsAll,
     logger: silentLogger,
-    cancelGrace: 50,
     ...options,
+    turns: { cancelGrace: 50 },
   })
   onTestFinished(() => handler.drain(0))
   return handler

@@ -25,10 +25,9 @@ export async function startTestServer(
     signals: false,
     directory,
     logger: silentLogger,
-    // What a test leaves running holds up nobody.
     drainDeadline: 0,
-    cancelGrace: 50,
     ...options,
+    turns: { cancelGrace: 50 },
   })
   onTestFinished(() => server.close())
   return { server, wire: createWireClient(server.url) }

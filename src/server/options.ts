@@ -1,0 +1,270 @@
+import type { AgentProfile, Recovery } from '../agent/agent.ts'
+import type { KeyRing } from '../auth/key-ring.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/logger.ts'
+import {
+  aFunction,
+  anyOf,
+  checkOptions,
+  flag,
+  group,
+  having,
+  httpUrl,
+  integer,
+  listOf,
+  milliseconds,
+  type OptionCheck,
+  type OptionChecks,
+  object,
+  oneOf,
+  path,
+  text,
+} from '../base/options.ts'
+import type { DialectName } from '../dialects/dialect.ts'
+import type { MissingVersion } from '../dialects/negotiate.ts'
+import type { CardFormat } from '../dialects/served-card.ts'
+import type { RestEnvelope } from '../dialects/v0.3/methods.ts'
+import type { Cors } from '../http/cors.ts'
+import type { LimitOptions } from '../limits/limits.ts'
+import type { Telemetry } from '../protocol/telemetry.ts'
+import type { PushOptions } from '../push/options.ts'
+import type { CallsOptions } from '../runtime/calls/options.ts'
+import type { Retention, RuntimeOptions } from '../runtime/options.ts'
+import type { AuthChoice } from './authentication.ts'
+import type { HostedAgentOptions } from './hosted-agent.ts'
+import type { MetricsOptions } from './metrics-page.ts'
+
+/** Options of a served agent, by subject. `createHandler` takes them; `serve` adds where the server listens. */
+export interface HandlerOptions {
+  /** Which callers are accepted: `{ schemes }`, or `'none'` for every caller that can reach the handler. Required. */
+  readonly auth: AuthChoice
+  /** URL at which callers reach the agent. It takes precedence over the address of a request. */
+  readonly publicUrl?: string
+  /** Trusts `Forwarded` and `X-Forwarded-*`. Set it only behind a proxy that overwrites these headers. */
+  readonly trustProxy?: boolean
+  /** Path of JSON-RPC. Defaults to `/`. */
+  readonly path?: string
+  /** The tenant that callers name, where several agents share an address. */
+  readonly tenant?: string
+  /** How much callers may use. */
+  readonly limits?: LimitOptions
+  /** Origins of web pages that may call the agent from a browser, or `true` for all. Defaults to none. */
+  readonly cors?: Cors
+  /** Keys that sign cards and webhook deliveries. The public keys are served at `/.well-known/jwks.json`. */
+  readonly keys?: Pick<KeyRing, 'current' | 'published'>
+  /** The log that stores the tasks. Defaults to one in memory. */
+  readonly log?: RuntimeOptions['log']
+  /** How long ended tasks are kept, by state. */
+  readonly retention?: Retention
+  /** What happens to turns whose process died. Defaults to the agent's own `recovery`. */
+  readonly recovery?: Recovery
+  /** Timeouts and queues of turns. */
+  readonly turns?: TurnOptions
+  /** Limits of HTTP requests and streams. */
+  readonly http?: HttpOptions
+  /** Protocol versions to serve, or options about them. */
+  readonly dialects?: readonly DialectName[] | DialectOptions
+  /** Serves gRPC too. */
+  readonly grpc?: boolean
+  /** Sends task events to webhooks. Without it, callers cannot register any. */
+  readonly push?: PushOptions
+  /** How the agent calls other agents. */
+  readonly calls?: CallsOptions
+  /** What the extended card says beyond the public one. Without it, the agent has no extended card. */
+  readonly extendedCard?: Partial<AgentProfile>
+  readonly logger?: Logger
+  /** Observes operations and turns, such as `openTelemetry()` of `parley-a2a/telemetry`. */
+  readonly telemetry?: Telemetry | undefined
+  /** Counts calls, turns and deliveries, and serves them at `/metrics` in the Prometheus text format. */
+  readonly metrics?: boolean | MetricsOptions
+  /** A clock for tests. The log must use the same one. */
+  readonly clock?: Clock
+}
+
+/** How long turns and tasks may take, and what happens to messages meanwhile. All times are in milliseconds. */
+export interface TurnOptions {
+  /** Maximum duration of a turn. Defaults to no limit. */
+  readonly deadline?: number
+  /** Ends a turn that emits no event and completes no step for this long. Defaults to no limit. */
+  readonly inactivityTimeout?: number
+  /** How long an agent may take to stop after its signal was aborted. */
+  readonly cancelGrace?: number
+  /** What happens to a message for a task that is working. Defaults to `queue`. */
+  readonly whileBusy?: 'queue' | 'reject' | 'interrupt'
+  /** How many messages may wait for one task. */
+  readonly queueLimit?: number
+  /** What happens to a message beyond `queueLimit`: it is refused, or it fails the task. Defaults to `refuse`. */
+  readonly whenFull?: 'refuse' | 'fail'
+  /** A turn that has neither answered nor touched its task after this time becomes a task. Defaults to 10,000. */
+  readonly taskAfter?: number
+  /**
+   * How long a blocking send waits before it answers with the task as it is. Set it below the timeout of a proxy, such
+   * as 55,000. Defaults to no limit.
+   */
+  readonly blockFor?: number
+  /** How long a silent process keeps the lease of a task. Tasks of a dead process are found after that time. */
+  readonly leaseTtl?: number
+  /** Name of this process in the leases it holds, for operators who inspect the store. */
+  readonly leaseHolder?: string
+  /** Also treats two new messages with the same `messageId` as one. Defaults to false: real clients reuse ids. */
+  readonly dedupeNewTasks?: boolean
+}
+
+export interface HttpOptions {
+  /** Maximum size of a request body in bytes. Defaults to 10 MiB. */
+  readonly bodyLimit?: number
+  /** Maximum nesting of JSON. Defaults to 64. */
+  readonly jsonDepth?: number
+  /** Milliseconds of silence after which a stream sends a heartbeat. Defaults to 15,000. */
+  readonly heartbeat?: number
+}
+
+export interface DialectOptions {
+  /** The protocol versions to serve. Defaults to all. */
+  readonly speak?: readonly DialectName[]
+  /** Rejects requests that deviate from the specification in ways that are common in practice. */
+  readonly strict?: boolean
+  /** Form of the card. `hybrid` cards have the members of every version. Defaults to `hybrid`. */
+  readonly cards?: CardFormat
+  /** The version of a request without `A2A-Version`: inferred from its form, or 0.3 as the specification says (`strict`). */
+  readonly missingVersion?: MissingVersion
+  /** Accepts JSON-RPC calls without `jsonrpc` or `id`. */
+  readonly lenientEnvelope?: boolean
+  /** Adds `traceId` and `spanId` to the metadata of events. Defaults to false, except for house clients. */
+  readonly traceMetadata?: boolean
+  /** Options of the 0.3 house profile. */
+  readonly house?: HouseOptions
+  /** Options for clients with special expectations. */
+  readonly compatibility?: CompatibilityOptions
+}
+
+export interface HouseOptions {
+  /** Path of JSON-RPC for house clients. Defaults to `/api/a2a`. */
+  readonly path?: string
+  /** Sends errors by the numbers of the house profile, some of which have another meaning in 0.3. */
+  readonly codes?: boolean
+  /** Ends a stream with an error if the task failed because an answer did not come in time. */
+  readonly timeoutAsError?: boolean
+  /** Keeps streams open while the task waits for input. */
+  readonly holdStreamOnInput?: boolean
+}
+
+export interface CompatibilityOptions {
+  /** Whether REST responses in the JSON of 0.3 are bare or wrapped in an object. Defaults to `bare`. */
+  readonly restEnvelope?: RestEnvelope
+  /** Cancels a task when a REST client in the JSON of 0.3 leaves its stream. Defaults to false. */
+  readonly cancelOnDisconnect?: boolean
+  /** Adds the fields of 0.1 to 0.3 responses about tasks that both versions can request. Defaults to false. */
+  readonly supersetAnswers?: boolean
+  /** Sends 1.0 errors over REST and gRPC with the statuses of 1.0.0, some of which 1.0.1 changed. */
+  readonly firstStatuses?: boolean
+}
+
+const turnChecks: OptionChecks<TurnOptions> = {
+  deadline: milliseconds({ min: 1 }),
+  inactivityTimeout: milliseconds({ min: 1 }),
+  cancelGrace: milliseconds(),
+  whileBusy: oneOf('queue', 'reject', 'interrupt'),
+  queueLimit: integer(),
+  whenFull: oneOf('refuse', 'fail'),
+  taskAfter: milliseconds(),
+  blockFor: milliseconds(),
+  leaseTtl: milliseconds({ min: 1, infinite: false }),
+  leaseHolder: text,
+  dedupeNewTasks: flag,
+}
+
+export const httpChecks: OptionChecks<HttpOptions> = {
+  bodyLimit: integer({ min: 1 }),
+  jsonDepth: integer({ min: 1 }),
+  heartbeat: milliseconds({ min: 1 }),
+}
+
+const dialectName = oneOf('v0.1', 'v0.2', 'v0.3', 'v0.3-house', 'v0.3-proto', 'v1.0')
+
+const dialectChecks: OptionChecks<DialectOptions> = {
+  speak: listOf(dialectName),
+  strict: flag,
+  cards: oneOf('hybrid', 'legacy', '1.0', '0.3'),
+  missingVersion: oneOf('infer', 'strict'),
+  lenientEnvelope: flag,
+  traceMetadata: flag,
+  house: group<HouseOptions>({ path, codes: flag, timeoutAsError: flag, holdStreamOnInput: flag }),
+  compatibility: group<CompatibilityOptions>({
+    restEnvelope: oneOf('bare', 'wrapped'),
+    cancelOnDisconnect: flag,
+    supersetAnswers: flag,
+    firstStatuses: flag,
+  }),
+}
+
+export const handlerChecks: OptionChecks<HandlerOptions> = {
+  auth: anyOf("an object such as { schemes }, or 'none'", oneOf('none'), object),
+  publicUrl: httpUrl,
+  trustProxy: flag,
+  path,
+  tenant: text,
+  limits: object,
+  cors: anyOf('true, an origin, a list of origins or an object', flag, text, listOf(text), object),
+  keys: having('a key ring such as createKeyRing()', 'current', 'published'),
+  log: having('a task log such as createMemoryLog() or createSqliteLog()', 'append', 'head', 'read'),
+  retention: object,
+  recovery: anyOf("'fail', 'retry', 'resume' or { policy, attempts }", oneOf('fail', 'retry', 'resume'), object),
+  turns: group(turnChecks),
+  http: group(httpChecks),
+  dialects: anyOf("a list of versions such as ['v1.0'], or an object", listOf(dialectName), group(dialectChecks)),
+  grpc: flag,
+  push: object,
+  calls: object,
+  extendedCard: object,
+  logger: having('a logger with debug, info, warn and error', 'debug', 'info', 'warn', 'error'),
+  telemetry: having('telemetry such as openTelemetry()', 'begin'),
+  metrics: anyOf('true, false or { allow }', flag, group<MetricsOptions>({ allow: aFunction })),
+  clock: having('a clock such as createVirtualClock()', 'now'),
+}
+
+/** Checks the options of a handler and flattens their groups, which exist for readers of the API. */
+export function readHandlerOptions(caller: string, options: HandlerOptions): HostedAgentOptions {
+  checkOptions(caller, options, handlerChecks)
+  return flattenOptions(options)
+}
+
+/** The flat options that the runtime and the HTTP endpoint read. */
+export function flattenOptions(options: HandlerOptions): HostedAgentOptions {
+  const { turns = {}, http = {}, dialects, ...rest } = options
+  const { deadline, leaseHolder, ...otherTurns } = turns
+  const { speak, house = {}, compatibility, ...otherDialects } = toDialectOptions(dialects)
+  const { path: housePath, codes, ...otherHouse } = house
+  return withoutUndefined({
+    ...rest,
+    ...otherTurns,
+    turnDeadline: deadline,
+    holder: leaseHolder,
+    ...http,
+    ...otherDialects,
+    dialects: speak,
+    ...otherHouse,
+    housePath,
+    houseCodes: codes,
+    ...compatibility,
+  })
+}
+
+/** The options of one agent of a server: its own take precedence, group by group. */
+export function mergeOptions<T extends Partial<HandlerOptions>>(shared: T, own: Partial<HandlerOptions>): T {
+  return {
+    ...shared,
+    ...withoutUndefined(own),
+    turns: { ...shared.turns, ...own.turns },
+    http: { ...shared.http, ...own.http },
+    dialects: { ...toDialectOptions(shared.dialects), ...toDialectOptions(own.dialects) },
+  }
+}
+
+function toDialectOptions(dialects: HandlerOptions['dialects'] = {}): DialectOptions {
+  return Array.isArray(dialects) ? { speak: dialects } : (dialects as DialectOptions)
+}
+
+function withoutUndefined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
+}
