@@ -13,7 +13,6 @@ import {
   integer,
   listOf,
   milliseconds,
-  type OptionCheck,
   type OptionChecks,
   object,
   oneOf,
