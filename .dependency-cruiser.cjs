@@ -12,7 +12,7 @@ const mayImport = {
   agent: ['base', 'protocol', 'tasks'],
   push: ['base', 'schema', 'protocol', 'http', 'dialects', 'tasks', 'auth'],
   transports: ['base', 'schema', 'protocol', 'http', 'dialects'],
-  mesh: ['base', 'schema', 'protocol', 'http', 'dialects', 'auth'],
+  mesh: ['base', 'schema', 'protocol', 'http', 'dialects', 'auth', 'limits'],
   runtime: ['base', 'protocol', 'tasks', 'push', 'agent'],
   client: ['base', 'schema', 'protocol', 'http', 'dialects', 'transports', 'auth'],
   loop: ['base', 'protocol', 'http', 'tasks', 'agent', 'client'],

@@ -1,44 +1,31 @@
+import { createMemoryLimits, type LimitStore } from '../limits/limit-store.ts'
+
 export interface RateLimitOptions {
-  /** Requests per second on the long run. */
+  /** Sustained messages per second. */
   readonly perSecond: number
-  /** Requests that may come at once. */
+  /** Messages that may arrive at once. Defaults to `perSecond`, at least 1. */
   readonly burst?: number
-  /** Peers that are remembered. Of more, those who were quiet for longest start anew. */
+  /** Peers that are remembered. Beyond that, a peer that was quiet starts with a full burst again. Defaults to 10,000. */
   readonly peers?: number
+  /** Counts the messages. Defaults to this process; replicas of one agent share a store such as `createPostgresLimits`. */
+  readonly store?: LimitStore
   readonly now?: () => number
 }
 
-/** How often a peer may ask. Replicas that serve one agent may share one. */
+/** Limits how often a peer may send. */
 export interface RateLimit {
-  /** Takes one request of the peer; answers 0, or the seconds after which the next one is taken. */
+  /** Counts one message of the peer. Returns 0, or the seconds until the next one is accepted. */
   take(peer: string): Promise<number> | number
 }
 
-/** A bucket per peer that fills steadily. */
-export function createRateLimit({
-  perSecond,
-  burst = Math.max(1, perSecond),
-  peers = 10_000,
-  now = Date.now,
-}: RateLimitOptions): RateLimit {
-  const buckets = new Map<string, Bucket>()
+export function createRateLimit(options: RateLimitOptions): RateLimit {
+  const { perSecond, burst = Math.max(1, perSecond), peers = 10_000, now = Date.now } = options
+  const { store = createMemoryLimits({ callers: peers, now }) } = options
+  const rate = { limit: burst, window: burst / perSecond }
   return {
-    take(peer) {
-      const moment = now()
-      const bucket = buckets.get(peer) ?? { tokens: burst, filledAt: moment }
-      bucket.tokens = Math.min(burst, bucket.tokens + ((moment - bucket.filledAt) / 1000) * perSecond)
-      bucket.filledAt = moment
-      buckets.delete(peer)
-      buckets.set(peer, bucket)
-      if (buckets.size > peers) buckets.delete(buckets.keys().next().value ?? peer)
-      if (bucket.tokens < 1) return Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond))
-      bucket.tokens--
-      return 0
+    async take(peer) {
+      const { isAllowed, retryAfter } = await store.take(`mesh ${peer}`, rate)
+      return isAllowed ? 0 : Math.max(1, Math.ceil(retryAfter))
     },
   }
-}
-
-interface Bucket {
-  tokens: number
-  filledAt: number
 }
