@@ -23,21 +23,29 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 const types: Readonly<Record<string, string>> = { '.js': 'text/javascript', '.html': 'text/html' }
-const html = `<!doctype html><script type="module">
+
+/** The packages that the published client imports, as an application would resolve them. */
+const packages = new URL('.', import.meta.resolve('eventsource-parser'))
+const imports = { 'eventsource-parser': '/packages/index.js' }
+
+const html = `<!doctype html><script type="importmap">${JSON.stringify({ imports })}</script>
+<script type="module">
 import * as client from '/client.js'
 globalThis.parley = client
 </script>`
 
-/** In the page. */
+/** The global of the page. */
 declare const parley: typeof ClientModule
 
-/** A page of an origin of its own, which has the client as it is published. */
+/** A page with its own origin, which has loaded the client as it is published. */
 async function open(): Promise<{ readonly page: Page; readonly origin: string }> {
   const folder = await temporaryDirectory()
   await buildInto(folder)
+  const read = (path: string) =>
+    readFile(path.startsWith('/packages/') ? new URL(path.slice('/packages/'.length), packages) : join(folder, path))
   const origin = await startHttpServer(async (request, response) => {
     const path = request.url ?? '/'
-    const content = path === '/' ? html : await readFile(join(folder, path)).catch(() => undefined)
+    const content = path === '/' ? html : await read(path).catch(() => undefined)
     response.writeHead(content === undefined ? 404 : 200, { 'content-type': types[extname(path)] ?? 'text/html' })
     response.end(content)
   })
@@ -47,86 +55,89 @@ async function open(): Promise<{ readonly page: Page; readonly origin: string }>
   return { page, origin }
 }
 
-type Play = { readonly url: string; readonly options?: object }
+type Call = { readonly url: string; readonly options?: object }
 
-async function stream(page: Page, play: Play) {
-  return await page.evaluate(async ({ url, options }: Play) => {
+async function stream(page: Page, call: Call) {
+  return await page.evaluate(async ({ url, options }: Call) => {
     const { connect } = parley
     const notices: string[] = []
     const client = await connect(url, { ...options, onNotice: ({ type }) => notices.push(type) })
-    const told: string[] = []
+    const texts: string[] = []
     const generations: number[] = []
     for await (const event of client.stream('count')) {
-      if (event.type === 'artifact') told.push(...event.artifact.parts.map((part) => ('text' in part ? part.text : '')))
+      if (event.type === 'artifact')
+        texts.push(...event.artifact.parts.map((part) => ('text' in part ? part.text : '')))
       if (event.type === 'artifact' || event.type === 'status') generations.push(event.generation)
     }
-    return { told: told.filter((text) => text !== ''), generations, notices, door: client.explain().endpoint }
-  }, play)
+    return { texts: texts.filter((text) => text !== ''), generations, notices, endpoint: client.explain().endpoint }
+  }, call)
 }
 
 const cors = (origin: string): Pick<ServeOptions, 'cors'> => ({ cors: origin })
 const quick = { resume: { minDelay: 1, maxDelay: 20 }, retry: { minDelay: 1, maxDelay: 20 } }
 
 describe('a page in Chromium', () => {
-  it.each(['JSONRPC', 'HTTP+JSON'])('sends and streams over %s to an agent of another origin', async (binding) => {
-    const { page, origin } = await open()
-    const { server } = await startTestServer(countingAgent, { ...cors(origin), auth: anonymousListsAll })
-    const sent = await page.evaluate(
-      async ({ url, options }: Play) => {
-        const { connect, data } = parley
-        const client = await connect(url, options)
-        const hello = await client.send('hello')
-        const { task } = await client.send(['count', new File(['a'], 'a.txt'), data({ pages: 2 })])
-        const talk = client.conversation()
-        const asked = await talk.send('ask')
-        const ids: string[] = []
-        for await (const each of client.listTasks()) ids.push(each.id)
-        return { hello: hello.text, done: task?.status.state, asked: asked.task?.status.state, listed: ids.length }
-      },
-      { url: server.url, options: { bindings: [binding] } },
-    )
-    expect(sent).toEqual({ hello: 'hi', done: 'completed', asked: 'input-required', listed: 2 })
-    const streamed = await stream(page, { url: server.url, options: { bindings: [binding] } })
-    expect(streamed).toMatchObject({ told: ['one', 'two', 'three'], door: { binding }, notices: [] })
-  })
+  it.each(['JSONRPC', 'HTTP+JSON'])(
+    'a page sends and streams over %s to an agent of another origin',
+    async (binding) => {
+      const { page, origin } = await open()
+      const { server } = await startTestServer(countingAgent, { ...cors(origin), auth: anonymousListsAll })
+      const sent = await page.evaluate(
+        async ({ url, options }: Call) => {
+          const { connect, data } = parley
+          const client = await connect(url, options)
+          const hello = await client.send('hello')
+          const { task } = await client.send(['count', new File(['a'], 'a.txt'), data({ pages: 2 })])
+          const question = await client.conversation().send('ask')
+          const ids: string[] = []
+          for await (const { id } of client.listTasks()) ids.push(id)
+          return { hello: hello.text, count: task?.status.state, ask: question.task?.status.state, listed: ids.length }
+        },
+        { url: server.url, options: { bindings: [binding] } },
+      )
+      expect(sent).toEqual({ hello: 'hi', count: 'completed', ask: 'input-required', listed: 2 })
+      const streamed = await stream(page, { url: server.url, options: { bindings: [binding] } })
+      expect(streamed).toMatchObject({ texts: ['one', 'two', 'three'], endpoint: { binding }, notices: [] })
+    },
+  )
 
-  it('goes on with a stream that is cut, and sees every event once and in order', async () => {
+  it('a resumed stream emits every event once and in order', async () => {
     const { page, origin } = await open()
     const { url, asked } = await startCuttingServer(createLocalHandler(count, cors(origin)), [3, 1, 7, 10])
-    // A browser may drop what came right before a cut: then also the beginning must be asked for again.
-    const { told, generations, notices } = await stream(page, { url, options: { ...quick, peerDeduplicates: true } })
-    expect(told).toEqual(numbers)
+    // A browser may drop the bytes right before a cut, so the send may have to be repeated as well.
+    const { texts, generations, notices } = await stream(page, { url, options: { ...quick, peerDeduplicates: true } })
+    expect(texts).toEqual(numbers)
     expect(generations).toEqual(Array.from({ length: chunks + 2 }, (_, index) => index + 3))
     expect(notices).not.toContain('best-effort')
-    expect(asked.filter((each) => each === 'POST /')).toHaveLength(5)
+    expect(asked.filter((request) => request === 'POST /')).toHaveLength(5)
     expect(asked).toContain('OPTIONS /')
   })
 
-  it('goes on with a stream also if nothing more of the page itself can be had after the first event', async () => {
+  it('a stream resumes although nothing more of the page can be loaded after the first event', async () => {
     const { page, origin } = await open()
     const { url } = await startCuttingServer(createLocalHandler(count, cors(origin)), [5, 4])
-    await page.exposeFunction('leave', async () => {
+    await page.exposeFunction('goOffline', async () => {
       await page.route(`${origin}/**`, (route) => route.abort())
     })
-    const told = await page.evaluate(
-      async ({ url, options }: Play) => {
+    const texts = await page.evaluate(
+      async ({ url, options }: Call) => {
         const client = await parley.connect(url, options)
-        const told: string[] = []
-        let isGone = false
+        const texts: string[] = []
+        let isOffline = false
         for await (const event of client.stream('count')) {
-          if (!isGone) await (globalThis as unknown as { leave(): Promise<void> }).leave()
-          isGone = true
+          if (!isOffline) await (globalThis as unknown as { goOffline(): Promise<void> }).goOffline()
+          isOffline = true
           if (event.type === 'artifact')
-            told.push(...event.artifact.parts.map((part) => ('text' in part ? part.text : '')))
+            texts.push(...event.artifact.parts.map((part) => ('text' in part ? part.text : '')))
         }
-        return told.filter((text) => text !== '')
+        return texts.filter((text) => text !== '')
       },
       { url, options: { ...quick, peerDeduplicates: true } },
     )
-    expect(told).toEqual(numbers)
+    expect(texts).toEqual(numbers)
   })
 
-  it('reports that the code for versions before 1.0 could not be loaded', async () => {
+  it('the client reports that the code for versions before 1.0 could not be loaded', async () => {
     const { page, origin } = await open()
     await page.route(`${origin}/**`, (route) => route.abort())
     const failure = await page.evaluate(async () => {
@@ -137,7 +148,7 @@ describe('a page in Chromium', () => {
     expect(failure).toEqual({ code: 'unavailable', reason: 'not-loaded', message })
   })
 
-  it('is told why an agent cannot be reached that does not allow it', async () => {
+  it('the client hints at CORS if an agent does not allow the origin of the page', async () => {
     const { page } = await open()
     const { server } = await startTestServer(countingAgent)
     const failure = await page.evaluate(async (url) => {
@@ -148,7 +159,7 @@ describe('a page in Chromium', () => {
     expect(failure).toMatchObject({ code: 'unavailable', reason: 'blocked', hint: expect.stringContaining('CORS') })
   })
 
-  it('reports the reason of a failure although nothing more of the page can be loaded', async () => {
+  it('the client reads an error although nothing more of the page can be loaded', async () => {
     const { page, origin } = await open()
     const { server } = await startTestServer(countingAgent, cors(origin))
     const client = await page.evaluateHandle((url) => parley.connect(url, { retry: { tries: 1 } }), server.url)
@@ -163,13 +174,13 @@ describe('a page in Chromium', () => {
     expect(failure).toEqual({ name: 'A2AError', code: 'task-not-found' })
   })
 
-  it('is told that there are no files', async () => {
+  it('the client reports that a browser has no files', async () => {
     const { page } = await open()
-    const told = await page.evaluate(async () => {
+    const message = await page.evaluate(async () => {
       const { connect } = parley
       return await connect('./card.json').catch((error: Error) => error.message)
     })
-    expect(told).toBe(
+    expect(message).toBe(
       'The file ./card.json cannot be read: there are no files on this platform; hand in its content instead.',
     )
   })

@@ -6,80 +6,86 @@ import config from '../../../rolldown.config.ts'
 const root = join(import.meta.dirname, '../../..')
 const quiet = { cwd: root, logLevel: 'silent' } as const
 
-/** What a user of the package gets who bundles one of its entries. */
+/** An application that imports one entry of the package and nothing else. */
 export interface Bundle {
-  /** Bytes, minified and compressed, of what is loaded at first. */
+  /** Bytes of the chunks that are loaded first, minified and compressed. */
   readonly first: number
-  /** Bytes of the chunks that come later, by name. */
+  /** Bytes of the chunks that are loaded later, by name. */
   readonly later: Readonly<Record<string, number>>
-  /** The names of the chunks that come with one that is loaded on demand, itself among them, by its name. */
-  readonly onDemand: Readonly<Record<string, readonly string[]>>
-  /** Bytes of each file that it is made of, not minified, the largest first. */
+  /** The source files in it, with their bytes before minification, the largest first. */
   readonly modules: readonly (readonly [path: string, length: number])[]
 }
 
-/** The package as it is published: the text of each file, by its path. */
-export async function publish(): Promise<ReadonlyMap<string, string>> {
-  const parts = config.map(({ output, ...input }) => build({ ...input, ...quiet }, { format: 'esm', ...output }))
-  const chunks = (await Promise.all(parts)).flat()
-  return new Map(chunks.map(({ fileName, code }) => [join(root, 'dist', fileName), code]))
-}
-
-/** Bundles all of an entry, such as `client/index`, as its users do. */
-export async function bundle(published: ReadonlyMap<string, string>, entry: string): Promise<Bundle> {
-  const input = join(root, 'dist', `${entry}.js`)
-  // As for an application, whose first chunk may have what others need of it.
-  const app: InputOptions = {
-    ...quiet,
-    input,
-    plugins: [filesIn(published)],
-    preserveEntrySignatures: 'allow-extension',
-  }
-  const chunks = await build(app, { format: 'esm', minify: true, comments: { annotation: false } })
-  const atFirst = withImports(
+/** Builds the package and bundles everything of one entry, such as `client`, as its users do. */
+export async function bundle(entry: string): Promise<Bundle> {
+  const published = await publish(entry)
+  const chunks = await build(
+    {
+      ...quiet,
+      input: join(root, 'dist', `${entry}.js`),
+      plugins: [filesIn(published)],
+      // As in an application, whose first chunk may contain what the others need.
+      preserveEntrySignatures: 'allow-extension',
+    },
+    { format: 'esm', minify: true, comments: { annotation: false } },
+  )
+  const first = withImports(
     chunks.filter(({ isEntry }) => isEntry),
     chunks,
   )
-  const isLater = (chunk: OutputChunk) => !atFirst.includes(chunk)
-  const sources = await build({ ...quiet, input: join(root, 'src', `${entry}.ts`) }, { format: 'esm' })
-  const modules = sources.flatMap((chunk) => Object.entries(chunk.modules))
-  const withChunk = (chunk: OutputChunk) =>
-    withImports([chunk], chunks)
-      .filter(isLater)
-      .map(({ name }) => name)
+  const later = chunks.filter((chunk) => !first.includes(chunk))
+  const modules = [...published.values()].flatMap((chunk) => Object.entries(chunk.modules))
   return {
-    first: sizeOf(...atFirst),
-    later: Object.fromEntries(chunks.filter(isLater).map((chunk) => [chunk.name, sizeOf(chunk)])),
-    onDemand: Object.fromEntries(
-      chunks.filter(({ isDynamicEntry }) => isDynamicEntry).map((chunk) => [chunk.name, withChunk(chunk)]),
-    ),
+    first: sizeOf(...first),
+    later: Object.fromEntries(later.map((chunk) => [chunk.name, sizeOf(chunk)])),
     modules: modules
       .map(([id, { renderedLength }]) => [relative(root, id), renderedLength] as const)
+      .filter(([, length]) => length > 0)
       .toSorted(([, one], [, other]) => other - one),
   }
 }
 
+/** The files of the package that the entry loads, by path, built as `npm run build` does. */
+async function publish(entry: string): Promise<ReadonlyMap<string, OutputChunk>> {
+  const part = config.find(({ input }) => typeof input === 'object' && entry in input)
+  if (!part) throw new Error(`no part of rolldown.config.ts has the entry ${entry}`)
+  const { output, ...input } = part
+  const chunks = await build({ ...input, ...quiet }, { format: 'esm', ...output })
+  const loaded = withImports(
+    chunks.filter(({ name, isEntry }) => isEntry && name === entry),
+    chunks,
+    'dynamic',
+  )
+  return new Map(loaded.map((chunk) => [join(root, 'dist', chunk.fileName), chunk]))
+}
+
 async function build(input: InputOptions, output: OutputOptions): Promise<readonly OutputChunk[]> {
   await using bundling = await rolldown(input)
-  const made = await bundling.generate(output)
-  return made.output.filter((each) => each.type === 'chunk')
+  const { output: files } = await bundling.generate(output)
+  return files.filter((file) => file.type === 'chunk')
 }
 
-/** Also those that what it imports imports. */
-function withImports(some: readonly OutputChunk[], all: readonly OutputChunk[]): readonly OutputChunk[] {
-  const imported = all.filter(({ fileName }) => some.some(({ imports }) => imports.includes(fileName)))
-  const more = [...new Set([...some, ...imported])]
-  return more.length === some.length ? some : withImports(more, all)
+/** These chunks with everything that they import, directly or not; with `dynamic`, also what they import lazily. */
+function withImports(
+  some: readonly OutputChunk[],
+  all: readonly OutputChunk[],
+  kind?: 'dynamic',
+): readonly OutputChunk[] {
+  const names = new Set(
+    some.flatMap(({ imports, dynamicImports }) => (kind ? [...imports, ...dynamicImports] : imports)),
+  )
+  const more = [...new Set([...some, ...all.filter(({ fileName }) => names.has(fileName))])]
+  return more.length === some.length ? some : withImports(more, all, kind)
 }
 
-function filesIn(published: ReadonlyMap<string, string>): Plugin {
+function filesIn(published: ReadonlyMap<string, OutputChunk>): Plugin {
   return {
     name: 'published',
     resolveId(id, importer) {
-      const path = importer === undefined ? id : join(importer, '../..', id)
+      const path = importer === undefined ? id : join(importer, '..', id)
       return published.has(path) ? path : null
     },
-    load: (id) => published.get(id) ?? null,
+    load: (id) => published.get(id)?.code ?? null,
   }
 }
 

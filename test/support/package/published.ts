@@ -6,7 +6,7 @@ import config from '../../../rolldown.config.ts'
 /** What is published, built as `npm run build` does, but into a folder of its own. */
 export async function buildInto(folder: string): Promise<Built> {
   const built: OutputChunk[] = []
-  for (const { output, ...input } of config) {
+  for (const { output, ...input } of config.filter(({ plugins }) => !plugins)) {
     const bundle = await rolldown(input)
     try {
       const { output: files } = await bundle.write({ ...output, dir: folder })
