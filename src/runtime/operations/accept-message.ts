@@ -1,14 +1,17 @@
 import { createAgentEvents } from '../../agent/turn-output.ts'
+import type { AgentExtension } from '../../protocol/card.ts'
 import { A2AError, invalidParams, taskNotFound } from '../../protocol/errors.ts'
 import type { MessageEvent, TaskEvent } from '../../protocol/events.ts'
 import { clientTools, requestsSensitiveInput } from '../../protocol/extensions/client-tools.ts'
-import { extractCredentials } from '../../protocol/extensions/in-task-credentials.ts'
+import { extractCredentials, type InBand } from '../../protocol/extensions/in-task-credentials.ts'
 import { checkLineage, lineageExtension, readLineage } from '../../protocol/extensions/lineage.ts'
+import type { Part } from '../../protocol/model.ts'
 import type { Call, SendRequest, TaskAddress } from '../../protocol/service.ts'
 import { isInterrupted } from '../../protocol/states.ts'
-import type { NewTask } from '../../tasks/log.ts'
+import type { Claim, NewTask } from '../../tasks/log.ts'
+import type { VisibleHead } from '../caller-log.ts'
 import { redactAnswer } from '../secrets.ts'
-import { activateExtensions, activeExtensions, type OperationContext } from './context.ts'
+import type { OperationContext } from './context.ts'
 import {
   type AcceptedMessage,
   acceptedMessageOf,
@@ -26,101 +29,130 @@ import { findWaitingTask, hasResults, rejectResults, requireOpenRequests } from 
 import { traceOfTask } from './push-configs.ts'
 import { requireQueueSpace, waitUntilDequeued } from './queue-limit.ts'
 
-/** Stores a message, at most once, and sees to it that somebody answers it. */
-export async function acceptMessage(given: SendRequest, call: Call, outer: OperationContext): Promise<AcceptedMessage> {
-  const taken = extractCredentials(given)
-  const request = taken?.request ?? given
-  const house = taken ? { ...outer, inBand: taken.credentials } : outer
-  const decided = house.runs.expect()
+/** The context of one message, with the secrets that were removed from it before it is stored. */
+interface MessageContext extends OperationContext {
+  readonly inBand?: readonly InBand[]
+  /** The parts of an answer to a sensitive question. */
+  readonly sensitiveParts?: readonly Part[]
+}
+
+/** Stores a message, at most once, and starts a run that answers it unless one is working on the task. */
+export async function acceptMessage(
+  original: SendRequest,
+  call: Call,
+  context: OperationContext,
+): Promise<AcceptedMessage> {
+  const extracted = extractCredentials(original)
+  const request = extracted?.request ?? original
+  const messageContext = extracted ? { ...context, inBand: extracted.credentials } : context
+  const decided = context.runs.expect()
   try {
     return request.configuration?.push
-      ? await admitWithPush(request, call, house)
-      : await routeMessage(request, call, house)
+      ? await acceptWithPush(request, call, messageContext)
+      : await routeMessage(request, call, messageContext)
   } finally {
     decided()
   }
 }
 
-/** A webhook that may not be called is refused before anything is stored, and one that may is there before the answer. */
-async function admitWithPush(request: SendRequest, call: Call, house: OperationContext): Promise<AcceptedMessage> {
-  const { push, log } = house
+/** Rejects a forbidden webhook before the message is stored, and registers a valid one before the answer. */
+async function acceptWithPush(request: SendRequest, call: Call, context: MessageContext): Promise<AcceptedMessage> {
+  const { push, log } = context
   const config = request.configuration?.push
-  if (!config) return await routeMessage(request, call, house)
+  if (!config) return await routeMessage(request, call, context)
   if (!push) {
     throw new A2AError('push-not-supported', 'This agent sends no push notifications: stream or poll the task instead.')
   }
   await push.check(config, 'configuration.push.url')
-  const ticket = await routeMessage(request, call, house)
+  const message = await routeMessage(request, call, context)
   const { dialect, alias, tenant } = request
-  const isFirst = ticket.generation === 1 && !ticket.isRepeated
+  const isFirst = message.generation === 1 && !message.isRepeated
   await push.register({
-    task: ticket.task,
+    task: message.task,
     owner: log.owner,
     config: { ...config, ...(dialect !== undefined && { dialect }), ...(tenant !== undefined && { tenant }) },
-    after: ticket.generation,
+    after: message.generation,
     isInline: true,
     isFirst,
     ...(alias !== undefined && { alias }),
-    trace: isFirst ? call.trace : await traceOfTask(ticket.task.taskId, log),
+    trace: isFirst ? call.trace : await traceOfTask(message.task.taskId, log),
     knowsRequests: call.extensions?.includes(clientTools),
   })
-  return ticket
+  return message
 }
 
 /**
- * Not async: most messages begin a task, and nothing has to be looked up for them. Nor are the tasks to which a message
- * refers: they may be those of another agent, as a parent's is, and that one of ours exists is nobody's business.
+ * Creates a task, or continues the one that the message belongs to. Not async: most messages create a task, and need no
+ * lookup. The tasks that a message references are not looked up: they may be of another agent, and a caller must not
+ * learn which ids exist.
  */
-function routeMessage(request: SendRequest, call: Call, house: OperationContext): Promise<AcceptedMessage> {
-  const { extensions } = house.settings.agent.profile
+function routeMessage(request: SendRequest, call: Call, context: MessageContext): Promise<AcceptedMessage> {
+  const { extensions } = context.settings.agent.profile
   if (extensions) activateExtensions(extensions, call)
   const { message, alias, mayAnswer } = request
   if (message.metadata?.[lineageExtension] !== undefined) {
-    const { calls, clock } = house.settings
+    const { calls, clock } = context.settings
     checkLineage(readLineage(message.metadata, calls.self.ids), calls.self, clock.now())
   }
-  if (mayAnswer) return answer(mayAnswer, request, call, house)
-  if (message.taskId !== undefined) return continueTask({ taskId: message.taskId }, request, call, house)
+  if (mayAnswer) return continueWaitingTask(mayAnswer, request, call, context)
+  if (message.taskId !== undefined) return continueTask({ taskId: message.taskId }, request, call, context)
   const isAnswer = hasResults(message)
   if (isAnswer && alias === undefined) rejectResults(request)
-  // A name that its caller has used before is found when the task is stored; only one of ours may be known by itself.
+  // Storing a task finds an alias that the caller has used before. Only a task id of ours may exist without a claim.
   return alias !== undefined && (isAnswer || isId(alias))
-    ? beginOrGoOn(alias, request, call, house)
-    : createTask(request, call, house)
+    ? createOrContinue(alias, request, call, context)
+    : createTask(request, call, context)
 }
 
-/** A result that was sent by reference goes to the task that waits for it. */
-async function answer(
-  references: readonly string[],
-  request: SendRequest,
-  call: Call,
-  house: OperationContext,
-): Promise<AcceptedMessage> {
-  const [first = ''] = references
-  const taskId = (await findWaitingTask(references, request, house.log)) ?? first
-  return await continueTask({ taskId }, request, call, house)
+async function createTask(request: SendRequest, call: Call, context: MessageContext): Promise<AcceptedMessage> {
+  const { settings, runs, log } = context
+  const { holder, leaseTtl, dedupeNewTasks, recovery } = settings
+  if (settings.agent.check) await settings.agent.check(request)
+  const contextId = request.message.contextId ?? newId()
+  const task = { taskId: newId(), contextId, owner: log.owner }
+  const event = toMessageEvent(request, call, task, context)
+  // A caller that named the task, or that does not wait for an answer, gets a task at once.
+  const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
+  const events: TaskEvent[] = [event]
+  if (recovery.isJournaled) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
+  if (isTask) events.push({ ...createAgentEvents(task, settings.clock.now).status('working'), implied: true })
+  const isDeduplicated = call.idempotencyKey !== undefined || dedupeNewTasks
+  const claims = isDeduplicated ? await claimsForNewTask(request, call, dedupeNewTasks) : claimsForAlias(request)
+
+  const release = settings.acquireSlot ? await settings.acquireSlot('turns', request, call) : undefined
+  const storing = log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
+  const created = await (release ? releaseOnError(storing, release) : storing)
+  if (created.type === 'known') {
+    release?.()
+    // The task of this alias exists, or the same message was sent before.
+    const { alias } = request
+    return created.claimed.digest === aliasDigest && alias !== undefined
+      ? await continueTask(aliasAddress(alias), request, call, context)
+      : await acceptedMessageOf(log, created.claimed, claims[0]?.digest ?? '')
+  }
+  const { generation, lease } = created
+  runs.start({
+    task,
+    generation,
+    ...lease,
+    phase: isTask ? 'working' : 'received',
+    message: { event, generation: 1 },
+    onDone: release,
+  })
+  return { task, generation: 1 }
 }
 
 async function continueTask(
   address: TaskAddress,
-  given: SendRequest,
+  original: SendRequest,
   call: Call,
-  outer: OperationContext,
+  context: MessageContext,
 ): Promise<AcceptedMessage> {
-  const { settings, runs, log } = outer
-  const { holder, leaseTtl } = settings
-  let isChecked = false
+  const { settings, log } = context
+  let isAllowed = false
   for (;;) {
     const head = await log.task(address)
-    const { taskId } = head
-    const awaited = head.phase === 'auth-required' ? extractCredentials(given, true) : undefined
-    const isSecret = head.phase === 'input-required' && requestsSensitiveInput(head.status?.message)
-    const request = isSecret ? redactAnswer(given) : (awaited?.request ?? given)
-    const house: OperationContext = {
-      ...outer,
-      ...(awaited && { inBand: [...(outer.inBand ?? []), ...awaited.credentials] }),
-      ...(isSecret && { secret: given.message.parts }),
-    }
+    const { request, messageContext, isSensitive } = removeSecrets(head, original, context)
     const claims = await claimsForMessage(head, request, call)
     const { contextId = head.contextId } = request.message
     if (contextId !== head.contextId) {
@@ -129,44 +161,118 @@ async function continueTask(
         `task ${address.taskId} is of another context; leave it out, or send its own`,
       )
     }
-    // What answered a question for a secret was claimed by what is stored of it, and may come once more after that.
-    const others = () => (isSecret ? claims : claimsForMessage(head, redactAnswer(given), call))
-    const before = await findEarlier(log, head.owner, claims, others)
-    if (before) return before
+    // The claim of a sensitive answer was made with the redacted request, also if the task has since moved on.
+    const redactedClaims = () => (isSensitive ? claims : claimsForMessage(head, redactAnswer(original), call))
+    const earlier = await findEarlier(log, head.owner, claims, redactedClaims)
+    if (earlier) return earlier
     const opening = await readFirstMessage(head, log)
-    if (opening && !isChecked) await settings.checkContinuation?.(opening, request, call)
-    isChecked = true
+    if (opening && !isAllowed) await settings.checkContinuation?.(opening, request, call)
+    isAllowed = true
     if (isFirstMessage(opening, head, request)) return { task: head, generation: 1, isRepeated: true }
-    await requireQueueSpace(head, address.taskId, house)
+    await requireQueueSpace(head, address.taskId, context)
     if (hasResults(request.message)) await requireOpenRequests(head, address.taskId, request, log)
-
-    const received = toMessageEvent(request, call, head, house)
-    const release = await settings.acquireSlot?.(isInterrupted(head.phase) ? 'turns' : 'queued', request, call, opening)
-    const storing = log.append(taskId, head.generation, [received], { lease: { holder, ttl: leaseTtl }, claims })
-    const appended = await (release ? orRelease(storing, release) : storing)
-    if (appended.type !== 'stored') release?.()
-    if (appended.type === 'gone') throw taskNotFound(address.taskId)
-    if (appended.type !== 'stored') continue // somebody was faster: look again
-    const { generation, lease } = appended
-    // Without the lease somebody is at work on this task, and hears of the message from the log.
-    if (lease) {
-      const message = { event: received, generation }
-      runs.start({ task: head, generation, ...lease, phase: head.phase, message, onDone: release })
-    } else wait(taskId, generation, house, release)
-    return { task: head, generation }
+    const message = await appendMessage(head, request, call, messageContext, { address, claims, opening })
+    if (message) return message
   }
 }
 
-/** What is stored of a message. What must not be is kept aside, where its ticket finds it. */
+interface Continuation {
+  readonly address: TaskAddress
+  readonly claims: readonly Claim[]
+  readonly opening: MessageEvent | undefined
+}
+
+/** Appends a message to its task. Returns undefined if the log has changed since `head` was read. */
+async function appendMessage(
+  head: VisibleHead,
+  request: SendRequest,
+  call: Call,
+  context: MessageContext,
+  { address, claims, opening }: Continuation,
+): Promise<AcceptedMessage | undefined> {
+  const { settings, runs, log } = context
+  const { holder, leaseTtl } = settings
+  const { taskId, phase } = head
+  const event = toMessageEvent(request, call, head, context)
+  const release = await settings.acquireSlot?.(isInterrupted(phase) ? 'turns' : 'queued', request, call, opening)
+  const storing = log.append(taskId, head.generation, [event], { lease: { holder, ttl: leaseTtl }, claims })
+  const appended = await (release ? releaseOnError(storing, release) : storing)
+  if (appended.type !== 'stored') release?.()
+  if (appended.type === 'gone') throw taskNotFound(address.taskId)
+  if (appended.type !== 'stored') return undefined
+  const { generation, lease } = appended
+  if (lease) {
+    runs.start({ task: head, generation, ...lease, phase, message: { event, generation }, onDone: release })
+  } else waitInQueue(taskId, generation, context, release)
+  return { task: head, generation }
+}
+
+/** A run holds the lease, here or in another process, and gets the message from the log. */
+function waitInQueue(
+  taskId: string,
+  generation: number,
+  context: OperationContext,
+  release: (() => void) | undefined,
+): void {
+  const run = context.runs.get(taskId)
+  run?.sync()
+  if (!release) return
+  const { log, closing: signal, settings } = context
+  if (run) run.onDequeued(generation, release)
+  else void waitUntilDequeued({ taskId, generation, log, clock: settings.clock, signal }).then(release)
+}
+
+/** Continues the task that waits for the tool results in the message. */
+async function continueWaitingTask(
+  taskIds: readonly string[],
+  request: SendRequest,
+  call: Call,
+  context: MessageContext,
+): Promise<AcceptedMessage> {
+  const [first = ''] = taskIds
+  const taskId = (await findWaitingTask(taskIds, request, context.log)) ?? first
+  return await continueTask({ taskId }, request, call, context)
+}
+
+async function createOrContinue(
+  alias: string,
+  request: SendRequest,
+  call: Call,
+  context: MessageContext,
+): Promise<AcceptedMessage> {
+  const address = aliasAddress(alias)
+  if (await context.log.find(address)) return await continueTask(address, request, call, context)
+  if (hasResults(request.message)) rejectResults(request)
+  return await createTask(request, call, context)
+}
+
+function aliasAddress(alias: string): TaskAddress {
+  return { taskId: alias, isAlias: true }
+}
+
+/** Removes what a waiting task asked for and must not be stored: credentials, or the answer to a sensitive question. */
+function removeSecrets({ phase, status }: VisibleHead, original: SendRequest, context: MessageContext) {
+  const extracted = phase === 'auth-required' ? extractCredentials(original, true) : undefined
+  const isSensitive = phase === 'input-required' && requestsSensitiveInput(status?.message)
+  const messageContext: MessageContext = {
+    ...context,
+    ...(extracted && { inBand: [...(context.inBand ?? []), ...extracted.credentials] }),
+    ...(isSensitive && { sensitiveParts: original.message.parts }),
+  }
+  const request = isSensitive ? redactAnswer(original) : (extracted?.request ?? original)
+  return { request, messageContext, isSensitive }
+}
+
+/** The event that is stored for a message. Its secrets stay in the memory of this process, under the ticket. */
 function toMessageEvent(
   request: SendRequest,
   call: Call,
   { taskId, contextId }: NewTask,
-  { settings: { agent, delegation, secretStore }, inBand = [], secret }: OperationContext,
+  { settings: { agent, delegation, secretStore }, inBand = [], sensitiveParts }: MessageContext,
 ): MessageEvent {
   const token = delegation?.tokenOf(call.principal)
-  const isKept = token !== undefined || inBand.length > 0 || secret !== undefined
-  const ticket = isKept ? secretStore.add({ token, inBand, parts: secret }) : undefined
+  const hasSecrets = token !== undefined || inBand.length > 0 || sensitiveParts !== undefined
+  const ticket = hasSecrets ? secretStore.add({ token, inBand, parts: sensitiveParts }) : undefined
   return {
     type: 'message',
     message: { ...request.message, taskId, contextId },
@@ -178,11 +284,11 @@ function toMessageEvent(
     ...(call.trace && { trace: call.trace }),
     ...(request.traceMetadata && { tellsTrace: true }),
     ...(ticket !== undefined && { ticket }),
-    ...(secret && { sensitive: true }),
+    ...(sensitiveParts && { sensitive: true }),
   }
 }
 
-async function orRelease<T>(storing: Promise<T>, release: () => void): Promise<T> {
+async function releaseOnError<T>(storing: Promise<T>, release: () => void): Promise<T> {
   try {
     return await storing
   } catch (error) {
@@ -191,66 +297,18 @@ async function orRelease<T>(storing: Promise<T>, release: () => void): Promise<T
   }
 }
 
-/** A message for a task at work. Its place is free again when it is taken up, here or in another process. */
-function wait(taskId: string, generation: number, house: OperationContext, release: (() => void) | undefined): void {
-  const run = house.runs.get(taskId)
-  run?.sync()
-  if (!release) return
-  const { log, closing: signal, settings } = house
-  if (run) run.onDequeued(generation, release)
-  else void waitUntilDequeued({ taskId, generation, log, clock: settings.clock, signal }).then(release)
-}
-
-async function beginOrGoOn(
-  alias: string,
-  request: SendRequest,
-  call: Call,
-  house: OperationContext,
-): Promise<AcceptedMessage> {
-  const begun = await house.log.find(aliased(alias))
-  if (begun) return await continueTask(aliased(alias), request, call, house)
-  if (hasResults(request.message)) rejectResults(request)
-  return await createTask(request, call, house)
-}
-
-function aliased(alias: string): TaskAddress {
-  return { taskId: alias, isAlias: true }
-}
-
-async function createTask(request: SendRequest, call: Call, house: OperationContext): Promise<AcceptedMessage> {
-  const { settings, runs, log } = house
-  const { holder, leaseTtl, dedupeNewTasks, recovery } = settings
-  if (settings.agent.check) await settings.agent.check(request)
-  const contextId = request.message.contextId ?? newId()
-  const task = { taskId: newId(), contextId, owner: log.owner }
-  const received = toMessageEvent(request, call, task, house)
-  // Who has named the task knows it as one; who wants an answer at once gets one, for there is no message yet.
-  const isTask = request.alias !== undefined || request.configuration?.returnImmediately === true
-  const events: TaskEvent[] = [received]
-  if (recovery.isJournaled) events.push({ type: 'journal', entry: { type: 'attempt', message: 1, attempt: 1 } })
-  if (isTask) events.push({ ...createAgentEvents(task, settings.clock.now).status('working'), implied: true })
-  const isOnce = call.idempotencyKey !== undefined || dedupeNewTasks
-  const claims = isOnce ? await claimsForNewTask(request, call, dedupeNewTasks) : claimsForAlias(request)
-
-  const release = settings.acquireSlot ? await settings.acquireSlot('turns', request, call) : undefined
-  const storing = log.create(task, events, { lease: { holder, ttl: leaseTtl }, claims })
-  const created = await (release ? orRelease(storing, release) : storing)
-  if (created.type === 'known') {
-    release?.()
-    // There is a task of this name, or this very message was sent before.
-    const { alias } = request
-    return created.claimed.digest === aliasDigest && alias !== undefined
-      ? await continueTask(aliased(alias), request, call, house)
-      : await acceptedMessageOf(log, created.claimed, claims[0]?.digest ?? '')
+/** Throws if the call does not declare a required extension. Adds the active ones to `call.activated`. */
+function activateExtensions(declared: readonly AgentExtension[], call: Call): void {
+  const { extensions = [], activated } = call
+  const missing = declared.filter(({ required, uri }) => required && !extensions.includes(uri)).map(({ uri }) => uri)
+  if (missing.length > 0) {
+    const text = `This agent insists on extensions that the call does not declare: ${missing.join(', ')}. Name them in the header A2A-Extensions.`
+    throw new A2AError('extension-required', text, { metadata: { requiredExtensions: missing.join(', ') } })
   }
-  const { generation, lease } = created
-  runs.start({
-    task,
-    generation,
-    ...lease,
-    phase: isTask ? 'working' : 'received',
-    message: { event: received, generation: 1 },
-    onDone: release,
-  })
-  return { task, generation: 1 }
+  for (const uri of activeExtensions(declared, call)) activated?.add(uri)
+}
+
+/** The agent's extensions that the call requests. Unknown ones are ignored (A2A 1.0 §3.2.6). */
+function activeExtensions(declared: readonly AgentExtension[], { extensions = [] }: Call): readonly string[] {
+  return extensions.filter((uri) => declared.some((extension) => extension.uri === uri))
 }

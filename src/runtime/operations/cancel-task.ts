@@ -11,73 +11,74 @@ import { readJournal } from '../recovery/journal.ts'
 import type { OperationContext } from './context.ts'
 import { getTask } from './read-tasks.ts'
 
-/** Over the grace period that an agent has, so that the caller sees the end of it. */
-const patience = 2_000
+/** Milliseconds to wait for the end of a task beyond the agent's grace period. */
+const extraWait = 2_000
 
-/** Stores the wish. Whoever is at work on the task, here or elsewhere, stops it; nobody at work, we end it ourselves. */
-export async function cancelTask(request: CancelTaskRequest, call: Call, house: OperationContext): Promise<Task> {
+/** Stores the cancellation. The run of the task stops it, here or in another process; without a run, it ends here. */
+export async function cancelTask(request: CancelTaskRequest, call: Call, context: OperationContext): Promise<Task> {
   for (;;) {
-    const head = await house.log.task(request)
+    const head = await context.log.task(request)
     if (isEnded(head.phase)) {
       throw new A2AError(
         'task-not-cancelable',
         `Task ${request.taskId} is ${head.phase} already and cannot be canceled.`,
       )
     }
-    const wished = await wish(head, house)
-    if (wished === 'gone') throw taskNotFound(request.taskId)
-    if (wished === 'behind') continue // somebody was faster: look again
-    if (!wished.isEnded) await ended(head, wished.generation, call, house)
-    return await getTask(request, house.log)
+    const stored = await storeCancellation(head, context)
+    if (stored === 'gone') throw taskNotFound(request.taskId)
+    if (stored === 'behind') continue // the log has changed: read it again
+    if (!stored.isEnded) await waitForEnd(head, stored.generation, call, context)
+    return await getTask(request, context.log)
   }
 }
 
-/** The same for one whose caller has gone, and wanted it to go along: it need be no task yet, and may be over. */
-export async function cancelAbandoned({ taskId, contextId }: NewTask, house: OperationContext): Promise<void> {
+/** Cancels a task whose caller has disconnected. It may not be a task yet, or have ended. */
+export async function cancelAbandoned({ taskId, contextId }: NewTask, context: OperationContext): Promise<void> {
   try {
     for (;;) {
-      const head = await house.log.head(taskId)
+      const head = await context.log.head(taskId)
       if (!head || head.phase === 'expired' || isEnded(head.phase)) return
-      if ((await wish(head, house)) !== 'behind') return
+      if ((await storeCancellation(head, context)) !== 'behind') return
     }
   } catch (error) {
-    house.settings.logger.error(
+    context.settings.logger.error(
       { taskId, contextId, error },
       'a task could not be canceled although its caller has gone',
     )
   }
 }
 
-async function wish(head: TaskHead, house: OperationContext): Promise<Wished> {
-  const { settings, runs, log } = house
+type StoredCancellation = 'gone' | 'behind' | { readonly generation: number; readonly isEnded: boolean }
+
+async function storeCancellation(head: TaskHead, context: OperationContext): Promise<StoredCancellation> {
+  const { settings, runs, log } = context
   const { taskId, phase } = head
-  const lease = { holder: settings.holder, ttl: settings.leaseTtl }
-  const appended = await log.append(taskId, head.generation, [{ type: 'cancel' }], { lease })
+  const request = { holder: settings.holder, ttl: settings.leaseTtl }
+  const appended = await log.append(taskId, head.generation, [{ type: 'cancel' }], { lease: request })
   if (appended.type === 'gone') return 'gone'
   if (appended.type !== 'stored') return 'behind'
-  const { generation, lease: own } = appended
-  if (own && phase !== 'expired' && (await asksOthers(taskId, generation, house))) {
-    // Its code knows whom it has asked.
-    runs.start({ task: head, generation, ...own, phase })
+  const { generation, lease } = appended
+  if (lease && phase !== 'expired' && (await hasCallsToCancel(taskId, generation, context))) {
+    // Replaying the turn cancels its calls to other agents.
+    runs.start({ task: head, generation, ...lease, phase })
     return { generation, isEnded: false }
   }
-  if (own) await log.append(taskId, generation, [createAgentEvents(head, settings.clock.now).status('canceled')], own)
-  else runs.get(taskId)?.sync()
-  return { generation, isEnded: own !== undefined }
+  if (lease) {
+    await log.append(taskId, generation, [createAgentEvents(head, settings.clock.now).status('canceled')], lease)
+  } else runs.get(taskId)?.sync()
+  return { generation, isEnded: lease !== undefined }
 }
 
-type Wished = 'gone' | 'behind' | { readonly generation: number; readonly isEnded: boolean }
-
-async function asksOthers(taskId: string, until: number, { settings, log }: OperationContext): Promise<boolean> {
+async function hasCallsToCancel(taskId: string, until: number, { settings, log }: OperationContext): Promise<boolean> {
   if (settings.recovery.policy !== 'resume') return false
   const journal = await readJournal(log, taskId, until)
   return journal !== undefined && hasOpenCalls(journal)
 }
 
-/** Waits for the end of a task, for a while. */
-async function ended({ taskId }: TaskHead, after: number, call: Call, house: OperationContext): Promise<void> {
-  const { settings, log } = house
-  const { signal, release } = linkSignals([call.signal], settings.cancelGrace + patience, settings.clock)
+/** Waits until the task has ended, but not longer than the grace period and `extraWait`. */
+async function waitForEnd({ taskId }: TaskHead, after: number, call: Call, context: OperationContext): Promise<void> {
+  const { settings, log } = context
+  const { signal, release } = linkSignals([call.signal], settings.cancelGrace + extraWait, settings.clock)
   try {
     for await (const { event } of follow(log, taskId, after, signal)) {
       if (event.type === 'status' && isEnded(event.status.state)) return

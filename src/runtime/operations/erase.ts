@@ -5,9 +5,9 @@ import type { WebhookKey } from '../../push/store.ts'
 import type { TaskSelection } from '../../tasks/log.ts'
 import type { Runs } from '../turns/runs.ts'
 
-const batch = 500
+const batchSize = 500
 
-/** What is to be erased: the tasks of a principal, of a context, or of a principal in a context. */
+/** Which tasks to erase: those of a principal, of a context, or of a principal in a context. */
 export type EraseRequest =
   | { readonly principal: Pick<Principal, 'id' | 'tenant'>; readonly contextId?: string }
   | { readonly principal?: undefined; readonly contextId: string }
@@ -18,35 +18,39 @@ export interface EraseContext {
   readonly push: Pick<Push, 'erase'> | undefined
 }
 
-/** What was removed, with all that belonged to it: messages, artifacts, journal, snapshots, keys, webhooks. */
+/** The erased tasks. Their messages, artifacts, journals, snapshots, claims and webhooks are removed with them. */
 export interface Erased {
   readonly tasks: readonly { readonly taskId: string; readonly contextId: string; readonly events: number }[]
   readonly pushConfigs: number
 }
 
-/** Erases tasks in whatever state. Turns that are at work on them are stopped, and can store nothing more. */
+/** Erases tasks in any state. Their turns are stopped, and cannot store anything more. */
 export async function erase(request: EraseRequest, { log, runs, push }: EraseContext): Promise<Erased> {
-  const whose = readRequest(request)
+  const selection = readRequest(request)
   const tasks: Erased['tasks'][number][] = []
-  const gone: WebhookKey[] = []
+  const erasedWebhooks: WebhookKey[] = []
   for (;;) {
-    const erased = await log.erase(whose, batch)
+    const erased = await log.erase(selection, batchSize)
     for (const { taskId, contextId, events, webhooks = [] } of erased) {
       runs.get(taskId)?.stop('lease-lost')
       tasks.push({ taskId, contextId, events })
-      for (const webhook of webhooks) gone.push({ taskId, ...webhook })
+      for (const webhook of webhooks) erasedWebhooks.push({ taskId, ...webhook })
     }
     if (erased.length === 0) break
   }
-  const { owner, contextId } = whose
+  const { owner, contextId } = selection
   const taskIds = tasks.map(({ taskId }) => taskId)
-  const of = { taskIds, owner: contextId === undefined ? owner : undefined, alreadyRemoved: gone }
-  // Other processes may push although this one does not.
-  const webhooks = push ? await push.erase(of) : log.webhooks && (await eraseWebhooks(log.webhooks, of)).length
-  return { tasks, pushConfigs: webhooks ?? 0 }
+  const erasure = {
+    taskIds,
+    owner: contextId === undefined ? owner : undefined,
+    alreadyRemoved: erasedWebhooks,
+  }
+  // Without push in this process, other processes may still have webhooks.
+  const count = push ? await push.erase(erasure) : log.webhooks && (await eraseWebhooks(log.webhooks, erasure)).length
+  return { tasks, pushConfigs: count ?? 0 }
 }
 
-/** Nothing is erased by an empty wish. */
+/** Throws for an empty request: it must not erase everything. */
 function readRequest({ principal, contextId }: EraseRequest): TaskSelection {
   if (principal !== undefined && typeof principal.id !== 'string') {
     throw new TypeError(`erase(): expected principal.id to be a text, got ${JSON.stringify(principal.id)}`)

@@ -5,10 +5,19 @@ import type { Call, SendRequest } from '../../protocol/service.ts'
 import type { Claim, ClaimRecord, NewTask } from '../../tasks/log.ts'
 import { aliasKey, type CallerLog } from '../caller-log.ts'
 
-/** Asking for many bytes costs as much as asking for few. */
-const pool = new Uint8Array(4096)
+/** The digest of an alias claim: an alias names its task, whatever the message says. */
+export const aliasDigest = 'alias'
 
-/** The keys under which a new exchange is stored at most once. */
+/** A stored message, and where its answer starts. */
+export interface AcceptedMessage {
+  readonly task: NewTask
+  /** The generation of the message. */
+  readonly generation: number
+  /** The message was stored before, so its caller may have read a part of the answer. */
+  readonly isRepeated?: true
+}
+
+/** The keys under which a message that creates a task is stored at most once. */
 export async function claimsForNewTask(
   request: SendRequest,
   call: Call,
@@ -17,7 +26,7 @@ export async function claimsForNewTask(
   const { contextId = '', messageId } = request.message
   const keys = keysOf(call)
   if (byMessageId) keys.push(`new ${contextId} ${messageId}`)
-  return [...(await claim(request, keys)), ...claimsForAlias(request)]
+  return [...(await createClaims(request, keys)), ...claimsForAlias(request)]
 }
 
 /** The keys under which a message is stored at most once in its task. */
@@ -27,100 +36,85 @@ export function claimsForMessage(
   call: Call,
 ): Promise<readonly Claim[]> {
   const caller = ownerOf(call.principal)
-  // They are claimed for the task's owner, whose own keys are none of the caller's, nor the other way round.
+  // Claims belong to the owner of the task. The keys of another caller must not collide with the owner's.
   const keys = caller === owner ? keysOf(call) : keysOf(call).map((key) => `of ${caller} ${key}`)
-  return claim(request, [...keys, `in ${taskId} ${request.message.messageId}`])
+  return createClaims(request, [...keys, `in ${taskId} ${request.message.messageId}`])
 }
 
-/** A message that is stored: where its answer is to be read. */
-export interface AcceptedMessage {
-  readonly task: NewTask
-  /** The generation of the message itself. */
-  readonly generation: number
-  /** It had been stored before, so its caller may have read a part of the answer already. */
-  readonly isRepeated?: true
+/** The claim on the id that the caller chose for a new task. */
+export function claimsForAlias({ alias }: SendRequest): readonly Claim[] {
+  return alias === undefined ? [] : [{ key: aliasKey(alias), digest: aliasDigest }]
 }
 
-/** What these keys already stand for, if anything. */
+/** Finds the message that was stored under one of these keys. Throws `conflict` if it differs. */
 export async function findEarlier(
   log: CallerLog,
   owner: string,
   claims: readonly Claim[],
-  /** The same request in the other form in which it may have been stored. */
-  others: () => readonly Claim[] | Promise<readonly Claim[]>,
+  /** The claims of the same request in redacted form, in which it may have been stored. */
+  redactedClaims: () => readonly Claim[] | Promise<readonly Claim[]>,
 ): Promise<AcceptedMessage | undefined> {
   for (const { key, digest } of claims) {
-    const claimed = await log.claimed(owner, key)
-    if (!claimed) continue
-    const known = claimed.digest === digest ? claims : await others()
-    return await acceptedMessageOf(log, claimed, known.find((each) => each.key === key)?.digest ?? digest)
+    const record = await log.claimed(owner, key)
+    if (!record) continue
+    const candidates = record.digest === digest ? claims : await redactedClaims()
+    return await acceptedMessageOf(log, record, candidates.find((claim) => claim.key === key)?.digest ?? digest)
   }
   return undefined
 }
 
+/** The stored message of a claim. Throws `conflict` if the digests differ. */
+export async function acceptedMessageOf(log: CallerLog, record: ClaimRecord, digest: string): Promise<AcceptedMessage> {
+  if (record.digest !== digest) throw conflict()
+  const head = await log.find(record)
+  if (!head) throw taskNotFound(record.taskId)
+  if (head.phase === 'expired') throw taskExpired(record.taskId, head.changed)
+  return { task: head, generation: record.generation, isRepeated: true }
+}
+
 /**
- * The message that began a task could claim nothing under the task's id, which it did not know. It is generation 1.
+ * Whether the request repeats the message that created its task. That message has no claim on the task id, which did not
+ * exist before.
  */
-export function isFirstMessage(opening: MessageEvent | undefined, task: NewTask, { message }: SendRequest): boolean {
-  if (opening?.message.messageId !== message.messageId) return false
+export function isFirstMessage(first: MessageEvent | undefined, task: NewTask, { message }: SendRequest): boolean {
+  if (first?.message.messageId !== message.messageId) return false
   const { taskId, contextId } = task
-  if (JSON.stringify(opening.message) !== JSON.stringify({ ...message, taskId, contextId })) throw conflict()
+  if (JSON.stringify(first.message) !== JSON.stringify({ ...message, taskId, contextId })) throw conflict()
   return true
 }
 
-/** The message that began a task. */
+/** The message that created a task. */
 export async function readFirstMessage({ taskId }: NewTask, log: CallerLog): Promise<MessageEvent | undefined> {
   const [first] = await log.read(taskId, 0)
   return first?.event.type === 'message' ? first.event : undefined
 }
 
 /**
- * The id of a task or a context: 128 random bits that nobody guesses, after the time. Who has no credentials is let in
- * by them. Ids that grow with time lie side by side in a store's index, which made creating a task on SQLite a third
- * cheaper.
+ * Creates the id of a task or a context: the time and 128 random bits. It cannot be guessed, because it is all that
+ * protects the task of a caller without credentials. Ids that grow with time are neighbours in the index of a store,
+ * which makes creating a task on SQLite a third cheaper.
  */
 export function newId(): string {
   return `${Date.now().toString(16).padStart(12, '0')}-${random128()}`
 }
 
-/** Whether it can be one of ours. */
+/** Whether a text has the form of `newId`. */
 export function isId(text: string): boolean {
   return /^[0-9a-f]{12}-[0-9a-f]{32}$/.test(text)
 }
-
-/** The name that its caller gives to a new task. */
-export function claimsForAlias({ alias }: SendRequest): readonly Claim[] {
-  return alias === undefined ? [] : [{ key: aliasKey(alias), digest: aliasDigest }]
-}
-
-/** The same message came before: its answer is the answer, unless the body differs. */
-export async function acceptedMessageOf(
-  log: CallerLog,
-  claimed: ClaimRecord,
-  digest: string,
-): Promise<AcceptedMessage> {
-  if (claimed.digest !== digest) throw conflict()
-  const head = await log.find(claimed)
-  if (!head) throw taskNotFound(claimed.taskId)
-  if (head.phase === 'expired') throw taskExpired(claimed.taskId, head.changed)
-  return { task: head, generation: claimed.generation, isRepeated: true }
-}
-
-/** A name for a task stands for that task, whatever is said in it. */
-export const aliasDigest = 'alias'
 
 function keysOf({ idempotencyKey }: Call): string[] {
   return idempotencyKey === undefined ? [] : [`key ${idempotencyKey}`]
 }
 
-/** Decoded requests are built in one order, so equal requests have equal texts. */
-async function claim(
+/** Equal requests have equal JSON texts, because decoders build their members in one order. */
+async function createClaims(
   { message, alias, configuration, metadata }: SendRequest,
   keys: readonly string[],
 ): Promise<Claim[]> {
-  // Who names tasks does not name messages: their ids are ours, and new with every try.
-  const said = alias === undefined ? message : { ...message, messageId: alias }
-  const text = new TextEncoder().encode(JSON.stringify([said, configuration, metadata]))
+  // In dialects with aliases, the server creates the message ids, so every retry has another one.
+  const comparable = alias === undefined ? message : { ...message, messageId: alias }
+  const text = new TextEncoder().encode(JSON.stringify([comparable, configuration, metadata]))
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', text))
   const digest = Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')
   return keys.map((key) => ({ key, digest }))
@@ -133,16 +127,19 @@ function conflict(): A2AError {
   )
 }
 
-function random128(): string {
-  if (at === pool.length) {
-    crypto.getRandomValues(pool)
-    at = 0
-  }
-  let text = ''
-  for (const end = at + 16; at < end; at++) text += hex[pool[at] ?? 0]
-  return text
-}
+/** Reading many random bytes at once costs as much as reading few. */
+const randomBytes = new Uint8Array(4096)
 
-let at = pool.length
+let nextByte = randomBytes.length
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
+function random128(): string {
+  if (nextByte === randomBytes.length) {
+    crypto.getRandomValues(randomBytes)
+    nextByte = 0
+  }
+  let text = ''
+  for (const end = nextByte + 16; nextByte < end; nextByte++) text += hex[randomBytes[nextByte] ?? 0]
+  return text
+}

@@ -6,25 +6,29 @@ import type { Push, RegisteredConfig } from '../../push/push.ts'
 import type { FoldedLog } from '../../tasks/fold.ts'
 import type { CallerLog, VisibleHead } from '../caller-log.ts'
 
-/** What callers do with the webhooks of their tasks. Those of others are as if they were not there. */
+/** The operations on the webhooks of tasks. Webhooks that the caller must not see do not exist for it. */
 export function createPushOperations(
   push: Push | undefined,
   logOf: (call: Call, operation: Operation) => CallerLog,
 ): Pick<Service, PushOperation> {
   if (!push) {
-    const refuse = async () => {
+    const reject = async () => {
       throw new A2AError('push-not-supported', 'This agent sends no push notifications.')
     }
-    return { createPushConfig: refuse, getPushConfig: refuse, listPushConfigs: refuse, deletePushConfig: refuse }
+    return { createPushConfig: reject, getPushConfig: reject, listPushConfigs: reject, deletePushConfig: reject }
   }
 
-  async function visibleOf({ taskId }: VisibleHead, log: CallerLog): Promise<readonly RegisteredConfig[]> {
+  async function visibleConfigs({ taskId }: VisibleHead, log: CallerLog): Promise<readonly RegisteredConfig[]> {
     return (await push?.list(taskId))?.filter(({ owner }) => log.canSee(owner)) ?? []
   }
 
-  /** The one of that id, the caller's own first; without an id the one that has none either, or the oldest. */
-  async function find(head: VisibleHead, { id }: PushConfigRef, log: CallerLog): Promise<RegisteredConfig | undefined> {
-    const all = await visibleOf(head, log)
+  /** Finds a config by its id, the caller's own first. Without an id: the one without an id, or else the oldest. */
+  async function findConfig(
+    head: VisibleHead,
+    { id }: PushConfigRef,
+    log: CallerLog,
+  ): Promise<RegisteredConfig | undefined> {
+    const all = await visibleConfigs(head, log)
     const named = all.filter((config) => config.id === (id ?? head.taskId))
     return named.find(({ owner }) => owner === log.owner) ?? named[0] ?? (id === undefined ? all[0] : undefined)
   }
@@ -49,16 +53,16 @@ export function createPushOperations(
     async getPushConfig(request, call) {
       const log = logOf(call, 'getPushConfig')
       const head = await log.task(request)
-      const found = await find(head, request, log)
-      if (found) return found.config
-      const what = request.id === undefined ? 'no push config' : `no push config ${request.id}`
-      throw new A2AError('task-not-found', `Task ${request.taskId} has ${what}.`)
+      const registered = await findConfig(head, request, log)
+      if (registered) return registered.config
+      const missing = request.id === undefined ? 'no push config' : `no push config ${request.id}`
+      throw new A2AError('task-not-found', `Task ${request.taskId} has ${missing}.`)
     },
 
     async listPushConfigs(request, call) {
       const { pageSize, pageToken = '' } = request
       const log = logOf(call, 'listPushConfigs')
-      const all = await visibleOf(await log.task(request), log)
+      const all = await visibleConfigs(await log.task(request), log)
       if (!/^\d{0,15}$/.test(pageToken))
         throw invalidParams('pageToken', 'expected the nextPageToken of an earlier page')
       if (pageSize !== undefined && pageSize < 0) throw invalidParams('pageSize', 'expected 1 or more, or 0 for all')
@@ -72,13 +76,13 @@ export function createPushOperations(
       const log = logOf(call, 'deletePushConfig')
       const head = await log.task(request)
       if (request.id === undefined) throw taskNotFound(request.taskId)
-      // Who sees the tasks of others sees their webhooks, and removes only its own.
+      // A caller that sees the webhooks of other owners can still remove only its own.
       await push.remove({ taskId: head.taskId, owner: log.owner, id: request.id })
     },
   }
 }
 
-/** The trace in which a task began. What webhooks are told of it belongs there, whoever has it told, and whenever. */
+/** The trace of the message that created a task. All deliveries of the task belong to it. */
 export async function traceOfTask(taskId: string, log: Pick<FoldedLog, 'read'>): Promise<Trace | undefined> {
   const [first] = await log.read(taskId, 0)
   return first?.event.type === 'message' ? first.event.trace : undefined

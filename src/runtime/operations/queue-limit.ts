@@ -5,10 +5,10 @@ import { isEnded, isInterrupted } from '../../protocol/states.ts'
 import type { CallerLog, VisibleHead } from '../caller-log.ts'
 import type { OperationContext } from './context.ts'
 
-/** Milliseconds between two looks at a task that tells much. */
-const breath = 250
+/** Milliseconds between two reads of a task with many events. */
+const readInterval = 250
 
-/** Throws unless the task can take one more message. Told by the name that its caller knows. */
+/** Throws unless the task can take one more message. Errors use `name` for the task. */
 export async function requireQueueSpace(
   head: VisibleHead,
   name: string,
@@ -23,7 +23,7 @@ export async function requireQueueSpace(
   if (whileBusy === 'reject' && !isInterrupted(phase)) {
     throw new A2AError('conflict', `Task ${name} still works on an earlier message: send this one when it rests.`)
   }
-  if (whenFull === 'fail') return // Whoever works on it sees to that.
+  if (whenFull === 'fail') return // the run fails the task instead
   const run = runs.get(taskId)
   const isFull = run ? run.queueLength >= queueLimit : await isFullElsewhere(head, queueLimit, log)
   if (isFull) {
@@ -32,40 +32,41 @@ export async function requireQueueSpace(
   }
 }
 
+/** A message in the queue of another process. */
 export interface RemoteQueueEntry {
   readonly taskId: string
-  /** Of the message that waits. */
+  /** The generation of the message. */
   readonly generation: number
   readonly log: Pick<CallerLog, 'read' | 'head' | 'wait'>
   readonly clock: Clock
-  /** Aborts when this process goes. */
+  /** Aborts when the server shuts down. */
   readonly signal: AbortSignal
 }
 
 /**
- * Resolves when a message for a task that is at work in another process waits no more: as its journal tells, or, where
- * none is kept, when the task rests or is gone. Never rejects.
+ * Resolves when the other process has taken the message from its queue. The journal shows it; without a journal, it
+ * resolves when the task is idle or removed. Never rejects.
  */
 export async function waitUntilDequeued({ taskId, generation, log, clock, signal }: RemoteQueueEntry): Promise<void> {
   try {
     for (let after = generation; !signal.aborted; ) {
       const events = await log.read(taskId, after)
-      if (events.some(({ event }) => isTakenUp(event, generation))) return
+      if (events.some(({ event }) => isDequeued(event, generation))) return
       after = events.at(-1)?.generation ?? after
       if (events.length > 0) continue
       if (!(await log.head(taskId))) return
       await log.wait(taskId, after, signal)
       await new Promise<void>((resolve) => {
-        const timer = clock.setTimeout(resolve, breath)
+        const timer = clock.setTimeout(resolve, readInterval)
         if (typeof timer === 'object') timer.unref?.()
       })
     }
   } catch {
-    // Who cannot find out holds nobody up.
+    // If the log cannot be read, the slot is released early.
   }
 }
 
-/** A task at work in another process has so many messages waiting at least if nothing else was stored since. */
+/** Whether the last `limit` events are all messages: then at least as many wait in another process. */
 async function isFullElsewhere({ taskId, generation }: VisibleHead, limit: number, log: CallerLog): Promise<boolean> {
   if (generation <= limit) return false
   let waiting = 0
@@ -79,7 +80,7 @@ async function isFullElsewhere({ taskId, generation }: VisibleHead, limit: numbe
   return waiting >= limit
 }
 
-function isTakenUp(event: TaskEvent, generation: number): boolean {
+function isDequeued(event: TaskEvent, generation: number): boolean {
   if (event.type === 'status') return isEnded(event.status.state) || isInterrupted(event.status.state)
   if (event.type !== 'journal') return event.type === 'reply'
   const { entry } = event

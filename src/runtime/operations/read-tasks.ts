@@ -10,11 +10,11 @@ const defaultPageSize = 50
 export async function getTask(request: GetTaskRequest, log: CallerLog): Promise<Task> {
   const head = await log.task(request)
   const task = (await loadFold(log, head)).task()
-  if (!task) throw taskNotFound(request.taskId) // it was removed while we read
+  if (!task) throw taskNotFound(request.taskId) // removed while it was read
   return limitHistory(task, request.historyLength)
 }
 
-/** The caller's tasks, newest status first. A task that changes while it is paged through moves to the front. */
+/** Lists the caller's tasks, newest status first. A task that changes between two pages moves to the front. */
 export async function listTasks(request: ListTasksRequest, log: CallerLog): Promise<TaskPage> {
   const { contextId, state, statusSince, pageSize = defaultPageSize, pageToken } = request
   const { historyLength = 0, includeArtifacts = false } = request
@@ -23,43 +23,43 @@ export async function listTasks(request: ListTasksRequest, log: CallerLog): Prom
     contextId,
     phase: state,
     changedSince: statusSince === undefined ? undefined : Date.parse(statusSince),
-    cursor: pageToken ? readToken(pageToken, filter) : undefined,
+    cursor: pageToken ? decodeToken(pageToken, filter) : undefined,
     limit: pageSize,
   })
   const isBrief = historyLength === 0 && !includeArtifacts
   const tasks: Task[] = []
   for (const head of heads) {
-    const task = isBrief ? brief(head) : (await loadFold(log, head)).task()
+    const task = isBrief ? taskOfHead(head) : (await loadFold(log, head)).task()
     if (task) tasks.push(limitHistory(includeArtifacts ? task : { ...task, artifacts: [] }, historyLength))
   }
-  const nextPageToken = next ? writeToken(next, filter) : ''
+  const nextPageToken = next ? encodeToken(next, filter) : ''
   return { tasks, nextPageToken, pageSize, totalSize: total, withArtifacts: includeArtifacts }
 }
 
-/** At most the newest messages that the caller asked for; all of them if it did not say. */
+/** Limits the history to the newest messages. Without a length, the history is complete. */
 export function limitHistory(task: Task, historyLength: number | undefined): Task {
   if (historyLength === undefined || task.history.length <= historyLength) return task
   return { ...task, history: historyLength === 0 ? [] : task.history.slice(-historyLength) }
 }
 
-/** A token says where its list goes on. What the caller may see is asked anew for every page. */
-function readToken(token: string, filter: string): ListCursor {
+/** A token is only a position in the list: the caller's scope is checked for every page. */
+function decodeToken(token: string, filter: string): ListCursor {
   try {
-    const [changed, key, of]: unknown[] = JSON.parse(decodeURIComponent(atob(token)))
-    if (Number.isSafeInteger(changed) && Number.isSafeInteger(key) && of === filter) {
+    const [changed, key, tokenFilter]: unknown[] = JSON.parse(decodeURIComponent(atob(token)))
+    if (Number.isSafeInteger(changed) && Number.isSafeInteger(key) && tokenFilter === filter) {
       return { changed: changed as number, key: key as number }
     }
   } catch {
-    // Not one of ours: the same answer as for one of another list.
+    // Not a token of this server: the same answer as for a token of another list.
   }
   throw invalidParams('pageToken', 'expected the nextPageToken of a list with the same filters')
 }
 
-/** What the head alone knows is enough for most lists. */
-function brief({ taskId, contextId, status, generation }: TaskHead): Task | undefined {
+/** Most lists need neither history nor artifacts, so no events have to be read. */
+function taskOfHead({ taskId, contextId, status, generation }: TaskHead): Task | undefined {
   return status && { id: taskId, contextId, status, artifacts: [], history: [], generation }
 }
 
-function writeToken({ changed, key }: ListCursor, filter: string): string {
+function encodeToken({ changed, key }: ListCursor, filter: string): string {
   return btoa(encodeURIComponent(JSON.stringify([changed, key, filter])))
 }

@@ -12,19 +12,19 @@ import type { AcceptedMessage } from './idempotency.ts'
 import { limitHistory } from './read-tasks.ts'
 import { streamTask } from './stream-message.ts'
 
-/** The answer to a message: the stream of its task, folded to where it rests. */
-export async function sendMessage(request: SendRequest, call: Call, house: OperationContext): Promise<Outcome> {
-  const { log, settings } = house
-  const ticket = await acceptMessage(request, call, house)
+/** Stores a message and returns the agent's message, or the task once it waits for its caller or has ended. */
+export async function sendMessage(request: SendRequest, call: Call, context: OperationContext): Promise<Outcome> {
+  const message = await acceptMessage(request, call, context)
   const { historyLength, returnImmediately, blockFor } = request.configuration ?? {}
   const outcome = returnImmediately
-    ? await firstOf(log, ticket, call.signal)
-    : await restOf(ticket, call, house, shorter(blockFor, settings.blockFor))
+    ? await firstOutcome(context.log, message, call.signal)
+    : await waitForOutcome(message, call, context, shorter(blockFor, context.settings.blockFor))
   if (!outcome) throw new A2AError('unavailable', 'The call was given up before there was an answer.')
   return outcome.type === 'task' ? { ...outcome, task: limitHistory(outcome.task, historyLength) } : outcome
 }
 
-async function firstOf(
+/** The message or the task as soon as there is one. */
+async function firstOutcome(
   log: CallerLog,
   { task, generation }: AcceptedMessage,
   signal: AbortSignal,
@@ -35,51 +35,42 @@ async function firstOf(
   return undefined
 }
 
-async function restOf(
+/** Folds the task until callers stop waiting, or until `blockFor` milliseconds have passed. */
+async function waitForOutcome(
   { task, generation }: AcceptedMessage,
   call: Call,
   { log, runs, settings: { clock } }: OperationContext,
   blockFor: number | undefined,
 ): Promise<Outcome | undefined> {
-  // Nothing lies before the first message of a task, and nothing has to be read.
+  // Nothing precedes the first message of a task, so nothing has to be read.
   const fold = generation === 1 ? createFold(task) : await foldUntil(log, task, generation)
   const end = blockFor === undefined ? undefined : clock.now() + blockFor
   for (let isFirst = true; ; isFirst = false) {
-    // A task at work here says itself when it rests, which costs less than to hear of its every event.
+    // If the task runs in this process, waiting for its run is cheaper than following every event.
     const run = runs.get(task.taskId)
     if (run) {
-      const rested = run.whenIdle(fold.generation)
-      // As a rule the same time for all: Node keeps one list of timers for each.
+      const idle = run.whenIdle(fold.generation)
+      // The first wait has the same duration for all callers: Node keeps one list of timers per duration.
       const left = isFirst ? blockFor : Math.max(0, (end ?? 0) - clock.now())
-      await (end === undefined || left === undefined ? rested : within(left, rested, clock))
+      await (end === undefined || left === undefined ? idle : withTimeout(idle, left, clock))
     }
-    const stored = await log.read(task.taskId, fold.generation)
-    for (const each of stored) {
-      fold.apply(each)
-      const outcome = outcomeAt(each, fold)
+    const page = await log.read(task.taskId, fold.generation)
+    for (const stored of page) {
+      fold.apply(stored)
+      const outcome = outcomeAt(stored, fold)
       if (outcome) return outcome
     }
     if (end !== undefined && end <= clock.now()) break
-    if (stored.length > 0) continue
-    if (run) continue
+    if (page.length > 0 || run) continue
     if (call.signal.aborted) break
-    if (!isFirst && !(await log.head(task.taskId))) throw taskNotFound(task.taskId) // it was erased
-    await waitUntil(end, log, { taskId: task.taskId, after: fold.generation, signal: call.signal, clock })
+    if (!isFirst && !(await log.head(task.taskId))) throw taskNotFound(task.taskId) // erased meanwhile
+    await waitForEvents(log, { taskId: task.taskId, after: fold.generation, end, signal: call.signal, clock })
   }
-  const unrested = fold.task()
-  return unrested && { type: 'task', task: unrested }
+  const unfinished = fold.task()
+  return unfinished && { type: 'task', task: unfinished }
 }
 
-/** Waits for so many milliseconds at the longest. */
-async function within(limit: number, rested: Promise<void>, clock: Clock): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = clock.setTimeout(resolve, limit)
-  void rested.then(resolve)
-  await promise
-  clock.clearTimeout(timer)
-}
-
-/** The answer, if this event is where callers stop waiting. */
+/** The outcome, if callers stop waiting at this event. */
 function outcomeAt({ event }: StoredEvent, fold: Fold): Outcome | undefined {
   if (event.type === 'reply') return { type: 'message', message: event.message }
   if (event.type !== 'status') return undefined
@@ -88,22 +79,28 @@ function outcomeAt({ event }: StoredEvent, fold: Fold): Outcome | undefined {
   return task && { type: 'task', task }
 }
 
-async function waitUntil(
-  end: number | undefined,
-  log: CallerLog,
-  { taskId, after, signal, clock }: Waiting,
-): Promise<void> {
-  if (end === undefined) return await log.wait(taskId, after, signal)
-  const limit = linkSignals([signal], Math.max(0, end - clock.now()), clock)
-  await log.wait(taskId, after, limit.signal)
-  limit.release()
+async function withTimeout(promise: Promise<void>, milliseconds: number, clock: Clock): Promise<void> {
+  const { promise: first, resolve } = Promise.withResolvers<void>()
+  const timer = clock.setTimeout(resolve, milliseconds)
+  void promise.then(resolve)
+  await first
+  clock.clearTimeout(timer)
 }
 
-interface Waiting {
+interface EventWait {
   readonly taskId: string
   readonly after: number
+  /** Milliseconds since 1970. */
+  readonly end: number | undefined
   readonly signal: AbortSignal
   readonly clock: Clock
+}
+
+async function waitForEvents(log: CallerLog, { taskId, after, end, signal, clock }: EventWait): Promise<void> {
+  if (end === undefined) return await log.wait(taskId, after, signal)
+  const linked = linkSignals([signal], Math.max(0, end - clock.now()), clock)
+  await log.wait(taskId, after, linked.signal)
+  linked.release()
 }
 
 function shorter(one: number | undefined, other: number | undefined): number | undefined {

@@ -13,21 +13,21 @@ import type { OperationContext } from './context.ts'
 import { limitHistory } from './read-tasks.ts'
 
 /**
- * Stores a message and tells everything that comes of it. Whoever stops reading stops nothing else, unless it was asked
- * for: then `left` tells of a reader who has gone.
+ * Stores a message and streams its task. The task continues when the reader stops, unless the request has
+ * `cancelOnDisconnect` and `disconnected` is aborted.
  */
 export async function* streamMessage(
   request: SendRequest,
   call: Call,
-  house: OperationContext,
-  left: AbortSignal = call.signal,
+  context: OperationContext,
+  disconnected: AbortSignal = call.signal,
 ): AsyncGenerator<StreamEvent, void> {
-  const { log } = house
-  const { task, generation, isRepeated } = await acceptMessage(request, call, house)
+  const { log } = context
+  const { task, generation, isRepeated } = await acceptMessage(request, call, context)
   const { after, endOnAuth, holdOnInput } = request
   let isOver = false
   try {
-    // A repeated send that has seen the beginning goes on where it was cut. A new one cannot have seen anything.
+    // A repeated message may resume its stream. A new one has nothing to resume.
     if (isRepeated && after !== undefined && after >= generation) {
       const rest = subscribeToTask({ taskId: task.taskId, after, endOnAuth, holdOnInput }, call, log)
       for await (const event of rest) {
@@ -43,11 +43,11 @@ export async function* streamMessage(
       yield event.type === 'task' ? { ...event, task: limitHistory(event.task, historyLength) } : event
     }
   } finally {
-    if (request.cancelOnDisconnect && left.aborted && !isOver) await cancelAbandoned(task, house)
+    if (request.cancelOnDisconnect && disconnected.aborted && !isOver) await cancelAbandoned(task, context)
   }
 }
 
-/** The task as of now and then every change; or, from a known generation, just what is missing. */
+/** Streams the current task and its changes; with `after`, only the changes beyond that generation. */
 export async function* subscribeToTask(
   request: SubscribeRequest,
   call: Call,
@@ -59,7 +59,7 @@ export async function* subscribeToTask(
   if (after !== undefined && after > generation) {
     throw invalidParams('Last-Event-ID', `task ${request.taskId} is at event ${generation}, and ${after} is beyond it`)
   }
-  // Who missed the end may still read it; who has seen it, or never saw the beginning, gets the task instead.
+  // A reader that has missed the last events of an ended task may still read them.
   if (isEnded(phase) && !includeEnded && (after === undefined || after === generation)) {
     throw new A2AError('task-ended', `Task ${request.taskId} is ${phase}: there is nothing to follow, get it instead.`)
   }
@@ -70,16 +70,16 @@ export async function* subscribeToTask(
 
 export interface StreamOptions {
   readonly signal: AbortSignal
-  /** As callers of 0.1 expect, who know no such state. */
+  /** End when the task waits for credentials. For 0.1 clients, which do not know this state. */
   readonly endOnAuth?: boolean
-  /** As callers of the 0.3 house variant expect, if they answer in another request. */
+  /** Stay open while the task waits for input. For clients of the 0.3 house variant, which answer in another request. */
   readonly holdOnInput?: boolean
 }
 
 /**
- * What a reader of a task sees. From a fold: the task as soon as there is one, then every change. From a generation
- * that the reader has seen already: every change after it. It closes when the task has ended or waits for its caller;
- * an exchange that the agent answers with a message is that one message.
+ * Streams a task to a reader. From a fold: the task as soon as there is one, then every change. From a generation: every
+ * change after it. The stream ends when the task has ended or waits for its caller. If the agent answers with a message,
+ * that message is the whole stream.
  */
 export async function* streamTask(
   log: FoldedLog,
@@ -89,42 +89,42 @@ export async function* streamTask(
 ): AsyncGenerator<StreamEvent, void> {
   const { taskId, contextId } = task
   const after = typeof from === 'number' ? from : from.generation
-  /** Grows until the task can be told, and is let go then: a reader keeps no artifacts. */
-  let untold = typeof from === 'number' ? undefined : from
-  /** The last that was told, unknown before the first. */
-  let told: number | undefined
-  const known = untold?.task()
-  if (known) {
-    const isLast = isEnded(known.status.state)
-    yield { type: 'task', task: known, isLast, follows: after }
-    told = after
+  /** Grows until the task is sent, and is dropped then: a reader must not hold artifacts. */
+  let unsent = typeof from === 'number' ? undefined : from
+  /** The generation of the last event in the stream. Unknown before the first one. */
+  let last: number | undefined
+  const current = unsent?.task()
+  if (current) {
+    const isLast = isEnded(current.status.state)
+    yield { type: 'task', task: current, isLast, follows: after }
+    last = after
     if (isLast) return
-    untold = undefined
+    unsent = undefined
   }
   for await (const page of followPages(log, taskId, after, options.signal)) {
     for (const stored of page) {
       const { generation, event } = stored
       if (event.type === 'reply') return yield { type: 'message', message: event.message, isLast: true }
-      const isLast = event.type === 'status' && closesStream(event.status.state, options)
-      untold?.apply(stored)
-      const begun: Task | undefined = untold?.task()
-      if (begun) {
-        yield { type: 'task', task: begun, isLast, follows: after }
-        untold = undefined
-        told = generation
+      const isLast = event.type === 'status' && endsStream(event.status.state, options)
+      unsent?.apply(stored)
+      const created: Task | undefined = unsent?.task()
+      if (created) {
+        yield { type: 'task', task: created, isLast, follows: after }
+        unsent = undefined
+        last = generation
       } else if (event.type === 'status' || event.type === 'artifact') {
-        // Callers' messages and wishes are events of the log, but none that A2A tells in a stream.
-        const follows = told !== undefined && generation === told + 1 ? undefined : (told ?? after)
+        // Other events, such as the caller's messages, are not part of an A2A stream.
+        const follows = last !== undefined && generation === last + 1 ? undefined : (last ?? after)
         yield { ...event, taskId, contextId, generation, follows, isLast }
-        told = generation
+        last = generation
       }
       if (isLast) return
     }
   }
 }
 
-/** A task that waits for credentials goes on by itself when they come; one that waits for input does not. */
-function closesStream(state: TaskState, { endOnAuth, holdOnInput }: StreamOptions): boolean {
+/** A task that waits for credentials may continue by itself; one that waits for input does not. */
+function endsStream(state: TaskState, { endOnAuth, holdOnInput }: StreamOptions): boolean {
   if (state === 'input-required') return !holdOnInput
   return isEnded(state) || (endOnAuth === true && state === 'auth-required')
 }
