@@ -74,4 +74,3 @@ export type {
   SubscribeRequest,
   TaskPage,
 } from '../protocol/service.ts'
-export * from './client.ts'

@@ -2,35 +2,23 @@ import type { Agent, AgentProfile } from '../agent/agent.ts'
 import { consoleLogger } from '../base/logger.ts'
 import { requestIdsOf } from '../base/trace-context.ts'
 import { serverDialects } from '../dialects/server-dialects.ts'
-import type { Load } from '../http/load.ts'
 import { createLimits } from '../limits/limits.ts'
 import { type Interceptor, intercept } from '../protocol/intercept.ts'
 import type { Service } from '../protocol/service.ts'
 import { combineTelemetry } from '../protocol/telemetry.ts'
-import type { RuntimeOptions } from '../runtime/options.ts'
 import { createRuntime, type Runtime } from '../runtime/runtime.ts'
 import { createMemoryLog } from '../tasks/memory-log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { observeCalls } from '../telemetry/observe-service.ts'
 import { type Authentication, createAuthentication } from './authentication.ts'
 import { authorizeCalls, createSkillAuthorization, createSkillLookup } from './authorization.ts'
-import { type AddressOptions, cardOf, interfacesAt } from './card.ts'
+import { cardOf, interfacesAt } from './card.ts'
 import { type CardSigner, createCardSigner } from './card-page.ts'
-import type { EndpointBackend, HttpEndpointOptions } from './http-endpoint.ts'
+import type { EndpointBackend } from './http-endpoint.ts'
 import { createMetricsPage } from './metrics-page.ts'
-import type { HandlerOptions } from './options.ts'
+import type { HostedAgentOptions } from './options.ts'
 import { limitCalls } from './rate-limits.ts'
 import { matchTenant, requireTenantMember } from './tenants.ts'
-
-/** The options of a hosted agent, flat: `HandlerOptions` with their groups resolved, and what the host adds. */
-export interface HostedAgentOptions
-  extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'acquireSlot' | 'checkContinuation' | 'delegation'>>,
-    HttpEndpointOptions,
-    AddressOptions,
-    Pick<HandlerOptions, 'auth' | 'limits' | 'metrics' | 'extendedCard'> {
-  /** Load of the server: while it is too high, calls are rejected. */
-  readonly load?: Load | undefined
-}
 
 /** A running agent, ready to be served by endpoints. */
 export interface HostedAgent extends Runtime, EndpointBackend, Pick<Authentication, 'admit'> {

@@ -2,8 +2,9 @@ import type { Agent } from '../agent/agent.ts'
 import type { Exchange, Incoming, Outgoing } from '../http/exchange.ts'
 import { withWireDefaults } from '../transports/server/options.ts'
 import type { BodyLimits } from '../transports/server/read-body.ts'
-import { createHostedAgent, type HostedAgent, type HostedAgentOptions } from './hosted-agent.ts'
+import { createHostedAgent, type HostedAgent } from './hosted-agent.ts'
 import { createHttpEndpoint } from './http-endpoint.ts'
+import type { HostedAgentOptions } from './options.ts'
 import { readTenant, requireTenantName, unknownTenantService } from './tenants.ts'
 
 /** One address: a path, perhaps below a host name. Several agents may share it, each with its own tenant. */

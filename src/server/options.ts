@@ -24,13 +24,15 @@ import type { MissingVersion } from '../dialects/negotiate.ts'
 import type { CardFormat } from '../dialects/served-card.ts'
 import type { RestEnvelope } from '../dialects/v0.3/methods.ts'
 import type { Cors } from '../http/cors.ts'
+import type { Load } from '../http/load.ts'
 import type { LimitOptions } from '../limits/limits.ts'
 import type { Telemetry } from '../protocol/telemetry.ts'
 import type { PushOptions } from '../push/options.ts'
 import type { CallsOptions } from '../runtime/calls/options.ts'
 import type { Retention, RuntimeOptions } from '../runtime/options.ts'
 import type { AuthChoice } from './authentication.ts'
-import type { HostedAgentOptions } from './hosted-agent.ts'
+import type { AddressOptions } from './card.ts'
+import type { HttpEndpointOptions } from './http-endpoint.ts'
 import type { MetricsOptions } from './metrics-page.ts'
 
 /** Options of a served agent, by subject. `createHandler` takes them; `serve` adds where the server listens. */
@@ -266,4 +268,14 @@ function toDialectOptions(dialects: HandlerOptions['dialects'] = {}): DialectOpt
 
 function withoutUndefined<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T
+}
+
+/** The options of a hosted agent, flat: `HandlerOptions` with their groups resolved, and what the host adds. */
+export interface HostedAgentOptions
+  extends Partial<Omit<RuntimeOptions, 'agent' | 'policy' | 'acquireSlot' | 'checkContinuation' | 'delegation'>>,
+    HttpEndpointOptions,
+    AddressOptions,
+    Pick<HandlerOptions, 'auth' | 'limits' | 'metrics' | 'extendedCard'> {
+  /** Load of the server: while it is too high, calls are rejected. */
+  readonly load?: Load | undefined
 }

@@ -15,7 +15,8 @@ import type { ReceiverSettings } from './options.ts'
 import type { DeliveryPosition, PushDelivery } from './ordering.ts'
 import { DeliveryRefusal } from './refusal.ts'
 import type { Registrations } from './registration-tokens.ts'
-import { findRegistration, type ProofOptions, verifyProof } from './signers.ts'
+import { findRegistration, verifyProof } from './signers.ts'
+import type { ProofOptions } from './verify-signature.ts'
 
 const wrappers = ['task', 'message', 'statusUpdate', 'artifactUpdate', 'status_update', 'artifact_update', 'msg']
 

@@ -1,9 +1,10 @@
-import type { JWK, JWTVerifyGetKey } from 'jose'
-import { KeysUnavailable, openKeySource, type RemoteKeySetOptions } from '../../auth/jwt.ts'
+import type { JWK } from 'jose'
+import { openKeySource, type RemoteKeySetOptions } from '../../auth/jwt.ts'
 import type { Incoming } from '../../http/exchange.ts'
 import { pushHeaders } from '../request.ts'
 import { DeliveryRefusal } from './refusal.ts'
 import type { Registrations } from './registration-tokens.ts'
+import type { Proof, ProofOptions, SignerKeys } from './verify-signature.ts'
 
 /** An agent whose signatures the receiver accepts. */
 export interface Signer {
@@ -11,11 +12,6 @@ export interface Signer {
   readonly issuer: string
   /** The URL of its keys, or the keys themselves. Defaults to `/.well-known/jwks.json` of the issuer. */
   readonly jwks?: string | readonly JWK[]
-}
-
-export interface SignerKeys {
-  readonly issuer: string
-  readonly keys: JWTVerifyGetKey
 }
 
 export function createSignerKeys(
@@ -26,38 +22,6 @@ export function createSignerKeys(
     const source = typeof jwks === 'string' ? { ...options, url: jwks } : { jwks }
     return { issuer, keys: openKeySource(source) }
   })
-}
-
-/** The refusal for an error of the key lookup; undefined for any other error. */
-export function keyRefusal(error: unknown): DeliveryRefusal | undefined {
-  if (error instanceof KeysUnavailable) {
-    const message = 'The keys of the sender cannot be fetched: try again later.'
-    return new DeliveryRefusal('keys-unavailable', message, { cause: error, retryAfter: 30 })
-  }
-  if (codeOf(error) === 'ERR_JWKS_NO_MATCHING_KEY') {
-    return new DeliveryRefusal('unknown-key', 'The key that signed the delivery is not published by its sender.')
-  }
-  return undefined
-}
-
-export interface ProofOptions {
-  readonly signers: readonly SignerKeys[]
-  /** The public URL of the receiver, without a query. */
-  readonly url: string
-  /** Maximum age of a signature, in seconds. */
-  readonly maxAge: number
-  /** Tolerated clock difference, in seconds. */
-  readonly clockSkew: number
-  readonly now: () => number
-}
-
-/** Proof that a signer recently sent this body to this receiver. */
-export interface Proof {
-  readonly issuer: string
-  readonly signature: string
-  /** When the delivery was signed, in milliseconds since 1970. */
-  readonly signedAt: number
-  readonly deliveryId?: string
 }
 
 /** Undefined if the delivery has no signature. If it has a token and an HTTP signature, both must be valid. */
@@ -88,10 +52,6 @@ export async function findRegistration(incoming: Incoming, registrations: Regist
     throw new DeliveryRefusal('token', `The ${pushHeaders.token} was not issued by this receiver.`)
   }
   return registration
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }
 
 /** The token, if it is a JSON Web Token; other tokens do not sign anything. */

@@ -1,5 +1,6 @@
+import type { JWTVerifyGetKey } from 'jose'
 import { type CryptoKey, decodeJwt, errors, type JWTPayload } from 'jose'
-import { verifyJwt } from '../../auth/jwt.ts'
+import { KeysUnavailable, verifyJwt } from '../../auth/jwt.ts'
 import { toBase64 } from '../../base/base64.ts'
 import { toHex } from '../../base/hash.ts'
 import type { Incoming } from '../../http/exchange.ts'
@@ -16,9 +17,33 @@ import {
 } from '../signing/http-signature.ts'
 import { mismatchedHeader } from '../signing/push-signer.ts'
 import { DeliveryRefusal } from './refusal.ts'
-import { keyRefusal, type Proof, type ProofOptions, type SignerKeys } from './signers.ts'
 
 const algorithms = ['ES256', 'ES384', 'EdDSA', 'Ed25519', 'RS256', 'PS256']
+
+export interface SignerKeys {
+  readonly issuer: string
+  readonly keys: JWTVerifyGetKey
+}
+
+export interface ProofOptions {
+  readonly signers: readonly SignerKeys[]
+  /** The public URL of the receiver, without a query. */
+  readonly url: string
+  /** Maximum age of a signature, in seconds. */
+  readonly maxAge: number
+  /** Tolerated clock difference, in seconds. */
+  readonly clockSkew: number
+  readonly now: () => number
+}
+
+/** Proof that a signer recently sent this body to this receiver. */
+export interface Proof {
+  readonly issuer: string
+  readonly signature: string
+  /** When the delivery was signed, in milliseconds since 1970. */
+  readonly signedAt: number
+  readonly deliveryId?: string
+}
 
 /** Verifies an HTTP signature (RFC 9421). It must cover the method, the URL, the body and all A2A headers. */
 export async function verifyHttpSignature(
@@ -71,6 +96,18 @@ export async function verifyToken(
   }
   const signature = token.slice(token.lastIndexOf('.') + 1)
   return { issuer: signer.issuer, signature, signedAt: iat * 1000, ...(jti !== undefined && { deliveryId: jti }) }
+}
+
+/** The refusal for an error of the key lookup; undefined for any other error. */
+export function keyRefusal(error: unknown): DeliveryRefusal | undefined {
+  if (error instanceof KeysUnavailable) {
+    const message = 'The keys of the sender cannot be fetched: try again later.'
+    return new DeliveryRefusal('keys-unavailable', message, { cause: error, retryAfter: 30 })
+  }
+  if (codeOf(error) === 'ERR_JWKS_NO_MATCHING_KEY') {
+    return new DeliveryRefusal('unknown-key', 'The key that signed the delivery is not published by its sender.')
+  }
+  return undefined
 }
 
 async function verify(
@@ -182,4 +219,8 @@ function refusalOf(error: unknown): unknown {
   if (error instanceof errors.JOSEError)
     return new DeliveryRefusal('signature', 'The signature of the delivery is not valid.')
   return error
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
 }
